@@ -1,0 +1,73 @@
+# Two commands: `make run` brings the site up, `make test` checks everything. Both do their own set-up.
+
+.PHONY: run test lint bench clean chromium
+.DEFAULT_GOAL := run
+
+BIN := .venv/bin
+
+# The first Python that is new enough, or a word on what is missing.
+find_python = \
+	for python in $${PYTHON:-python3.13 python3.12 python3.11 python3}; do \
+		if "$$python" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then break; fi; \
+		found="$$found $$("$$python" --version 2>&1 | grep -o '^Python [0-9.]*')"; python=; \
+	done; \
+	if [ -z "$$python" ]; then \
+		found=$$(echo "$$found" | sed 's/^ *//; s/ *$$//'); \
+		echo "Recall needs Python 3.11 or newer and found $${found:-none}; name one with make PYTHON=/path/to/python3.11" >&2; \
+		exit 1; \
+	fi
+
+# A broken or half-made .venv is made anew; pip then finds what is left to do.
+make_venv = \
+	if ! $(BIN)/python -m pip --version >/dev/null 2>&1; then \
+		$(find_python); \
+		if ! "$$python" -c 'import ensurepip, venv' 2>/dev/null; then \
+			echo "$$python has no venv module; install it (on Debian and Ubuntu: apt install python3-venv)" >&2; \
+			exit 1; \
+		fi; \
+		echo "Making .venv with $$("$$python" --version)"; \
+		"$$python" -m venv --clear .venv; \
+	fi
+
+# What the caller's environment says wins over .env.
+run: .venv/run.stamp
+	@given=$$(export -p); if [ -f .env ]; then set -a; . ./.env; set +a; fi; eval "$$given"; \
+	export PYTHONUTF8=1; exec $(BIN)/python -m recall_site
+
+test: .venv/dev.stamp chromium lint
+	$(BIN)/python -m pytest -n 2 --dist loadgroup
+
+lint: .venv/dev.stamp
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+bench: .venv/dev.stamp
+	@set -e; for benchmark in benchmarks/*.py; do echo "$$benchmark"; $(BIN)/python "$$benchmark"; done
+
+# The data in var/ stays.
+clean:
+	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis *.egg-info var/tests
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+chromium:
+	@for name in chromium chromium-browser google-chrome; do command -v $$name >/dev/null && exit 0; done; \
+	if command -v apt-get >/dev/null; then \
+		if [ "$$(id -u)" = 0 ]; then sudo=; elif sudo -n true 2>/dev/null; then sudo="sudo -n"; else sudo=none; fi; \
+		if [ "$$sudo" != none ]; then \
+			echo "Installing Chromium for the browser tests"; \
+			$$sudo apt-get update && DEBIAN_FRONTEND=noninteractive $$sudo apt-get install -y chromium && exit 0; \
+		fi; \
+	fi; \
+	echo "The browser tests need Chromium: install the package chromium (or google-chrome) and run make test again" >&2; \
+	exit 1
+
+.venv/run.stamp: pyproject.toml
+	@$(make_venv)
+	$(BIN)/python -m pip install --disable-pip-version-check -e .
+	@touch $@
+
+.venv/dev.stamp: pyproject.toml
+	@$(make_venv)
+	$(BIN)/python -m pip install --disable-pip-version-check -e ".[dev]"
+	@touch $@ .venv/run.stamp

@@ -1,0 +1,46 @@
+"""The global tables in Django's admin; what lies in a namespace has the site's own pages."""
+
+from typing import TYPE_CHECKING
+
+from django.contrib import admin
+
+from memories.models import Membership, Namespace
+
+if TYPE_CHECKING:
+    Inline = admin.TabularInline[Membership, Namespace]
+    NamespaceOptions = admin.ModelAdmin[Namespace]
+    MembershipOptions = admin.ModelAdmin[Membership]
+else:
+    # Django's own classes cannot be subscripted.
+    Inline = admin.TabularInline
+    NamespaceOptions = MembershipOptions = admin.ModelAdmin
+
+
+class MembershipInline(Inline):
+    """Who may enter a namespace."""
+
+    model = Membership
+    autocomplete_fields = ["user"]
+    extra = 0
+
+
+@admin.register(Namespace)
+class NamespaceAdmin(NamespaceOptions):
+    """Namespaces, with their members."""
+
+    list_display = ["slug", "title", "mode", "embedder", "created_at"]
+    list_filter = ["mode"]
+    search_fields = ["slug", "title"]
+    prepopulated_fields = {"slug": ["title"]}
+    inlines = [MembershipInline]
+
+
+@admin.register(Membership)
+class MembershipAdmin(MembershipOptions):
+    """Memberships across all namespaces."""
+
+    list_display = ["user", "namespace", "role", "created_at"]
+    list_filter = ["role", "namespace"]
+    list_select_related = ["user", "namespace"]
+    search_fields = ["user__username", "namespace__slug"]
+    autocomplete_fields = ["user", "namespace"]

@@ -1,0 +1,44 @@
+"""Make an API key."""
+
+from datetime import timedelta
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.utils import timezone
+
+from memories.keys import make_key
+from memories.management.arguments import namespace_slug, positive
+from memories.models import ApiKey, Namespace
+from memories.models.choices import Role
+
+
+class Command(BaseCommand):
+    """Make a key to a namespace and print it, alone, on standard output."""
+
+    help = "Make a key to a namespace. The key alone goes to standard output, this once; only its hash is kept."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("slug", type=namespace_slug, help="the namespace it opens")
+        parser.add_argument("--role", choices=Role.values, required=True, help="what its holder may do")
+        parser.add_argument("--name", default="made on the command line", help="what the Keys page calls it")
+        parser.add_argument("--expires-days", type=positive, metavar="N", help="how long it works; without it, forever")
+
+    def handle(self, *args: Any, slug: str, role: str, name: str, expires_days: int | None, **options: Any) -> None:
+        namespace = Namespace.objects.filter(slug=slug).first()
+        if namespace is None:
+            known = ", ".join(Namespace.objects.order_by("slug").values_list("slug", flat=True)) or "none yet"
+            raise CommandError(f"There is no namespace {slug}: choose an existing one ({known}) or create_namespace.")
+        made, now = make_key(), timezone.now()
+        ends = now + timedelta(days=expires_days) if expires_days else None
+        ApiKey.objects.create(
+            namespace=namespace,
+            name=name,
+            role=role,
+            prefix=made.prefix,
+            hash=made.hash,
+            created_at=now,
+            expires_at=ends,
+        )
+        until = f"until {ends:%Y-%m-%d}" if ends else "until it is revoked"
+        self.stderr.write(f"A key to {slug}, role {role}, {until}; it is shown only now:")
+        self.stdout.write(made.plain)

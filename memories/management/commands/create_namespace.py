@@ -1,0 +1,35 @@
+"""Make a namespace."""
+
+from typing import Any
+
+from django.contrib.auth import get_user_model
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.db import transaction
+
+from memories.management.arguments import namespace_slug
+from memories.models import Membership, Namespace
+from memories.models.choices import Mode, Role
+
+
+class Command(BaseCommand):
+    """Make an empty namespace, and let its first member in."""
+
+    help = "Make an empty namespace; with --member, a user becomes its first admin."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("slug", type=namespace_slug, help="its name in addresses")
+        parser.add_argument("--title", default="", help="its name on pages; the slug if not given")
+        parser.add_argument("--mode", choices=Mode.values, default=Mode.GENERAL, help="what it is for")
+        parser.add_argument("--member", metavar="USERNAME", help="a user who becomes its admin")
+
+    @transaction.atomic
+    def handle(self, *args: Any, slug: str, title: str, mode: str, member: str | None, **options: Any) -> None:
+        if Namespace.objects.filter(slug=slug).exists():
+            raise CommandError(f"The namespace {slug} exists already: choose another slug.")
+        user = get_user_model().objects.filter(username=member).first() if member else None
+        if member and user is None:
+            raise CommandError(f"There is no user {member}: create one first, with createsuperuser or in the admin.")
+        namespace = Namespace.objects.create(slug=slug, title=title or slug, mode=mode)
+        if user:
+            Membership.objects.create(user=user, namespace=namespace, role=Role.ADMIN)
+        self.stdout.write(f"Created the namespace {slug}{f', with {member} as admin' if member else ''}.")

@@ -1,0 +1,31 @@
+"""Load the demo world."""
+
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from memories.demo.loading import USER, load
+from memories.management.arguments import namespace_slug
+from memories.models import Memory, Namespace
+
+
+class Command(BaseCommand):
+    """Fill a new namespace with the demo world."""
+
+    help = "Fill a new namespace with the demo world: one user, her team and eighteen months of memories."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("--namespace", type=namespace_slug, default=USER, help="slug of the new namespace")
+        parser.add_argument("--if-missing", action="store_true", help="do nothing if the namespace exists")
+
+    def handle(self, *args: Any, namespace: str, if_missing: bool, verbosity: int, **options: Any) -> None:
+        if Namespace.objects.filter(slug=namespace).exists():
+            if if_missing:
+                return
+            raise CommandError(
+                f"The namespace {namespace} exists already, and the demo world is only loaded into a new one: "
+                "name another with --namespace, or pass --if-missing to leave it as it is."
+            )
+        loaded = load(namespace)
+        if verbosity:
+            self.stdout.write(f"Loaded {Memory.objects.within(loaded).count()} memories into {namespace}.")

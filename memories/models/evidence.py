@@ -1,0 +1,139 @@
+"""What memories rest on: conversations, sources, and the history of their numbers."""
+
+from typing import TYPE_CHECKING
+
+from django.db import models
+from django.db.models import Index, Q, UniqueConstraint
+from django.utils import timezone
+
+from memories.models.choices import SourceLevel, Speaker, Verdict
+from memories.models.immutable import Immutable
+from memories.models.keys import Namespaced
+from memories.models.ranges import apart, between, one_of
+from memories.models.references import Reference
+
+if TYPE_CHECKING:
+    from memories.models.memory import Memory
+
+
+class Session(Namespaced):
+    """A conversation between a user and an agent."""
+
+    key = models.CharField(max_length=200, help_text="the name the agent gave it")
+    title = models.CharField(max_length=200, blank=True)
+    user = models.CharField(max_length=200, blank=True)
+    agent = models.CharField(max_length=200, blank=True)
+    started_at = models.DateTimeField()
+
+    class Meta:
+        constraints = [UniqueConstraint(fields=["namespace", "key"], name="session_key_once")]
+        indexes = [Index(fields=["namespace", "-started_at", "id"], name="session_recent")]
+
+    def __str__(self) -> str:
+        return self.key
+
+
+class Turn(Namespaced):
+    """One utterance of a session."""
+
+    session_id = models.UUIDField()
+    session: Reference[Session] = Reference(Session, related_name="turns")
+    position = models.PositiveIntegerField(help_text="counts from 1")
+    role = models.CharField(max_length=10, choices=Speaker)
+    text = models.TextField()
+    said_at = models.DateTimeField()
+
+    class Meta:
+        constraints = [
+            UniqueConstraint(fields=["namespace", "session_id", "position"], name="turn_position_once"),
+            *one_of(role=Speaker),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.role}: {self.text}"
+
+
+class MemorySource(Namespaced):
+    """One observation of a memory: which turn or session said it, and how directly."""
+
+    memory_id = models.UUIDField()
+    memory: Reference["Memory"] = Reference("Memory", related_name="sources")
+    session_id = models.UUIDField(null=True)
+    session: Reference[Session | None] = Reference(Session, related_name="sources")
+    turn_id = models.UUIDField(null=True)
+    turn: Reference[Turn | None] = Reference(Turn, related_name="sources")
+    level = models.CharField(max_length=20, choices=SourceLevel)
+    strength = models.FloatField()
+    observed_at = models.DateTimeField()
+
+    class Meta:
+        constraints = [
+            UniqueConstraint(
+                fields=["namespace", "memory_id", "turn_id"],
+                condition=Q(turn_id__isnull=False),
+                name="memorysource_turn_once",
+            ),
+            *one_of(level=SourceLevel),
+            *between(0, 1, "strength"),
+        ]
+        indexes = [
+            Index(fields=["namespace", "memory_id", "observed_at"], name="memorysource_memory"),
+            Index(fields=["namespace", "turn_id"], name="memorysource_turn"),
+            Index(fields=["namespace", "session_id"], name="memorysource_session"),
+        ]
+
+    def __str__(self) -> str:
+        return self.level
+
+
+class ScoreEvent(Immutable):
+    """One change of a memory's signals, belief or status, and its cause; the past is folded from these."""
+
+    memory_id = models.UUIDField()
+    memory: Reference["Memory"] = Reference("Memory", related_name="events")
+    at = models.DateTimeField(default=timezone.now)
+    cause = models.CharField(max_length=50)
+    before = models.JSONField(default=dict, help_text="the fields that changed")
+    after = models.JSONField(default=dict)
+    parts = models.JSONField(default=dict, help_text="how the new numbers came about")
+    other_id = models.UUIDField(null=True, help_text="the memory that caused it; history outlives it, so no relation")
+    by = models.CharField(max_length=200, blank=True, help_text="the user or key behind it")
+
+    class Meta:
+        indexes = [Index(fields=["namespace", "memory_id", "at", "id"], name="scoreevent_memory")]
+
+    def __str__(self) -> str:
+        return self.cause
+
+
+class ReviewItem(Namespaced):
+    """A pair too close to call, waiting for a person or a judge."""
+
+    first_id = models.UUIDField()
+    first: Reference["Memory"] = Reference("Memory", related_name="reviews")
+    second_id = models.UUIDField()
+    second: Reference["Memory"] = Reference("Memory", related_name="reviews_as_second")
+    cosine = models.FloatField()
+    reason = models.TextField(blank=True)
+    state = models.CharField(max_length=15, choices=Verdict, default=Verdict.PENDING)
+    created_at = models.DateTimeField(default=timezone.now)
+    decided_at = models.DateTimeField(null=True)
+    decided_by = models.CharField(max_length=200, blank=True)
+
+    class Meta:
+        constraints = [
+            UniqueConstraint(fields=["namespace", "first_id", "second_id"], name="reviewitem_pair_once"),
+            *one_of(state=Verdict),
+            *between(-1, 1, "cosine"),
+            apart("first_id", "second_id"),
+            models.CheckConstraint(
+                condition=Q(state=Verdict.PENDING) ^ Q(decided_at__isnull=False), name="reviewitem_verdict_dated"
+            ),
+        ]
+        indexes = [
+            Index(fields=["namespace", "second_id"], name="reviewitem_second"),
+            Index(fields=["namespace", "state", "-created_at", "id"], name="reviewitem_recent"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.state} at {self.cosine:.3f}"

@@ -1,0 +1,141 @@
+"""Entities, how they relate, and how memories bear on each other."""
+
+from typing import TYPE_CHECKING
+
+from django.db import models
+from django.db.models import Index, UniqueConstraint
+from django.utils import timezone
+from pgvector.django import VectorField
+
+from memories.models.choices import EdgeKind
+from memories.models.keys import Namespaced
+from memories.models.ranges import apart, between, one_of
+from memories.models.references import Reference
+
+if TYPE_CHECKING:
+    from memories.models.memory import Memory
+
+
+class Entity(Namespaced):
+    """Somebody or something that memories are about."""
+
+    name = models.CharField(max_length=300)
+    normalised = models.CharField(max_length=300)
+    kind = models.CharField(max_length=50, blank=True)
+    created_at = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        constraints = [UniqueConstraint(fields=["namespace", "normalised", "kind"], name="entity_once")]
+        verbose_name_plural = "entities"
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class EntityAlias(Namespaced):
+    """Another name of an entity."""
+
+    entity_id = models.UUIDField()
+    entity: Reference[Entity] = Reference(Entity, related_name="aliases")
+    name = models.CharField(max_length=300)
+    normalised = models.CharField(max_length=300)
+
+    class Meta:
+        constraints = [UniqueConstraint(fields=["namespace", "normalised", "entity_id"], name="entityalias_once")]
+        indexes = [Index(fields=["namespace", "entity_id"], name="entityalias_entity")]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class Mention(Namespaced):
+    """An entity named in a memory."""
+
+    memory_id = models.UUIDField()
+    memory: Reference["Memory"] = Reference("Memory", related_name="mentions")
+    entity_id = models.UUIDField()
+    entity: Reference[Entity] = Reference(Entity, related_name="mentions")
+    confidence = models.FloatField(default=1.0)
+
+    class Meta:
+        constraints = [
+            UniqueConstraint(fields=["namespace", "memory_id", "entity_id"], name="mention_once"),
+            *between(0, 1, "confidence"),
+        ]
+        indexes = [Index(fields=["namespace", "entity_id", "memory_id"], name="mention_entity")]
+
+    def __str__(self) -> str:
+        return f"{self.entity_id} in {self.memory_id}"
+
+
+class EntityEdge(Namespaced):
+    """A typed relation between two entities, and the memory it was read from."""
+
+    source_id = models.UUIDField()
+    source: Reference[Entity] = Reference(Entity, related_name="edges_out")
+    predicate = models.CharField(max_length=200)
+    target_id = models.UUIDField()
+    target: Reference[Entity] = Reference(Entity, related_name="edges_in")
+    confidence = models.FloatField(default=1.0)
+    memory_id = models.UUIDField(null=True)
+    memory: Reference["Memory | None"] = Reference("Memory", related_name="entity_edges")
+    created_at = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        constraints = [
+            UniqueConstraint(
+                fields=["namespace", "source_id", "predicate", "target_id", "memory_id"],
+                nulls_distinct=False,
+                name="entityedge_once",
+            ),
+            *between(0, 1, "confidence"),
+        ]
+        indexes = [
+            Index(fields=["namespace", "target_id"], name="entityedge_target"),
+            Index(fields=["namespace", "memory_id"], name="entityedge_memory"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.source_id} {self.predicate} {self.target_id}"
+
+
+class MemoryEdge(Namespaced):
+    """How one memory bears on another."""
+
+    source_id = models.UUIDField()
+    source: Reference["Memory"] = Reference("Memory", related_name="edges_out")
+    target_id = models.UUIDField()
+    target: Reference["Memory"] = Reference("Memory", related_name="edges_in")
+    kind = models.CharField(max_length=15, choices=EdgeKind)
+    weight = models.FloatField(default=1.0)
+    cosine = models.FloatField(null=True)
+    created_at = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        constraints = [
+            UniqueConstraint(fields=["namespace", "source_id", "kind", "target_id"], name="memoryedge_once"),
+            *one_of(kind=EdgeKind),
+            *between(0, 1, "weight"),
+            *between(-1, 1, "cosine"),
+            apart("source_id", "target_id"),
+        ]
+        indexes = [Index(fields=["namespace", "target_id"], name="memoryedge_target")]
+
+    def __str__(self) -> str:
+        return f"{self.source_id} {self.kind} {self.target_id}"
+
+
+class Cluster(Namespaced):
+    """Memories that lie close together, and the middle of them."""
+
+    label = models.CharField(max_length=200, blank=True)
+    embedder = models.CharField(max_length=100)
+    centroid = VectorField()
+    size = models.PositiveIntegerField()
+    updated_at = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        indexes = [Index(fields=["namespace", "embedder"], name="cluster_embedder")]
+
+    def __str__(self) -> str:
+        return self.label or str(self.id)

@@ -1,0 +1,97 @@
+"""Judged queries, and how well a profile answers them."""
+
+from django.db import models
+from django.db.models import Index, UniqueConstraint
+from django.utils import timezone
+
+from memories.models.choices import Part, QueryKind
+from memories.models.immutable import Immutable
+from memories.models.keys import Namespaced
+from memories.models.memory import Memory
+from memories.models.ranges import between, one_of
+from memories.models.references import Reference
+from memories.models.tuning import ProfileVersion
+
+
+class JudgementSet(Namespaced):
+    """A collection of queries with graded answers."""
+
+    name = models.CharField(max_length=100)
+    note = models.TextField(blank=True)
+    created_at = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        constraints = [UniqueConstraint(fields=["namespace", "name"], name="judgementset_name_once")]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class JudgedQuery(Namespaced):
+    """A question, who asks it and when."""
+
+    judgement_set_id = models.UUIDField()
+    judgement_set: Reference[JudgementSet] = Reference(JudgementSet, related_name="queries")
+    text = models.TextField()
+    category = models.CharField(max_length=50, blank=True)
+    kind = models.CharField(max_length=15, choices=QueryKind, default=QueryKind.ANSWERABLE)
+    part = models.CharField(max_length=10, choices=Part, default=Part.TUNE)
+    user = models.CharField(max_length=200, blank=True)
+    as_of = models.DateTimeField(null=True, help_text="empty: the namespace's now")
+
+    class Meta:
+        constraints = one_of(kind=QueryKind, part=Part)
+        indexes = [Index(fields=["namespace", "judgement_set_id", "part", "id"], name="judgedquery_set")]
+        verbose_name_plural = "judged queries"
+
+    def __str__(self) -> str:
+        return self.text
+
+
+class Judgement(Namespaced):
+    """How well a memory answers a query: 3 answers it, 2 helps, 1 is related, 0 is not."""
+
+    query_id = models.UUIDField()
+    query: Reference[JudgedQuery] = Reference(JudgedQuery, related_name="judgements")
+    memory_id = models.UUIDField()
+    memory: Reference[Memory] = Reference(Memory, related_name="judgements")
+    grade = models.PositiveSmallIntegerField()
+    judged_at = models.DateTimeField(default=timezone.now)
+    judged_by = models.CharField(max_length=200, blank=True)
+
+    class Meta:
+        constraints = [
+            UniqueConstraint(fields=["namespace", "query_id", "memory_id"], name="judgement_once"),
+            *between(0, 3, "grade"),
+        ]
+        indexes = [Index(fields=["namespace", "memory_id"], name="judgement_memory")]
+
+    def __str__(self) -> str:
+        return f"grade {self.grade}"
+
+
+class Evaluation(Immutable):
+    """A system with its parameters, measured on a judgement set."""
+
+    judgement_set_id = models.UUIDField()
+    judgement_set: Reference[JudgementSet] = Reference(JudgementSet, related_name="evaluations")
+    profile_version_id = models.UUIDField(null=True)
+    profile_version: Reference[ProfileVersion | None] = Reference(ProfileVersion, related_name="evaluations")
+    system = models.CharField(max_length=50)
+    params = models.JSONField(default=dict)
+    part = models.CharField(max_length=10, choices=Part, blank=True, help_text="empty: all queries")
+    metrics = models.JSONField(default=dict)
+    per_query = models.JSONField(default=dict, help_text="each query's metrics, by its id")
+    took_ms = models.FloatField()
+    created_at = models.DateTimeField(default=timezone.now)
+    created_by = models.CharField(max_length=200, blank=True)
+
+    class Meta:
+        constraints = [*between(0, 1e12, "took_ms")]
+        indexes = [
+            Index(fields=["namespace", "judgement_set_id", "-created_at"], name="evaluation_recent"),
+            Index(fields=["namespace", "profile_version_id"], name="evaluation_profile"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.system} on {self.judgement_set_id}"

@@ -1,0 +1,100 @@
+"""Namespaces, and who may enter them."""
+
+from typing import TYPE_CHECKING
+
+from django.conf import settings
+from django.core.exceptions import ValidationError
+from django.db import models
+from django.db.models.functions import Length
+from django.db.models.lookups import Exact
+from django.utils import timezone
+
+from memories.ids import uuid7
+from memories.models.choices import Mode, Role
+from memories.models.keys import Namespaced
+from memories.models.ranges import one_of
+from memories.models.references import Reference
+from memories.slugs import reserved
+
+if TYPE_CHECKING:
+    from memories.models.tuning import Publication
+
+
+class Namespace(models.Model):
+    """A world of memories of its own, walled off from all others."""
+
+    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
+    slug = models.SlugField(unique=True)
+    title = models.CharField(max_length=200)
+    mode = models.CharField(max_length=20, choices=Mode, default=Mode.GENERAL)
+    text_config = models.CharField(max_length=63, default="english", help_text="Postgres text search configuration")
+    embedder = models.CharField(max_length=100, default="all-MiniLM-L6-v2")
+    clock = models.DateTimeField(
+        null=True, blank=True, help_text="the moment this namespace takes for now; empty: real time"
+    )
+    created_at = models.DateTimeField(default=timezone.now, editable=False)
+
+    class Meta:
+        constraints = one_of(mode=Mode)
+
+    def __str__(self) -> str:
+        return self.slug
+
+    def clean(self) -> None:
+        """Refuse a name that an address of the site already has."""
+        if self.slug in reserved():
+            taken = ", ".join(sorted(reserved()))
+            wrong = f"must not be a word of the site's own addresses ({taken}); got {self.slug}"
+            raise ValidationError({"slug": wrong})
+
+    @property
+    def serving(self) -> "Publication | None":
+        """Give what was published last; without one the shipped defaults serve."""
+        from memories.models.tuning import Publication
+
+        return Publication.objects.within(self).select_related("profile_version", "policy_version").last()
+
+
+class Membership(models.Model):
+    """A user's place in a namespace: a global table, since it is asked for by user and edited in the admin."""
+
+    id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="memberships", db_index=False)
+    namespace = models.ForeignKey(Namespace, models.CASCADE, related_name="memberships")
+    role = models.CharField(max_length=10, choices=Role, default=Role.READ)
+    created_at = models.DateTimeField(default=timezone.now, editable=False)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["user", "namespace"], name="membership_once"),
+            *one_of(role=Role),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.user}: {self.role} in {self.namespace}"
+
+
+class ApiKey(Namespaced):
+    """A secret that lets an agent into one namespace; only its hash is kept."""
+
+    name = models.CharField(max_length=200)
+    role = models.CharField(max_length=10, choices=Role, default=Role.READ)
+    prefix = models.CharField(max_length=20, help_text="the beginning of the key, to tell keys apart on a page")
+    hash = models.BinaryField(max_length=32, help_text="SHA-256 of the key")
+    created_at = models.DateTimeField(default=timezone.now)
+    last_used_at = models.DateTimeField(null=True)
+    expires_at = models.DateTimeField(null=True)
+    revoked_at = models.DateTimeField(null=True)
+    rotated_from_id = models.UUIDField(null=True)
+    rotated_from: Reference["ApiKey | None"] = Reference("self", related_name="rotated_to", cascade=False)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["namespace", "hash"], name="apikey_hash_once"),
+            models.CheckConstraint(condition=Exact(Length("hash"), 32), name="apikey_hash_length"),
+            *one_of(role=Role),
+        ]
+        indexes = [models.Index(fields=["namespace", "rotated_from_id"], name="apikey_rotated_from")]
+
+    def __str__(self) -> str:
+        return f"{self.name} ({self.prefix}…)"

@@ -1,0 +1,74 @@
+"""Traces by day: partitions over the id, which sorts by time."""
+
+from datetime import UTC, date, datetime, timedelta
+from datetime import time as clock
+from typing import Any
+
+from django.db import connection, transaction
+from django.db.backends.utils import CursorWrapper
+from django.db.migrations.operations import CreateModel
+
+from memories.ids import first_id_at
+
+TABLE = "memories_trace"
+DEFAULT = f"{TABLE}_default"
+NAME = f"{TABLE}_%Y_%m_%d"
+
+
+class CreatePartitionedModel(CreateModel):
+    """Create a table that is partitioned over its id, with a partition for whatever fits no other."""
+
+    def database_forwards(self, app_label: str, schema_editor: Any, from_state: Any, to_state: Any) -> None:
+        plain = schema_editor.sql_create_table
+        schema_editor.sql_create_table = f"{plain} PARTITION BY RANGE (id)"
+        super().database_forwards(app_label, schema_editor, from_state, to_state)
+        schema_editor.sql_create_table = plain
+        table = to_state.apps.get_model(app_label, self.name)._meta.db_table
+        schema_editor.execute(f"CREATE TABLE {table}_default PARTITION OF {table} DEFAULT")
+
+
+def ensure_partitions(first: date, days: int) -> list[str]:
+    """Make the partitions of some days, moving in what came before they were there; give the names of the new ones."""
+    with transaction.atomic(), connection.cursor() as cursor:
+        # One at a time, without hindering readers and writers.
+        cursor.execute(f"LOCK TABLE {TABLE} IN SHARE UPDATE EXCLUSIVE MODE")
+        there = _partitions(cursor)
+        new = [day for day in (first + timedelta(days=i) for i in range(days)) if f"{day:{NAME}}" not in there]
+        for day in new:
+            _create(cursor, day)
+    return [f"{day:{NAME}}" for day in new]
+
+
+def drop_partitions(before: date) -> list[str]:
+    """Drop the partitions of all days before one, and what lies older in the default; give the dropped names."""
+    with transaction.atomic(), connection.cursor() as cursor:
+        old = [name for name in _partitions(cursor) if name < f"{before:{NAME}}"]
+        for name in old:
+            cursor.execute(f"DROP TABLE {name}")
+        cursor.execute(f"DELETE FROM {DEFAULT} WHERE id < %s", [_start(before)])
+    return old
+
+
+def _create(cursor: CursorWrapper, day: date) -> None:
+    """Fill a table apart and attach it: the default partition may not keep rows of a day that has its own."""
+    name, start, end = f"{day:{NAME}}", _start(day), _start(day + timedelta(days=1))
+    cursor.execute(f"CREATE TABLE {name} (LIKE {TABLE} INCLUDING DEFAULTS INCLUDING CONSTRAINTS)")
+    cursor.execute(
+        f"WITH moved AS (DELETE FROM {DEFAULT} WHERE id >= %s AND id < %s RETURNING *)"
+        f" INSERT INTO {name} SELECT * FROM moved",
+        [start, end],
+    )
+    cursor.execute(f"ALTER TABLE {TABLE} ATTACH PARTITION {name} FOR VALUES FROM ('{start}') TO ('{end}')")
+
+
+def _partitions(cursor: CursorWrapper) -> list[str]:
+    """Name the daily partitions, oldest first."""
+    cursor.execute(
+        "SELECT inhrelid::regclass::text FROM pg_inherits WHERE inhparent = %s::regclass ORDER BY 1", [TABLE]
+    )
+    return [name for (name,) in cursor.fetchall() if name != DEFAULT]
+
+
+def _start(day: date) -> str:
+    """Give the first id of a day (UTC)."""
+    return str(first_id_at(datetime.combine(day, clock(), tzinfo=UTC)))

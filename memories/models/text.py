@@ -1,0 +1,64 @@
+"""Memories as words: the statistics BM25 needs, per namespace.
+
+Postings are a table rather than a GIN index: exact term frequencies, index-only scans that begin with the namespace.
+"""
+
+from django.db import models
+
+from memories.models.keys import InNamespace, NamespacedQuerySet
+from memories.models.memory import Memory
+from memories.models.namespace import Namespace
+from memories.models.references import ForeignKeyConstraint, Reference
+
+
+class NamespaceStatistics(models.Model):
+    """How many active memories a namespace holds, and their total length; locking this row serialises its writes."""
+
+    namespace = models.OneToOneField(
+        Namespace, models.DO_NOTHING, primary_key=True, db_constraint=False, related_name="statistics"
+    )
+    documents = models.PositiveIntegerField(default=0)
+    total_length = models.PositiveBigIntegerField(default=0)
+
+    objects = NamespacedQuerySet.as_manager()
+
+    class Meta:
+        constraints = [
+            ForeignKeyConstraint(
+                name="namespacestatistics_namespace_fk",
+                fields=("namespace",),
+                to="memories.namespace",
+                to_fields=("id",),
+            )
+        ]
+        verbose_name_plural = "namespace statistics"
+
+    def __str__(self) -> str:
+        return f"{self.documents} documents"
+
+
+class TermStatistic(InNamespace):
+    """In how many memories of a namespace a term occurs."""
+
+    pk = models.CompositePrimaryKey("namespace_id", "term")
+    term = models.TextField()
+    documents = models.PositiveIntegerField()
+
+    def __str__(self) -> str:
+        return self.term
+
+
+class Posting(InNamespace):
+    """How often a term occurs in a memory."""
+
+    pk = models.CompositePrimaryKey("namespace_id", "term", "memory_id")
+    term = models.TextField()
+    memory_id = models.UUIDField()
+    memory: Reference[Memory] = Reference(Memory, related_name="postings")
+    frequency = models.PositiveIntegerField()
+
+    class Meta:
+        indexes = [models.Index(fields=["namespace", "memory_id"], name="posting_memory")]
+
+    def __str__(self) -> str:
+        return f"{self.term} × {self.frequency}"

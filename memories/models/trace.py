@@ -1,0 +1,45 @@
+"""Traces: everything that is needed to explain and replay one retrieval."""
+
+from django.db import models
+from django.db.models import Index, Q
+from django.utils import timezone
+
+from memories.models.immutable import Immutable
+from memories.models.namespace import ApiKey
+from memories.models.references import Reference
+from memories.models.tuning import ProfileVersion
+
+
+class Trace(Immutable):
+    """One retrieval, as asked and as answered; the table is partitioned by day over the id, which sorts by time."""
+
+    at = models.DateTimeField(default=timezone.now)
+    as_of = models.DateTimeField(help_text="the moment the ranking took for now")
+    query = models.TextField()
+    request = models.JSONField(default=dict)
+    profile_version_id = models.UUIDField(null=True)
+    profile_version: Reference[ProfileVersion | None] = Reference(ProfileVersion, related_name="traces", cascade=False)
+    system = models.CharField(max_length=50)
+    params = models.JSONField(default=dict)
+    plan = models.JSONField(default=dict)
+
+    layout = models.PositiveSmallIntegerField(default=1, help_text="version of the packing below")
+    candidates = models.BinaryField(help_text="memory ids, 16 bytes each")
+    signals = models.BinaryField(help_text="the arrays scored, in the candidates' order")
+    answer = models.JSONField(default=dict)
+    abstained = models.BooleanField(default=False)
+    best_score = models.FloatField(null=True)
+    took_ms = models.JSONField(default=dict, help_text="by step")
+
+    api_key_id = models.UUIDField(null=True)
+    api_key: Reference[ApiKey | None] = Reference(ApiKey, related_name="traces", cascade=False)
+    shadow = models.BooleanField(default=False, help_text="asked to compare, never shown to an agent")
+
+    class Meta:
+        indexes = [
+            Index(fields=["namespace", field], condition=Q(**{f"{field}__isnull": False}), name=f"trace_{name}")
+            for name, field in {"profile": "profile_version_id", "api_key": "api_key_id"}.items()
+        ]
+
+    def __str__(self) -> str:
+        return self.query

@@ -1,0 +1,106 @@
+"""Profiles and write policies, version by version, and what serves."""
+
+from django.db import models
+from django.db.models import Index, UniqueConstraint
+from django.utils import timezone
+
+from memories.models.immutable import Immutable
+from memories.models.keys import Namespaced
+from memories.models.references import Reference
+
+
+class Profile(Namespaced):
+    """A named way to rank: its versions hold a system and its parameters."""
+
+    name = models.CharField(max_length=100)
+    created_at = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        constraints = [UniqueConstraint(fields=["namespace", "name"], name="profile_name_once")]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class ProfileVersion(Immutable):
+    """One setting of a profile: a system with its score and candidate parameters."""
+
+    profile_id = models.UUIDField()
+    profile: Reference[Profile] = Reference(Profile, related_name="versions")
+    number = models.PositiveIntegerField()
+    system = models.CharField(max_length=50)
+    params = models.JSONField(default=dict)
+    parent_id = models.UUIDField(null=True)
+    parent: Reference["ProfileVersion | None"] = Reference("self", related_name="children", cascade=False)
+    note = models.TextField(blank=True)
+    created_at = models.DateTimeField(default=timezone.now)
+    created_by = models.CharField(max_length=200, blank=True)
+
+    class Meta:
+        constraints = [UniqueConstraint(fields=["namespace", "profile_id", "number"], name="profileversion_once")]
+        indexes = [Index(fields=["namespace", "parent_id"], name="profileversion_parent")]
+
+    def __str__(self) -> str:
+        return f"{self.system} v{self.number}"
+
+
+class WritePolicy(Namespaced):
+    """A named way to write: its versions hold the write parameters."""
+
+    name = models.CharField(max_length=100)
+    created_at = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        constraints = [UniqueConstraint(fields=["namespace", "name"], name="writepolicy_name_once")]
+        verbose_name_plural = "write policies"
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class WritePolicyVersion(Immutable):
+    """One setting of a write policy."""
+
+    policy_id = models.UUIDField()
+    policy: Reference[WritePolicy] = Reference(WritePolicy, related_name="versions")
+    number = models.PositiveIntegerField()
+    params = models.JSONField(default=dict)
+    parent_id = models.UUIDField(null=True)
+    parent: Reference["WritePolicyVersion | None"] = Reference("self", related_name="children", cascade=False)
+    note = models.TextField(blank=True)
+    created_at = models.DateTimeField(default=timezone.now)
+    created_by = models.CharField(max_length=200, blank=True)
+
+    class Meta:
+        constraints = [UniqueConstraint(fields=["namespace", "policy_id", "number"], name="writepolicyversion_once")]
+        indexes = [Index(fields=["namespace", "parent_id"], name="writepolicyversion_parent")]
+
+    def __str__(self) -> str:
+        return f"v{self.number}"
+
+
+class Publication(Immutable):
+    """What a namespace serves from a moment on; the newest holds, and a roll-back is a new one with old versions."""
+
+    profile_version_id = models.UUIDField(null=True)
+    profile_version: Reference[ProfileVersion | None] = Reference(
+        ProfileVersion, related_name="publications", cascade=False
+    )
+    policy_version_id = models.UUIDField(null=True)
+    policy_version: Reference[WritePolicyVersion | None] = Reference(
+        WritePolicyVersion, related_name="publications", cascade=False
+    )
+    note = models.TextField(blank=True)
+    published_at = models.DateTimeField(default=timezone.now)
+    published_by = models.CharField(max_length=200, blank=True)
+
+    class Meta:
+        ordering = ["published_at", "id"]
+        indexes = [
+            Index(fields=["namespace", "-published_at", "-id"], name="publication_recent"),
+            Index(fields=["namespace", "profile_version_id"], name="publication_profile"),
+            Index(fields=["namespace", "policy_version_id"], name="publication_policy"),
+        ]
+
+    def __str__(self) -> str:
+        return f"from {self.published_at:%Y-%m-%d %H:%M}"

@@ -1,0 +1,64 @@
+"""Memories as vectors: one per embedder and route, and their tokens' states."""
+
+from django.contrib.postgres.indexes import OpClass
+from django.db import models
+from django.db.models import Index, Q, UniqueConstraint
+from django.db.models.functions import Cast
+from pgvector.django import HalfVectorField, HnswIndex, VectorField
+
+from memories.models.choices import EMBEDDERS, Route
+from memories.models.keys import Namespaced
+from memories.models.memory import Memory
+from memories.models.ranges import between, one_of
+from memories.models.references import Reference
+
+
+def nearest(embedder: str, dimensions: int) -> HnswIndex:
+    """Index one embedder's vectors by cosine; a query must name the embedder as a literal to be served by it."""
+    name = f"memoryvector_{embedder}".lower().replace("-", "_")
+    halves = Cast("vector", HalfVectorField(dimensions=dimensions))
+    return HnswIndex(OpClass(halves, name="halfvec_cosine_ops"), name=name, condition=Q(embedder=embedder))
+
+
+class MemoryVector(Namespaced):
+    """One text of a memory, as one embedder sees it."""
+
+    memory_id = models.UUIDField()
+    memory: Reference[Memory] = Reference(Memory, related_name="vectors")
+    route = models.CharField(max_length=20, choices=Route, default=Route.FULL)
+    embedder = models.CharField(max_length=100)
+    vector = VectorField()
+
+    class Meta:
+        constraints = [
+            UniqueConstraint(fields=["namespace", "memory_id", "route", "embedder"], name="memoryvector_once"),
+            *one_of(route=Route),
+        ]
+        indexes = [
+            Index(fields=["namespace", "embedder", "route"], name="memoryvector_scan"),
+            *(nearest(embedder, dimensions) for embedder, dimensions in EMBEDDERS.items()),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.route} by {self.embedder}"
+
+
+class TokenStates(Namespaced):
+    """The states of a memory's tokens, packed as int8 times one scale, for MaxSim."""
+
+    memory_id = models.UUIDField()
+    memory: Reference[Memory] = Reference(Memory, related_name="token_states")
+    embedder = models.CharField(max_length=100)
+    packed = models.BinaryField()
+    tokens = models.PositiveIntegerField()
+    scale = models.FloatField()
+
+    class Meta:
+        constraints = [
+            UniqueConstraint(fields=["namespace", "memory_id", "embedder"], name="tokenstates_once"),
+            *between(0, 1e6, "scale"),
+        ]
+        verbose_name_plural = "token states"
+
+    def __str__(self) -> str:
+        return f"{self.tokens} tokens by {self.embedder}"

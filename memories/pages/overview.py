@@ -1,0 +1,60 @@
+"""Where a person arrives: what a namespace holds."""
+
+from typing import Any
+
+from django.contrib.auth.decorators import login_required
+from django.db.models import Count, Max, Min, Q
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.utils import timezone
+from django.views.decorators.http import require_GET
+
+from memories.models import Entity, EntityEdge, JudgedQuery, Memory, Namespace, ReviewItem, Session
+from memories.models.choices import MemoryType, QueryKind, Status, Verdict
+from memories.pages.access import members_only
+from recall_site.layout import current, namespaces_of, render_page
+
+SET_ASIDE = [status for status in Status.values if status != Status.ACTIVE]
+
+
+@require_GET
+@login_required
+def home(request: HttpRequest) -> HttpResponse:
+    """Go on where the user was; one who is a member of nothing is told what to do."""
+    namespace = current(request, namespaces_of(request))
+    if namespace is None:
+        return render_page(request, "memories/no_namespace.html", {})
+    return redirect("overview", namespace.slug)
+
+
+@require_GET
+@members_only
+def overview(request: HttpRequest, namespace: Namespace) -> HttpResponse:
+    """What a namespace holds, at a glance."""
+    return render_page(request, "memories/overview.html", holdings(namespace))
+
+
+def holdings(namespace: Namespace) -> dict[str, Any]:
+    """Counts of everything a namespace holds, one question for each table."""
+    memories = Memory.objects.within(namespace).aggregate(
+        **{status: Count("id", filter=Q(status=status)) for status in Status.values},
+        **{type: Count("id", filter=Q(status=Status.ACTIVE, type=type)) for type in MemoryType.values},
+        first=Min("created_at"),
+        last=Max("created_at"),
+    )
+    types = {type: memories[type] for type in MemoryType.values}
+    queries = JudgedQuery.objects.within(namespace).aggregate(
+        all=Count("id"), never_stored=Count("id", filter=Q(kind=QueryKind.NEVER_STORED))
+    )
+    return {
+        "now": namespace.clock or timezone.now(),
+        "memories": memories,
+        "types": [(type, count, 100 * count / (max(types.values()) or 1)) for type, count in types.items()],
+        "set_aside": {status: memories[status] for status in SET_ASIDE if memories[status]},
+        "recent": Memory.objects.within(namespace).filter(status=Status.ACTIVE).order_by("-created_at", "id")[:8],
+        "entities": Entity.objects.within(namespace).count(),
+        "edges": EntityEdge.objects.within(namespace).count(),
+        "sessions": Session.objects.within(namespace).count(),
+        "reviews": ReviewItem.objects.within(namespace).filter(state=Verdict.PENDING).count(),
+        "queries": queries,
+    }

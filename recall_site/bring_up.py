@@ -1,0 +1,122 @@
+"""Bring the whole site up: database, migrations, demo world, static files, server."""
+
+import errno
+import os
+import secrets
+import socket
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import django
+from django.conf import settings
+from django.core.exceptions import ImproperlyConfigured
+from django.core.management import call_command
+from django.db import connections, transaction
+from django.db.utils import NotSupportedError, OperationalError
+
+from recall_site import data_folder, start, static_files
+from recall_site.data_folder import StartError
+from recall_site.server import Server, url
+
+DEMO = "demo"
+
+
+def main() -> None:
+    """Bring the site up and serve it until it is stopped."""
+    try:
+        start.ensure_secret_key()
+        django.setup()
+        check_port()
+        data_folder.prepare(settings.DATA)
+        if settings.EMBEDDED_POSTGRES:
+            with step("Starting Postgres"):
+                start.ensure_database()
+        migrate()
+        password = ensure_demo()
+        collect_static_files()
+        connections.close_all()  # workers must not inherit them
+        serve(password)
+    except (StartError, ImproperlyConfigured, OperationalError, NotSupportedError) as error:
+        sys.exit(f"Recall cannot start: {' '.join(str(error).split())}")
+    except KeyboardInterrupt:
+        sys.exit(130)
+
+
+@contextmanager
+def step(name: str) -> Iterator[None]:
+    """Say what is done while it is done, and how long it took."""
+    began = time.monotonic()
+    print(f"{name} … ", end="", flush=True)
+    try:
+        yield
+    except BaseException:
+        print(flush=True)
+        raise
+    print(f"{time.monotonic() - began:.1f} s", flush=True)
+
+
+def check_port() -> None:
+    """Refuse early if the site could not listen."""
+    try:
+        family, kind, protocol, _, address = socket.getaddrinfo(settings.HOST, settings.PORT, type=socket.SOCK_STREAM)[
+            0
+        ]
+        with socket.socket(family, kind, protocol) as probe:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            probe.bind(address)
+    except OSError as error:
+        place = f"{settings.HOST} port {settings.PORT}"
+        reason = "it is taken" if error.errno == errno.EADDRINUSE else (error.strerror or str(error)).lower()
+        raise StartError(f"{place} cannot be used ({reason}); choose another port: make run PORT=8001") from error
+
+
+def migrate() -> None:
+    """Bring the database to today's schema, if its server can carry that."""
+    from recall_site import health  # needs the settings, which main makes sure of
+
+    if fault := health.fault_of_postgres() or health.fault_of_pgvector(health.pgvector_version(available=True)):
+        raise StartError(fault)
+    if pending := len(health.pending_migrations()):
+        with step(f"Applying {pending} migrations"):
+            call_command("migrate", interactive=False, verbosity=0)
+
+
+def ensure_demo() -> str:
+    """Load the demo world and its user the first time, both or neither; answer how to sign in."""
+    from django.contrib.auth.models import User  # needs Django set up
+
+    user = User.objects.filter(username=DEMO).first()
+    password = settings.RECALL_PASSWORD
+    if user is None:
+        password = password or data_folder.keep(settings.DATA, "password", lambda: secrets.token_urlsafe(9))
+        with step("Loading the demo world"), transaction.atomic():
+            User.objects.create_user(DEMO, password=password)
+            call_command("load_demo", if_missing=True, verbosity=0)
+        return f"password {password}"
+    if password and not user.check_password(password):
+        user.set_password(password)
+        user.save(update_fields=["password"])
+    password = password or data_folder.kept(settings.DATA, "password")
+    if password and user.check_password(password):
+        return f"password {password}"
+    return "the password given earlier (RECALL_PASSWORD=… make run sets a new one)"
+
+
+def collect_static_files() -> None:
+    """Bring static files up to date."""
+    if static_files.outdated():
+        with step("Collecting static files"):
+            static_files.collect()
+
+
+def serve(password: str) -> None:
+    """Answer requests, and say where once they are answered."""
+
+    def tell() -> None:
+        lines = [f"Recall is at {url()}", f"Sign in as {DEMO}, {password}", f"API docs {url()}/api/v1/docs/"]
+        print("", *lines, "Ctrl-C stops it.", "", sep="\n", flush=True)
+
+    os.chdir(settings.ROOT)
+    Server(tell).run()

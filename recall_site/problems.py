@@ -1,0 +1,101 @@
+"""Every failure in one shape: RFC 9457 problem+json for programs, the page `error.html` for people."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from http import HTTPStatus
+from typing import Any
+
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.shortcuts import render
+from django.utils.html import format_html
+from rest_framework import exceptions, views
+
+from recall_site.middleware import current_request_id
+
+FOR_PROGRAMS = ("/api/", "/health/", "/metrics")
+WHOLE_BODY = "body"
+
+
+def problem(
+    status: int, detail: str, *, code: str = "", errors: Sequence[Mapping[str, str]] = (), title: str = ""
+) -> JsonResponse:
+    """A failure as problem+json."""
+    body = {
+        "status": status,
+        "title": title or HTTPStatus(status).phrase,
+        "code": code or HTTPStatus(status).name.lower(),
+        "detail": detail,
+        "errors": list(errors),
+        "request_id": current_request_id.get(),
+    }
+    return JsonResponse(body, status=status, content_type="application/problem+json")
+
+
+def exception_handler(error: Exception, context: dict[str, Any]) -> HttpResponse | None:
+    """REST framework's exceptions as problems; what it does not know is a server error, answered below."""
+    response = views.exception_handler(error, context)
+    if response is None:
+        return None
+    if isinstance(error, exceptions.ValidationError):
+        errors = list(flat(error.detail))
+        told = problem(response.status_code, "; ".join(f"{e['at']}: {e['message']}" for e in errors), errors=errors)
+    else:
+        codes = error.get_codes() if isinstance(error, exceptions.APIException) else ""
+        code = codes if isinstance(codes, str) else ""
+        told = problem(response.status_code, str(response.data["detail"]), code=code)
+    for name in ("WWW-Authenticate", "Retry-After"):
+        if name in response:
+            told[name] = response[name]
+    return told
+
+
+def flat(detail: Any, at: str = "") -> Iterator[dict[str, str]]:
+    """A nested validation error as places and messages; places read like `sources.0.level`."""
+    if isinstance(detail, Mapping):
+        for name, inner in detail.items():
+            below = at if name == "non_field_errors" else f"{at}.{name}".lstrip(".")
+            yield from flat(inner, below)
+    elif isinstance(detail, Sequence) and not isinstance(detail, str):
+        for number, inner in enumerate(detail):
+            yield from flat(inner, at if isinstance(inner, str) else f"{at}.{number}".lstrip("."))
+    else:
+        yield {"at": at or WHOLE_BODY, "message": str(detail)}
+
+
+def answer(request: HttpRequest, status: int, detail: str, *, code: str = "") -> HttpResponse:
+    """A failure outside the REST framework, told to whoever asked."""
+    if request.path.startswith(FOR_PROGRAMS):
+        return problem(status, detail, code=code)
+    title = HTTPStatus(status).phrase
+    context = {"status": status, "title": title, "detail": detail, "request_id": current_request_id.get()}
+    try:
+        return render(request, "error.html", context, status=status)
+    except Exception:
+        # The page's own layout may need what has just failed, such as the database.
+        body = "<!doctype html><title>{title}</title><h1>{status} {title}</h1><p>{detail}<p>Request {request_id}"
+        return HttpResponse(format_html(body, **context), status=status)
+
+
+def bad_request(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:
+    """handler400."""
+    return answer(request, 400, "The request cannot be understood.")
+
+
+def permission_denied(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:
+    """handler403."""
+    return answer(request, 403, str(exception or "") or "This is not yours to see or do.")
+
+
+def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
+    """A form came without its token, mostly because it was open for long."""
+    return answer(request, 403, "This form is too old or came from elsewhere: load the page again.", code="csrf_failed")
+
+
+def not_found(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:
+    """handler404; a view that knows more than the address has said it."""
+    said = exception.args[0] if exception and exception.args else ""
+    return answer(request, 404, said if said and isinstance(said, str) else f"There is nothing at {request.path}.")
+
+
+def server_error(request: HttpRequest) -> HttpResponse:
+    """handler500; the log has the cause under the request's id."""
+    return answer(request, 500, "Something broke on our side; the server's log tells what, under this request's id.")

@@ -1,0 +1,92 @@
+"""The web server: gunicorn with threads, inside this process."""
+
+import json
+import signal
+import threading
+import time
+from collections.abc import Callable
+from typing import Any
+from urllib.error import HTTPError, URLError
+from urllib.request import Request, urlopen
+
+from django.conf import settings
+from django.core.wsgi import get_wsgi_application
+from gunicorn.app.base import BaseApplication
+
+PATIENCE = 30  # seconds until a site that does not get ready is reported
+
+
+class Server(BaseApplication):
+    """Serves the site until Ctrl-C or SIGTERM, and calls `when_up` once it really answers."""
+
+    def __init__(self, when_up: Callable[[], None]) -> None:
+        self.when_up = when_up
+        super().__init__()
+
+    def load_config(self) -> None:
+        """Gunicorn's settings, from ours."""
+        chosen = {
+            "bind": address(settings.HOST, settings.PORT),
+            "worker_class": "gthread",
+            "workers": settings.WORKERS,
+            "threads": settings.THREADS,
+            "preload_app": True,  # Django is loaded already; workers get it by fork
+            "loglevel": settings.LOG_LEVEL.lower(),
+            "control_socket_disable": True,  # it would lie in the home folder, the same for every site
+            "graceful_timeout": 10,  # seconds
+            "when_ready": stop_on_hangup,
+            "post_worker_init": self.begin,
+        }
+        for name, value in chosen.items():
+            self.cfg.set(name, value)
+
+    def load(self) -> Any:
+        """The site."""
+        return get_wsgi_application()
+
+    def begin(self, worker: Any) -> None:
+        """Start a worker; the first watches for the first answer, as a thread in the parent would trouble its forks."""
+        # A terminal signals parent and workers alike; a worker that hears both it and the parent's word can hang.
+        for number in (signal.SIGINT, signal.SIGHUP):
+            signal.signal(number, signal.SIG_IGN)
+        if worker.age == 1:
+            threading.Thread(target=tell_when_up, args=[self.when_up], daemon=True).start()
+
+
+def stop_on_hangup(arbiter: Any) -> None:
+    """Stop when the terminal closes; gunicorn would reload and live on unseen."""
+    signal.signal(signal.SIGHUP, lambda *_: signal.raise_signal(signal.SIGTERM))
+
+
+def tell_when_up(tell: Callable[[], None]) -> None:
+    """Ask the site until it is ready, then tell; say why if it does not get there."""
+    reason, deadline = "", time.monotonic() + PATIENCE
+    while time.monotonic() < deadline:
+        if (reason := reason_not_ready()) == "":
+            return tell()
+        time.sleep(0.05)
+    return print(f"The site is up but not ready: {reason}", flush=True)
+
+
+def reason_not_ready() -> str:
+    """What /health/ready complains of, or nothing."""
+    host = settings.ALLOWED_HOSTS[0].lstrip(".").replace("*", "localhost")
+    try:
+        with urlopen(Request(f"{url()}/health/ready", headers={"Host": host}), timeout=5):
+            return ""
+    except HTTPError as error:
+        with error:
+            return str(json.load(error).get("detail", error))
+    except (URLError, OSError, ValueError) as error:
+        return str(error)
+
+
+def address(host: str, port: int) -> str:
+    """Host and port as an address writes them."""
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+
+
+def url() -> str:
+    """Where a browser on this machine finds the site."""
+    everywhere = {"0.0.0.0": "127.0.0.1", "::": "::1"}
+    return f"http://{address(everywhere.get(settings.HOST, settings.HOST), settings.PORT)}"

@@ -1,0 +1,159 @@
+"""Settings of the site, read from the environment; `.env.example` tells what each variable does."""
+
+import importlib.metadata
+
+from django.core.management.utils import get_random_secret_key
+
+from recall_site import data_folder, environment, postgres
+
+ROOT = data_folder.ROOT
+DATA = data_folder.location()
+VERSION = importlib.metadata.version("recall")
+
+DEBUG = environment.flag("DEBUG", default=False)
+# Every way in (start.py) has the key made and kept before; only tests and type checks come here without one.
+SECRET_KEY = environment.text("SECRET_KEY") or data_folder.kept(DATA, "secret_key") or get_random_secret_key()
+ALLOWED_HOSTS = environment.words("ALLOWED_HOSTS", ["localhost", "127.0.0.1", "[::1]"])
+CSRF_TRUSTED_ORIGINS = environment.origins("CSRF_TRUSTED_ORIGINS")
+
+HOST = environment.text("HOST", "127.0.0.1")
+PORT = environment.number("PORT", 8000, low=1, high=65535)
+WORKERS = environment.number("WORKERS", 2, low=1, high=64)
+THREADS = environment.number("THREADS", 8, low=1, high=256)
+RECALL_PASSWORD = environment.text("RECALL_PASSWORD")
+
+DATABASE = environment.database("DATABASE_URL")
+EMBEDDED_POSTGRES = DATABASE is None
+DATABASES = {
+    "default": {
+        "ENGINE": "django.db.backends.postgresql",
+        # Each thread keeps its connection; one that died meanwhile is replaced.
+        "CONN_MAX_AGE": 600,  # seconds
+        "CONN_HEALTH_CHECKS": True,
+        **(DATABASE or postgres.connection(DATA)),
+    }
+}
+DATABASES["default"]["OPTIONS"] = {"connect_timeout": 5, **DATABASES["default"]["OPTIONS"]}  # seconds
+DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
+
+INSTALLED_APPS = [
+    "django.contrib.admin",
+    "django.contrib.auth",
+    "django.contrib.contenttypes",
+    "django.contrib.sessions",
+    "django.contrib.messages",
+    "django.contrib.staticfiles",
+    "django.contrib.postgres",
+    "rest_framework",
+    "drf_spectacular",
+    "drf_spectacular_sidecar",
+    "django_htmx",
+    "template_partials",
+    "scoring",
+    "memories",
+]
+MIDDLEWARE = [
+    "recall_site.middleware.request_id",
+    "recall_site.middleware.content_security_policy",
+    "django.middleware.security.SecurityMiddleware",
+    "whitenoise.middleware.WhiteNoiseMiddleware",
+    "django.contrib.sessions.middleware.SessionMiddleware",
+    "django.middleware.common.CommonMiddleware",
+    "django.middleware.csrf.CsrfViewMiddleware",
+    "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "django.contrib.messages.middleware.MessageMiddleware",
+    "django.middleware.clickjacking.XFrameOptionsMiddleware",
+    "django_htmx.middleware.HtmxMiddleware",
+]
+ROOT_URLCONF = "recall_site.urls"
+WSGI_APPLICATION = "recall_site.wsgi.application"
+TEMPLATES = [
+    {
+        "BACKEND": "django.template.backends.django.DjangoTemplates",
+        "DIRS": [ROOT / "templates"],
+        "APP_DIRS": True,
+        "OPTIONS": {
+            "context_processors": [
+                "django.template.context_processors.request",
+                "django.contrib.auth.context_processors.auth",
+                "django.contrib.messages.context_processors.messages",
+                "recall_site.layout.frame",
+            ]
+        },
+    }
+]
+
+LOGIN_URL = "sign-in"
+LOGIN_REDIRECT_URL = "/"
+# Scrypt costs memory as well as time, and a tenth of the time of Django's default.
+PASSWORD_HASHERS = [
+    "django.contrib.auth.hashers.ScryptPasswordHasher",
+    "django.contrib.auth.hashers.PBKDF2PasswordHasher",
+]
+AUTH_PASSWORD_VALIDATORS = [
+    {"NAME": "django.contrib.auth.password_validation.UserAttributeSimilarityValidator"},
+    {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator"},
+    {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
+]
+
+SECURE_REFERRER_POLICY = "same-origin"
+X_FRAME_OPTIONS = "DENY"
+# Whoever names an https origin serves Recall behind TLS.
+SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = any(origin.startswith("https://") for origin in CSRF_TRUSTED_ORIGINS)
+CSRF_FAILURE_VIEW = "recall_site.problems.csrf_failure"
+
+USE_I18N = False
+USE_TZ = True
+TIME_ZONE = "UTC"
+
+STATIC_URL = "/static/"
+STATIC_ROOT = DATA / "static"
+STATICFILES_DIRS = [ROOT / "static"]
+STATICFILES_FINDERS = [
+    "django.contrib.staticfiles.finders.FileSystemFinder",
+    "django.contrib.staticfiles.finders.AppDirectoriesFinder",
+    "recall_site.static_files.WheelFinder",
+]
+WHITENOISE_KEEP_ONLY_HASHED_FILES = True  # half the files to compress
+STORAGES = {
+    "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
+    "staticfiles": {
+        "BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"
+        if DEBUG
+        else "whitenoise.storage.CompressedManifestStaticFilesStorage"
+    },
+}
+
+REST_FRAMEWORK = {
+    "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
+    "DEFAULT_PARSER_CLASSES": ["rest_framework.parsers.JSONParser"],
+    "DEFAULT_AUTHENTICATION_CLASSES": ["rest_framework.authentication.SessionAuthentication"],
+    "DEFAULT_PERMISSION_CLASSES": ["rest_framework.permissions.IsAuthenticated"],
+    "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
+    "EXCEPTION_HANDLER": "recall_site.problems.exception_handler",
+    "TEST_REQUEST_DEFAULT_FORMAT": "json",
+}
+SPECTACULAR_SETTINGS = {
+    "TITLE": "Recall",
+    "DESCRIPTION": "Store an agent's memories, retrieve them, and see where every number came from.",
+    "VERSION": VERSION,
+    "OAS_VERSION": "3.1.0",
+    "SERVE_PERMISSIONS": ["rest_framework.permissions.AllowAny"],
+    "SERVE_INCLUDE_SCHEMA": False,
+    "SCHEMA_PATH_PREFIX": "/api/v1/",
+    "SWAGGER_UI_DIST": "SIDECAR",
+    "SWAGGER_UI_FAVICON_HREF": "SIDECAR",
+    "SWAGGER_UI_SETTINGS": {"deepLinking": True, "persistAuthorization": False, "validatorUrl": None},
+}
+
+LOG_LEVEL = environment.choice("LOG_LEVEL", "WARNING", ["DEBUG", "INFO", "WARNING", "ERROR"])
+LOGGING = {
+    "version": 1,
+    "disable_existing_loggers": False,
+    "filters": {"request_id": {"()": "recall_site.middleware.RequestIdFilter"}},
+    "formatters": {"line": {"format": "%(asctime)s %(levelname)s %(name)s [%(request_id)s] %(message)s"}},
+    "handlers": {"stderr": {"class": "logging.StreamHandler", "filters": ["request_id"], "formatter": "line"}},
+    "root": {"handlers": ["stderr"], "level": LOG_LEVEL},
+    # Django's own handlers would mail admins nobody named and print a second copy.
+    "loggers": {"django": {"handlers": [], "level": LOG_LEVEL}},
+}

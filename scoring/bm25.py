@@ -1,0 +1,60 @@
+r"""Lexical matching: the query uses the words that stand in the memory."""
+
+import numpy as np
+
+from scoring.term import Array, Quantity, ln
+
+# The paper's own Postgres ranking: ts_rank_cd with this normalisation, over these weights of the text search vector.
+TS_RANK_NORMALIZATION = 32
+TS_WEIGHTS = {"content": "A", "predicate": "B"}
+
+
+def idf(documents: Quantity | float, containing: Quantity) -> Quantity:
+    r"""High for rare terms, low for terms that match everything, never negative.
+
+    $$ \text{IDF}(q_i) = \ln\left(\frac{N - n(q_i) + 0.5}{n(q_i) + 0.5} + 1\right) $$
+
+    >>> idf(400.0, np.array([1.0, 20.0, 200.0])).round(3)
+    array([5.588, 2.974, 0.693])
+    """
+    return ln((documents - containing + 0.5) / (containing + 0.5) + 1.0)
+
+
+def saturation(
+    frequency: Quantity,
+    length: Quantity | float,
+    average_length: Quantity | float,
+    k1: Quantity | float,
+    b: Quantity | float,
+) -> Quantity:
+    r"""The part of a term that frequency and length decide: ten occurrences are not ten times one.
+
+    $$ \frac{f(q_i, D)\,(k_1 + 1)}{f(q_i, D) + k_1\left(1 - b + b\,\frac{|D|}{\text{avgdl}}\right)} $$
+
+    >>> saturation(np.array([0.0, 1.0, 5.0, 10.0]), 10.0, 10.0, 1.2, 0.75).round(3)
+    array([0.   , 1.   , 1.774, 1.964])
+    """
+    return frequency * (k1 + 1.0) / (frequency + k1 * (1.0 - b + b * length / average_length))
+
+
+def bm25(
+    frequencies: Array,
+    lengths: Array,
+    containing: Array,
+    *,
+    documents: float,
+    average_length: float,
+    k1: float,
+    b: float,
+) -> Array:
+    r"""Score documents (rows) for the terms of a query (columns).
+
+    $$ \text{BM25}(D, Q) = \sum_i \text{IDF}(q_i) \cdot
+       \frac{f(q_i, D)\,(k_1 + 1)}{f(q_i, D) + k_1\left(1 - b + b\,\frac{|D|}{\text{avgdl}}\right)} $$
+
+    >>> bm25(np.array([[1.0, 0.0], [1.0, 2.0]]), np.array([8.0, 12.0]), np.array([2.0, 1.0]),
+    ...      documents=10, average_length=10, k1=1.2, b=0.75).round(3)
+    array([1.614, 3.963])
+    """
+    each = saturation(frequencies, lengths[:, None], average_length, k1, b)
+    return np.asarray(each @ idf(documents, containing))

@@ -1,0 +1,156 @@
+r"""Appendix A of the paper: fit the constants to one's own annotated data."""
+
+import math
+from collections.abc import Hashable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from scoring.term import Array
+
+
+def cohens_kappa(one: Sequence[Hashable], other: Sequence[Hashable]) -> float:
+    r"""Agreement of two raters beyond chance.
+
+    $$ \kappa = \frac{p_o - p_e}{1 - p_e} $$
+
+    >>> round(cohens_kappa("yynnyynn", "yynnyyny"), 4)
+    0.75
+    """
+    labels = set(one) | set(other)
+    observed = sum(a == b for a, b in zip(one, other, strict=True)) / len(one)
+    chance = sum((list(one).count(label) / len(one)) * (list(other).count(label) / len(other)) for label in labels)
+    return (observed - chance) / (1.0 - chance) if chance < 1.0 else 1.0
+
+
+class Fit(NamedTuple):
+    """Weights that gradient descent found, and the error before and after."""
+
+    weights: Array
+    before: float
+    after: float
+
+
+def fit_weights(signals: Array, rated: Array, start: Array, *, steps: int = 2000, rate: float = 0.5) -> Fit:
+    r"""Positive weights of sum 1 that bring the formula nearest to the raters.
+
+    $$ \min_\theta \sum_m \left(\text{signals}_m \cdot \mathrm{softmax}(\theta) - \text{rated}_m\right)^2 $$
+
+    >>> signals = np.eye(4)
+    >>> fit_weights(signals, np.array([0.4, 0.3, 0.2, 0.1]), np.full(4, 0.25)).weights.round(3)
+    array([0.4, 0.3, 0.2, 0.1])
+    """
+    theta = np.log(start)
+    for _ in range(steps):
+        weights = _softmax(theta)
+        slope = 2.0 * signals.T @ (signals @ weights - rated) / len(rated)
+        theta = theta - rate * len(start) * weights * (slope - weights @ slope)
+    fitted = _softmax(theta)
+    return Fit(fitted, _squared_error(signals, start, rated), _squared_error(signals, fitted, rated))
+
+
+def _softmax(theta: Array) -> Array:
+    raised = np.exp(theta - theta.max())
+    return np.asarray(raised / raised.sum())
+
+
+def _squared_error(signals: Array, weights: Array, rated: Array) -> float:
+    return float(np.mean((signals @ weights - rated) ** 2))
+
+
+class DedupErrors(NamedTuple):
+    """What a threshold does wrong on judged pairs."""
+
+    threshold: float
+    false_positives: float
+    false_negatives: float
+    total: float
+    cost: float
+
+
+def dedup_sweep(
+    similarity: Array, duplicate: Array, thresholds: Sequence[float], *, merge_cost: float = 1.0
+) -> list[DedupErrors]:
+    r"""Error rates of merging above each threshold; a false merge destroys, so it may cost more.
+
+    $$ \text{cost} = c \cdot \text{FPR} + \text{FNR} $$
+
+    >>> dedup_sweep(np.array([0.95, 0.90, 0.70]), np.array([True, True, False]), [0.92])[0].false_negatives
+    0.5
+    """
+    same = duplicate.astype(bool)
+    rows = []
+    for threshold in thresholds:
+        merged = similarity > threshold
+        wrong = float(merged[~same].mean()) if (~same).any() else 0.0
+        missed = float((~merged[same]).mean()) if same.any() else 0.0
+        rows.append(DedupErrors(threshold, wrong, missed, wrong + missed, merge_cost * wrong + missed))
+    return rows
+
+
+def type_prior(agreement: float, *, low: float, span: float, steepness: float, midpoint: float) -> float:
+    r"""Annotators' agreement on a type, mapped into the range of priors.
+
+    $$ t = 0.70 + 0.20 \cdot \frac{1}{1 + e^{-a(\text{agreement} - b)}} $$
+
+    >>> [round(type_prior(a, low=0.7, span=0.2, steepness=20, midpoint=0.835), 2) for a in (0.95, 0.72)]
+    [0.88, 0.72]
+    """
+    return low + span / (1.0 + math.exp(-steepness * (agreement - midpoint)))
+
+
+def expected_calibration_error(confidence: Array, right: Array, bins: int = 10) -> float:
+    r"""How far confidence and truth lie apart, weighted over bins of confidence.
+
+    $$ \text{ECE} = \sum_b \frac{|b|}{N}\,\left|\text{acc}(b) - \text{conf}(b)\right| $$
+
+    >>> round(expected_calibration_error(np.array([0.9, 0.9]), np.array([1.0, 0.0])), 2)
+    0.4
+    """
+    place = np.minimum((confidence * bins).astype(int), bins - 1)
+    size = np.bincount(place, minlength=bins)
+    gap = np.abs(np.bincount(place, right, bins) - np.bincount(place, confidence, bins))
+    return float(gap.sum() / size.sum()) if size.sum() else 0.0
+
+
+class Finding(NamedTuple):
+    """Something the annotations say should be done, with the values to do it with."""
+
+    what: str
+    because: str
+    change: dict[str, float]
+
+
+def recalibration(
+    direct_share: float,
+    preference_kappa: float,
+    *,
+    direct_limit: float,
+    kappa_limit: float,
+    source_weight: float,
+    extractor_weight: float,
+) -> list[Finding]:
+    r"""The paper's two triggers; the Preference prior comes first.
+
+    $$ \kappa_{\text{Preference}} < 0.70, \qquad \text{share}(\text{direct}) > 0.9 $$
+    """
+    findings = []
+    if preference_kappa < kappa_limit:
+        findings.append(
+            Finding("recalibrate the Preference prior first", f"κ {preference_kappa:.2f} < {kappa_limit:g}", {})
+        )
+    if direct_share > direct_limit:
+        change = {"weight_source": source_weight, "weight_extractor": extractor_weight}
+        findings.append(Finding("weigh the source less", f"{direct_share:.0%} are direct statements", change))
+    return findings
+
+
+def index_alert(found: Sequence[Sequence[Hashable]], exact: Sequence[Sequence[Hashable]], *, threshold: float) -> bool:
+    r"""Whether the vector index misses too many of the true nearest neighbours.
+
+    $$ \overline{\text{recall@}10} < 0.95 $$
+
+    >>> index_alert([["a", "b"]], [["a", "c"]], threshold=0.95)
+    True
+    """
+    return float(np.mean([len(set(a) & set(b)) / len(b) for a, b in zip(found, exact, strict=True) if b])) < threshold

@@ -1,0 +1,159 @@
+"""Seed 001, MemorySync's “Semantic Ranking”."""
+
+from functools import partial
+
+import numpy as np
+
+from scoring import freshness, graph
+from scoring.catalogue.entry import Claim, Figure, Formula, Source, constants
+from scoring.signals import Signals
+from scoring.systems import memorysync
+from scoring.systems.memorysync import MemorysyncParams
+
+_params = MemorysyncParams()
+
+
+def _recency(hours: float, half_life: float) -> float:
+    return float(freshness.recency(np.asarray(hours), half_life))
+
+
+def _usage(count: float) -> float:
+    return float(freshness.usage(np.asarray(count), _params.usage_ceiling))
+
+
+def _default(column: str) -> float:
+    return float(getattr(Signals(ids=np.array(["a"])), column)[0])
+
+
+SOURCE = Source(
+    seed="001",
+    title="MemorySync: Semantic Ranking",
+    system="memorysync",
+    formulas=(
+        Formula(
+            "Hybrid score",
+            "The default formula",
+            memorysync.score,
+            (
+                constants(
+                    MemorysyncParams,
+                    {
+                        "weight_semantic": "0.40",
+                        "weight_cluster": "0.20",
+                        "weight_recency": "0.15",
+                        "weight_importance": "0.15",
+                        "weight_usage": "0.10",
+                        "weight_quality": "0",
+                        "weight_decay": "0",
+                        "weight_graph": "0",
+                    },
+                ),
+            ),
+            (
+                Figure("1", "the default weights add up to", lambda: sum((0.40, 0.20, 0.15, 0.15, 0.10))),
+                Figure("0.5", "importance where none is given", partial(_default, "importance")),
+            ),
+            (
+                Claim(
+                    "the ranker fuses seven factors",
+                    (("factors the text names", lambda: float(len(memorysync.FACTORS))),),
+                    "Eight are named: five weighed, and quality, decay and graph at weight 0.",
+                ),
+            ),
+            note="Every factor is scaled over the batch by its least and greatest value; a constant one is 0 for all.",
+        ),
+        Formula(
+            "Semantic factor",
+            "Semantic factor",
+            memorysync.semantic_factor,
+            figures=(
+                Figure("0", "a distance past 1 is clamped", lambda: float(memorysync.semantic_factor(np.asarray(1.4)))),
+                Figure("1", "no distance at all", lambda: float(memorysync.semantic_factor(np.asarray(0.0)))),
+            ),
+        ),
+        Formula(
+            "Recency factor",
+            "Recency factor",
+            freshness.recency,
+            (constants(MemorysyncParams, {"half_life_high": "24", "half_life_medium": "72", "half_life_low": "168"}),),
+            (
+                Figure("7", "days in the LOW half-life", lambda: _params.half_life_low / 24),
+                Figure("0.5", "after one half-life", lambda: _recency(72, _params.half_life_medium)),
+            ),
+            (
+                Claim(
+                    "older memories decay logarithmically",
+                    (("after one half-life", lambda: _recency(72, 72)), ("after two", lambda: _recency(144, 72))),
+                    "The formula is exponential: each half-life halves what is left.",
+                ),
+            ),
+        ),
+        Formula(
+            "Usage factor",
+            "Usage factor",
+            freshness.usage,
+            (constants(MemorysyncParams, {"usage_ceiling": "5.0"}),),
+            (Figure("1.0", "recalled a thousand times", partial(_usage, 1000)),),
+        ),
+        Formula(
+            "Cluster factor",
+            "Cluster factor",
+            memorysync.cluster_factor,
+            figures=(
+                Figure("0", "an opposite centroid, −1", lambda: float(memorysync.cluster_factor(np.asarray(-1.0)))),
+                Figure("1", "the same direction, 1", lambda: float(memorysync.cluster_factor(np.asarray(1.0)))),
+            ),
+            note="A memory without a cluster is its own centroid.",
+        ),
+        Formula(
+            "Variance floor tiebreak",
+            "The variance floor tiebreak",
+            memorysync.order,
+            (constants(MemorysyncParams, {"tiebreak_sigma": "0.02"}),),
+            note="Population σ of the hybrid score before boosts; below it the chain decides.",
+        ),
+        Formula(
+            "Edge boosts",
+            "Additive boosts",
+            graph.edge_reach,
+            (
+                constants(
+                    MemorysyncParams,
+                    {
+                        "boost_supports": "0.08",
+                        "boost_extends": "0.07",
+                        "boost_continuation": "0.06",
+                        "boost_detail_of": "0.05",
+                        "boost_summary_of": "0.04",
+                        "boost_similar": "0.03",
+                        "boost_references": "0.03",
+                        "boost_derived_from": "0.02",
+                        "boost_caused_by": "0.02",
+                        "boost_contradiction": "0.01",
+                    },
+                ),
+                constants(MemorysyncParams, {"anchors": "10", "traversal_depth": "1"}),
+            ),
+            note="The largest boost that reaches a memory from the batch's ten best counts, once.",
+        ),
+        Formula(
+            "Personalisation and session",
+            "Additive boosts",
+            memorysync.boosts,
+            (
+                constants(
+                    MemorysyncParams,
+                    {"personalisation_cap": "0.10", "personalisation_rate": "0.10", "session_boost": "0.03"},
+                ),
+            ),
+            note="Affinity is the share of a memory's entities and tags among the user's twenty most used (ours).",
+        ),
+        Formula(
+            "Adaptive weights",
+            "Adaptive weights",
+            memorysync.weights,
+            (constants(MemorysyncParams, {"emphasis_bump": "0.15"}),),
+            note="Factual lifts semantic, recent recency, analytical graph; then all are normalised (ours).",
+        ),
+    ),
+)

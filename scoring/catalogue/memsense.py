@@ -1,0 +1,86 @@
+"""Seed 003, Memsense's “Retrieval Algorithm”."""
+
+from functools import partial
+
+import numpy as np
+
+from scoring import diversity, fusion
+from scoring.catalogue.entry import Figure, Formula, Source, constants
+from scoring.signals import ROUTES
+from scoring.systems import memsense
+from scoring.systems.memsense import MemsenseParams
+
+_params = MemsenseParams()
+
+
+def _limit(top_k: int) -> int:
+    return fusion.candidate_limit(top_k, _params.limit_factor, _params.limit_least)
+
+
+def _pool(top_k: int) -> int:
+    return fusion.route_pool(_limit(top_k), _params.route_widening, _params.route_least)
+
+
+SOURCE = Source(
+    seed="003",
+    title="Memsense: Retrieval Algorithm",
+    system="memsense",
+    formulas=(
+        Formula(
+            "Candidates per route",
+            "Step 1",
+            fusion.route_pool,
+            (constants(MemsenseParams, {"route_widening": "2", "route_least": "40"}),),
+            (
+                Figure("8", "routes", lambda: len(ROUTES)),
+                Figure("64", "at top 5", partial(_pool, 5)),
+                Figure("80", "at top 10", partial(_pool, 10)),
+            ),
+        ),
+        Formula(
+            "Candidates before selection",
+            "Step 1",
+            fusion.candidate_limit,
+            (constants(MemsenseParams, {"limit_factor": "4", "limit_least": "32"}),),
+            (Figure("32", "at top 5", partial(_limit, 5)), Figure("40", "at top 10", partial(_limit, 10))),
+        ),
+        Formula(
+            "Fusion of routes",
+            "Step 2",
+            fusion.contribution,
+            (constants(MemsenseParams, {"rrf_k": "15"}),),
+            (Figure("0.0625", "first in one route", lambda: float(fusion.contribution(np.asarray(1.0), 1.0, 15.0))),),
+        ),
+        Formula(
+            "Final score",
+            "Step 3",
+            memsense.score,
+            (
+                constants(MemsenseParams, {"memory_weight": "0.1", "turn_cap": "0.12", "turn_share": "0.6"}),
+                constants(MemsenseParams, {"neighbour_share": "0.5"}),
+            ),
+            note="Without a stored score, the confidence stands in; a neighbour gets half its anchor's score (ours).",
+        ),
+        Formula(
+            "Redundancy",
+            "Step 4",
+            diversity.redundancy,
+            (constants(MemsenseParams, {"tag_share": "0.35"}),),
+            (
+                Figure(
+                    "0.35",
+                    "the same tags, nothing else",
+                    lambda: float(diversity.redundancy(np.asarray(0.0), 1.0, 0.35)),
+                ),
+            ),
+        ),
+        Formula("Tag overlap", "Step 4", diversity.jaccard),
+        Formula(
+            "Selection",
+            "Step 4",
+            diversity.marginal_relevance,
+            (constants(MemsenseParams, {"mmr_lambda": "0.78", "duplicate": "0.94"}),),
+            note="On the raw final score; a candidate as redundant as the duplicate threshold is skipped.",
+        ),
+    ),
+)

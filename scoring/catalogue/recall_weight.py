@@ -1,0 +1,219 @@
+"""Seed 000, the read side: freshness, access and fusion into one retrieval weight."""
+
+from functools import partial
+
+import numpy as np
+
+from scoring import bm25, freshness, fusion, graph
+from scoring.catalogue.entry import Claim, Figure, Formula, constants
+from scoring.signals import TYPES, Signals
+from scoring.systems import recall
+from scoring.systems.recall import SYSTEM, RecallParams
+
+_params = RecallParams()
+
+
+def _boost(count: float) -> float:
+    return float(freshness.access_boost(np.asarray(count)))
+
+
+def _rrf(rank: float, k: float) -> float:
+    return float(fusion.contribution(np.asarray(rank), 1.0, k))
+
+
+def _worked() -> Signals:
+    """Appendix C at the moment of retrieval."""
+    ranks = {"semantic": np.array([3.0]), "bm25": np.array([1.0])}
+    return Signals(
+        ids=np.array(["a"]),
+        type=np.array([TYPES.index("Preference")]),
+        age_days=np.array([90.0]),
+        access_count=np.array([4.0]),
+        ranks=ranks,
+    )
+
+
+def _worked_term(name: str) -> float:
+    found = recall.score(_worked(), _params).find(name)
+    return float(found.value[0]) if found else float("nan")
+
+
+def _fresh(age: float, half_life: float) -> float:
+    return float(freshness.effective_freshness(np.asarray(age), half_life, _params.freshness_floor))
+
+
+def _spread(k: float) -> float:
+    return float(fusion.spread(k))
+
+
+def _saturated(frequency: float) -> float:
+    return float(bm25.saturation(np.asarray(frequency), 1.0, 1.0, _params.bm25_k1, _params.bm25_b))
+
+
+_HALF_LIVES = {
+    "half_life_entity": "365", "half_life_fact": "180", "half_life_relation": "180",
+    "half_life_preference": "90", "half_life_event": "30",
+}  # fmt: skip
+
+WEIGHT = (
+    Formula(
+        "Freshness",
+        "Exponential decay",
+        freshness.freshness,
+        (constants(RecallParams, _HALF_LIVES),),
+        (
+            Figure("0.5", "an Event after 30 days", lambda: _fresh(30, _params.half_life_event)),
+            Figure("0.5", "a Preference after 90 days", lambda: _fresh(90, _params.half_life_preference)),
+            Figure("0.5", "an Entity after 365 days", lambda: _fresh(365, _params.half_life_entity)),
+        ),
+    ),
+    Formula(
+        "Freshness floor",
+        "Freshness floor",
+        freshness.effective_freshness,
+        (constants(RecallParams, {"freshness_floor": "0.1"}, freshness_floor=("0.0", "0.3")),),
+        (Figure("0.1", "a Fact after five years", lambda: _fresh(5 * 365, _params.half_life_fact)),),
+    ),
+    Formula(
+        "Access boost",
+        "Access boost",
+        freshness.access_boost,
+        figures=(
+            Figure("1.000", "never accessed", partial(_boost, 0)),
+            Figure("1.693", "accessed once", partial(_boost, 1)),
+            Figure("2.792", "5 times", partial(_boost, 5)),
+            Figure("3.398", "10 times", partial(_boost, 10)),
+            Figure("5.620", "100 times", partial(_boost, 100), "the paper's own Appendix C has 5.615"),
+            Figure("5.615", "100 times, Appendix C", partial(_boost, 100)),
+            Figure("1.6094", "ln 5", lambda: _boost(4) - 1),
+            Figure("2.609", "4 times, Appendix C", partial(_boost, 4)),
+            Figure("2.15", "100 accesses against 4", lambda: _boost(100) / _boost(4)),
+            Figure("101", "a linear boost after 100", lambda: 1 + 100),
+            Figure("25", "a linear boost, 100 against 4", lambda: (1 + 100) / (1 + 4), "101 ÷ 5 is 20.2"),
+        ),
+        claims=(
+            Claim(
+                "a frequently accessed memory with a low RRF score does not surface",
+                (
+                    ("rank 50, two accesses", lambda: _rrf(50, 60) * _boost(2)),
+                    ("rank 1, never accessed", lambda: _rrf(1, 60) * _boost(0)),
+                ),
+                "Two accesses lift rank 50 above an unaccessed rank 1.",
+            ),
+        ),
+        note="One access counts per memory and session.",
+    ),
+    Formula(
+        "Combined retrieval weight",
+        "Combined retrieval weight",
+        recall.score,
+        (
+            constants(RecallParams, {"min_confidence": "0.5"}, min_confidence=("0.3", "0.8")),
+            constants(RecallParams, {"cut": "50"}),
+        ),
+        (
+            Figure("0.50", "freshness, Appendix C", lambda: _worked_term("freshness")),
+            Figure("2.609", "access boost, Appendix C", lambda: _worked_term("access boost")),
+            Figure(
+                "1.3045",
+                "freshness × access boost",
+                lambda: _worked_term("freshness") * _boost(4),
+                "rounded factors; exactly 1.3047",
+            ),
+            Figure("1.305", "freshness × access boost, interpreted", lambda: _worked_term("freshness") * _boost(4)),
+            Figure("0.04213", "weight, Appendix C", lambda: _worked_term("weight"), "rounded factors; exactly .04210"),
+            Figure("0.0421", "weight, Appendix C, rounded", lambda: _worked_term("weight")),
+        ),
+        (
+            Claim(
+                "the query of Appendix C has the word “PostgreSQL”",
+                (),
+                "It has not; the ranks of the example are taken as given.",
+            ),
+        ),
+        note="The example's age of 90 days, 4 accesses and ranks 3 and 1 are its own data.",
+    ),
+)
+
+_WEIGHTS = {
+    "weight_semantic": "1.0", "weight_bm25": "1.0", "weight_entity": "1.0",
+    "weight_temporal": "1.0", "weight_traversal": "0.8",
+}  # fmt: skip
+
+FUSION = (
+    Formula(
+        "Reciprocal rank fusion",
+        "Reciprocal Rank Fusion",
+        fusion.rrf,
+        (
+            constants(RecallParams, {"rrf_k": "60"}, rrf_k=("10", "200")),
+            constants(RecallParams, _WEIGHTS),
+        ),
+        (
+            Figure("0.01587", "semantic, rank 3", lambda: _rrf(3, 60)),
+            Figure("0.01639", "BM25, rank 1", lambda: _rrf(1, 60)),
+            Figure("0.03226", "both", lambda: _worked_term("RRF"), "the sum of rounded parts; exactly .032266"),
+            Figure("0.0323", "both, rounded", lambda: _worked_term("RRF")),
+            Figure("30", "k for exact-match workloads", lambda: float(SYSTEM.presets["exact-match"]["rrf_k"])),
+            Figure("90", "k for exploratory workloads", lambda: float(SYSTEM.presets["exploratory"]["rrf_k"])),
+        ),
+    ),
+    Formula(
+        "Spread between ranks",
+        "Why k=60",
+        fusion.spread,
+        figures=(
+            Figure("0.091", "k 10, rank 1", lambda: _rrf(1, 10)),
+            Figure("0.017", "k 10, rank 50", lambda: _rrf(50, 10)),
+            Figure("5.4", "k 10, spread", partial(_spread, 10), "cut off, not rounded: 5.45"),
+            Figure("0.016", "k 60, rank 1", lambda: _rrf(1, 60)),
+            Figure("0.009", "k 60, rank 50", lambda: _rrf(50, 60)),
+            Figure("1.8", "k 60, spread", partial(_spread, 60)),
+            Figure("0.005", "k 200, rank 1", lambda: _rrf(1, 200)),
+            Figure("0.004", "k 200, rank 50", lambda: _rrf(50, 200)),
+            Figure("1.25", "k 200, spread", partial(_spread, 200), "a quotient of rounded values: 1.24"),
+        ),
+    ),
+    Formula(
+        "BM25",
+        "BM25 Scoring",
+        bm25.bm25,
+        (constants(RecallParams, {"bm25_k1": "1.2", "bm25_b": "0.75"}),),
+        (Figure("32", "ts_rank_cd normalisation", lambda: bm25.TS_RANK_NORMALIZATION),),
+        (
+            Claim(
+                "between 5 and 10 occurrences lies less than between 0 and 1",
+                (
+                    ("5 to 10", lambda: _saturated(10) - _saturated(5)),
+                    ("0 to 1", lambda: _saturated(1) - _saturated(0)),
+                ),
+                "True; ten occurrences count less than twice as much as one.",
+            ),
+        ),
+    ),
+    Formula("Inverse document frequency", "BM25 Scoring", bm25.idf),
+    Formula("Term saturation", "BM25 Scoring", bm25.saturation),
+    Formula(
+        "Hop score",
+        "Hop score decay",
+        graph.hop_score,
+        (constants(RecallParams, {"hop_1": "1.0", "hop_2": "0.6", "hop_3": "0.35", "max_hops": "3"}),),
+    ),
+    Formula(
+        "Path confidence",
+        "Path confidence: MIN not product",
+        graph.path_confidence,
+        figures=(Figure("0.51", "the product over three hops, which is not used", lambda: 0.8**3),),
+    ),
+    Formula("Traversal score", "Path confidence: MIN not product", graph.traversal_score),
+    Formula(
+        "Temporal proximity",
+        "Notation",
+        freshness.proximity,
+        (
+            constants(RecallParams, {"temporal_sigma": "1.0"}),
+            constants(RecallParams, {"temporal_floor": "0.01"}),
+        ),
+        note="The paper names only the bandwidth; half-widths of the window, and the floor, are ours.",
+    ),
+)

@@ -1,0 +1,127 @@
+r"""How well evidenced a memory is when it is stored, and what later evidence does to it."""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from scoring.term import Array, Quantity, exp, least, ln, most, total
+
+SOURCE_LEVELS = ("direct", "confirmation", "strong_inference", "weak_inference", "speculation")
+# First match wins, so the smaller models of a family stand before the family.
+EXTRACTORS: Mapping[str, tuple[str, ...]] = {
+    "haiku": ("haiku",),
+    "sonnet_opus": ("sonnet", "opus"),
+    "gpt35": ("gpt-3.5", "gpt3.5", "gpt-35"),
+    "gpt4": ("gpt-4", "gpt4"),
+}
+
+
+def repetition(observations: Quantity) -> Quantity:
+    r"""Re-observations add less and less; the first mention has none.
+
+    $$ r(n) = 1 - \frac{1}{1 + \ln(1 + n)} $$
+
+    >>> repetition(np.array([0.0, 1.0, 3.0, 100.0])).round(4)
+    array([0.    , 0.4094, 0.5809, 0.8219])
+    """
+    return 1.0 - 1.0 / (1.0 + ln(1.0 + observations))
+
+
+def confidence(signals: Mapping[str, Quantity], weights: Mapping[str, Quantity | float]) -> Quantity:
+    r"""Four independent signals, weighted and summed.
+
+    $$ \text{conf}(m) = \min(1.0,\ 0.45\,s + 0.20\,r + 0.25\,e + 0.10\,t) $$
+
+    >>> signals = {"source": np.array([0.95]), "repetition": np.array([0.581]),
+    ...            "extractor": np.array([0.80]), "prior": np.array([0.75])}
+    >>> confidence(signals, {"source": 0.45, "repetition": 0.20, "extractor": 0.25, "prior": 0.10}).round(4)
+    array([0.8187])
+    """
+    return least(total(weights[name] * signal for name, signal in signals.items()), 1.0)
+
+
+def grounded(confidence: Quantity, penalty: Quantity | float) -> Quantity:
+    r"""What a partial grounding verdict leaves of the confidence; it never falls below nothing.
+
+    $$ \text{adjusted_confidence} = \text{original_confidence} - \text{penalty} $$
+
+    >>> grounded(np.array([0.4675, 0.10]), 0.20).round(4)
+    array([0.2675, 0.    ])
+    """
+    return most(confidence - penalty, 0.0)
+
+
+def confirmed(source: Quantity, level: Quantity | float) -> Quantity:
+    r"""A user's confirmation lifts the source strength to the confirmed level, and never lowers it.
+
+    $$ s = \max(s_{\text{current}},\ 0.80) $$
+
+    >>> confirmed(np.array([0.30, 0.95]), 0.80)
+    array([0.8 , 0.95])
+    """
+    return most(source, level)
+
+
+def capped(confidence: Quantity, cap: Quantity | float) -> Quantity:
+    r"""Even a confirmed memory stays fallible.
+
+    $$ \text{conf} = \min(\text{conf},\ 0.99) $$
+
+    >>> capped(np.array([0.85, 1.0]), 0.99)
+    array([0.85, 0.99])
+    """
+    return least(confidence, cap)
+
+
+def strongest(sources: Array) -> float:
+    r"""Several turns: the most strongly stated one counts, not the average.
+
+    $$ s = \max(s_{\text{turn}_1}, \ldots, s_{\text{turn}_k}) $$
+
+    >>> strongest(np.array([0.50, 0.80, 0.80]))
+    0.8
+    """
+    return float(np.max(sources))
+
+
+def extractor_confidence(logprobs: Sequence[float] | Array) -> float:
+    r"""The geometric mean of the token probabilities of what was extracted.
+
+    $$ e = \exp\left(\frac{1}{T}\sum_{i=1}^{T} \ln p_i\right) $$
+
+    >>> round(extractor_confidence([-0.1, -0.3, -0.2]), 4)
+    0.8187
+    """
+    return float(exp(np.asarray(np.mean(logprobs))))
+
+
+def extractor_class(model: str) -> str:
+    """The row of the extractor table a model's name belongs to.
+
+    >>> extractor_class("Claude-Haiku-4.5"), extractor_class("gpt-4o"), extractor_class("inhouse-ner-2")
+    ('haiku', 'gpt4', 'unknown')
+    """
+    name = model.casefold()
+    return next((row for row, marks in EXTRACTORS.items() if any(mark in name for mark in marks)), "unknown")
+
+
+def utility(useful: Quantity, not_useful: Quantity) -> Quantity:
+    r"""Feedback on a memory as a share, from an even start.
+
+    $$ \text{utility} = \frac{\text{useful} + 1}{\text{useful} + \text{not useful} + 2} $$
+
+    >>> utility(np.array([0.0, 8.0]), np.array([0.0, 0.0]))
+    array([0.5, 0.9])
+    """
+    return (useful + 1.0) / (useful + not_useful + 2.0)
+
+
+def provenance(depth: Quantity, attenuation: Quantity) -> Quantity:
+    r"""Claims lose confidence at each hop of the chain they came through.
+
+    $$ \text{confidence}_{\text{effective}} = \text{confidence} \cdot 0.9^{\text{depth}} $$
+
+    >>> provenance(np.array([0.0, 1.0, 3.0]), np.array(0.9)).round(3)
+    array([1.   , 0.9  , 0.729])
+    """
+    return exp(depth * ln(attenuation))

@@ -1,0 +1,80 @@
+r"""Choose results that are relevant and do not say the same thing twice."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from scoring.term import Array, Mask, Quantity, most
+
+
+class Pick(NamedTuple):
+    """One choice of the greedy selection: whom, how relevant, how redundant, and to which earlier choice."""
+
+    row: int
+    relevance: float
+    redundancy: float
+    nearest: int | None
+
+
+def marginal_relevance(relevance: Quantity, redundancy: Quantity | float, balance: Quantity | float) -> Quantity:
+    r"""Relevance against redundancy with what is already selected.
+
+    $$ \text{MMR}(m, S) = \lambda \cdot \text{relevance}(m, q) - (1 - \lambda) \cdot \max_{s \in S} \text{sim}(m, s) $$
+
+    >>> marginal_relevance(np.array([1.0, 0.8]), np.array([0.9, 0.1]), 0.7).round(2)
+    array([0.43, 0.53])
+    """
+    return balance * relevance - (1.0 - balance) * redundancy
+
+
+def redundancy(cosine: Quantity, tag_overlap: Quantity | float, share: Quantity | float) -> Quantity:
+    r"""How much two memories of memsense repeat each other.
+
+    $$ \text{redundancy} = \max(\text{cosine},\ 0.35 \cdot \text{Jaccard}(\text{tags})) $$
+
+    >>> redundancy(np.array([0.2, 0.9]), np.array([1.0, 1.0]), 0.35)
+    array([0.35, 0.9 ])
+    """
+    return most(cosine, share * tag_overlap)
+
+
+def jaccard(one: Mask, many: Mask) -> Array:
+    r"""The share of tags two memories have in common; none of two empty sets.
+
+    $$ J(A, B) = \frac{|A \cap B|}{|A \cup B|} $$
+
+    >>> jaccard(np.array([True, True, False]), np.array([[True, False, False], [False, False, False]]))
+    array([0.5, 0. ])
+    """
+    together = (many | one).sum(axis=1)
+    common = (many & one).sum(axis=1)
+    return np.asarray(np.divide(common, together, out=np.zeros(len(many)), where=together > 0))
+
+
+def mmr(
+    relevance: Array,
+    vectors: Array,
+    *,
+    balance: float,
+    top_k: int,
+    tags: Mask | None = None,
+    tag_share: float = 0.0,
+    skip_at: float = np.inf,
+) -> list[Pick]:
+    """Pick greedily; equal candidates keep their order, one as redundant as `skip_at` is never picked."""
+    left = np.ones(len(relevance), bool)
+    worst = np.zeros(len(relevance))
+    nearest = np.full(len(relevance), -1)
+    picks: list[Pick] = []
+    while left.any() and len(picks) < top_k:
+        value = np.where(left, marginal_relevance(relevance, worst, balance), -np.inf)
+        row = int(np.argmax(value))
+        picks.append(Pick(row, float(relevance[row]), float(worst[row]), int(nearest[row]) if picks else None))
+        left[row] = False
+        alike = vectors @ vectors[row]
+        if tags is not None:
+            alike = redundancy(alike, jaccard(tags[row], tags), tag_share)
+        closer = alike > worst if len(picks) > 1 else np.ones(len(worst), bool)
+        worst, nearest = np.where(closer, alike, worst), np.where(closer, row, nearest)
+        left &= worst < skip_at
+    return picks

@@ -1,0 +1,85 @@
+r"""Several ranked lists become one."""
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from scoring.term import Array, Quantity, total
+
+
+def contribution(rank: Quantity, weight: Quantity | float, k: Quantity | float) -> Quantity:
+    r"""What one retriever adds to a memory's fused score; an absent rank is infinite and adds nothing.
+
+    $$ \frac{w_i}{k + \text{rank}_i(m)} $$
+
+    >>> contribution(np.array([1.0, 3.0, np.inf]), 1.0, 60.0).round(5)
+    array([0.01639, 0.01587, 0.     ])
+    """
+    return weight / (k + rank)
+
+
+def rrf(ranks: Mapping[str, Quantity], weights: Mapping[str, Quantity | float], k: Quantity | float) -> Quantity:
+    r"""Reciprocal rank fusion: ranks can be compared where scores cannot.
+
+    $$ \text{RRF}(m) = \sum_i \frac{w_i}{k + \text{rank}_i(m)} $$
+
+    >>> ranks = {"semantic": np.array([3.0]), "bm25": np.array([1.0])}
+    >>> rrf(ranks, {"semantic": 1.0, "bm25": 1.0}, 60.0).round(6)
+    array([0.032266])
+    """
+    return total(contribution(rank, weights[route], k) for route, rank in ranks.items())
+
+
+def spread(k: Array | float, first: int = 1, last: int = 50) -> Array:
+    r"""How many times the first rank outweighs the last one looked at.
+
+    $$ \frac{k + 50}{k + 1} $$
+
+    >>> spread(np.array([10.0, 60.0, 200.0])).round(2)
+    array([5.45, 1.8 , 1.24])
+    """
+    return np.asarray((np.asarray(k) + last) / (np.asarray(k) + first))
+
+
+def candidate_limit(top_k: int, factor: int, least: int) -> int:
+    r"""How many candidates memsense keeps before it looks for diversity.
+
+    $$ \max(4k,\ 32) $$
+
+    >>> candidate_limit(10, 4, 32)
+    40
+    """
+    return max(top_k * factor, least)
+
+
+def route_pool(limit: int, widening: int, least: int) -> int:
+    r"""How many candidates memsense asks of each route.
+
+    $$ \max(\max(4k,\ 32) \cdot 2,\ 40) $$
+
+    >>> route_pool(candidate_limit(5, 4, 32), 2, 40)
+    64
+    """
+    return max(limit * widening, least)
+
+
+def maxsim(query: Array, document: Array, weights: Array) -> float:
+    r"""How well each word of a query is met by its best word of a document, rare words first.
+
+    $$ \frac{\sum_i \text{idf}_i \max_j \cos(q_i, d_j)}{\sum_i \text{idf}_i} $$
+
+    >>> round(maxsim(np.eye(2), np.array([[1.0, 0.0], [0.6, 0.8]]), np.array([1.0, 3.0])), 4)
+    0.85
+    """
+    return float(weights @ (query @ document.T).max(axis=1) / weights.sum())
+
+
+def probability(features: Array, coefficients: Array, intercept: float) -> float:
+    r"""The chance that the best hit is relevant, from how well it matched; too low, and an answer abstains.
+
+    $$ P = \frac{1}{1 + e^{-(\beta_0 + \beta \cdot x)}} $$
+
+    >>> probability(np.array([0.0, 0.0]), np.array([1.0, 2.0]), 0.0)
+    0.5
+    """
+    return float(1.0 / (1.0 + np.exp(-(intercept + features @ coefficients))))

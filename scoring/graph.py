@@ -1,0 +1,104 @@
+r"""What edges between entities, and between memories, say about relevance."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from scoring.signals import Edges
+from scoring.term import Array, Mask, Quantity
+
+
+def hop_score(hops: int, scores: Sequence[float]) -> float:
+    r"""Relevance drops with each hop; past the last one it is below the noise.
+
+    $$ \text{hop_score}(1, 2, 3) = 1.0,\ 0.6,\ 0.35 $$
+
+    >>> [hop_score(hops, (1.0, 0.6, 0.35)) for hops in (1, 2, 3, 4)]
+    [1.0, 0.6, 0.35, 0.0]
+    """
+    return scores[hops - 1] if 1 <= hops <= len(scores) else 0.0
+
+
+def path_confidence(edges: Iterable[float]) -> float:
+    r"""A path is as trustworthy as its weakest edge: the minimum, not the product.
+
+    $$ \text{path_confidence} = \min_i \text{conf}(\text{edge}_i) $$
+
+    >>> path_confidence([0.8, 0.8, 0.8])
+    0.8
+    """
+    return min(edges)
+
+
+def traversal_score(hop: Quantity, confidence: Quantity | float) -> Quantity:
+    r"""What multi-hop search hands to fusion.
+
+    $$ \text{traversal_score} = \text{hop_score}(\text{hops}) \times \text{path_confidence} $$
+
+    >>> traversal_score(np.array([1.0, 0.6, 0.35]), np.array([0.9, 0.8, 0.8])).round(2)
+    array([0.9 , 0.48, 0.28])
+    """
+    return hop * confidence
+
+
+class Reached(NamedTuple):
+    """An entity found by walking: how far, over which weakest edge, worth how much."""
+
+    hops: int
+    confidence: float
+    score: float
+
+
+def traverse(
+    edges: Iterable[tuple[int, int, float]], roots: Iterable[int], hop_scores: Sequence[float]
+) -> dict[int, Reached]:
+    """Walk edges both ways from the roots; the best-scoring path to each entity wins, roots themselves are hop 0.
+
+    >>> traverse([(1, 2, 0.9), (2, 3, 0.5), (1, 3, 0.2)], [1], (1.0, 0.6, 0.35))
+    {2: Reached(hops=1, confidence=0.9, score=0.9), 3: Reached(hops=2, confidence=0.5, score=0.3)}
+    """
+    neighbours: dict[int, list[tuple[int, float]]] = {}
+    for one, other, confidence in edges:
+        neighbours.setdefault(one, []).append((other, confidence))
+        neighbours.setdefault(other, []).append((one, confidence))
+    start = set(roots)
+    # The widest path of exactly h hops to each entity; shorter and weaker ones compete by score, not by length.
+    widest: dict[int, float] = dict.fromkeys(start, 1.0)
+    found: dict[int, Reached] = {}
+    for hops in range(1, len(hop_scores) + 1):
+        onward: dict[int, float] = {}
+        for entity, confidence in widest.items():
+            for other, edge in neighbours.get(entity, ()):
+                onward[other] = max(onward.get(other, 0.0), path_confidence((confidence, edge)))
+        for entity, confidence in onward.items():
+            score = hop_score(hops, hop_scores) * confidence
+            if entity not in start and (entity not in found or score > found[entity].score):
+                found[entity] = Reached(hops, confidence, score)
+        widest = onward
+    return found
+
+
+def edge_reach(edges: Edges, anchors: Mask, depth: int, kinds: Sequence[str]) -> Mapping[str, Mask]:
+    r"""For each kind of edge, the candidates on which a walk from the anchors lands through it.
+
+    $$ \text{boost}(m) = \max\{b_{\text{kind}} : \text{anchor} \leadsto m \text{ ends in an edge of that kind}\} $$
+    """
+    ends = np.concatenate([edges.source, edges.target]), np.concatenate([edges.target, edges.source])
+    kind = np.concatenate([edges.kind, edges.kind])
+    landed = np.zeros((len(kinds), len(anchors)), bool)
+    there = anchors.copy()
+    for _ in range(depth):
+        walked = np.flatnonzero(there[ends[0]])
+        landed[kind[walked], ends[1][walked]] = True
+        there[ends[1][walked]] = True
+    return dict(zip(kinds, landed, strict=True))
+
+
+def best_edge(edges: Edges, anchors: Mask) -> Array:
+    """The weight of the strongest edge that joins each candidate to an anchor; 0 where there is none."""
+    strongest = np.zeros(len(anchors))
+    for here, there in ((edges.source, edges.target), (edges.target, edges.source)):
+        joined = anchors[here]
+        np.maximum.at(strongest, there[joined], edges.weight[joined])
+    return strongest

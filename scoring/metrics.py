@@ -1,0 +1,116 @@
+r"""How good a ranking is, and how alike two rankings are.
+
+Rankings of many queries are one matrix of grades, a row a query and a column a rank; what a query's ranking does not
+fill is 0. `ideal` holds the grades of all that was judged for the query, best first.
+"""
+
+from collections.abc import Hashable, Sequence
+
+import numpy as np
+
+from scoring.term import Array
+
+
+def _discounts(ranks: int) -> Array:
+    return np.asarray(1.0 / np.log2(np.arange(2, ranks + 2)))
+
+
+def dcg(grades: Array, at: int) -> Array:
+    r"""Gain that a graded hit brings, discounted by its rank.
+
+    $$ \text{DCG@}k = \sum_{i=1}^{k} \frac{2^{g_i} - 1}{\log_2(i + 1)} $$
+
+    >>> dcg(np.array([[3.0, 0.0, 1.0]]), 10)
+    array([7.5])
+    """
+    seen = grades[:, :at]
+    return np.asarray((np.exp2(seen) - 1.0) @ _discounts(seen.shape[1]))
+
+
+def ndcg(grades: Array, ideal: Array, at: int) -> Array:
+    r"""Gain against the best possible order; a query without any graded memory scores 0.
+
+    $$ \text{nDCG@}k = \frac{\text{DCG@}k}{\text{IDCG@}k} $$
+
+    >>> ndcg(np.array([[0.0, 3.0]]), np.array([[3.0, 0.0]]), 10).round(4)
+    array([0.6309])
+    """
+    return _share(dcg(grades, at), dcg(ideal, at))
+
+
+def recall(grades: Array, ideal: Array, at: int) -> Array:
+    r"""The share of the relevant memories among the first k.
+
+    $$ \text{Recall@}k = \frac{|\text{relevant} \cap \text{top } k|}{|\text{relevant}|} $$
+
+    >>> recall(np.array([[0.0, 1.0, 2.0]]), np.array([[2.0, 1.0, 1.0]]), 2).round(3)
+    array([0.333])
+    """
+    return _share((grades[:, :at] > 0).sum(axis=1), (ideal > 0).sum(axis=1))
+
+
+def reciprocal_rank(grades: Array) -> Array:
+    r"""One over the rank of the first relevant memory; its mean is MRR.
+
+    $$ \text{RR} = \frac{1}{\min\{i : g_i > 0\}} $$
+
+    >>> reciprocal_rank(np.array([[0.0, 1.0], [0.0, 0.0]]))
+    array([0.5, 0. ])
+    """
+    hit = grades > 0
+    return (
+        np.where(hit.any(axis=1), 1.0 / (hit.argmax(axis=1) + 1.0), 0.0) if grades.shape[1] else np.zeros(len(grades))
+    )
+
+
+def average_precision(grades: Array, ideal: Array) -> Array:
+    r"""Precision at each relevant memory, averaged over all that are relevant; its mean is MAP.
+
+    $$ \text{AP} = \frac{1}{|\text{relevant}|} \sum_{i : g_i > 0} \text{Precision@}i $$
+
+    >>> average_precision(np.array([[1.0, 0.0, 1.0]]), np.array([[1.0, 1.0]])).round(4)
+    array([0.8333])
+    """
+    hit = grades > 0
+    precision = np.cumsum(hit, axis=1) / np.arange(1, grades.shape[1] + 1)
+    return _share((precision * hit).sum(axis=1), (ideal > 0).sum(axis=1))
+
+
+def kendall_tau(one: Sequence[Hashable], other: Sequence[Hashable]) -> float:
+    r"""Agreement in order of what two rankings share: 1 the same, −1 reversed.
+
+    $$ \tau = \frac{\text{concordant} - \text{discordant}}{\binom{n}{2}} $$
+
+    >>> kendall_tau("abc", "acb")
+    0.3333333333333333
+    """
+    place = {item: rank for rank, item in enumerate(other)}
+    shared = np.array([place[item] for item in one if item in place])
+    pairs = len(shared) * (len(shared) - 1) // 2
+    if not pairs:
+        return 1.0
+    above = np.triu(np.sign(shared[None, :] - shared[:, None]), 1)
+    return float(above.sum()) / pairs
+
+
+def rank_biased_overlap(one: Sequence[Hashable], other: Sequence[Hashable], persistence: float = 0.9) -> float:
+    r"""Agreement of two rankings that weighs the top most, extrapolated to their full depth (RBO-ext).
+
+    $$ \text{RBO} = \frac{X_k}{k} p^k + \frac{1 - p}{p} \sum_{d=1}^{k} \frac{X_d}{d} p^d $$
+
+    >>> round(rank_biased_overlap("abc", "abc"), 6), rank_biased_overlap("abc", "xyz")
+    (1.0, 0.0)
+    """
+    short, long = sorted((list(one), list(other)), key=len)
+    if not short:
+        return 1.0 if not long else 0.0
+    p, s = persistence, len(short)
+    overlap = [len(set(short[:d]) & set(long[:d])) for d in range(1, len(long) + 1)]
+    agreed = sum(x / d * p**d for d, x in enumerate(overlap, start=1))
+    beyond = sum(overlap[s - 1] * (d - s) / (s * d) * p**d for d in range(s + 1, len(long) + 1))
+    tail = (overlap[-1] - overlap[s - 1]) / len(long) + overlap[s - 1] / s
+    return (1 - p) / p * (agreed + beyond) + tail * p ** len(long)
+
+
+def _share(part: Array, whole: Array) -> Array:
+    return np.divide(part, whole, out=np.zeros(len(whole)), where=whole > 0)

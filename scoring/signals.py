@@ -1,0 +1,149 @@
+"""What a system may know of its candidates: a struct of arrays, one entry per candidate.
+
+Nothing here comes from a clock or a database; the caller measures ages against its own `as_of`. Ranks count from 1 and
+infinity is absent; an expiry of infinity never comes; a memory score or cluster similarity that is not there is NaN.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from functools import cached_property
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from scoring.term import Array, Mask
+
+TYPES = ("Entity", "Event", "Fact", "Preference", "Relation")
+KINDS = ("working", "episodic", "semantic", "procedural", "general")
+LEVELS = ("session", "turn", "fact")
+EDGES = (
+    "supports",
+    "extends",
+    "continuation",
+    "detail_of",
+    "summary_of",
+    "similar",
+    "references",
+    "derived_from",
+    "caused_by",
+    "contradiction",
+)
+RETRIEVERS = ("semantic", "bm25", "entity", "temporal", "traversal")
+ROUTES = (
+    "vec_full",
+    "vec_user",
+    "vec_asst",
+    "vec_next_user",
+    "lexical",
+    "facet_personal_info",
+    "facet_preferences",
+    "facet_events",
+)
+INTENTS = ("HIGH", "MEDIUM", "LOW")
+
+Codes = NDArray[np.intp]
+
+
+def column(neutral: float, dtype: type = float) -> Any:
+    """An array that holds one neutral value throughout unless it is given."""
+    return field(default=None, metadata={"neutral": neutral, "dtype": dtype})
+
+
+@dataclass(frozen=True)
+class Edges:
+    """Typed edges between candidates, by their positions; `kind` counts into `EDGES`."""
+
+    source: Codes = field(default_factory=lambda: np.empty(0, np.intp))
+    target: Codes = field(default_factory=lambda: np.empty(0, np.intp))
+    kind: Codes = field(default_factory=lambda: np.empty(0, np.intp))
+    weight: Array = field(default_factory=lambda: np.empty(0))
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Signals:
+    """Everything the scoring systems may ask about a batch of candidates."""
+
+    ids: NDArray[Any]
+
+    type: Codes = column(TYPES.index("Fact"), np.intp)
+    kind: Codes = column(KINDS.index("general"), np.intp)
+    level: Codes = column(LEVELS.index("fact"), np.intp)
+    session: Codes = column(-1, np.intp)
+    position: Codes = column(-1, np.intp)
+
+    age_days: Array = column(0.0)
+    valid_hours: Array = column(0.0)
+    hours_left: Array = column(np.inf)
+
+    confidence: Array = column(1.0)
+    belief: Array = column(5.0)
+    provenance_depth: Array = column(0.0)
+    importance: Array = column(0.5)
+    quality: Array = column(0.5)
+    memory_score: Array = column(np.nan)
+    access_count: Array = column(0.0)
+    useful: Array = column(0.0)
+    not_useful: Array = column(0.0)
+
+    cosine: Array = column(0.0)
+    cluster_cosine: Array = column(np.nan)
+    maxsim: Array = column(np.inf)
+    entity_match: Array = column(0.0)
+    affinity: Array = column(0.0)
+    returned: Mask = column(False, np.bool_)
+
+    ranks: Mapping[str, Array] = field(default_factory=dict)
+    scores: Mapping[str, Array] = field(default_factory=dict)
+    edges: Edges = field(default_factory=Edges)
+    vectors: Array | None = None
+    tags: Mask | None = None
+    intent: str = "MEDIUM"
+
+    def __post_init__(self) -> None:
+        for one in fields(self):
+            if "neutral" not in one.metadata:
+                continue
+            value, dtype = getattr(self, one.name), one.metadata["dtype"]
+            whole = np.full(len(self), one.metadata["neutral"], dtype) if value is None else np.asarray(value, dtype)
+            if whole.shape != (len(self),):
+                raise ValueError(
+                    f"{one.name} must have one value for each of {len(self)} candidates; got {whole.shape}"
+                )
+            object.__setattr__(self, one.name, whole)
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    @cached_property
+    def by_id(self) -> Codes:
+        """The place of each candidate in the order of the ids, the last word in every tie."""
+        place = np.empty(len(self), np.intp)
+        place[np.argsort(self.ids, kind="stable")] = np.arange(len(self))
+        return place
+
+    def rank(self, route: str) -> Array:
+        """The candidates' places in one route's list; a route that was not asked found nobody."""
+        return self.ranks.get(route, np.full(len(self), np.inf))
+
+    def raw(self, route: str) -> Array:
+        """The route's own scores; infinity where it did not find the candidate."""
+        return self.scores.get(route, np.full(len(self), np.inf))
+
+    def permuted(self, order: Codes) -> Self:
+        """The same candidates in another order."""
+        place = np.argsort(order)
+        moved = {one.name: getattr(self, one.name)[order] for one in fields(self) if "neutral" in one.metadata}
+        edges = Edges(place[self.edges.source], place[self.edges.target], self.edges.kind, self.edges.weight)
+        return type(self)(
+            ids=self.ids[order],
+            ranks={route: rank[order] for route, rank in self.ranks.items()},
+            scores={route: score[order] for route, score in self.scores.items()},
+            edges=edges,
+            vectors=None if self.vectors is None else self.vectors[order],
+            tags=None if self.tags is None else self.tags[order],
+            intent=self.intent,
+            **moved,
+        )

@@ -1,0 +1,92 @@
+r"""How specific a query is, and which plan of retrieval that calls for."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from scoring.signals import RETRIEVERS
+from scoring.term import Array, Quantity, least, most, total
+
+TemporalCue = Literal["exact", "relative", "vague", "none"]
+TypeCue = Literal["explicit", "implied", "none"]
+TEMPORAL_PRECISION: Mapping[TemporalCue, float] = {"exact": 1.0, "relative": 0.7, "vague": 0.3, "none": 0.0}
+TYPE_CUE_STRENGTH: Mapping[TypeCue, float] = {"explicit": 1.0, "implied": 0.5, "none": 0.0}
+
+
+def specificity(parts: Mapping[str, Quantity], weights: Mapping[str, Quantity | float]) -> Quantity:
+    r"""Weigh how many entities, how exact a time, how rare the words and how clear the type a query names.
+
+    $$ 0.35 \cdot \text{entity_density} + 0.25 \cdot \text{temporal_precision}
+       + 0.25 \cdot \text{lexical_rarity} + 0.15 \cdot \text{type_cue} $$
+
+    >>> parts = {"entity_density": np.array(0.1), "temporal_precision": np.array(0.3),
+    ...          "lexical_rarity": np.array(0.62), "type_cue": np.array(1.0)}
+    >>> specificity(parts, dict(zip(parts, (0.35, 0.25, 0.25, 0.15)))).round(4)
+    np.float64(0.415)
+    """
+    return total(weights[name] * least(most(part, 0.0), 1.0) for name, part in parts.items())
+
+
+def entity_density(entities: int, tokens: int) -> float:
+    r"""The share of a query's words that name something known.
+
+    $$ \frac{\text{resolved entities}}{\text{query tokens}} $$
+
+    >>> entity_density(1, 10)
+    0.1
+    """
+    return min(1.0, entities / tokens) if tokens else 0.0
+
+
+def lexical_rarity(idfs: Array, highest: float) -> float:
+    r"""How rare the query's words are, against the rarest of the corpus.
+
+    $$ \frac{\overline{\text{IDF}}(q)}{\max \text{IDF}} $$
+
+    >>> lexical_rarity(np.array([2.0, 4.0]), 6.0)
+    0.5
+    """
+    return min(1.0, float(np.mean(idfs)) / highest) if len(idfs) and highest > 0 else 0.0
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Which retrievers are asked, how they weigh, and what happens after."""
+
+    name: str
+    retrievers: tuple[str, ...] = RETRIEVERS
+    weights: Mapping[str, float] | None = None
+    rerank: bool = False
+    diversify: bool = False
+    top_k: int | None = None
+
+
+def plan_for(
+    specificity: float,
+    entity_confidence: float,
+    window_precision: float,
+    *,
+    precise: float,
+    exploratory: float,
+    entity_threshold: float,
+    window_threshold: float,
+    precise_top_k: int,
+    entity_weight: float,
+    temporal_weight: float,
+) -> Plan:
+    r"""The first plan of the paper's table whose condition holds.
+
+    $$ s \ge 0.8 \to \text{precise};\ e > 0.85 \to \text{entity};\ w \ge 0.7 \to \text{temporal};\
+       s < 0.4 \to \text{exploratory};\ \text{else hybrid} $$
+    """
+    if specificity >= precise:
+        return Plan("precise", retrievers=("semantic", "entity"), top_k=precise_top_k)
+    if entity_confidence > entity_threshold:
+        return Plan("entity-centric", weights={"entity": entity_weight})
+    if window_precision >= window_threshold:
+        return Plan("temporal", weights={"temporal": temporal_weight})
+    if specificity < exploratory:
+        return Plan("exploratory", rerank=True, diversify=True)
+    return Plan("hybrid")

@@ -1,0 +1,139 @@
+"""memsense (seed 003): eight routes fused by rank, sessions first, repetition avoided."""
+
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+
+from scoring.diversity import mmr
+from scoring.fusion import candidate_limit, rrf
+from scoring.params import Params, number
+from scoring.signals import LEVELS, ROUTES, Codes, Signals
+from scoring.systems.system import Order, System, by_score, valid
+from scoring.term import Array, Mask, Term, const, given, least, total
+
+SESSION, TURN = LEVELS.index("session"), LEVELS.index("turn")
+
+_fusion = partial(number, group="Fusion", seed="003 Step 2")
+_final = partial(number, group="Final score", seed="003 Step 3")
+_select = partial(number, group="Selection", low=0, high=1, step=0.01, seed="003 Step 4")
+_pool = partial(number, group="Candidates", step=1, scope="candidates", seed="003 Step 1")
+
+
+@dataclass(frozen=True)
+class MemsenseParams(Params):
+    """What memsense lets a caller turn."""
+
+    rrf_k: float = _fusion(15.0, "how flat ranks count", low=1, high=200, step=1)
+    memory_weight: float = _final(0.1, "pull of the stored score", low=0, high=1, step=0.01)
+    turn_share: float = _final(0.6, "how much of its best turn a session gets", low=0, high=1, step=0.05)
+    turn_cap: float = _final(0.12, "the most that a turn adds", low=0, high=0.5, step=0.01)
+    neighbour_share: float = number(
+        0.5,
+        "what a neighbour gets of its anchor's score",
+        group="Final score",
+        low=0,
+        high=1,
+        step=0.05,
+        seed="ours: the paper names no share",
+    )
+    mmr_lambda: float = _select(0.78, "relevance against novelty")
+    duplicate: float = _select(0.94, "as alike as this is skipped")
+    tag_share: float = _select(0.35, "how much common tags count as repetition")
+    limit_factor: int = _pool(4, "candidates kept for each result", low=1, high=20)
+    limit_least: int = _pool(32, "candidates kept at least", low=1, high=500)
+    route_widening: int = _pool(2, "how much wider each route asks", low=1, high=10)
+    route_least: int = _pool(40, "candidates a route is asked for at least", low=1, high=500)
+
+
+def fused(signals: Signals, params: MemsenseParams) -> Term:
+    """rrf_score = sum(1 / (15 + rank_in_route))"""
+    ranks = {route: given(f"{route} rank", signals.rank(route)) for route in ROUTES}
+    return rrf(ranks, dict.fromkeys(ROUTES, const(1.0)), params["rrf_k"]).named("rrf_score")
+
+
+def best_of_session(values: Array, members: Mask, session: Codes, place: Codes) -> Codes:
+    """For each candidate, the member of its session with the highest value, ties by id; −1 where there is none."""
+    rows = np.flatnonzero(members & (session >= 0))
+    rows = rows[np.lexsort((-place[rows], values[rows]))]
+    winner = np.full(int(session.max(initial=-1)) + 2, -1, np.intp)
+    winner[session[rows]] = rows  # later rows overwrite, so the best one stays
+    return winner[session]
+
+
+def anchor_of(signals: Signals, values: Array, found: Mask) -> Codes:
+    """For each candidate no route found, the better of its two neighbours in the session; −1 where there is none."""
+    anchors = np.full(len(signals), -1, np.intp)
+    lost = np.flatnonzero(~found & (signals.session >= 0))
+    rows = np.flatnonzero(found & (signals.session >= 0))
+    if not len(lost) or not len(rows):
+        return anchors
+    place = signals.session * (signals.position.max() + 3) + signals.position
+    rows = rows[np.lexsort((-signals.by_id[rows], values[rows], place[rows]))]
+    highest = np.full(len(lost), -np.inf)
+    for step in (-1, 1):
+        # The last row of a place is its best one.
+        beside = rows[np.searchsorted(place[rows], place[lost] + step, side="right") - 1]
+        better = (place[beside] == place[lost] + step) & (values[beside] > highest)
+        anchors[lost[better]] = beside[better]
+        highest = np.where(better, values[beside], highest)
+    return anchors
+
+
+def score(signals: Signals, params: MemsenseParams) -> Term:
+    r"""Sessions first where there are any: rrf, bounded support of the best turn, and the stored quality.
+
+    $$ \text{final} = \text{rrf} + \min(0.12,\ 0.6 \cdot \text{rrf}_{\text{best turn}})
+       + 0.1 \cdot \text{memory_score} $$
+    """
+    base = fused(signals, params)
+    stored = given("memory score", np.where(np.isnan(signals.memory_score), signals.confidence, signals.memory_score))
+    memory = (params["memory_weight"] * stored).named("memory")
+    if (signals.level == SESSION).any():
+        turns = best_of_session(base.value, signals.level == TURN, signals.session, signals.by_id)
+        support = least(params["turn_share"] * base.taken(turns).named("best turn"), params["turn_cap"])
+        session_rrf = base.named("session_rrf_score")
+        return total([session_rrf, support.named("turn_support"), memory]).named("final_score")
+    final = total([base, memory])
+    found = np.logical_or.reduce([np.isfinite(signals.rank(route)) for route in ROUTES])
+    anchors = anchor_of(signals, final.value, found)
+    if (anchors < 0).all():
+        return final.named("final_score")
+    beside = params["neighbour_share"] * final.taken(anchors).named("anchor")
+    return total([final.only(anchors < 0).named("own"), beside.named("neighbour")]).named("final_score")
+
+
+def gates(signals: Signals, params: MemsenseParams) -> dict[str, Mask]:
+    """Turns support their session and do not come back themselves while a session chunk is there."""
+    sessions = signals.level == SESSION
+    return {**valid(signals, params), "supports_its_session": sessions | (not sessions.any())}
+
+
+def order(score: Term, signals: Signals, params: MemsenseParams, kept: Codes, top_k: int, diversify: bool) -> Order:
+    """Greedy selection on the raw final score; what repeats a chosen one is skipped."""
+    rows = by_score(score, signals, kept)[: candidate_limit(top_k, params.limit_factor, params.limit_least)]
+    if signals.vectors is None or len(rows) == 0:
+        return Order(rows[:top_k])
+    picks = mmr(
+        score.value[rows],
+        signals.vectors[rows],
+        balance=params.mmr_lambda,
+        top_k=top_k,
+        tags=None if signals.tags is None else signals.tags[rows],
+        tag_share=params.tag_share,
+        skip_at=params.duplicate,
+    )
+    return Order.of_picks(rows, picks)
+
+
+SYSTEM = System(
+    name="memsense",
+    seed="003",
+    summary="Asks eight routes, fuses them by rank, puts sessions first and avoids saying things twice.",
+    params=MemsenseParams,
+    routes=ROUTES,
+    score=score,
+    gates=gates,
+    order=order,
+    outputs={"rrf_score": "rrf_score", "session_rrf_score": "session_rrf_score", "turn_support": "turn_support"},
+)

@@ -1,0 +1,127 @@
+"""A real Postgres and a real browser for every test that asks for them."""
+
+import fcntl
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO
+from urllib.parse import urlsplit
+
+import pytest
+from django.conf import settings
+from playwright.sync_api import Browser, ConsoleMessage, Error, Page, Request, sync_playwright
+from pytest_django.live_server_helper import LiveServer
+
+from recall_site import data_folder
+from recall_site.postgres import Postgres, connection
+
+BROWSERS = ("chromium", "chromium-browser", "google-chrome")
+BROWSER_OPTIONS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+# Nothing in a test database must outlive a power cut.
+FAST = {"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off", "max_connections": "200"}
+POSTGRES_HOME = "RECALL_TEST_POSTGRES"
+HOME_LOCK = pytest.StashKey[IO[str]]()
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Serve static files from where they lie, and choose the folder of this session's Postgres."""
+    settings.STORAGES["staticfiles"] = {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"}
+    settings.WHITENOISE_AUTOREFRESH = settings.WHITENOISE_USE_FINDERS = True
+    if not hasattr(config, "workerinput"):
+        config.stash[HOME_LOCK], home = free_home(settings.DATA / "tests")
+        os.environ[POSTGRES_HOME] = str(home)  # which xdist's workers inherit
+
+
+def free_home(folder: Path) -> tuple[IO[str], Path]:
+    """The first folder no other session uses; kept between sessions, so that a killed one leaves nothing running."""
+    data_folder.prepare(folder.parent)
+    data_folder.prepare(folder)
+    number = 0
+    while True:
+        lock = (folder / f"{number}.lock").open("a")
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            lock.close()
+            number += 1
+        else:
+            return lock, folder / str(number)
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    """Give the folder free."""
+    if HOME_LOCK in config.stash:
+        config.stash[HOME_LOCK].close()
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[None]:
+    """A Postgres of the tests' own, or the one that DATABASE_URL names."""
+    if not settings.EMBEDDED_POSTGRES:
+        yield
+        return
+    server = Postgres(Path(os.environ[POSTGRES_HOME]), FAST)
+    try:
+        server.join()
+        settings.DATABASES["default"]["HOST"] = connection(server.home)["HOST"]
+        yield
+    finally:
+        server.leave()
+
+
+@pytest.fixture(scope="session")
+def django_db_modify_db_settings(django_db_modify_db_settings_parallel_suffix: None, postgres: None) -> None:
+    """Have the server stand before pytest-django makes its databases, and stand until they are gone."""
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    """Chromium, without a window."""
+    path = next(filter(None, map(shutil.which, BROWSERS)), None)
+    assert path, f"the browser tests need one of {', '.join(BROWSERS)}"
+    # Playwright keeps an event loop running in this thread, where Django would refuse the ORM.
+    os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "true"
+    with sync_playwright() as playwright:
+        chromium = playwright.chromium.launch(executable_path=path, args=BROWSER_OPTIONS)
+        yield chromium
+        chromium.close()
+
+
+@pytest.fixture
+def complaints() -> list[str]:
+    """What the browser complained of so far; a test that provokes one removes it."""
+    return []
+
+
+@pytest.fixture
+def page(browser: Browser, live_server: LiveServer, complaints: list[str]) -> Iterator[Page]:
+    """A page of the running site; errors on its console and requests that leave this machine fail the test."""
+    context = browser.new_context(base_url=live_server.url)
+
+    def hear(message: ConsoleMessage) -> None:
+        if message.type == "error":
+            complaints.append(f"console: {message.text}")
+
+    def fail(error: Error) -> None:
+        complaints.append(f"script: {error.message}")
+
+    def leave(request: Request) -> None:
+        if urlsplit(request.url).hostname not in (None, "localhost", "127.0.0.1"):
+            complaints.append(f"request to {request.url}")
+
+    page = context.new_page()
+    page.on("console", hear)
+    page.on("pageerror", fail)
+    page.on("request", leave)
+    yield page
+    context.close()
+    assert not complaints

@@ -1,0 +1,74 @@
+"""Batches of candidates for the scoring tests: random, but the same for the same seed."""
+
+from typing import Any
+
+import numpy as np
+
+from scoring.signals import EDGES, KINDS, RETRIEVERS, ROUTES, TYPES, Edges, Signals
+
+
+def ids(n: int) -> np.ndarray[Any, Any]:
+    """Ids that sort in the order they are made."""
+    return np.array([f"{i:032x}" for i in range(n)])
+
+
+def batch(n: int, seed: int = 0, **changes: Any) -> Signals:
+    """A batch in which every signal varies; give a column to fix it."""
+    rng = np.random.default_rng(seed)
+    vectors = rng.normal(size=(n, 24))
+    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+    known = {
+        "ids": rng.permutation(ids(n)),
+        "type": rng.integers(0, len(TYPES), n),
+        "kind": rng.integers(0, len(KINDS), n),
+        "session": rng.integers(-1, n // 5 + 1, n),
+        "position": rng.integers(0, 10, n),
+        "age_days": rng.exponential(100, n),
+        "valid_hours": rng.exponential(1000, n),
+        "hours_left": np.where(rng.random(n) < 0.3, rng.exponential(50, n) + 0.1, np.inf),
+        "confidence": rng.random(n),
+        "belief": rng.uniform(0, 10, n),
+        "provenance_depth": rng.integers(0, 4, n),
+        "importance": rng.random(n),
+        "quality": rng.random(n),
+        "memory_score": np.where(rng.random(n) < 0.5, rng.random(n), np.nan),
+        "access_count": rng.integers(0, 50, n),
+        "useful": rng.integers(0, 9, n),
+        "not_useful": rng.integers(0, 9, n),
+        "cosine": rng.uniform(-1, 1, n),
+        "cluster_cosine": np.where(rng.random(n) < 0.5, rng.uniform(-1, 1, n), np.nan),
+        "maxsim": np.where(rng.random(n) < 0.8, rng.random(n), np.inf),
+        "entity_match": np.where(rng.random(n) < 0.3, 1.0, 0.0),
+        "affinity": np.where(rng.random(n) < 0.5, rng.random(n), 0.0),
+        "returned": rng.random(n) < 0.2,
+        "ranks": {route: _ranks(rng, n) for route in (*RETRIEVERS, *ROUTES)},
+        "scores": {route: np.where(rng.random(n) < 0.6, rng.random(n) * 12, np.inf) for route in RETRIEVERS},
+        "edges": _edges(rng, n, 2 * n),
+        "vectors": vectors,
+        "tags": rng.random((n, 12)) < 0.2,
+    }
+    return Signals(**{**known, **changes})
+
+
+def _ranks(rng: np.random.Generator, n: int) -> np.ndarray[Any, Any]:
+    return np.where(rng.random(n) < 0.5, rng.permutation(n) + 1.0, np.inf)
+
+
+def _edges(rng: np.random.Generator, n: int, count: int) -> Edges:
+    if not n:
+        return Edges()
+    ends = rng.integers(0, n, (2, count))
+    return Edges(ends[0], ends[1], rng.integers(0, len(EDGES), count), rng.random(count))
+
+
+def with_sessions(n: int, seed: int = 0) -> Signals:
+    """A batch in which memsense finds session chunks, turns and facts."""
+    return batch(n, seed, level=np.random.default_rng(seed + 1).integers(0, 3, n))
+
+
+def without_routes(n: int, seed: int = 0) -> Signals:
+    """A batch of chunks of which many were found by no route, so that memsense looks at their neighbours."""
+    plain = batch(n, seed)
+    lost = np.random.default_rng(seed + 2).random(n) < 0.5
+    ranks = {route: np.where(lost, np.inf, rank) for route, rank in plain.ranks.items()}
+    return batch(n, seed, ranks=ranks)

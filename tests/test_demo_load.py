@@ -1,0 +1,308 @@
+"""The demo world in the database: as varied as life, and every number by the formulas."""
+
+from collections import Counter
+from collections.abc import Iterator
+from datetime import date, timedelta
+from typing import Any
+
+import numpy as np
+import pytest
+from django.contrib.auth.models import User
+from django.core.management import call_command
+from django.db.models import Count, Q, Sum
+from evaluator import evaluate
+from test_model_rows import NAMESPACED
+
+from memories.demo.loading import load
+from memories.ids import time_of
+from memories.models import (
+    DailyAccess,
+    Entity,
+    EntityEdge,
+    JudgedQuery,
+    Judgement,
+    Memory,
+    MemoryEdge,
+    MemorySource,
+    MemoryVector,
+    Namespace,
+    Posting,
+    ReviewItem,
+    ScoreEvent,
+    Session,
+    Turn,
+)
+from memories.models.choices import EdgeKind, Kind, MemoryType, QueryKind, Role, SourceLevel, Status
+from scoring.graph import traverse
+from scoring.policy import WritePolicy
+from scoring.signals import TYPES, Signals
+from scoring.systems.recall import RecallParams, confidence, score
+
+EXAMPLE = "Uses PostgreSQL for new projects; team standard since joining Arrive in 2024"
+CATEGORIES = {"single-hop", "multi-hop", "temporal", "preference", "lexical-only", "paraphrase-only", "never-stored"}
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture(scope="module")
+def demo(django_db_setup: None, django_db_blocker: Any) -> Iterator[Namespace]:
+    """The demo world, loaded once for all tests of this module."""
+    with django_db_blocker.unblock():
+        user = User.objects.create_user("demo")
+        namespace = load("demo")
+    yield namespace
+    with django_db_blocker.unblock():
+        namespace.delete()
+        user.delete()
+
+
+@pytest.fixture
+def example(demo: Namespace) -> Memory:
+    """The memory of Appendix C."""
+    return Memory.objects.within(demo).get(content=EXAMPLE)
+
+
+def counted(rows: Any, column: str) -> Counter[Any]:
+    return Counter(rows.values_list(column, flat=True))
+
+
+def test_the_world_is_as_large_as_a_newcomer_needs(demo: Namespace) -> None:
+    assert 380 <= Memory.objects.within(demo).count() <= 450
+    assert 55 <= Entity.objects.within(demo).count() <= 75
+    assert Session.objects.within(demo).count() >= 80
+    assert Turn.objects.within(demo).count() >= 400
+    assert not MemoryVector.objects.within(demo).exists()
+    assert not Posting.objects.within(demo).exists()
+
+
+def test_every_type_kind_source_level_and_several_extractors_occur(demo: Namespace) -> None:
+    memories = Memory.objects.within(demo)
+    assert set(counted(memories, "type")) == set(MemoryType.values)
+    assert min(counted(memories, "type").values()) >= 40
+    assert set(counted(memories, "kind")) == set(Kind.values)
+    assert set(counted(MemorySource.objects.within(demo), "level")) == set(SourceLevel.values)
+    assert len(counted(memories, "extractor_model")) >= 5
+    assert memories.filter(extractor_logprob__isnull=False).count() >= 20
+
+
+def test_every_kind_of_edge_joins_memories(demo: Namespace) -> None:
+    assert set(counted(MemoryEdge.objects.within(demo), "kind")) == set(EdgeKind.values)
+
+
+def test_entities_are_reached_over_two_and_three_hops(demo: Namespace) -> None:
+    names = dict(Entity.objects.within(demo).values_list("id", "name"))
+    place = {identifier: number for number, identifier in enumerate(names)}
+    triples = EntityEdge.objects.within(demo).values_list("source_id", "target_id", "confidence")
+    edges = [(place[source], place[target], trust) for source, target, trust in triples]
+    root = next(place[identifier] for identifier, name in names.items() if name == "Ines Carvalho")
+    hops = Counter(reached.hops for reached in traverse(edges, [root], (1.0, 0.6, 0.35)).values())
+    assert set(hops) == {1, 2, 3}
+    assert min(hops.values()) >= 3
+
+
+def test_the_judged_queries_cover_every_category_and_what_was_never_stored(demo: Namespace) -> None:
+    queries = JudgedQuery.objects.within(demo)
+    assert queries.filter(kind=QueryKind.ANSWERABLE).count() >= 120
+    assert queries.filter(kind=QueryKind.NEVER_STORED).count() >= 30
+    assert set(counted(queries, "category")) == CATEGORIES
+    assert min(counted(queries, "category").values()) >= 15
+    for query in queries.annotate(answers=Count("judgements")):
+        unanswered = query.kind == QueryKind.NEVER_STORED
+        assert (query.answers == 0) == unanswered == (query.category == "never-stored"), query.text
+    assert set(counted(Judgement.objects.within(demo), "grade")) == {1, 2, 3}
+
+
+def test_no_grade_rests_on_a_memory_that_cannot_come_back_because_it_was_merged(demo: Namespace) -> None:
+    assert not Judgement.objects.within(demo).filter(memory__status=Status.MERGED).exists()
+
+
+def test_some_facts_have_expired_some_are_about_to_and_some_do_not_hold_yet(demo: Namespace) -> None:
+    facts, now = Memory.objects.within(demo).filter(status=Status.ACTIVE), demo.clock
+    assert now is not None
+    assert facts.filter(valid_until__lt=now).count() >= 5
+    assert facts.filter(valid_until__range=(now, now + timedelta(days=3))).count() >= 3
+    assert facts.filter(valid_from__gt=now).count() >= 3
+
+
+def test_what_says_the_same_was_merged_and_what_contradicts_never(demo: Namespace) -> None:
+    merged = Memory.objects.within(demo).filter(status=Status.MERGED).select_related("merged_into")
+    assert merged.count() >= 10
+    for memory in merged:
+        assert memory.merged_into is not None
+        assert memory.merged_into.status == Status.ACTIVE
+        assert memory.merged_into.created_at < memory.created_at
+        assert memory.merged_into.confidence >= memory.confidence
+        turns = set(memory.sources.values_list("turn_id", flat=True))
+        assert turns <= set(memory.merged_into.sources.values_list("turn_id", flat=True))
+    contradictions = MemoryEdge.objects.within(demo).filter(kind=EdgeKind.CONTRADICTION)
+    assert contradictions.filter(cosine__gt=WritePolicy().dedup_duplicate).count() >= 5
+    assert not contradictions.filter(Q(source__status=Status.MERGED) | Q(target__status=Status.MERGED)).exists()
+
+
+def test_a_pair_between_the_thresholds_waits_for_a_verdict_in_words(demo: Namespace) -> None:
+    reviews, policy = ReviewItem.objects.within(demo), WritePolicy()
+    assert reviews.count() >= 10
+    assert not reviews.exclude(cosine__range=(policy.dedup_escalate, policy.dedup_duplicate)).exists()
+    assert not reviews.exclude(first__status=Status.ACTIVE, second__status=Status.ACTIVE).exists()
+    assert all(review.reason.startswith(f"cosine {review.cosine:.3f}") for review in reviews)
+
+
+def test_updates_leave_the_old_statement_superseded(demo: Namespace) -> None:
+    chain = Memory.objects.within(demo).filter(predicate="standup_time").order_by("created_at")
+    assert list(chain.values_list("status", flat=True)) == [Status.SUPERSEDED, Status.SUPERSEDED, Status.ACTIVE]
+    assert [memory.superseded_by_id for memory in chain[:2]] == [memory.id for memory in chain[1:]]
+
+
+def test_a_memory_that_is_hardly_grounded_is_rejected_and_kept(demo: Namespace) -> None:
+    rejected = Memory.objects.within(demo).get(status=Status.REJECTED)
+    assert rejected.confidence == pytest.approx(0.45 * 0.30 + 0.25 * 0.65 + 0.10 * 0.80 - 0.20)
+    assert rejected.reason == "only partly grounded, so it keeps 0.18, and the floor is 0.30"
+    partly = Memory.objects.within(demo).filter(grounding="partial", status=Status.ACTIVE)
+    assert partly.count() >= 5
+    assert set(counted(partly, "grounding_penalty")) == {0.2}
+
+
+def test_an_unknown_type_counts_as_an_uncertain_fact(demo: Namespace) -> None:
+    uncertain = Memory.objects.within(demo).filter(type_uncertain=True)
+    assert uncertain.count() >= 3
+    assert set(uncertain.values_list("type", "type_prior")) == {("Fact", 0.75)}
+    assert set(Memory.objects.within(demo).filter(tags__tag="type_uncertain")) == set(uncertain)
+
+
+def test_a_subject_nobody_knows_gets_a_fallback(demo: Namespace) -> None:
+    unknown = Memory.objects.within(demo).filter(subject_id=None)
+    assert unknown.count() >= 5
+    assert not unknown.filter(Q(subject_fallback=None) | Q(subject_surface="")).exists()
+
+
+def test_a_confirmation_lifts_the_source_and_counts_once_more(demo: Namespace) -> None:
+    lifted = Memory.objects.within(demo).get(confirmed_at__isnull=False, sources__level="speculation")
+    event = ScoreEvent.objects.within(demo).get(memory_id=lifted.id, cause="confirmed")
+    assert (event.before["source_strength"], event.after["source_strength"]) == (0.30, 0.80)
+    assert event.after["repetitions"] == event.before["repetitions"] + 1
+
+
+def test_the_worked_example_is_stored_and_scored_as_in_the_paper(demo: Namespace, example: Memory) -> None:
+    stored = (example.source_strength, example.repetitions, example.extractor_confidence, example.type_prior)
+    assert stored == (0.95, 3, 0.80, 0.75)
+    assert example.confidence == pytest.approx(0.8187, abs=5e-5)
+    assert demo.clock is not None
+    signals = Signals(
+        ids=np.array([str(example.id)]),
+        type=np.array([TYPES.index(example.type)]),
+        age_days=np.array([(demo.clock - example.created_at) / timedelta(days=1)]),
+        access_count=np.array([float(example.access_count)]),
+        confidence=np.array([example.confidence]),
+        ranks={"semantic": np.array([3.0]), "bm25": np.array([1.0])},
+    )
+    assert float(score(signals, RecallParams()).value[0]) == pytest.approx(0.042099, abs=5e-7)
+
+
+def test_the_evidence_for_the_worked_example_came_step_by_step(example: Memory) -> None:
+    now: dict[str, Any] = {}
+    table = []
+    for event in ScoreEvent.objects.within(example.namespace).filter(memory_id=example.id).order_by("at", "id"):
+        now |= event.after
+        row = (event.at.date(), event.cause, now["repetitions"], round(now["confidence"], 4), now["belief"])
+        table.append(row)
+    assert table == [
+        (date(2025, 12, 2), "stored", 0, 0.7025, 5.0),
+        (date(2025, 12, 9), "merged", 1, 0.7844, 5.5),
+        (date(2026, 1, 14), "observed", 2, 0.8072, 6.0),
+        (date(2026, 1, 20), "contradicted", 2, 0.8072, 4.5),
+        (date(2026, 2, 11), "observed", 3, 0.8187, 5.0),
+        (date(2026, 2, 18), "corroborated", 3, 0.8187, 5.5),
+    ]
+    others = ScoreEvent.objects.within(example.namespace).filter(memory_id=example.id, other_id__isnull=False)
+    contents = dict(Memory.objects.within(example.namespace).values_list("id", "content"))
+    assert [contents[event.other_id] for event in others.order_by("at") if event.other_id] == [
+        "Uses PostgreSQL for new projects, team standard at Arrive since 2024",
+        "Tries MySQL 8 for the reporting job",
+        "The platform team's default database is PostgreSQL 16",
+    ]
+
+
+def test_two_contradictions_from_one_session_are_one_source(example: Memory) -> None:
+    against = MemoryEdge.objects.within(example.namespace).filter(target_id=example.id, kind=EdgeKind.CONTRADICTION)
+    assert against.count() == 2
+    assert against.values("source__session_id").distinct().count() == 1
+    assert example.contradictions == 1
+
+
+def test_every_memory_is_what_its_history_adds_up_to(demo: Namespace) -> None:
+    folded: dict[Any, dict[str, Any]] = {}
+    for event in ScoreEvent.objects.within(demo).order_by("at", "id"):
+        state = folded.setdefault(event.memory_id, {})
+        assert event.before == {name: state.get(name) for name in event.before}
+        state |= event.after
+    for memory in Memory.objects.within(demo):
+        spelt = {"confirmed_at": memory.confirmed_at and memory.confirmed_at.isoformat()}
+        spelt |= {name: str(getattr(memory, name)) for name in ("merged_into_id", "superseded_by_id")}
+        for name, value in folded[memory.id].items():
+            assert spelt.get(name, getattr(memory, name)) == value, f"{memory}: {name}"
+
+
+def test_every_explanation_in_the_history_adds_up(demo: Namespace) -> None:
+    for event in ScoreEvent.objects.within(demo):
+        assert bool(event.parts) == ("confidence" in event.after)
+        if event.parts:
+            assert evaluate(event.parts) == pytest.approx(event.after["confidence"], abs=1e-9)
+
+
+def test_repetitions_count_the_other_sessions_a_memory_was_heard_in(demo: Namespace) -> None:
+    for memory in Memory.objects.within(demo).annotate(heard=Count("sources__session_id", distinct=True)):
+        confirmed = memory.confirmed_at is not None
+        assert memory.repetitions == memory.heard - 1 + confirmed, memory
+
+
+def test_confidence_follows_from_the_stored_signals(demo: Namespace) -> None:
+    policy = WritePolicy()
+    for memory in Memory.objects.within(demo).prefetch_related("sources"):
+        levels = {source.level for source in memory.sources.all()}
+        term = confidence(
+            policy,
+            sources=sorted(levels | ({"confirmation"} if memory.confirmed_at else set())),
+            observations=memory.repetitions,
+            type=None if memory.type_uncertain else memory.type,
+            model=memory.extractor_model,
+            logprobs=None if memory.extractor_logprob is None else [memory.extractor_logprob],
+            penalty=memory.grounding_penalty,
+        )
+        assert memory.confidence == pytest.approx(min(float(term.value), policy.confirmed_cap), abs=1e-12), memory
+
+
+def test_accesses_by_day_add_up_to_the_count(demo: Namespace) -> None:
+    by_day = dict(DailyAccess.objects.within(demo).values_list("memory_id").annotate(Sum("count")))
+    for memory in Memory.objects.within(demo):
+        assert memory.access_count == by_day.get(memory.id, 0)
+        assert (memory.last_accessed_at is None) == (memory.access_count == 0)
+
+
+def test_every_identifier_carries_the_time_of_its_row(demo: Namespace) -> None:
+    for memory in Memory.objects.within(demo):
+        assert time_of(memory.id) == memory.created_at
+    for event in ScoreEvent.objects.within(demo):
+        assert time_of(event.id) == event.at
+
+
+def test_two_loads_give_equal_rows(demo: Namespace) -> None:
+    call_command("load_demo", namespace="again", verbosity=0)
+    again = Namespace.objects.get(slug="again")
+    models: list[type[Any]] = [*NAMESPACED]
+    for model in models:
+        columns = [field.attname for field in model._meta.concrete_fields if field.attname != "namespace_id"]
+        first, second = (
+            {tuple(map(repr, map(spelt, row))) for row in model.objects.within(one).values_list(*columns)}
+            for one in (demo, again)
+        )
+        assert first == second, model.__name__
+
+
+def spelt(value: Any) -> Any:
+    return bytes(value) if isinstance(value, memoryview) else value
+
+
+def test_the_demo_user_may_do_everything_there(demo: Namespace) -> None:
+    assert (demo.title, demo.mode) == ("Maya's assistant", "agent_memory")
+    assert demo.memberships.get().role == Role.ADMIN
+    assert demo.memberships.get().user.username == "demo"

@@ -1,0 +1,88 @@
+"""Settings come from the environment, are documented, and complain by name."""
+
+import re
+from pathlib import Path
+
+import pytest
+from django.conf import settings
+from django.core.exceptions import ImproperlyConfigured
+
+from recall_site import data_folder, environment
+
+EXAMPLE = Path(settings.ROOT) / ".env.example"
+
+
+def test_every_variable_that_is_read_stands_in_the_example_and_no_other() -> None:
+    assert settings.configured
+    documented = set(re.findall(r"^#?([A-Z_]+)=", EXAMPLE.read_text(), flags=re.MULTILINE))
+    assert documented == environment.READ
+
+
+def test_the_example_gives_the_real_defaults() -> None:
+    given = dict(re.findall(r"^#([A-Z_]+)=(.*)$", EXAMPLE.read_text(), flags=re.MULTILINE))
+    source = (Path(settings.ROOT) / "recall_site" / "settings.py").read_text()
+    for name in ("HOST", "PORT", "WORKERS", "THREADS", "LOG_LEVEL"):
+        assert re.search(rf'"{name}", "?{re.escape(given[name])}"?[,)]', source), name
+
+
+@pytest.mark.parametrize(
+    ("came", "meant"), [("1", True), ("Yes", True), ("on", True), ("0", False), ("off", False), ("", True)]
+)
+def test_a_flag_reads_the_usual_spellings(monkeypatch: pytest.MonkeyPatch, came: str, meant: bool) -> None:
+    monkeypatch.setenv("DEBUG", came)
+    assert environment.flag("DEBUG", default=True) is meant
+
+
+@pytest.mark.parametrize("came", ["0", "65536", "-1", "80a", "8 0", "٣", "1e3"])
+def test_a_number_out_of_range_is_refused_with_name_range_and_value(monkeypatch: pytest.MonkeyPatch, came: str) -> None:
+    monkeypatch.setenv("PORT", came)
+    with pytest.raises(ImproperlyConfigured) as told:
+        environment.number("PORT", 8000, low=1, high=65535)
+    assert str(told.value) == f"PORT must be a whole number from 1 to 65535, not {came!r}."
+
+
+def test_an_unknown_choice_and_flag_are_refused_with_what_is_allowed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LOG_LEVEL", "LOUD")
+    with pytest.raises(ImproperlyConfigured, match=r"LOG_LEVEL must be one of DEBUG, INFO, not 'LOUD'\."):
+        environment.choice("LOG_LEVEL", "INFO", ["DEBUG", "INFO"])
+    monkeypatch.setenv("DEBUG", "maybe")
+    with pytest.raises(ImproperlyConfigured, match=r"DEBUG must be one of 1, true, yes, on, .* not 'maybe'"):
+        environment.flag("DEBUG", default=False)
+
+
+def test_an_origin_needs_a_scheme(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CSRF_TRUSTED_ORIGINS", "https://a.example, b.example")
+    with pytest.raises(ImproperlyConfigured, match=r"CSRF_TRUSTED_ORIGINS .* not 'b\.example'"):
+        environment.origins("CSRF_TRUSTED_ORIGINS")
+
+
+def test_a_database_address_is_taken_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DATABASE_URL", "postgres://me:p%40ss@db.example:6543/recall?sslmode=require")
+    assert environment.database("DATABASE_URL") == {
+        "NAME": "recall",
+        "USER": "me",
+        "PASSWORD": "p@ss",
+        "HOST": "db.example",
+        "PORT": "6543",
+        "OPTIONS": {"sslmode": "require"},
+    }
+
+
+@pytest.mark.parametrize(
+    "came", ["mysql://me:secret@h/db", "postgres://me:secret@h", "secret", "postgres://h/d?secret=1"]
+)
+def test_a_bad_database_address_is_refused_without_telling_its_password(
+    monkeypatch: pytest.MonkeyPatch, came: str
+) -> None:
+    monkeypatch.setenv("DATABASE_URL", came)
+    with pytest.raises(ImproperlyConfigured, match="DATABASE_URL must be an address like postgres://") as told:
+        environment.database("DATABASE_URL")
+    assert "secret" not in str(told.value)
+
+
+def test_a_secret_is_made_once_and_readable_by_its_owner_alone(tmp_path: Path) -> None:
+    folder = tmp_path / "data"
+    made = data_folder.keep(folder, "secret_key", lambda: "first")
+    assert (made, data_folder.keep(folder, "secret_key", lambda: "second")) == ("first", "first")
+    assert (folder / "secret_key").stat().st_mode & 0o777 == 0o600
+    assert folder.stat().st_mode & 0o066 == 0

@@ -1,0 +1,338 @@
+"""`python -m recall_site` as a person meets it: first start, second start, stops, crashes and refusals."""
+
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from pathlib import Path
+from urllib.request import urlopen
+
+import psutil
+import psycopg
+import pytest
+from django.conf import settings
+from psycopg.conninfo import make_conninfo
+
+from recall_site import environment
+from recall_site.postgres import PORT, Postgres, connection, socket_folder
+
+pytestmark = pytest.mark.xdist_group("start")
+
+PATIENCE = 60  # seconds
+Run = Callable[..., "Site"]
+
+
+def bare_environment(**added: object) -> dict[str, str]:
+    """The environment without any setting of Recall's, plus some."""
+    plain = {name: value for name, value in os.environ.items() if name not in environment.READ}
+    return plain | {name: str(value) for name, value in added.items()}
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+class Site:
+    """A running `python -m recall_site`, in a process group of its own as a terminal would give it."""
+
+    def __init__(self, data: Path, **variables: object) -> None:
+        self.data = data
+        self.port = variables.setdefault("PORT", free_port())
+        self.output = data.with_suffix(".out")
+        with self.output.open("w") as output:
+            self.process = subprocess.Popen(
+                [sys.executable, "-m", "recall_site"],
+                cwd=settings.ROOT,
+                env=bare_environment(RECALL_DATA=data, **variables),
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
+
+    def wait_until_up(self) -> "Site":
+        deadline = time.monotonic() + PATIENCE
+        while "Ctrl-C stops it." not in self.output.read_text():
+            assert self.process.poll() is None, self.output.read_text()
+            assert time.monotonic() < deadline, self.output.read_text()
+            time.sleep(0.02)
+        return self
+
+    def get(self, path: str) -> str:
+        with urlopen(f"http://127.0.0.1:{self.port}{path}", timeout=10) as response:
+            return str(response.read().decode())
+
+    def stop(self, number: int = signal.SIGINT) -> int:
+        """Signal the whole group, as a terminal does, and answer the exit code."""
+        os.killpg(self.process.pid, number)
+        return self.process.wait(PATIENCE)
+
+    def kill(self) -> None:
+        """End the site and its Postgres as a power cut would."""
+        pids = [postmaster(self.data), *(child.pid for child in psutil.Process(postmaster(self.data)).children())]
+        os.killpg(self.process.pid, signal.SIGKILL)
+        self.process.wait(PATIENCE)
+        for pid in pids:
+            with suppress(ProcessLookupError):  # Postgres' children end by themselves without their parent
+                os.kill(pid, signal.SIGKILL)
+
+    def query(self, statement: str) -> list[tuple[object, ...]]:
+        """Ask the site's embedded database."""
+        return ask(self.data, statement)
+
+
+def ask(home: Path, statement: str) -> list[tuple[object, ...]]:
+    known = connection(home)
+    where = make_conninfo(host=known["HOST"], port=PORT, user=known["USER"], dbname=known["NAME"])
+    with psycopg.connect(where, autocommit=True) as database:
+        cursor = database.execute(statement.encode())
+        return cursor.fetchall() if cursor.description else []
+
+
+def postmaster(home: Path) -> int:
+    return int((home / "postgres" / "postmaster.pid").read_text().split()[0])
+
+
+def processes_of(home: Path) -> list[psutil.Process]:
+    """Every living process that works in the folder or was told of it."""
+
+    def concerns(process: psutil.Process) -> bool:
+        try:
+            return str(home) in " ".join(process.cmdline()) or process.cwd().startswith(str(home))
+        except psutil.Error:
+            return False
+
+    return [process for process in psutil.process_iter() if concerns(process)]
+
+
+@pytest.fixture(scope="module")
+def first_start(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
+    """The data folder that a first start leaves, and what it printed."""
+    home = tmp_path_factory.mktemp("first") / "data"
+    site = Site(home).wait_until_up()
+    assert site.get("/health/ready") == '{"status": "ready"}'
+    assert site.stop() == 0
+    return home, site.output.read_text()
+
+
+@pytest.fixture
+def home(tmp_path: Path, first_start: tuple[Path, str]) -> Path:
+    """A copy of a data folder that has been started once."""
+    copy = tmp_path / "data"
+    shutil.copytree(first_start[0], copy)
+    if os.geteuid() == 0:
+        for path in [copy / "postgres", *(copy / "postgres").rglob("*")]:
+            source = (first_start[0] / path.relative_to(copy)).stat()
+            os.chown(path, source.st_uid, source.st_gid)
+    return copy
+
+
+@pytest.fixture
+def run(home: Path) -> Iterator[Run]:
+    """Starts sites and leaves none behind."""
+    sites: list[Site] = []
+
+    def start(**variables: object) -> Site:
+        sites.append(Site(home, **variables))
+        return sites[-1]
+
+    yield start
+    for site in sites:
+        if site.process.poll() is None:
+            site.stop(signal.SIGTERM)
+
+
+def refusal(data: Path, **variables: object) -> str:
+    """The one line a site prints that cannot start."""
+    site = Site(data, **variables)
+    assert site.process.wait(PATIENCE) == 1
+    lines = site.output.read_text().splitlines()
+    assert len(lines) == 1, lines
+    return lines[0]
+
+
+def test_the_first_start_tells_its_steps_and_how_to_sign_in(first_start: tuple[Path, str]) -> None:
+    home, printed = first_start
+    steps = ["Starting Postgres … ", "Applying ", "Loading the demo world … ", "Collecting static files … "]
+    assert [line for line in printed.splitlines() if line.startswith(tuple(steps))] == printed.splitlines()[:4]
+    assert f"Sign in as demo, password {(home / 'password').read_text().strip()}" in printed
+    assert "Traceback" not in printed
+    assert processes_of(home) == []
+
+
+def test_the_second_start_keeps_the_data_and_repeats_nothing(run: Run, home: Path) -> None:
+    site = run().wait_until_up()
+    printed = site.output.read_text()
+    assert "Applying" not in printed
+    assert "Loading" not in printed
+    assert "Collecting" not in printed
+    assert f"password {(home / 'password').read_text().strip()}" in printed
+    assert site.query("SELECT username FROM auth_user") == [("demo",)]
+    site.get("/admin/login/?next=/admin/")
+    site.get("/api/v1/docs/")
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP], ids=lambda number: number.name)
+def test_a_signal_stops_everything_quietly(run: Run, home: Path, number: signal.Signals) -> None:
+    site = run().wait_until_up()
+    assert site.stop(number) == 0
+    assert "Traceback" not in site.output.read_text()
+    assert processes_of(home) == []
+
+
+def test_nothing_is_lost_when_everything_is_killed(run: Run) -> None:
+    site = run().wait_until_up()
+    site.query("CREATE TABLE kept (what text)")
+    site.query("INSERT INTO kept VALUES ('this')")
+    site.kill()
+    assert run().wait_until_up().query("SELECT what FROM kept") == [("this",)]
+
+
+def test_a_pid_file_naming_another_program_does_not_keep_postgres_down(run: Run, home: Path) -> None:
+    account = (home / "postgres").stat()
+    other = (
+        subprocess.Popen(["sleep", "60"], user=account.st_uid)
+        if os.geteuid() == 0
+        else subprocess.Popen(["sleep", "60"])
+    )
+    try:
+        stale = home / "postgres" / "postmaster.pid"
+        stale.write_text(f"{other.pid}\n{home / 'postgres'}\n1\n5432\n\n\n\nready\n")
+        os.chown(stale, account.st_uid, account.st_gid)
+        run().wait_until_up()
+    finally:
+        other.kill()
+        other.wait()
+
+
+def test_a_command_shares_the_server_of_a_running_site(run: Run, home: Path) -> None:
+    site = run().wait_until_up()
+    server = postmaster(home)
+    command = [sys.executable, "manage.py", "showmigrations", "auth"]
+    subprocess.run(command, cwd=settings.ROOT, env=bare_environment(RECALL_DATA=home), check=True, capture_output=True)
+    assert postmaster(home) == server
+    assert site.get("/health/ready") == '{"status": "ready"}'
+
+
+def test_a_command_alone_starts_and_stops_the_server(home: Path) -> None:
+    command = [sys.executable, "manage.py", "showmigrations", "auth"]
+    subprocess.run(command, cwd=settings.ROOT, env=bare_environment(RECALL_DATA=home), check=True, capture_output=True)
+    assert processes_of(home) == []
+
+
+def test_a_chosen_password_replaces_the_one_that_was_made(run: Run) -> None:
+    site = run(RECALL_PASSWORD="correct horse").wait_until_up()
+    assert "Sign in as demo, password correct horse" in site.output.read_text()
+    site.stop()
+    assert "the password given earlier" in run().wait_until_up().output.read_text()
+
+
+def test_a_named_database_is_used_and_no_other_started(tmp_path: Path, home: Path) -> None:
+    external = Postgres(home)
+    external.join()
+    try:
+        known = connection(home)
+        url = f"postgres://{known['USER']}@/{known['NAME']}?host={known['HOST']}&port={PORT}"
+        site = Site(tmp_path / "own", DATABASE_URL=url).wait_until_up()
+        assert "Starting Postgres" not in site.output.read_text()
+        assert site.get("/health/ready") == '{"status": "ready"}'
+        assert site.stop() == 0
+        assert not (tmp_path / "own" / "postgres").exists()
+        assert postmaster(home)
+    finally:
+        external.leave()
+    assert processes_of(home) == []
+
+
+def test_a_taken_port_is_told_in_one_sentence(tmp_path: Path) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        assert refusal(tmp_path / "data", PORT=port) == (
+            f"Recall cannot start: 127.0.0.1 port {port} cannot be used (it is taken); "
+            "choose another port: make run PORT=8001"
+        )
+
+
+def test_a_bad_port_is_told_in_one_sentence(tmp_path: Path) -> None:
+    told = "Recall cannot start: PORT must be a whole number from 1 to 65535, not 'eighty'."
+    assert refusal(tmp_path / "data", PORT="eighty") == told
+
+
+def test_a_folder_that_cannot_be_written_is_told_in_one_sentence(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()  # root may write anywhere, but not below a file
+    folder = tmp_path / "file" / "data"
+    assert refusal_elsewhere(tmp_path, RECALL_DATA=folder) == (
+        f"Recall cannot start: {folder} cannot be written to (not a directory); "
+        "name a folder that can: RECALL_DATA=/path make run"
+    )
+
+
+def refusal_elsewhere(tmp_path: Path, **variables: object) -> str:
+    """As above, for a data folder beside which no output can be kept."""
+    command = [sys.executable, "-m", "recall_site"]
+    ended = subprocess.run(
+        command, cwd=settings.ROOT, env=bare_environment(**variables), capture_output=True, text=True
+    )
+    assert ended.returncode == 1
+    assert ended.stdout == ""
+    return ended.stderr.strip()
+
+
+def test_a_database_that_does_not_answer_is_told_in_one_sentence(tmp_path: Path) -> None:
+    told = refusal(tmp_path / "data", DATABASE_URL=f"postgres://me:secret@127.0.0.1:{free_port()}/recall")
+    assert told.startswith("Recall cannot start: connection failed: ")
+    assert "secret" not in told
+
+
+def test_data_of_another_postgres_is_refused_in_one_sentence(tmp_path: Path) -> None:
+    data = tmp_path / "data" / "postgres"
+    data.mkdir(parents=True)
+    (data / "PG_VERSION").write_text("12\n")
+    site = Site(tmp_path / "data")
+    assert site.process.wait(PATIENCE) == 1
+    last = site.output.read_text().splitlines()[-1]
+    assert last.startswith(f"Recall cannot start: {data} was written by Postgres 12 and Recall brings Postgres 18; ")
+
+
+@pytest.mark.parametrize("name", ["with blank and 'quote'", "deep" * 30, "comma,ed"])
+def test_postgres_lives_in_folders_of_any_name(tmp_path: Path, name: str) -> None:
+    server = Postgres(tmp_path / name, {"fsync": "off"})
+    try:
+        server.join()
+        assert ask(tmp_path / name, "SELECT current_database()") == [("recall",)]
+    finally:
+        server.leave()
+    assert processes_of(tmp_path / name) == []
+    shutil.rmtree(socket_folder(tmp_path / name), ignore_errors=True)
+
+
+def test_a_user_who_leaves_does_not_stop_the_server_for_another(tmp_path: Path) -> None:
+    first, second = Postgres(tmp_path / "shared", {"fsync": "off"}), Postgres(tmp_path / "shared")
+    first.join()
+    try:
+        second.join()
+        first.leave()
+        assert ask(tmp_path / "shared", "SELECT 1") == [(1,)]
+    finally:
+        first.leave()
+        second.leave()
+    assert processes_of(tmp_path / "shared") == []
+
+
+def test_an_interrupted_making_of_the_data_is_made_anew(tmp_path: Path) -> None:
+    (tmp_path / "postgres.new").mkdir()
+    (tmp_path / "postgres.new" / "PG_VERSION").write_text("18\n")
+    server = Postgres(tmp_path, {"fsync": "off"})
+    try:
+        server.join()
+        assert ask(tmp_path, "SELECT 1") == [(1,)]
+    finally:
+        server.leave()

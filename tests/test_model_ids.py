@@ -1,0 +1,59 @@
+"""Identifiers sort by time."""
+
+from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime, timedelta
+from uuid import RFC_4122, UUID, uuid4
+
+import pytest
+
+from memories import ids
+from memories.ids import first_id_at, time_of, uuid7
+
+
+def test_identifiers_are_version_seven_of_the_rfc() -> None:
+    made = uuid7()
+    assert made.version == 7
+    assert made.variant == RFC_4122
+
+
+def test_identifiers_of_one_process_rise_strictly() -> None:
+    made = [uuid7() for _ in range(20_000)]
+    assert made == sorted(set(made))
+
+
+def test_identifiers_made_in_many_threads_differ() -> None:
+    with ThreadPoolExecutor(4) as pool:
+        made = [one for many in pool.map(lambda _: [uuid7() for _ in range(2_000)], range(4)) for one in many]
+    assert len(set(made)) == len(made)
+
+
+def test_identifiers_still_rise_when_the_clock_steps_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    before = uuid7()
+    monkeypatch.setattr(ids.time, "time_ns", lambda: 0)
+    assert uuid7() > before
+
+
+def test_an_identifier_tells_when_it_was_made() -> None:
+    earliest = datetime.now(UTC) - timedelta(milliseconds=1)
+    made = time_of(uuid7())
+    # Within a millisecond ids may run ahead of the clock, by their random steps, never by more than a few.
+    assert earliest <= made <= datetime.now(UTC) + timedelta(milliseconds=50)
+
+
+def test_the_example_of_the_rfc_is_read() -> None:
+    example = UUID("017F22E2-79B0-7CC3-98C4-DC0C0C07398F")
+    assert time_of(example) == datetime(2022, 2, 22, 19, 22, 22, tzinfo=UTC)
+
+
+def test_only_version_seven_tells_a_time() -> None:
+    with pytest.raises(ValueError, match="is version 4"):
+        time_of(uuid4())
+
+
+def test_a_moment_bounds_the_identifiers_made_at_it() -> None:
+    moment = datetime(2026, 3, 2, 12, tzinfo=UTC)
+    first, tick = first_id_at(moment), timedelta(milliseconds=1)
+    assert time_of(first) == moment
+    assert first_id_at(moment - tick) < first < first_id_at(moment + tick)
+    made = uuid7()
+    assert first_id_at(time_of(made)) <= made < first_id_at(time_of(made) + tick)

@@ -1,0 +1,199 @@
+"""The first pages, as a person meets them."""
+
+import re
+
+import pytest
+from django.contrib.auth.models import User
+from django.core.exceptions import ValidationError
+from django.http import HttpResponse
+from django.test import Client
+from playwright.sync_api import Page, expect
+from pytest_django.fixtures import DjangoAssertNumQueries
+
+from memories.models import Membership, Namespace
+from scoring.catalogue import SOURCES
+from scoring.policy import WritePolicy
+from scoring.systems import SYSTEMS
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def maya(db: None) -> User:
+    return User.objects.create_user("maya", password="tall-ships-7")
+
+
+@pytest.fixture
+def home(maya: User) -> Namespace:
+    namespace = Namespace.objects.create(slug="home", title="Maya at home")
+    Membership.objects.create(user=maya, namespace=namespace, role="admin")
+    return namespace
+
+
+def sign_in(page: Page) -> None:
+    page.goto("/")
+    page.get_by_label("Name").fill("maya")
+    page.get_by_label("Password").fill("tall-ships-7")
+    page.get_by_role("button", name="Sign in").click()
+
+
+def test_a_visitor_signs_in_and_arrives_in_the_namespace(page: Page, home: Namespace) -> None:
+    sign_in(page)
+    expect(page).to_have_url(re.compile("/home/$"))
+    expect(page.get_by_role("heading", level=1)).to_have_text("Maya at home")
+    expect(page.get_by_text("Nothing is remembered here yet.")).to_be_visible()
+    page.get_by_role("button", name="Sign out").first.click()
+    expect(page).to_have_url(re.compile("/sign-in/"))
+
+
+def test_a_wrong_password_is_answered_in_words_and_the_name_stays(page: Page, maya: User) -> None:
+    page.goto("/sign-in/")
+    page.get_by_label("Name").fill("maya")
+    page.get_by_label("Password").fill("wrong")
+    page.get_by_role("button", name="Sign in").click()
+    expect(page.get_by_role("alert")).to_contain_text("do not match")
+    expect(page.get_by_label("Name")).to_have_value("maya")
+
+
+def test_the_namespace_switch_leads_to_another_namespace(page: Page, maya: User, home: Namespace) -> None:
+    other = Namespace.objects.create(slug="work", title="Maya at work")
+    Membership.objects.create(user=maya, namespace=other)
+    sign_in(page)
+    page.locator(".switch summary").click()
+    page.get_by_role("link", name="work").click()
+    expect(page).to_have_url(re.compile("/work/$"))
+    page.get_by_role("link", name="Formulas").first.click()
+    expect(page.locator(".switch summary b")).to_have_text("work")
+
+
+def test_the_theme_is_switched_at_once_and_remembered(page: Page) -> None:
+    page.goto("/formulas/")
+    light = page.evaluate("getComputedStyle(document.body).backgroundColor")
+    page.get_by_role("button", name="Theme").first.click()
+    assert page.evaluate("getComputedStyle(document.body).backgroundColor") != light
+    page.reload()
+    assert page.locator("html").get_attribute("data-theme") == "dark"
+
+
+@pytest.mark.parametrize("width", [380, 768, 1024, 1440])
+def test_the_pages_fit_every_width(page: Page, width: int) -> None:
+    page.set_viewport_size({"width": width, "height": 900})
+    for address in ("/formulas/", "/formulas/recall/", "/formulas/write-policy/", "/sign-in/"):
+        page.goto(address)
+        overflow = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
+        assert overflow <= 0, address
+
+
+def test_the_keyboard_reaches_the_content_past_the_menu(page: Page) -> None:
+    page.goto("/formulas/")
+    page.keyboard.press("Tab")
+    expect(page.get_by_role("link", name="Skip to content")).to_be_focused()
+    page.keyboard.press("Enter")
+    assert page.evaluate("document.activeElement.id") == "main"
+
+
+def test_the_menu_of_a_narrow_screen_opens_and_closes(page: Page) -> None:
+    page.set_viewport_size({"width": 390, "height": 800})
+    page.goto("/formulas/")
+    page.get_by_text("Menu").click()
+    expect(page.locator(".menu").get_by_role("link", name="API docs")).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(page.locator(".menu").get_by_role("link", name="API docs")).to_be_hidden()
+
+
+def test_a_formula_is_typeset_beside_the_papers_figure_and_the_computed_one(page: Page) -> None:
+    page.goto("/formulas/recall/#repetition-boost")
+    panel = page.locator("#repetition-boost")
+    assert panel.locator("math mfrac").first.bounding_box()["height"] > 20  # type: ignore[index]
+    row = panel.get_by_role("row", name=re.compile(r"^r\(1\)"))
+    expect(row).to_contain_text("0.307")
+    expect(row).to_contain_text(".4094")
+    expect(row).to_contain_text("erratum")
+    expect(panel.get_by_role("row", name=re.compile(r"^r\(3\)"))).to_contain_text("reproduced")
+
+
+def test_a_constant_leads_to_its_declaration(page: Page) -> None:
+    page.goto("/formulas/recall/")
+    page.locator("#reciprocal-rank-fusion").get_by_role("link", name="rrf_k").click()
+    expect(page.locator("#param-rrf_k")).to_contain_text("10 to 200")
+    page.locator("#confidence").get_by_role("link", name="weight_source").click()
+    expect(page).to_have_url(re.compile("/formulas/write-policy/#param-weight_source"))
+
+
+@pytest.mark.parametrize("source", SOURCES, ids=lambda source: source.system)
+def test_every_formula_and_every_parameter_of_a_system_is_on_its_page(client: Client, source) -> None:  # type: ignore[no-untyped-def]
+    text = client.get(f"/formulas/{source.system}/").content.decode()
+    for formula in source.formulas:
+        assert f'id="{formula.slug}"' in text
+    for name in SYSTEMS[source.system].params.declared():
+        assert f'id="param-{name}"' in text
+    assert text.count("<math ") == len(source.formulas)
+    assert "style=" not in text
+
+
+def test_every_parameter_of_the_write_policy_is_on_its_page(client: Client) -> None:
+    text = client.get("/formulas/write-policy/").content.decode()
+    assert all(f'id="param-{name}"' in text for name in WritePolicy.declared())
+
+
+def test_the_index_shows_every_erratum(client: Client) -> None:
+    text = client.get("/formulas/").content.decode()
+    errata = sum(formula.errata for source in SOURCES for formula in source.formulas)
+    assert text.count("<s>") == errata >= 15
+
+
+def test_an_unknown_system_is_a_page_not_found_that_names_the_known_ones(client: Client) -> None:
+    answer = client.get("/formulas/nonsense/")
+    assert answer.status_code == 404
+    assert "memorysync" in answer.content.decode()
+
+
+def test_a_visitor_who_is_not_signed_in_is_led_to_the_door_and_back(client: Client, home: Namespace) -> None:
+    answer = client.get("/home/")
+    assert answer.status_code == 302
+    assert answer["Location"] == "/sign-in/?next=/home/"
+
+
+def test_a_foreign_namespace_looks_as_if_it_did_not_exist(client: Client, home: Namespace) -> None:
+    client.force_login(User.objects.create_user("stranger"))
+    foreign, missing = client.get("/home/"), client.get("/hume/")
+    assert foreign.status_code == missing.status_code == 404
+    assert words(foreign).replace("home", "hume") == words(missing)
+
+
+def words(answer: HttpResponse) -> str:
+    """A page without the id of its request."""
+    return re.sub(r"<code>\w+</code>", "", answer.content.decode())
+
+
+def test_a_user_without_a_namespace_is_told_what_to_do(client: Client, maya: User) -> None:
+    client.force_login(maya)
+    assert "create_namespace SLUG --member maya" in client.get("/").content.decode()
+
+
+def test_a_page_asks_the_database_a_known_number_of_questions(
+    client: Client, maya: User, home: Namespace, django_assert_num_queries: DjangoAssertNumQueries
+) -> None:
+    client.force_login(maya)
+    client.get("/home/")
+    with django_assert_num_queries(3):  # session, user, namespaces
+        client.get("/formulas/recall/")
+    with django_assert_num_queries(10):  # those, membership, and one for each of six tables counted
+        client.get("/home/")
+
+
+@pytest.mark.parametrize("back", ["https://elsewhere.example/", "//elsewhere.example/", "javascript:alert(1)", ""])
+def test_choosing_a_theme_never_leads_away(client: Client, back: str) -> None:
+    answer = client.post("/theme/", {"theme": "dark", "next": back})
+    assert answer["Location"] == "/"
+    assert answer.cookies["theme"].value == "dark"
+
+
+def test_an_unknown_theme_is_not_kept(client: Client) -> None:
+    assert "theme" not in client.post("/theme/", {"theme": "<b>", "next": "/formulas/"}).cookies
+
+
+@pytest.mark.parametrize("slug", ["formulas", "api", "systems", "docs", "sign-in", "static", "health", "admin"])
+def test_a_namespace_cannot_take_a_word_of_the_sites_own_addresses(slug: str) -> None:
+    with pytest.raises(ValidationError, match="must not be a word of the site's own addresses"):
+        Namespace(slug=slug, title="x").full_clean()

@@ -1,0 +1,97 @@
+"""The README is true: every command and example in it is run."""
+
+import doctest
+import json
+import os
+import re
+import shlex
+import signal
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+from urllib.request import urlopen
+
+import pytest
+from django.conf import settings
+from django.core.management import call_command
+from pytest_django.live_server_helper import LiveServer
+
+from memories.models import ApiKey, Namespace
+
+README = (Path(settings.ROOT) / "README.md").read_text()
+COMMANDS = [line for block in re.findall(r"```sh\n(.*?)```", README, re.DOTALL) for line in block.splitlines()]
+# Running the tests from a test would never end; that command is what runs this.
+ITSELF = "make test"
+
+
+def commands(start: str) -> list[str]:
+    """The commands of the README that begin so."""
+    return [command for command in COMMANDS if command.startswith(start)]
+
+
+def test_every_command_of_the_readme_is_run_by_a_test_below() -> None:
+    covered = [*commands("make run"), *commands("curl"), *commands(".venv/bin/python manage.py")]
+    assert sorted([*covered, ITSELF]) == sorted(COMMANDS)
+
+
+def test_every_python_example_gives_what_it_shows() -> None:
+    examples = "\n".join(re.findall(r"```python\n(.*?)```", README, re.DOTALL))
+    parsed = doctest.DocTestParser().get_doctest(examples, {}, "README", "README.md", 0)
+    assert doctest.DocTestRunner(optionflags=doctest.IGNORE_EXCEPTION_DETAIL).run(parsed).failed == 0
+
+
+@pytest.mark.parametrize("command", commands("curl"))
+def test_the_call_answers(command: str, live_server: LiveServer) -> None:
+    here = command.replace("http://127.0.0.1:8000", live_server.url)
+    answer = subprocess.run(shlex.split(here), capture_output=True, check=True, timeout=30)
+    assert len(json.loads(answer.stdout)["systems"]) == 6
+
+
+@pytest.mark.django_db
+def test_the_operators_commands_work(capsys: pytest.CaptureFixture[str]) -> None:
+    for command in commands(".venv/bin/python manage.py"):
+        call_command(*shlex.split(command)[2:])
+    namespace = Namespace.objects.get(slug="workshop")
+    key = ApiKey.objects.within(namespace).get()
+    assert key.role == "write"
+    assert capsys.readouterr().out.splitlines()[-1].startswith(key.prefix)
+
+
+def test_make_run_brings_the_site_up(tmp_path: Path) -> None:
+    (command,) = commands("make run")
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    env = {**os.environ, "PORT": str(port), "RECALL_DATA": str(tmp_path / "data"), "PATH": path}
+    env.pop("DJANGO_SETTINGS_MODULE", None)
+    running = subprocess.Popen(
+        shlex.split(command), cwd=settings.ROOT, env=env, stdout=subprocess.PIPE, text=True, start_new_session=True
+    )
+    try:
+        assert running.stdout is not None
+        told = []
+        deadline = time.monotonic() + 120
+        while time.monotonic() < deadline and not any("Ctrl-C" in line for line in told):
+            told.append(running.stdout.readline())
+        assert any(f"http://127.0.0.1:{port}" in line for line in told), "".join(told)
+        assert any("Sign in as demo" in line for line in told)
+        with urlopen(f"http://127.0.0.1:{port}/health/ready", timeout=10) as answer:
+            assert answer.status == 200
+    finally:
+        os.killpg(running.pid, signal.SIGINT)
+        running.communicate(timeout=30)
+
+
+def test_every_picture_and_page_the_readme_names_is_there() -> None:
+    for target in re.findall(r"\]\(([^)#]+)\)", README):
+        assert (Path(settings.ROOT) / target).exists(), target
+
+
+def test_every_variable_in_the_readme_is_in_the_example_environment() -> None:
+    named = re.findall(r"^\| `([A-Z_]+)` \|", README, re.MULTILINE)
+    example = (Path(settings.ROOT) / ".env.example").read_text()
+    assert named
+    assert all(name in example for name in named)

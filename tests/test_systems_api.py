@@ -1,0 +1,45 @@
+"""`GET /api/v1/systems/` serves the registry as it is."""
+
+import pytest
+from django.test import Client
+
+from scoring.params import Number
+from scoring.policy import WritePolicy
+from scoring.systems import SYSTEMS
+
+pytestmark = pytest.mark.django_db
+
+
+def test_every_system_and_every_parameter_is_served_as_declared(client: Client) -> None:
+    registry = client.get("/api/v1/systems/").json()
+    assert [system["name"] for system in registry["systems"]] == list(SYSTEMS)
+    sets = [(system["parameters"], SYSTEMS[system["name"]].params) for system in registry["systems"]]
+    for served, params in [*sets, (registry["write_policy"]["parameters"], WritePolicy)]:
+        assert [one["name"] for one in served] == list(params.declared())
+        for one in served:
+            declaration = params.declared()[one["name"]]
+            assert one["default"] == declaration.default
+            assert (one["scope"], one["seed"], one["kind"]) == (declaration.scope, declaration.seed, declaration.kind)
+            if isinstance(declaration, Number):
+                assert (one["low"], one["high"], one["step"]) == (declaration.low, declaration.high, declaration.step)
+
+
+def test_served_defaults_and_presets_are_accepted_back(client: Client) -> None:
+    for system in client.get("/api/v1/systems/").json()["systems"]:
+        params = SYSTEMS[system["name"]].params
+        assert params.of({one["name"]: one["default"] for one in system["parameters"]}) == params()
+        assert all(params.of(preset) for preset in system["presets"].values())
+
+
+def test_the_registry_is_open_to_read_and_only_to_read(client: Client) -> None:
+    assert client.get("/api/v1/systems/").status_code == 200
+    refused = client.post("/api/v1/systems/", {})
+    assert refused.status_code == 405
+    assert refused["Content-Type"] == "application/problem+json"
+
+
+def test_the_schema_describes_the_registry(client: Client) -> None:
+    schema = client.get("/api/v1/schema/?format=json").json()
+    assert schema["openapi"].startswith("3.1")
+    answer = schema["paths"]["/api/v1/systems/"]["get"]["responses"]["200"]["content"]["application/json"]["schema"]
+    assert answer == {"$ref": "#/components/schemas/Registry"}
