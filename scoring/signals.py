@@ -108,11 +108,23 @@ class Signals:
                 continue
             value, dtype = getattr(self, one.name), one.metadata["dtype"]
             whole = np.full(len(self), one.metadata["neutral"], dtype) if value is None else np.asarray(value, dtype)
-            if whole.shape != (len(self),):
-                raise ValueError(
-                    f"{one.name} must have one value for each of {len(self)} candidates; got {whole.shape}"
-                )
+            self._check(one.name, whole, absent=one.metadata["neutral"])
             object.__setattr__(self, one.name, whole)
+        for kind, columns in (("rank", self.ranks), ("score", self.scores)):
+            for route, column in columns.items():
+                self._check(f"{route} {kind}", column, absent=np.inf)
+
+    def _check(self, name: str, column: NDArray[Any], absent: float) -> None:
+        """Refuse a column of another length, and values that are neither numbers nor the column's word for absent."""
+        if column.shape != (len(self),):
+            raise ValueError(f"{name} must have one value for each of {len(self)} candidates; got {column.shape}")
+        if column.dtype.kind != "f" or np.isfinite(column).all():
+            return
+        wrong = ~np.isfinite(column) & ~(np.isnan(column) if np.isnan(absent) else column == absent)
+        if wrong.any():
+            allowed = "a finite number" if np.isfinite(absent) else f"a finite number, or {absent:g} where it is absent"
+            row = int(wrong.argmax())
+            raise ValueError(f"{name} must be {allowed}; got {column[row]:g} for candidate {self.ids[row]}")
 
     def __len__(self) -> int:
         return len(self.ids)

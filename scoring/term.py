@@ -26,8 +26,8 @@ Quantity = TypeVar("Quantity", Array, "Term")
 
 def scaled(value: Array, low: Array, high: Array) -> Array:
     """Place a value between a batch's lowest and highest; a constant batch stands at 0."""
-    spread = high - low
-    return np.divide(value - low, spread, out=np.zeros(np.broadcast(value, spread).shape), where=spread > 0)
+    spread = float(high - low)
+    return (value - low) / spread if spread > 0 else np.zeros(value.shape)
 
 
 OPERATIONS: Mapping[str, Callable[..., Array]] = {
@@ -42,7 +42,7 @@ OPERATIONS: Mapping[str, Callable[..., Array]] = {
     "ln": np.log,
     "scale": scaled,
 }
-LEAVES = ("const", "input", "param")
+FLATTENED = ("+", "×")
 
 
 @dataclass(eq=False, slots=True)
@@ -188,9 +188,9 @@ def given(name: str, value: Array) -> Term:
 
 def made(op: str, *operands: Operand) -> Term:
     """Apply an operation; the result is present where every operand is."""
-    parts = tuple(part if isinstance(part, Term) else _leaf(part) for part in operands)
-    value = OPERATIONS[op](*(part.value for part in parts))
-    return Term(op, np.asarray(value), op, _flat(op, parts), _all_present(parts))
+    parts = tuple([part if isinstance(part, Term) else _leaf(part) for part in operands])
+    value = np.asarray(OPERATIONS[op](*[part.value for part in parts]))
+    return Term(op, value, op, _flat(op, parts) if op in FLATTENED else parts, _all_present(parts))
 
 
 def _leaf(value: Array | float) -> Term:
@@ -200,7 +200,7 @@ def _leaf(value: Array | float) -> Term:
 def _flat(op: str, parts: tuple[Term, ...]) -> tuple[Term, ...]:
     """Write (a + b) + c as one sum of three, unless the inner sum has a name of its own."""
     first = parts[0]
-    if op in ("+", "×") and isinstance(first.name, str) and first.op == first.name == op:
+    if first.op == op and isinstance(first.name, str) and first.name == op:
         return (*first.parts, *parts[1:])
     return parts
 

@@ -241,3 +241,28 @@ def test_a_chunk_no_route_found_gets_half_of_its_better_neighbours_score() -> No
     )  # fmt: skip
     system = SYSTEMS["memsense"]
     assert system.score(signals, system.params()).value.tolist() == pytest.approx([1 / 16, 0.5 / 16, 1 / 18])
+
+
+@pytest.mark.parametrize(
+    ("column", "value"),
+    [
+        ("cosine", math.nan),
+        ("age_days", math.inf),
+        ("hours_left", math.nan),
+        ("hours_left", -math.inf),
+        ("memory_score", math.inf),
+    ],
+)
+def test_a_signal_that_is_no_number_is_refused_with_its_candidate(column: str, value: float) -> None:
+    with pytest.raises(ValueError, match=f"{column} must be a finite number.*; got .* for candidate b"):
+        Signals(ids=np.array(["a", "b"]), **{column: np.array([0.5, value])})
+
+
+def test_a_column_of_another_length_is_refused() -> None:
+    with pytest.raises(ValueError, match="cosine must have one value for each of 2 candidates"):
+        Signals(ids=np.array(["a", "b"]), cosine=np.array([0.5]))
+
+
+def test_a_rank_that_is_no_number_is_refused() -> None:
+    with pytest.raises(ValueError, match="semantic rank must be a finite number, or inf where it is absent"):
+        Signals(ids=np.array(["a"]), ranks={"semantic": np.array([math.nan])})
