@@ -15,6 +15,9 @@ else:
     Inline = admin.TabularInline
     NamespaceOptions = MembershipOptions = admin.ModelAdmin
 
+admin.site.site_header = admin.site.site_title = "Recall"
+admin.site.index_title = "Users, namespaces and members"
+
 
 class MembershipInline(Inline):
     """Who may enter a namespace."""

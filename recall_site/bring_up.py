@@ -8,6 +8,7 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
 import django
 from django.conf import settings
@@ -18,9 +19,14 @@ from django.db.utils import NotSupportedError, OperationalError
 
 from recall_site import data_folder, start, static_files
 from recall_site.data_folder import StartError
+from recall_site.postgres import Postgres
 from recall_site.server import Server, url
 
+if TYPE_CHECKING:
+    from django.contrib.auth.models import User
+
 DEMO = "demo"
+CREATE_USER = ".venv/bin/python manage.py createsuperuser"
 
 
 def main() -> None:
@@ -30,14 +36,12 @@ def main() -> None:
         django.setup()
         check_port()
         data_folder.prepare(settings.DATA)
-        if settings.EMBEDDED_POSTGRES:
-            with step("Starting Postgres"):
-                start.ensure_database()
+        postgres = start_postgres()
         migrate()
-        password = ensure_demo()
+        way_in = ensure_demo()
         collect_static_files()
         connections.close_all()  # workers must not inherit them
-        serve(password)
+        serve(way_in, postgres)
     except (StartError, ImproperlyConfigured, OperationalError, NotSupportedError) as error:
         sys.exit(f"Recall cannot start: {' '.join(str(error).split())}")
     except KeyboardInterrupt:
@@ -72,6 +76,14 @@ def check_port() -> None:
         raise StartError(f"{place} cannot be used ({reason}); choose another port: make run PORT=8001") from error
 
 
+def start_postgres() -> Postgres | None:
+    """The embedded server, unless another database is named."""
+    if not settings.EMBEDDED_POSTGRES:
+        return None
+    with step("Starting Postgres"):
+        return start.ensure_database()
+
+
 def migrate() -> None:
     """Bring the database to today's schema, if its server can carry that."""
     from recall_site import health  # needs the settings, which main makes sure of
@@ -84,22 +96,31 @@ def migrate() -> None:
 
 
 def ensure_demo() -> str:
-    """Load the demo world and its user the first time, both or neither; answer how to sign in."""
-    from django.contrib.auth.models import User  # needs Django set up
+    """Load the demo world and its user into a database that nobody uses yet, both or neither; say how to sign in."""
+    from django.contrib.auth.models import User  # these need Django set up
 
-    user = User.objects.filter(username=DEMO).first()
-    password = settings.RECALL_PASSWORD
-    if user is None:
+    from memories.models import Namespace
+
+    if settings.RECALL_DEMO and not User.objects.exists() and not Namespace.objects.exists():
+        password = settings.RECALL_PASSWORD
         password = password or data_folder.keep(settings.DATA, "password", lambda: secrets.token_urlsafe(9))
         with step("Loading the demo world"), transaction.atomic():
             User.objects.create_user(DEMO, password=password)
-            call_command("load_demo", if_missing=True, verbosity=0)
-        return f"password {password}"
-    if password and not user.check_password(password):
-        user.set_password(password)
-        user.save(update_fields=["password"])
-    password = password or data_folder.kept(settings.DATA, "password")
-    if password and user.check_password(password):
+            call_command("load_demo", verbosity=0)
+    if not User.objects.exists():
+        return f"Make a first user: {CREATE_USER}"
+    demo = User.objects.filter(username=DEMO).first() if settings.RECALL_DEMO else None
+    return f"Sign in as {DEMO}, {password_of(demo)}" if demo else f"Sign in as yourself; another user: {CREATE_USER}"
+
+
+def password_of(demo: "User") -> str:
+    """The demo user's password, which RECALL_PASSWORD sets anew."""
+    chosen = settings.RECALL_PASSWORD
+    if chosen and not demo.check_password(chosen):
+        demo.set_password(chosen)
+        demo.save(update_fields=["password"])
+    password = chosen or data_folder.kept(settings.DATA, "password")
+    if password and demo.check_password(password):
         return f"password {password}"
     return "the password given earlier (RECALL_PASSWORD=… make run sets a new one)"
 
@@ -111,12 +132,12 @@ def collect_static_files() -> None:
             static_files.collect()
 
 
-def serve(password: str) -> None:
+def serve(way_in: str, postgres: Postgres | None) -> None:
     """Answer requests, and say where once they are answered."""
 
     def tell() -> None:
-        lines = [f"Recall is at {url()}", f"Sign in as {DEMO}, {password}", f"API docs {url()}/api/v1/docs/"]
+        lines = [f"Recall is at {url()}", way_in, f"API docs {url()}/api/v1/docs/"]
         print("", *lines, "Ctrl-C stops it.", "", sep="\n", flush=True)
 
     os.chdir(settings.ROOT)
-    Server(tell).run()
+    Server(tell, postgres).run()

@@ -1,6 +1,9 @@
 """Whether the site lives, and whether it can serve."""
 
-from django.db import DatabaseError, connection
+import logging
+import threading
+
+from django.db import Error, connection
 from django.db.migrations.executor import MigrationExecutor
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.views.decorators.cache import never_cache
@@ -8,8 +11,12 @@ from django.views.decorators.http import require_safe
 
 from recall_site.problems import problem
 
+logger = logging.getLogger(__name__)
+
 POSTGRES = 15
 PGVECTOR = (0, 8)
+
+complete = threading.Event()  # every migration was seen applied; for the life of the process
 
 
 @never_cache
@@ -30,15 +37,26 @@ def ready(request: HttpRequest) -> HttpResponse:
 
 
 def what_is_missing() -> str:
-    """The first thing that keeps the site from serving, in one sentence, or nothing."""
+    """The first thing that keeps the site from serving, in words for anyone, or nothing; the log tells the rest."""
     try:
-        version = pgvector_version()
-        pending = len(pending_migrations())
-    except DatabaseError as error:
-        return f"The database does not answer: {str(error).strip() or type(error).__name__}"
-    if pending:
-        return f"{pending} migrations are not applied; run manage.py migrate."
-    return fault_of_pgvector(version)
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT 1")
+        return "" if complete.is_set() else fault_of_schema()
+    except Error as error:
+        logger.warning("The database does not answer: %s", error)
+        return "The database does not answer."
+
+
+def fault_of_schema() -> str:
+    """What the database lacks, or nothing; found complete once, it is not looked at again."""
+    if pending := pending_migrations():
+        logger.warning("Not applied: %s", ", ".join(pending))
+        return "The database is not migrated; run manage.py migrate."
+    if fault := fault_of_pgvector(pgvector_version()):
+        logger.warning(fault)
+        return "The database lacks pgvector, or has too old a one."
+    complete.set()
+    return ""
 
 
 def fault_of_postgres() -> str:

@@ -2,16 +2,12 @@
 
 from typing import Any, NamedTuple
 
-from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render, resolve_url
 from django.utils.cache import patch_vary_headers
-from django.utils.http import url_has_allowed_host_and_scheme
-from django.views.decorators.http import require_POST
 
 from memories.models import Namespace
-
-THEMES = ("light", "dark")
-YEAR = 365 * 24 * 3600  # seconds
+from recall_site.theme import THEMES, chosen_theme
 
 
 class Entry(NamedTuple):
@@ -37,7 +33,8 @@ def frame(request: HttpRequest) -> dict[str, Any]:
         "menu": {group: linked(request, entries, here) for group, entries in MENU.items()},
         "namespaces": namespaces,
         "namespace": here,
-        "theme": theme if (theme := request.COOKIES.get("theme")) in THEMES else "",
+        "theme": chosen_theme(request),
+        "themes": THEMES,
     }
 
 
@@ -76,16 +73,4 @@ def render_page(
     htmx = getattr(request, "htmx", False)
     response = render(request, f"{template}#{partial}" if partial and htmx else template, context, status=status)
     patch_vary_headers(response, ["HX-Request"])
-    return response
-
-
-@require_POST
-def choose_theme(request: HttpRequest) -> HttpResponse:
-    """Remember light or dark in a cookie, so that the server writes it into the page and nothing flashes."""
-    back = request.POST.get("next", "")
-    safe = url_has_allowed_host_and_scheme(back, allowed_hosts={request.get_host()})
-    response = HttpResponseRedirect(back if safe else "/")
-    theme = request.POST.get("theme", "")
-    if theme in THEMES:
-        response.set_cookie("theme", theme, max_age=YEAR, samesite="Lax")
     return response

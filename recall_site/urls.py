@@ -5,18 +5,22 @@ from django.contrib.auth.views import LoginView, LogoutView
 from django.urls import URLPattern, URLResolver, include, path
 from drf_spectacular.views import SpectacularAPIView
 
-from recall_site import health, layout
+from recall_site import health, theme
 from recall_site.docs import ApiDocs
+from recall_site.sign_in import throttled
+
+sign_in = LoginView.as_view(template_name="sign_in.html", redirect_authenticated_user=True)
 
 urlpatterns: list[URLPattern | URLResolver] = [
     path("health/live", health.live, name="live"),
     path("health/ready", health.ready, name="ready"),
+    path("admin/login/", throttled(admin.site.login)),
     path("admin/", admin.site.urls),
     path("api/v1/schema/", SpectacularAPIView.as_view(), name="schema"),
     path("api/v1/docs/", ApiDocs.as_view(), name="docs"),
-    path("sign-in/", LoginView.as_view(template_name="sign_in.html", redirect_authenticated_user=True), name="sign-in"),
+    path("sign-in/", throttled(sign_in), name="sign-in"),
     path("sign-out/", LogoutView.as_view(next_page="sign-in"), name="sign-out"),
-    path("theme/", layout.choose_theme, name="theme"),
+    path("theme/", theme.choose_theme, name="theme"),
     path("", include("scoring.urls")),
     path("", include("memories.urls")),
 ]

@@ -53,11 +53,10 @@ def folded(
 def multiplier(belief: Quantity, floor: Quantity | float, slope: Quantity | float) -> Quantity:
     r"""No evidence keeps half of the retrieval score, full evidence all of it.
 
-    $$ 0.5 + 0.05 \cdot \text{belief} $$
+    $$ \text{multiplier} = 0.5 + 0.05 \cdot \text{belief} $$
 
-    >>> import numpy as np
-    >>> multiplier(np.array([0.0, 5.0, 10.0]), 0.5, 0.05)
-    array([0.5 , 0.75, 1.  ])
+    >>> [multiplier(belief, 0.5, 0.05) for belief in (0.0, 5.0, 10.0)]
+    [0.5, 0.75, 1.0]
     """
     return floor + slope * belief
 
@@ -66,6 +65,9 @@ def corroborates(shared_entities: int, cosine: float, *, needed: int, threshold:
     r"""A new memory supports an old one: shared entities, a similar claim and no contradictory signal.
 
     $$ |E_1 \cap E_2| \ge 1 \ \wedge\ \cos \ge 0.85 \ \wedge\ \text{no conflict} $$
+
+    >>> [corroborates(1, 0.85, needed=1, threshold=0.85, conflict=conflict) for conflict in (False, True)]
+    [True, False]
     """
     return shared_entities >= needed and cosine >= threshold and not conflict
 
@@ -74,5 +76,8 @@ def may_contradict(shared_entities: int, cosine: float, *, needed: int, low: flo
     r"""Same topic, perhaps another claim: worth asking a judge.
 
     $$ |E_1 \cap E_2| \ge 2 \ \wedge\ 0.40 \le \cos \le c_{\max} $$
+
+    >>> [may_contradict(2, cosine, needed=2, low=0.40, high=0.75) for cosine in (0.39, 0.40, 0.75, 0.93)]
+    [False, True, True, False]
     """
     return shared_entities >= needed and low <= cosine <= high

@@ -20,21 +20,19 @@ def idf(documents: Quantity | float, containing: Quantity) -> Quantity:
     return ln((documents - containing + 0.5) / (containing + 0.5) + 1.0)
 
 
-def saturation(
-    frequency: Quantity,
-    length: Quantity | float,
-    average_length: Quantity | float,
-    k1: Quantity | float,
-    b: Quantity | float,
-) -> Quantity:
+def saturation(frequency: Array, length: Array | float, average_length: float, k1: float, b: float) -> Array:
     r"""The part of a term that frequency and length decide: ten occurrences are not ten times one.
 
-    $$ \frac{f(q_i, D)\,(k_1 + 1)}{f(q_i, D) + k_1\left(1 - b + b\,\frac{|D|}{\text{avgdl}}\right)} $$
+    $$ \text{tf}(q_i, D) =
+       \frac{f(q_i, D)\,(k_1 + 1)}{f(q_i, D) + k_1\left(1 - b + b\,\frac{|D|}{\text{avgdl}}\right)} $$
 
     >>> saturation(np.array([0.0, 1.0, 5.0, 10.0]), 10.0, 10.0, 1.2, 0.75).round(3)
     array([0.   , 1.   , 1.774, 1.964])
     """
-    return frequency * (k1 + 1.0) / (frequency + k1 * (1.0 - b + b * length / average_length))
+    held_back = k1 * (1.0 - b + b * np.asarray(length) / (average_length or 1.0))
+    top, bottom = np.broadcast_arrays(frequency * (k1 + 1.0), frequency + held_back)
+    # A term that does not occur adds nothing, whatever the parameters; with k1 = 0 the quotient would be 0 ÷ 0.
+    return np.asarray(np.divide(top, bottom, out=np.zeros(top.shape), where=top > 0))
 
 
 def bm25(

@@ -1,11 +1,13 @@
 r"""Appendix A of the paper: fit the constants to one's own annotated data."""
 
 import math
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
+from scoring.fusion import rrf
+from scoring.metrics import ndcg
 from scoring.term import Array
 
 
@@ -17,6 +19,8 @@ def cohens_kappa(one: Sequence[Hashable], other: Sequence[Hashable]) -> float:
     >>> round(cohens_kappa("yynnyynn", "yynnyyny"), 4)
     0.75
     """
+    if not len(one):
+        raise ValueError("agreement needs at least one rated item; got none")
     labels = set(one) | set(other)
     observed = sum(a == b for a, b in zip(one, other, strict=True)) / len(one)
     chance = sum((list(one).count(label) / len(one)) * (list(other).count(label) / len(other)) for label in labels)
@@ -31,13 +35,13 @@ class Fit(NamedTuple):
     after: float
 
 
-def fit_weights(signals: Array, rated: Array, start: Array, *, steps: int = 2000, rate: float = 0.5) -> Fit:
+def fit_weights(signals: Array, rated: Array, start: Array, *, steps: int, rate: float) -> Fit:
     r"""Positive weights of sum 1 that bring the formula nearest to the raters.
 
     $$ \min_\theta \sum_m \left(\text{signals}_m \cdot \mathrm{softmax}(\theta) - \text{rated}_m\right)^2 $$
 
     >>> signals = np.eye(4)
-    >>> fit_weights(signals, np.array([0.4, 0.3, 0.2, 0.1]), np.full(4, 0.25)).weights.round(3)
+    >>> fit_weights(signals, np.array([0.4, 0.3, 0.2, 0.1]), np.full(4, 0.25), steps=2000, rate=0.5).weights.round(3)
     array([0.4, 0.3, 0.2, 0.1])
     """
     theta = np.log(start)
@@ -68,14 +72,25 @@ class DedupErrors(NamedTuple):
     cost: float
 
 
+def total_error(wrong: float, missed: float) -> float:
+    r"""Both kinds of error together, a false merge counted like a missed one.
+
+    $$ \text{FPR} + \text{FNR} $$
+
+    >>> total_error(2, 5)
+    7
+    """
+    return wrong + missed
+
+
 def dedup_sweep(
-    similarity: Array, duplicate: Array, thresholds: Sequence[float], *, merge_cost: float = 1.0
+    similarity: Array, duplicate: Array, thresholds: Sequence[float], *, merge_cost: float
 ) -> list[DedupErrors]:
     r"""Error rates of merging above each threshold; a false merge destroys, so it may cost more.
 
     $$ \text{cost} = c \cdot \text{FPR} + \text{FNR} $$
 
-    >>> dedup_sweep(np.array([0.95, 0.90, 0.70]), np.array([True, True, False]), [0.92])[0].false_negatives
+    >>> dedup_sweep(np.array([0.95, 0.90]), np.array([True, True]), [0.92], merge_cost=2)[0].false_negatives
     0.5
     """
     same = duplicate.astype(bool)
@@ -84,8 +99,45 @@ def dedup_sweep(
         merged = similarity > threshold
         wrong = float(merged[~same].mean()) if (~same).any() else 0.0
         missed = float((~merged[same]).mean()) if same.any() else 0.0
-        rows.append(DedupErrors(threshold, wrong, missed, wrong + missed, merge_cost * wrong + missed))
+        rows.append(DedupErrors(threshold, wrong, missed, total_error(wrong, missed), merge_cost * wrong + missed))
     return rows
+
+
+def valid(kappa: float, gate: float) -> bool:
+    r"""Whether raters agree well enough for a calibration to mean anything.
+
+    $$ \kappa > 0.75 $$
+
+    >>> valid(0.79, 0.75), valid(0.71, 0.75)
+    (True, False)
+    """
+    return kappa > gate
+
+
+def k_sweep(
+    ranks: Sequence[Mapping[str, Array]],
+    grades: Sequence[Array],
+    weights: Mapping[str, float],
+    ks: Sequence[float],
+    at: int,
+) -> dict[float, float]:
+    r"""Mean nDCG of fusing the same ranked lists with different smoothing constants.
+
+    $$ k \mapsto \mathrm{mean}\,\text{nDCG@}10\,(\text{RRF}_k) $$
+
+    >>> lists = [{"semantic": np.array([1.0, 2.0]), "bm25": np.array([np.inf, 1.0])}]
+    >>> k_sweep(lists, [np.array([0.0, 3.0])], {"semantic": 1.0, "bm25": 1.0}, [20, 60], 10)
+    {20: 1.0, 60: 1.0}
+    """
+    return {
+        k: float(np.mean([_fused_ndcg(*query, weights, k, at) for query in zip(ranks, grades, strict=True)]))
+        for k in ks
+    }
+
+
+def _fused_ndcg(ranks: Mapping[str, Array], grades: Array, weights: Mapping[str, float], k: float, at: int) -> float:
+    order = np.argsort(-rrf(ranks, weights, k), kind="stable")
+    return float(ndcg(grades[order][None], -np.sort(-grades)[None], at)[0])
 
 
 def type_prior(agreement: float, *, low: float, span: float, steepness: float, midpoint: float) -> float:
@@ -99,12 +151,12 @@ def type_prior(agreement: float, *, low: float, span: float, steepness: float, m
     return low + span / (1.0 + math.exp(-steepness * (agreement - midpoint)))
 
 
-def expected_calibration_error(confidence: Array, right: Array, bins: int = 10) -> float:
+def expected_calibration_error(confidence: Array, right: Array, bins: int) -> float:
     r"""How far confidence and truth lie apart, weighted over bins of confidence.
 
     $$ \text{ECE} = \sum_b \frac{|b|}{N}\,\left|\text{acc}(b) - \text{conf}(b)\right| $$
 
-    >>> round(expected_calibration_error(np.array([0.9, 0.9]), np.array([1.0, 0.0])), 2)
+    >>> round(expected_calibration_error(np.array([0.9, 0.9]), np.array([1.0, 0.0]), 10), 2)
     0.4
     """
     place = np.minimum((confidence * bins).astype(int), bins - 1)
@@ -148,9 +200,10 @@ def recalibration(
 def index_alert(found: Sequence[Sequence[Hashable]], exact: Sequence[Sequence[Hashable]], *, threshold: float) -> bool:
     r"""Whether the vector index misses too many of the true nearest neighbours.
 
-    $$ \overline{\text{recall@}10} < 0.95 $$
+    $$ \mathrm{mean}\,\text{recall@}10 < 0.95 $$
 
     >>> index_alert([["a", "b"]], [["a", "c"]], threshold=0.95)
     True
     """
-    return float(np.mean([len(set(a) & set(b)) / len(b) for a, b in zip(found, exact, strict=True) if b])) < threshold
+    shares = [len(set(a) & set(b)) / len(b) for a, b in zip(found, exact, strict=True) if b]
+    return bool(shares) and float(np.mean(shares)) < threshold

@@ -43,7 +43,7 @@ def confidence(signals: Mapping[str, Quantity], weights: Mapping[str, Quantity |
 def grounded(confidence: Quantity, penalty: Quantity | float) -> Quantity:
     r"""What a partial grounding verdict leaves of the confidence; it never falls below nothing.
 
-    $$ \text{adjusted_confidence} = \text{original_confidence} - \text{penalty} $$
+    $$ \text{adjusted_confidence} = \max(\text{original_confidence} - \text{penalty},\ 0) $$
 
     >>> grounded(np.array([0.4675, 0.10]), 0.20).round(4)
     array([0.2675, 0.    ])
@@ -92,7 +92,10 @@ def extractor_confidence(logprobs: Sequence[float] | Array) -> float:
     >>> round(extractor_confidence([-0.1, -0.3, -0.2]), 4)
     0.8187
     """
-    return float(exp(np.asarray(np.mean(logprobs))))
+    each = np.asarray(logprobs, dtype=float)
+    if not (each <= 0).all():
+        raise ValueError(f"logprobs must be numbers from −∞ to 0; got {each[~(each <= 0)][0]:g}")
+    return float(exp(np.asarray(each.mean())))
 
 
 def extractor_class(model: str) -> str:

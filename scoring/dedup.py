@@ -1,7 +1,6 @@
 r"""When two memories are one, and when an entity is no longer what it was."""
 
 import hashlib
-import string
 import unicodedata
 import uuid
 from collections.abc import Set
@@ -12,16 +11,20 @@ import numpy as np
 from scoring.term import Array
 
 Band = Literal["duplicate", "escalate", "distinct"]
+# What ends, opens or quotes a sentence; a sign such as + # % $ & @ - belongs to the word.
+OUTER = ".,;:!?…\"'`()[]{}„“”«»‹›‘’–— "
 
 
 def normalize(text: str) -> str:
     """One spelling for what differs only in form: NFKC, casefold, white space folded, outer punctuation off.
 
-    >>> normalize("  Arrive\\tGmbH. ")
-    'arrive gmbh'
+    Signs that carry meaning stay: C++ is not C#, −5 % is not 5.
+
+    >>> normalize("  Arrive\\tGmbH. "), normalize("“C++”"), normalize("(-5%)")
+    ('arrive gmbh', 'c++', '-5%')
     """
     folded = " ".join(unicodedata.normalize("NFKC", text).casefold().split())
-    return folded.strip(string.punctuation + "„“”«»‹›‘’…–— ")
+    return folded.strip(OUTER)
 
 
 def content_hash(type: str, subject: str, predicate: str, content: str) -> bytes:
@@ -73,9 +76,32 @@ def fallback_subject(surface: str) -> uuid.UUID:
 def medoid(vectors: Array) -> int:
     r"""The member that stands nearest to all others, and so speaks for them.
 
-    $$ \mathrm{argmax}_i \sum_j \cos(v_i, v_j) \quad \text{where } \cos \ge 0.75 $$
+    $$ \mathrm{argmax}_i \sum_j \cos(v_i, v_j) $$
+
+    >>> medoid(np.array([[1.0, 0.0], [0.8, 0.6], [0.0, 1.0]]))
+    1
     """
     return int(np.argmax((vectors @ vectors.T).sum(axis=1)))
+
+
+def consolidated(vectors: Array, threshold: float) -> list[list[int]]:
+    r"""Groups of a subject's memories that can be summarised: each around the one with the most close neighbours.
+
+    $$ \cos(v_i, v_{\text{middle}}) \ge 0.75 $$
+
+    >>> consolidated(np.array([[1.0, 0.0], [0.96, 0.28], [0.0, 1.0]]), 0.75)
+    [[0, 1]]
+    """
+    close = vectors @ vectors.T >= threshold
+    left, groups = np.ones(len(vectors), bool), []
+    while left.any():
+        middle = int(np.argmax(np.where(left, (close & left).sum(axis=1), 0)))
+        members = np.flatnonzero(close[middle] & left)
+        if len(members) < 2:
+            break
+        groups.append(members.tolist())
+        left[members] = False
+    return groups
 
 
 def drifted(
@@ -100,6 +126,8 @@ def drifted(
 
 def centroid_distance(one: Array, other: Array) -> float:
     """The cosine distance between the means of two groups of vectors."""
+    if not len(one) or not len(other):
+        return 0.0  # nothing to compare has not moved
     a, b = one.mean(axis=0), other.mean(axis=0)
     norm = float(np.linalg.norm(a) * np.linalg.norm(b))
     return 1.0 - float(a @ b) / norm if norm else 1.0

@@ -9,6 +9,8 @@ import numpy as np
 
 from scoring.term import Array, Quantity, exp, exp2, least, ln, most
 
+LEAST_WIDTH = 1e-6  # of a window that is a single moment, in the unit of the moments
+
 
 def freshness(age: Quantity, half_life: Quantity | float) -> Quantity:
     r"""Halve the signal every half-life.
@@ -79,7 +81,7 @@ def half_life_of(alpha: Array | float) -> Array:
 def expiry(hours_left: Quantity, rate: Quantity | float) -> Quantity:
     r"""What remains of the confidence of a fact that will expire; infinity, an evergreen, keeps all of it.
 
-    $$ \text{penalty} = 1 - e^{-0.02 \cdot \text{hours_until_expiry}} $$
+    $$ \text{kept} = 1 - e^{-0.02 \cdot \text{hours_until_expiry}} $$
 
     >>> expiry(np.array([48.0, np.inf]), 0.02).round(3)
     array([0.617, 1.   ])
@@ -101,9 +103,21 @@ def usage(count: Quantity, ceiling: Quantity | float) -> Quantity:
 def proximity(distance: Quantity, sigma: Quantity | float) -> Quantity:
     r"""How near an event lies to the query's window, in half-widths of that window.
 
-    $$ e^{-\Delta^2 / 2\sigma^2} $$
+    $$ \text{proximity} = e^{-\Delta^2 / (2\sigma^2)} $$
 
     >>> proximity(np.array([0.0, 1.0, 2.0]), 1.0).round(4)
     array([1.    , 0.6065, 0.1353])
     """
     return exp(-(distance * distance / (2.0 * sigma * sigma)))
+
+
+def window_distance(moment: Array, start: float, end: float) -> Array:
+    r"""How far a moment lies outside the query's window, in half-widths of it; within, nothing.
+
+    $$ \Delta = \frac{\max(\text{start} - t,\ t - \text{end},\ 0)}{(\text{end} - \text{start})/2} $$
+
+    >>> window_distance(np.array([5.0, 10.0, 14.0]), 8.0, 12.0)
+    array([1.5, 0. , 1. ])
+    """
+    outside = np.maximum(np.maximum(start - moment, moment - end), 0.0)
+    return np.asarray(outside / max((end - start) / 2.0, LEAST_WIDTH))

@@ -30,10 +30,24 @@ def rrf(ranks: Mapping[str, Quantity], weights: Mapping[str, Quantity | float], 
     return total(contribution(rank, weights[route], k) for route, rank in ranks.items())
 
 
+def ranked(score: Array, cosine: Array, by_id: Array, floor: float = 0.0) -> Array:
+    r"""Places in a retriever's list: falling score, equal ones by cosine to the query, then id; below the floor, none.
+
+    $$ \text{rank}_i(m) \in \{1, 2, \ldots, \infty\} $$
+
+    >>> ranked(np.array([0.9, 0.5, 0.9, 0.0]), np.array([0.1, 0.3, 0.2, 0.9]), np.arange(4), 0.01)
+    array([ 2.,  3.,  1., inf])
+    """
+    places = np.full(len(score), np.inf)
+    found = np.flatnonzero(score >= floor) if floor > 0 else np.flatnonzero(score > 0)
+    places[found[np.lexsort((by_id[found], -cosine[found], -score[found]))]] = np.arange(1, len(found) + 1)
+    return places
+
+
 def spread(k: Array | float, first: int = 1, last: int = 50) -> Array:
     r"""How many times the first rank outweighs the last one looked at.
 
-    $$ \frac{k + 50}{k + 1} $$
+    $$ \text{spread}(k) = \frac{k + 50}{k + 1} $$
 
     >>> spread(np.array([10.0, 60.0, 200.0])).round(2)
     array([5.45, 1.8 , 1.24])
@@ -44,7 +58,7 @@ def spread(k: Array | float, first: int = 1, last: int = 50) -> Array:
 def candidate_limit(top_k: int, factor: int, least: int) -> int:
     r"""How many candidates memsense keeps before it looks for diversity.
 
-    $$ \max(4k,\ 32) $$
+    $$ \text{limit} = \max(4k,\ 32) $$
 
     >>> candidate_limit(10, 4, 32)
     40
@@ -55,7 +69,7 @@ def candidate_limit(top_k: int, factor: int, least: int) -> int:
 def route_pool(limit: int, widening: int, least: int) -> int:
     r"""How many candidates memsense asks of each route.
 
-    $$ \max(\max(4k,\ 32) \cdot 2,\ 40) $$
+    $$ \text{pool} = \max(\max(4k,\ 32) \cdot 2,\ 40) $$
 
     >>> route_pool(candidate_limit(5, 4, 32), 2, 40)
     64
@@ -66,11 +80,13 @@ def route_pool(limit: int, widening: int, least: int) -> int:
 def maxsim(query: Array, document: Array, weights: Array) -> float:
     r"""How well each word of a query is met by its best word of a document, rare words first.
 
-    $$ \frac{\sum_i \text{idf}_i \max_j \cos(q_i, d_j)}{\sum_i \text{idf}_i} $$
+    $$ \text{MaxSim}(q, d) = \frac{\sum_i \text{idf}_i \max_j \cos(q_i, d_j)}{\sum_i \text{idf}_i} $$
 
     >>> round(maxsim(np.eye(2), np.array([[1.0, 0.0], [0.6, 0.8]]), np.array([1.0, 3.0])), 4)
     0.85
     """
+    if not len(document) or not weights.sum():
+        return 0.0
     return float(weights @ (query @ document.T).max(axis=1) / weights.sum())
 
 
@@ -82,4 +98,5 @@ def probability(features: Array, coefficients: Array, intercept: float) -> float
     >>> probability(np.array([0.0, 0.0]), np.array([1.0, 2.0]), 0.0)
     0.5
     """
-    return float(1.0 / (1.0 + np.exp(-(intercept + features @ coefficients))))
+    # tanh does not overflow where exp would.
+    return float(0.5 + 0.5 * np.tanh(0.5 * (intercept + features @ coefficients)))

@@ -12,7 +12,7 @@ from scoring.term import Array, Mask, Quantity
 def hop_score(hops: int, scores: Sequence[float]) -> float:
     r"""Relevance drops with each hop; past the last one it is below the noise.
 
-    $$ \text{hop_score}(1, 2, 3) = 1.0,\ 0.6,\ 0.35 $$
+    $$ \text{hop_score}(\text{hops}) = \begin{cases} 1.0 & 1 \\ 0.6 & 2 \\ 0.35 & 3 \end{cases} $$
 
     >>> [hop_score(hops, (1.0, 0.6, 0.35)) for hops in (1, 2, 3, 4)]
     [1.0, 0.6, 0.35, 0.0]
@@ -40,6 +40,17 @@ def traversal_score(hop: Quantity, confidence: Quantity | float) -> Quantity:
     array([0.9 , 0.48, 0.28])
     """
     return hop * confidence
+
+
+def entity_score(is_subject: Mask, match: Array, mention_weight: float) -> Array:
+    r"""What the entity retriever hands to fusion: a memory about the entity, or one that only mentions it.
+
+    $$ \text{match confidence} \times \begin{cases} 1 & \text{subject} \\ 0.6 & \text{mention} \end{cases} $$
+
+    >>> entity_score(np.array([True, False]), np.array([0.9, 0.9]), 0.6)
+    array([0.9 , 0.54])
+    """
+    return np.where(is_subject, 1.0, mention_weight) * match
 
 
 class Reached(NamedTuple):
@@ -80,18 +91,22 @@ def traverse(
 
 
 def edge_reach(edges: Edges, anchors: Mask, depth: int, kinds: Sequence[str]) -> Mapping[str, Mask]:
-    r"""For each kind of edge, the candidates on which a walk from the anchors lands through it.
+    r"""For each kind of edge, the candidates on which a path from an anchor lands through it; no path visits one twice.
 
     $$ \text{boost}(m) = \max\{b_{\text{kind}} : \text{anchor} \leadsto m \text{ ends in an edge of that kind}\} $$
     """
-    ends = np.concatenate([edges.source, edges.target]), np.concatenate([edges.target, edges.source])
-    kind = np.concatenate([edges.kind, edges.kind])
+    start, end, kind = edges.both_ways
     landed = np.zeros((len(kinds), len(anchors)), bool)
-    there = anchors.copy()
+    paths = np.flatnonzero(anchors)[:, None]
     for _ in range(depth):
-        walked = np.flatnonzero(there[ends[0]])
-        landed[kind[walked], ends[1][walked]] = True
-        there[ends[1][walked]] = True
+        first, behind = np.searchsorted(start, paths[:, -1]), np.searchsorted(start, paths[:, -1], side="right")
+        leaving = behind - first
+        path = np.repeat(np.arange(len(paths)), leaving)
+        edge = np.repeat(behind - np.cumsum(leaving), leaving) + np.arange(len(path))
+        new = (paths[path] != end[edge][:, None]).all(axis=1)
+        path, edge = path[new], edge[new]
+        landed[kind[edge], end[edge]] = True
+        paths = np.column_stack([paths[path], end[edge]])
     return dict(zip(kinds, landed, strict=True))
 
 

@@ -93,12 +93,12 @@ def kendall_tau(one: Sequence[Hashable], other: Sequence[Hashable]) -> float:
     return float(above.sum()) / pairs
 
 
-def rank_biased_overlap(one: Sequence[Hashable], other: Sequence[Hashable], persistence: float = 0.9) -> float:
+def rank_biased_overlap(one: Sequence[Hashable], other: Sequence[Hashable], persistence: float) -> float:
     r"""Agreement of two rankings that weighs the top most, extrapolated to their full depth (RBO-ext).
 
     $$ \text{RBO} = \frac{X_k}{k} p^k + \frac{1 - p}{p} \sum_{d=1}^{k} \frac{X_d}{d} p^d $$
 
-    >>> round(rank_biased_overlap("abc", "abc"), 6), rank_biased_overlap("abc", "xyz")
+    >>> round(rank_biased_overlap("abc", "abc", 0.9), 6), rank_biased_overlap("abc", "xyz", 0.9)
     (1.0, 0.0)
     """
     short, long = sorted((list(one), list(other)), key=len)

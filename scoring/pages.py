@@ -11,6 +11,7 @@ import numpy as np
 from django.http import Http404, HttpRequest, HttpResponse
 from django.views.decorators.http import require_GET
 
+from memories.templatetags.numbers import about
 from recall_site.layout import render_page
 from scoring.catalogue import SOURCES
 from scoring.catalogue.entry import Source
@@ -27,8 +28,8 @@ def formulas(request: HttpRequest) -> HttpResponse:
     figures = [(source, formula, figure) for source, formula in formulas for figure in formula.figures]
     context = {
         "sources": [summary(source) for source in SOURCES],
-        "figures": len(figures),
-        "errata": [one for one in figures if one[-1].ruling],
+        "figures": sum(not one[-1].worked for one in figures),
+        "errata": [one for one in figures if one[-1].verdict == "erratum"],
         "claims": [(source, formula, claim) for source, formula in formulas for claim in formula.claims],
         "reported": [(source, one) for source in SOURCES for one in source.reported],
     }
@@ -44,7 +45,7 @@ def system(request: HttpRequest, system: str) -> HttpResponse:
     context = {
         **summary(source),
         "sources": SOURCES,
-        "formulas": [(formula, typeset(formula.tex), live_example(formula.function)) for formula in source.formulas],
+        "formulas": [(formula, typeset(formula.tex), live_examples(formula.function)) for formula in source.formulas],
         "groups": groups(SYSTEMS[system].params),
         "scopes": SCOPES,
     }
@@ -69,23 +70,33 @@ def summary(source: Source) -> dict[str, Any]:
     return {
         "source": source,
         "system": SYSTEMS[source.system],
-        "reproduced": sum(not figure.ruling for figure in figures),
-        "corrected": sum(bool(figure.ruling) for figure in figures),
+        "reproduced": sum(figure.verdict == "reproduced" for figure in figures),
+        "corrected": sum(figure.verdict == "erratum" for figure in figures),
         "parameters": len(SYSTEMS[source.system].params.declared()),
     }
 
 
 @cache
-def live_example(function: Callable[..., Any]) -> tuple[str, str] | None:
-    """The example of a formula's docstring, run now: what is called, and what it gives."""
-    examples = doctest.DocTestParser().get_examples(function.__doc__ or "")
-    if not examples:
-        return None
+def live_examples(function: Callable[..., Any]) -> list[tuple[str, str]]:
+    """The examples of a formula's docstring, run now: what is called, and what it gives."""
     scope = dict(vars(sys.modules[function.__module__]), np=np)
-    *preparing, shown = [example.source.strip() for example in examples]
-    for statement in preparing:
-        exec(statement, scope)
-    return "\n".join([*preparing, shown]), repr(eval(shown, scope))
+    shown, prepared = [], ""
+    for example in doctest.DocTestParser().get_examples(function.__doc__ or ""):
+        if example.want:
+            shown.append(((prepared + example.source).strip(), plain(eval(example.source, scope))))
+        else:
+            exec(example.source, scope)
+            prepared += example.source
+    return shown
+
+
+def plain(result: Any) -> str:
+    """A result as a reader would write it: numbers to four decimals, lists without their Python clothes."""
+    if isinstance(result, np.ndarray | list | tuple) and not hasattr(result, "_fields"):
+        return ", ".join(plain(one) for one in (result.tolist() if isinstance(result, np.ndarray) else result))
+    if isinstance(result, int | float | np.number) and not isinstance(result, bool):
+        return about(float(result)) if np.isfinite(result) else "∞"
+    return str(result)
 
 
 def groups(params: type[Params]) -> dict[str, list[tuple[str, Declaration]]]:

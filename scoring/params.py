@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any, ClassVar, Literal, NamedTuple, Self
@@ -78,8 +77,9 @@ class Number(Declaration):
         return f"{what} from {self.low:g} to {self.high:g}{f' {self.unit}' if self.unit else ''}"
 
     def accepts(self, value: object) -> bool:
-        if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        if isinstance(value, bool) or not isinstance(value, int | float):
             return False
+        # NaN lies within no bounds, and infinity beyond all.
         return self.low <= value <= self.high and not (self.whole and value != int(value))
 
 
@@ -161,6 +161,9 @@ class Params:
             problems = [self._broken(rule) for rule in self.rules if not rule.holds(self)]
         if problems:
             raise ParamsError(problems)
+        for name, declaration in self.declared().items():
+            if isinstance(declaration, Number):
+                object.__setattr__(self, name, (int if declaration.whole else float)(getattr(self, name)))
 
     def _broken(self, rule: Rule) -> Problem:
         came = ", ".join(f"{name} {getattr(self, name):g}" for name in rule.names)

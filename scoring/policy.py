@@ -94,6 +94,14 @@ class WritePolicy(Params):
 
     dedup_duplicate: float = _dedup(0.92, "above this, two memories are merged", low=0.85, high=0.98)
     dedup_escalate: float = _dedup(0.85, "from this, a judge is asked", low=0.75, high=0.92)
+    thresholds_for: str = choice(
+        "all-MiniLM-L6-v2",
+        "the embedder whose cosines the thresholds mean",
+        options=("all-MiniLM-L6-v2", "wordllama-256", "other"),
+        group="Deduplication",
+        scope="write",
+        seed="ours: a cosine means what its embedder makes of it",
+    )
     consolidation: float = _dedup(0.75, "from this, memories of a subject are summarised", low=0.60, high=0.85)
 
     drift_distance: float = number(
@@ -252,11 +260,12 @@ class WritePolicy(Params):
         not_all_zero("weight_source", "weight_repetition", "weight_extractor", "weight_prior"),
         at_most("dedup_escalate", "dedup_duplicate"),
         at_most("contradiction_low", "contradiction_high"),
+        at_most("belief_start", "belief_protected"),
     )
 
 
 PRESETS: Mapping[str, Mapping[str, float]] = {
     "software": {"weight_repetition": 0.24},
     "legal": {"weight_repetition": 0.16},
-    "formal": {"weight_source": 0.35, "weight_extractor": 0.30},
+    "formal": {"weight_source": WritePolicy().formal_source, "weight_extractor": WritePolicy().formal_extractor},
 }

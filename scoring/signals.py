@@ -43,6 +43,7 @@ ROUTES = (
     "facet_events",
 )
 INTENTS = ("HIGH", "MEDIUM", "LOW")
+UNIT_TOLERANCE = 0.01  # of a squared length; half-precision storage shortens vectors a little
 
 Codes = NDArray[np.intp]
 
@@ -60,6 +61,13 @@ class Edges:
     target: Codes = field(default_factory=lambda: np.empty(0, np.intp))
     kind: Codes = field(default_factory=lambda: np.empty(0, np.intp))
     weight: Array = field(default_factory=lambda: np.empty(0))
+
+    @cached_property
+    def both_ways(self) -> tuple[Codes, Codes, Codes]:
+        """Every edge once in each direction, ordered by where it starts: start, end and kind."""
+        start, end = np.concatenate([self.source, self.target]), np.concatenate([self.target, self.source])
+        order = np.argsort(start, kind="stable")
+        return start[order], end[order], np.concatenate([self.kind, self.kind])[order]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -91,6 +99,7 @@ class Signals:
     cosine: Array = column(0.0)
     cluster_cosine: Array = column(np.nan)
     maxsim: Array = column(np.inf)
+    coverage: Array = column(0.0)
     entity_match: Array = column(0.0)
     affinity: Array = column(0.0)
     returned: Mask = column(False, np.bool_)
@@ -113,6 +122,7 @@ class Signals:
         for kind, columns in (("rank", self.ranks), ("score", self.scores)):
             for route, column in columns.items():
                 self._check(f"{route} {kind}", column, absent=np.inf)
+        self._check_relations()
 
     def _check(self, name: str, column: NDArray[Any], absent: float) -> None:
         """Refuse a column of another length, and values that are neither numbers nor the column's word for absent."""
@@ -125,6 +135,21 @@ class Signals:
             allowed = "a finite number" if np.isfinite(absent) else f"a finite number, or {absent:g} where it is absent"
             row = int(wrong.argmax())
             raise ValueError(f"{name} must be {allowed}; got {column[row]:g} for candidate {self.ids[row]}")
+
+    def _check_relations(self) -> None:
+        """Refuse vectors that are not of length 1, tags of other candidates, and edges that lead nowhere."""
+        n = len(self)
+        if self.vectors is not None:
+            if len(self.vectors) != n:
+                raise ValueError(f"vectors must be one for each of {n} candidates; got {len(self.vectors)}")
+            lengths = np.einsum("ij,ij->i", self.vectors, self.vectors)
+            if not (np.abs(lengths - 1.0) < UNIT_TOLERANCE).all():
+                raise ValueError("vectors must have length 1; got one that has not")
+        if self.tags is not None and len(self.tags) != n:
+            raise ValueError(f"tags must be one row for each of {n} candidates; got {len(self.tags)}")
+        ends = np.concatenate([self.edges.source, self.edges.target])
+        if ends.size and not (ends.min() >= 0 and ends.max() < n):
+            raise ValueError(f"edges must join candidates 0 to {n - 1}; got one to {ends.max()}")
 
     def __len__(self) -> int:
         return len(self.ids)

@@ -1,11 +1,12 @@
 r"""How specific a query is, and which plan of retrieval that calls for."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Literal
+from dataclasses import dataclass, field
+from typing import Literal, TypeVar
 
 import numpy as np
 
+from scoring.params import Params
 from scoring.signals import RETRIEVERS
 from scoring.term import Array, Quantity, least, most, total
 
@@ -18,7 +19,7 @@ TYPE_CUE_STRENGTH: Mapping[TypeCue, float] = {"explicit": 1.0, "implied": 0.5, "
 def specificity(parts: Mapping[str, Quantity], weights: Mapping[str, Quantity | float]) -> Quantity:
     r"""Weigh how many entities, how exact a time, how rare the words and how clear the type a query names.
 
-    $$ 0.35 \cdot \text{entity_density} + 0.25 \cdot \text{temporal_precision}
+    $$ \text{specificity} = 0.35 \cdot \text{entity_density} + 0.25 \cdot \text{temporal_precision}
        + 0.25 \cdot \text{lexical_rarity} + 0.15 \cdot \text{type_cue} $$
 
     >>> parts = {"entity_density": np.array(0.1), "temporal_precision": np.array(0.3),
@@ -32,7 +33,7 @@ def specificity(parts: Mapping[str, Quantity], weights: Mapping[str, Quantity | 
 def entity_density(entities: int, tokens: int) -> float:
     r"""The share of a query's words that name something known.
 
-    $$ \frac{\text{resolved entities}}{\text{query tokens}} $$
+    $$ \text{entity_density} = \frac{\text{resolved entities}}{\text{query tokens}} $$
 
     >>> entity_density(1, 10)
     0.1
@@ -43,7 +44,7 @@ def entity_density(entities: int, tokens: int) -> float:
 def lexical_rarity(idfs: Array, highest: float) -> float:
     r"""How rare the query's words are, against the rarest of the corpus.
 
-    $$ \frac{\overline{\text{IDF}}(q)}{\max \text{IDF}} $$
+    $$ \text{lexical_rarity} = \frac{\mathrm{mean}\,\text{IDF}(q)}{\max \text{IDF}} $$
 
     >>> lexical_rarity(np.array([2.0, 4.0]), 6.0)
     0.5
@@ -57,7 +58,7 @@ class Plan:
 
     name: str
     retrievers: tuple[str, ...] = RETRIEVERS
-    weights: Mapping[str, float] | None = None
+    params: Mapping[str, float] = field(default_factory=dict)
     rerank: bool = False
     diversify: bool = False
     top_k: int | None = None
@@ -78,15 +79,25 @@ def plan_for(
 ) -> Plan:
     r"""The first plan of the paper's table whose condition holds.
 
-    $$ s \ge 0.8 \to \text{precise};\ e > 0.85 \to \text{entity};\ w \ge 0.7 \to \text{temporal};\
-       s < 0.4 \to \text{exploratory};\ \text{else hybrid} $$
+    $$ \begin{cases} \text{precise} & \text{specificity} \ge 0.8 \\
+       \text{entity-centric} & \text{entity match} > 0.85 \\
+       \text{temporal} & \text{window precision} \ge 0.7 \\ \text{exploratory} & \text{specificity} < 0.4 \\
+       \text{hybrid} & \text{else} \end{cases} $$
     """
     if specificity >= precise:
         return Plan("precise", retrievers=("semantic", "entity"), top_k=precise_top_k)
     if entity_confidence > entity_threshold:
-        return Plan("entity-centric", weights={"entity": entity_weight})
+        return Plan("entity-centric", params={"weight_entity": entity_weight})
     if window_precision >= window_threshold:
-        return Plan("temporal", weights={"temporal": temporal_weight})
+        return Plan("temporal", params={"weight_temporal": temporal_weight})
     if specificity < exploratory:
         return Plan("exploratory", rerank=True, diversify=True)
     return Plan("hybrid")
+
+
+P = TypeVar("P", bound=Params)
+
+
+def planned(params: type[P], plan: Plan, given: Mapping[str, object]) -> P:
+    """The parameters under a plan; what the caller gave wins over what the plan would set."""
+    return params.of({**plan.params, **given})

@@ -10,7 +10,7 @@ gather parts, both in the value and in the tree.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias, TypeVar, cast
 
@@ -97,7 +97,7 @@ class Term:
     def taken(self, rows: NDArray[np.intp]) -> Term:
         """The term with its candidates exchanged: row i becomes row rows[i], and is absent where that is negative."""
         if self.value.ndim == 0 and self.present is None:
-            return self
+            return self if (rows >= 0).all() else self.only(rows >= 0)
         return Term(
             self.name if isinstance(self.name, str) else self.name[rows],
             self.value if self.value.ndim == 0 else np.where(rows >= 0, self.value[rows], 0.0),
@@ -107,10 +107,15 @@ class Term:
         )
 
     def find(self, name: str) -> Term | None:
-        """The first term of this name in the tree."""
-        if isinstance(self.name, str) and self.name == name:
-            return self
-        return next((found for part in self.parts if (found := part.find(name)) is not None), None)
+        """The first term of this name in the tree; a parameter only where nothing else bears its name."""
+        named = [term for term in self.walk() if isinstance(term.name, str) and term.name == name]
+        return min(named, key=lambda term: term.op == "param", default=None)
+
+    def walk(self) -> Iterator[Term]:
+        """This term and all it was made from, from the top."""
+        yield self
+        for part in self.parts:
+            yield from part.walk()
 
     def trees(self, rows: Sequence[int] | NDArray[np.intp]) -> list[Tree]:
         """The explanation of each of these candidates, as plain JSON-ready nodes `{name, value, op, parts}`."""
@@ -269,6 +274,11 @@ def _gathered(op: str, combine: np.ufunc, neutral: float, parts: list[Term]) -> 
 
 def scale(x: Term) -> Term:
     """Min–max scaling over the candidates that have a value; where none has, and where all are equal, 0."""
+    x = (
+        x
+        if x.value.ndim or x.present is None
+        else Term(x.name, np.full(len(x.present), x.value), x.op, x.parts, x.present)
+    )
     there = x.value if x.present is None else x.value[x.present]
     low, high = (float(there.min()), float(there.max())) if there.size else (0.0, 0.0)
     ends = tuple(Term(name, np.asarray(end), "input") for name, end in (("batch min", low), ("batch max", high)))

@@ -3,24 +3,31 @@
 
 const YEAR = 365 * 24 * 3600;
 
-function isDark() {
-  const chosen = document.documentElement.dataset.theme;
-  return chosen ? chosen === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
-}
-
 // Without script the form posts and the server writes the same cookie.
-function switchTheme(event) {
+function chooseTheme(event) {
   if (!event.target.matches("[data-theme-form]")) return;
   event.preventDefault();
-  const theme = isDark() ? "light" : "dark";
-  document.documentElement.dataset.theme = theme;
+  const theme = event.submitter.value;
+  if (theme === "system") delete document.documentElement.dataset.theme;
+  else document.documentElement.dataset.theme = theme;
   document.cookie = `theme=${theme}; path=/; max-age=${YEAR}; samesite=lax`;
+  for (const button of document.querySelectorAll("[data-theme-form] button")) button.setAttribute("aria-pressed", button.value === theme);
   document.dispatchEvent(new CustomEvent("recall:theme"));
 }
 
 function closeMenus(event) {
   for (const menu of document.querySelectorAll("details.menu[open], details.switch[open]")) {
-    if (event.type === "keydown" ? event.key === "Escape" : !menu.contains(event.target)) menu.open = false;
+    const escaped = event.type === "keydown" && event.key === "Escape";
+    if (escaped) menu.querySelector("summary").focus();
+    if (escaped || (event.type === "click" && !menu.contains(event.target))) menu.open = false;
+  }
+}
+
+// What scrolls sideways can be reached and scrolled by keyboard; what fits is no stop on the way.
+function markScrollers() {
+  for (const box of document.querySelectorAll(".scroll, .math, .example")) {
+    if (box.scrollWidth > box.clientWidth + 1) box.tabIndex = 0;
+    else box.removeAttribute("tabindex");
   }
 }
 
@@ -33,7 +40,10 @@ function ask(event) {
   question.focus();
 }
 
-document.addEventListener("submit", switchTheme);
+document.addEventListener("submit", chooseTheme);
 document.addEventListener("click", closeMenus);
 document.addEventListener("keydown", closeMenus);
 document.addEventListener("keydown", ask);
+document.addEventListener("htmx:afterSwap", markScrollers);
+addEventListener("resize", markScrollers);
+markScrollers();

@@ -38,6 +38,7 @@ def batch(n: int, seed: int = 0, **changes: Any) -> Signals:
         "cosine": rng.uniform(-1, 1, n),
         "cluster_cosine": np.where(rng.random(n) < 0.5, rng.uniform(-1, 1, n), np.nan),
         "maxsim": np.where(rng.random(n) < 0.8, rng.random(n), np.inf),
+        "coverage": rng.random(n),
         "entity_match": np.where(rng.random(n) < 0.3, 1.0, 0.0),
         "affinity": np.where(rng.random(n) < 0.5, rng.random(n), 0.0),
         "returned": rng.random(n) < 0.2,

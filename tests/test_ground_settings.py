@@ -1,6 +1,10 @@
 """Settings come from the environment, are documented, and complain by name."""
 
+import json
+import os
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -78,6 +82,27 @@ def test_a_bad_database_address_is_refused_without_telling_its_password(
     with pytest.raises(ImproperlyConfigured, match="DATABASE_URL must be an address like postgres://") as told:
         environment.database("DATABASE_URL")
     assert "secret" not in str(told.value)
+
+
+def answer_behind_a_proxy(**variables: str) -> dict[str, str]:
+    """The headers that a fresh process with these variables gives a request which a proxy took by TLS."""
+    asked = (
+        "import django, json; django.setup(); from django.test import Client; "
+        "told = Client().get('/health/live', headers={'X-Forwarded-Proto': 'https'}); "
+        "print(json.dumps(dict(told.items())))"
+    )
+    plain = {name: value for name, value in os.environ.items() if name not in environment.READ}
+    env = plain | {"ALLOWED_HOSTS": "testserver", "DJANGO_SETTINGS_MODULE": "recall_site.settings", **variables}
+    told = subprocess.run([sys.executable, "-c", asked], cwd=settings.ROOT, env=env, capture_output=True, check=True)
+    headers: dict[str, str] = json.loads(told.stdout)
+    return headers
+
+
+def test_browsers_are_held_to_tls_only_behind_a_trusted_proxy_and_an_https_origin() -> None:
+    origin = {"CSRF_TRUSTED_ORIGINS": "https://recall.example.com"}
+    assert answer_behind_a_proxy(**origin, TRUST_PROXY="on")["Strict-Transport-Security"] == "max-age=31536000"
+    assert "Strict-Transport-Security" not in answer_behind_a_proxy(**origin)
+    assert "Strict-Transport-Security" not in answer_behind_a_proxy(TRUST_PROXY="on")
 
 
 def test_a_secret_is_made_once_and_readable_by_its_owner_alone(tmp_path: Path) -> None:

@@ -10,16 +10,16 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
+from urllib.error import HTTPError
 from urllib.request import urlopen
 
 import psutil
-import psycopg
 import pytest
 from django.conf import settings
-from psycopg.conninfo import make_conninfo
+from test_ground_postgres import ask, postmaster, processes_of
 
 from recall_site import environment
-from recall_site.postgres import PORT, Postgres, connection, socket_folder
+from recall_site.postgres import PORT, Postgres, connection
 
 pytestmark = pytest.mark.xdist_group("start")
 
@@ -68,6 +68,20 @@ class Site:
         with urlopen(f"http://127.0.0.1:{self.port}{path}", timeout=10) as response:
             return str(response.read().decode())
 
+    def status(self, path: str) -> int:
+        try:
+            with urlopen(f"http://127.0.0.1:{self.port}{path}", timeout=10) as response:
+                return int(response.status)
+        except HTTPError as error:
+            with error:
+                return error.code
+
+    def wait_for_status(self, path: str, status: int) -> None:
+        deadline = time.monotonic() + PATIENCE
+        while self.status(path) != status:
+            assert time.monotonic() < deadline, self.output.read_text()
+            time.sleep(0.05)
+
     def stop(self, number: int = signal.SIGINT) -> int:
         """Signal the whole group, as a terminal does, and answer the exit code."""
         os.killpg(self.process.pid, number)
@@ -85,30 +99,6 @@ class Site:
     def query(self, statement: str) -> list[tuple[object, ...]]:
         """Ask the site's embedded database."""
         return ask(self.data, statement)
-
-
-def ask(home: Path, statement: str) -> list[tuple[object, ...]]:
-    known = connection(home)
-    where = make_conninfo(host=known["HOST"], port=PORT, user=known["USER"], dbname=known["NAME"])
-    with psycopg.connect(where, autocommit=True) as database:
-        cursor = database.execute(statement.encode())
-        return cursor.fetchall() if cursor.description else []
-
-
-def postmaster(home: Path) -> int:
-    return int((home / "postgres" / "postmaster.pid").read_text().split()[0])
-
-
-def processes_of(home: Path) -> list[psutil.Process]:
-    """Every living process that works in the folder or was told of it."""
-
-    def concerns(process: psutil.Process) -> bool:
-        try:
-            return str(home) in " ".join(process.cmdline()) or process.cwd().startswith(str(home))
-        except psutil.Error:
-            return False
-
-    return [process for process in psutil.process_iter() if concerns(process)]
 
 
 @pytest.fixture(scope="module")
@@ -194,6 +184,22 @@ def test_nothing_is_lost_when_everything_is_killed(run: Run) -> None:
     assert run().wait_until_up().query("SELECT what FROM kept") == [("this",)]
 
 
+def test_a_postgres_killed_under_the_site_comes_back_by_itself_with_its_data(run: Run, home: Path) -> None:
+    site = run().wait_until_up()
+    site.query("CREATE TABLE kept (what text)")
+    site.query("INSERT INTO kept VALUES ('this')")
+    killed = postmaster(home)
+    os.kill(killed, signal.SIGKILL)
+    site.wait_for_status("/health/ready", 503)
+    site.wait_for_status("/health/ready", 200)
+    assert postmaster(home) != killed
+    assert site.query("SELECT what FROM kept") == [("this",)]
+    assert site.status("/formulas/") == 200
+    assert "Postgres is gone" in site.output.read_text()
+    assert site.stop() == 0
+    assert processes_of(home) == []
+
+
 def test_a_pid_file_naming_another_program_does_not_keep_postgres_down(run: Run, home: Path) -> None:
     account = (home / "postgres").stat()
     other = (
@@ -202,9 +208,10 @@ def test_a_pid_file_naming_another_program_does_not_keep_postgres_down(run: Run,
         else subprocess.Popen(["sleep", "60"])
     )
     try:
-        stale = home / "postgres" / "postmaster.pid"
-        stale.write_text(f"{other.pid}\n{home / 'postgres'}\n1\n5432\n\n\n\nready\n")
-        os.chown(stale, account.st_uid, account.st_gid)
+        for name in ("postmaster.pid", ".s.PGSQL.5432.lock"):
+            stale = home / "postgres" / name
+            stale.write_text(f"{other.pid}\n{home / 'postgres'}\n1\n5432\n\n\n\nready\n")
+            os.chown(stale, account.st_uid, account.st_gid)
         run().wait_until_up()
     finally:
         other.kill()
@@ -231,6 +238,45 @@ def test_a_chosen_password_replaces_the_one_that_was_made(run: Run) -> None:
     assert "Sign in as demo, password correct horse" in site.output.read_text()
     site.stop()
     assert "the password given earlier" in run().wait_until_up().output.read_text()
+
+
+EVERYBODY = "TRUNCATE auth_user, memories_namespace CASCADE"
+
+
+def test_a_database_in_use_gets_no_demo(run: Run, home: Path) -> None:
+    first = run().wait_until_up()
+    first.query(EVERYBODY)
+    command = [
+        sys.executable,
+        "manage.py",
+        "createsuperuser",
+        "--noinput",
+        "--username",
+        "ada",
+        "--email",
+        "a@b.example",
+    ]
+    variables = bare_environment(RECALL_DATA=home, DJANGO_SUPERUSER_PASSWORD="correct horse")
+    subprocess.run(command, cwd=settings.ROOT, env=variables, check=True, capture_output=True)
+    first.stop()
+    site = run(RECALL_PASSWORD="battery staple").wait_until_up()
+    assert site.query("SELECT username FROM auth_user") == [("ada",)]
+    assert site.query("SELECT count(*) FROM memories_namespace") == [(0,)]
+    assert "Sign in as yourself; another user: .venv/bin/python manage.py createsuperuser" in site.output.read_text()
+    assert "battery staple" not in site.output.read_text()
+
+
+def test_the_demo_can_be_switched_off_and_on(run: Run) -> None:
+    first = run().wait_until_up()
+    first.query(EVERYBODY)
+    first.stop()
+    without = run(RECALL_DEMO="off").wait_until_up()
+    assert "Make a first user: .venv/bin/python manage.py createsuperuser" in without.output.read_text()
+    assert "password" not in without.output.read_text()
+    assert without.query("SELECT count(*) FROM auth_user") == [(0,)]
+    without.stop()
+    assert "Loading the demo world" in (site := run().wait_until_up()).output.read_text()
+    assert site.query("SELECT slug FROM memories_namespace") == [("demo",)]
 
 
 def test_a_named_database_is_used_and_no_other_started(tmp_path: Path, home: Path) -> None:
@@ -300,39 +346,3 @@ def test_data_of_another_postgres_is_refused_in_one_sentence(tmp_path: Path) -> 
     assert site.process.wait(PATIENCE) == 1
     last = site.output.read_text().splitlines()[-1]
     assert last.startswith(f"Recall cannot start: {data} was written by Postgres 12 and Recall brings Postgres 18; ")
-
-
-@pytest.mark.parametrize("name", ["with blank and 'quote'", "deep" * 30, "comma,ed"])
-def test_postgres_lives_in_folders_of_any_name(tmp_path: Path, name: str) -> None:
-    server = Postgres(tmp_path / name, {"fsync": "off"})
-    try:
-        server.join()
-        assert ask(tmp_path / name, "SELECT current_database()") == [("recall",)]
-    finally:
-        server.leave()
-    assert processes_of(tmp_path / name) == []
-    shutil.rmtree(socket_folder(tmp_path / name), ignore_errors=True)
-
-
-def test_a_user_who_leaves_does_not_stop_the_server_for_another(tmp_path: Path) -> None:
-    first, second = Postgres(tmp_path / "shared", {"fsync": "off"}), Postgres(tmp_path / "shared")
-    first.join()
-    try:
-        second.join()
-        first.leave()
-        assert ask(tmp_path / "shared", "SELECT 1") == [(1,)]
-    finally:
-        first.leave()
-        second.leave()
-    assert processes_of(tmp_path / "shared") == []
-
-
-def test_an_interrupted_making_of_the_data_is_made_anew(tmp_path: Path) -> None:
-    (tmp_path / "postgres.new").mkdir()
-    (tmp_path / "postgres.new" / "PG_VERSION").write_text("18\n")
-    server = Postgres(tmp_path, {"fsync": "off"})
-    try:
-        server.join()
-        assert ask(tmp_path, "SELECT 1") == [(1,)]
-    finally:
-        server.leave()

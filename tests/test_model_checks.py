@@ -10,7 +10,19 @@ from django.db import IntegrityError, models, transaction
 from psycopg.errors import CheckViolation, UniqueViolation
 from test_model_rows import MOMENT, NAMESPACED, TABLES, row, world
 
-from memories.models import ApiKey, IdempotencyRecord, Membership, Memory, MemoryEdge, Namespace, ReviewItem
+from memories.models import (
+    ApiKey,
+    IdempotencyRecord,
+    Membership,
+    Memory,
+    MemoryEdge,
+    MemorySource,
+    Namespace,
+    ReviewItem,
+    Session,
+    SessionReturn,
+    Turn,
+)
 
 pytestmark = pytest.mark.django_db
 
@@ -32,7 +44,8 @@ BY_HAND = {
     "memory_merged_into_id_apart",
     "memory_superseded_by_id_apart",
     "memoryedge_source_id_apart",
-    "reviewitem_first_id_apart",
+    "memoryedge_later_contradicts",
+    "reviewitem_first_id_before",
 }
 
 
@@ -133,7 +146,22 @@ def test_a_pair_is_of_two() -> None:
     with transaction.atomic():
         assert_refused("memoryedge_source_id_apart", MemoryEdge, same, memory.namespace)
     same = {"first": memory, "second": memory}
-    assert_refused("reviewitem_first_id_apart", ReviewItem, same, memory.namespace)
+    assert_refused("reviewitem_first_id_before", ReviewItem, same, memory.namespace)
+
+
+def test_a_pair_waits_for_review_the_older_one_first() -> None:
+    older, newer = (row(Memory, namespace) for namespace in [world("here")] * 2)
+    row(ReviewItem, older.namespace, first=older, second=newer)
+    turned = {"first": newer, "second": older}
+    assert_refused("reviewitem_first_id_before", ReviewItem, turned, older.namespace)
+
+
+def test_the_later_memory_contradicts_the_earlier_one() -> None:
+    older, newer = (row(Memory, namespace) for namespace in [world("here")] * 2)
+    row(MemoryEdge, older.namespace, source=newer, target=older, kind="contradiction")
+    turned = {"source": older, "target": newer}
+    row(MemoryEdge, older.namespace, kind="supports", **turned)
+    assert_refused("memoryedge_later_contradicts", MemoryEdge, turned | {"kind": "contradiction"}, older.namespace)
 
 
 @pytest.mark.parametrize(("model", "values"), [(Namespace, {"slug": "x", "mode": "nonsense"})])
@@ -160,7 +188,49 @@ def test_the_same_active_memory_is_stored_once_in_a_namespace_and_again_in_anoth
     row(Memory, world("there"), **twin)
     row(Memory, first.namespace, status="rejected", **twin)
     row(Memory, first.namespace, status="merged", merged_into=first, **twin)
-    with pytest.raises(IntegrityError) as refusal:
-        row(Memory, first.namespace, **twin)
+    assert_taken("memory_active_once", Memory, first.namespace, **twin)
+
+
+def assert_taken(name: str, model: type[Any], namespace: Namespace, **values: Any) -> None:
+    """Expect the database to refuse a row that is there already."""
+    with pytest.raises(IntegrityError) as refusal, transaction.atomic():
+        row(model, namespace, **values)
     assert isinstance(refusal.value.__cause__, UniqueViolation)
-    assert refusal.value.__cause__.diag.constraint_name == "memory_active_once"
+    assert refusal.value.__cause__.diag.constraint_name == name
+
+
+def test_two_users_may_give_their_sessions_the_same_name_but_one_user_may_not() -> None:
+    namespace = world("here")
+    for user in ("maya", "priya", ""):
+        row(Session, namespace, user=user, key="default")
+        assert_taken("session_key_once", Session, namespace, user=user, key="default")
+
+
+def test_what_one_users_session_was_told_another_users_was_not() -> None:
+    memory = row(Memory, world("here"))
+    for user in ("maya", "priya"):
+        row(SessionReturn, memory.namespace, memory=memory, user=user, session="default")
+    told = {"memory": memory, "user": "maya", "session": "default"}
+    assert_taken("memories_sessionreturn_pkey", SessionReturn, memory.namespace, **told)
+
+
+def test_one_observation_of_a_memory_is_stored_once() -> None:
+    memory = row(Memory, world("here"))
+    turn = row(Turn, memory.namespace)
+    other = row(Session, memory.namespace)
+    said = {"session": turn.session, "turn": turn}
+    row(MemorySource, memory.namespace, memory=memory, **said)
+    assert_taken("memorysource_turn_once", MemorySource, memory.namespace, memory=memory, **said)
+    observations: list[dict[str, Any]] = [
+        {"session": turn.session},
+        {"session": other},
+        {"source": "handbook.pdf"},
+        {"source": "support agent"},
+        {"session": other, "source": "handbook.pdf"},
+        {},
+    ]
+    for observed in observations:
+        row(MemorySource, memory.namespace, memory=memory, **observed)
+        once = "memorysource_session_or_source_once"
+        assert_taken(once, MemorySource, memory.namespace, memory=memory, **observed)
+    row(MemorySource, memory.namespace, memory=row(Memory, memory.namespace), **observations[2])

@@ -49,6 +49,15 @@ def field_of(model: type[Any]) -> str:
     return next(field.name for field in model._meta.concrete_fields if field.name not in ("namespace", "id"))
 
 
+@pytest.mark.parametrize("model", WRITTEN_ONCE)
+def test_what_is_written_once_is_erased_by_name_and_only_where_it_was_chosen(model: type[Any]) -> None:
+    erased, kept = (row(model, namespace) for namespace in [world("here")] * 2)
+    elsewhere = row(model, world("there"))
+    assert model.objects.within(erased.namespace).filter(id=erased.id).erase() == 1
+    assert {found.pk for found in model.objects.all()} == {kept.pk, elsewhere.pk}
+    assert not hasattr(model.objects, "erase")
+
+
 def test_a_version_is_not_overwritten_by_another_of_the_same_key() -> None:
     stored = row(ProfileVersion, world("here"))
     with pytest.raises(IntegrityError, match="duplicate key"):

@@ -10,7 +10,20 @@ from django.db.models import Count, Exists, F, OuterRef
 from django.test.utils import CaptureQueriesContext
 from test_model_rows import MOMENT, NAMESPACED, row, world
 
-from memories.models import DailyAccess, Entity, Memory, MemoryTag, MemoryVector, Mention, Namespace, Posting
+from memories.ids import uuid7
+from memories.models import (
+    DailyAccess,
+    Entity,
+    IdempotencyRecord,
+    Memory,
+    MemoryTag,
+    MemoryVector,
+    Mention,
+    Namespace,
+    Posting,
+    ScoreEvent,
+    Trace,
+)
 
 pytestmark = pytest.mark.django_db
 
@@ -99,6 +112,8 @@ OPERATIONS: dict[str, Callable[[Namespace, Memory, Entity], Any]] = {
         namespace=ns, term="x", memory_id=m.id, defaults={"frequency": 2}
     ),
     "in bulk": lambda ns, m, e: Memory.objects.in_bulk([m.pk]),
+    "erase": lambda ns, m, e: ScoreEvent.objects.within(ns).filter(memory_id=m.id).erase(),
+    "find in an array": lambda ns, m, e: list(Trace.objects.within(ns).filter(candidates__contains=[m.id])),
     "what serves": lambda ns, m, e: ns.serving,
 }
 
@@ -115,6 +130,39 @@ def test_every_statement_names_the_namespace_of_every_table(operation: str) -> N
     asked = [query["sql"] for query in queries if "SAVEPOINT" not in query["sql"]]
     assert any(table in sql for sql in asked for table in WALLED)
     assert {sql: without_namespace(sql) for sql in asked if without_namespace(sql)} == {}
+
+
+def test_what_tells_of_one_memory_is_found_within_its_namespace() -> None:
+    here, there = world("here"), world("there")
+    memory, other = (row(Memory, here) for _ in range(2))
+    trace = row(Trace, here, candidates=[other.id, memory.id])
+    record = row(IdempotencyRecord, here, memory_ids=[memory.id])
+    event = row(ScoreEvent, here, memory=other, other_id=memory.id)
+    row(Trace, here, candidates=[other.id])
+    row(Trace, here, candidates=[])
+    row(Trace, there, candidates=[memory.id])
+    row(IdempotencyRecord, here)
+    row(ScoreEvent, here, memory=other)
+    assert list(Trace.objects.within(here).filter(candidates__contains=[memory.id])) == [trace]
+    assert list(IdempotencyRecord.objects.within(here).filter(memory_ids__contains=[memory.id])) == [record]
+    assert list(ScoreEvent.objects.within(here).filter(other_id=memory.id)) == [event]
+
+
+def test_the_events_that_a_memory_caused_are_found_by_their_index() -> None:
+    with connection.cursor() as cursor:
+        cursor.execute("SET LOCAL enable_seqscan = off")
+    assert "scoreevent_other" in ScoreEvent.objects.within(world("here")).filter(other_id=uuid7()).explain()
+
+
+def test_an_uncertain_type_is_named_among_the_tags_though_a_column_holds_it() -> None:
+    namespace = world("here")
+    plain, uncertain = (row(Memory, namespace, type_uncertain=flag) for flag in (False, True))
+    for memory in (plain, uncertain):
+        for tag in ("work", "billing", "zoo"):
+            row(MemoryTag, namespace, memory=memory, tag=tag)
+    assert plain.tag_names == ["billing", "work", "zoo"]
+    assert uncertain.tag_names == ["billing", "type_uncertain", "work", "zoo"]
+    assert row(Memory, namespace).tag_names == []
 
 
 def test_what_is_excluded_over_a_relation_is_excluded_and_nothing_else() -> None:

@@ -9,15 +9,18 @@ from typing import Any
 import pytest
 from django.apps import apps
 from django.contrib.auth import get_user_model
+from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from pgvector.django import VectorField
 
+from memories.ids import derived, uuid7
 from memories.models import Membership, Namespace
 from memories.models.references import Reference
 
 TABLES = list(apps.get_app_config("memories").get_models())
 NAMESPACED = [model for model in TABLES if model not in (Namespace, Membership)]
 MOMENT = datetime(2026, 3, 2, 12, tzinfo=UTC)
+LONG_AGO = datetime(2001, 1, 1, tzinfo=UTC)
 _count = itertools.count()
 
 
@@ -43,7 +46,9 @@ def row(model: type[Any], namespace: Namespace, **given: Any) -> Any:
     values = {"namespace": namespace, **given}
     for reference in references(model):
         if not reference.null and not {reference.name, reference.id_name} & set(given):
-            values[reference.name] = row(reference.related_model, namespace)
+            # The first of a pair is the older one, whatever the other may be.
+            old = {"id": derived(LONG_AGO, str(next(_count)))} if reference.name == "first" else {}
+            values[reference.name] = row(reference.related_model, namespace, **old)
     taken = {*values, *(reference.id_name for reference in references(model))}
     for field in model._meta.concrete_fields:
         if field.name not in taken and not field.null and not field.blank and not field.has_default():
@@ -67,6 +72,7 @@ def some_value(field: "models.Field[Any, Any]") -> Any:
         models.PositiveSmallIntegerField: 1,
         models.DateTimeField: MOMENT,
         models.DateField: date(2026, 3, 2),
+        ArrayField: [uuid7()],
         VectorField: [1.0, 0.0, 0.0],
     }
     return by_type[type(field)]

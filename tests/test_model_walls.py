@@ -4,7 +4,7 @@ from typing import Any
 from uuid import uuid4
 
 import pytest
-from django.db import IntegrityError, connection, models
+from django.db import IntegrityError, connection, models, transaction
 from psycopg.errors import ForeignKeyViolation
 from test_model_rows import NAMESPACED, references, row, walls, world
 
@@ -96,6 +96,28 @@ def test_a_row_that_others_only_point_at_is_not_lost_to_them(model: type[Any], r
     row(model, namespace, **{reference.name: target})
     with pytest.raises(IntegrityError, match=f"{model._meta.model_name}_{reference.name}_fk"):
         remove(target)
+
+
+def test_a_successor_is_purged_after_its_predecessors_are_archived() -> None:
+    old, new = (row(Memory, namespace) for namespace in [world("here")] * 2)
+    memories = Memory.objects.within(old.namespace)
+    memories.filter(id=old.id).update(status="superseded", superseded_by_id=new.id)
+    with pytest.raises(IntegrityError, match="memory_superseded_by_fk"), transaction.atomic():
+        memories.filter(id=new.id).delete()
+    with pytest.raises(IntegrityError, match="memory_superseded_by_one"), transaction.atomic():
+        memories.filter(superseded_by_id=new.id).update(superseded_by_id=None)
+    purged = "what replaced it was purged"
+    memories.filter(superseded_by_id=new.id).update(status="archived", superseded_by_id=None, reason=purged)
+    memories.filter(id=new.id).delete()
+    assert list(memories.values_list("id", "status", "reason")) == [(old.id, "archived", purged)]
+
+
+def test_a_namespace_goes_with_memories_that_gave_way_to_one_another() -> None:
+    old, new = (row(Memory, namespace) for namespace in [world("here")] * 2)
+    row(Memory, old.namespace, status="merged", merged_into=old)
+    Memory.objects.within(old.namespace).filter(id=old.id).update(status="superseded", superseded_by_id=new.id)
+    old.namespace.delete()
+    assert not Memory.objects.exists()
 
 
 def remove(target: models.Model) -> None:

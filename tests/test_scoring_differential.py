@@ -100,6 +100,23 @@ def test_mmr_picks_what_the_naive_loop_picks(seed: int, n: int, balance: float, 
     )
 
 
+@settings(max_examples=40, deadline=None)
+@given(st.integers(0, 10_000), st.integers(1, 20))
+def test_mmr_with_tags_counts_the_larger_of_cosine_and_tag_overlap(seed: int, n: int) -> None:
+    rng = np.random.default_rng(seed)
+    vectors = rng.normal(size=(n, 5))
+    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+    relevance, tags = rng.random(n), rng.random((n, 6)) < 0.4
+    alike = [[0.0] * n for _ in range(n)]
+    for a in range(n):
+        for b in range(n):
+            mine, theirs = set(np.flatnonzero(tags[a])), set(np.flatnonzero(tags[b]))
+            overlap = len(mine & theirs) / len(mine | theirs) if mine | theirs else 0.0
+            alike[a][b] = max(float(vectors[a] @ vectors[b]), 0.35 * overlap)
+    picks = mmr(relevance, vectors, balance=0.78, top_k=8, tags=tags, tag_share=0.35, skip_at=0.94)
+    assert [pick.row for pick in picks] == naive_mmr(relevance.tolist(), alike, 0.78, 8, 0.94)
+
+
 @settings(max_examples=60, deadline=None)
 @given(st.lists(st.tuples(st.integers(0, 8), st.integers(0, 8), st.floats(0.01, 1.0)), max_size=20))
 def test_traversal_finds_the_best_of_all_paths(edges: list[tuple[int, int, float]]) -> None:
@@ -119,13 +136,22 @@ def test_traversal_finds_the_best_of_all_paths(edges: list[tuple[int, int, float
     assert {entity: reached.score for entity, reached in traverse(edges, [0], scores).items()} == pytest.approx(best)
 
 
+@settings(max_examples=60, deadline=None)
+@given(st.permutations(range(8)), st.permutations(range(8)), st.sampled_from([0.5, 0.9, 0.98]))
+def test_rank_biased_overlap_is_the_sum_over_all_depths(one: list[int], other: list[int], p: float) -> None:
+    # Two full rankings of the same things agree wholly beyond their end, so the infinite sum can be written out.
+    agreement = [len(set(one[:d]) & set(other[:d])) / d for d in range(1, 9)] + [1.0] * 4000
+    endless = (1 - p) * sum(share * p**depth for depth, share in enumerate(agreement))
+    assert metrics.rank_biased_overlap(one, other, p) == pytest.approx(endless, abs=1e-9)
+
+
 @settings(max_examples=80, deadline=None)
 @given(st.lists(st.integers(0, 12), unique=True, max_size=10), st.lists(st.integers(0, 12), unique=True, max_size=10))
 def test_rank_biased_overlap_is_symmetric_and_within_bounds(one: list[int], other: list[int]) -> None:
-    overlap = metrics.rank_biased_overlap(one, other)
-    assert overlap == pytest.approx(metrics.rank_biased_overlap(other, one))
+    overlap = metrics.rank_biased_overlap(one, other, 0.9)
+    assert overlap == pytest.approx(metrics.rank_biased_overlap(other, one, 0.9))
     assert -1e-9 <= overlap <= 1 + 1e-9
-    assert metrics.rank_biased_overlap(one, one) == pytest.approx(1.0)
+    assert metrics.rank_biased_overlap(one, one, 0.9) == pytest.approx(1.0)
 
 
 @settings(max_examples=80, deadline=None)

@@ -220,13 +220,14 @@ FELT_WITH = {
 def test_every_score_parameter_moves_a_score_or_an_order(case: tuple[str, str, Declaration]) -> None:
     system, name, declaration = SYSTEMS[case[0]], case[1], case[2]
     base = FELT_WITH.get(system.name, {}).get(name, {})
-    outcomes: dict[str, set[tuple[bytes, tuple[int, ...]]]] = {}
+    outcomes: dict[str, set[tuple[object, ...]]] = {}
     for value in every_setting(declaration):
         if with_value(system.params, name, value) is None:
             continue
         for where, signals in (*BATCHES.items(), ("flat", flat()), ("chain", chain())):
             ranking = rank(system, signals, system.params.of({**base, name: value}), top_k=500)
-            outcomes.setdefault(where, set()).add((ranking.score.value.tobytes(), tuple(ranking.order.rows)))
+            outcome = ranking.score.value.tobytes(), tuple(ranking.order.rows), ranking.chance, ranking.abstained
+            outcomes.setdefault(where, set()).add(outcome)
     assert any(len(seen) > 1 for seen in outcomes.values()), f"{name} changes nothing"
 
 

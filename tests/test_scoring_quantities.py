@@ -1,23 +1,29 @@
 """What single formulas promise beyond their printed figures."""
 
 import math
+import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
+from evaluator import evaluate
 from hypothesis import given
 from hypothesis import strategies as st
 
 from scoring import belief, calibration, dedup, faithfulness
-from scoring.confidence import extractor_class, repetition
+from scoring.bm25 import saturation
+from scoring.confidence import SOURCE_LEVELS, extractor_class, extractor_confidence, repetition
 from scoring.contradiction import Statement, conflicts
-from scoring.freshness import access_boost, effective_freshness
+from scoring.evidence import Evidence, confirmed, merged
+from scoring.freshness import access_boost, effective_freshness, proximity, window_distance
+from scoring.params import ParamsError
 from scoring.policy import WritePolicy
-from scoring.signals import TYPES, Edges, Signals
-from scoring.specificity import plan_for
+from scoring.signals import KINDS, TYPES, Edges, Signals
+from scoring.specificity import Plan, plan_for, planned
 from scoring.systems import SYSTEMS
 from scoring.systems.memorysync import EMPHASES, MemorysyncParams, weights
-from scoring.systems.recall import RecallParams, confidence
-from scoring.systems.system import rank
+from scoring.systems.recall import RecallParams, confidence, rejection
+from scoring.systems.system import System, rank
 
 BELIEF = {"start": 5.0, "boost": 0.5, "penalty": 1.5, "protected": 8.0, "needed": 3}
 
@@ -58,6 +64,14 @@ def test_the_order_of_the_evidence_matters_because_belief_is_clamped_at_each_ste
         ("The offsite is in May", "The offsite is in June", "another date"),
         ("Pinned to Django 5.2.1", "Pinned to Django 5.2.6", "another version"),
         ("Alice reports to Bob", "Bob reports to Alice", "swapped roles"),
+        ("Alice reports to Bob", "Bob now reports to Alice", "swapped roles"),
+        ("The party is on the 3rd of March", "The party is on the 5th of March", "another number"),
+        ("Wakes at 8am", "Wakes at 9am", "another number"),
+        ("Runs pg14 in production", "Runs pg15 in production", "another number"),
+        ("The limit is 50k rows", "The limit is 60k rows", "another number"),
+        ("Deploys on Mondays", "Deploys on Tuesdays", "another date"),
+        ("Has two children", "Has three children", "another number"),
+        ("Likes C++", "Does not like C++", "negation"),
     ],
 )
 def test_a_contradiction_in_disguise_is_seen(one: str, other: str, reason: str) -> None:
@@ -71,6 +85,11 @@ def test_a_contradiction_in_disguise_is_seen(one: str, other: str, reason: str) 
         ("Uses PostgreSQL for new projects", "New projects use PostgreSQL as their database"),
         ("Lives in Gothenburg since 2021", "Has lived in Gothenburg since 2021"),
         ("Enjoys hiking", "Enjoys hiking."),
+        ("Joined Arrive, in Berlin", "Joined Arrive in Berlin"),
+        ("Born on 3 Mar", "Born on 3 March"),
+        ("Pays 1,000 crowns", "Pays 1000 crowns"),
+        ("Lives at No. 5", "Lives at number 5"),
+        ("May be late today", "Will be late today"),
     ],
 )
 def test_a_paraphrase_does_not_contradict(one: str, other: str) -> None:
@@ -87,6 +106,8 @@ def test_the_hash_sees_through_form_but_not_through_content() -> None:
     one = dedup.content_hash("Fact", "Maya", "works_at", "Works at Arrive")
     assert one == dedup.content_hash("fact", " MAYA ", "works_at", "works at  Arrive!")
     assert one != dedup.content_hash("Fact", "Maya", "works_at", "Works at Arrival")
+    assert dedup.content_hash("Fact", "", "", "Likes C++") != dedup.content_hash("Fact", "", "", "Likes C#")
+    assert dedup.fallback_subject("C++") != dedup.fallback_subject("C#")
 
 
 @pytest.mark.parametrize(
@@ -105,24 +126,87 @@ def test_a_models_name_finds_its_row_of_the_table(model: str, row: str) -> None:
     assert f"extractor_{row}" in WritePolicy.declared()
 
 
+def conf(evidence: Evidence) -> float:
+    return float(confidence(evidence, WritePolicy()).value)
+
+
+DIRECT = Evidence(frozenset({"direct"}), type="Fact", model="haiku")
+
+
 def test_token_probabilities_replace_the_table() -> None:
-    given_logprobs = confidence(
-        WritePolicy(), sources=["direct"], observations=0, model="haiku", type="Fact", logprobs=[math.log(0.61)] * 3
-    )
-    table = confidence(WritePolicy(), sources=["direct"], observations=0, model="haiku", type="Fact")
-    assert float(table.value - given_logprobs.value) == pytest.approx(0.25 * 0.19)
+    assert conf(DIRECT) - conf(replace(DIRECT, logprob=math.log(0.61))) == pytest.approx(0.25 * 0.19)
+
+
+@pytest.mark.parametrize("logprobs", [[0.1], [math.nan], [-0.2, math.inf]])
+def test_token_probabilities_above_one_are_refused(logprobs: list[float]) -> None:
+    with pytest.raises(ValueError, match="logprobs must be numbers from −∞ to 0"):
+        extractor_confidence(logprobs)
 
 
 def test_several_turns_count_as_the_strongest_and_none_as_a_strong_inference() -> None:
-    policy = WritePolicy()
-    several = confidence(policy, sources=["weak_inference", "confirmation"], observations=0, type="Fact")
-    none = confidence(policy, sources=[], observations=0, type="Fact")
+    several = confidence(Evidence(frozenset({"weak_inference", "confirmation"}), type="Fact"), WritePolicy())
     assert several.find("source_confirmation") is not None
-    assert none.find("source_strong_inference") is not None
+    assert confidence(Evidence(type="Fact"), WritePolicy()).find("source_strong_inference") is not None
 
 
 def test_an_unknown_type_takes_the_unknown_prior() -> None:
-    assert confidence(WritePolicy(), sources=["direct"], observations=0, type="Habit").find("prior_unknown") is not None
+    assert confidence(replace(DIRECT, type="Habit"), WritePolicy()).find("prior_unknown") is not None
+
+
+def test_a_confirmation_lifts_the_source_counts_once_clears_doubt_and_is_capped() -> None:
+    guess = Evidence(frozenset({"speculation"}), type="Entity", model="opus", grounding="partial")
+    sure = confirmed(guess)
+    assert (sure.repetitions, sure.grounding) == (1, "supported")
+    assert conf(sure) == pytest.approx(0.45 * 0.80 + 0.20 * float(repetition(np.array(1.0))) + 0.25 * 0.9 + 0.1 * 0.9)
+    perfect = WritePolicy(source_direct=1.0, extractor_haiku=1.0, prior_fact=1.0, weight_repetition=0.0)
+    assert float(confidence(confirmed(DIRECT), perfect).value) == 0.99
+
+
+EVIDENCE = st.builds(
+    Evidence,
+    levels=st.frozensets(st.sampled_from(SOURCE_LEVELS)),
+    repetitions=st.integers(0, 50),
+    type=st.sampled_from([*TYPES, "Habit"]),
+    model=st.sampled_from(["haiku", "opus", "gpt-3.5", ""]),
+    logprob=st.none() | st.floats(-3, 0),
+    grounding=st.sampled_from(["supported", "partial"]),
+)
+
+
+@given(EVIDENCE, EVIDENCE)
+def test_a_merged_memory_is_never_less_sure_than_either(one: Evidence, other: Evidence) -> None:
+    together = merged(one, other, WritePolicy())
+    assert together.repetitions == one.repetitions + other.repetitions + 1
+    assert conf(together) >= max(conf(one), conf(other)) - 1e-12
+
+
+@given(EVIDENCE)
+def test_every_confidence_is_explained_and_lies_within_bounds(evidence: Evidence) -> None:
+    whole = confidence(evidence, WritePolicy())
+    assert 0 <= float(whole.value) <= 1
+    assert evaluate(whole.tree()) == pytest.approx(float(whole.value), abs=1e-9)
+
+
+@pytest.mark.parametrize("name", [name for name, one in WritePolicy.declared().items() if one.kind == "number"])
+def test_a_confidence_stays_explained_wherever_a_write_parameter_stands(name: str) -> None:
+    declaration = WritePolicy.declared()[name]
+    for value in (declaration.low, declaration.high):
+        try:
+            policy = WritePolicy.of({name: value})
+        except ParamsError:
+            continue
+        for evidence in (DIRECT, confirmed(DIRECT), replace(DIRECT, grounding="partial", repetitions=10**9)):
+            whole = confidence(evidence, policy)
+            assert evaluate(whole.tree()) == pytest.approx(float(whole.value), abs=1e-9)
+
+
+def test_what_is_too_thinly_grounded_is_rejected_with_the_reason() -> None:
+    thin = Evidence(frozenset({"speculation"}), type="Fact", model="haiku", grounding="partial")
+    assert re.fullmatch(
+        r"only partly grounded, so it keeps 0.2\d, and the floor is 0.30", rejection(thin, WritePolicy())
+    )
+    assert rejection(replace(DIRECT, grounding="unsupported"), WritePolicy()) == "its source does not support it"
+    assert rejection(replace(DIRECT, grounding="partial"), WritePolicy()) == ""
 
 
 @pytest.mark.parametrize(
@@ -161,7 +245,7 @@ def test_three_unsupported_claims_are_a_high_risk_even_if_none_is_critical() -> 
 def test_gradient_descent_recovers_planted_weights_and_lowers_the_error() -> None:
     rng = np.random.default_rng(1)
     signals, planted = rng.random((500, 4)), np.array([0.5, 0.1, 0.3, 0.1])
-    fit = calibration.fit_weights(signals, signals @ planted, np.array([0.45, 0.20, 0.25, 0.10]))
+    fit = calibration.fit_weights(signals, signals @ planted, np.array([0.45, 0.20, 0.25, 0.10]), steps=2000, rate=0.5)
     np.testing.assert_allclose(fit.weights, planted, atol=0.01)
     assert fit.after < fit.before
     assert fit.weights.sum() == pytest.approx(1.0)
@@ -205,7 +289,7 @@ def test_a_flat_batch_of_memorysync_falls_back_to_its_chain_and_says_so() -> Non
 def test_the_largest_edge_boost_reaches_a_memory_once_and_only_as_deep_as_allowed() -> None:
     edges = Edges(np.array([0, 0, 1]), np.array([1, 1, 2]), np.array([0, 5, 1]), np.ones(3))
     signals = Signals(ids=np.array(list("abc")), cosine=np.array([0.9, 0.2, 0.1]), edges=edges)
-    for depth, expected in ((1, [0.0, 0.08, 0.0]), (2, [0.08, 0.08, 0.07])):
+    for depth, expected in ((1, [0.0, 0.08, 0.0]), (2, [0.0, 0.08, 0.07])):
         params = MemorysyncParams(anchors=1, traversal_depth=depth)
         boost = SYSTEMS["memorysync"].score(signals, params).find("edge boost")
         assert boost is not None
@@ -266,3 +350,148 @@ def test_a_column_of_another_length_is_refused() -> None:
 def test_a_rank_that_is_no_number_is_refused() -> None:
     with pytest.raises(ValueError, match="semantic rank must be a finite number, or inf where it is absent"):
         Signals(ids=np.array(["a"]), ranks={"semantic": np.array([math.nan])})
+
+
+def test_affinity_and_session_add_what_the_source_says() -> None:
+    signals = Signals(
+        ids=np.array(list("abc")), affinity=np.array([0.0, 0.5, 1.0]), returned=np.array([True, False, False])
+    )
+    score = SYSTEMS["memorysync"].score(signals, MemorysyncParams())
+    assert score.value.tolist() == pytest.approx([0.03, 0.05, 0.10])
+
+
+def test_the_composite_score_is_the_weighted_sum_of_its_dimensions() -> None:
+    signals = Signals(
+        ids=np.array(["a"]), cosine=np.array([0.8]), confidence=np.array([0.9]), valid_hours=np.array([10.0]),
+        useful=np.array([3.0]), provenance_depth=np.array([1.0]), hours_left=np.array([48.0]),
+    )  # fmt: skip
+    trust = 0.9 * 0.9 * (1 - math.exp(-0.02 * 48))
+    expected = 0.4 * 0.8 + 0.3 * trust + 0.2 * math.exp(-0.05 * 10) + 0.1 * (4 / 5)
+    system = SYSTEMS["contextdb"]
+    assert float(system.score(signals, system.params()).value[0]) == pytest.approx(expected)
+
+
+def test_a_query_rate_overrides_the_kinds_own() -> None:
+    signals = Signals(ids=np.array(["a"]), kind=np.array([KINDS.index("working")]), valid_hours=np.array([10.0]))
+    system = SYSTEMS["contextdb"]
+    own, asked = (system.score(signals, system.params(alpha_by=by)).find("recency") for by in ("kind", "query"))
+    assert own is not None
+    assert asked is not None
+    assert float(own.value[0]) == pytest.approx(0.0)
+    assert float(asked.value[0]) == pytest.approx(math.exp(-0.5))
+
+
+def test_blend_fuses_reranks_and_weighs_as_it_says() -> None:
+    signals = Signals(
+        ids=np.array(list("abc")), confidence=np.array([1.0, 0.5, 0.5]), maxsim=np.array([0.9, np.inf, 0.2]),
+        entity_match=np.array([0.0, 1.0, 0.0]),
+        scores={"semantic": np.array([0.8, 0.6, 0.4]), "bm25": np.array([np.inf, 10.0, 5.0])},
+    )  # fmt: skip
+    system = SYSTEMS["blend"]
+    fused = [0.5 * 1.0, 0.5 * 0.5 + 0.5 * 1.0 + 0.1, 0.0]
+    relevance = [0.3 * fused[0] + 0.7 * 0.9, fused[1], 0.7 * 0.2]
+    trust = [1 + 0.1 * 0.5, 1.0, 1.0]
+    expected = [relevance[i] * trust[i] * (1 + 0.1 * 0.5) for i in range(3)]
+    assert system.score(signals, system.params()).value.tolist() == pytest.approx(expected)
+
+
+def test_an_answer_is_withheld_when_its_best_hit_is_unlikely_to_be_relevant() -> None:
+    signals = Signals(ids=np.array(["a"]), maxsim=np.array([0.2]), scores={"semantic": np.array([0.4])})
+    system = SYSTEMS["blend"]
+    params = system.params(abstain_below=0.5, abstain_intercept=-4.0, abstain_maxsim=10.0)
+    doubtful = rank(system, signals, params, top_k=3)
+    assert doubtful.chance == pytest.approx(1 / (1 + math.exp(2.0)))
+    assert doubtful.abstained
+    assert not rank(system, replace(signals, maxsim=np.array([0.9])), params, top_k=3).abstained
+
+
+def test_an_expired_session_chunk_does_not_push_the_others_aside() -> None:
+    signals = Signals(
+        ids=np.array(["session", "fact"]), level=np.array([0, 2]), session=np.zeros(2, np.intp),
+        hours_left=np.array([-1.0, np.inf]), ranks={"vec_full": np.array([1.0, 2.0])},
+    )  # fmt: skip
+    system = SYSTEMS["memsense"]
+    assert rank(system, signals, system.params(), top_k=3).order.rows.tolist() == [1]
+
+
+def test_the_papers_raw_relevance_of_mmr_is_the_fused_score() -> None:
+    signals = Signals(
+        ids=np.array(["a", "b"]), access_count=np.array([50.0, 0.0]), vectors=np.eye(2),
+        ranks={"semantic": np.array([2.0, 1.0])},
+    )  # fmt: skip
+    picks = rank(SYSTEMS["recall"], signals, RecallParams(mmr="on", mmr_relevance="raw"), top_k=2).order.picks
+    assert [pick.relevance for pick in picks] == pytest.approx([1 / 61, 1 / 62])
+
+
+@pytest.mark.parametrize("system", SYSTEMS.values(), ids=SYSTEMS)
+def test_everything_a_system_says_it_outputs_is_in_its_score(system: System) -> None:
+    sessions = Signals(
+        ids=np.array(["a"]), level=np.array([0]), session=np.zeros(1, np.intp), position=np.zeros(1, np.intp)
+    )
+    score = system.score(sessions, system.params())
+    found = {name: score.find(term) for name, term in system.outputs.items()}
+    assert [name for name, term in found.items() if term is None or term.value.shape != (1,)] == []
+
+
+def test_memsense_tells_the_routes_and_the_turns_behind_a_session() -> None:
+    signals = Signals(
+        ids=np.array(["session", "one", "two"]), level=np.array([0, 1, 1]), session=np.zeros(3, np.intp),
+        ranks={"vec_full": np.array([2.0, 3.0, np.inf]), "lexical": np.array([1.0, 1.0, 9.0])},
+    )  # fmt: skip
+    system = SYSTEMS["memsense"]
+    told = system.details(signals, system.params(), 0)
+    assert told["routes"] == ["lexical", "vec_full"]
+    assert (told["supporting_turn_count"], told["best_turn_routes"]) == (2, ["lexical", "vec_full"])
+
+
+@pytest.mark.parametrize("k1", [0.0, 3.0])
+@pytest.mark.parametrize("b", [0.0, 1.0])
+@pytest.mark.parametrize(("length", "average"), [(0.0, 10.0), (10.0, 10.0), (0.0, 0.0)])
+def test_words_are_scored_finitely_at_the_edges_of_their_parameters(
+    k1: float, b: float, length: float, average: float
+) -> None:
+    score = saturation(np.array([0.0, 1.0, 1e9]), length, average, k1, b)
+    assert np.isfinite(score).all()
+    assert score[0] == 0.0
+
+
+@pytest.mark.parametrize("sigma", [0.1, 5.0])
+def test_time_is_scored_finitely_at_the_edges_of_its_bandwidth(sigma: float) -> None:
+    far = window_distance(np.array([-1e12, 0.0, 1e12]), 5.0, 5.0)
+    assert np.isfinite(proximity(far, sigma)).all()
+
+
+def test_what_the_caller_gives_wins_over_the_plan() -> None:
+    plan = Plan("entity-centric", params={"weight_entity": 2.0})
+    assert planned(RecallParams, plan, {}).weight_entity == 2.0
+    assert planned(RecallParams, plan, {"weight_entity": 0.5}).weight_entity == 0.5
+
+
+def test_a_whole_number_may_come_as_a_float_and_counts_as_one() -> None:
+    params = RecallParams(cut=50.0)  # type: ignore[arg-type]
+    assert (params.cut, type(params.cut)) == (50, int)
+    with pytest.raises(ParamsError, match="rrf_k must be a number from 10 to 200"):
+        RecallParams(rrf_k=10**400)
+
+
+def test_belief_cannot_begin_where_it_would_be_protected_without_evidence() -> None:
+    with pytest.raises(ParamsError, match="belief_start must not exceed belief_protected"):
+        WritePolicy(belief_start=9.0)
+
+
+@pytest.mark.parametrize(
+    "vectors", [np.eye(3), np.array([[np.nan, 0.0], [1.0, 0.0]]), np.array([[2.0, 0.0], [1.0, 0.0]])]
+)
+def test_vectors_of_another_number_or_length_are_refused(vectors: np.ndarray) -> None:  # type: ignore[type-arg]
+    with pytest.raises(ValueError, match="vectors must"):
+        Signals(ids=np.array(["a", "b"]), vectors=vectors)
+
+
+def test_an_edge_to_nobody_is_refused() -> None:
+    with pytest.raises(ValueError, match="edges must join candidates 0 to 0"):
+        Signals(ids=np.array(["a"]), edges=Edges(np.array([0]), np.array([4]), np.array([0]), np.ones(1)))
+
+
+def test_a_group_is_consolidated_around_its_middle() -> None:
+    near = np.array([[1.0, 0.0], [0.9, math.sqrt(0.19)], [0.0, 1.0], [0.1, math.sqrt(0.99)]])
+    assert dedup.consolidated(near, 0.75) == [[0, 1], [2, 3]]

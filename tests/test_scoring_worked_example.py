@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from scoring.evidence import Evidence
 from scoring.policy import WritePolicy
 from scoring.signals import TYPES, Signals
 from scoring.specificity import Plan
@@ -14,7 +15,8 @@ from scoring.term import Term
 
 def test_the_worked_example_comes_out_step_by_step() -> None:
     policy, params = WritePolicy(), RecallParams()
-    stored = confidence(policy, sources=["direct"], observations=3, model="Claude Haiku", type="Preference")
+    heard = Evidence(frozenset({"direct"}), repetitions=3, model="Claude Haiku", type="Preference")
+    stored = confidence(heard, policy)
 
     assert value(stored, "source_direct") == 0.95  # step 1
     assert value(stored, "repetition") == pytest.approx(0.581, abs=5e-4)  # step 2

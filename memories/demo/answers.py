@@ -25,7 +25,7 @@ def rows(history: History) -> Iterator[JudgementSet | JudgedQuery | Judgement]:
     judged = JudgementSet(
         id=derived(CLOCK, f"judgement set {NAME}"),
         name=NAME,
-        note="Written with the demo world; what is not listed has grade 0.",
+        note="Written with the demo world; tempting wrong answers have grade 0, and so has all that is not listed.",
         created_at=CLOCK,
     )
     yield judged
@@ -35,7 +35,7 @@ def rows(history: History) -> Iterator[JudgementSet | JudgedQuery | Judgement]:
             judgement_set_id=judged.id,
             text=question.query,
             category=question.category,
-            kind=QueryKind.ANSWERABLE if question.grades else QueryKind.NEVER_STORED,
+            kind=QueryKind.ANSWERABLE if question.answerable else QueryKind.NEVER_STORED,
             part=part_of(question.query),
             user=question.user,
         )

@@ -6,6 +6,7 @@ from uuid import UUID
 from memories.demo import world
 from memories.ids import derived
 from memories.models import Session, Turn
+from memories.models.choices import TurnRole
 
 
 def session_id(session: world.Session) -> UUID:
@@ -34,6 +35,7 @@ def rows(world: world.World) -> Iterator[Session | Turn]:
                 session_id=session_id(session),
                 position=position,
                 role=turn.role,
+                speaker=world.entities[session.user].name if turn.role == TurnRole.USER else "",
                 text=turn.text,
                 said_at=turn.at,
             )

@@ -50,6 +50,9 @@ def edges(history: History) -> Iterator[EntityEdge | MemoryEdge]:
         )
     for link in world.links:
         source, target = history.records[link.source], history.records[link.target]
+        # Whichever way it was written, the later one contradicts.
+        if link.kind == EdgeKind.CONTRADICTION:
+            target, source = sorted((source, target), key=lambda one: one.id)
         if link.kind in EdgeKind.values:
             since = max(source.memory.created_at, target.memory.created_at)
             yield MemoryEdge(
@@ -73,10 +76,8 @@ def reviews(history: History) -> Iterator[ReviewItem]:
     """Make the pairs that are too close to call."""
     policy = history.policy
     for link in history.world.links:
-        first, second = sorted(
-            (history.records[link.source], history.records[link.target]),
-            key=lambda one: (one.memory.created_at, one.id),
-        )
+        pair = (history.records[link.source], history.records[link.target])
+        first, second = sorted(pair, key=lambda one: one.id)
         # A pair is no question any more once one of the two was merged, replaced or rejected.
         if link.kind != "escalate" or link.cosine is None or not (first.active and second.active):
             continue

@@ -8,6 +8,7 @@ from memories.demo.record import Record
 from memories.demo.world import Link, Memory, World
 from memories.models.choices import Status
 from scoring.policy import WritePolicy
+from scoring.systems.recall import rejection
 
 # What happens in one instant happens in this order: a memory is stored before it bears on others.
 STEPS = ("store", "dispute", "corroborate", "supersede", "observe", "confirm")
@@ -81,9 +82,7 @@ class History:
     def store(self, step: Step) -> None:
         """Store a memory, unless its grounding is too thin or it says what another says already."""
         record = self.records[step.memory] = Record.of(self.world.memories[step.memory], self.policy)
-        floor = self.policy.grounding_floor
-        if record.penalty and (confidence := float(record.confidence.value)) < floor:
-            reason = f"only partly grounded, so it keeps {confidence:.2f}, and the floor is {floor:.2f}"
+        if reason := rejection(record.evidence, self.policy):
             return record.settle(step.at, "rejected", status=Status.REJECTED, reason=reason)
         if step.memory in self.twins:
             earlier, cosine = self.twins[step.memory]

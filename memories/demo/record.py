@@ -1,16 +1,18 @@
 """One memory of the demo as the evidence so far has left it, and every change that led there."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from functools import cached_property
+from statistics import fmean as mean
 from typing import Any, NamedTuple
 from uuid import UUID
 
-from memories.demo.world import Extractor, Memory
+from memories.demo.world import Memory
 from memories.ids import derived
 from memories.models.choices import Grounding, Status
-from scoring import confidence as scoring_confidence
-from scoring.belief import Belief, Evidence, update
+from scoring.belief import Belief, update
+from scoring.belief import Evidence as Sign
+from scoring.evidence import Evidence, confirmed, extractor, merged, observed, prior, source
 from scoring.policy import WritePolicy
 from scoring.signals import TYPES
 from scoring.systems import recall
@@ -36,9 +38,7 @@ class Record:
 
     memory: Memory
     policy: WritePolicy
-    levels: set[str]
-    extractor: Extractor
-    penalty: float
+    evidence: Evidence
     belief: Belief
     heard_in: set[str]
     backed_in: set[str]
@@ -53,9 +53,13 @@ class Record:
         return cls(
             memory=memory,
             policy=policy,
-            levels={source.level for source in memory.sources},
-            extractor=memory.extractor,
-            penalty=policy.grounding_penalty if memory.grounding == Grounding.PARTIAL else 0.0,
+            evidence=Evidence(
+                levels=frozenset(source.level for source in memory.sources),
+                type=memory.type,
+                model=memory.extractor.model,
+                logprob=mean(memory.extractor.logprobs) if memory.extractor.logprobs else None,
+                grounding="partial" if memory.grounding == Grounding.PARTIAL else "supported",
+            ),
             belief=Belief(policy.belief_start, 0, 0),
             heard_in={memory.session},
             backed_in={memory.session},
@@ -77,29 +81,15 @@ class Record:
         return bool(self.columns.get("status") == Status.ACTIVE)
 
     @property
-    def repetitions(self) -> int:
-        """Count n: every other session that said it, and the user's confirmation."""
-        return len(self.heard_in) - 1 + (self.confirmed_at is not None)
-
-    @property
     def confidence(self) -> Term:
-        """Weigh the evidence; even a confirmed memory stays below the cap."""
-        whole = recall.confidence(
-            self.policy,
-            sources=sorted(self.levels),
-            observations=self.repetitions,
-            type=self.memory.type,
-            model=self.extractor.model,
-            logprobs=self.extractor.logprobs,
-            penalty=self.penalty,
-        )
-        if self.confirmed_at is None:
-            return whole
-        return scoring_confidence.capped(whole, self.policy["confirmed_cap"]).named("confidence")
+        """Weigh the evidence."""
+        return recall.confidence(self.evidence, self.policy)
 
     def hear(self, session: str) -> None:
-        """Count a session that said it; each backs it once."""
-        self.heard_in.add(session)
+        """Count a session that said it; each counts, and backs it, once."""
+        if session not in self.heard_in:
+            self.heard_in.add(session)
+            self.evidence = observed(self.evidence)
         self.back(session)
 
     def back(self, session: str) -> None:
@@ -115,17 +105,15 @@ class Record:
             self._believe("contradiction")
 
     def confirm(self, at: datetime) -> None:
-        """Take the user's word: a source at the confirmed level, and no grounding doubt any more."""
+        """Take the user's word."""
         self.confirmed_at = at
-        # The paper lifts s to .80, the strength of a confirmation as a source.
-        self.levels.add("confirmation")
-        self.penalty = 0.0
+        self.evidence = confirmed(self.evidence)
 
     def absorb(self, other: "Record") -> None:
-        """Take in a memory that says the same: the stronger source, the surer extractor, the lesser doubt."""
-        self.levels |= other.levels
-        self.extractor = max(self.extractor, other.extractor, key=lambda one: certainty(one, self.policy))
-        self.penalty = min(self.penalty, other.penalty)
+        """Take in a memory that says the same; its session counts once, like any other."""
+        both = merged(self.evidence, other.evidence, self.policy)
+        # The type stays: it is the survivor's text that is kept.
+        self.evidence = replace(both, repetitions=self.evidence.repetitions, type=self.evidence.type)
         self.hear(other.memory.session)
 
     def settle(self, at: datetime, cause: str, other: UUID | None = None, **columns: Any) -> None:
@@ -142,12 +130,12 @@ class Record:
         self.changes.append(Change(at, cause, before, after, parts, other))
         self.columns |= after
 
-    def _believe(self, evidence: Evidence) -> None:
+    def _believe(self, sign: Sign) -> None:
         """Move the belief by one source."""
         policy = self.policy
         self.belief = update(
             self.belief,
-            evidence,
+            sign,
             boost=policy.belief_boost,
             penalty=policy.belief_penalty,
             protected=policy.belief_protected,
@@ -156,15 +144,15 @@ class Record:
 
     def _numbers(self, confidence: Term) -> dict[str, Any]:
         """Name the columns that evidence moves."""
-        logprobs = self.extractor.logprobs
+        heard, policy = self.evidence, self.policy
         return {
-            "source_strength": max(strength(level, self.policy) for level in self.levels),
-            "repetitions": self.repetitions,
-            "extractor_confidence": certainty(self.extractor, self.policy),
-            "extractor_model": self.extractor.model,
-            "extractor_logprob": sum(logprobs) / len(logprobs) if logprobs else None,
-            "type_prior": getattr(self.policy, f"prior_{'unknown' if self.uncertain else self.memory.type.lower()}"),
-            "grounding_penalty": self.penalty,
+            "source_strength": float(source(heard, policy).value),
+            "repetitions": heard.repetitions,
+            "extractor_confidence": float(extractor(heard, policy).value),
+            "extractor_model": heard.model,
+            "extractor_logprob": heard.logprob,
+            "type_prior": float(prior(heard, policy).value),
+            "grounding_penalty": policy.grounding_penalty if heard.grounding == "partial" else 0.0,
             "confidence": float(confidence.value),
             "confirmed_at": self.confirmed_at,
             "belief": self.belief.value,
@@ -176,10 +164,3 @@ class Record:
 def strength(level: str, policy: WritePolicy) -> float:
     """Look up s of a source level."""
     return float(getattr(policy, f"source_{level}"))
-
-
-def certainty(extractor: Extractor, policy: WritePolicy) -> float:
-    """Find e: of the token probabilities where they are known, else of the model."""
-    if extractor.logprobs:
-        return scoring_confidence.extractor_confidence(extractor.logprobs)
-    return float(getattr(policy, f"extractor_{scoring_confidence.extractor_class(extractor.model)}"))

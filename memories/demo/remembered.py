@@ -16,15 +16,12 @@ from memories.models import DailyAccess, Memory, MemorySource, MemoryTag, Mentio
 from memories.models.choices import MemoryType
 from scoring.dedup import content_hash, fallback_subject
 
-UNCERTAIN = "type_uncertain"
-
 
 def memories(history: History) -> Iterator[Memory | MemoryTag | Mention]:
     """Make every memory, its tags and the entities it names."""
     world, used = history.world, days_of_use(history)
     for key, record in history.records.items():
         memory, turn = record.memory, world.turns[record.memory.sources[0].turn]
-        tags = [*memory.tags, UNCERTAIN] if record.uncertain else memory.tags
         yield Memory(
             id=record.id,
             **record.columns,
@@ -47,7 +44,7 @@ def memories(history: History) -> Iterator[Memory | MemoryTag | Mention]:
             session_id=session_id(world.sessions[memory.session]),
             turn_id=turn_id(turn),
         )
-        for tag in tags:
+        for tag in memory.tags:
             yield MemoryTag(tag=tag, memory_id=record.id)
         for entity in memory.entities:
             yield Mention(

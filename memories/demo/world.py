@@ -127,12 +127,17 @@ class Link:
 
 @dataclass(frozen=True)
 class Question:
-    """A judged query: the memories that answer it, each with its grade."""
+    """A judged query: the memories that answer it, each with its grade, and some that only seem to, with grade 0."""
 
     query: str
     category: str
     grades: Mapping[str, int]
     user: str
+
+    @property
+    def answerable(self) -> bool:
+        """Tell whether any memory answers it; one that was never stored has nearest misses alone."""
+        return any(self.grades.values())
 
 
 @dataclass(frozen=True)

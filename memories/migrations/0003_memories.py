@@ -35,7 +35,7 @@ class Migration(migrations.Migration):
             options={
                 "indexes": [models.Index(fields=["namespace", "-started_at", "id"], name="session_recent")],
                 "constraints": [
-                    models.UniqueConstraint(fields=("namespace", "key"), name="session_key_once"),
+                    models.UniqueConstraint(fields=("namespace", "user", "key"), name="session_key_once"),
                     memories.models.references.ForeignKeyConstraint(
                         fields=("namespace",), name="session_namespace_fk", to="memories.namespace", to_fields=("id",)
                     ),
@@ -63,8 +63,15 @@ class Migration(migrations.Migration):
                         max_length=10,
                     ),
                 ),
+                (
+                    "speaker",
+                    models.CharField(
+                        blank=True, help_text="the name of who speaks, where one is known", max_length=200
+                    ),
+                ),
                 ("text", models.TextField()),
                 ("said_at", models.DateTimeField()),
+                ("metadata", models.JSONField(default=dict)),
             ],
             options={
                 "constraints": [

@@ -30,6 +30,14 @@ class Migration(migrations.Migration):
                 ("turn_id", models.UUIDField(null=True)),
                 ("turn", memories.models.references.Reference(related_name="sources", to="memories.turn")),
                 (
+                    "source",
+                    models.CharField(
+                        blank=True,
+                        help_text="a document or an agent, say, where it is neither turn nor session",
+                        max_length=200,
+                    ),
+                ),
+                (
                     "level",
                     models.CharField(
                         choices=[
@@ -56,6 +64,12 @@ class Migration(migrations.Migration):
                         condition=models.Q(("turn_id__isnull", False)),
                         fields=("namespace", "memory_id", "turn_id"),
                         name="memorysource_turn_once",
+                    ),
+                    models.UniqueConstraint(
+                        condition=models.Q(("turn_id", None)),
+                        fields=("namespace", "memory_id", "session_id", "source"),
+                        name="memorysource_session_or_source_once",
+                        nulls_distinct=False,
                     ),
                     models.CheckConstraint(
                         condition=models.Q(
@@ -123,7 +137,14 @@ class Migration(migrations.Migration):
                 ("by", models.CharField(blank=True, help_text="the user or key behind it", max_length=200)),
             ],
             options={
-                "indexes": [models.Index(fields=["namespace", "memory_id", "at", "id"], name="scoreevent_memory")],
+                "indexes": [
+                    models.Index(fields=["namespace", "memory_id", "at", "id"], name="scoreevent_memory"),
+                    models.Index(
+                        condition=models.Q(("other_id__isnull", False)),
+                        fields=["namespace", "other_id"],
+                        name="scoreevent_other",
+                    ),
+                ],
                 "constraints": [
                     memories.models.references.ForeignKeyConstraint(
                         fields=("namespace", "memory_id"),
@@ -192,8 +213,8 @@ class Migration(migrations.Migration):
                         condition=models.Q(("cosine__range", (-1, 1))), name="reviewitem_cosine_range"
                     ),
                     models.CheckConstraint(
-                        condition=models.Q(("first_id", models.F("second_id")), _negated=True),
-                        name="reviewitem_first_id_apart",
+                        condition=models.Q(("first_id__lt", models.F("second_id"))),
+                        name="reviewitem_first_id_before",
                     ),
                     models.CheckConstraint(
                         condition=models.Q(("state", "pending"), ("decided_at__isnull", False), _connector="XOR"),

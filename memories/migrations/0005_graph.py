@@ -189,6 +189,14 @@ class Migration(migrations.Migration):
                         condition=models.Q(("source_id", models.F("target_id")), _negated=True),
                         name="memoryedge_source_id_apart",
                     ),
+                    models.CheckConstraint(
+                        condition=models.Q(
+                            models.Q(("kind", "contradiction"), _negated=True),
+                            ("source_id__gt", models.F("target_id")),
+                            _connector="OR",
+                        ),
+                        name="memoryedge_later_contradicts",
+                    ),
                     memories.models.references.ForeignKeyConstraint(
                         fields=("namespace", "source_id"),
                         name="memoryedge_source_fk",

@@ -1,3 +1,4 @@
+import django.contrib.postgres.fields
 import django.db.models.functions.text
 import django.db.models.lookups
 import django.utils.timezone
@@ -22,6 +23,7 @@ class Migration(migrations.Migration):
                     "pk",
                     models.CompositePrimaryKey(
                         "namespace_id",
+                        "user",
                         "session",
                         "memory_id",
                         blank=True,
@@ -30,6 +32,7 @@ class Migration(migrations.Migration):
                         serialize=False,
                     ),
                 ),
+                ("user", models.CharField(blank=True, max_length=200)),
                 (
                     "session",
                     models.CharField(help_text="the agent's name for it; it may hold no turns", max_length=200),
@@ -116,6 +119,15 @@ class Migration(migrations.Migration):
                 ("request_hash", models.BinaryField(help_text="SHA-256 of method, path and body", max_length=32)),
                 ("status", models.PositiveSmallIntegerField(help_text="empty while the write is under way", null=True)),
                 ("response", models.JSONField(null=True)),
+                (
+                    "memory_ids",
+                    django.contrib.postgres.fields.ArrayField(
+                        base_field=models.UUIDField(),
+                        default=list,
+                        help_text="what the answer tells of, so that an erasure finds it",
+                        size=None,
+                    ),
+                ),
                 ("created_at", models.DateTimeField(default=django.utils.timezone.now)),
                 ("expires_at", models.DateTimeField()),
             ],

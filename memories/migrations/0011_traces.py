@@ -1,3 +1,4 @@
+import django.contrib.postgres.fields
 import django.utils.timezone
 from django.db import migrations, models
 
@@ -39,7 +40,12 @@ class Migration(migrations.Migration):
                 ("params", models.JSONField(default=dict)),
                 ("plan", models.JSONField(default=dict)),
                 ("layout", models.PositiveSmallIntegerField(default=1, help_text="version of the packing below")),
-                ("candidates", models.BinaryField(help_text="memory ids, 16 bytes each")),
+                (
+                    "candidates",
+                    django.contrib.postgres.fields.ArrayField(
+                        base_field=models.UUIDField(), help_text="memory ids", size=None
+                    ),
+                ),
                 ("signals", models.BinaryField(help_text="the arrays scored, in the candidates' order")),
                 ("answer", models.JSONField(default=dict)),
                 ("abstained", models.BooleanField(default=False)),

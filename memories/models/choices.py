@@ -80,8 +80,8 @@ class SourceLevel(TextChoices):
     SPECULATION = "speculation"
 
 
-class Speaker(TextChoices):
-    """Who says a turn."""
+class TurnRole(TextChoices):
+    """As what somebody says a turn."""
 
     USER = "user"
     ASSISTANT = "assistant"

@@ -6,10 +6,10 @@ from django.db import models
 from django.db.models import Index, Q, UniqueConstraint
 from django.utils import timezone
 
-from memories.models.choices import SourceLevel, Speaker, Verdict
+from memories.models.choices import SourceLevel, TurnRole, Verdict
 from memories.models.immutable import Immutable
 from memories.models.keys import Namespaced
-from memories.models.ranges import apart, between, one_of
+from memories.models.ranges import before, between, one_of
 from memories.models.references import Reference
 
 if TYPE_CHECKING:
@@ -26,7 +26,8 @@ class Session(Namespaced):
     started_at = models.DateTimeField()
 
     class Meta:
-        constraints = [UniqueConstraint(fields=["namespace", "key"], name="session_key_once")]
+        # Two users may both call a session "default".
+        constraints = [UniqueConstraint(fields=["namespace", "user", "key"], name="session_key_once")]
         indexes = [Index(fields=["namespace", "-started_at", "id"], name="session_recent")]
 
     def __str__(self) -> str:
@@ -39,22 +40,24 @@ class Turn(Namespaced):
     session_id = models.UUIDField()
     session: Reference[Session] = Reference(Session, related_name="turns")
     position = models.PositiveIntegerField(help_text="counts from 1")
-    role = models.CharField(max_length=10, choices=Speaker)
+    role = models.CharField(max_length=10, choices=TurnRole)
+    speaker = models.CharField(max_length=200, blank=True, help_text="the name of who speaks, where one is known")
     text = models.TextField()
     said_at = models.DateTimeField()
+    metadata = models.JSONField(default=dict)
 
     class Meta:
         constraints = [
             UniqueConstraint(fields=["namespace", "session_id", "position"], name="turn_position_once"),
-            *one_of(role=Speaker),
+            *one_of(role=TurnRole),
         ]
 
     def __str__(self) -> str:
-        return f"{self.role}: {self.text}"
+        return f"{self.speaker or self.role}: {self.text}"
 
 
 class MemorySource(Namespaced):
-    """One observation of a memory: which turn or session said it, and how directly."""
+    """One observation of a memory: which turn, session or other source said it, and how directly."""
 
     memory_id = models.UUIDField()
     memory: Reference["Memory"] = Reference("Memory", related_name="sources")
@@ -62,6 +65,9 @@ class MemorySource(Namespaced):
     session: Reference[Session | None] = Reference(Session, related_name="sources")
     turn_id = models.UUIDField(null=True)
     turn: Reference[Turn | None] = Reference(Turn, related_name="sources")
+    source = models.CharField(
+        max_length=200, blank=True, help_text="a document or an agent, say, where it is neither turn nor session"
+    )
     level = models.CharField(max_length=20, choices=SourceLevel)
     strength = models.FloatField()
     observed_at = models.DateTimeField()
@@ -72,6 +78,13 @@ class MemorySource(Namespaced):
                 fields=["namespace", "memory_id", "turn_id"],
                 condition=Q(turn_id__isnull=False),
                 name="memorysource_turn_once",
+            ),
+            # Nothing named at all is one source too: saying it again without a name is no new observation.
+            UniqueConstraint(
+                fields=["namespace", "memory_id", "session_id", "source"],
+                condition=Q(turn_id=None),
+                nulls_distinct=False,
+                name="memorysource_session_or_source_once",
             ),
             *one_of(level=SourceLevel),
             *between(0, 1, "strength"),
@@ -100,7 +113,10 @@ class ScoreEvent(Immutable):
     by = models.CharField(max_length=200, blank=True, help_text="the user or key behind it")
 
     class Meta:
-        indexes = [Index(fields=["namespace", "memory_id", "at", "id"], name="scoreevent_memory")]
+        indexes = [
+            Index(fields=["namespace", "memory_id", "at", "id"], name="scoreevent_memory"),
+            Index(fields=["namespace", "other_id"], condition=Q(other_id__isnull=False), name="scoreevent_other"),
+        ]
 
     def __str__(self) -> str:
         return self.cause
@@ -125,7 +141,8 @@ class ReviewItem(Namespaced):
             UniqueConstraint(fields=["namespace", "first_id", "second_id"], name="reviewitem_pair_once"),
             *one_of(state=Verdict),
             *between(-1, 1, "cosine"),
-            apart("first_id", "second_id"),
+            # Without an order the same pair could be stored twice, once each way round.
+            before("first_id", "second_id"),
             models.CheckConstraint(
                 condition=Q(state=Verdict.PENDING) ^ Q(decided_at__isnull=False), name="reviewitem_verdict_dated"
             ),

@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 from django.db import models
-from django.db.models import Index, UniqueConstraint
+from django.db.models import F, Index, Q, UniqueConstraint
 from django.utils import timezone
 from pgvector.django import VectorField
 
@@ -118,6 +118,11 @@ class MemoryEdge(Namespaced):
             *between(0, 1, "weight"),
             *between(-1, 1, "cosine"),
             apart("source_id", "target_id"),
+            # The later one contradicts, and ids sort by time: so a pair that disagrees is stored once.
+            models.CheckConstraint(
+                condition=~Q(kind=EdgeKind.CONTRADICTION) | Q(source_id__gt=F("target_id")),
+                name="memoryedge_later_contradicts",
+            ),
         ]
         indexes = [Index(fields=["namespace", "target_id"], name="memoryedge_target")]
 

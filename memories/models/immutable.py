@@ -16,13 +16,21 @@ class ImmutableError(TypeError):
 
 
 class ImmutableQuerySet(NamespacedQuerySet[M]):
-    """Rows that can be added and read."""
+    """Rows that can be added and read, and erased by name alone."""
 
     def update(self, **values: Any) -> NoReturn:
         raise ImmutableError(self.model)
 
     def delete(self) -> NoReturn:
         raise ImmutableError(self.model)
+
+    def erase(self) -> int:
+        """Remove the rows for good and count them: the only way to, for what must not be known any more."""
+        count, _ = super().delete()
+        return count
+
+    # As with Django's own `delete`: the rows must be chosen first, the manager has no such method.
+    erase.queryset_only = True  # type: ignore[attr-defined]
 
     def bulk_create(self, objs: Iterable[Any], *args: Any, update_conflicts: bool = False, **kwargs: Any) -> list[Any]:
         if update_conflicts:
@@ -31,7 +39,7 @@ class ImmutableQuerySet(NamespacedQuerySet[M]):
 
 
 class Immutable(Namespaced):
-    """A row of a namespace that is written once; it goes only with its memory or its namespace."""
+    """A row of a namespace that is written once; it goes only with its memory, its namespace or `erase`."""
 
     objects = ImmutableQuerySet.as_manager()  # type: ignore[misc]  # narrower than the base's
 

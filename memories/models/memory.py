@@ -13,6 +13,8 @@ from memories.models.keys import InNamespace, Namespaced
 from memories.models.ranges import apart, between, in_order, one_of
 from memories.models.references import Reference
 
+UNCERTAIN = "type_uncertain"
+
 
 class Memory(Namespaced):
     """One thing remembered, with every number that scoring needs."""
@@ -76,7 +78,9 @@ class Memory(Namespaced):
     turn: Reference[Turn | None] = Reference(Turn, related_name="memories", cascade=False)
     cluster_id = models.UUIDField(null=True)
     cluster: Reference[Cluster | None] = Reference(Cluster, related_name="memories", cascade=False)
-    # What was merged away says the same, so it is purged with the memory that absorbed it; what was superseded is not.
+    # What was merged away says the same, so it is purged with the memory that absorbed it. What was superseded says
+    # something else, so the database refuses to delete its successor: a purge first archives the predecessors, with a
+    # reason. It does not make them active again: that a correction is gone does not make true what it corrected.
     merged_into_id = models.UUIDField(null=True)
     merged_into: Reference["Memory | None"] = Reference("self", related_name="absorbed")
     superseded_by_id = models.UUIDField(null=True)
@@ -133,6 +137,11 @@ class Memory(Namespaced):
 
     def __str__(self) -> str:
         return self.content
+
+    @property
+    def tag_names(self) -> list[str]:
+        """Name its tags in order; that its type is uncertain is one of them, though a column holds it."""
+        return sorted({tag.tag for tag in self.tags.all()} | ({UNCERTAIN} if self.type_uncertain else set()))
 
 
 class MemoryTag(InNamespace):

@@ -24,6 +24,11 @@ def in_order(first: str, last: str) -> CheckConstraint:
     return CheckConstraint(condition=Q(**{f"{last}__gte": F(first)}), name=f"%(class)s_{first}_first")
 
 
+def before(first: str, second: str) -> CheckConstraint:
+    """Keep a pair of rows in the order in which they were made: ids sort by time."""
+    return CheckConstraint(condition=Q(**{f"{first}__lt": F(second)}), name=f"%(class)s_{first}_before")
+
+
 def apart(first: str, second: str) -> CheckConstraint:
     """Keep a row from relating something to itself."""
     return CheckConstraint(condition=~Q(**{first: F(second)}), name=f"%(class)s_{first}_apart")

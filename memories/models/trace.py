@@ -1,5 +1,6 @@
 """Traces: everything that is needed to explain and replay one retrieval."""
 
+from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.db.models import Index, Q
 from django.utils import timezone
@@ -24,7 +25,8 @@ class Trace(Immutable):
     plan = models.JSONField(default=dict)
 
     layout = models.PositiveSmallIntegerField(default=1, help_text="version of the packing below")
-    candidates = models.BinaryField(help_text="memory ids, 16 bytes each")
+    # Without an index of its own: only an erasure asks for it, and scans the namespace's traces.
+    candidates = ArrayField(models.UUIDField(), help_text="memory ids")
     signals = models.BinaryField(help_text="the arrays scored, in the candidates' order")
     answer = models.JSONField(default=dict)
     abstained = models.BooleanField(default=False)

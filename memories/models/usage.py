@@ -1,5 +1,6 @@
 """What was asked for, how often, and what was answered to a repeated request."""
 
+from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.db.models import Index, UniqueConstraint
 from django.db.models.functions import Length
@@ -14,7 +15,8 @@ from memories.models.references import Reference
 class SessionReturn(InNamespace):
     """A memory that was returned in a session; the first return is the one access that counts."""
 
-    pk = models.CompositePrimaryKey("namespace_id", "session", "memory_id")
+    pk = models.CompositePrimaryKey("namespace_id", "user", "session", "memory_id")
+    user = models.CharField(max_length=200, blank=True)
     session = models.CharField(max_length=200, help_text="the agent's name for it; it may hold no turns")
     memory_id = models.UUIDField()
     memory: Reference[Memory] = Reference(Memory, related_name="returns")
@@ -51,6 +53,9 @@ class IdempotencyRecord(Namespaced):
     request_hash = models.BinaryField(max_length=32, help_text="SHA-256 of method, path and body")
     status = models.PositiveSmallIntegerField(null=True, help_text="empty while the write is under way")
     response = models.JSONField(null=True)
+    memory_ids = ArrayField(
+        models.UUIDField(), default=list, help_text="what the answer tells of, so that an erasure finds it"
+    )
     created_at = models.DateTimeField(default=timezone.now)
     expires_at = models.DateTimeField()
 

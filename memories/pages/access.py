@@ -18,7 +18,7 @@ def members_only(view: Callable[..., HttpResponse]) -> Callable[..., HttpRespons
     def wrapped(request: HttpRequest, namespace: str, **kwargs: Any) -> HttpResponse:
         found = Namespace.objects.filter(slug=namespace, memberships__user=request.user.pk).first()
         if found is None:
-            raise Http404(f"There is no namespace {namespace} for you.")
+            raise Http404(f"There is no namespace “{namespace}”, or you are not a member of it.")
         if request.session.get("namespace") != namespace:
             request.session["namespace"] = namespace
         return view(request, found, **kwargs)

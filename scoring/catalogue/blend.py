@@ -6,10 +6,17 @@ from scoring.systems import blend
 
 SOURCE = Source(
     seed="ours",
-    title="What is ours",
+    title="Our own, and the metrics",
     system="blend",
     formulas=(
-        Formula("Blend", "ours", blend.score),
+        Formula("Fused score", "ours", blend.fused, where="wᵢ the weight of a retriever, b the entity boost"),
+        Formula(
+            "Blend",
+            "ours",
+            blend.score,
+            where="α the share of reranking, cₜ and cₐ the swings of trust and age",
+            note="MaxSim counts for the best fifty by fused score; the others keep what is left of theirs.",
+        ),
         Formula("MaxSim", "ours", fusion.maxsim),
         Formula("Chance of relevance", "ours", fusion.probability),
         Formula("nDCG", "metrics", metrics.ndcg),

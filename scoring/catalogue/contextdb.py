@@ -1,13 +1,11 @@
 """Seed 004, contextdb's “Scoring Function”."""
 
-from functools import partial
-
 import numpy as np
 
 from scoring import confidence, freshness
 from scoring.catalogue.entry import Figure, Formula, Source, constants
 from scoring.systems import contextdb
-from scoring.systems.contextdb import SYSTEM, ContextdbParams
+from scoring.systems.contextdb import ContextdbParams
 
 _params = ContextdbParams()
 _DIMENSIONS = ("similarity", "confidence", "recency", "utility", "alpha")
@@ -19,8 +17,8 @@ _MODES = {
 }
 
 
-def _preset(mode: str, name: str) -> float:
-    return float(SYSTEM.presets[mode][name])
+def _no_feedback() -> float:
+    return float(confidence.utility(np.asarray(0.0), np.asarray(0.0)))
 
 
 def _half_life(alpha: float, unit: float) -> float:
@@ -42,12 +40,8 @@ SOURCE = Source(
                     {"similarity": "0.40", "confidence": "0.30", "recency": "0.20", "utility": "0.10", "alpha": "0.05"},
                 ),
             ),
-            tuple(
-                Figure(printed, f"{mode}, {name}", partial(_preset, mode, name))
-                for mode, row in _MODES.items()
-                for name, printed in zip(_DIMENSIONS, row, strict=True)
-            ),
             note="Weights are divided by their sum; a negative cosine counts as 0.",
+            where="w weights of sum 1, α the rate of decay per hour",
         ),
         Formula(
             "Recency decay",
@@ -65,6 +59,7 @@ SOURCE = Source(
                 ),
             ),
             note="α of the query counts, else that of the memory's kind, else the mode's.",
+            where="α the rate of decay per hour",
         ),
         Formula(
             "Half-life of a rate",
@@ -82,9 +77,7 @@ SOURCE = Source(
             "Utility",
             "Score dimensions",
             confidence.utility,
-            figures=(
-                Figure("0.5", "no feedback yet", lambda: float(confidence.utility(np.asarray(0.0), np.asarray(0.0)))),
-            ),
+            figures=(Figure("0.5", "no feedback yet", _no_feedback, worked=True),),
             note="The text names the dimension and not its formula; this one is ours.",
         ),
         Formula(
@@ -115,4 +108,5 @@ SOURCE = Source(
             ),
         ),
     ),
+    presets={mode: dict(zip(_DIMENSIONS, row, strict=True)) for mode, row in _MODES.items()},
 )

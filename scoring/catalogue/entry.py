@@ -2,13 +2,13 @@
 
 import inspect
 import re
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from scoring.params import Declaration, Params
 
-Verdict = Literal["reproduced", "erratum"]
+Verdict = Literal["reproduced", "erratum", "ours", "worked"]
 
 
 @dataclass(frozen=True)
@@ -19,6 +19,8 @@ class Figure:
     what: str
     compute: Callable[[], float]
     ruling: str = ""
+    ours: bool = False  # we decided otherwise; the source's own formula does not contradict it
+    worked: bool = False  # follows from the formula, but the source does not print it
 
     @property
     def decimals(self) -> int:
@@ -43,17 +45,20 @@ class Figure:
 
     @property
     def verdict(self) -> Verdict:
-        """A figure with a ruling stands corrected."""
-        return "erratum" if self.ruling else "reproduced"
+        """A figure with a ruling stands corrected, by its own formula or by us."""
+        if self.ruling:
+            return "ours" if self.ours else "erratum"
+        return "worked" if self.worked else "reproduced"
 
 
 @dataclass(frozen=True)
 class Claim:
-    """A sentence of a source that its own formulas do not bear out, with the figures that show it."""
+    """A sentence of a source held against its own formulas, with the figures that tell whether it holds."""
 
     says: str
     figures: tuple[tuple[str, Callable[[], float]], ...]
     ruling: str
+    holds: bool = False
 
     @property
     def computed(self) -> list[tuple[str, float]]:
@@ -66,8 +71,7 @@ class Reported:
     """Figures that tell of somebody's experiment: quoted, not reproduced."""
 
     section: str
-    printed: tuple[str, ...]
-    what: str
+    figures: dict[str, str]  # what each printed number is
 
 
 @dataclass(frozen=True)
@@ -100,6 +104,7 @@ class Formula:
     constants: tuple[Constants, ...] = ()
     figures: tuple[Figure, ...] = ()
     claims: tuple[Claim, ...] = ()
+    where: str = ""  # what the letters stand for
     note: str = ""
 
     @property
@@ -110,7 +115,7 @@ class Formula:
     @property
     def errata(self) -> int:
         """How many of its figures stand corrected."""
-        return sum(bool(figure.ruling) for figure in self.figures)
+        return sum(figure.verdict == "erratum" for figure in self.figures)
 
     @property
     def summary(self) -> str:
@@ -133,3 +138,4 @@ class Source:
     system: str
     formulas: tuple[Formula, ...]
     reported: tuple[Reported, ...] = ()
+    presets: Mapping[str, Mapping[str, str]] = field(default_factory=dict)  # as printed

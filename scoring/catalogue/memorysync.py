@@ -21,6 +21,10 @@ def _usage(count: float) -> float:
     return float(freshness.usage(np.asarray(count), _params.usage_ceiling))
 
 
+def _sum_of_weights() -> float:
+    return sum(float(weight.value) for weight in memorysync.weights(_params).values())
+
+
 def _default(column: str) -> float:
     return float(getattr(Signals(ids=np.array(["a"])), column)[0])
 
@@ -50,7 +54,11 @@ SOURCE = Source(
                 ),
             ),
             (
-                Figure("1", "the default weights add up to", lambda: sum((0.40, 0.20, 0.15, 0.15, 0.10))),
+                Figure(
+                    "1",
+                    "the default weights add up to",
+                    _sum_of_weights,
+                ),
                 Figure("0.5", "importance where none is given", partial(_default, "importance")),
             ),
             (
@@ -78,7 +86,7 @@ SOURCE = Source(
             (constants(MemorysyncParams, {"half_life_high": "24", "half_life_medium": "72", "half_life_low": "168"}),),
             (
                 Figure("7", "days in the LOW half-life", lambda: _params.half_life_low / 24),
-                Figure("0.5", "after one half-life", lambda: _recency(72, _params.half_life_medium)),
+                Figure("0.5", "after one half-life", lambda: _recency(72, _params.half_life_medium), worked=True),
             ),
             (
                 Claim(
@@ -87,6 +95,7 @@ SOURCE = Source(
                     "The formula is exponential: each half-life halves what is left.",
                 ),
             ),
+            where="h hours since it was created, h½ the half-life of the intent",
         ),
         Formula(
             "Usage factor",
@@ -94,6 +103,7 @@ SOURCE = Source(
             freshness.usage,
             (constants(MemorysyncParams, {"usage_ceiling": "5.0"}),),
             (Figure("1.0", "recalled a thousand times", partial(_usage, 1000)),),
+            where="n how often it was recalled",
         ),
         Formula(
             "Cluster factor",
@@ -132,7 +142,7 @@ SOURCE = Source(
                         "boost_contradiction": "0.01",
                     },
                 ),
-                constants(MemorysyncParams, {"anchors": "10", "traversal_depth": "1"}),
+                constants(MemorysyncParams, {"anchors": "10", "traversal_depth": "1", "affinity_top": "20"}),
             ),
             note="The largest boost that reaches a memory from the batch's ten best counts, once.",
         ),
@@ -154,6 +164,7 @@ SOURCE = Source(
             memorysync.weights,
             (constants(MemorysyncParams, {"emphasis_bump": "0.15"}),),
             note="Factual lifts semantic, recent recency, analytical graph; then all are normalised (ours).",
+            where="b the lift of the emphasised factor",
         ),
     ),
 )

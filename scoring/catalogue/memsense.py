@@ -6,7 +6,7 @@ import numpy as np
 
 from scoring import diversity, fusion
 from scoring.catalogue.entry import Figure, Formula, Source, constants
-from scoring.signals import ROUTES
+from scoring.signals import ROUTES, Signals
 from scoring.systems import memsense
 from scoring.systems.memsense import MemsenseParams
 
@@ -21,6 +21,11 @@ def _pool(top_k: int) -> int:
     return fusion.route_pool(_limit(top_k), _params.route_widening, _params.route_least)
 
 
+def _first_in_one_route() -> float:
+    found = Signals(ids=np.array(["a"]), ranks={"vec_full": np.array([1.0])})
+    return float(memsense.fused(found, _params).value[0])
+
+
 SOURCE = Source(
     seed="003",
     title="Memsense: Retrieval Algorithm",
@@ -33,23 +38,25 @@ SOURCE = Source(
             (constants(MemsenseParams, {"route_widening": "2", "route_least": "40"}),),
             (
                 Figure("8", "routes", lambda: len(ROUTES)),
-                Figure("64", "at top 5", partial(_pool, 5)),
-                Figure("80", "at top 10", partial(_pool, 10)),
+                Figure("64", "at top 5", partial(_pool, 5), worked=True),
+                Figure("80", "at top 10", partial(_pool, 10), worked=True),
             ),
+            where="k how many results are asked for",
         ),
         Formula(
             "Candidates before selection",
             "Step 1",
             fusion.candidate_limit,
             (constants(MemsenseParams, {"limit_factor": "4", "limit_least": "32"}),),
-            (Figure("32", "at top 5", partial(_limit, 5)), Figure("40", "at top 10", partial(_limit, 10))),
+            (Figure("32", "at top 5", partial(_limit, 5)), Figure("40", "at top 10", partial(_limit, 10), worked=True)),
+            where="k how many results are asked for",
         ),
         Formula(
             "Fusion of routes",
             "Step 2",
-            fusion.contribution,
+            memsense.fused,
             (constants(MemsenseParams, {"rrf_k": "15"}),),
-            (Figure("0.0625", "first in one route", lambda: float(fusion.contribution(np.asarray(1.0), 1.0, 15.0))),),
+            (Figure("0.0625", "first in one route", _first_in_one_route, worked=True),),
         ),
         Formula(
             "Final score",
@@ -78,9 +85,10 @@ SOURCE = Source(
         Formula(
             "Selection",
             "Step 4",
-            diversity.marginal_relevance,
+            memsense.order,
             (constants(MemsenseParams, {"mmr_lambda": "0.78", "duplicate": "0.94"}),),
             note="On the raw final score; a candidate as redundant as the duplicate threshold is skipped.",
+            where="λ relevance against novelty, S what is selected already",
         ),
     ),
 )

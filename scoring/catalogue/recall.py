@@ -1,7 +1,7 @@
 """Seed 000, “Scoring Functions in Recall: Confidence, Freshness, and Fusion”."""
 
 from scoring.catalogue.entry import Reported, Source
-from scoring.catalogue.recall_calibration import CALIBRATION
+from scoring.catalogue.recall_calibration import CALIBRATION, DEDUP_TABLE
 from scoring.catalogue.recall_confidence import CONFIDENCE
 from scoring.catalogue.recall_shaping import SHAPING
 from scoring.catalogue.recall_weight import FUSION, WEIGHT
@@ -12,29 +12,35 @@ SOURCE = Source(
     system="recall",
     formulas=(*CONFIDENCE, *WEIGHT, *FUSION, *SHAPING, *CALIBRATION),
     reported=(
-        Reported("Why RRF, not score-sum", ("12.5", "0.87"), "scores that cannot be compared"),
-        Reported("Deduplication Math", ("10", "50", "10"), "tokens of a memory; share of pairs the judge sees, in %"),
+        Reported("Why RRF, not score-sum", {"a BM25 score": "12.5", "a cosine": "0.87"}),
+        Reported("Deduplication Math", {"tokens of a memory, from": "10", "to": "50", "% of pairs a judge sees": "10"}),
         Reported(
-            "The calibration dataset", ("500", "0.71", "0.79"), "conversations; κ on Preferences before and after"
+            "The calibration dataset", {"conversations": "500", "κ on Preferences at first": "0.71", "then": "0.79"}
         ),
         Reported(
             "RRF k=60",
-            ("40", "80", "0.3", "20", "1.8", "120", "0.9"),
-            "nDCG@10 lost in %: within k 40–80, at k 20, at k 120",
+            {
+                "flat from k": "40",
+                "to k": "80",
+                "within %": "0.3",
+                "at k": "20",
+                "nDCG@10 loses %": "1.8",
+                "and at k": "120",
+                "it loses %": "0.9",
+            },
         ),
-        Reported(
-            "Cosine dedup threshold 0.92",
-            ("0.88", "12", "1", "6", "2", "4", "3", "2", "5", "0.5", "18"),
-            "false positives and false negatives in % at .85, .88, .90, .92 and .95",
+        *(
+            Reported(
+                "Cosine dedup threshold 0.92",
+                {"threshold": threshold, "% false positives": f"{wrong:g}", "% false negatives": f"{missed:g}"},
+            )
+            for threshold, wrong, missed, _ in DEDUP_TABLE
         ),
-        Reported("Type prior values", ("95", "72"), "annotators' agreement in %: Entity, Relation"),
+        Reported("Type prior values", {"% agreement on Entity": "95", "on Relation": "72"}),
         Reported(
             "Missing logprobs",
-            ("0.50", "0.99", "0.05", "0.61"),
-            "range of token means; expected error; a borderline case",
+            {"token means from": "0.50", "to": "0.99", "expected error": "0.05", "a borderline extraction": "0.61"},
         ),
-        Reported("Unknown type", ("0.5",), "share of extractions in %"),
-        Reported("Step 8: RRF fusion score", ("3", "1"), "the ranks of the example"),
-        Reported("Step 10: Context inclusion decision", ("4",), "the place of the example in its own list"),
+        Reported("Unknown type", {"% of extractions": "0.5"}),
     ),
 )

@@ -6,6 +6,7 @@ import numpy as np
 
 from scoring import calibration, confidence
 from scoring.catalogue.entry import Claim, Figure, Formula, constants
+from scoring.evidence import Evidence, Grounding
 from scoring.policy import WritePolicy
 from scoring.systems import recall
 
@@ -17,9 +18,9 @@ def _r(n: float) -> float:
     return float(confidence.repetition(np.asarray(n)))
 
 
-def _conf(level: str, n: float, model: str, type: str, penalty: float = 0.0) -> float:
-    whole = recall.confidence(_policy, sources=[level], observations=n, model=model, type=type, penalty=penalty)
-    return float(whole.value)
+def _conf(level: str, n: int, model: str, type: str, grounding: Grounding = "supported") -> float:
+    heard = Evidence(frozenset({level}), repetitions=n, type=type, model=model, grounding=grounding)
+    return float(recall.confidence(heard, _policy).value)
 
 
 def _repetition_figure(n: int, printed: str) -> Figure:
@@ -80,6 +81,7 @@ CONFIDENCE = (
             Figure("0.74", "the best first mention, rounded", lambda: _conf("direct", 0, "claude-sonnet", "Entity")),
         ),
         note="Weights are divided by their sum, so they add up to 1 whatever is typed.",
+        where="s source strength, r repetition, e extractor confidence, t type prior",
     ),
     Formula(
         "Source strength",
@@ -133,6 +135,7 @@ CONFIDENCE = (
                 "n counts re-observations and is 0 at the first mention (Appendix B); the example simply has n = 3.",
             ),
         ),
+        where="n re-observations after the first mention",
     ),
     Formula(
         "Extractor confidence",
@@ -149,6 +152,7 @@ CONFIDENCE = (
             Figure("0.048", "what that inflates", lambda: _policy.weight_extractor * (_policy.extractor_haiku - 0.61)),
         ),
         note="The table stands in where no token probabilities are given; the model's name is matched in any case.",
+        where="pᵢ the probability of each of T tokens",
     ),
     Formula(
         "Type prior",
@@ -166,13 +170,15 @@ CONFIDENCE = (
                 "0.90",
                 "Entity, 95 % agreement",
                 lambda: _prior(0.95),
-                "a logistic nears its ends and never reaches them",
+                "a logistic nears its ends and never reaches them; the printed priors ship",
+                ours=True,
             ),
             Figure(
                 "0.70",
                 "Relation, 72 % agreement",
                 lambda: _prior(0.72),
-                "a logistic nears its ends and never reaches them",
+                "a logistic nears its ends and never reaches them; the printed priors ship",
+                ours=True,
             ),
         ),
         (
@@ -185,6 +191,7 @@ CONFIDENCE = (
                 "The lowest prior is Relation; .75 is the midpoint between it and Fact.",
             ),
         ),
+        where="a how steep, b the agreement in the middle",
     ),
     Formula(
         "Confirmation",
@@ -212,7 +219,7 @@ CONFIDENCE = (
             Figure(
                 "0.10",
                 "a speculation, partially grounded",
-                lambda: _conf("speculation", 0, "claude-haiku", "Fact", _policy.grounding_penalty),
+                lambda: _conf("speculation", 0, "claude-haiku", "Fact", "partial"),
                 "the penalty applies to the confidence, not to s; it still falls below the floor and is dropped",
             ),
         ),

@@ -29,10 +29,11 @@ SHAPING = (
     Formula(
         "Consolidation",
         "All Thresholds in One Place",
-        dedup.medoid,
+        dedup.consolidated,
         (constants(WritePolicy, {"consolidation": "0.75"}, consolidation=("0.60", "0.85")),),
-        note="Members of a group this close, within a subject, get a summary: the medoid, or one written by a model.",
+        note="Within a subject; a group gets a summary and its members stay.",
     ),
+    Formula("Summary", "All Thresholds in One Place", dedup.medoid, note="Or one that a model writes."),
     Formula(
         "Concept drift",
         "All Thresholds in One Place",
@@ -58,6 +59,7 @@ SHAPING = (
             Figure("30", "% that novelty weighs", lambda: 100 * (1 - RecallParams().mmr_lambda)),
         ),
         note="Relevance is the weight scaled over the batch (ours); the paper's raw RRF score can be chosen.",
+        where="λ relevance against novelty, S what is selected already",
     ),
     Formula(
         "Query specificity",

@@ -1,5 +1,6 @@
 """Seed 000, the read side: freshness, access and fusion into one retrieval weight."""
 
+import math
 from functools import partial
 
 import numpy as np
@@ -66,6 +67,7 @@ WEIGHT = (
             Figure("0.5", "a Preference after 90 days", lambda: _fresh(90, _params.half_life_preference)),
             Figure("0.5", "an Entity after 365 days", lambda: _fresh(365, _params.half_life_entity)),
         ),
+        where="t age in days, τ the half-life of the type",
     ),
     Formula(
         "Freshness floor",
@@ -73,6 +75,7 @@ WEIGHT = (
         freshness.effective_freshness,
         (constants(RecallParams, {"freshness_floor": "0.1"}, freshness_floor=("0.0", "0.3")),),
         (Figure("0.1", "a Fact after five years", lambda: _fresh(5 * 365, _params.half_life_fact)),),
+        where="t age in days, τ the half-life of the type",
     ),
     Formula(
         "Access boost",
@@ -118,10 +121,10 @@ WEIGHT = (
                 "1.3045",
                 "freshness × access boost",
                 lambda: _worked_term("freshness") * _boost(4),
-                "rounded factors; exactly 1.3047",
+                "unrounded factors give 1.3047",
             ),
             Figure("1.305", "freshness × access boost, interpreted", lambda: _worked_term("freshness") * _boost(4)),
-            Figure("0.04213", "weight, Appendix C", lambda: _worked_term("weight"), "rounded factors; exactly .04210"),
+            Figure("0.04213", "weight, Appendix C", lambda: _worked_term("weight"), "unrounded factors give .04210"),
             Figure("0.0421", "weight, Appendix C, rounded", lambda: _worked_term("weight")),
         ),
         (
@@ -152,11 +155,12 @@ FUSION = (
         (
             Figure("0.01587", "semantic, rank 3", lambda: _rrf(3, 60)),
             Figure("0.01639", "BM25, rank 1", lambda: _rrf(1, 60)),
-            Figure("0.03226", "both", lambda: _worked_term("RRF"), "the sum of rounded parts; exactly .032266"),
+            Figure("0.03226", "both", lambda: _worked_term("RRF"), "the unrounded parts add up to .032266"),
             Figure("0.0323", "both, rounded", lambda: _worked_term("RRF")),
             Figure("30", "k for exact-match workloads", lambda: float(SYSTEM.presets["exact-match"]["rrf_k"])),
             Figure("90", "k for exploratory workloads", lambda: float(SYSTEM.presets["exploratory"]["rrf_k"])),
         ),
+        where="wᵢ the weight of a retriever, k the smoothing constant, rank from 1, ∞ where absent",
     ),
     Formula(
         "Spread between ranks",
@@ -182,14 +186,16 @@ FUSION = (
         (Figure("32", "ts_rank_cd normalisation", lambda: bm25.TS_RANK_NORMALIZATION),),
         (
             Claim(
-                "between 5 and 10 occurrences lies less than between 0 and 1",
+                "five more occurrences after the 5th add less than the first",
                 (
                     ("5 to 10", lambda: _saturated(10) - _saturated(5)),
                     ("0 to 1", lambda: _saturated(1) - _saturated(0)),
                 ),
-                "True; ten occurrences count less than twice as much as one.",
+                "Ten occurrences count less than twice as much as one.",
+                holds=True,
             ),
         ),
+        where="f the term’s frequency, |D| the memory’s length, avgdl the average, k₁ saturation, b length",
     ),
     Formula("Inverse document frequency", "BM25 Scoring", bm25.idf),
     Formula("Term saturation", "BM25 Scoring", bm25.saturation),
@@ -203,9 +209,23 @@ FUSION = (
         "Path confidence",
         "Path confidence: MIN not product",
         graph.path_confidence,
-        figures=(Figure("0.51", "the product over three hops, which is not used", lambda: 0.8**3),),
+        figures=(Figure("0.51", "the product over three hops, which is not used", lambda: math.prod((0.8, 0.8, 0.8))),),
+    ),
+    Formula(
+        "Entity score",
+        "Reciprocal Rank Fusion",
+        graph.entity_score,
+        (constants(RecallParams, {"mention_weight": "0.6"}),),
+        note="The paper scores a memory's subject; that a mention counts for less is ours.",
+    ),
+    Formula(
+        "Place in a list",
+        "The formula",
+        fusion.ranked,
+        note="How ties fall is ours.",
     ),
     Formula("Traversal score", "Path confidence: MIN not product", graph.traversal_score),
+    Formula("Distance to a window", "Notation", freshness.window_distance, note="In half-widths of the window (ours)."),
     Formula(
         "Temporal proximity",
         "Notation",
@@ -215,5 +235,6 @@ FUSION = (
             constants(RecallParams, {"temporal_floor": "0.01"}),
         ),
         note="The paper names only the bandwidth; half-widths of the window, and the floor, are ours.",
+        where="Δ the distance to the window, σ the bandwidth",
     ),
 )

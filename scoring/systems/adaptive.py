@@ -8,6 +8,7 @@ import numpy as np
 from scoring.belief import multiplier
 from scoring.freshness import access_boost
 from scoring.params import number
+from scoring.policy import WritePolicy
 from scoring.signals import RETRIEVERS, Signals
 from scoring.systems import recall
 from scoring.systems.system import System
@@ -22,7 +23,9 @@ class AdaptiveParams(recall.RecallParams):
 
     belief_floor: float = _belief(0.5, "what a disbelieved memory keeps", low=0, high=1, step=0.01)
     belief_slope: float = _belief(0.05, "gain from each point of belief", low=0, high=0.1, step=0.005)
-    protected_above: float = _belief(8.0, "above this belief a memory does not fade", low=5, high=10, step=0.1)
+    protected_above: float = _belief(
+        WritePolicy().belief_protected, "above this belief a memory does not fade", low=5, high=10, step=0.1
+    )
 
 
 def freshness(signals: Signals, params: AdaptiveParams) -> Term:

@@ -5,18 +5,22 @@ from functools import partial
 
 import numpy as np
 
+from scoring.fusion import probability
 from scoring.params import not_all_zero, number, switch
-from scoring.signals import RETRIEVERS, Signals
+from scoring.signals import RETRIEVERS, Codes, Signals
 from scoring.systems import recall
+from scoring.systems.candidates import FiveRetrievers
 from scoring.systems.system import System, by_score
 from scoring.term import Term, const, given, product, scale, total
 
+ROUTES = (*RETRIEVERS, "context")
 _weight = partial(number, group="Fusion", low=0, high=1, step=0.01, seed="ours")
+_abstain = partial(number, group="Abstention", low=-20, high=20, step=0.1, seed="ours: to be fitted on judged data")
 _factor = partial(number, group="Trust and age", low=0, high=1, step=0.01, seed="ours")
 
 
 @dataclass(frozen=True)
-class BlendParams(recall.ConfidenceFloor, recall.HalfLives):
+class BlendParams(FiveRetrievers, recall.ConfidenceFloor, recall.HalfLives):
     """What blend lets a caller turn."""
 
     weight_semantic: float = _weight(0.5, "pull of meaning")
@@ -24,6 +28,7 @@ class BlendParams(recall.ConfidenceFloor, recall.HalfLives):
     weight_entity: float = _weight(0.0, "pull of the entity list")
     weight_temporal: float = _weight(0.0, "pull of time")
     weight_traversal: float = _weight(0.0, "pull of paths")
+    weight_context: float = _weight(0.0, "pull of a memory read with the turn before it")
     entity_boost: float = _weight(0.1, "lift for a memory of a named entity")
     rerank: float = number(
         0.7,
@@ -39,13 +44,22 @@ class BlendParams(recall.ConfidenceFloor, recall.HalfLives):
     age: float = _factor(0.1, "how much freshness moves the score")
     confidence_gate: bool = switch(False, "whether unsure memories are held back", group="Cut", seed="ours")
 
-    rules = (not_all_zero(*(f"weight_{retriever}" for retriever in RETRIEVERS)),)
+    abstain_below: float = _abstain(0.0, "the least chance of relevance that is answered", low=0, high=1)
+    abstain_intercept: float = _abstain(0.0, "chance of relevance without any sign of it")
+    abstain_maxsim: float = _abstain(0.0, "what matched words say for relevance")
+    abstain_coverage: float = _abstain(0.0, "what covered query words say for relevance")
+    abstain_margin: float = _abstain(0.0, "what a lead over the second hit says for relevance")
+
+    rules = (not_all_zero(*(f"weight_{route}" for route in ROUTES)),)
 
 
 def fused(signals: Signals, params: BlendParams) -> Term:
-    """A convex sum of the retrievers' raw scores, each scaled over the batch, and a lift for named entities."""
-    weights = params.weights(*(f"weight_{retriever}" for retriever in RETRIEVERS))
-    scores = (scale(given(f"{retriever} score", signals.raw(retriever))).named(retriever) for retriever in RETRIEVERS)
+    r"""A convex sum of the retrievers' raw scores, each scaled over the batch, and a lift for named entities.
+
+    $$ \text{fused} = \sum_i w_i \cdot \text{scaled}(\text{score}_i) + b \cdot \text{entity match} $$
+    """
+    weights = params.weights(*(f"weight_{route}" for route in ROUTES))
+    scores = (scale(given(f"{route} score", signals.raw(route))).named(route) for route in ROUTES)
     convex = [weight * score for weight, score in zip(weights, scores, strict=True)]
     boost = (params["entity_boost"] * given("entity match", signals.entity_match)).only(signals.entity_match > 0)
     return total([*convex, boost.named("entity boost")]).named("fused")
@@ -59,18 +73,33 @@ def bounded(x: Term, swing: Term) -> Term:
 def score(signals: Signals, params: BlendParams) -> Term:
     r"""Fuse, rerank the best by idf-weighted MaxSim, and weigh by trust and freshness.
 
-    $$ \left((1 - \alpha)\,\text{fused} + \alpha\,\text{MaxSim}\right) \times
+    $$ \text{blend} = \left((1 - \alpha)\,\text{fused} + \alpha\,\text{MaxSim}\right) \times
        \left(1 + c_t(\text{confidence} - \frac{1}{2})\right) \times
        \left(1 + c_a(\text{freshness} - \frac{1}{2})\right) $$
     """
     base = fused(signals, params)
     top = np.zeros(len(signals), bool)
     top[by_score(base, signals, np.arange(len(signals)))[: params.rerank_top]] = True
+    matched = given("MaxSim", signals.maxsim)
+    seen = np.ones(len(signals), bool) if matched.present is None else matched.present
     kept = ((const(1.0) - params["rerank"]) * base).named("kept of the fused score")
-    matched = (params["rerank"] * given("MaxSim", signals.maxsim)).only(top).named("word by word")
+    # A candidate whose words are not stored is judged by its fused score alone.
+    words = (params["rerank"] * matched).only(top & seen).named("word by word")
+    unread = (params["rerank"] * base).only(top & ~seen).named("words unknown")
     trust = bounded(given("confidence", signals.confidence), params["trust"]).named("trust")
     age = bounded(recall.freshness(signals, params), params["age"]).named("age")
-    return product([total([kept, matched]).named("relevance"), trust, age]).named("blend")
+    return product([total([kept, words, unread]).named("relevance"), trust, age]).named("blend")
+
+
+def chance(score: Term, signals: Signals, params: BlendParams, rows: Codes) -> float:
+    """How likely the best hit is relevant: matched words, covered words, and its lead over the second."""
+    if not len(rows):
+        return 0.0
+    first, second = score.value[rows[0]], score.value[rows[1]] if len(rows) > 1 else 0.0
+    matched = signals.maxsim[rows[0]] if np.isfinite(signals.maxsim[rows[0]]) else 0.0
+    margin = (first - second) / first if first > 0 else 0.0
+    weights = np.array([params.abstain_maxsim, params.abstain_coverage, params.abstain_margin])
+    return probability(np.array([matched, signals.coverage[rows[0]], margin]), weights, params.abstain_intercept)
 
 
 SYSTEM = System(
@@ -78,8 +107,9 @@ SYSTEM = System(
     seed="ours",
     summary="Our own: raw scores fused, reranked word by word, weighed by trust and age.",
     params=BlendParams,
-    routes=RETRIEVERS,
+    routes=ROUTES,
     score=score,
     gates=recall.gates,
+    chance=chance,
     outputs={"fused": "fused", "relevance": "relevance"},
 )

@@ -7,9 +7,10 @@ import numpy as np
 
 from scoring.confidence import provenance, utility
 from scoring.freshness import decay, expiry
-from scoring.params import Params, choice, not_all_zero, number
+from scoring.params import choice, not_all_zero, number
 from scoring.signals import KINDS, Signals
-from scoring.systems.system import System
+from scoring.systems.candidates import Pool
+from scoring.systems.system import System, found_by
 from scoring.term import Term, given, param_of_each, product, total
 
 _weight = partial(number, group="Dimensions", low=0, high=1, step=0.01, seed="004 Preset strategies")
@@ -20,7 +21,7 @@ _trust = partial(number, group="Trust", step=0.01)
 
 
 @dataclass(frozen=True)
-class ContextdbParams(Params):
+class ContextdbParams(Pool):
     """What contextdb lets a caller turn."""
 
     similarity: float = _weight(0.40, "pull of the query's meaning")
@@ -100,4 +101,5 @@ SYSTEM = System(
         "procedural": _mode(0.40, 0.40, 0.15, 0.05, 0.001),
     },
     outputs={"composite": "composite", "sim": "similarity", "conf": "trust", "rec": "recency", "util": "utility"},
+    details=lambda signals, params, row: {"source": found_by(signals, ("semantic",), row)},
 )

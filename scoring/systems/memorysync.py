@@ -10,6 +10,7 @@ from scoring.graph import best_edge, edge_reach
 from scoring.params import choice, not_all_zero, number
 from scoring.signals import EDGES, INTENTS, Codes, Signals
 from scoring.systems import recall
+from scoring.systems.candidates import Pool
 from scoring.systems.system import Order, System, by_score
 from scoring.term import Mask, Quantity, Term, best, const, given, least, most, scale, total
 
@@ -22,7 +23,7 @@ _boost = partial(number, group="Boosts", low=0, high=0.2, step=0.005, seed="001 
 
 
 @dataclass(frozen=True)
-class MemorysyncParams(recall.HalfLives):
+class MemorysyncParams(Pool, recall.HalfLives):
     """What memorysync lets a caller turn."""
 
     weight_semantic: float = _weight(0.40, "pull of meaning")
@@ -91,6 +92,16 @@ class MemorysyncParams(recall.HalfLives):
     boost_contradiction: float = _boost(0.01, "a contradiction, shown to be seen")
     personalisation_cap: float = _boost(0.10, "the most that affinity adds")
     personalisation_rate: float = _boost(0.10, "what full affinity adds")
+    affinity_top: int = number(
+        20,
+        "how many of a user's most used entities and tags count as theirs",
+        group="Boosts",
+        low=1,
+        high=100,
+        step=1,
+        scope="candidates",
+        seed="ours: the paper names no number",
+    )
     session_boost: float = _boost(0.03, "returned earlier in this session")
 
     rules = (not_all_zero(*(f"weight_{factor}" for factor in FACTORS)),)
@@ -172,8 +183,8 @@ def boosts(signals: Signals, params: MemorysyncParams, anchors: Mask) -> list[Te
 def score(signals: Signals, params: MemorysyncParams) -> Term:
     r"""hybrid_score, plus the additive boosts.
 
-    $$ \text{hybrid} = 0.40\,\text{semantic} + 0.20\,\text{cluster} + 0.15\,\text{recency}
-       + 0.15\,\text{importance} + 0.10\,\text{usage} $$
+    $$ \text{hybrid_score} = 0.40\,\text{semantic_norm} + 0.20\,\text{cluster_norm} + 0.15\,\text{recency_norm}
+       + 0.15\,\text{importance_norm} + 0.10\,\text{usage_norm} $$
     """
     base, anchors = hybrid(signals, params)
     return total([base, *boosts(signals, params, anchors)]).named("memorysync")
@@ -185,10 +196,11 @@ def order(score: Term, signals: Signals, params: MemorysyncParams, kept: Codes, 
     $$ \sigma(\text{hybrid}) < 0.02 \Rightarrow \text{tiebreak} $$
     """
     base = score.find("hybrid")
-    if base is None or len(kept) == 0 or float(np.std(base.value[kept])) >= params.tiebreak_sigma:
+    if base is None or len(kept) == 0 or float(np.std(base.value)) >= params.tiebreak_sigma:
         return Order(by_score(score, signals, kept)[:top_k])
     semantic = np.clip(signals.cosine, 0.0, 1.0)
-    keys = (-signals.by_id[kept], signals.age_days[kept], -signals.importance[kept], -semantic[kept])
+    age = np.maximum(signals.age_days, 0.0)
+    keys = (-signals.by_id[kept], age[kept], -signals.importance[kept], -semantic[kept])
     return Order(kept[np.lexsort(keys)][:top_k], tiebreak_applied=True)
 
 

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -9,7 +10,7 @@ from scoring.diversity import mmr
 from scoring.fusion import candidate_limit, rrf
 from scoring.params import Params, number
 from scoring.signals import LEVELS, ROUTES, Codes, Signals
-from scoring.systems.system import Order, System, by_score, valid
+from scoring.systems.system import Order, System, by_score, found_by, valid
 from scoring.term import Array, Mask, Term, const, given, least, total
 
 SESSION, TURN = LEVELS.index("session"), LEVELS.index("turn")
@@ -47,7 +48,10 @@ class MemsenseParams(Params):
 
 
 def fused(signals: Signals, params: MemsenseParams) -> Term:
-    """rrf_score = sum(1 / (15 + rank_in_route))"""
+    r"""rrf_score = sum(1 / (15 + rank_in_route))
+
+    $$ \text{rrf_score} = \sum_{\text{route}} \frac{1}{15 + \text{rank}_{\text{route}}} $$
+    """
     ranks = {route: given(f"{route} rank", signals.rank(route)) for route in ROUTES}
     return rrf(ranks, dict.fromkeys(ROUTES, const(1.0)), params["rrf_k"]).named("rrf_score")
 
@@ -64,8 +68,8 @@ def best_of_session(values: Array, members: Mask, session: Codes, place: Codes) 
 def anchor_of(signals: Signals, values: Array, found: Mask) -> Codes:
     """For each candidate no route found, the better of its two neighbours in the session; −1 where there is none."""
     anchors = np.full(len(signals), -1, np.intp)
-    lost = np.flatnonzero(~found & (signals.session >= 0))
-    rows = np.flatnonzero(found & (signals.session >= 0))
+    placed = (signals.session >= 0) & (signals.position >= 0)
+    lost, rows = np.flatnonzero(~found & placed), np.flatnonzero(found & placed)
     if not len(lost) or not len(rows):
         return anchors
     place = signals.session * (signals.position.max() + 3) + signals.position
@@ -80,20 +84,30 @@ def anchor_of(signals: Signals, values: Array, found: Mask) -> Codes:
     return anchors
 
 
+def sessions_there(signals: Signals) -> bool:
+    """Whether a session chunk can come back; one that has expired does not push the others aside."""
+    holds = np.logical_and.reduce(list(valid(signals, None).values()))
+    return bool((holds & (signals.level == SESSION)).any())
+
+
 def score(signals: Signals, params: MemsenseParams) -> Term:
     r"""Sessions first where there are any: rrf, bounded support of the best turn, and the stored quality.
 
-    $$ \text{final} = \text{rrf} + \min(0.12,\ 0.6 \cdot \text{rrf}_{\text{best turn}})
-       + 0.1 \cdot \text{memory_score} $$
+    $$ \text{final_score} = \begin{cases}
+       \text{session_rrf} + \min(0.12,\ 0.6 \cdot \text{best turn rrf}) + 0.1 \cdot \text{memory_score}
+       & \text{sessions} \\
+       \text{rrf_score} + 0.1 \cdot \text{memory_score} & \text{chunks} \end{cases} $$
     """
     base = fused(signals, params)
     stored = given("memory score", np.where(np.isnan(signals.memory_score), signals.confidence, signals.memory_score))
     memory = (params["memory_weight"] * stored).named("memory")
-    if (signals.level == SESSION).any():
+    if sessions_there(signals):
         turns = best_of_session(base.value, signals.level == TURN, signals.session, signals.by_id)
         support = least(params["turn_share"] * base.taken(turns).named("best turn"), params["turn_cap"])
         session_rrf = base.named("session_rrf_score")
-        return total([session_rrf, support.named("turn_support"), memory]).named("final_score")
+        return total([session_rrf, support.named("turn_support").only(signals.level == SESSION), memory]).named(
+            "final_score"
+        )
     final = total([base, memory])
     found = np.logical_or.reduce([np.isfinite(signals.rank(route)) for route in ROUTES])
     anchors = anchor_of(signals, final.value, found)
@@ -105,12 +119,15 @@ def score(signals: Signals, params: MemsenseParams) -> Term:
 
 def gates(signals: Signals, params: MemsenseParams) -> dict[str, Mask]:
     """Turns support their session and do not come back themselves while a session chunk is there."""
-    sessions = signals.level == SESSION
-    return {**valid(signals, params), "supports_its_session": sessions | (not sessions.any())}
+    carried = (signals.level == SESSION) | (not sessions_there(signals))
+    return {**valid(signals, params), "supports_its_session": carried}
 
 
 def order(score: Term, signals: Signals, params: MemsenseParams, kept: Codes, top_k: int, diversify: bool) -> Order:
-    """Greedy selection on the raw final score; what repeats a chosen one is skipped."""
+    r"""Greedy selection on the raw final score; what repeats a chosen one is skipped.
+
+    $$ \lambda \cdot \text{final_score} - (1 - \lambda) \cdot \max_{s \in S} \text{redundancy}(m, s) $$
+    """
     rows = by_score(score, signals, kept)[: candidate_limit(top_k, params.limit_factor, params.limit_least)]
     if signals.vectors is None or len(rows) == 0:
         return Order(rows[:top_k])
@@ -126,6 +143,19 @@ def order(score: Term, signals: Signals, params: MemsenseParams, kept: Codes, to
     return Order.of_picks(rows, picks)
 
 
+def details(signals: Signals, params: MemsenseParams, row: int) -> dict[str, Any]:
+    """What a result says of itself besides its score: its routes, and the turns that carry its session."""
+    base = fused(signals, params)
+    turns = (signals.level == TURN) & (signals.session >= 0)
+    best = int(best_of_session(base.value, turns, signals.session, signals.by_id)[row])
+    return {
+        "rrf_score": float(base.value[row]),
+        "routes": found_by(signals, ROUTES, row),
+        "supporting_turn_count": int((turns & (signals.session == signals.session[row])).sum()),
+        "best_turn_routes": found_by(signals, ROUTES, best) if best >= 0 else [],
+    }
+
+
 SYSTEM = System(
     name="memsense",
     seed="003",
@@ -135,5 +165,6 @@ SYSTEM = System(
     score=score,
     gates=gates,
     order=order,
-    outputs={"rrf_score": "rrf_score", "session_rrf_score": "session_rrf_score", "turn_support": "turn_support"},
+    outputs={"final_score": "final_score", "session_rrf_score": "session_rrf_score", "turn_support": "turn_support"},
+    details=details,
 )

@@ -34,6 +34,12 @@ def by_score(score: Term, signals: Signals, kept: Codes) -> Codes:
     return kept[np.lexsort((signals.by_id[kept], -score.value[kept]))]
 
 
+def found_by(signals: Signals, routes: Sequence[str], row: int) -> list[str]:
+    """The routes that found a candidate, the one that ranks it highest first."""
+    ranks = {route: float(signals.rank(route)[row]) for route in routes}
+    return sorted((route for route in routes if np.isfinite(ranks[route])), key=lambda route: ranks[route])
+
+
 def plain(score: Term, signals: Signals, params: Any, kept: Codes, top_k: int, diversify: bool) -> Order:
     """Order by score alone."""
     return Order(by_score(score, signals, kept)[:top_k])
@@ -57,15 +63,19 @@ class System:
     gates: Callable[[Signals, Any], dict[str, Mask]] = valid
     order: Callable[[Term, Signals, Any, Codes, int, bool], Order] = plain
     presets: Mapping[str, Mapping[str, float | str | bool]] = field(default_factory=dict)
-    outputs: Mapping[str, str] = field(default_factory=dict)
+    outputs: Mapping[str, str] = field(default_factory=dict)  # what a result shows, and the term that holds it
+    chance: Callable[[Term, Signals, Any, Codes], float] = lambda score, signals, params, rows: float(len(rows) > 0)
+    details: Callable[[Signals, Any, int], dict[str, Any]] = lambda signals, params, row: {}
 
 
 class Ranking(NamedTuple):
-    """A batch after scoring: every score, every gate, and who comes back in which order."""
+    """A batch after scoring: every score, every gate, who comes back in which order, and whether that is an answer."""
 
     score: Term
     gates: dict[str, Mask]
     order: Order
+    chance: float
+    abstained: bool
 
 
 def rank(system: System, signals: Signals, params: Params, *, top_k: int, diversify: bool = False) -> Ranking:
@@ -73,4 +83,6 @@ def rank(system: System, signals: Signals, params: Params, *, top_k: int, divers
     score = system.score(signals, params)
     gates = system.gates(signals, params)
     kept = np.flatnonzero(np.logical_and.reduce([np.ones(len(signals), bool), *gates.values()]))
-    return Ranking(score, gates, system.order(score, signals, params, kept, top_k, diversify))
+    order = system.order(score, signals, params, kept, top_k, diversify)
+    chance = system.chance(score, signals, params, order.rows)
+    return Ranking(score, gates, order, chance, abstained=chance < getattr(params, "abstain_below", 0.0))
