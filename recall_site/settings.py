@@ -4,6 +4,7 @@ import importlib.metadata
 
 from django.core.management.utils import get_random_secret_key
 
+from memories.providers import embedder
 from recall_site import data_folder, environment, postgres
 
 ROOT = data_folder.ROOT
@@ -23,6 +24,15 @@ WORKERS = environment.number("WORKERS", 2, low=1, high=64)
 THREADS = environment.number("THREADS", 8, low=1, high=256)
 RECALL_DEMO = environment.flag("RECALL_DEMO", default=True)
 RECALL_PASSWORD = environment.text("RECALL_PASSWORD")
+
+RECALL_EMBEDDER = environment.text("RECALL_EMBEDDER", "all-MiniLM-L6-v2")
+if not embedder.known(RECALL_EMBEDDER):
+    raise environment.refusal("RECALL_EMBEDDER", f"one of {embedder.ALLOWED}", RECALL_EMBEDDER)
+RECALL_EMBED_THREADS = environment.number("RECALL_EMBED_THREADS", 0, low=0, high=256)
+OPENAI_BASE_URL = environment.text("OPENAI_BASE_URL", "https://api.openai.com/v1")
+OPENAI_API_KEY = environment.text("OPENAI_API_KEY")
+OPENAI_TIMEOUT = environment.number("OPENAI_TIMEOUT", 30, low=1, high=600)  # seconds
+OPENAI_EMBED_LIMIT = environment.number("OPENAI_EMBED_LIMIT", 8191, low=64, high=1_000_000)  # tokens
 
 DATABASE = environment.database("DATABASE_URL")
 EMBEDDED_POSTGRES = DATABASE is None
@@ -137,9 +147,10 @@ STORAGES = {
     },
 }
 
+API_BODY_LIMIT = 1_000_000  # bytes
 REST_FRAMEWORK = {
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
-    "DEFAULT_PARSER_CLASSES": ["rest_framework.parsers.JSONParser"],
+    "DEFAULT_PARSER_CLASSES": ["memories.api.parsers.StrictJSONParser"],
     "DEFAULT_AUTHENTICATION_CLASSES": ["rest_framework.authentication.SessionAuthentication"],
     "DEFAULT_PERMISSION_CLASSES": ["rest_framework.permissions.IsAuthenticated"],
     "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
@@ -154,6 +165,8 @@ SPECTACULAR_SETTINGS = {
     "SERVE_PERMISSIONS": ["rest_framework.permissions.AllowAny"],
     "SERVE_INCLUDE_SCHEMA": False,
     "SCHEMA_PATH_PREFIX": "/api/v1/",
+    # One name for words that several fields share.
+    "ENUM_NAME_OVERRIDES": {"SourceLevel": "memories.models.choices.SourceLevel.values"},
     "SWAGGER_UI_DIST": "SIDECAR",
     "SWAGGER_UI_FAVICON_HREF": "SIDECAR",
     "SWAGGER_UI_SETTINGS": {"deepLinking": True, "persistAuthorization": False, "validatorUrl": None},

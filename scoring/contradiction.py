@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from scoring.dedup import normalize
 
 _NEGATION = re.compile(
-    r"\b(?:not|never|none|neither|nor|without|cannot|stopped|quit|avoids?|dislikes?|hates?|refuses?|declined?)\b"
+    r"\b(?:not|never|none|neither|nor|cannot|stopped|quit|avoids?|dislikes?|hates?|refuses?|declined?)\b"
     r"|n['’]t\b|\bno\b(?!\.? ?\d)"  # “No. 5” is a number
 )
 _MONTHS = [
@@ -82,7 +82,13 @@ def numbers(text: str) -> set[str]:
     return figures | {str(_COUNTS.index(word)) for word in _COUNT.findall(plain) if word != "one"}
 
 
+def company(text: str) -> set[str]:
+    """With or without; “without sugar” alone denies nothing that “black coffee” says."""
+    return set(re.findall(r"\bwith(?:out)?\b", text))
+
+
 READINGS: Mapping[str, Callable[[str], set[str]]] = {
+    "with or without": company,
     "another version": versions,
     "another date": dates,
     "another number": numbers,

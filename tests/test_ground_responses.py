@@ -49,13 +49,13 @@ def test_a_plain_request_id_is_told_back_and_another_replaced(client: Client) ->
 
 
 def test_a_missing_api_address_is_a_problem_with_the_request_id(client: Client) -> None:
-    response = client.get("/api/v1/nothing/", headers={"X-Request-ID": "trace-8"})
+    response = client.get("/api/v1/demo/no/such/", headers={"X-Request-ID": "trace-8"})
     assert response.status_code == 404
     assert body(response) == {
         "status": 404,
         "title": "Not Found",
         "code": "not_found",
-        "detail": "There is nothing at /api/v1/nothing/.",
+        "detail": "There is nothing at /api/v1/demo/no/such/.",
         "errors": [],
         "request_id": "trace-8",
     }

@@ -72,6 +72,7 @@ def test_the_order_of_the_evidence_matters_because_belief_is_clamped_at_each_ste
         ("Deploys on Mondays", "Deploys on Tuesdays", "another date"),
         ("Has two children", "Has three children", "another number"),
         ("Likes C++", "Does not like C++", "negation"),
+        ("Travels with a laptop", "Travels without a laptop", "with or without"),
     ],
 )
 def test_a_contradiction_in_disguise_is_seen(one: str, other: str, reason: str) -> None:
@@ -90,6 +91,7 @@ def test_a_contradiction_in_disguise_is_seen(one: str, other: str, reason: str) 
         ("Pays 1,000 crowns", "Pays 1000 crowns"),
         ("Lives at No. 5", "Lives at number 5"),
         ("May be late today", "Will be late today"),
+        ("Drinks her coffee black", "Takes her coffee black, without sugar"),
     ],
 )
 def test_a_paraphrase_does_not_contradict(one: str, other: str) -> None:

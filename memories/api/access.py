@@ -1,0 +1,20 @@
+"""What a caller may do in the namespace of the address."""
+
+from typing import NamedTuple
+
+from memories.models import Namespace
+from memories.models.choices import Role
+
+
+class Access(NamedTuple):
+    """A caller let into a namespace: as whom, with which role, and under which name a request is told again."""
+
+    namespace: Namespace
+    role: Role
+    name: str
+    caller: str
+
+    def allows(self, needed: Role) -> bool:
+        """Tell whether the role is the needed one or includes it."""
+        order = list(Role)
+        return order.index(self.role) >= order.index(needed)

@@ -1,0 +1,96 @@
+"""Who calls, by key or by session; to whoever has no access a namespace does not exist.
+
+An unknown namespace costs the same questions as one that is closed to the caller, so neither count nor time tells.
+"""
+
+from datetime import datetime, timedelta
+from typing import Any
+from uuid import UUID
+
+from django.contrib.auth.base_user import AbstractBaseUser
+from django.contrib.auth.models import AnonymousUser
+from django.db.models import Q
+from django.utils import timezone
+from rest_framework import authentication
+from rest_framework.exceptions import AuthenticationFailed, NotFound
+from rest_framework.request import Request
+
+from memories.api.access import Access
+from memories.keys import MARK, hash_of
+from memories.models import ApiKey, Membership, Namespace
+from memories.models.choices import Role
+
+SCHEME = "Bearer"
+CLOSED = "There is no namespace of this name, or you have no access to it."
+NOWHERE = UUID(int=0)
+NOTED_EVERY = timedelta(minutes=1)
+
+
+class KeyAuthentication(authentication.BaseAuthentication):
+    """A key of the namespace, in the header `Authorization: Bearer rk_…`."""
+
+    def authenticate(self, request: Request) -> tuple[AnonymousUser, Access] | None:
+        header = request.headers.get("Authorization")
+        if header is None:
+            return None
+        scheme, _, plain = header.partition(" ")
+        if scheme.lower() != SCHEME.lower() or not plain.startswith(MARK):
+            raise AuthenticationFailed(f"The header Authorization must be “{SCHEME} {MARK}…”.", "malformed_key")
+        return AnonymousUser(), access_by_key(slug_of(request), plain)
+
+    def authenticate_header(self, request: Request) -> str:
+        return f'{SCHEME} realm="recall"'
+
+
+class SessionAuthentication(authentication.SessionAuthentication):
+    """A member who is signed in on the site."""
+
+    def authenticate(self, request: Request) -> tuple[AbstractBaseUser, Access] | None:
+        found = super().authenticate(request)
+        return found and (found[0], access_by_membership(slug_of(request), found[0]))
+
+
+def slug_of(request: Request) -> str:
+    """Give the namespace's name in the address."""
+    slug: str = request.parser_context["kwargs"]["namespace"]
+    return slug
+
+
+def access_by_key(slug: str, plain: str) -> Access:
+    """Let the holder of a key in."""
+    namespace = Namespace.objects.filter(slug=slug).first()
+    # Found by an index of hashes: how long it takes tells nothing of the key.
+    key = ApiKey.objects.filter(namespace_id=identifier(namespace), hash=hash_of(plain)).first()
+    if namespace is None or key is None:
+        raise NotFound(CLOSED)
+    now = timezone.now()
+    if key.revoked_at is not None and key.revoked_at <= now:
+        raise AuthenticationFailed(f"The key {key.prefix}… is revoked.", "revoked_key")
+    if key.expires_at is not None and key.expires_at <= now:
+        raise AuthenticationFailed(
+            f"The key {key.prefix}… expired at {key.expires_at:%Y-%m-%dT%H:%M:%SZ}.", "expired_key"
+        )
+    note_use(key, now)
+    return Access(namespace, Role(key.role), f"key “{key.name}”", f"key {key.id}")
+
+
+def access_by_membership(slug: str, user: Any) -> Access:
+    """Let a member in."""
+    namespace = Namespace.objects.filter(slug=slug).first()
+    membership = Membership.objects.filter(namespace_id=identifier(namespace), user=user).first()
+    if namespace is None or membership is None:
+        raise NotFound(CLOSED)
+    return Access(namespace, Role(membership.role), f"user “{user.get_username()}”", f"user {user.pk}")
+
+
+def identifier(namespace: Namespace | None) -> UUID:
+    """Give a namespace's id, or one that no namespace has, so that the next question is asked all the same."""
+    return NOWHERE if namespace is None else namespace.id
+
+
+def note_use(key: ApiKey, now: datetime) -> None:
+    """Remember when a key was used, to the minute: a write for every request would cost more than it tells."""
+    stale = now - NOTED_EVERY
+    if key.last_used_at is None or key.last_used_at <= stale:
+        due = Q(last_used_at=None) | Q(last_used_at__lte=stale)
+        ApiKey.objects.filter(due, pk=key.pk).update(last_used_at=now)

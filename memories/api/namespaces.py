@@ -1,0 +1,62 @@
+"""What a namespace is and holds."""
+
+from typing import Any
+
+from django.db.models import Count, Q
+from drf_spectacular.utils import extend_schema
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from memories.api.serializers import Query
+from memories.api.views import NamespacedView
+from memories.models import Entity, EntityEdge, Memory, Namespace, ReviewItem, Session
+from memories.models.choices import Mode, Role, Status, Verdict
+
+
+class HoldingsSerializer(serializers.Serializer[Any]):
+    """How much a namespace holds."""
+
+    memories = serializers.DictField(child=serializers.IntegerField(), help_text="by status")
+    entities = serializers.IntegerField()
+    edges = serializers.IntegerField(help_text="between entities")
+    sessions = serializers.IntegerField()
+    reviews = serializers.IntegerField(help_text="pairs that wait for a person")
+
+
+class NamespaceSerializer(serializers.Serializer[Any]):
+    """A namespace, as its caller sees it."""
+
+    slug = serializers.CharField()
+    title = serializers.CharField()
+    mode = serializers.ChoiceField(choices=Mode.choices)
+    embedder = serializers.CharField()
+    clock = serializers.DateTimeField(allow_null=True, help_text="the moment it takes for now; null: real time")
+    created_at = serializers.DateTimeField()
+    role = serializers.ChoiceField(choices=Role.choices, help_text="what you may do in it")
+    counts = HoldingsSerializer()
+
+
+class NamespaceFacts(NamespacedView):
+    """A namespace's facts."""
+
+    roles = {"GET": Role.READ}
+
+    @extend_schema(operation_id="namespace", responses=NamespaceSerializer, tags=["namespaces"])
+    def get(self, request: Request, namespace: str) -> Response:
+        """Tell what a namespace is and how much it holds."""
+        Query.of(request)
+        facts = vars(self.namespace) | {"role": self.access.role, "counts": counts(self.namespace)}
+        return Response(NamespaceSerializer(facts).data)
+
+
+def counts(namespace: Namespace) -> dict[str, Any]:
+    """Count what a namespace holds, one question for each table."""
+    by_status = {status: Count("id", filter=Q(status=status)) for status in Status.values}
+    return {
+        "memories": Memory.objects.within(namespace).aggregate(**by_status),
+        "entities": Entity.objects.within(namespace).count(),
+        "edges": EntityEdge.objects.within(namespace).count(),
+        "sessions": Session.objects.within(namespace).count(),
+        "reviews": ReviewItem.objects.within(namespace).filter(state=Verdict.PENDING).count(),
+    }

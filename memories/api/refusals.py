@@ -1,0 +1,41 @@
+"""Refusals that the REST framework has no exception for."""
+
+from collections.abc import Mapping, Sequence
+
+from rest_framework.exceptions import APIException
+
+
+class Refusal(APIException):
+    """A failure with the places that caused it."""
+
+    def __init__(self, detail: str, *, errors: Sequence[Mapping[str, str]] = (), code: str | None = None) -> None:
+        super().__init__(detail, code)
+        self.errors = errors
+
+
+class Malformed(Refusal):
+    """The body cannot be read."""
+
+    status_code = 400
+    default_code = "parse_error"
+
+
+class Conflict(Refusal):
+    """What is there already stands against it."""
+
+    status_code = 409
+    default_code = "conflict"
+
+
+class Running(Conflict):
+    """The same is being done right now."""
+
+    default_code = "still_running"
+    wait = 1  # seconds, told as Retry-After
+
+
+class TooLarge(Refusal):
+    """The body is larger than this address takes."""
+
+    status_code = 413
+    default_code = "too_large"

@@ -1,0 +1,1 @@
+"""What a text speaks of: the names in it, and whose names they are."""

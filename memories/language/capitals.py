@@ -1,0 +1,146 @@
+"""Names by their capitals."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+from memories.language.mention import Mention
+from memories.language.spelling import POSSESSIVE, WORD, plain
+from memories.language.stopwords import CALENDAR, DEEDS, NAMED_DAYS, PARTICLES, STOP, TITLES, WEEKDAYS
+
+WORDS = re.compile(rf"{WORD}(?:['’ʼ‐‑&-]{WORD})*")
+SENTENCE_END = re.compile(r"[.!?…\n\"“„«]")
+NEGATED = re.compile(r"n['’ʼ]t$")
+JOINT = re.compile(r"['’ʼ‐‑-]")
+# In words: a longer run of capitals is a headline, a longer text in capitals alone is shouted.
+LONGEST = 6
+SHOUTED = 3
+
+
+@dataclass(frozen=True)
+class Word:
+    """A word of a text, the ending of an owner taken off, and what stands before it."""
+
+    text: str
+    start: int
+    before: str
+    opens: bool
+    owner: bool
+
+    @property
+    def end(self) -> int:
+        """Say where it ends."""
+        return self.start + len(self.text)
+
+    @cached_property
+    def key(self) -> str:
+        """Spell it plainly."""
+        return plain(self.text)
+
+    @cached_property
+    def capital(self) -> bool:
+        """Tell whether it begins with a capital, be it after a particle: al-Saud, d'Artagnan."""
+        particle, *rest = JOINT.split(self.text, maxsplit=1)
+        return is_capital(self.text) or (bool(rest) and particle in PARTICLES and is_capital(rest[0]))
+
+    @property
+    def shortened(self) -> bool:
+        """Tell whether a point after it ends no sentence: an initial or a title."""
+        return (len(self.text) == 1 and is_capital(self.text)) or self.key in TITLES
+
+    @cached_property
+    def stop(self) -> bool:
+        """Tell whether it names nobody: "I'm", "Let's" and "Don't" no more than "I" and "Monday"."""
+        spelt = self.key
+        return spelt in STOP or spelt.partition("'")[0] in STOP or bool(NEGATED.search(spelt))
+
+
+@dataclass(frozen=True)
+class Capitalised(Mention):
+    """A span of capitals; not `sure` where the beginning of a sentence alone may explain it."""
+
+    sure: bool
+
+
+def is_capital(text: str) -> bool:
+    """Tell whether a text begins with a capital; some letters have a third case, for titles."""
+    return text[0].isupper() or text[0].istitle()
+
+
+def words(text: str) -> list[Word]:
+    """Cut a text into words."""
+    found: list[Word] = []
+    end = 0
+    for match in WORDS.finditer(text):
+        before = text[end : match.start()]
+        previous = found[-1] if found else None
+        abbreviated = previous is not None and previous.shortened and before.strip() == "."
+        opens = previous is None or (bool(SENTENCE_END.search(before)) and not abbreviated)
+        bare = POSSESSIVE.sub("", match[0])
+        found.append(Word(bare, match.start(), before, opens, owner=bare != match[0]))
+        end = match.end()
+    return found
+
+
+def capitalised(text: str) -> Iterator[Capitalised]:
+    """Find names of one or several words, with the initials and particles in them."""
+    cut = words(text)
+    # In a text that shouts, capitals tell nothing.
+    shouted = len(cut) > SHOUTED and text.isupper()
+    elsewhere = {word.text for word in cut if word.capital and not word.opens}
+    place = 0
+    while place < len(cut):
+        stop = _span_end(cut, place)
+        span = _trimmed(cut[place:stop]) if stop - place <= LONGEST else []
+        if span and span[-1].end - span[0].start > 1:
+            following = cut[stop : stop + 2]
+            sure = len(span) > 1 or not span[0].opens or _is_name(span[0], following, elsewhere)
+            start, end = span[0].start, span[-1].end
+            yield Capitalised(text[start:end], start, end, sure and not shouted)
+        place = max(stop, place + 1)
+
+
+def _span_end(cut: list[Word], start: int) -> int:
+    """Say where the run of capitals that begins here ends; particles count between capitals only."""
+    end = start
+    for place in range(start, len(cut)):
+        word = cut[place]
+        if place > start and not _joined(cut[place - 1], word):
+            return end
+        if word.capital:
+            end = place + 1
+        elif place == start or word.text not in PARTICLES:
+            return end
+    return end
+
+
+def _joined(first: Word, second: Word) -> bool:
+    """Tell whether two words can belong to one name."""
+    if first.owner or second.opens or first.key in CALENDAR:
+        return False
+    if second.capital and second.stop and first.key not in NAMED_DAYS and not first.stop:
+        return False
+    return second.before in (" ", "\u00a0", " & ") or (first.shortened and second.before in (". ", "."))
+
+
+def _trimmed(span: list[Word]) -> list[Word]:
+    """Take off what is not part of the name at either end."""
+    while span and (span[0].stop or not span[0].capital):
+        span = span[1:]
+    while span and (span[-1].key in CALENDAR or not span[-1].capital):
+        if len(span) > 1 and span[-1].key in WEEKDAYS and span[-2].key in NAMED_DAYS:
+            break
+        span = span[:-1]
+    return span
+
+
+def _is_name(word: Word, following: list[Word], elsewhere: set[str]) -> bool:
+    """Tell whether a word with a capital that begins a sentence would have one anywhere."""
+    if word.owner or word.text in elsewhere or (len(word.text) > 1 and word.text.isupper()):
+        return True
+    if not following:
+        return False
+    first = following[0]
+    with_another = first.text == "and" and len(following) > 1 and following[1].capital and not following[1].stop
+    return first.before == " " and (first.key in DEEDS or with_another)

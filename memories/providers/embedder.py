@@ -1,0 +1,123 @@
+"""Embedders: texts in, vectors of length one out; found by name, loaded once per process."""
+
+import ctypes
+import os
+import threading
+from collections.abc import Callable, Sequence
+from typing import Protocol, TypeAlias, runtime_checkable
+
+import numpy as np
+from django.conf import settings
+from numpy.typing import NDArray
+
+from memories.providers.token_matrix import TokenMatrix
+
+Vectors: TypeAlias = NDArray[np.float32]
+
+# Before anything imports onnxruntime: from 1.29 on it reports its use to Microsoft, in a thread without which a forked
+# process cannot end.
+os.environ["ORT_DISABLE_TELEMETRY"] = "1"
+
+
+class EmbedderError(RuntimeError):
+    """An embedder that cannot work here and now; says what to do."""
+
+
+class Embedder(Protocol):
+    """Turns texts into vectors. The name stands for the space: vectors of one name can be compared."""
+
+    name: str
+
+    @property
+    def dimensions(self) -> int:
+        """How long a vector is."""
+
+    @property
+    def limit(self) -> int:
+        """How many tokens the model sees at once; longer texts are embedded in pieces and pooled."""
+
+    def embed(self, texts: Sequence[str]) -> Vectors:
+        """One row of length one for each text."""
+
+
+@runtime_checkable
+class TokenEmbedder(Protocol):
+    """What an embedder also can whose tokens can be compared one by one, for MaxSim; ask with isinstance."""
+
+    def token_states(self, texts: Sequence[str]) -> list[TokenMatrix]:
+        """The states of each text's tokens."""
+
+    def embed_with_tokens(self, texts: Sequence[str]) -> tuple[Vectors, list[TokenMatrix]]:
+        """Both, for the price of one."""
+
+
+def minilm(name: str) -> Embedder:
+    """The default: all-MiniLM-L6-v2 on onnxruntime."""
+    from memories.providers.minilm import MiniLM
+
+    return MiniLM(threads=settings.RECALL_EMBED_THREADS)
+
+
+def wordllama(name: str) -> Embedder:
+    """Means of word vectors: less exact, a hundred times as fast."""
+    from memories.providers.wordllama import WordLlamaEmbedder
+
+    return WordLlamaEmbedder()
+
+
+def openai(name: str) -> Embedder:
+    """A model behind an OpenAI-compatible address."""
+    from memories.providers.openai import OpenAIEmbedder
+
+    return OpenAIEmbedder(
+        name,
+        address=settings.OPENAI_BASE_URL,
+        key=settings.OPENAI_API_KEY,
+        limit=settings.OPENAI_EMBED_LIMIT,
+        timeout=settings.OPENAI_TIMEOUT,
+    )
+
+
+def fastembed(name: str) -> Embedder:
+    """A model that fastembed fetches and runs."""
+    from memories.providers.fastembed import FastEmbedEmbedder
+
+    return FastEmbedEmbedder(name, threads=settings.RECALL_EMBED_THREADS)
+
+
+EMBEDDERS: dict[str, Callable[[str], Embedder]] = {"all-MiniLM-L6-v2": minilm, "wordllama-256": wordllama}
+FAMILIES: dict[str, Callable[[str], Embedder]] = {"openai": openai, "fastembed": fastembed}
+ALLOWED: str = ", ".join([*EMBEDDERS, "openai/MODEL", "openai/MODEL@DIMENSIONS"]) + " or fastembed/MODEL"
+
+_loaded: dict[str, Embedder] = {}
+_loading = threading.Lock()
+
+
+def known(name: str) -> bool:
+    """Whether a name is one of the shipped or names a model of a family."""
+    family, _, model = name.partition("/")
+    return name in EMBEDDERS or (family in FAMILIES and bool(model))
+
+
+def embedder(name: str) -> Embedder:
+    """The embedder of this name, loaded by whoever asks first."""
+    if not known(name):
+        raise ValueError(f"embedder must be one of {ALLOWED}, not {name!r}.")
+    if name not in _loaded:
+        with _loading:
+            if name not in _loaded:
+                _loaded[name] = (EMBEDDERS.get(name) or FAMILIES[name.partition("/")[0]])(name)
+    return _loaded[name]
+
+
+def _start_afresh() -> None:
+    """Load anew in a forked process, where the parent's embedders have lost their threads."""
+    global _loading
+    _loading = threading.Lock()
+    for lost in _loaded.values():
+        # Never freed, not even at exit: onnxruntime would wait there for threads that are not in this process.
+        ctypes.pythonapi.Py_IncRef(ctypes.py_object(lost))
+    _loaded.clear()
+
+
+os.register_at_fork(after_in_child=_start_afresh)

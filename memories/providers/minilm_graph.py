@@ -1,0 +1,95 @@
+"""Draws all-MiniLM-L6-v2 without its weights: `python -m memories.providers.minilm_graph` writes minilm.onnx."""
+
+from pathlib import Path
+from typing import Any
+
+from onnx import ModelProto, NodeProto, TensorProto, helper
+
+GRAPH = Path(__file__).with_name("minilm.onnx")
+LAYERS, HEADS, WIDTH, INNER, VOCABULARY, POSITIONS = 6, 12, 384, 1536, 30522, 512
+EPSILON = 1e-12  # config.json of the model
+FUSED = "com.microsoft"  # the domain of onnxruntime's own operators
+
+
+def external(name: str, *shape: int) -> TensorProto:
+    """A weight that is handed to onnxruntime at load."""
+    tensor = TensorProto(name=name, data_type=TensorProto.FLOAT, dims=shape, data_location=TensorProto.EXTERNAL)
+    tensor.external_data.add(key="location", value="model.safetensors")
+    return tensor
+
+
+def weights() -> list[TensorProto]:
+    """Every weight by name and shape."""
+    made = [external("words", VOCABULARY, WIDTH), external("positions", POSITIONS, WIDTH)]
+    made += [external("embedded.gamma", WIDTH), external("embedded.beta", WIDTH)]
+    for i in range(LAYERS):
+        made += [external(f"{i}.qkv", WIDTH, 3 * WIDTH), external(f"{i}.qkv.bias", 3 * WIDTH)]
+        for name, rows, columns in (("mixed", WIDTH, WIDTH), ("inner", WIDTH, INNER), ("outer", INNER, WIDTH)):
+            made += [external(f"{i}.{name}", rows, columns), external(f"{i}.{name}.bias", columns)]
+        for name in ("mixed", "outer"):
+            made += [external(f"{i}.{name}.gamma", WIDTH), external(f"{i}.{name}.beta", WIDTH)]
+    return made
+
+
+def layer(i: int, came: str, left: str) -> list[NodeProto]:
+    """One layer: attention, then two dense steps, each with its way around."""
+
+    def fused(kind: str, inputs: list[str], output: str, **attributes: Any) -> NodeProto:
+        return helper.make_node(kind, inputs, [output], domain=FUSED, **attributes)
+
+    def product(name: str, value: str) -> NodeProto:
+        return helper.make_node("MatMul", [value, f"{i}.{name}"], [f"{i}.{name}.product"])
+
+    def settled(name: str, around: str, output: str) -> NodeProto:
+        norm = [f"{i}.{name}.product", around, f"{i}.{name}.gamma", f"{i}.{name}.beta", f"{i}.{name}.bias"]
+        return fused("SkipLayerNormalization", norm, output, epsilon=EPSILON)
+
+    return [
+        fused("Attention", [came, f"{i}.qkv", f"{i}.qkv.bias", "mask"], f"{i}.attention", num_heads=HEADS),
+        product("mixed", f"{i}.attention"),
+        settled("mixed", came, f"{i}.mid"),
+        product("inner", f"{i}.mid"),
+        fused("BiasGelu", [f"{i}.inner.product", f"{i}.inner.bias"], f"{i}.gelu"),
+        product("outer", f"{i}.gelu"),
+        settled("outer", f"{i}.mid", left),
+    ]
+
+
+def mean() -> list[NodeProto]:
+    """The mean of a text's token states; the mask keeps its padding out."""
+    return [
+        helper.make_node("Cast", ["mask"], ["mask.float"], to=TensorProto.FLOAT),
+        helper.make_node("Unsqueeze", ["mask.float", "axis"], ["mask.row"]),
+        helper.make_node("MatMul", ["mask.row", "states"], ["sum.row"]),
+        helper.make_node("Squeeze", ["sum.row", "axis"], ["sum"]),
+        helper.make_node("ReduceSum", ["mask.float", "axis"], ["tokens"], keepdims=1),
+        helper.make_node("Div", ["sum", "tokens"], ["mean"]),
+    ]
+
+
+def model() -> ModelProto:
+    """Token ids and mask in; the mean and the states of the last layer out."""
+    embedded = ["ids", "", "words", "positions", "", "embedded.gamma", "embedded.beta"]
+    nodes = [
+        helper.make_node("EmbedLayerNormalization", embedded, ["layer.0", "unused"], domain=FUSED, epsilon=EPSILON)
+    ]
+    for i in range(LAYERS):
+        nodes += layer(i, f"layer.{i}", f"layer.{i + 1}" if i + 1 < LAYERS else "states")
+    graph = helper.make_graph(
+        nodes + mean(),
+        "all-MiniLM-L6-v2",
+        inputs=[
+            helper.make_tensor_value_info(name, TensorProto.INT32, ["texts", "tokens"]) for name in ("ids", "mask")
+        ],
+        outputs=[
+            helper.make_tensor_value_info("mean", TensorProto.FLOAT, ["texts", WIDTH]),
+            helper.make_tensor_value_info("states", TensorProto.FLOAT, ["texts", "tokens", WIDTH]),
+        ],
+        initializer=[*weights(), helper.make_tensor("axis", TensorProto.INT64, [1], [1])],
+    )
+    opsets = [helper.make_opsetid("", 17), helper.make_opsetid(FUSED, 1)]
+    return helper.make_model(graph, opset_imports=opsets, ir_version=8)
+
+
+if __name__ == "__main__":
+    GRAPH.write_bytes(model().SerializeToString(deterministic=True))

@@ -1,0 +1,108 @@
+"""Models behind an OpenAI-compatible address (`POST /embeddings`): OpenAI's own, or a server of one's own."""
+
+import json
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from memories.providers.embedder import EmbedderError, Vectors
+from memories.providers.pooling import pieces, pooled
+
+BATCH = 128  # pieces in one request
+TRIES = 4
+PAUSE = 0.5  # seconds before the second try, doubled before each further one
+LONGEST_PAUSE = 20.0  # seconds, whatever the server asks for
+
+
+class OpenAIEmbedder:
+    """An embedder over HTTP; its name is openai/MODEL, or openai/MODEL@DIMENSIONS for shortened vectors."""
+
+    def __init__(self, name: str, *, address: str, key: str, limit: int, timeout: float) -> None:
+        self.name = name
+        self.limit = limit
+        self._model, _, self._asked = name.removeprefix("openai/").partition("@")
+        if self._asked and not (self._asked.isascii() and self._asked.isdigit() and int(self._asked)):
+            raise ValueError(f"dimensions after @ must be a whole number from 1, not {self._asked!r}.")
+        if not address.startswith(("https://", "http://")):
+            raise ValueError(f"OPENAI_BASE_URL must be an address like https://api.openai.com/v1, not {address!r}.")
+        self._address, self._key, self._timeout = f"{address.rstrip('/')}/embeddings", key, timeout
+
+    @cached_property
+    def dimensions(self) -> int:
+        """What was asked for, else what the model gives."""
+        return int(self._asked) if self._asked else self._answered(["dimensions"]).shape[1]
+
+    def embed(self, texts: Sequence[str]) -> Vectors:
+        """One row of length one for each text."""
+        # Its tokenizer is not known here, but no token is shorter than a byte.
+        parts = [(i, piece) for i, text in enumerate(texts) for piece in pieces(text, self.limit)]
+        rows = [
+            self._answered([piece or " " for _, piece in parts[start : start + BATCH]])  # empty input is refused
+            for start in range(0, len(parts), BATCH)
+        ]
+        if not rows:
+            return np.zeros((0, self.dimensions), dtype=np.float32)
+        sizes = [max(1, len(piece.encode())) for _, piece in parts]
+        return pooled(np.concatenate(rows), sizes, [i for i, _ in parts], len(texts))
+
+    def _answered(self, inputs: list[str]) -> Vectors:
+        """The vectors of one request, in the order asked, each of them whole."""
+        body: dict[str, Any] = {"model": self._model, "input": inputs, "encoding_format": "float"}
+        if self._asked:
+            body["dimensions"] = int(self._asked)
+        answer = self._posted(json.dumps(body).encode())
+        try:
+            given = sorted(json.loads(answer)["data"], key=lambda item: item["index"])
+            rows = np.array([item["embedding"] for item in given], dtype=np.float32)
+        except (ValueError, KeyError, TypeError) as wrong:
+            raise EmbedderError(f"{self._address} answered something that is no list of embeddings.") from wrong
+        expected = int(self._asked) if self._asked else rows.shape[-1]
+        if rows.ndim != 2 or rows.shape != (len(inputs), expected) or not np.isfinite(rows).all():
+            raise EmbedderError(
+                f"{self._address} must answer {len(inputs)} finite vectors of one length"
+                f"{f', {self._asked}' if self._asked else ''}; the shape was {rows.shape}."
+            )
+        return rows
+
+    def _posted(self, body: bytes) -> bytes:
+        """Ask, and ask again while the server is busy or away."""
+        for tried in range(1, TRIES + 1):
+            try:
+                return self._asked_once(body)
+            except urllib.error.HTTPError as error:
+                said, pause = f"{error.code} {error.reason}: {told(error)}", pause_asked_for(error)
+                if error.code != 429 and error.code < 500:
+                    break
+            except (OSError, TimeoutError) as error:  # URLError is an OSError
+                said, pause = str(getattr(error, "reason", error)), 0.0
+            if tried < TRIES:
+                time.sleep(min(LONGEST_PAUSE, max(pause, PAUSE * 2 ** (tried - 1))))
+        raise EmbedderError(f"{self._address} gave no embeddings for the model {self._model}: {said}")
+
+    def _asked_once(self, body: bytes) -> bytes:
+        headers = {"Content-Type": "application/json"} | ({"Authorization": f"Bearer {self._key}"} if self._key else {})
+        request = urllib.request.Request(self._address, body, headers)
+        with urllib.request.urlopen(request, timeout=self._timeout) as response:
+            answer: bytes = response.read()
+        return answer
+
+
+def told(error: urllib.error.HTTPError) -> str:
+    """What the server says is wrong, shortened."""
+    with error:
+        said = error.read(2000).decode(errors="replace")
+    try:
+        return str(json.loads(said)["error"]["message"])[:300]
+    except (ValueError, KeyError, TypeError):
+        return said[:300]
+
+
+def pause_asked_for(error: urllib.error.HTTPError) -> float:
+    """The seconds of Retry-After, where it gives seconds."""
+    after = error.headers.get("Retry-After", "")
+    return float(after) if after.isascii() and after.isdigit() else 0.0

@@ -1,0 +1,1 @@
+"""One memory from request to row: resolve, ground, score, dedupe, store, corroborate."""

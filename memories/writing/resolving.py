@@ -1,0 +1,87 @@
+"""Whom a memory is about: names become entities, sessions become rows."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from uuid import UUID
+
+from memories.ids import uuid7
+from memories.language.entities import entities_in
+from memories.language.loading import load
+from memories.language.resolution import Registry
+from memories.models import Entity, Namespace, Session
+from memories.writing.new_memory import NewMemory
+from scoring.dedup import fallback_subject, normalize
+
+
+@dataclass(frozen=True)
+class Named:
+    """The entities of one memory: its subject, or what stands in for it, and all it mentions with how sure that is."""
+
+    subject: UUID | None
+    subject_name: str
+    fallback: UUID | None
+    entities: dict[UUID, float]
+
+
+@dataclass
+class Names:
+    """The entities of a namespace, and those a batch adds."""
+
+    namespace: Namespace
+    registry: Registry
+    now: datetime
+    new: dict[str, Entity] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, namespace: Namespace, now: datetime) -> "Names":
+        """Read the registry."""
+        return cls(namespace, load(namespace), now)
+
+    def of_memory(self, memory: NewMemory) -> Named:
+        """Resolve a memory's subject and mentions; entities the caller names are made where they are unknown."""
+        found = {match.entity_id: match.confidence for match in entities_in(memory.content, self.registry)}
+        for name in memory.entities:
+            entity, sure = self._resolved(name) or (self._made(name), 1.0)
+            found[entity] = max(sure, found.get(entity, 0.0))
+        if not memory.subject:
+            return Named(None, "", None, found)
+        subject = self._resolved(memory.subject)
+        if subject is None:
+            return Named(None, "", fallback_subject(memory.subject), found)
+        found[subject[0]] = max(subject[1], found.get(subject[0], 0.0))
+        return Named(subject[0], self._name(subject[0]), None, found)
+
+    def file(self) -> None:
+        """Store the entities that are new."""
+        Entity.objects.bulk_create(self.new.values())
+
+    def _resolved(self, surface: str) -> tuple[UUID, float] | None:
+        if (made := self.new.get(normalize(surface))) is not None:
+            return made.id, 1.0
+        match = self.registry.resolve(surface)
+        return (match.entity_id, match.confidence) if match else None
+
+    def _made(self, name: str) -> UUID:
+        entity = Entity(
+            namespace=self.namespace, id=uuid7(), name=name, normalised=normalize(name), created_at=self.now
+        )
+        return self.new.setdefault(normalize(name), entity).id
+
+    def _name(self, entity: UUID) -> str:
+        made = next((one.name for one in self.new.values() if one.id == entity), None)
+        return made or self.registry.titles[entity]
+
+
+def sessions_of(namespace: Namespace, news: Sequence[NewMemory], now: datetime) -> dict[tuple[str, str], UUID]:
+    """The sessions a batch speaks of, by user and key; unknown ones are made."""
+    wanted = {(new.user, new.session): new.agent for new in news if new.session}
+    stored = Session.objects.within(namespace).filter(key__in={key for _, key in wanted})
+    known = {(one.user, one.key): one.id for one in stored}
+    fresh = [
+        Session(namespace=namespace, user=user, key=key, agent=agent, started_at=now)
+        for (user, key), agent in wanted.items()
+        if (user, key) not in known
+    ]
+    Session.objects.bulk_create(fresh)
+    return known | {(one.user, one.key): one.id for one in fresh}

@@ -1,0 +1,142 @@
+"""A stored memory with the evidence it stands on, and what further evidence does to it."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from typing import Any, Self, cast
+from uuid import UUID
+
+from memories.models import Memory, MemorySource, Namespace, ScoreEvent
+from scoring import belief as beliefs
+from scoring import evidence as heard
+from scoring.belief import Belief
+from scoring.evidence import Evidence
+from scoring.policy import WritePolicy
+from scoring.systems import recall
+
+# An observation is told apart by its session, or by its source where there is no session.
+Origin = tuple[UUID | None, str]
+
+
+@dataclass
+class Standing:
+    """A memory, its evidence, and the events that its changes leave."""
+
+    memory: Memory
+    evidence: Evidence
+    policy: WritePolicy
+    origins: set[Origin]
+    entities: set[UUID]
+    events: list[ScoreEvent] = field(default_factory=list)
+    told: dict[str, Any] = field(init=False)  # the columns as history knows them
+
+    def __post_init__(self) -> None:
+        self.told = {} if self.memory._state.adding else self.columns()
+
+    def hear(self, origin: Origin, said: Evidence) -> bool:
+        """Count a further observation, unless its session or source was heard before; tell whether it counted."""
+        if origin in self.origins:
+            return False
+        self.origins.add(origin)
+        together = heard.merged(self.evidence, said, self.policy)
+        # The text that is kept is this memory's, and so is its type; a repeated text is one observation more.
+        self.evidence = replace(together, repetitions=self.evidence.repetitions + 1, type=self.evidence.type)
+        self._believe("corroboration")
+        return True
+
+    def corroborated(self) -> None:
+        """Another memory of another origin supports this one."""
+        self._believe("corroboration")
+
+    def contradicted(self) -> None:
+        """Another memory says otherwise."""
+        self._believe("contradiction")
+
+    def _believe(self, sign: beliefs.Evidence) -> None:
+        before = Belief(self.memory.belief, self.memory.corroborations, self.memory.contradictions)
+        policy = self.policy
+        after = beliefs.update(
+            before,
+            sign,
+            boost=policy.belief_boost,
+            penalty=policy.belief_penalty,
+            protected=policy.belief_protected,
+            needed=policy.belief_needed,
+        )
+        self.memory.belief, self.memory.corroborations, self.memory.contradictions = after
+
+    def settle(self, at: datetime, cause: str, by: str, other: UUID | None = None, **columns: Any) -> None:
+        """Write what the evidence amounts to into the memory, and note the change as an event."""
+        confidence = recall.confidence(self.evidence, self.policy)
+        for name, value in {**self.numbers(float(confidence.value)), **columns}.items():
+            setattr(self.memory, name, value)
+        after = self.columns()
+        before, self.told = self.told, after
+        changed = {name: value for name, value in after.items() if before.get(name, self) != value}
+        if not changed:
+            return
+        self.events.append(
+            ScoreEvent(
+                namespace_id=self.memory.namespace_id,
+                memory_id=self.memory.id,
+                at=at,
+                cause=cause,
+                before={name: before[name] for name in changed if name in before},
+                after=changed,
+                parts=confidence.tree() if "confidence" in changed else {},
+                other_id=other,
+                by=by,
+            )
+        )
+
+    def numbers(self, confidence: float) -> dict[str, Any]:
+        """The columns that evidence moves."""
+        evidence, policy = self.evidence, self.policy
+        return {
+            "source_strength": float(heard.source(evidence, policy).value),
+            "repetitions": evidence.repetitions,
+            "extractor_confidence": float(heard.extractor(evidence, policy).value),
+            "extractor_model": evidence.model,
+            "extractor_logprob": evidence.logprob,
+            "type_prior": float(heard.prior(evidence, policy).value),
+            "grounding": evidence.grounding,
+            "grounding_penalty": policy.grounding_penalty if evidence.grounding == "partial" else 0.0,
+            "confidence": confidence,
+        }
+
+    def columns(self) -> dict[str, Any]:
+        """The columns whose changes make history."""
+        return {name: getattr(self.memory, name) for name in TRACKED}
+
+    @classmethod
+    def of(cls, memory: Memory, sources: Iterable[MemorySource], entities: Iterable[UUID], policy: WritePolicy) -> Self:
+        """Read a stored memory's evidence back from its rows."""
+        said = list(sources)
+        evidence = Evidence(
+            levels=frozenset(source.level for source in said),
+            repetitions=memory.repetitions,
+            type="" if memory.type_uncertain else memory.type,
+            model=memory.extractor_model,
+            logprob=memory.extractor_logprob,
+            grounding=cast("heard.Grounding", memory.grounding),
+            confirmed=memory.confirmed_at is not None,
+        )
+        return cls(memory, evidence, policy, {(one.session_id, one.source) for one in said}, set(entities))
+
+
+TRACKED = (
+    "confidence", "source_strength", "repetitions", "extractor_confidence", "extractor_model", "extractor_logprob",
+    "type_prior", "grounding", "grounding_penalty", "belief", "corroborations", "contradictions", "status", "reason",
+)  # fmt: skip
+
+
+def loaded(namespace: Namespace, ids: Iterable[UUID], policy: WritePolicy) -> dict[UUID, Standing]:
+    """The standings of stored memories, three questions for all of them."""
+    wanted = list(set(ids))
+    memories = Memory.objects.within(namespace).filter(id__in=wanted).prefetch_related("sources", "mentions")
+    return {
+        memory.id: Standing.of(
+            memory, memory.sources.all(), [mention.entity_id for mention in memory.mentions.all()], policy
+        )
+        for memory in memories
+    }

@@ -1,0 +1,160 @@
+"""Whose name it is, how surely, and when nobody can tell."""
+
+from uuid import NAMESPACE_DNS, UUID, uuid5
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pytest_django import DjangoAssertNumQueries
+from test_model_rows import row, world
+
+from memories.language.loading import load
+from memories.language.resolution import Known, Match, Registry
+from memories.models import Entity, EntityAlias
+
+
+def identifier(name: str) -> UUID:
+    return uuid5(NAMESPACE_DNS, name)
+
+
+def known(name: str, kind: str = "person", *aliases: str) -> Known:
+    return Known(identifier(name), name, kind, aliases)
+
+
+REGISTRY = Registry(
+    [
+        known("Maya Lindqvist", "person", "Maya"),
+        known("Karin Lindqvist", "person", "Maya's mother"),
+        known("Priya Raman"),
+        known("Ines Carvalho"),
+        known("Mateusz Zieliński"),
+        known("Robert Stone"),
+        known("Ludwig van Beethoven"),
+        known("Alexander Berg"),
+        known("Alexandra Holm"),
+        known("Arrive AB", "organisation"),
+        known("Platform team", "organisation"),
+        known("Kubernetes", "system", "k8s"),
+        known("PostgreSQL 14", "system", "Postgres"),
+        known("YubiKey", "thing"),
+        known("Mercury", "planet"),
+        known("Göteborg", "place", "Gothenburg"),
+    ]
+)
+
+
+@pytest.mark.parametrize(
+    ("surface", "name", "confidence"),
+    [
+        ("Priya Raman", "Priya Raman", 1.0),
+        ("  priya   RAMAN. ", "Priya Raman", 1.0),
+        ("Priya Raman's", "Priya Raman", 1.0),
+        ("Maya’s", "Maya Lindqvist", 1.0),
+        ("Maya's mother", "Karin Lindqvist", 1.0),
+        ("Inês Carvalho", "Ines Carvalho", 1.0),
+        ("Mateusz Zielinski", "Mateusz Zieliński", 1.0),
+        ("GOTEBORG", "Göteborg", 1.0),
+        ("the platform-team", "Platform team", 1.0),
+        ("@maya", "Maya Lindqvist", 1.0),
+        ("k8s", "Kubernetes", 1.0),
+        ("Priya", "Priya Raman", 0.95),
+        ("Mr. Raman", "Priya Raman", 0.95),
+        ("Beethoven", "Ludwig van Beethoven", 0.95),
+        ("van Beethoven's", "Ludwig van Beethoven", 0.95),
+        ("Maya B. Lindqvist", "Maya Lindqvist", 0.95),
+        ("Arrive", "Arrive AB", 0.95),
+        ("YubiKeys", "YubiKey", 0.95),
+        ("Bob", "Robert Stone", 0.9),
+        ("Rob Stone", "Robert Stone", 0.9),
+        ("R. Stone", "Robert Stone", 0.9),
+        ("Robert S.", "Robert Stone", 0.9),
+        ("Kubernets", "Kubernetes", 18 / 19),
+        ("Priya Ramann", "Priya Raman", 22 / 23),
+    ],
+)
+def test_a_surface_form_means(surface: str, name: str, confidence: float) -> None:
+    match = REGISTRY.resolve(surface)
+    assert match is not None
+    assert match.entity_id == identifier(name)
+    assert match.confidence == pytest.approx(confidence)
+
+
+@pytest.mark.parametrize(
+    "surface",
+    [
+        "",
+        " ",
+        "'s",
+        "Mayari",
+        "Maya Berg",
+        "Bob Berg",
+        "PostgreSQL 15",
+        "Posgres 9",
+        "k9s",
+        "Mercurial",
+        "mother",
+        "Stein",
+    ],
+)
+def test_nobody_is_meant_by(surface: str) -> None:
+    assert REGISTRY.candidates(surface) == ()
+
+
+@pytest.mark.parametrize(
+    ("surface", "names"),
+    [("Lindqvist", {"Maya Lindqvist", "Karin Lindqvist"}), ("Alex", {"Alexander Berg", "Alexandra Holm"})],
+)
+def test_a_name_of_two_is_resolved_to_neither_and_both_are_reported(surface: str, names: set[str]) -> None:
+    assert REGISTRY.resolve(surface) is None
+    assert {match.entity_id for match in REGISTRY.candidates(surface)} == {identifier(name) for name in names}
+
+
+def test_two_equally_good_misspellings_are_ambiguous() -> None:
+    registry = Registry([known("Grafanas", "system"), known("Grafanan", "system")])
+    assert registry.resolve("Grafana") is None
+    assert len(registry.candidates("Grafana")) == 2
+
+
+def test_accents_decide_where_two_names_differ_by_nothing_else() -> None:
+    registry = Registry([known("Borås", "place"), known("Boras", "firm")])
+    assert registry.resolve("Borås") == Match(identifier("Borås"), 1.0)
+    assert registry.resolve("boras") == Match(identifier("Boras"), 1.0)
+
+
+def test_a_strict_reader_takes_neither_plural_nor_misspelling() -> None:
+    assert REGISTRY.resolve("YubiKeys", loosely=False) is REGISTRY.resolve("Kubernets", loosely=False) is None
+    assert REGISTRY.resolve("Priya", loosely=False) is not None
+
+
+def test_an_empty_registry_knows_nobody() -> None:
+    assert Registry().candidates("Maya Lindqvist") == ()
+    assert Registry([known(" ")]).candidates("Maya") == ()
+
+
+@given(st.lists(st.text(max_size=12), max_size=6), st.text(max_size=12))
+def test_every_name_resolves_to_its_own_entity_and_no_surface_raises(names: list[str], surface: str) -> None:
+    registry = Registry([known(name, "person" if place % 2 else "") for place, name in enumerate(names)])
+    registry.candidates(surface)
+    for name in names:
+        found = registry.candidates(name)
+        assert not found or identifier(name) in {match.entity_id for match in found}
+        assert all(0 < match.confidence <= 1 for match in found)
+
+
+@pytest.mark.django_db
+def test_a_namespace_is_loaded_with_two_queries_and_kept_until_a_name_changes(
+    django_assert_num_queries: DjangoAssertNumQueries,
+) -> None:
+    here, elsewhere = world("here"), world("elsewhere")
+    robert = row(Entity, here, name="Robert Stone", kind="person")
+    row(EntityAlias, here, entity=robert, name="The Rock")
+    row(Entity, elsewhere, name="Robert Berg", kind="person")
+    with django_assert_num_queries(2):
+        registry = load(here)
+    assert registry.resolve("Bob") == Match(robert.id, 0.9)
+    assert registry.resolve("the rock") == Match(robert.id, 1.0)
+    assert registry.resolve("Robert Berg") is None
+    assert load(here) is registry
+    robert.name = "Rupert Stone"
+    robert.save()
+    assert load(here).resolve("Rupert") == Match(robert.id, 0.95)

@@ -1,0 +1,147 @@
+"""Remembering over REST."""
+
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+from django.test import Client
+from evaluator import evaluate
+
+from memories.keys import make_key
+from memories.models import ApiKey, Membership, Memory, Namespace
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def namespace() -> Namespace:
+    return Namespace.objects.create(slug="desk", title="A desk")
+
+
+@pytest.fixture
+def agent(namespace: Namespace) -> Client:
+    """A client that holds a key to write."""
+    made = make_key()
+    ApiKey.objects.create(namespace=namespace, name="agent", role="write", prefix=made.prefix, hash=made.hash)
+    return Client(headers={"Authorization": f"Bearer {made.plain}"})
+
+
+def post(client: Client, body: dict[str, Any], query: str = "", **headers: str) -> Any:
+    return client.post(f"/api/v1/desk/memories/{query}", body, content_type="application/json", headers=headers)
+
+
+def test_a_memory_is_stored_and_its_confidence_explained(agent: Client) -> None:
+    body = {
+        "content": "Uses PostgreSQL for new projects",
+        "type": "Preference",
+        "source_level": "direct",
+        "session": "planning",
+        "extractor": {"model": "claude-haiku"},
+        "tags": ["database"],
+        "metadata": {"channel": "chat"},
+    }
+    answer = post(agent, body)
+    told = answer.json()
+    assert answer.status_code == 201
+    assert (told["outcome"], told["memory"]["type"], told["memory"]["tags"]) == ("stored", "Preference", ["database"])
+    assert told["memory"]["confidence"] == pytest.approx(0.7025)
+    assert evaluate(told["explanation"]) == pytest.approx(0.7025)
+    again = agent.get(f"/api/v1/desk/memories/{told['memory']['id']}/").json()
+    assert again == told["memory"]
+
+
+def test_what_was_said_before_is_merged_and_answered_with_200(agent: Client) -> None:
+    post(agent, {"content": "Plays the cello", "session": "a"})
+    answer = post(agent, {"content": "plays the cello.", "session": "b"})
+    assert (answer.status_code, answer.json()["outcome"]) == (200, "merged")
+    assert answer.json()["memory"]["repetitions"] == 1
+
+
+def test_a_dry_run_tells_the_outcome_and_stores_nothing(agent: Client) -> None:
+    answer = agent.post(
+        "/api/v1/desk/memories/?dry_run=1", {"content": "Plays the cello"}, content_type="application/json"
+    )
+    assert answer.json()["outcome"] == "stored"
+    assert not Memory.objects.exists()
+
+
+def test_the_same_request_under_a_key_is_done_once(agent: Client) -> None:
+    headers = {"Idempotency-Key": "one"}
+    first, again = (post(agent, {"content": "Plays the cello"}, **headers) for _ in range(2))
+    assert first.json() == again.json()
+    assert Memory.objects.get().repetitions == 0
+    other = post(agent, {"content": "Plays the oboe"}, **headers)
+    assert (other.status_code, other["Content-Type"]) == (409, "application/problem+json")
+
+
+@pytest.mark.parametrize(
+    ("body", "at", "message"),
+    [
+        ({}, "content", "is required"),
+        ({"content": ""}, "content", "must not be empty"),
+        ({"content": "a\u0000b"}, "content", "U+0000"),
+        ({"content": "x" * 20_001}, "content", "must have at most 20000 characters"),
+        ({"content": "x", "colour": "red"}, "colour", "is not a known field"),
+        ({"content": "x", "importance": 1.5}, "importance", "must be at most 1"),
+        ({"content": "x", "importance": "high"}, "importance", "must be a finite number"),
+        ({"content": "x", "kind": "odd"}, "kind", "must be one of working, episodic"),
+        ({"content": "x", "sources": [{"level": "hearsay"}]}, "sources.0.level", "must be one of direct"),
+        ({"content": "x", "extractor": {"logprobs": [0.5]}}, "extractor.logprobs.0", "must be at most 0"),
+        ({"content": "x", "valid_until": "tomorrow"}, "valid_until", "ISO 8601"),
+        (
+            {"content": "x", "valid_from": "2026-03-02T00:00:00Z", "valid_until": "2026-03-01T00:00:00Z"},
+            "valid_until",
+            "must not lie before valid_from",
+        ),
+        (
+            {"content": "x", "sources": [{"level": "direct", "turn": "0198c7a4-0000-7000-8000-000000000000"}]},
+            "sources.0.turn",
+            "must be a turn of this namespace",
+        ),
+    ],
+)
+def test_bad_input_is_refused_at_its_place_and_nothing_is_stored(
+    agent: Client, body: dict[str, Any], at: str, message: str
+) -> None:
+    answer = post(agent, body)
+    assert (answer.status_code, answer["Content-Type"]) == (400, "application/problem+json")
+    (error,) = answer.json()["errors"]
+    assert error["at"] == at
+    assert message in error["message"]
+    assert not Memory.objects.exists()
+
+
+def test_memories_are_listed_newest_first_page_by_page(agent: Client) -> None:
+    for content in ("Plays the cello", "Runs on Sundays", "Reads at night"):
+        post(agent, {"content": content})
+    first = agent.get("/api/v1/desk/memories/?limit=2").json()
+    assert [memory["content"] for memory in first["results"]] == ["Reads at night", "Runs on Sundays"]
+    second = agent.get(first["next"]).json()
+    assert [memory["content"] for memory in second["results"]] == ["Plays the cello"]
+
+
+def test_a_reader_may_not_write_and_a_stranger_sees_nothing(namespace: Namespace, client: Client) -> None:
+    reader = User.objects.create_user("reader")
+    Membership.objects.create(user=reader, namespace=namespace, role="read")
+    client.force_login(reader)
+    assert client.get("/api/v1/desk/memories/").status_code == 200
+    assert post(client, {"content": "x"}).status_code == 403
+    client.force_login(User.objects.create_user("stranger"))
+    assert post(client, {"content": "x"}).status_code == client.get("/api/v1/desk/memories/").status_code == 404
+
+
+def test_a_batch_gives_one_outcome_each_and_a_bad_one_holds_up_nobody(agent: Client) -> None:
+    memories = [
+        {"content": "Plays the cello", "session": "a"},
+        {"content": ""},
+        {"content": "plays the cello", "session": "b"},
+    ]
+    results = post(agent, {"memories": memories}, "batch/").json()["results"]
+    assert [one["outcome"] for one in results] == ["stored", "refused", "merged"]
+    assert results[1]["problems"] == [{"at": "content", "message": "must not be empty"}]
+    assert Memory.objects.get().repetitions == 1
+
+
+@pytest.mark.parametrize("memories", [[], "all", [3], [{"content": "x"}] * 1001])
+def test_a_batch_that_is_none_is_refused(agent: Client, memories: Any) -> None:
+    assert post(agent, {"memories": memories}, "batch/").status_code == 400

@@ -1,0 +1,60 @@
+"""Many writers at once: one memory with the right count, and never a deadlock."""
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from django.db import connection
+
+from memories.models import Memory, Namespace, NamespaceStatistics, TermStatistic
+from memories.models.choices import Status
+from memories.writing.new_memory import NewMemory
+from memories.writing.remember import remember
+
+pytestmark = pytest.mark.django_db(transaction=True)
+WRITERS = 16
+
+
+def at_once(work: Callable[[int], str]) -> list[str]:
+    """Do the same work in many threads, each with a connection of its own."""
+
+    def one(number: int) -> str:
+        try:
+            return work(number)
+        finally:
+            connection.close()
+
+    with ThreadPoolExecutor(WRITERS) as pool:
+        return list(pool.map(one, range(WRITERS), timeout=60))
+
+
+def test_sixteen_writers_of_one_fact_give_one_memory_with_the_right_count() -> None:
+    namespace = Namespace.objects.create(slug="desk", title="A desk")
+
+    def write(number: int) -> str:
+        new = NewMemory(content="The ledger runs on PostgreSQL 16", session=f"session {number}")
+        return remember(namespace, [new], by="tests")[0].outcome
+
+    outcomes = at_once(write)
+    assert sorted(outcomes) == ["merged"] * (WRITERS - 1) + ["stored"]
+    memory = Memory.objects.get()
+    assert memory.repetitions == WRITERS - 1
+    assert NamespaceStatistics.objects.get().documents == 1
+    assert TermStatistic.objects.get(term="ledger").documents == 1
+
+
+def test_sixteen_writers_of_paraphrases_never_deadlock_and_lose_nothing() -> None:
+    namespace = Namespace.objects.create(slug="desk", title="A desk")
+    ways = ["Maya likes {}", "{} is what Maya likes", "Maya is fond of {}", "Maya enjoys {}"]
+    things = ["sailing", "coffee", "Bach", "running"]
+
+    def write(number: int) -> str:
+        said = [way.format(thing) for way in ways[number % 4 :] + ways[: number % 4] for thing in things]
+        news = [NewMemory(content=content, session=f"session {number}") for content in said]
+        return " ".join(outcome.outcome for outcome in remember(namespace, news, by="tests"))
+
+    outcomes = " ".join(at_once(write)).split()
+    assert len(outcomes) == WRITERS * len(ways) * len(things)
+    active = Memory.objects.filter(status=Status.ACTIVE).count()
+    assert NamespaceStatistics.objects.get().documents == active
+    assert not Memory.objects.filter(status=Status.ACTIVE, length=0).exists()

@@ -1,0 +1,264 @@
+"""What becomes of a memory that is asked to be remembered."""
+
+import math
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+from evaluator import evaluate
+from pytest_django.fixtures import DjangoAssertNumQueries
+
+from memories.models import (
+    Entity,
+    EntityAlias,
+    Memory,
+    MemoryEdge,
+    MemorySource,
+    MemoryTag,
+    MemoryVector,
+    Mention,
+    Namespace,
+    NamespaceStatistics,
+    Posting,
+    Publication,
+    ReviewItem,
+    ScoreEvent,
+    Session,
+    TermStatistic,
+    WritePolicy,
+    WritePolicyVersion,
+)
+from memories.models.choices import Status
+from memories.writing.new_memory import NewMemory, Said
+from memories.writing.remember import Outcome, remember
+
+pytestmark = pytest.mark.django_db
+NOW = datetime(2026, 3, 2, 12, tzinfo=UTC)
+Tell = Callable[..., Outcome]
+
+
+@pytest.fixture
+def namespace() -> Namespace:
+    return Namespace.objects.create(slug="desk", title="A desk", clock=NOW)
+
+
+@pytest.fixture
+def tell(namespace: Namespace) -> Tell:
+    def telling(content: str, level: str = "direct", **more: Any) -> Outcome:
+        new = NewMemory(**{"content": content, "type": "Fact", "said": (Said(level),), "model": "haiku", **more})
+        (outcome,) = remember(namespace, [new], by="tests")
+        return outcome
+
+    return telling
+
+
+def stored(outcome: Outcome) -> Memory:
+    return Memory.objects.get(namespace=outcome.memory.namespace, id=outcome.memory.id)
+
+
+def test_a_new_memory_is_stored_with_its_explained_confidence(tell: Tell) -> None:
+    outcome = tell("Keeps the boat keys in the blue jar", type="Preference", tags=("home", "boat", "home"))
+    memory = stored(outcome)
+    assert (outcome.outcome, memory.status) == ("stored", Status.ACTIVE)
+    assert memory.confidence == pytest.approx(0.45 * 0.95 + 0.25 * 0.80 + 0.10 * 0.75)
+    assert evaluate(outcome.explanation) == pytest.approx(memory.confidence, abs=1e-9)
+    assert sorted(tag.tag for tag in MemoryTag.objects.all()) == ["boat", "home"]
+    event = ScoreEvent.objects.get()
+    assert (event.cause, event.by, event.before) == ("stored", "tests", {})
+    assert evaluate(event.parts) == pytest.approx(memory.confidence, abs=1e-9)
+    assert MemoryVector.objects.get().memory_id == memory.id
+
+
+def test_a_type_nobody_knows_is_stored_as_an_uncertain_fact(tell: Tell) -> None:
+    memory = stored(tell("Hums while parking", type="Habit"))
+    assert (memory.type, memory.type_uncertain, memory.type_prior) == ("Fact", True, 0.75)
+
+
+def test_several_turns_count_as_the_strongest(tell: Tell) -> None:
+    memory = stored(tell("Plays the cello", said=(Said("weak_inference"), Said("confirmation"))))
+    assert memory.source_strength == 0.80
+
+
+def test_token_probabilities_are_the_extractors_confidence(tell: Tell) -> None:
+    assert stored(tell("Plays the cello", logprobs=(-0.1, -0.3))).extractor_confidence == pytest.approx(math.exp(-0.2))
+
+
+def test_the_same_words_from_another_session_are_one_memory_heard_twice(tell: Tell) -> None:
+    first = tell("Plays the cello", session="monday", user="maya")
+    again = tell("plays the  cello.", session="tuesday", user="maya")
+    assert (again.outcome, again.reason) == ("merged", "said before")
+    assert again.memory.id == first.memory.id
+    memory = stored(first)
+    assert (memory.repetitions, memory.belief) == (1, 5.5)
+    assert memory.confidence > first.memory.confidence - 1e-9
+    assert Memory.objects.count() == 1
+    assert MemorySource.objects.count() == 2
+    assert [event.cause for event in ScoreEvent.objects.order_by("id")] == ["stored", "observed"]
+
+
+def test_the_same_words_in_the_same_session_count_once(tell: Tell) -> None:
+    tell("Plays the cello", session="monday")
+    again = tell("Plays the cello", session="monday")
+    assert again.reason == "said before in the same session"
+    assert stored(again).repetitions == 0
+
+
+def test_a_paraphrase_that_is_nearly_the_same_is_absorbed_and_stays(tell: Tell) -> None:
+    first = tell("The invoicing service uses PostgreSQL as its database", session="a")
+    again = tell("The invoicing service uses PostgreSQL as the database", session="b")
+    assert again.outcome == "merged"
+    absorbed = Memory.objects.get(status=Status.MERGED)
+    assert absorbed.merged_into_id == first.memory.id
+    assert stored(first).repetitions == 1
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("The ledger runs on PostgreSQL 14", "The ledger runs on PostgreSQL 15"),
+        ("Maya prefers tea in the morning", "Maya does not prefer tea in the morning"),
+        ("The dentist is on 3 March at nine", "The dentist is on 5 March at nine"),
+        ("Alice reports to Bob", "Bob reports to Alice"),
+    ],
+)
+def test_a_contradiction_in_disguise_is_never_merged(tell: Tell, one: str, other: str) -> None:
+    first, second = tell(one, session="a"), tell(other, session="b")
+    assert second.outcome == "stored"
+    assert Memory.objects.filter(status=Status.ACTIVE).count() == 2
+    edge = MemoryEdge.objects.get()
+    assert (edge.kind, edge.source_id, edge.target_id) == ("contradiction", second.memory.id, first.memory.id)
+    assert (stored(first).belief, stored(second).belief) == (3.5, 3.5)
+
+
+def publish(namespace: Namespace, **params: float) -> None:
+    """Let other write parameters be in force."""
+    policy = WritePolicy.objects.create(namespace=namespace, name="tests")
+    version = WritePolicyVersion.objects.create(namespace=namespace, policy=policy, number=1, params=params)
+    Publication.objects.create(namespace=namespace, policy_version=version)
+
+
+GRAFANA = "Arrive uses Grafana for its dashboards", "Grafana is what Arrive uses to show metrics on dashboards"  # .743
+
+
+def test_a_close_memory_of_the_same_entity_corroborates(namespace: Namespace, tell: Tell) -> None:
+    publish(namespace, corroboration_cosine=0.7)
+    Entity.objects.create(namespace=namespace, name="Arrive", normalised="arrive", kind="organisation")
+    first, second = tell(GRAFANA[0], session="a"), tell(GRAFANA[1], session="b")
+    assert second.outcome == "stored"
+    assert MemoryEdge.objects.get().kind == "supports"
+    assert (stored(first).belief, stored(second).belief) == (5.5, 5.0)
+    assert ScoreEvent.objects.filter(cause="corroborated").get().other_id == second.memory.id
+
+
+def test_a_close_memory_does_not_corroborate_without_a_shared_entity_or_from_the_same_session(
+    namespace: Namespace, tell: Tell
+) -> None:
+    publish(namespace, corroboration_cosine=0.7)
+    first = tell(GRAFANA[0], session="a")
+    tell(GRAFANA[1], session="b")
+    assert stored(first).belief == 5.0
+    Entity.objects.create(namespace=namespace, name="Priya", normalised="priya", kind="person")
+    reviews = tell("Priya reviews every schema change", session="c")
+    tell("All schema changes pass under the eyes of Priya", session="c")
+    assert stored(reviews).belief == 5.0
+
+
+def test_the_published_policy_decides_what_confidence_is(namespace: Namespace, tell: Tell) -> None:
+    publish(namespace, weight_source=1.0, weight_repetition=0.0, weight_extractor=0.0, weight_prior=0.0)
+    assert stored(tell("Plays the cello")).confidence == pytest.approx(0.95)
+
+
+def test_evidence_that_does_not_bear_a_memory_out_is_a_reason_to_reject_it(tell: Tell) -> None:
+    outcome = tell("Owns three horses and a farm in Skåne", evidence="We talked about the quarterly budget only.")
+    assert (outcome.outcome, outcome.reason) == ("rejected", "its source does not support it")
+    assert stored(outcome).status == Status.REJECTED
+    assert not Posting.objects.exists()
+
+
+def test_a_speculation_that_is_only_partly_grounded_is_dropped_and_kept_as_rejected(tell: Tell) -> None:
+    outcome = tell("Maya perhaps sails to Norway in summer", "speculation", evidence="Maya likes Norway and painting.")
+    assert outcome.outcome == "rejected"
+    assert "floor" in outcome.reason
+
+
+def test_an_unknown_subject_gets_a_stable_stand_in(tell: Tell) -> None:
+    one = stored(tell("Barks at night", subject="The neighbour's dog"))
+    other = stored(tell("Chews on bicycles", subject=" the neighbour's DOG "))
+    assert one.subject_id is None
+    assert one.subject_fallback == other.subject_fallback is not None
+
+
+def test_a_known_subject_is_resolved_by_its_alias(namespace: Namespace, tell: Tell) -> None:
+    maya = Entity.objects.create(namespace=namespace, name="Maya Lindqvist", normalised="maya lindqvist", kind="person")
+    EntityAlias.objects.create(namespace=namespace, entity=maya, name="Mayan", normalised="mayan")
+    assert stored(tell("Plays the cello", subject="Mayan")).subject_id == maya.id
+
+
+def test_entities_the_caller_names_are_made_once(tell: Tell) -> None:
+    tell("Grind talks to Slottet", entities=("Grind", "Slottet"))
+    tell("Grind was rewritten in Go", entities=("Grind",))
+    assert sorted(entity.name for entity in Entity.objects.all()) == ["Grind", "Slottet"]
+    assert Mention.objects.count() >= 3
+
+
+def test_words_are_counted_as_bm25_needs_them(namespace: Namespace, tell: Tell) -> None:
+    tell("Coffee in the morning, coffee at night")
+    tell("Tea in the morning")
+    statistics = NamespaceStatistics.objects.get(namespace=namespace)
+    assert (statistics.documents, statistics.total_length) == (2, 6)
+    assert TermStatistic.objects.get(term="morn").documents == 2
+    assert Posting.objects.get(term="coffe").frequency == 2
+    assert sorted(Memory.objects.values_list("length", flat=True)) == [2, 4]
+
+
+def test_a_batch_is_written_as_if_one_after_the_other(namespace: Namespace) -> None:
+    said = ["Plays the cello", "Runs on Sundays", "plays the cello", "Runs on Sundays."]
+    news = [NewMemory(content=text, type="Fact", session=f"s{place}") for place, text in enumerate(said)]
+    outcomes = remember(namespace, news, by="tests")
+    assert [outcome.outcome for outcome in outcomes] == ["stored", "stored", "merged", "merged"]
+    assert Memory.objects.count() == 2
+    assert Session.objects.count() == 4
+    assert {memory.repetitions for memory in Memory.objects.all()} == {1}
+    assert ScoreEvent.objects.count() == 4
+
+
+def test_the_number_of_questions_does_not_grow_with_the_batch(
+    namespace: Namespace, django_assert_max_num_queries: DjangoAssertNumQueries
+) -> None:
+    remember(namespace, [NewMemory(content="Warm up", session="x")], by="tests")
+    for size in (1, 40):
+        news = [NewMemory(content=f"Fact {size} about thing {place * 7919}", session="y") for place in range(size)]
+        with django_assert_max_num_queries(30):
+            remember(namespace, news, by="tests")
+
+
+def test_two_namespaces_do_not_know_of_each_other(tell: Tell) -> None:
+    tell("Plays the cello", session="a")
+    other = Namespace.objects.create(slug="other", title="Other", clock=NOW)
+    (outcome,) = remember(other, [NewMemory(content="Plays the cello", session="b")], by="tests")
+    assert outcome.outcome == "stored"
+
+
+def test_times_and_origin_are_kept(tell: Tell) -> None:
+    later = NOW + timedelta(days=9)
+    memory = stored(tell("The lease ends", valid_until=later, event_at=later, provenance_depth=2, metadata={"a": 1}))
+    assert (memory.valid_until, memory.event_at, memory.provenance_depth) == (later, later, 2)
+    assert (memory.created_at, memory.metadata) == (NOW, {"a": 1})
+
+
+def test_a_pair_too_close_to_call_is_stored_and_waits_for_a_person(tell: Tell) -> None:
+    first = tell("Maya drinks her coffee black", session="a")
+    second = tell("Maya takes her coffee black, without sugar", session="b")  # cosine .901, and a third of the words
+    assert second.outcome == "escalated"
+    assert stored(second).status == Status.ACTIVE
+    item = ReviewItem.objects.get()
+    assert (item.first_id, item.second_id, item.state) == (first.memory.id, second.memory.id, "pending")
+    assert item.cosine == pytest.approx(0.901, abs=0.002)
+
+
+def test_a_pair_in_the_doubtful_band_that_shares_its_words_is_merged_by_the_judge(tell: Tell) -> None:
+    tell("Elias works at the city library", session="a")
+    second = tell("Elias has a job as librarian in the city library", session="b")  # cosine .912
+    assert second.outcome == "merged"
+    assert "so judged" in second.reason
