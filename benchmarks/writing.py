@@ -59,9 +59,7 @@ def main() -> None:
             namespace.delete()
         counts = {kind: sum(one.outcome == kind for one in outcomes) for kind in ("stored", "merged", "escalated")}
         beside = 1000 * (whole - alone) / len(texts)
-        print(
-            f"{name}: embedding {alone:.2f} s, remembering {whole:.2f} s, {whole / alone:.2f} × (aim 1.3 with MiniLM)"
-        )
+        print(f"{name}: embedding {alone:.2f} s, remembering {whole:.2f} s, {whole / alone:.2f} × (aim 1.3)")
         print(f"  {beside:.2f} ms a fact beside its embedding; {counts}")
 
 
