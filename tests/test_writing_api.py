@@ -1,5 +1,6 @@
 """Remembering over REST."""
 
+import math
 from typing import Any
 
 import pytest
@@ -8,7 +9,7 @@ from django.test import Client
 from evaluator import evaluate
 
 from memories.keys import make_key
-from memories.models import ApiKey, Membership, Memory, Namespace
+from memories.models import ApiKey, Membership, Memory, Namespace, NamespaceStatistics, Posting
 
 pytestmark = pytest.mark.django_db
 
@@ -145,3 +146,63 @@ def test_a_batch_gives_one_outcome_each_and_a_bad_one_holds_up_nobody(agent: Cli
 @pytest.mark.parametrize("memories", [[], "all", [3], [{"content": "x"}] * 1001])
 def test_a_batch_that_is_none_is_refused(agent: Client, memories: Any) -> None:
     assert post(agent, {"memories": memories}, "batch/").status_code == 400
+
+
+def stored(agent: Client, **body: Any) -> str:
+    return str(post(agent, {"content": "Plays the cello", **body}).json()["memory"]["id"])
+
+
+def act(agent: Client, id: str, what: str, body: dict[str, Any] | None = None) -> Any:
+    return agent.post(f"/api/v1/desk/memories/{id}/{what}/", body or {}, content_type="application/json")
+
+
+def test_a_confirmed_memory_is_surer_and_says_why(agent: Client) -> None:
+    id = stored(agent, source_level="speculation", type="Fact", extractor={"model": "haiku"})
+    told = act(agent, id, "confirm").json()
+    expected = 0.45 * 0.80 + 0.20 * (1 - 1 / (1 + math.log(2))) + 0.25 * 0.80 + 0.10 * 0.80
+    assert told["memory"]["confidence"] == pytest.approx(expected)
+    assert evaluate(told["explanation"]) == pytest.approx(expected)
+    assert told["memory"]["repetitions"] == 1
+
+
+def test_feedback_is_counted_on_its_side(agent: Client) -> None:
+    id = stored(agent)
+    for useful in (True, True, False):
+        assert act(agent, id, "feedback", {"useful": useful}).status_code == 200
+    memory = Memory.objects.get()
+    assert (memory.useful, memory.not_useful) == (2, 1)
+    assert act(agent, id, "feedback", {"useful": "yes"}).status_code == 400
+
+
+def test_history_tells_every_change_with_its_cause(agent: Client) -> None:
+    id = stored(agent, session="a")
+    stored(agent, session="b")
+    act(agent, id, "confirm")
+    events = agent.get(f"/api/v1/desk/memories/{id}/history/").json()["results"]
+    assert [event["cause"] for event in events] == ["stored", "observed", "confirmed"]
+    assert events[1]["before"]["repetitions"] == 0
+    assert events[1]["after"]["repetitions"] == 1
+    for event in events:
+        assert evaluate(event["parts"]) == pytest.approx(event["after"]["confidence"])
+
+
+def test_a_forgotten_memory_is_out_of_every_list_and_its_words_are_gone(agent: Client) -> None:
+    id = stored(agent)
+    assert agent.delete(f"/api/v1/desk/memories/{id}/").status_code == 204
+    assert agent.get("/api/v1/desk/memories/").json()["results"] == []
+    assert not Posting.objects.exists()
+    assert NamespaceStatistics.objects.get().documents == 0
+    assert act(agent, id, "confirm").status_code == 404
+    assert agent.delete(f"/api/v1/desk/memories/{id}/").status_code == 404
+
+
+def test_the_same_words_after_forgetting_are_a_new_memory(agent: Client) -> None:
+    first = stored(agent)
+    agent.delete(f"/api/v1/desk/memories/{first}/")
+    assert stored(agent) != first
+
+
+@pytest.mark.parametrize("what", ["confirm", "feedback"])
+def test_nothing_can_be_said_of_a_memory_that_is_not_there(agent: Client, what: str) -> None:
+    answer = act(agent, "0198c7a4-0000-7000-8000-000000000000", what, {"useful": True} if what == "feedback" else None)
+    assert (answer.status_code, answer["Content-Type"]) == (404, "application/problem+json")

@@ -19,6 +19,7 @@ from memories.api.views import NamespacedView
 from memories.models import Memory, MemoryTag, Namespace, Turn
 from memories.models.choices import Kind, MemoryType, Role, SourceLevel, Status
 from memories.models.keys import NamespacedQuerySet
+from memories.writing.acts import forget
 from memories.writing.new_memory import NewMemory, Said
 from memories.writing.remember import Outcome, remember
 from recall_site.problems import flat
@@ -233,7 +234,7 @@ class Batch(NamespacedView):
 class MemoryDetail(NamespacedView):
     """One memory."""
 
-    roles = {"GET": Role.READ}
+    roles = {"GET": Role.READ, "DELETE": Role.WRITE}
 
     @extend_schema(operation_id="memory", responses=MemorySerializer, tags=["memories"])
     def get(self, request: Request, namespace: str, id: UUID) -> Response:
@@ -242,6 +243,13 @@ class MemoryDetail(NamespacedView):
         if memory is None:
             raise Http404(f"There is no memory {id} here.")
         return Response(MemorySerializer(memory).data)
+
+    @extend_schema(operation_id="forget", responses={204: None}, tags=["memories"])
+    def delete(self, request: Request, namespace: str, id: UUID) -> Response:
+        """Forget a memory: no answer holds it any more, and the next purge erases it."""
+        if forget(self.namespace, id, by=self.access.caller) is None:
+            raise Http404(f"There is no memory {id} here.")
+        return Response(status=204)
 
 
 def with_tags(namespace: Namespace) -> NamespacedQuerySet[Memory]:

@@ -125,9 +125,23 @@ class Standing:
 
 
 TRACKED = (
-    "confidence", "source_strength", "repetitions", "extractor_confidence", "extractor_model", "extractor_logprob",
-    "type_prior", "grounding", "grounding_penalty", "belief", "corroborations", "contradictions", "status", "reason",
-)  # fmt: skip
+    "confidence",
+    "source_strength",
+    "repetitions",
+    "extractor_confidence",
+    "extractor_model",
+    "extractor_logprob",
+    "type_prior",
+    "grounding",
+    "grounding_penalty",
+    "belief",
+    "corroborations",
+    "contradictions",
+    "useful",
+    "not_useful",
+    "status",
+    "reason",
+)
 
 
 def loaded(namespace: Namespace, ids: Iterable[UUID], policy: WritePolicy) -> dict[UUID, Standing]:
