@@ -58,14 +58,14 @@ def test_a_wrong_password_is_answered_in_words_and_the_name_stays(page: Page, ma
 
 
 def test_the_namespace_switch_leads_to_another_namespace(page: Page, maya: User, home: Namespace) -> None:
-    other = Namespace.objects.create(slug="work", title="Maya at work")
+    other = Namespace.objects.create(slug="office", title="Maya at work")
     Membership.objects.create(user=maya, namespace=other)
     sign_in(page)
     page.locator(".switch summary").click()
-    page.get_by_role("link", name="work").click()
-    expect(page).to_have_url(re.compile("/work/$"))
+    page.get_by_role("link", name="office").click()
+    expect(page).to_have_url(re.compile("/office/$"))
     page.get_by_role("link", name="Formulas").first.click()
-    expect(page.locator(".switch summary b")).to_have_text("work")
+    expect(page.locator(".switch summary b")).to_have_text("office")
 
 
 def test_the_theme_is_switched_at_once_and_remembered(page: Page) -> None:

@@ -1,0 +1,242 @@
+"""What evidence, belief, deduplication and calibration promise beyond their printed figures."""
+
+import math
+import re
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from evaluator import evaluate
+from hypothesis import given
+from hypothesis import strategies as st
+
+from scoring import belief, calibration, dedup, faithfulness
+from scoring.confidence import SOURCE_LEVELS, extractor_class, extractor_confidence, repetition
+from scoring.contradiction import Statement, conflicts
+from scoring.evidence import Evidence, confirmed, merged
+from scoring.freshness import access_boost
+from scoring.params import ParamsError
+from scoring.policy import WritePolicy
+from scoring.signals import TYPES
+from scoring.systems.recall import confidence, rejection
+
+BELIEF = {"start": 5.0, "boost": 0.5, "penalty": 1.5, "protected": 8.0, "needed": 3}
+
+
+@given(st.floats(0, 1e9), st.floats(0, 1e9))
+def test_more_observations_and_more_accesses_never_count_less(one: float, other: float) -> None:
+    few, many = np.array(min(one, other)), np.array(max(one, other))
+    assert repetition(few) <= repetition(many) < 1
+    assert access_boost(few) <= access_boost(many)
+
+
+@given(st.lists(st.sampled_from(["corroboration", "contradiction"]), max_size=40))
+def test_belief_stays_on_its_scale_and_is_protected_only_with_enough_evidence(evidence: list[belief.Evidence]) -> None:
+    reached = belief.folded(evidence, **BELIEF)
+    assert 0 <= reached.value <= 10
+    assert reached.corroborations + reached.contradictions == len(evidence)
+    assert reached.value <= 8 or reached.corroborations >= 3
+
+
+def test_the_order_of_the_evidence_matters_because_belief_is_clamped_at_each_step() -> None:
+    low_first = belief.folded(["contradiction"] * 5 + ["corroboration"] * 2, **BELIEF)
+    high_first = belief.folded(["corroboration"] * 2 + ["contradiction"] * 5, **BELIEF)
+    assert (low_first.value, high_first.value) == (1.0, 0.0)
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "reason"),
+    [
+        ("Runs PostgreSQL 14 in production", "Runs PostgreSQL 15 in production", "another number"),
+        ("Prefers tabs", "Does not prefer tabs", "negation"),
+        ("Uses Redis for sessions", "Doesn't use Redis for sessions", "negation"),
+        ("The review is on 3 March", "The review is on 5 March", "another number"),
+        ("The offsite is in May", "The offsite is in June", "another date"),
+        ("Pinned to Django 5.2.1", "Pinned to Django 5.2.6", "another version"),
+        ("Alice reports to Bob", "Bob reports to Alice", "swapped roles"),
+        ("Alice reports to Bob", "Bob now reports to Alice", "swapped roles"),
+        ("The party is on the 3rd of March", "The party is on the 5th of March", "another number"),
+        ("Wakes at 8am", "Wakes at 9am", "another number"),
+        ("Runs pg14 in production", "Runs pg15 in production", "another number"),
+        ("The limit is 50k rows", "The limit is 60k rows", "another number"),
+        ("Deploys on Mondays", "Deploys on Tuesdays", "another date"),
+        ("Has two children", "Has three children", "another number"),
+        ("Likes C++", "Does not like C++", "negation"),
+        ("Travels with a laptop", "Travels without a laptop", "with or without"),
+    ],
+)
+def test_a_contradiction_in_disguise_is_seen(one: str, other: str, reason: str) -> None:
+    assert reason in conflicts(Statement(one), Statement(other))
+    assert conflicts(Statement(other), Statement(one)) == conflicts(Statement(one), Statement(other))
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("Uses PostgreSQL for new projects", "New projects use PostgreSQL as their database"),
+        ("Lives in Gothenburg since 2021", "Has lived in Gothenburg since 2021"),
+        ("Enjoys hiking", "Enjoys hiking."),
+        ("Joined Arrive, in Berlin", "Joined Arrive in Berlin"),
+        ("Born on 3 Mar", "Born on 3 March"),
+        ("Pays 1,000 crowns", "Pays 1000 crowns"),
+        ("Lives at No. 5", "Lives at number 5"),
+        ("May be late today", "Will be late today"),
+        ("Drinks her coffee black", "Takes her coffee black, without sugar"),
+    ],
+)
+def test_a_paraphrase_does_not_contradict(one: str, other: str) -> None:
+    assert conflicts(Statement(one), Statement(other)) == ()
+
+
+def test_the_same_subject_and_predicate_with_another_value_conflict() -> None:
+    berlin = Statement("Lives in Berlin", "Maya", "lives_in", "Berlin")
+    assert conflicts(berlin, Statement("Lives in Munich", "maya", "lives_in", "Munich")) == ("another value",)
+    assert conflicts(berlin, Statement("Lives in Munich", "Priya", "lives_in", "Munich")) == ()
+
+
+def test_the_hash_sees_through_form_but_not_through_content() -> None:
+    one = dedup.content_hash("Fact", "Maya", "works_at", "Works at Arrive")
+    assert one == dedup.content_hash("fact", " MAYA ", "works_at", "works at  Arrive!")
+    assert one != dedup.content_hash("Fact", "Maya", "works_at", "Works at Arrival")
+    assert dedup.content_hash("Fact", "", "", "Likes C++") != dedup.content_hash("Fact", "", "", "Likes C#")
+    assert dedup.fallback_subject("C++") != dedup.fallback_subject("C#")
+
+
+@pytest.mark.parametrize(
+    ("model", "row"),
+    [
+        ("claude-3-5-haiku-20241022", "haiku"),
+        ("Claude Opus 4", "sonnet_opus"),
+        ("gpt-4o-mini", "gpt4"),
+        ("GPT-3.5-turbo", "gpt35"),
+        ("llama-3-8b", "unknown"),
+        ("", "unknown"),
+    ],
+)
+def test_a_models_name_finds_its_row_of_the_table(model: str, row: str) -> None:
+    assert extractor_class(model) == row
+    assert f"extractor_{row}" in WritePolicy.declared()
+
+
+def conf(evidence: Evidence) -> float:
+    return float(confidence(evidence, WritePolicy()).value)
+
+
+DIRECT = Evidence(frozenset({"direct"}), type="Fact", model="haiku")
+
+
+def test_token_probabilities_replace_the_table() -> None:
+    assert conf(DIRECT) - conf(replace(DIRECT, logprob=math.log(0.61))) == pytest.approx(0.25 * 0.19)
+
+
+@pytest.mark.parametrize("logprobs", [[0.1], [math.nan], [-0.2, math.inf]])
+def test_token_probabilities_above_one_are_refused(logprobs: list[float]) -> None:
+    with pytest.raises(ValueError, match="logprobs must be numbers from −∞ to 0"):
+        extractor_confidence(logprobs)
+
+
+def test_several_turns_count_as_the_strongest_and_none_as_a_strong_inference() -> None:
+    several = confidence(Evidence(frozenset({"weak_inference", "confirmation"}), type="Fact"), WritePolicy())
+    assert several.find("source_confirmation") is not None
+    assert confidence(Evidence(type="Fact"), WritePolicy()).find("source_strong_inference") is not None
+
+
+def test_an_unknown_type_takes_the_unknown_prior() -> None:
+    assert confidence(replace(DIRECT, type="Habit"), WritePolicy()).find("prior_unknown") is not None
+
+
+def test_a_confirmation_lifts_the_source_counts_once_clears_doubt_and_is_capped() -> None:
+    guess = Evidence(frozenset({"speculation"}), type="Entity", model="opus", grounding="partial")
+    sure = confirmed(guess)
+    assert (sure.repetitions, sure.grounding) == (1, "supported")
+    assert conf(sure) == pytest.approx(0.45 * 0.80 + 0.20 * float(repetition(np.array(1.0))) + 0.25 * 0.9 + 0.1 * 0.9)
+    perfect = WritePolicy(source_direct=1.0, extractor_haiku=1.0, prior_fact=1.0, weight_repetition=0.0)
+    assert float(confidence(confirmed(DIRECT), perfect).value) == 0.99
+
+
+EVIDENCE = st.builds(
+    Evidence,
+    levels=st.frozensets(st.sampled_from(SOURCE_LEVELS)),
+    repetitions=st.integers(0, 50),
+    type=st.sampled_from([*TYPES, "Habit"]),
+    model=st.sampled_from(["haiku", "opus", "gpt-3.5", ""]),
+    logprob=st.none() | st.floats(-3, 0),
+    grounding=st.sampled_from(["supported", "partial"]),
+)
+
+
+@given(EVIDENCE, EVIDENCE)
+def test_a_merged_memory_is_never_less_sure_than_either(one: Evidence, other: Evidence) -> None:
+    together = merged(one, other, WritePolicy())
+    assert together.repetitions == one.repetitions + other.repetitions + 1
+    assert conf(together) >= max(conf(one), conf(other)) - 1e-12
+
+
+@given(EVIDENCE)
+def test_every_confidence_is_explained_and_lies_within_bounds(evidence: Evidence) -> None:
+    whole = confidence(evidence, WritePolicy())
+    assert 0 <= float(whole.value) <= 1
+    assert evaluate(whole.tree()) == pytest.approx(float(whole.value), abs=1e-9)
+
+
+@pytest.mark.parametrize("name", [name for name, one in WritePolicy.declared().items() if one.kind == "number"])
+def test_a_confidence_stays_explained_wherever_a_write_parameter_stands(name: str) -> None:
+    declaration = WritePolicy.declared()[name]
+    for value in (declaration.low, declaration.high):
+        try:
+            policy = WritePolicy.of({name: value})
+        except ParamsError:
+            continue
+        for evidence in (DIRECT, confirmed(DIRECT), replace(DIRECT, grounding="partial", repetitions=10**9)):
+            whole = confidence(evidence, policy)
+            assert evaluate(whole.tree()) == pytest.approx(float(whole.value), abs=1e-9)
+
+
+def test_what_is_too_thinly_grounded_is_rejected_with_the_reason() -> None:
+    thin = Evidence(frozenset({"speculation"}), type="Fact", model="haiku", grounding="partial")
+    assert re.fullmatch(
+        r"only partly grounded, so it keeps 0.2\d, and the floor is 0.30", rejection(thin, WritePolicy())
+    )
+    assert rejection(replace(DIRECT, grounding="unsupported"), WritePolicy()) == "its source does not support it"
+    assert rejection(replace(DIRECT, grounding="partial"), WritePolicy()) == ""
+
+
+def test_an_answer_without_claims_is_faithful_and_free_of_risk() -> None:
+    assert faithfulness.faithfulness(0, 0) == 1.0
+    assert faithfulness.risk(0, 0) == "none"
+
+
+def test_three_unsupported_claims_are_a_high_risk_even_if_none_is_critical() -> None:
+    assert faithfulness.risk(3, 0) == "high"
+    assert faithfulness.risk(2, 2) == "medium"
+    assert faithfulness.risk(2, 0) == "low"
+
+
+def test_gradient_descent_recovers_planted_weights_and_lowers_the_error() -> None:
+    rng = np.random.default_rng(1)
+    signals, planted = rng.random((500, 4)), np.array([0.5, 0.1, 0.3, 0.1])
+    fit = calibration.fit_weights(signals, signals @ planted, np.array([0.45, 0.20, 0.25, 0.10]), steps=2000, rate=0.5)
+    np.testing.assert_allclose(fit.weights, planted, atol=0.01)
+    assert fit.after < fit.before
+    assert fit.weights.sum() == pytest.approx(1.0)
+
+
+def test_recalibration_puts_the_preference_prior_first() -> None:
+    policy = WritePolicy()
+    findings = calibration.recalibration(
+        0.95, 0.65,
+        direct_limit=policy.direct_share, kappa_limit=policy.kappa_preference,
+        source_weight=policy.formal_source, extractor_weight=policy.formal_extractor,
+    )  # fmt: skip
+    assert [finding.what for finding in findings] == ["recalibrate the Preference prior first", "weigh the source less"]
+    assert WritePolicy.of(findings[1].change)
+
+
+def test_belief_cannot_begin_where_it_would_be_protected_without_evidence() -> None:
+    with pytest.raises(ParamsError, match="belief_start must not exceed belief_protected"):
+        WritePolicy(belief_start=9.0)
+
+
+def test_a_group_is_consolidated_around_its_middle() -> None:
+    near = np.array([[1.0, 0.0], [0.9, math.sqrt(0.19)], [0.0, 1.0], [0.1, math.sqrt(0.99)]])
+    assert dedup.consolidated(near, 0.75) == [[0, 1], [2, 3]]
