@@ -131,7 +131,7 @@ def _grown(term: Term, rows: NDArray[np.intp], done: dict[int, list[Tree]]) -> l
     if id(term) in done:
         return done[id(term)]
     if term.value.ndim == 0 and isinstance(term.name, str):
-        return done.setdefault(id(term), [_same_for_all(term)] * len(rows))
+        return done.setdefault(id(term), [_same_for_all(term, {})] * len(rows))
     names = [term.name] * len(rows) if isinstance(term.name, str) else term.name[rows].tolist()
     values = term.value[rows].tolist()
     columns = [_column(part, rows, done) for part in term.parts]
@@ -152,10 +152,12 @@ def _grown(term: Term, rows: NDArray[np.intp], done: dict[int, list[Tree]]) -> l
     return done.setdefault(id(term), nodes)
 
 
-def _same_for_all(term: Term) -> Tree:
-    """A node that does not depend on the candidate, such as a normalised weight."""
-    parts = [_same_for_all(part) for part in term.parts]
-    return {"name": term.name, "value": float(term.value), "op": term.op, "parts": parts}
+def _same_for_all(term: Term, done: dict[int, Tree]) -> Tree:
+    """A node that does not depend on the candidate, such as a normalised weight; a shared term is built once."""
+    if (known := done.get(id(term))) is None:
+        parts = [_same_for_all(part, done) for part in term.parts]
+        known = done[id(term)] = {"name": term.name, "value": float(term.value), "op": term.op, "parts": parts}
+    return known
 
 
 def _column(part: Term, rows: NDArray[np.intp], done: dict[int, list[Tree]]) -> list[Tree] | list[Tree | None]:

@@ -18,18 +18,13 @@ from memories.models import Memory, Namespace, ScoreEvent
 from memories.models.choices import Role
 from memories.writing import acts
 from memories.writing.standing import Standing
-from scoring.systems.recall import confidence
 
 
 class ChangeSerializer(serializers.Serializer[Standing]):
     """A memory after a change, and how its confidence comes about now."""
 
     memory = MemorySerializer()
-    explanation = serializers.SerializerMethodField()
-
-    def get_explanation(self, standing: Standing) -> dict[str, Any]:
-        """Give the confidence as a tree."""
-        return confidence(standing.evidence, standing.policy).tree()
+    explanation = serializers.DictField(source="explained")
 
 
 class FeedbackSerializer(Object):

@@ -22,6 +22,7 @@ from memories.models import (
 )
 from memories.models.choices import EdgeKind, MemoryType, Route, Status
 from memories.writing import words
+from memories.writing.copying import copied
 from memories.writing.neighbours import Neighbour, nearest
 from memories.writing.new_memory import NewMemory
 from memories.writing.policy import policy_of
@@ -61,7 +62,8 @@ class Desk:
         names.file()
         hashes = [hash_of(new, whom) for new, whom in zip(news, named, strict=True)]
         twins = Memory.objects.within(namespace).filter(status=Status.ACTIVE, content_hash__in=hashes)
-        ids = {one.memory for found in near for one in found} | set(twins.values_list("id", flat=True))
+        close = {one.memory for found in near for one in found if one.cosine >= least_of(policy)}
+        ids = close | set(twins.values_list("id", flat=True))
         known = loaded(namespace, ids, policy)
         by_hash = {bytes(one.memory.content_hash): one for one in known.values()}
         sessions = sessions_of(namespace, news, now)
@@ -114,7 +116,7 @@ class Desk:
 
     def close_to(self, place: int) -> Iterator[tuple[Standing, float]]:
         """Active memories near enough to matter, nearest first, those of this batch among them."""
-        least = min(self.policy.dedup_escalate, self.policy.corroboration_cosine)
+        least = least_of(self.policy)
         found = [(self.known[one.memory], one.cosine) for one in self.near[place] if one.memory in self.known]
         here = self.vectors[:place] @ self.vectors[place]
         found += [(self.placed[other], float(cosine)) for other, cosine in enumerate(here) if other in self.placed]
@@ -167,12 +169,12 @@ class Desk:
         """Write everything: new rows table by table, changed memories, their history, the words of what is active."""
         standings = [*self.known.values(), *self.placed.values()]
         for table in TABLES:
-            rows = self.rows.get(table, [])
-            # The same turn or session may say a memory many times, and is one source of it.
-            table.objects.bulk_create(rows, ignore_conflicts=table is MemorySource)
+            copied(table, self.rows.get(table, []))
+        # The same turn or session may say a memory many times, and is one source of it.
+        MemorySource.objects.bulk_create(self.rows.get(MemorySource, []), ignore_conflicts=True)
         changed = [one.memory for one in self.known.values() if one.events]
         Memory.objects.bulk_update(changed, CHANGING)
-        ScoreEvent.objects.bulk_create([event for one in standings for event in one.events])
+        copied(ScoreEvent, [event for one in standings for event in one.events])
         active = [one.memory.id for one in self.placed.values() if one.memory.status == Status.ACTIVE]
         words.index(self.namespace, active)
 
@@ -196,7 +198,7 @@ class Desk:
 
 
 # A row comes after those it refers to.
-TABLES: tuple[type[Any], ...] = (Memory, MemoryVector, MemorySource, MemoryTag, Mention, MemoryEdge, ReviewItem)
+TABLES: tuple[type[Any], ...] = (Memory, MemoryVector, MemoryTag, Mention, MemoryEdge, ReviewItem)
 CHANGING = [
     "source_strength",
     "repetitions",
@@ -210,6 +212,11 @@ CHANGING = [
     "corroborations",
     "contradictions",
 ]
+
+
+def least_of(policy: WritePolicy) -> float:
+    """The least cosine at which a memory has anything to do with another."""
+    return min(policy.dedup_escalate, policy.corroboration_cosine)
 
 
 def hash_of(new: NewMemory, whom: Named) -> bytes:

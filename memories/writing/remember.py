@@ -17,7 +17,7 @@ from memories.writing.standing import Standing
 from scoring.belief import corroborates
 from scoring.contradiction import Statement, conflicts
 from scoring.dedup import band
-from scoring.systems.recall import confidence, rejection
+from scoring.systems.recall import rejection
 from scoring.term import Array, Tree
 
 TOGETHER = 100  # memories in one transaction: long enough to be cheap, short enough to let others write
@@ -143,4 +143,4 @@ def merge(desk: Desk, place: int, standing: Standing, other: Standing, reason: s
 
 def told(standing: Standing, outcome: Literal["stored", "merged", "escalated", "rejected"], reason: str) -> Outcome:
     """The outcome as the caller learns it."""
-    return Outcome(outcome, reason, standing.memory, confidence(standing.evidence, standing.policy).tree())
+    return Outcome(outcome, reason, standing.memory, standing.explained)

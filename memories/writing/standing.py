@@ -13,6 +13,7 @@ from scoring.belief import Belief
 from scoring.evidence import Evidence
 from scoring.policy import WritePolicy
 from scoring.systems import recall
+from scoring.term import Tree
 
 # An observation is told apart by its session, or by its source where there is no session.
 Origin = tuple[UUID | None, str]
@@ -29,6 +30,7 @@ class Standing:
     entities: set[UUID]
     events: list[ScoreEvent] = field(default_factory=list)
     told: dict[str, Any] = field(init=False)  # the columns as history knows them
+    explained: Tree = field(default_factory=dict)  # how the confidence came about
 
     def __post_init__(self) -> None:
         self.told = {} if self.memory._state.adding else self.columns()
@@ -72,6 +74,7 @@ class Standing:
             setattr(self.memory, name, value)
         after = self.columns()
         before, self.told = self.told, after
+        self.explained = confidence.tree()
         changed = {name: value for name, value in after.items() if before.get(name, self) != value}
         if not changed:
             return
@@ -83,7 +86,7 @@ class Standing:
                 cause=cause,
                 before={name: before[name] for name in changed if name in before},
                 after=changed,
-                parts=confidence.tree() if "confidence" in changed else {},
+                parts=self.explained if "confidence" in changed else {},
                 other_id=other,
                 by=by,
             )

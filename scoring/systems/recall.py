@@ -160,8 +160,7 @@ def rejection(evidence: Evidence, policy: WritePolicy) -> str:
     """Why a memory is not worth storing, in words; nothing where it is."""
     if evidence.grounding == "unsupported":
         return "its source does not support it"
-    left = float(confidence(evidence, policy).value)
-    if evidence.grounding == "partial" and left < policy.grounding_floor:
+    if evidence.grounding == "partial" and (left := float(confidence(evidence, policy).value)) < policy.grounding_floor:
         return f"only partly grounded, so it keeps {left:.2f}, and the floor is {policy.grounding_floor:.2f}"
     return ""
 
