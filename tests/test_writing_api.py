@@ -6,10 +6,12 @@ from typing import Any
 import pytest
 from django.contrib.auth.models import User
 from django.test import Client
+from django.utils import timezone
 from evaluator import evaluate
+from pytest_django.fixtures import DjangoAssertNumQueries
 
 from memories.keys import make_key
-from memories.models import ApiKey, Membership, Memory, Namespace, NamespaceStatistics, Posting
+from memories.models import ApiKey, Membership, Memory, Namespace, NamespaceStatistics, Posting, Session, Turn
 
 pytestmark = pytest.mark.django_db
 
@@ -206,3 +208,27 @@ def test_the_same_words_after_forgetting_are_a_new_memory(agent: Client) -> None
 def test_nothing_can_be_said_of_a_memory_that_is_not_there(agent: Client, what: str) -> None:
     answer = act(agent, "0198c7a4-0000-7000-8000-000000000000", what, {"useful": True} if what == "feedback" else None)
     assert (answer.status_code, answer["Content-Type"]) == (404, "application/problem+json")
+
+
+def test_a_dry_run_shows_the_tags_it_would_store(agent: Client) -> None:
+    told = post(agent, {"content": "Plays the cello", "type": "Fact", "tags": ["music"]}, "?dry_run=1").json()
+    assert told["memory"]["tags"] == ["music"]
+
+
+def test_a_batch_asks_no_more_questions_for_more_memories(
+    agent: Client, namespace: Namespace, django_assert_max_num_queries: DjangoAssertNumQueries
+) -> None:
+    session = Session.objects.create(namespace=namespace, key="a", started_at=timezone.now())
+    turn = Turn.objects.create(session=session, position=1, role="user", text="…", said_at=timezone.now())
+    sources = [{"level": "direct", "turn": str(turn.id)}]
+    for size in (1, 40):
+        said = [f"Number {size * 7919 + place} is a number" for place in range(size)]
+        memories = [{"content": content, "tags": ["n"], "sources": sources} for content in said]
+        with django_assert_max_num_queries(40):
+            assert post(agent, {"memories": memories}, "batch/").status_code == 200
+
+
+def test_an_unknown_turn_is_refused_at_its_own_place(agent: Client) -> None:
+    nobody = {"level": "direct", "turn": "0198c7a4-0000-7000-8000-000000000000"}
+    answer = post(agent, {"content": "x", "sources": [{"level": "direct"}, nobody]})
+    assert answer.json()["errors"][0]["at"] == "sources.1.turn"

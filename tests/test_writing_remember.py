@@ -30,6 +30,7 @@ from memories.models import (
     WritePolicyVersion,
 )
 from memories.models.choices import Status
+from memories.writing.neighbours import statement
 from memories.writing.new_memory import NewMemory, Said
 from memories.writing.remember import Outcome, remember
 
@@ -262,3 +263,7 @@ def test_a_pair_in_the_doubtful_band_that_shares_its_words_is_merged_by_the_judg
     second = tell("Elias has a job as librarian in the city library", session="b")  # cosine .912
     assert second.outcome == "merged"
     assert "so judged" in second.reason
+
+
+def test_an_embedders_name_is_quoted_in_the_question_for_neighbours() -> None:
+    assert "v.embedder = 'o''clock%%'" in statement("o'clock%", exact=True)

@@ -1,5 +1,6 @@
 """Memories over REST: asked to be remembered, listed, read."""
 
+from collections.abc import Iterable
 from typing import Any
 from uuid import UUID
 
@@ -194,7 +195,8 @@ class Memories(NamespacedView):
     def post(self, request: Request, namespace: str) -> Response:
         """Remember one thing: it is stored, merged with what says the same, escalated to a person, or rejected."""
         dry_run = WriteQuery.of(request)["dry_run"]
-        new = told(self.namespace, NewMemorySerializer.of(request))
+        body = NewMemorySerializer.of(request)
+        new = told(body, turns_known(self.namespace, [body]))
         (outcome,) = remember(self.namespace, [new], by=self.access.caller, dry_run=dry_run)
         self.memory_ids = [outcome.memory.id]
         return Response(OutcomeSerializer(outcome).data, status=200 if outcome.outcome == "merged" else 201)
@@ -216,19 +218,12 @@ class Batch(NamespacedView):
     def post(self, request: Request, namespace: str) -> Response:
         """Remember up to 1,000 things, one outcome each in their order; one that is refused holds up nobody."""
         dry_run = WriteQuery.of(request)["dry_run"]
-        read = [self._read(item) for item in BatchSerializer.of(request)["memories"]]
-        news = [one for one in read if isinstance(one, NewMemory)]
-        outcomes = iter(remember(self.namespace, news, by=self.access.caller, dry_run=dry_run) if news else [])
-        results = [OutcomeSerializer(next(outcomes)).data if isinstance(one, NewMemory) else one for one in read]
+        items = read(self.namespace, BatchSerializer.of(request)["memories"])
+        news = [one for one in items if isinstance(one, NewMemory)]
+        outcomes = iter(remember(self.namespace, news, by=self.access.caller, dry_run=dry_run))
+        results = [OutcomeSerializer(next(outcomes)).data if isinstance(one, NewMemory) else one for one in items]
         self.memory_ids = [UUID(one["memory"]["id"]) for one in results if "memory" in one]
         return Response({"results": results})
-
-    def _read(self, item: Any) -> "NewMemory | dict[str, Any]":
-        """Give a memory to be, or what is wrong with it."""
-        try:
-            return told(self.namespace, checked(NewMemorySerializer(data=item)))
-        except ValidationError as error:
-            return {"outcome": "refused", "problems": list(flat(error.detail))}
 
 
 class MemoryDetail(NamespacedView):
@@ -258,25 +253,38 @@ def with_tags(namespace: Namespace) -> NamespacedQuerySet[Memory]:
     return Memory.objects.within(namespace).prefetch_related(Prefetch("tags", tags))
 
 
-def told(namespace: Namespace, values: dict[str, Any]) -> NewMemory:
-    """A checked body as a memory to be; turns must be there."""
+def turns_known(namespace: Namespace, bodies: Iterable[dict[str, Any]]) -> set[UUID]:
+    """Give those turns that bodies name and the namespace has, one question for all."""
+    named = {one["turn"] for body in bodies for one in body.get("sources", ()) if "turn" in one}
+    return set(Turn.objects.within(namespace).filter(id__in=named).values_list("id", flat=True)) if named else set()
+
+
+def told(values: dict[str, Any], turns: set[UUID]) -> NewMemory:
+    """A checked body as a memory to be; a source that names a turn nobody knows is refused."""
     plain = dict(values)
     extractor = plain.pop("extractor", {})
-    sources = plain.pop("sources", None) or []
+    sources = plain.pop("sources", ())
+    for place, one in enumerate(sources):
+        if "turn" in one and one["turn"] not in turns:
+            wrong = f"must be a turn of this namespace; got {one['turn']}"
+            raise ValidationError({"sources": {str(place): {"turn": [wrong]}}})
     level = plain.pop("source_level", None)
     said = [Said(one["level"], one.get("turn")) for one in sources] or ([Said(level)] if level else [])
-    check_turns(namespace, [one.turn for one in said if one.turn])
     for name in ("entities", "tags"):
         plain[name] = tuple(plain[name])
     logprobs = tuple(extractor.get("logprobs", ()))
     return NewMemory(said=tuple(said), model=extractor.get("model", ""), logprobs=logprobs, **plain)
 
 
-def check_turns(namespace: Namespace, turns: list[UUID]) -> None:
-    """Refuse a source that names a turn nobody knows."""
-    known = set(Turn.objects.within(namespace).filter(id__in=turns).values_list("id", flat=True)) if turns else set()
-    for place, turn in enumerate(turns):
-        if turn not in known:
-            raise ValidationError(
-                {"sources": {str(place): {"turn": [f"must be a turn of this namespace; got {turn}"]}}}
-            )
+def read(namespace: Namespace, items: Iterable[Any]) -> list[NewMemory | dict[str, Any]]:
+    """For each item a memory to be, or what is wrong with it."""
+    bodies = [NewMemorySerializer(data=item) for item in items]
+    turns = turns_known(namespace, [body.validated_data for body in bodies if body.is_valid()])
+    return [_told_or_refused(body, turns) for body in bodies]
+
+
+def _told_or_refused(body: NewMemorySerializer, turns: set[UUID]) -> NewMemory | dict[str, Any]:
+    try:
+        return told(checked(body), turns)
+    except ValidationError as error:
+        return {"outcome": "refused", "problems": list(flat(error.detail))}

@@ -12,7 +12,7 @@ from memories.models.choices import Status
 from memories.writing import words
 from memories.writing.policy import policy_of
 from memories.writing.remember import lock
-from memories.writing.standing import Standing, loaded
+from memories.writing.standing import TRACKED, Standing, loaded
 from scoring import evidence
 
 Act = Callable[[Standing, datetime], None]
@@ -59,7 +59,6 @@ def changed(namespace: Namespace, memory: UUID, act: Act) -> Standing | None:
     if standing is None or standing.memory.status == Status.FORGOTTEN:
         return None
     act(standing, namespace.clock or timezone.now())
-    names = [field.name for field in Memory._meta.concrete_fields if field.name not in ("namespace", "id")]
-    Memory.objects.bulk_update([standing.memory], names)
+    Memory.objects.bulk_update([standing.memory], [*TRACKED, "confirmed_at"])
     ScoreEvent.objects.bulk_create(standing.events)
     return standing

@@ -27,7 +27,7 @@ from memories.writing.neighbours import Neighbour, nearest
 from memories.writing.new_memory import NewMemory
 from memories.writing.policy import policy_of
 from memories.writing.resolving import Named, Names, sessions_of
-from memories.writing.standing import Origin, Standing, loaded
+from memories.writing.standing import TRACKED, Origin, Standing, loaded
 from scoring.dedup import content_hash
 from scoring.evidence import Grounding
 from scoring.policy import WritePolicy
@@ -173,7 +173,7 @@ class Desk:
         # The same turn or session may say a memory many times, and is one source of it.
         MemorySource.objects.bulk_create(self.rows.get(MemorySource, []), ignore_conflicts=True)
         changed = [one.memory for one in self.known.values() if one.events]
-        Memory.objects.bulk_update(changed, CHANGING)
+        Memory.objects.bulk_update(changed, TRACKED)
         copied(ScoreEvent, [event for one in standings for event in one.events])
         active = [one.memory.id for one in self.placed.values() if one.memory.status == Status.ACTIVE]
         words.index(self.namespace, active)
@@ -199,19 +199,6 @@ class Desk:
 
 # A row comes after those it refers to.
 TABLES: tuple[type[Any], ...] = (Memory, MemoryVector, MemoryTag, Mention, MemoryEdge, ReviewItem)
-CHANGING = [
-    "source_strength",
-    "repetitions",
-    "extractor_confidence",
-    "extractor_model",
-    "extractor_logprob",
-    "grounding",
-    "grounding_penalty",
-    "confidence",
-    "belief",
-    "corroborations",
-    "contradictions",
-]
 
 
 def least_of(policy: WritePolicy) -> float:

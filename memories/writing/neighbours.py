@@ -5,6 +5,7 @@ from uuid import UUID
 
 from django.db import connection
 from pgvector import Vector
+from psycopg.sql import Literal
 
 from memories.models import Namespace
 from memories.models.choices import EMBEDDERS, Route
@@ -29,11 +30,12 @@ def nearest(namespace: Namespace, vectors: Array) -> list[list[Neighbour]]:
         documents = cursor.fetchone()[0]
         if not documents:
             return [[] for _ in vectors]
-        if documents >= SCAN_BELOW:
+        exact = documents < SCAN_BELOW or namespace.embedder not in EMBEDDERS
+        if not exact:
             cursor.execute("SET LOCAL hnsw.iterative_scan = 'strict_order'")
         # One literal for all: as a list, psycopg would quote each vector's text by itself.
         asked = ",".join(f'"{Vector(vector).to_text()}"' for vector in vectors)
-        cursor.execute(statement(namespace.embedder, exact=documents < SCAN_BELOW), [f"{{{asked}}}", namespace.id])
+        cursor.execute(statement(namespace.embedder, exact=exact), [f"{{{asked}}}", namespace.id])
         found: list[list[Neighbour]] = [[] for _ in vectors]
         for place, memory, distance in cursor.fetchall():
             found[place - 1].append(Neighbour(memory, 1.0 - distance))
@@ -42,9 +44,10 @@ def nearest(namespace: Namespace, vectors: Array) -> list[list[Neighbour]]:
 
 def statement(embedder: str, *, exact: bool) -> str:
     """The question; the embedder stands in it as a literal, or its index would not be used."""
-    size = EMBEDDERS[embedder]
-    # A cast alone keeps the index out, so that the scan stays exact.
-    distance = "v.vector <=> q.vector" if exact else f"v.vector::halfvec({size}) <=> q.vector::halfvec({size})"
+    # Without its cast the index is left out, and the scan stays exact.
+    cast = "" if exact else f"::halfvec({EMBEDDERS[embedder]})"
+    distance = f"v.vector{cast} <=> q.vector{cast}"
+    literal = Literal(embedder).as_string().replace("%", "%%")
     # Vectors alone are asked: a join would be planned by statistics that a growing namespace has outrun.
     return f"""
         SELECT q.place, found.memory_id, found.distance
@@ -52,7 +55,7 @@ def statement(embedder: str, *, exact: bool) -> str:
         CROSS JOIN LATERAL (
             SELECT v.memory_id, {distance} AS distance
             FROM memories_memoryvector v
-            WHERE v.namespace_id = %s AND v.embedder = '{embedder}' AND v.route = '{Route.FULL}'
+            WHERE v.namespace_id = %s AND v.embedder = {literal} AND v.route = '{Route.FULL}'
             ORDER BY {distance} LIMIT {NEAREST}
         ) found
         ORDER BY q.place, found.distance, found.memory_id

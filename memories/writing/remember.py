@@ -6,6 +6,7 @@ from typing import Literal
 
 import numpy as np
 from django.db import transaction
+from django.db.models import prefetch_related_objects
 
 from memories.models import Memory, Namespace, NamespaceStatistics
 from memories.models.choices import EdgeKind, Status
@@ -38,6 +39,8 @@ def remember(namespace: Namespace, news: Sequence[NewMemory], *, by: str, dry_ru
 
     A dry run does all of it and takes it back.
     """
+    if not news:
+        return []
     vectors = np.asarray(embedder(namespace.embedder).embed([new.content for new in news]), dtype=float)
     outcomes: list[Outcome] = []
     # A dry run is one transaction, or its second part would not know of its first.
@@ -54,6 +57,8 @@ def written(namespace: Namespace, news: Sequence[NewMemory], vectors: Array, by:
         desk = Desk.opened(namespace, news, vectors, by)
         outcomes = [decided(desk, place) for place in range(len(news))]
         desk.file()
+        # Once for all who will show them, and before a dry run takes them back.
+        prefetch_related_objects([outcome.memory for outcome in outcomes], "tags")
         transaction.set_rollback(dry_run)
     return outcomes
 

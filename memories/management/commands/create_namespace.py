@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from django.conf import settings
 from django.contrib.auth import get_user_model
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import transaction
@@ -29,7 +30,9 @@ class Command(BaseCommand):
         user = get_user_model().objects.filter(username=member).first() if member else None
         if member and user is None:
             raise CommandError(f"There is no user {member}: create one first, with createsuperuser or in the admin.")
-        namespace = Namespace.objects.create(slug=slug, title=title or slug, mode=mode)
+        namespace = Namespace.objects.create(
+            slug=slug, title=title or slug, mode=mode, embedder=settings.RECALL_EMBEDDER
+        )
         if user:
             Membership.objects.create(user=user, namespace=namespace, role=Role.ADMIN)
         self.stdout.write(f"Created the namespace {slug}{f', with {member} as admin' if member else ''}.")
