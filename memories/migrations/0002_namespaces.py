@@ -42,6 +42,13 @@ class Migration(migrations.Migration):
                 ),
                 ("embedder", models.CharField(default="all-MiniLM-L6-v2", max_length=100)),
                 (
+                    "redacts",
+                    models.BooleanField(
+                        default=False,
+                        help_text="whether keys, card numbers and e-mail addresses are blacked out before storing",
+                    ),
+                ),
+                (
                     "clock",
                     models.DateTimeField(
                         blank=True, help_text="the moment this namespace takes for now; empty: real time", null=True

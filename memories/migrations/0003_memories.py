@@ -110,6 +110,7 @@ class Migration(migrations.Migration):
             ],
             options={
                 "verbose_name_plural": "entities",
+                "indexes": [models.Index(fields=["namespace", "-created_at", "id"], name="entity_recent")],
                 "constraints": [
                     models.UniqueConstraint(fields=("namespace", "normalised", "kind"), name="entity_once"),
                     memories.models.references.ForeignKeyConstraint(

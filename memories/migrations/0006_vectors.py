@@ -48,6 +48,15 @@ class Migration(migrations.Migration):
                 ),
                 ("embedder", models.CharField(max_length=100)),
                 ("vector", pgvector.django.vector.VectorField()),
+                (
+                    "level",
+                    models.CharField(
+                        choices=[("session", "Session"), ("turn", "Turn"), ("fact", "Fact")],
+                        default="fact",
+                        max_length=10,
+                    ),
+                ),
+                ("active", models.BooleanField(default=True)),
             ],
             options={
                 "indexes": [
@@ -94,6 +103,10 @@ class Migration(migrations.Migration):
                             )
                         ),
                         name="memoryvector_route_known",
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(("level__in", ["session", "turn", "fact"])),
+                        name="memoryvector_level_known",
                     ),
                     memories.models.references.ForeignKeyConstraint(
                         fields=("namespace", "memory_id"),

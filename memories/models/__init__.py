@@ -2,6 +2,7 @@
 
 from memories.models.evidence import MemorySource, ReviewItem, ScoreEvent, Session, Turn
 from memories.models.graph import Cluster, Entity, EntityAlias, EntityEdge, MemoryEdge, Mention
+from memories.models.job import Job
 from memories.models.judgement import Evaluation, JudgedQuery, Judgement, JudgementSet
 from memories.models.memory import Memory, MemoryTag
 from memories.models.namespace import ApiKey, Membership, Namespace
@@ -20,6 +21,7 @@ __all__ = [
     "EntityEdge",
     "Evaluation",
     "IdempotencyRecord",
+    "Job",
     "JudgedQuery",
     "Judgement",
     "JudgementSet",

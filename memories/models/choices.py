@@ -138,3 +138,22 @@ class Part(TextChoices):
 
     TUNE = "tune"
     HOLDOUT = "holdout"
+
+
+class JobKind(TextChoices):
+    """What long work there is."""
+
+    EXTRACT = "extract"
+    IMPORT = "import"
+    RECOMPUTE = "recompute"
+    REEMBED = "reembed"
+    REFLECT = "reflect"
+
+
+class JobState(TextChoices):
+    """How far a piece of long work is."""
+
+    QUEUED = "queued"
+    RUNNING = "running"
+    DONE = "done"
+    FAILED = "failed"

@@ -26,6 +26,7 @@ class Entity(Namespaced):
 
     class Meta:
         constraints = [UniqueConstraint(fields=["namespace", "normalised", "kind"], name="entity_once")]
+        indexes = [Index(fields=["namespace", "-created_at", "id"], name="entity_recent")]
         verbose_name_plural = "entities"
 
     def __str__(self) -> str:

@@ -29,6 +29,9 @@ class Namespace(models.Model):
     mode = models.CharField(max_length=20, choices=Mode, default=Mode.GENERAL)
     text_config = models.CharField(max_length=63, default="english", help_text="Postgres text search configuration")
     embedder = models.CharField(max_length=100, default="all-MiniLM-L6-v2")
+    redacts = models.BooleanField(
+        default=False, help_text="whether keys, card numbers and e-mail addresses are blacked out before storing"
+    )
     clock = models.DateTimeField(
         null=True, blank=True, help_text="the moment this namespace takes for now; empty: real time"
     )

@@ -6,7 +6,7 @@ from django.db.models import Index, Q, UniqueConstraint
 from django.db.models.functions import Cast
 from pgvector.django import HalfVectorField, HnswIndex, VectorField
 
-from memories.models.choices import EMBEDDERS, Route
+from memories.models.choices import EMBEDDERS, ChunkLevel, Route
 from memories.models.keys import Namespaced
 from memories.models.memory import Memory
 from memories.models.ranges import between, one_of
@@ -28,11 +28,14 @@ class MemoryVector(Namespaced):
     route = models.CharField(max_length=20, choices=Route, default=Route.FULL)
     embedder = models.CharField(max_length=100)
     vector = VectorField()
+    # Both are the memory's own, and stand here too because a search for neighbours joins nothing.
+    level = models.CharField(max_length=10, choices=ChunkLevel, default=ChunkLevel.FACT)
+    active = models.BooleanField(default=True)
 
     class Meta:
         constraints = [
             UniqueConstraint(fields=["namespace", "memory_id", "route", "embedder"], name="memoryvector_once"),
-            *one_of(route=Route),
+            *one_of(route=Route, level=ChunkLevel),
         ]
         indexes = [
             Index(fields=["namespace", "embedder", "route"], name="memoryvector_scan"),

@@ -57,7 +57,7 @@ class MiniLM:
         return joined(means, chunks, len(texts))
 
     def token_states(self, texts: Sequence[str]) -> list[TokenMatrix]:
-        """The last layer's state of each token, on the 64 axes of minilm_axes, without the end marks."""
+        """The last layer's state of each token, on the axes of minilm_axes, without the end marks."""
         return self.embed_with_tokens(texts)[1]
 
     def embed_with_tokens(self, texts: Sequence[str]) -> tuple[Vectors, list[TokenMatrix]]:

@@ -1,6 +1,6 @@
-"""Finds the 64 axes that keep most of MiniLM's token states, and writes minilm_axes.npy.
+"""Finds the 96 axes that keep most of MiniLM's token states, and writes minilm_axes.npy.
 
-Run it with `python -m memories.providers.minilm_axes`. The axes are the first 64 eigenvectors of the states' second
+Run it with `python -m memories.providers.minilm_axes`. The axes are the first 96 eigenvectors of the states' second
 moment (a PCA without centring, as cosines are taken from zero) over the demo world's memories and turns. Token states
 that are stored lie on these axes, so another file means another space: states stored before must be made anew.
 """

@@ -6,7 +6,7 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-TOKEN_DIMENSIONS = 64
+TOKEN_DIMENSIONS = 96
 STEPS = 127  # the largest int8 that has a negative of its own
 
 

@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from memories.models import Memory, Namespace, ScoreEvent
 from memories.models.choices import Status
-from memories.writing import words
+from memories.writing import visibility
 from memories.writing.policy import policy_of
 from memories.writing.remember import lock
 from memories.writing.standing import TRACKED, Standing, loaded
@@ -45,7 +45,7 @@ def forget(namespace: Namespace, memory: UUID, *, by: str) -> Standing | None:
 
     def act(standing: Standing, now: datetime) -> None:
         if standing.memory.status == Status.ACTIVE:
-            words.unindex(namespace, [standing.memory.id])
+            visibility.hide(namespace, [standing.memory.id])
         standing.settle(now, "forgotten", by, status=Status.FORGOTTEN, reason=f"forgotten by {by}")
 
     return changed(namespace, memory, act)

@@ -8,7 +8,7 @@ from pgvector import Vector
 from psycopg.sql import Literal
 
 from memories.models import Namespace
-from memories.models.choices import EMBEDDERS, Route
+from memories.models.choices import EMBEDDERS, ChunkLevel, Route
 from scoring.term import Array
 
 NEAREST = 8
@@ -56,6 +56,7 @@ def statement(embedder: str, *, exact: bool) -> str:
             SELECT v.memory_id, {distance} AS distance
             FROM memories_memoryvector v
             WHERE v.namespace_id = %s AND v.embedder = {literal} AND v.route = '{Route.FULL}'
+                AND v.level = '{ChunkLevel.FACT}' AND v.active
             ORDER BY {distance} LIMIT {NEAREST}
         ) found
         ORDER BY q.place, found.distance, found.memory_id

@@ -1,0 +1,83 @@
+import django.utils.timezone
+from django.db import migrations, models
+
+import memories.ids
+import memories.models.keys
+import memories.models.references
+
+
+class Migration(migrations.Migration):
+    dependencies = [("memories", "0011_traces")]
+
+    operations = [
+        migrations.CreateModel(
+            name="Job",
+            fields=[
+                ("namespace", memories.models.keys.NamespaceKey()),
+                (
+                    "pk",
+                    models.CompositePrimaryKey(
+                        "namespace_id", "id", blank=True, editable=False, primary_key=True, serialize=False
+                    ),
+                ),
+                ("id", models.UUIDField(default=memories.ids.uuid7, editable=False)),
+                (
+                    "kind",
+                    models.CharField(
+                        choices=[
+                            ("extract", "Extract"),
+                            ("import", "Import"),
+                            ("recompute", "Recompute"),
+                            ("reembed", "Reembed"),
+                            ("reflect", "Reflect"),
+                        ],
+                        max_length=15,
+                    ),
+                ),
+                (
+                    "state",
+                    models.CharField(
+                        choices=[
+                            ("queued", "Queued"),
+                            ("running", "Running"),
+                            ("done", "Done"),
+                            ("failed", "Failed"),
+                        ],
+                        default="queued",
+                        max_length=10,
+                    ),
+                ),
+                ("params", models.JSONField(default=dict)),
+                ("step", models.CharField(blank=True, help_text="what is done now", max_length=50)),
+                ("done", models.PositiveIntegerField(default=0, help_text="how much of the step")),
+                ("total", models.PositiveIntegerField(help_text="of how much; empty: nobody knows yet", null=True)),
+                ("result", models.JSONField(default=dict, help_text="what came of each finished step, by its name")),
+                ("error", models.TextField(blank=True)),
+                ("attempts", models.PositiveSmallIntegerField(default=0)),
+                ("by", models.CharField(blank=True, help_text="the user, key or command behind it", max_length=200)),
+                ("created_at", models.DateTimeField(default=django.utils.timezone.now)),
+                ("started_at", models.DateTimeField(null=True)),
+                ("moved_at", models.DateTimeField(help_text="when it last told how far it is", null=True)),
+                ("finished_at", models.DateTimeField(null=True)),
+            ],
+            options={
+                "indexes": [models.Index(fields=["namespace", "-created_at", "id"], name="job_recent")],
+                "constraints": [
+                    models.CheckConstraint(
+                        condition=models.Q(("kind__in", ["extract", "import", "recompute", "reembed", "reflect"])),
+                        name="job_kind_known",
+                    ),
+                    models.CheckConstraint(
+                        condition=models.Q(("state__in", ["queued", "running", "done", "failed"])),
+                        name="job_state_known",
+                    ),
+                    memories.models.references.ForeignKeyConstraint(
+                        fields=("namespace",),
+                        name="job_namespace_fk",
+                        to="memories.namespace",
+                        to_fields=("id",),
+                    ),
+                ],
+            },
+        ),
+    ]

@@ -1,0 +1,35 @@
+"""Long work: what was asked for, how far it is, and what came of it."""
+
+from django.db import models
+from django.db.models import Index
+from django.utils import timezone
+
+from memories.models.choices import JobKind, JobState
+from memories.models.keys import Namespaced
+from memories.models.ranges import one_of
+
+
+class Job(Namespaced):
+    """A piece of long work; the queue holds only its id, so what a person may know of it lies here."""
+
+    kind = models.CharField(max_length=15, choices=JobKind)
+    state = models.CharField(max_length=10, choices=JobState, default=JobState.QUEUED)
+    params = models.JSONField(default=dict)
+    step = models.CharField(max_length=50, blank=True, help_text="what is done now")
+    done = models.PositiveIntegerField(default=0, help_text="how much of the step")
+    total = models.PositiveIntegerField(null=True, help_text="of how much; empty: nobody knows yet")
+    result = models.JSONField(default=dict, help_text="what came of each finished step, by its name")
+    error = models.TextField(blank=True)
+    attempts = models.PositiveSmallIntegerField(default=0)
+    by = models.CharField(max_length=200, blank=True, help_text="the user, key or command behind it")
+    created_at = models.DateTimeField(default=timezone.now)
+    started_at = models.DateTimeField(null=True)
+    moved_at = models.DateTimeField(null=True, help_text="when it last told how far it is")
+    finished_at = models.DateTimeField(null=True)
+
+    class Meta:
+        constraints = one_of(kind=JobKind, state=JobState)
+        indexes = [Index(fields=["namespace", "-created_at", "id"], name="job_recent")]
+
+    def __str__(self) -> str:
+        return f"{self.kind}: {self.state}"
