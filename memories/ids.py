@@ -3,19 +3,27 @@
 import hashlib
 import secrets
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from datetime import UTC, datetime, timedelta
+from itertools import count
 from threading import Lock
 from uuid import UUID
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 RANDOM_BITS = 74
+COUNTED_BITS = 42  # what is left of the random bits to the name where the others count
 _lock = Lock()
 _latest = 0
+_replayed: ContextVar[Iterator[UUID] | None] = ContextVar("replayed", default=None)
 
 
 def uuid7() -> UUID:
     """Make an identifier greater than all that this process made before."""
     global _latest
+    if (replayed := _replayed.get()) is not None:
+        return next(replayed)
     fresh = time.time_ns() // 1_000_000 << RANDOM_BITS | secrets.randbits(RANDOM_BITS)
     with _lock:
         # Within one millisecond, and when the clock steps back, go on from the latest by a random step (RFC 9562, 6.2).
@@ -38,11 +46,31 @@ def first_id_at(moment: datetime) -> UUID:
 
 def derived(moment: datetime, name: str) -> UUID:
     """Give the one identifier of a name at a moment: its random bits are the name's SHA-256."""
-    digest = int.from_bytes(hashlib.sha256(name.encode()).digest())
-    return _identifier((moment - EPOCH) // timedelta(milliseconds=1), digest)
+    return _identifier((moment - EPOCH) // timedelta(milliseconds=1), _digest(name))
+
+
+@contextmanager
+def replayed(moment: datetime, name: str) -> Iterator[None]:
+    """Let `uuid7` give the identifiers of a past moment: they rise, and are the same whenever it is told again."""
+    milliseconds = (moment - EPOCH) // timedelta(milliseconds=1)
+    # Counted above, so that they rise within the millisecond; the name below keeps two tellings apart.
+    made = (
+        _identifier(milliseconds, place << COUNTED_BITS | _digest(f"{name} {place}") % 2**COUNTED_BITS)
+        for place in count()
+    )
+    past = _replayed.set(made)
+    try:
+        yield
+    finally:
+        _replayed.reset(past)
 
 
 def _identifier(milliseconds: int, random: int) -> UUID:
     """Lay time and randomness around the version and variant bits."""
     high, low = random >> 62 & 0xFFF, random & (1 << 62) - 1
     return UUID(int=milliseconds << 80 | 7 << 76 | high << 64 | 2 << 62 | low)
+
+
+def _digest(name: str) -> int:
+    """A name as a number."""
+    return int.from_bytes(hashlib.sha256(name.encode()).digest())

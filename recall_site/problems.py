@@ -1,5 +1,6 @@
 """Every failure in one shape: RFC 9457 problem+json for programs, the page `error.html` for people."""
 
+import logging
 from collections.abc import Iterator, Mapping, Sequence
 from http import HTTPStatus
 from typing import Any
@@ -8,9 +9,12 @@ from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.template.loader import render_to_string
 from rest_framework import exceptions, views
 
+from memories.providers.unavailable import ProviderError
 from recall_site.limits import LONGEST_PLACE, MOST_ERRORS, WHOLE_BODY
 from recall_site.middleware import current_request_id
 from recall_site.theme import chosen_theme
+
+logger = logging.getLogger(__name__)
 
 FOR_PROGRAMS = ("/api/", "/health/", "/metrics")
 
@@ -32,6 +36,10 @@ def problem(
 
 def exception_handler(error: Exception, context: dict[str, Any]) -> HttpResponse | None:
     """REST framework's exceptions as problems; what it does not know is a server error, answered below."""
+    if isinstance(error, ProviderError):
+        views.set_rollback()
+        logger.warning("a provider is not available: %s", error)
+        return problem(503, str(error), code="provider_unavailable")
     response = views.exception_handler(error, context)
     if response is None:
         return None

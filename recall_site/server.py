@@ -12,9 +12,11 @@ from urllib.request import Request, urlopen
 from django.conf import settings
 from django.core.wsgi import get_wsgi_application
 from gunicorn.app.base import BaseApplication
+from gunicorn.arbiter import Arbiter
 
 from recall_site.postgres import Postgres
 from recall_site.postgres_watch import Watch
+from recall_site.worker import Companion
 
 PATIENCE = 30  # seconds until a site that does not get ready is reported
 
@@ -50,6 +52,10 @@ class Server(BaseApplication):
         """The site."""
         return get_wsgi_application()
 
+    def run(self) -> None:
+        """Serve, with a worker for long work beside the web server's own."""
+        SiteArbiter(self).run()
+
     def begin(self, worker: Any) -> None:
         """Start a worker; the first watches for the first answer, as a thread in the parent would trouble its forks."""
         # A terminal signals parent and workers alike; a worker that hears both it and the parent's word can hang.
@@ -64,6 +70,28 @@ class Server(BaseApplication):
         """End a worker; gunicorn also calls this in the parent, for a worker it finds gone."""
         if self.watch and self.watch.is_alive():
             self.watch.end()
+
+
+class SiteArbiter(Arbiter):
+    """Gunicorn's parent process, which tends the worker for long work as well."""
+
+    def __init__(self, app: Server) -> None:
+        self.companion = Companion() if settings.RECALL_WORKER else None
+        super().__init__(app)
+
+    def manage_workers(self) -> None:
+        """Have every process run that should; gunicorn calls this every second."""
+        super().manage_workers()
+        if self.companion:
+            self.companion.tend()
+
+    def stop(self, graceful: bool = True) -> None:
+        """Stop all of them, side by side."""
+        if self.companion:
+            self.companion.stop()
+        super().stop(graceful)
+        if self.companion:
+            self.companion.wait()
 
 
 def stop_on_hangup(arbiter: Any) -> None:

@@ -2,9 +2,10 @@
 
 import importlib.metadata
 
+from croniter import croniter
 from django.core.management.utils import get_random_secret_key
 
-from memories.providers import embedder
+from memories.providers import embedder, language_model
 from recall_site import data_folder, environment, postgres
 
 ROOT = data_folder.ROOT
@@ -24,14 +25,24 @@ WORKERS = environment.number("WORKERS", 2, low=1, high=64)
 THREADS = environment.number("THREADS", 8, low=1, high=256)
 RECALL_DEMO = environment.flag("RECALL_DEMO", default=True)
 RECALL_PASSWORD = environment.text("RECALL_PASSWORD")
+RECALL_WORKER = environment.flag("RECALL_WORKER", default=True)
+RECALL_REFLECT_AT = environment.text("RECALL_REFLECT_AT", "17 3 * * *")
+if RECALL_REFLECT_AT != "off" and not (len(RECALL_REFLECT_AT.split()) == 5 and croniter.is_valid(RECALL_REFLECT_AT)):
+    raise environment.refusal("RECALL_REFLECT_AT", "five fields of cron like 17 3 * * *, or off", RECALL_REFLECT_AT)
 
 RECALL_EMBEDDER = environment.text("RECALL_EMBEDDER", "all-MiniLM-L6-v2")
 if not embedder.known(RECALL_EMBEDDER):
     raise environment.refusal("RECALL_EMBEDDER", f"one of {embedder.ALLOWED}", RECALL_EMBEDDER)
 RECALL_EMBED_THREADS = environment.number("RECALL_EMBED_THREADS", 0, low=0, high=256)
+RECALL_JUDGE = environment.text("RECALL_JUDGE", "rules")
+RECALL_EXTRACTOR = environment.text("RECALL_EXTRACTOR", "rules")
+for variable, came in {"RECALL_JUDGE": RECALL_JUDGE, "RECALL_EXTRACTOR": RECALL_EXTRACTOR}.items():
+    if not language_model.known(came):
+        raise environment.refusal(variable, language_model.ALLOWED, came)
 OPENAI_BASE_URL = environment.text("OPENAI_BASE_URL", "https://api.openai.com/v1")
 OPENAI_API_KEY = environment.text("OPENAI_API_KEY")
 OPENAI_TIMEOUT = environment.number("OPENAI_TIMEOUT", 30, low=1, high=600)  # seconds
+OPENAI_PARALLEL = environment.number("OPENAI_PARALLEL", 8, low=1, high=64)  # requests at once
 OPENAI_EMBED_LIMIT = environment.number("OPENAI_EMBED_LIMIT", 8191, low=64, high=1_000_000)  # tokens
 
 DATABASE = environment.database("DATABASE_URL")
@@ -47,6 +58,9 @@ DATABASES = {
 }
 DATABASES["default"]["OPTIONS"] = {"connect_timeout": 5, **DATABASES["default"]["OPTIONS"]}  # seconds
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
+
+# A machine that sleeps at night does the night's work in the morning.
+PROCRASTINATE_PERIODIC_DEFAULTS = {"max_delay": 12 * 3600}  # seconds
 
 # Each worker's own: it counts failed sign-ins, a few bytes each.
 CACHES = {
@@ -69,6 +83,7 @@ INSTALLED_APPS = [
     "drf_spectacular_sidecar",
     "django_htmx",
     "template_partials",
+    "procrastinate.contrib.django",
     "scoring",
     "memories",
 ]
@@ -166,7 +181,14 @@ SPECTACULAR_SETTINGS = {
     "SERVE_INCLUDE_SCHEMA": False,
     "SCHEMA_PATH_PREFIX": "/api/v1/",
     # One name for words that several fields share.
-    "ENUM_NAME_OVERRIDES": {"SourceLevel": "memories.models.choices.SourceLevel.values"},
+    "ENUM_NAME_OVERRIDES": {
+        "SourceLevel": "memories.models.choices.SourceLevel.values",
+        "MemoryKind": "memories.models.choices.Kind.values",
+        "EdgeKind": "memories.models.choices.EdgeKind.values",
+        "TurnRole": "memories.models.choices.TurnRole.values",
+        "OutcomeWord": ["stored", "merged", "escalated", "rejected"],
+        "OutcomeOfMany": ["stored", "merged", "escalated", "rejected", "refused"],
+    },
     "SWAGGER_UI_DIST": "SIDECAR",
     "SWAGGER_UI_FAVICON_HREF": "SIDECAR",
     "SWAGGER_UI_SETTINGS": {"deepLinking": True, "persistAuthorization": False, "validatorUrl": None},

@@ -5,12 +5,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from scoring.dedup import normalize
+from scoring.predicates import spoken
 
 _NEGATION = re.compile(
     r"\b(?:not|never|none|neither|nor|cannot|stopped|quit|avoids?|dislikes?|hates?|refuses?|declined?)\b"
     r"|n['’]t\b|\bno\b(?!\.? ?\d)"  # “No. 5” is a number
 )
-_MONTHS = [
+MONTHS = [
     "january",
     "february",
     "march",
@@ -24,16 +25,18 @@ _MONTHS = [
     "november",
     "december",
 ]
-_DAYS = ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"]
+DAYS = ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"]
 _COUNTS = ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"]
 # A month is named in full or by its first three letters; “may” is a month only where a time is told.
 _MAY = r"(?<=\d )may|(?<=\bin )may|(?<=\bof )may|(?<=\blast )may|(?<=\bnext )may|(?<=\bsince )may|may(?= \d)"
-_MONTH = re.compile(rf"\b({'|'.join(m[:3] + f'(?:{m[3:]})?' for m in _MONTHS if m != 'may')}|{_MAY})\b")
-_DAY = re.compile(rf"\b({'|'.join(_DAYS)})s?\b")
+_MONTH = re.compile(rf"\b({'|'.join(m[:3] + f'(?:{m[3:]})?' for m in MONTHS if m != 'may')}|{_MAY})\b")
+_DAY = re.compile(rf"\b({'|'.join(DAYS)})s?\b")
 _NUMBER = re.compile(r"(?<!\d)\d+(?:[.,:/]\d+)*")
 _VERSION = re.compile(r"(?<!\d)\d+(?:\.\d+){2,}")
 _COUNT = re.compile(rf"\b({'|'.join(_COUNTS)})\b")
 _WORD = re.compile(r"[^\W\d_]+")
+
+ANOTHER_VALUE = "another value"
 
 
 @dataclass(frozen=True)
@@ -56,13 +59,18 @@ def conflicts(one: Statement, other: Statement) -> tuple[str, ...]:
     """
     a, b = normalize(one.content), normalize(other.content)
     reasons = [reason for reason, read in READINGS.items() if _differ(read(a), read(b))]
-    if len(_NEGATION.findall(a)) % 2 != len(_NEGATION.findall(b)) % 2:
+    if negated(a) != negated(b):
         reasons.append("negation")
     if _swapped(_WORD.findall(a), _WORD.findall(b)):
         reasons.append("swapped roles")
     if _another_value(one, other):
-        reasons.append("another value")
+        reasons.append(ANOTHER_VALUE)
     return tuple(reasons)
+
+
+def negated(text: str) -> bool:
+    """Whether a text denies something; what is denied twice is said."""
+    return len(_NEGATION.findall(text)) % 2 == 1
 
 
 def versions(text: str) -> set[str]:
@@ -112,5 +120,5 @@ def _swapped(a: list[str], b: list[str]) -> bool:
 def _another_value(one: Statement, other: Statement) -> bool:
     if not (one.subject and one.predicate and one.object and other.object):
         return False
-    same = normalize(one.subject) == normalize(other.subject) and normalize(one.predicate) == normalize(other.predicate)
+    same = normalize(one.subject) == normalize(other.subject) and spoken(one.predicate) == spoken(other.predicate)
     return same and normalize(one.object) != normalize(other.object)

@@ -103,6 +103,16 @@ class WritePolicy(Params):
         seed="ours: a cosine means what its embedder makes of it",
     )
     consolidation: float = _dedup(0.75, "from this, memories of a subject are summarised", low=0.60, high=0.85)
+    consolidation_members: int = number(
+        3,
+        "memories that a summary needs",
+        group="Deduplication",
+        low=2,
+        high=20,
+        step=1,
+        scope="write",
+        seed="ours: the paper names no number",
+    )
 
     drift_distance: float = number(
         0.4,
@@ -134,6 +144,16 @@ class WritePolicy(Params):
         unit="d",
         scope="write",
         seed="ours: the paper names no window",
+    )
+    drift_members: int = number(
+        3,
+        "memories needed lately, and before",
+        group="Concept drift",
+        low=1,
+        high=20,
+        step=1,
+        scope="write",
+        seed="ours: one memory is no drift",
     )
 
     grounding_penalty: float = number(
@@ -194,6 +214,14 @@ class WritePolicy(Params):
         high=1,
         step=0.01,
         seed="002 detect_contradictions; ours: the paper's .75 misses the closest ones",
+    )
+    contradiction_words: float = _belief(
+        0.5,
+        "share of their words that memories have in common where a rule finds them to contradict",
+        low=0,
+        high=1,
+        step=0.01,
+        seed="ours: a rule sees another number in two memories about other things too",
     )
 
     escape_grounding: float = _guard(0.20, "what escapes write-time grounding")

@@ -18,7 +18,7 @@ from scoring.term import Array, Mask
 
 TYPES = ("Entity", "Event", "Fact", "Preference", "Relation")
 KINDS = ("working", "episodic", "semantic", "procedural", "general")
-LEVELS = ("session", "turn", "fact")
+LEVELS = ("session", "turn", "fact", "summary")
 EDGES = (
     "supports",
     "extends",

@@ -22,13 +22,6 @@ def run(*arguments: str) -> tuple[str, str]:
     return out.getvalue(), err.getvalue()
 
 
-def test_the_demo_is_loaded_without_its_user_too() -> None:
-    out, _ = run("load_demo", "--namespace", "elsewhere")
-    loaded = Memory.objects.within(Namespace.objects.get(slug="elsewhere")).count()
-    assert out == f"Loaded {loaded} memories into elsewhere.\n"
-    assert not Membership.objects.exists()
-
-
 def test_the_demo_is_not_loaded_into_a_namespace_that_exists() -> None:
     namespace = Namespace.objects.create(slug="demo", title="Mine")
     with pytest.raises(CommandError, match=r"The namespace demo exists already, .*--namespace.*--if-missing"):
@@ -57,6 +50,12 @@ def test_a_namespace_is_made_with_its_first_admin() -> None:
 def test_a_namespace_without_a_title_goes_by_its_slug() -> None:
     run("create_namespace", "ships")
     assert Namespace.objects.get().title == "ships"
+
+
+def test_a_namespace_blacks_out_secrets_where_it_is_made_so() -> None:
+    run("create_namespace", "ships", "--redact")
+    run("create_namespace", "boats")
+    assert dict(Namespace.objects.values_list("slug", "redacts")) == {"ships": True, "boats": False}
 
 
 def test_a_namespace_is_made_once() -> None:

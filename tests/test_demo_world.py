@@ -1,7 +1,7 @@
 """The demo world's files are read strictly, and hang together."""
 
 import json
-from datetime import UTC, datetime
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -10,8 +10,8 @@ import pytest
 from memories.demo.answers import part_of
 from memories.demo.reading import lines, typed
 from memories.demo.world import CLOCK, FOLDER, Edge, Memory, World, read
-from memories.ids import derived, time_of
 from memories.models.choices import Part
+from memories.providers.embedder import embedder
 from scoring.dedup import band
 from scoring.policy import WritePolicy
 
@@ -35,21 +35,32 @@ def test_every_key_that_is_referred_to_exists(world: World) -> None:
 
 def test_nothing_happens_out_of_order_or_after_the_clock(world: World) -> None:
     for memory in world.memories.values():
-        assert all(world.turns[source.turn].at <= memory.created_at <= CLOCK for source in memory.sources), memory.key
-        assert all(world.sessions[key].started_at > memory.created_at for key in memory.observed), memory.key
-        assert all(memory.created_at.date() <= day <= CLOCK.date() for day in memory.access_days), memory.key
-    assert all(turn.at <= CLOCK for turn in world.turns.values())
+        told = world.told_at(memory)
+        assert all(world.turns[source.turn].session == memory.session for source in memory.sources), memory.key
+        assert all(world.sessions[key].started_at > told for key in memory.observed), memory.key
+        assert all(told.date() <= day <= CLOCK.date() for day in memory.access_days), memory.key
+        assert memory.confirmed_at is None or told < memory.confirmed_at <= CLOCK, memory.key
+    for session in world.sessions.values():
+        moments = [session.started_at, *(turn.at for turn in session.turns), CLOCK]
+        assert moments == sorted(moments), session.key
+    spans = sorted((session.started_at, session.ended_at) for session in world.sessions.values())
+    assert all(ended < started for (_, ended), (started, _) in pairwise(spans))
 
 
 def test_every_pair_lies_in_the_dedup_band_it_was_written_for(world: World) -> None:
     policy = WritePolicy()
-    bands: dict[str, set[str]] = {"duplicate": set(), "escalate": set(), "distinct": set()}
-    for link in world.links:
-        if link.kind in bands:
-            assert link.cosine is not None
-            found = band(link.cosine, duplicate=policy.dedup_duplicate, escalate=policy.dedup_escalate)
-            bands[found].add(link.kind)
-    assert bands == {name: {name} for name in bands}
+    close = [link for link in world.links if link.kind in ("duplicate", "escalate", "distinct")]
+    texts = [world.memories[key].content for link in close for key in (link.source, link.target)]
+    vectors = embedder("all-MiniLM-L6-v2").embed(texts)
+    for link, one, other in zip(close, vectors[::2], vectors[1::2], strict=True):
+        cosine = float(one @ other)
+        assert band(cosine, duplicate=policy.dedup_duplicate, escalate=policy.dedup_escalate) == link.kind, link
+        assert link.cosine == pytest.approx(cosine, abs=5e-4), link
+
+
+def test_no_edge_is_written_that_a_memory_tells(world: World) -> None:
+    told = {(memory.subject, memory.predicate, memory.object) for memory in world.memories.values()}
+    assert not [edge for edge in world.edges if (edge.source, edge.predicate, edge.target) in told]
 
 
 @pytest.mark.parametrize(
@@ -74,13 +85,6 @@ def test_a_subject_is_an_entity_or_a_surface_form_and_nothing_else(subject: Any)
     line = (FOLDER / "memories.jsonl").read_text().splitlines()[0]
     with pytest.raises(ValueError, match=r"is not a str|is none of|knows surface"):
         typed(Memory, json.loads(line) | {"subject": subject})
-
-
-def test_a_derived_identifier_carries_its_moment_and_depends_on_the_name_alone() -> None:
-    moment = datetime(2025, 12, 2, 12, tzinfo=UTC)
-    made = derived(moment, "memory a")
-    assert (made.version, time_of(made)) == (7, moment)
-    assert made == derived(moment, "memory a") != derived(moment, "memory b")
 
 
 def test_the_text_of_a_query_alone_decides_what_it_is_for(world: World) -> None:

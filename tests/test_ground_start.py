@@ -14,6 +14,7 @@ from urllib.error import HTTPError
 from urllib.request import urlopen
 
 import psutil
+import psycopg
 import pytest
 from django.conf import settings
 from test_ground_postgres import ask, postmaster, processes_of
@@ -23,7 +24,7 @@ from recall_site.postgres import PORT, Postgres, connection
 
 pytestmark = pytest.mark.xdist_group("start")
 
-PATIENCE = 60  # seconds
+PATIENCE = 240  # seconds; the demo world is told to a database of its own
 Run = Callable[..., "Site"]
 
 
@@ -45,6 +46,7 @@ class Site:
     def __init__(self, data: Path, **variables: object) -> None:
         self.data = data
         self.port = variables.setdefault("PORT", free_port())
+        variables.setdefault("RECALL_EMBEDDER", "wordllama-256")  # with which the demo world is told soon
         self.output = data.with_suffix(".out")
         with self.output.open("w") as output:
             self.process = subprocess.Popen(
@@ -95,6 +97,24 @@ class Site:
         for pid in pids:
             with suppress(ProcessLookupError):  # Postgres' children end by themselves without their parent
                 os.kill(pid, signal.SIGKILL)
+
+    def worker(self) -> psutil.Process:
+        """The worker for long work, once it has registered with the queue."""
+        deadline = time.monotonic() + PATIENCE
+        while not self.query("SELECT id FROM procrastinate_workers WHERE last_heartbeat > now() - interval '10 s'"):
+            assert time.monotonic() < deadline, self.output.read_text()
+            time.sleep(0.05)
+        (worker,) = self.workers()
+        return worker
+
+    def workers(self) -> list[psutil.Process]:
+        return [one for one in psutil.Process(self.process.pid).children() if "worker" in one.cmdline()]
+
+    def state(self) -> list[tuple[object, ...]]:
+        """The state of the one job, and the demo's embedder; nothing while the database is away."""
+        with suppress(psycopg.OperationalError):
+            return self.query("SELECT state, embedder FROM memories_job, memories_namespace")
+        return []
 
     def query(self, statement: str) -> list[tuple[object, ...]]:
         """Ask the site's embedded database."""
@@ -174,6 +194,55 @@ def test_a_signal_stops_everything_quietly(run: Run, home: Path, number: signal.
     assert site.stop(number) == 0
     assert "Traceback" not in site.output.read_text()
     assert processes_of(home) == []
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=lambda number: number.name)
+def test_the_worker_goes_with_the_site(run: Run, home: Path, number: signal.Signals) -> None:
+    site = run().wait_until_up()
+    worker = site.worker()
+    assert site.stop(number) == 0
+    assert not worker.is_running()
+    assert "Traceback" not in site.output.read_text()
+    assert processes_of(home) == []
+
+
+def test_a_worker_that_is_killed_comes_back(run: Run) -> None:
+    site = run().wait_until_up()
+    killed = site.worker()
+    killed.kill()
+    site.query("DELETE FROM procrastinate_workers")
+    assert site.worker().pid != killed.pid
+    assert "The worker is gone; it is started again" in site.output.read_text()
+
+
+def test_a_worker_outlives_no_site_that_is_killed(run: Run) -> None:
+    site = run().wait_until_up()
+    worker = site.worker()
+    site.process.kill()
+    site.process.wait()
+    psutil.wait_procs([worker], timeout=PATIENCE)
+    assert not worker.is_running()
+
+
+def test_a_site_can_do_without_a_worker(run: Run) -> None:
+    site = run(RECALL_WORKER="off").wait_until_up()
+    time.sleep(3)  # longer than a worker is waited with
+    assert site.workers() == []
+
+
+def test_a_job_is_done_by_the_site_s_own_worker_even_if_postgres_dies_meanwhile(run: Run, home: Path) -> None:
+    site = run().wait_until_up()
+    site.worker()
+    command = [sys.executable, "manage.py", "reembed", "demo", "--embedder", "wordllama-256"]
+    variables = bare_environment(RECALL_DATA=home)
+    ended = subprocess.run(command, cwd=settings.ROOT, env=variables, check=True, capture_output=True, text=True)
+    assert ended.stdout.startswith("Queued as job ")
+    os.kill(postmaster(home), signal.SIGKILL)
+    site.wait_for_status("/health/ready", 200)
+    deadline = time.monotonic() + 2 * PATIENCE
+    while site.state() != [("done", "wordllama-256")]:
+        assert time.monotonic() < deadline, (site.state(), site.output.read_text())
+        time.sleep(0.5)
 
 
 def test_nothing_is_lost_when_everything_is_killed(run: Run) -> None:

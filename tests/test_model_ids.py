@@ -7,7 +7,7 @@ from uuid import RFC_4122, UUID, uuid4
 import pytest
 
 from memories import ids
-from memories.ids import first_id_at, time_of, uuid7
+from memories.ids import derived, first_id_at, replayed, time_of, uuid7
 
 
 def test_identifiers_are_version_seven_of_the_rfc() -> None:
@@ -57,3 +57,35 @@ def test_a_moment_bounds_the_identifiers_made_at_it() -> None:
     assert first_id_at(moment - tick) < first < first_id_at(moment + tick)
     made = uuid7()
     assert first_id_at(time_of(made)) <= made < first_id_at(time_of(made) + tick)
+
+
+def test_a_derived_identifier_carries_its_moment_and_depends_on_the_name_alone() -> None:
+    moment = datetime(2025, 12, 2, 12, tzinfo=UTC)
+    made = derived(moment, "memory a")
+    assert (made.version, time_of(made)) == (7, moment)
+    assert made == derived(moment, "memory a") != derived(moment, "memory b")
+
+
+def test_a_past_moment_told_again_gives_the_same_identifiers_and_they_rise() -> None:
+    moment = datetime(2025, 12, 2, 12, tzinfo=UTC)
+    with replayed(moment, "planning"):
+        first = [uuid7() for _ in range(5_000)]
+    with replayed(moment, "planning"):
+        assert [uuid7() for _ in range(5_000)] == first
+    assert first == sorted(set(first))
+    assert {(made.version, made.variant, time_of(made)) for made in first} == {(7, RFC_4122, moment)}
+
+
+def test_two_stories_of_one_moment_share_no_identifier() -> None:
+    moment, made = datetime(2025, 12, 2, 12, tzinfo=UTC), []
+    for name in ("planning", "lunch"):
+        with replayed(moment, name):
+            made += [uuid7() for _ in range(1_000)]
+    assert len(set(made)) == len(made)
+
+
+def test_only_who_tells_the_past_makes_its_identifiers() -> None:
+    moment = datetime(2025, 12, 2, 12, tzinfo=UTC)
+    with replayed(moment, "planning"), ThreadPoolExecutor(1) as pool:
+        assert pool.submit(uuid7).result() > uuid7()
+    assert time_of(uuid7()) > moment

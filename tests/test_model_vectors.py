@@ -19,7 +19,7 @@ pytestmark = pytest.mark.django_db
 def neighbours(namespace: Namespace, embedder: str, vector: Any) -> QuerySet[MemoryVector]:
     """Ask for the nearest vectors of a namespace, as retrieval does."""
     halves = Cast("vector", HalfVectorField(dimensions=len(vector)))
-    found = MemoryVector.objects.within(namespace).filter(embedder=embedder, route="vec_full")
+    found = MemoryVector.objects.within(namespace).filter(embedder=embedder, route="vec_full", indexed=True)
     return found.annotate(distance=CosineDistance(halves, vector)).order_by("distance")
 
 
@@ -41,12 +41,17 @@ def test_another_embedder_has_no_index_and_is_scanned() -> None:
     assert "using memoryvector_scan" in plan(neighbours(world("here"), "other", np.ones(384))[:10])
 
 
+def test_what_the_index_does_not_have_is_found_by_an_index_of_its_own() -> None:
+    rest = MemoryVector.objects.within(world("here")).filter(embedder="other", route="vec_full", indexed=False)
+    assert "using memoryvector_not_indexed" in plan(rest)
+
+
 def test_the_index_and_a_scan_find_the_same_neighbours_in_the_same_order() -> None:
     here, there = world("here"), world("there")
     vectors = np.random.default_rng(7).normal(size=(60, 384))
     for namespace in (here, there):
         for vector in vectors[:30] if namespace is there else vectors[30:]:
-            row(MemoryVector, namespace, embedder="all-MiniLM-L6-v2", vector=vector.tolist())
+            row(MemoryVector, namespace, embedder="all-MiniLM-L6-v2", vector=vector.tolist(), indexed=True)
     query = neighbours(here, "all-MiniLM-L6-v2", vectors[30])[:5]
     scanned = list(query)
     assert "memoryvector_all" in plan(query)

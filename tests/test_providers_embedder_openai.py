@@ -13,7 +13,7 @@ import pytest
 from django.conf import settings
 
 from memories.providers import embedder as registry
-from memories.providers import openai
+from memories.providers import endpoint
 from memories.providers.embedder import EmbedderError, TokenEmbedder, embedder
 from memories.providers.openai import OpenAIEmbedder
 
@@ -71,7 +71,7 @@ def letters(text: str) -> list[float]:
 @pytest.fixture
 def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
     """A server in a thread, and pauses too short to wait for."""
-    monkeypatch.setattr(openai, "PAUSE", 0.001)
+    monkeypatch.setattr(endpoint, "PAUSE", 0.001)
     with Server() as made:
         thread = threading.Thread(target=made.serve_forever, kwargs={"poll_interval": 0.01})
         thread.start()
@@ -146,7 +146,7 @@ def test_a_server_that_stays_busy_is_given_up_with_what_it_said(server: Server) 
         EmbedderError, match=r"/v1/embeddings gave no embeddings for the model letters: 503 .*: not now$"
     ):
         asking(server).embed(["ferry"])
-    assert len(server.asked) == openai.TRIES
+    assert len(server.asked) == endpoint.TRIES
 
 
 def test_a_refusal_is_told_at_once_and_without_the_key(server: Server) -> None:
@@ -158,14 +158,14 @@ def test_a_refusal_is_told_at_once_and_without_the_key(server: Server) -> None:
 
 
 def test_a_server_that_takes_too_long_is_given_up(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(openai, "TRIES", 1)
+    monkeypatch.setattr(endpoint, "TRIES", 1)
     server.lingers = 0.3
     with pytest.raises(EmbedderError, match="timed out"):
         asking(server, timeout=0.05).embed(["ferry"])
 
 
 def test_nobody_at_the_address_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(openai, "PAUSE", 0.001)
+    monkeypatch.setattr(endpoint, "PAUSE", 0.001)
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))  # and never listens
         address = f"http://127.0.0.1:{taken.getsockname()[1]}/v1"

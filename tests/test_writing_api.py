@@ -1,6 +1,5 @@
 """Remembering over REST."""
 
-import math
 from typing import Any
 
 import pytest
@@ -11,7 +10,8 @@ from evaluator import evaluate
 from pytest_django.fixtures import DjangoAssertNumQueries
 
 from memories.keys import make_key
-from memories.models import ApiKey, Membership, Memory, Namespace, NamespaceStatistics, Posting, Session, Turn
+from memories.models import ApiKey, Membership, Memory, Namespace, Session, Turn
+from memories.providers import endpoint
 
 pytestmark = pytest.mark.django_db
 
@@ -96,6 +96,11 @@ def test_the_same_request_under_a_key_is_done_once(agent: Client) -> None:
             "valid_until",
             "must not lie before valid_from",
         ),
+        ({"content": "x\ud800"}, "content", "U+D800"),
+        ({"content": ["x"]}, "content", "must be text"),
+        ({"content": "x", "created_at": "2099-01-01T00:00:00Z"}, "created_at", "must not lie in the future"),
+        ({"content": "x", "happened_at": "2099-01-01T00:00:00Z"}, "happened_at", "must not lie in the future"),
+        ({"content": "x", "valid_until": "2020-01-01T00:00:00Z"}, "valid_until", "must lie after created_at"),
         (
             {"content": "x", "sources": [{"level": "direct", "turn": "0198c7a4-0000-7000-8000-000000000000"}]},
             "sources.0.turn",
@@ -111,6 +116,29 @@ def test_bad_input_is_refused_at_its_place_and_nothing_is_stored(
     (error,) = answer.json()["errors"]
     assert error["at"] == at
     assert message in error["message"]
+    assert not Memory.objects.exists()
+
+
+def test_what_ended_before_today_may_be_told_with_its_own_time(agent: Client) -> None:
+    body = {"content": "x", "created_at": "2019-01-01T00:00:00Z", "valid_until": "2020-01-01T00:00:00Z"}
+    assert post(agent, body).status_code == 201
+
+
+def test_a_content_of_a_megabyte_is_refused_by_its_size(agent: Client) -> None:
+    answer = post(agent, {"content": "x" * 1_000_000})
+    assert (answer.status_code, answer.json()["code"]) == (413, "too_large")
+    assert not Memory.objects.exists()
+
+
+def test_an_embedder_that_is_away_is_told_and_nothing_is_stored(
+    agent: Client, namespace: Namespace, settings: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings.OPENAI_BASE_URL = "http://127.0.0.1:9/v1"
+    monkeypatch.setattr(endpoint, "TRIES", 1)
+    Namespace.objects.update(embedder="openai/nobody")
+    answer = post(agent, {"content": "Plays the cello"})
+    assert (answer.status_code, answer.json()["code"]) == (503, "provider_unavailable")
+    assert "127.0.0.1:9" in answer.json()["detail"]
     assert not Memory.objects.exists()
 
 
@@ -148,66 +176,6 @@ def test_a_batch_gives_one_outcome_each_and_a_bad_one_holds_up_nobody(agent: Cli
 @pytest.mark.parametrize("memories", [[], "all", [3], [{"content": "x"}] * 1001])
 def test_a_batch_that_is_none_is_refused(agent: Client, memories: Any) -> None:
     assert post(agent, {"memories": memories}, "batch/").status_code == 400
-
-
-def stored(agent: Client, **body: Any) -> str:
-    return str(post(agent, {"content": "Plays the cello", **body}).json()["memory"]["id"])
-
-
-def act(agent: Client, id: str, what: str, body: dict[str, Any] | None = None) -> Any:
-    return agent.post(f"/api/v1/desk/memories/{id}/{what}/", body or {}, content_type="application/json")
-
-
-def test_a_confirmed_memory_is_surer_and_says_why(agent: Client) -> None:
-    id = stored(agent, source_level="speculation", type="Fact", extractor={"model": "haiku"})
-    told = act(agent, id, "confirm").json()
-    expected = 0.45 * 0.80 + 0.20 * (1 - 1 / (1 + math.log(2))) + 0.25 * 0.80 + 0.10 * 0.80
-    assert told["memory"]["confidence"] == pytest.approx(expected)
-    assert evaluate(told["explanation"]) == pytest.approx(expected)
-    assert told["memory"]["repetitions"] == 1
-
-
-def test_feedback_is_counted_on_its_side(agent: Client) -> None:
-    id = stored(agent)
-    for useful in (True, True, False):
-        assert act(agent, id, "feedback", {"useful": useful}).status_code == 200
-    memory = Memory.objects.get()
-    assert (memory.useful, memory.not_useful) == (2, 1)
-    assert act(agent, id, "feedback", {"useful": "yes"}).status_code == 400
-
-
-def test_history_tells_every_change_with_its_cause(agent: Client) -> None:
-    id = stored(agent, session="a")
-    stored(agent, session="b")
-    act(agent, id, "confirm")
-    events = agent.get(f"/api/v1/desk/memories/{id}/history/").json()["results"]
-    assert [event["cause"] for event in events] == ["stored", "observed", "confirmed"]
-    assert events[1]["before"]["repetitions"] == 0
-    assert events[1]["after"]["repetitions"] == 1
-    for event in events:
-        assert evaluate(event["parts"]) == pytest.approx(event["after"]["confidence"])
-
-
-def test_a_forgotten_memory_is_out_of_every_list_and_its_words_are_gone(agent: Client) -> None:
-    id = stored(agent)
-    assert agent.delete(f"/api/v1/desk/memories/{id}/").status_code == 204
-    assert agent.get("/api/v1/desk/memories/").json()["results"] == []
-    assert not Posting.objects.exists()
-    assert NamespaceStatistics.objects.get().documents == 0
-    assert act(agent, id, "confirm").status_code == 404
-    assert agent.delete(f"/api/v1/desk/memories/{id}/").status_code == 404
-
-
-def test_the_same_words_after_forgetting_are_a_new_memory(agent: Client) -> None:
-    first = stored(agent)
-    agent.delete(f"/api/v1/desk/memories/{first}/")
-    assert stored(agent) != first
-
-
-@pytest.mark.parametrize("what", ["confirm", "feedback"])
-def test_nothing_can_be_said_of_a_memory_that_is_not_there(agent: Client, what: str) -> None:
-    answer = act(agent, "0198c7a4-0000-7000-8000-000000000000", what, {"useful": True} if what == "feedback" else None)
-    assert (answer.status_code, answer["Content-Type"]) == (404, "application/problem+json")
 
 
 def test_a_dry_run_shows_the_tags_it_would_store(agent: Client) -> None:

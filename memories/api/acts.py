@@ -1,4 +1,4 @@
-"""What a caller may say of a stored memory: that it is so, that it helped, that it should be forgotten."""
+"""What a caller may say of a stored memory: that it is so, that it helped, that it is wrong or was wrongly merged."""
 
 from typing import Any
 from uuid import UUID
@@ -6,17 +6,23 @@ from uuid import UUID
 from django.http import Http404
 from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
+from rest_framework.exceptions import ValidationError
+from rest_framework.fields import empty
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from memories.api.fields import Flag
+from memories.api.acting import ActingView, at_place
+from memories.api.fields import Flag, Identifier, Text
 from memories.api.idempotency import idempotent
-from memories.api.memories import MemorySerializer
+from memories.api.memories import MemorySerializer, NewMemorySerializer, OutcomeSerializer, told, turns_known
 from memories.api.serializers import Object
 from memories.api.views import NamespacedView
-from memories.models import Memory, Namespace, ScoreEvent
+from memories.models import Memory, ScoreEvent
 from memories.models.choices import Role
 from memories.writing import acts
+from memories.writing.correcting import correct
+from memories.writing.refusal import AbsentError
+from memories.writing.splitting import split
 from memories.writing.standing import Standing
 
 
@@ -33,6 +39,45 @@ class FeedbackSerializer(Object):
     useful = Flag()
 
 
+class CorrectionSerializer(NewMemorySerializer):
+    """What is right instead; what is left out is taken over from the memory that is corrected."""
+
+    def get_fields(self) -> dict[str, Any]:
+        found = super().get_fields()
+        for name, field in found.items():
+            if name != "content":
+                field.required, field.default = False, empty
+        return found
+
+
+class CorrectedSerializer(OutcomeSerializer):
+    """What became of a correction, and of the memory it corrects."""
+
+    corrected = MemorySerializer(help_text="superseded, unless the correction itself was rejected")
+
+
+class ContradictionSerializer(Object):
+    """The other of two memories that cannot both hold."""
+
+    memory = Identifier()
+    reason = Text(max_length=1_000, allow_blank=True, default="", help_text="kept in the history of both")
+
+
+class ContradictedSerializer(serializers.Serializer[Any]):
+    """Two memories that contradict each other."""
+
+    changed = serializers.BooleanField(help_text="false where it was known already: belief is lost once")
+    memory = MemorySerializer()
+    other = MemorySerializer()
+
+
+class SplitSerializer(serializers.Serializer[Any]):
+    """A memory that stands by itself again, and the one that had absorbed it."""
+
+    memory = MemorySerializer()
+    survivor = MemorySerializer()
+
+
 class EventSerializer(serializers.Serializer[Any]):
     """One change of a memory's numbers, and its cause."""
 
@@ -40,7 +85,7 @@ class EventSerializer(serializers.Serializer[Any]):
     cause = serializers.CharField()
     before = serializers.DictField()
     after = serializers.DictField()
-    parts = serializers.DictField(help_text="how the new confidence came about")
+    parts = serializers.DictField(help_text="how the new confidence came about, or the reason that was given")
     other = serializers.UUIDField(source="other_id", allow_null=True, help_text="the memory that caused it")
     by = serializers.CharField(allow_blank=True)
 
@@ -51,7 +96,7 @@ class HistorySerializer(serializers.Serializer[Any]):
     results = EventSerializer(many=True)
 
 
-class Confirm(NamespacedView):
+class Confirm(ActingView):
     """A user's word for a memory."""
 
     roles = {"POST": Role.WRITE}
@@ -61,10 +106,10 @@ class Confirm(NamespacedView):
     def post(self, request: Request, namespace: str, id: UUID) -> Response:
         """Confirm a memory: its source counts as confirmed, it is heard once more, and grounding doubt is cleared."""
         self.memory_ids = [id]
-        return Response(ChangeSerializer(there(id, acts.confirm(self.namespace, id, by=self.access.caller))).data)
+        return Response(ChangeSerializer(acts.confirm(self.namespace, id, by=self.access.caller)).data)
 
 
-class Feedback(NamespacedView):
+class Feedback(ActingView):
     """Whether a memory helped."""
 
     roles = {"POST": Role.WRITE}
@@ -75,8 +120,69 @@ class Feedback(NamespacedView):
         """Tell whether a memory was useful."""
         useful = FeedbackSerializer.of(request)["useful"]
         self.memory_ids = [id]
-        found = acts.judge(self.namespace, id, useful=useful, by=self.access.caller)
-        return Response(ChangeSerializer(there(id, found)).data)
+        return Response(ChangeSerializer(acts.judge(self.namespace, id, useful=useful, by=self.access.caller)).data)
+
+
+class Correct(ActingView):
+    """What is right instead."""
+
+    roles = {"POST": Role.WRITE}
+
+    @extend_schema(
+        operation_id="correct",
+        request=CorrectionSerializer,
+        responses={201: CorrectedSerializer, 200: CorrectedSerializer},
+        tags=["memories"],
+    )
+    @idempotent
+    def post(self, request: Request, namespace: str, id: UUID) -> Response:
+        """Correct a memory: what is right is remembered, and what was wrong is superseded and ends where it begins."""
+        body = CorrectionSerializer.of(request)
+        new = told(self.namespace, {"entities": [], "tags": []} | body, turns_known(self.namespace, [body]))
+        said = {field: getattr(new, field) for name in body for field in GIVEN_AS.get(name, (name,))}
+        outcome, old = correct(self.namespace, id, said, by=self.access.caller)
+        self.memory_ids = [id, outcome.memory.id]
+        answer = {**OutcomeSerializer(outcome).data, "corrected": MemorySerializer(old.memory).data}
+        return Response(answer, status=200 if outcome.outcome == "merged" else 201)
+
+
+class Contradict(ActingView):
+    """Somebody's word that two memories cannot both hold."""
+
+    roles = {"POST": Role.WRITE}
+
+    @extend_schema(
+        operation_id="contradict", request=ContradictionSerializer, responses=ContradictedSerializer, tags=["memories"]
+    )
+    @idempotent
+    def post(self, request: Request, namespace: str, id: UUID) -> Response:
+        """Set two memories against each other: an edge joins them, and both lose belief, once for a pair."""
+        body = ContradictionSerializer.of(request)
+        other = body["memory"]
+        if other == id:
+            raise ValidationError({"memory": [f"must be another memory than that of the address; got {other}"]})
+        self.memory_ids = [id, other]
+        try:
+            pair = acts.contradict(self.namespace, id, other, reason=body["reason"], by=self.access.caller)
+        except AbsentError as error:
+            raise (at_place(error, "memory") if error.id == other else error) from error
+        one, against, changed = pair
+        answer = {"changed": changed, "memory": one.memory, "other": against.memory}
+        return Response(ContradictedSerializer(answer).data)
+
+
+class Split(ActingView):
+    """A merge undone."""
+
+    roles = {"POST": Role.WRITE}
+
+    @extend_schema(operation_id="split", request=None, responses=SplitSerializer, tags=["memories"])
+    @idempotent
+    def post(self, request: Request, namespace: str, id: UUID) -> Response:
+        """Split a merged memory off: it is active again, and its survivor stands as if it had never come."""
+        lone, survivor = split(self.namespace, id, by=self.access.caller)
+        self.memory_ids = [id, survivor.memory.id]
+        return Response(SplitSerializer({"memory": lone.memory, "survivor": survivor.memory}).data)
 
 
 class History(NamespacedView):
@@ -87,24 +193,11 @@ class History(NamespacedView):
     @extend_schema(operation_id="history", responses=HistorySerializer, tags=["memories"])
     def get(self, request: Request, namespace: str, id: UUID) -> Response:
         """List every change of a memory's scores with its cause, the first first."""
-        if not exists(self.namespace, id):
-            raise missing(id)
+        if not Memory.objects.within(self.namespace).filter(id=id).exists():
+            raise Http404(f"There is no memory {id} here.")
         events = ScoreEvent.objects.within(self.namespace).filter(memory_id=id).order_by("at", "id")
         return Response({"results": EventSerializer(events, many=True).data})
 
 
-def exists(namespace: Namespace, memory: UUID) -> bool:
-    """Tell whether a namespace has a memory."""
-    return Memory.objects.within(namespace).filter(id=memory).exists()
-
-
-def there(id: UUID, standing: Standing | None) -> Standing:
-    """Give what was changed, or say that there is nothing to change."""
-    if standing is None:
-        raise missing(id)
-    return standing
-
-
-def missing(id: UUID) -> Http404:
-    """There is no such memory, or it was forgotten."""
-    return Http404(f"There is no memory {id} here.")
+# What a body calls otherwise than a memory to be does.
+GIVEN_AS = {"source_level": ("said",), "sources": ("said",), "extractor": ("model", "logprobs")}

@@ -1,11 +1,10 @@
 """Memories over REST: asked to be remembered, listed, read."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 from uuid import UUID
 
 from django.db.models import Prefetch
-from django.http import Http404
 from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
 from rest_framework.exceptions import ValidationError
@@ -15,12 +14,12 @@ from rest_framework.response import Response
 from memories.api.fields import Choice, Flag, Identifier, Items, JsonObject, Moment, Real, Text, Whole
 from memories.api.idempotency import idempotent
 from memories.api.paging import PageQuery, page, paged
-from memories.api.serializers import Object, Query, checked
+from memories.api.serializers import Object, Query
+from memories.api.times import check_holds, check_past
 from memories.api.views import NamespacedView
 from memories.models import Memory, MemoryTag, Namespace, Turn
 from memories.models.choices import Kind, MemoryType, Role, SourceLevel, Status
 from memories.models.keys import NamespacedQuerySet
-from memories.writing.acts import forget
 from memories.writing.new_memory import NewMemory, Said
 from memories.writing.remember import Outcome, remember
 from recall_site.problems import flat
@@ -103,13 +102,19 @@ class MemorySerializer(serializers.Serializer[Memory]):
     confidence = serializers.FloatField()
     repetitions = serializers.IntegerField()
     belief = serializers.FloatField()
+    corroborations = serializers.IntegerField()
+    contradictions = serializers.IntegerField()
+    useful = serializers.IntegerField()
+    not_useful = serializers.IntegerField()
     importance = serializers.FloatField()
     quality = serializers.FloatField()
+    memory_score = serializers.FloatField(allow_null=True)
     access_count = serializers.IntegerField()
     user = serializers.CharField(allow_blank=True)
     agent = serializers.CharField(allow_blank=True)
     created_at = serializers.DateTimeField()
     event_at = serializers.DateTimeField(allow_null=True)
+    event_until = serializers.DateTimeField(allow_null=True)
     valid_from = serializers.DateTimeField(allow_null=True)
     valid_until = serializers.DateTimeField(allow_null=True)
     merged_into_id = serializers.UUIDField(allow_null=True)
@@ -196,7 +201,7 @@ class Memories(NamespacedView):
         """Remember one thing: it is stored, merged with what says the same, escalated to a person, or rejected."""
         dry_run = WriteQuery.of(request)["dry_run"]
         body = NewMemorySerializer.of(request)
-        new = told(body, turns_known(self.namespace, [body]))
+        new = told(self.namespace, body, turns_known(self.namespace, [body]))
         (outcome,) = remember(self.namespace, [new], by=self.access.caller, dry_run=dry_run)
         self.memory_ids = [outcome.memory.id]
         return Response(OutcomeSerializer(outcome).data, status=200 if outcome.outcome == "merged" else 201)
@@ -226,27 +231,6 @@ class Batch(NamespacedView):
         return Response({"results": results})
 
 
-class MemoryDetail(NamespacedView):
-    """One memory."""
-
-    roles = {"GET": Role.READ, "DELETE": Role.WRITE}
-
-    @extend_schema(operation_id="memory", responses=MemorySerializer, tags=["memories"])
-    def get(self, request: Request, namespace: str, id: UUID) -> Response:
-        """Read a memory."""
-        memory = with_tags(self.namespace).filter(id=id).first()
-        if memory is None:
-            raise Http404(f"There is no memory {id} here.")
-        return Response(MemorySerializer(memory).data)
-
-    @extend_schema(operation_id="forget", responses={204: None}, tags=["memories"])
-    def delete(self, request: Request, namespace: str, id: UUID) -> Response:
-        """Forget a memory: no answer holds it any more, and the next purge erases it."""
-        if forget(self.namespace, id, by=self.access.caller) is None:
-            raise Http404(f"There is no memory {id} here.")
-        return Response(status=204)
-
-
 def with_tags(namespace: Namespace) -> NamespacedQuerySet[Memory]:
     """Give the memories, their tags in one more question."""
     tags = MemoryTag.objects.within(namespace)
@@ -259,8 +243,10 @@ def turns_known(namespace: Namespace, bodies: Iterable[dict[str, Any]]) -> set[U
     return set(Turn.objects.within(namespace).filter(id__in=named).values_list("id", flat=True)) if named else set()
 
 
-def told(values: dict[str, Any], turns: set[UUID]) -> NewMemory:
-    """A checked body as a memory to be; a source that names a turn nobody knows is refused."""
+def told(namespace: Namespace, values: dict[str, Any], turns: set[UUID]) -> NewMemory:
+    """A checked body as a memory to be; a moment that cannot be is refused, and a turn nobody knows."""
+    check_past(namespace, values, "created_at", "happened_at")
+    check_holds(namespace, values)
     plain = dict(values)
     extractor = plain.pop("extractor", {})
     sources = plain.pop("sources", ())
@@ -278,13 +264,15 @@ def told(values: dict[str, Any], turns: set[UUID]) -> NewMemory:
 
 def read(namespace: Namespace, items: Iterable[Any]) -> list[NewMemory | dict[str, Any]]:
     """For each item a memory to be, or what is wrong with it."""
-    bodies = [NewMemorySerializer(data=item) for item in items]
-    turns = turns_known(namespace, [body.validated_data for body in bodies if body.is_valid()])
-    return [_told_or_refused(body, turns) for body in bodies]
+    body = NewMemorySerializer()  # one for all: to make its fields takes longer than to check by them
+    bodies = [_or_refused(body.run_validation, item) for item in items]
+    turns = turns_known(namespace, [values for values in bodies if "outcome" not in values])
+    return [values if "outcome" in values else _or_refused(told, namespace, values, turns) for values in bodies]
 
 
-def _told_or_refused(body: NewMemorySerializer, turns: set[UUID]) -> NewMemory | dict[str, Any]:
+def _or_refused(make: Callable[..., Any], *of: Any) -> Any:
+    """What is made, or what is wrong with that of which it should be."""
     try:
-        return told(checked(body), turns)
+        return make(*of)
     except ValidationError as error:
         return {"outcome": "refused", "problems": list(flat(error.detail))}

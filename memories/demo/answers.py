@@ -1,11 +1,11 @@
-"""The demo's judged queries as rows."""
+"""The demo's judged queries."""
 
 import hashlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
+from uuid import UUID
 
-from memories.demo.history import History
+from memories.demo.telling import Telling
 from memories.demo.world import CLOCK, Question
-from memories.ids import derived
 from memories.models import JudgedQuery, Judgement, JudgementSet
 from memories.models.choices import Part, QueryKind
 from scoring.dedup import normalize
@@ -20,41 +20,37 @@ def part_of(text: str) -> Part:
     return Part.TUNE if int.from_bytes(digest[:8]) < TUNED_ON * 2**64 else Part.HOLDOUT
 
 
-def rows(history: History) -> Iterator[JudgementSet | JudgedQuery | Judgement]:
-    """Make the set, its queries and their graded answers."""
-    judged = JudgementSet(
-        id=derived(CLOCK, f"judgement set {NAME}"),
-        name=NAME,
-        note="Written with the demo world; tempting wrong answers have grade 0, and so has all that is not listed.",
-        created_at=CLOCK,
+def add(telling: Telling) -> None:
+    """Write the set, its queries and their graded answers."""
+    note = "Written with the demo world; tempting wrong answers have grade 0, and so has all that is not listed."
+    judged = JudgementSet(namespace=telling.namespace, name=NAME, note=note, created_at=CLOCK)
+    judged.save(force_insert=True)
+    queries = {question.query: query(judged, question) for question in telling.world.questions}
+    JudgedQuery.objects.bulk_create(queries.values())
+    Judgement.objects.bulk_create(
+        Judgement(query=queries[question.query], memory_id=memory, grade=grade, judged_at=CLOCK, judged_by=NAME)
+        for question in telling.world.questions
+        for memory, grade in grades(telling, question).items()
     )
-    yield judged
-    for question in history.world.questions:
-        query = JudgedQuery(
-            id=derived(CLOCK, f"query {question.query}"),
-            judgement_set_id=judged.id,
-            text=question.query,
-            category=question.category,
-            kind=QueryKind.ANSWERABLE if question.answerable else QueryKind.NEVER_STORED,
-            part=part_of(question.query),
-            user=question.user,
-        )
-        yield query
-        for key, grade in grades(history, question).items():
-            yield Judgement(
-                id=derived(CLOCK, f"judgement {question.query} {key}"),
-                query_id=query.id,
-                memory_id=history.records[key].id,
-                grade=grade,
-                judged_at=CLOCK,
-                judged_by=NAME,
-            )
 
 
-def grades(history: History, question: Question) -> Mapping[str, int]:
+def query(judged: JudgementSet, question: Question) -> JudgedQuery:
+    """Make a judged query."""
+    return JudgedQuery(
+        namespace_id=judged.namespace_id,
+        judgement_set_id=judged.id,
+        text=question.query,
+        category=question.category,
+        kind=QueryKind.ANSWERABLE if question.answerable else QueryKind.NEVER_STORED,
+        part=part_of(question.query),
+        user=question.user,
+    )
+
+
+def grades(telling: Telling, question: Question) -> Mapping[UUID, int]:
     """Grade what can come back: an absorbed memory hands its grade on, and the higher one wins."""
-    best: dict[str, int] = {}
+    best: dict[UUID, int] = {}
     for key, grade in question.grades.items():
-        survivor = history.standing(key).memory.key
-        best[survivor] = max(best.get(survivor, 0), grade)
+        memory = telling.memories[key]
+        best[memory] = max(best.get(memory, 0), grade)
     return best

@@ -38,6 +38,11 @@ class Session:
     started_at: datetime
     turns: tuple[Turn, ...]
 
+    @property
+    def ended_at(self) -> datetime:
+        """Tell when its last turn was said: then all that it says is written down."""
+        return self.turns[-1].at
+
 
 @dataclass(frozen=True)
 class Entity:
@@ -99,14 +104,12 @@ class Memory:
     kind: str
     user: str
     session: str
-    created_at: datetime
     importance: float
     quality: float
     observed: tuple[str, ...]
     access_days: tuple[date, ...]
     useful: int
     not_useful: int
-    grounding: str = "supported"
     evidence: str = ""
     provenance_depth: int = 0
     confirmed_at: datetime | None = None
@@ -162,11 +165,21 @@ class World:
         return min(session.started_at for session in self.sessions.values())
 
     @cached_property
-    def first_mentions(self) -> Mapping[str, datetime]:
-        """Tell when each entity is first heard of; one that no memory names is known from the start."""
-        latest_first = sorted(self.memories.values(), key=lambda memory: memory.created_at, reverse=True)
-        named = {entity: memory.created_at for memory in latest_first for entity in memory.entities}
-        return dict.fromkeys(self.entities, self.began) | named
+    def first_named(self) -> Mapping[str, str]:
+        """Name the session in which each entity is first heard of; one that no memory names is known from the start."""
+        first = min(self.sessions.values(), key=lambda session: session.started_at).key
+        latest_first = sorted(self.memories.values(), key=self.told_at, reverse=True)
+        named = {entity: memory.session for memory in latest_first for entity in memory.entities}
+        return dict.fromkeys(self.entities, first) | named
+
+    @cached_property
+    def corrections(self) -> Mapping[str, str]:
+        """Give for each memory that takes the place of another the one that gives way."""
+        return {link.source: link.target for link in self.links if link.kind == "supersedes"}
+
+    def told_at(self, memory: Memory) -> datetime:
+        """Tell when a memory was written down."""
+        return self.sessions[memory.session].ended_at
 
 
 def read(folder: Path = FOLDER) -> World:

@@ -3,11 +3,27 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, TypeAlias
 
+from django.db import transaction
 from django.utils import timezone
 
 from memories.models import Job, Namespace
+
+# Told after every piece that was committed; may raise StoppedError to have the rest done later.
+Heed: TypeAlias = Callable[[Job], None]
+
+
+class StoppedError(Exception):
+    """The worker stops: what is left of the job goes back into the queue."""
+
+
+class OvertakenError(Exception):
+    """Another attempt has the job, or it is gone with its namespace: this one must leave no more traces."""
+
+
+def nobody(job: Job) -> None:
+    """Heed nothing."""
 
 
 @dataclass
@@ -16,6 +32,7 @@ class Work:
 
     namespace: Namespace
     job: Job
+    heed: Heed = nobody
 
     @property
     def now(self) -> datetime:
@@ -30,7 +47,7 @@ class Work:
 
     def begin(self, step: str) -> None:
         """Go on to a step; one that was begun before keeps what it found."""
-        self.job.step, self.job.done, self.job.total = step, 0, None
+        self.job.step = step
         self.moved(0)
 
     def moved(self, done: int, total: int | None = None, **counted: int) -> None:
@@ -41,8 +58,16 @@ class Work:
         for name, count in counted.items():
             self.facts[name] = self.facts.get(name, 0) + count
         self.job.done, self.job.total, self.job.moved_at = done, total, timezone.now()
-        self.job.save(update_fields=["step", "done", "total", "result", "moved_at"])
+        self.keep("step", "done", "total", "result", "moved_at")
+        # After the commit, so that a worker that stops loses no piece.
+        transaction.on_commit(lambda: self.heed(self.job))
+
+    def keep(self, *columns: str) -> None:
+        """Store some columns of the record, if this attempt still has the job."""
+        mine = Job.objects.within(self.namespace).filter(id=self.job.id, run=self.job.run)
+        if not mine.update(**{column: getattr(self.job, column) for column in columns}):
+            raise OvertakenError(f"job {self.job.id}")
 
 
 # A step does its work piece by piece, each in a transaction of its own, and can be begun anew at any piece.
-Step = Callable[[Work], None]
+Step: TypeAlias = Callable[[Work], None]

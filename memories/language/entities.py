@@ -26,6 +26,8 @@ class Found:
 
 def entities_in(text: str, registry: Registry) -> list[Found]:
     """Find the entities of a registry that a text names, each once, in the order of the text."""
+    if not registry:
+        return []
     surfaces = list(dict.fromkeys(one.surface for one in mentions(text, registry)))
     best: dict[UUID, Found] = {}
     for surface, candidates in zip(surfaces, registry.readings(surfaces), strict=True):

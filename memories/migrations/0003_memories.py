@@ -211,7 +211,7 @@ class Migration(migrations.Migration):
                 (
                     "level",
                     models.CharField(
-                        choices=[("session", "Session"), ("turn", "Turn"), ("fact", "Fact")],
+                        choices=[("session", "Session"), ("turn", "Turn"), ("fact", "Fact"), ("summary", "Summary")],
                         default="fact",
                         max_length=10,
                     ),
@@ -342,6 +342,7 @@ class Migration(migrations.Migration):
                 ),
             ],
             options={
+                "verbose_name_plural": "memories",
                 "indexes": [
                     models.Index(fields=["namespace", "status", "-created_at", "id"], name="memory_recent"),
                     models.Index(
@@ -410,7 +411,8 @@ class Migration(migrations.Migration):
                         name="memory_type_known",
                     ),
                     models.CheckConstraint(
-                        condition=models.Q(("level__in", ["session", "turn", "fact"])), name="memory_level_known"
+                        condition=models.Q(("level__in", ["session", "turn", "fact", "summary"])),
+                        name="memory_level_known",
                     ),
                     models.CheckConstraint(
                         condition=models.Q(("kind__in", ["working", "episodic", "semantic", "procedural", "general"])),

@@ -51,16 +51,29 @@ class Migration(migrations.Migration):
                 (
                     "level",
                     models.CharField(
-                        choices=[("session", "Session"), ("turn", "Turn"), ("fact", "Fact")],
+                        choices=[("session", "Session"), ("turn", "Turn"), ("fact", "Fact"), ("summary", "Summary")],
                         default="fact",
                         max_length=10,
                     ),
                 ),
                 ("active", models.BooleanField(default=True)),
+                (
+                    "written",
+                    models.BigIntegerField(default=0, help_text="the number of the write that made it findable"),
+                ),
+                (
+                    "indexed",
+                    models.BooleanField(default=False, help_text="whether the index has it; else a scan finds it"),
+                ),
             ],
             options={
                 "indexes": [
-                    models.Index(fields=["namespace", "embedder", "route"], name="memoryvector_scan"),
+                    models.Index(fields=["namespace", "embedder", "route", "written"], name="memoryvector_scan"),
+                    models.Index(
+                        condition=models.Q(("indexed", False)),
+                        fields=["namespace", "embedder", "route"],
+                        name="memoryvector_not_indexed",
+                    ),
                     pgvector.django.indexes.HnswIndex(
                         django.contrib.postgres.indexes.OpClass(
                             django.db.models.functions.comparison.Cast(
@@ -68,7 +81,7 @@ class Migration(migrations.Migration):
                             ),
                             name="halfvec_cosine_ops",
                         ),
-                        condition=models.Q(("embedder", "all-MiniLM-L6-v2")),
+                        condition=models.Q(("embedder", "all-MiniLM-L6-v2"), ("indexed", True)),
                         name="memoryvector_all_minilm_l6_v2",
                     ),
                     pgvector.django.indexes.HnswIndex(
@@ -78,7 +91,7 @@ class Migration(migrations.Migration):
                             ),
                             name="halfvec_cosine_ops",
                         ),
-                        condition=models.Q(("embedder", "wordllama-256")),
+                        condition=models.Q(("embedder", "wordllama-256"), ("indexed", True)),
                         name="memoryvector_wordllama_256",
                     ),
                 ],
@@ -105,7 +118,7 @@ class Migration(migrations.Migration):
                         name="memoryvector_route_known",
                     ),
                     models.CheckConstraint(
-                        condition=models.Q(("level__in", ["session", "turn", "fact"])),
+                        condition=models.Q(("level__in", ["session", "turn", "fact", "summary"])),
                         name="memoryvector_level_known",
                     ),
                     memories.models.references.ForeignKeyConstraint(

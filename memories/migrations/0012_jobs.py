@@ -27,6 +27,7 @@ class Migration(migrations.Migration):
                         choices=[
                             ("extract", "Extract"),
                             ("import", "Import"),
+                            ("index", "Index"),
                             ("recompute", "Recompute"),
                             ("reembed", "Reembed"),
                             ("reflect", "Reflect"),
@@ -54,6 +55,12 @@ class Migration(migrations.Migration):
                 ("result", models.JSONField(default=dict, help_text="what came of each finished step, by its name")),
                 ("error", models.TextField(blank=True)),
                 ("attempts", models.PositiveSmallIntegerField(default=0)),
+                (
+                    "run",
+                    models.UUIDField(
+                        help_text="the attempt that may write; one taken for dead writes no more", null=True
+                    ),
+                ),
                 ("by", models.CharField(blank=True, help_text="the user, key or command behind it", max_length=200)),
                 ("created_at", models.DateTimeField(default=django.utils.timezone.now)),
                 ("started_at", models.DateTimeField(null=True)),
@@ -63,8 +70,18 @@ class Migration(migrations.Migration):
             options={
                 "indexes": [models.Index(fields=["namespace", "-created_at", "id"], name="job_recent")],
                 "constraints": [
+                    models.UniqueConstraint(
+                        condition=models.Q(
+                            ("kind__in", ["index", "recompute", "reembed", "reflect"]),
+                            ("state__in", ["queued", "running"]),
+                        ),
+                        fields=("namespace", "kind"),
+                        name="job_one_unfinished",
+                    ),
                     models.CheckConstraint(
-                        condition=models.Q(("kind__in", ["extract", "import", "recompute", "reembed", "reflect"])),
+                        condition=models.Q(
+                            ("kind__in", ["extract", "import", "index", "recompute", "reembed", "reflect"])
+                        ),
                         name="job_kind_known",
                     ),
                     models.CheckConstraint(

@@ -34,11 +34,12 @@ class MemoryType(TextChoices):
 
 
 class ChunkLevel(TextChoices):
-    """How much of a conversation a memory holds."""
+    """How much of a conversation a memory holds; a summary is made of facts."""
 
     SESSION = "session"
     TURN = "turn"
     FACT = "fact"
+    SUMMARY = "summary"
 
 
 class Kind(TextChoices):
@@ -145,6 +146,7 @@ class JobKind(TextChoices):
 
     EXTRACT = "extract"
     IMPORT = "import"
+    INDEX = "index"
     RECOMPUTE = "recompute"
     REEMBED = "reembed"
     REFLECT = "reflect"

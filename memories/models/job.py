@@ -1,12 +1,16 @@
 """Long work: what was asked for, how far it is, and what came of it."""
 
 from django.db import models
-from django.db.models import Index
+from django.db.models import Index, Q, UniqueConstraint
 from django.utils import timezone
 
 from memories.models.choices import JobKind, JobState
 from memories.models.keys import Namespaced
 from memories.models.ranges import one_of
+
+# What touches a whole namespace goes one at a time; of the rest there may be many.
+ALONE = (JobKind.INDEX, JobKind.RECOMPUTE, JobKind.REEMBED, JobKind.REFLECT)
+UNFINISHED = (JobState.QUEUED, JobState.RUNNING)
 
 
 class Job(Namespaced):
@@ -21,6 +25,7 @@ class Job(Namespaced):
     result = models.JSONField(default=dict, help_text="what came of each finished step, by its name")
     error = models.TextField(blank=True)
     attempts = models.PositiveSmallIntegerField(default=0)
+    run = models.UUIDField(null=True, help_text="the attempt that may write; one taken for dead writes no more")
     by = models.CharField(max_length=200, blank=True, help_text="the user, key or command behind it")
     created_at = models.DateTimeField(default=timezone.now)
     started_at = models.DateTimeField(null=True)
@@ -28,7 +33,14 @@ class Job(Namespaced):
     finished_at = models.DateTimeField(null=True)
 
     class Meta:
-        constraints = one_of(kind=JobKind, state=JobState)
+        constraints = [
+            UniqueConstraint(
+                fields=["namespace", "kind"],
+                condition=Q(kind__in=ALONE, state__in=UNFINISHED),
+                name="job_one_unfinished",
+            ),
+            *one_of(kind=JobKind, state=JobState),
+        ]
         indexes = [Index(fields=["namespace", "-created_at", "id"], name="job_recent")]
 
     def __str__(self) -> str:

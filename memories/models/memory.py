@@ -1,5 +1,7 @@
 """Memories: what is remembered, how far it is trusted, and when it holds."""
 
+from collections.abc import Collection
+
 from django.db import models
 from django.db.models import Index, Q, UniqueConstraint
 from django.db.models.functions import Length
@@ -86,7 +88,11 @@ class Memory(Namespaced):
     superseded_by_id = models.UUIDField(null=True)
     superseded_by: Reference["Memory | None"] = Reference("self", related_name="supersedes", cascade=False)
 
+    # The tags that a new memory comes with: whoever has just stored it need not ask for them.
+    given_tags: Collection[str] | None = None
+
     class Meta:
+        verbose_name_plural = "memories"
         constraints = [
             UniqueConstraint(
                 fields=["namespace", "content_hash"], condition=Q(status=Status.ACTIVE), name="memory_active_once"
@@ -141,7 +147,8 @@ class Memory(Namespaced):
     @property
     def tag_names(self) -> list[str]:
         """Name its tags in order; that its type is uncertain is one of them, though a column holds it."""
-        return sorted({tag.tag for tag in self.tags.all()} | ({UNCERTAIN} if self.type_uncertain else set()))
+        tags = {tag.tag for tag in self.tags.all()} if self.given_tags is None else set(self.given_tags)
+        return sorted(tags | ({UNCERTAIN} if self.type_uncertain else set()))
 
 
 class MemoryTag(InNamespace):

@@ -37,6 +37,8 @@ class Namespace(models.Model):
     )
     created_at = models.DateTimeField(default=timezone.now, editable=False)
 
+    writing = 0  # the number of the write under way, while this process holds the lock
+
     class Meta:
         constraints = one_of(mode=Mode)
 

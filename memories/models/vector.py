@@ -14,10 +14,16 @@ from memories.models.references import Reference
 
 
 def nearest(embedder: str, dimensions: int) -> HnswIndex:
-    """Index one embedder's vectors by cosine; a query must name the embedder as a literal to be served by it."""
+    """Index one embedder's vectors by cosine; a query must name the embedder as a literal to be served by it.
+
+    Only what was let in: a new vector would cost a write more than all else of its memory, and below some ten thousand
+    a scan is as fast, so that small namespaces never crowd the index of the large.
+    """
     name = f"memoryvector_{embedder}".lower().replace("-", "_")
     halves = Cast("vector", HalfVectorField(dimensions=dimensions))
-    return HnswIndex(OpClass(halves, name="halfvec_cosine_ops"), name=name, condition=Q(embedder=embedder))
+    return HnswIndex(
+        OpClass(halves, name="halfvec_cosine_ops"), name=name, condition=Q(embedder=embedder, indexed=True)
+    )
 
 
 class MemoryVector(Namespaced):
@@ -31,6 +37,8 @@ class MemoryVector(Namespaced):
     # Both are the memory's own, and stand here too because a search for neighbours joins nothing.
     level = models.CharField(max_length=10, choices=ChunkLevel, default=ChunkLevel.FACT)
     active = models.BooleanField(default=True)
+    written = models.BigIntegerField(default=0, help_text="the number of the write that made it findable")
+    indexed = models.BooleanField(default=False, help_text="whether the index has it; else a scan finds it")
 
     class Meta:
         constraints = [
@@ -38,7 +46,10 @@ class MemoryVector(Namespaced):
             *one_of(route=Route, level=ChunkLevel),
         ]
         indexes = [
-            Index(fields=["namespace", "embedder", "route"], name="memoryvector_scan"),
+            Index(fields=["namespace", "embedder", "route", "written"], name="memoryvector_scan"),
+            Index(
+                fields=["namespace", "embedder", "route"], condition=Q(indexed=False), name="memoryvector_not_indexed"
+            ),
             *(nearest(embedder, dimensions) for embedder, dimensions in EMBEDDERS.items()),
         ]
 

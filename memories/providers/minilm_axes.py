@@ -27,13 +27,15 @@ def texts() -> Iterator[str]:
 
 def main() -> None:
     """Fit, write, and say how much of the states' squared length stays."""
+    # Which axes it has now is no matter: the states are asked for in all dimensions.
+    axes = np.eye(MiniLM.dimensions, TOKEN_DIMENSIONS, dtype=np.float32)
     moment = np.zeros((MiniLM.dimensions, MiniLM.dimensions))
     tokens = 0
-    for states in MiniLM(threads=0).full_states(list(texts())):
+    for states in MiniLM(threads=0, axes=axes).full_states(list(texts())):
         moment += states.T.astype(np.float64) @ states
         tokens += len(states)
-    kept, axes = np.linalg.eigh(moment / tokens)
-    np.save(AXES, axes[:, : -TOKEN_DIMENSIONS - 1 : -1].astype(np.float16))
+    kept, found = np.linalg.eigh(moment / tokens)
+    np.save(AXES, found[:, : -TOKEN_DIMENSIONS - 1 : -1].astype(np.float16))
     print(f"{tokens} tokens, {kept[-TOKEN_DIMENSIONS:].sum() / kept.sum():.3f} of their squared length kept")
 
 

@@ -5,6 +5,8 @@ from typing import Any
 
 from onnx import ModelProto, NodeProto, TensorProto, helper
 
+from memories.providers.token_matrix import TOKEN_DIMENSIONS
+
 GRAPH = Path(__file__).with_name("minilm.onnx")
 LAYERS, HEADS, WIDTH, INNER, VOCABULARY, POSITIONS = 6, 12, 384, 1536, 30522, 512
 EPSILON = 1e-12  # config.json of the model
@@ -21,6 +23,7 @@ def external(name: str, *shape: int) -> TensorProto:
 def weights() -> list[TensorProto]:
     """Every weight by name and shape."""
     made = [external("words", VOCABULARY, WIDTH), external("positions", POSITIONS, WIDTH)]
+    made += [external("axes", WIDTH, TOKEN_DIMENSIONS)]
     made += [external("embedded.gamma", WIDTH), external("embedded.beta", WIDTH)]
     for i in range(LAYERS):
         made += [external(f"{i}.qkv", WIDTH, 3 * WIDTH), external(f"{i}.qkv.bias", 3 * WIDTH)]
@@ -67,8 +70,16 @@ def mean() -> list[NodeProto]:
     ]
 
 
+def projected() -> list[NodeProto]:
+    """The token states on the axes that are kept, each of length one."""
+    return [
+        helper.make_node("MatMul", ["states", "axes"], ["states.kept"]),
+        helper.make_node("LpNormalization", ["states.kept"], ["projected"], axis=-1, p=2),
+    ]
+
+
 def model() -> ModelProto:
-    """Token ids and mask in; the mean and the states of the last layer out."""
+    """Token ids and mask in; the mean and the states of the last layer out, in all dimensions and on the axes."""
     embedded = ["ids", "", "words", "positions", "", "embedded.gamma", "embedded.beta"]
     nodes = [
         helper.make_node("EmbedLayerNormalization", embedded, ["layer.0", "unused"], domain=FUSED, epsilon=EPSILON)
@@ -76,7 +87,7 @@ def model() -> ModelProto:
     for i in range(LAYERS):
         nodes += layer(i, f"layer.{i}", f"layer.{i + 1}" if i + 1 < LAYERS else "states")
     graph = helper.make_graph(
-        nodes + mean(),
+        nodes + mean() + projected(),
         "all-MiniLM-L6-v2",
         inputs=[
             helper.make_tensor_value_info(name, TensorProto.INT32, ["texts", "tokens"]) for name in ("ids", "mask")
@@ -84,6 +95,7 @@ def model() -> ModelProto:
         outputs=[
             helper.make_tensor_value_info("mean", TensorProto.FLOAT, ["texts", WIDTH]),
             helper.make_tensor_value_info("states", TensorProto.FLOAT, ["texts", "tokens", WIDTH]),
+            helper.make_tensor_value_info("projected", TensorProto.FLOAT, ["texts", "tokens", TOKEN_DIMENSIONS]),
         ],
         initializer=[*weights(), helper.make_tensor("axis", TensorProto.INT64, [1], [1])],
     )

@@ -1,9 +1,6 @@
 """Models behind an OpenAI-compatible address (`POST /embeddings`): OpenAI's own, or a server of one's own."""
 
 import json
-import time
-import urllib.error
-import urllib.request
 from collections.abc import Sequence
 from functools import cached_property
 from typing import Any
@@ -11,12 +8,10 @@ from typing import Any
 import numpy as np
 
 from memories.providers.embedder import EmbedderError, Vectors
+from memories.providers.endpoint import Endpoint, NoAnswerError
 from memories.providers.pooling import pieces, pooled
 
 BATCH = 128  # pieces in one request
-TRIES = 4
-PAUSE = 0.5  # seconds before the second try, doubled before each further one
-LONGEST_PAUSE = 20.0  # seconds, whatever the server asks for
 
 
 class OpenAIEmbedder:
@@ -28,9 +23,8 @@ class OpenAIEmbedder:
         self._model, _, self._asked = name.removeprefix("openai/").partition("@")
         if self._asked and not (self._asked.isascii() and self._asked.isdigit() and int(self._asked)):
             raise ValueError(f"dimensions after @ must be a whole number from 1, not {self._asked!r}.")
-        if not address.startswith(("https://", "http://")):
-            raise ValueError(f"OPENAI_BASE_URL must be an address like https://api.openai.com/v1, not {address!r}.")
-        self._address, self._key, self._timeout = f"{address.rstrip('/')}/embeddings", key, timeout
+        self._endpoint = Endpoint(address, key, timeout)
+        self._address = self._endpoint.at("embeddings")
 
     @cached_property
     def dimensions(self) -> int:
@@ -55,7 +49,11 @@ class OpenAIEmbedder:
         body: dict[str, Any] = {"model": self._model, "input": inputs, "encoding_format": "float"}
         if self._asked:
             body["dimensions"] = int(self._asked)
-        answer = self._posted(json.dumps(body).encode())
+        try:
+            answer = self._endpoint.posted("embeddings", body)
+        except NoAnswerError as wrong:
+            said = f"{self._address} gave no embeddings for the model {self._model}: {wrong}"
+            raise EmbedderError(said) from wrong
         try:
             given = sorted(json.loads(answer)["data"], key=lambda item: item["index"])
             rows = np.array([item["embedding"] for item in given], dtype=np.float32)
@@ -68,41 +66,3 @@ class OpenAIEmbedder:
                 f"{f', {self._asked}' if self._asked else ''}; the shape was {rows.shape}."
             )
         return rows
-
-    def _posted(self, body: bytes) -> bytes:
-        """Ask, and ask again while the server is busy or away."""
-        for tried in range(1, TRIES + 1):
-            try:
-                return self._asked_once(body)
-            except urllib.error.HTTPError as error:
-                said, pause = f"{error.code} {error.reason}: {told(error)}", pause_asked_for(error)
-                if error.code != 429 and error.code < 500:
-                    break
-            except (OSError, TimeoutError) as error:  # URLError is an OSError
-                said, pause = str(getattr(error, "reason", error)), 0.0
-            if tried < TRIES:
-                time.sleep(min(LONGEST_PAUSE, max(pause, PAUSE * 2 ** (tried - 1))))
-        raise EmbedderError(f"{self._address} gave no embeddings for the model {self._model}: {said}")
-
-    def _asked_once(self, body: bytes) -> bytes:
-        headers = {"Content-Type": "application/json"} | ({"Authorization": f"Bearer {self._key}"} if self._key else {})
-        request = urllib.request.Request(self._address, body, headers)
-        with urllib.request.urlopen(request, timeout=self._timeout) as response:
-            answer: bytes = response.read()
-        return answer
-
-
-def told(error: urllib.error.HTTPError) -> str:
-    """What the server says is wrong, shortened."""
-    with error:
-        said = error.read(2000).decode(errors="replace")
-    try:
-        return str(json.loads(said)["error"]["message"])[:300]
-    except (ValueError, KeyError, TypeError):
-        return said[:300]
-
-
-def pause_asked_for(error: urllib.error.HTTPError) -> float:
-    """The seconds of Retry-After, where it gives seconds."""
-    after = error.headers.get("Retry-After", "")
-    return float(after) if after.isascii() and after.isdigit() else 0.0

@@ -1,64 +1,66 @@
-"""What later evidence does to a stored memory: confirmation, feedback, forgetting; each leaves an event."""
+"""What later evidence does to a stored memory: confirmation, feedback, contradiction, forgetting, with their events."""
 
-from collections.abc import Callable
-from datetime import datetime
 from uuid import UUID
 
-from django.db import transaction
-from django.utils import timezone
-
-from memories.models import Memory, Namespace, ScoreEvent
-from memories.models.choices import Status
+from memories.models import MemoryEdge, Namespace
+from memories.models.choices import EdgeKind, Status
 from memories.writing import visibility
-from memories.writing.policy import policy_of
-from memories.writing.remember import lock
-from memories.writing.standing import TRACKED, Standing, loaded
+from memories.writing.held import Held, held
+from memories.writing.standing import Standing
 from scoring import evidence
 
-Act = Callable[[Standing, datetime], None]
 
-
-def confirm(namespace: Namespace, memory: UUID, *, by: str) -> Standing | None:
+def confirm(namespace: Namespace, memory: UUID, *, by: str) -> Standing:
     """The user says that it is so: a stronger source, one observation more, no grounding doubt, and a cap."""
-
-    def act(standing: Standing, now: datetime) -> None:
+    with held(namespace, memory, by=by) as hold:
+        standing = hold.take(memory)
         standing.evidence = evidence.confirmed(standing.evidence)
-        standing.memory.confirmed_at = now
-        standing.settle(now, "confirmed", by)
-
-    return changed(namespace, memory, act)
-
-
-def judge(namespace: Namespace, memory: UUID, *, useful: bool, by: str) -> Standing | None:
-    """An agent tells whether a memory helped; contextdb's utility is made of these counts."""
-
-    def act(standing: Standing, now: datetime) -> None:
-        column = "useful" if useful else "not_useful"
-        setattr(standing.memory, column, getattr(standing.memory, column) + 1)
-        standing.settle(now, "found useful" if useful else "found not useful", by)
-
-    return changed(namespace, memory, act)
-
-
-def forget(namespace: Namespace, memory: UUID, *, by: str) -> Standing | None:
-    """Take a memory out of every answer; its rows stay until they are purged."""
-
-    def act(standing: Standing, now: datetime) -> None:
-        if standing.memory.status == Status.ACTIVE:
-            visibility.hide(namespace, [standing.memory.id])
-        standing.settle(now, "forgotten", by, status=Status.FORGOTTEN, reason=f"forgotten by {by}")
-
-    return changed(namespace, memory, act)
-
-
-@transaction.atomic
-def changed(namespace: Namespace, memory: UUID, act: Act) -> Standing | None:
-    """Do something to one memory under the lock of its namespace; nothing where there is no such memory."""
-    lock(namespace)
-    standing = loaded(namespace, [memory], policy_of(namespace)).get(memory)
-    if standing is None or standing.memory.status == Status.FORGOTTEN:
-        return None
-    act(standing, namespace.clock or timezone.now())
-    Memory.objects.bulk_update([standing.memory], [*TRACKED, "confirmed_at"])
-    ScoreEvent.objects.bulk_create(standing.events)
+        standing.settle(hold.now, "confirmed", by, confirmed_at=hold.now)
     return standing
+
+
+def judge(namespace: Namespace, memory: UUID, *, useful: bool, by: str) -> Standing:
+    """An agent tells whether a memory helped; contextdb's utility is made of these counts."""
+    with held(namespace, memory, by=by) as hold:
+        standing = hold.take(memory)
+        column = "useful" if useful else "not_useful"
+        counted = {column: getattr(standing.memory, column) + 1}
+        standing.settle(hold.now, "found useful" if useful else "found not useful", by, **counted)
+    return standing
+
+
+def forget(namespace: Namespace, memory: UUID, *, by: str) -> Standing:
+    """Take a memory out of every answer; its rows stay until they are purged."""
+    with held(namespace, memory, by=by) as hold:
+        standing = hold.take(memory, among=Status)
+        if standing.memory.status == Status.ACTIVE:
+            visibility.hide(namespace, [memory])
+        standing.settle(hold.now, "forgotten", by, status=Status.FORGOTTEN, reason=f"forgotten by {by}")
+    return standing
+
+
+def contradict(
+    namespace: Namespace, memory: UUID, other: UUID, *, reason: str, by: str
+) -> tuple[Standing, Standing, bool]:
+    """Somebody says that two memories cannot both hold; tell whether that was new."""
+    with held(namespace, memory, other, by=by) as hold:
+        pair = hold.take_fact(memory), hold.take_fact(other)
+        new = disagree(hold, *pair, reason=reason)
+    return *pair, new
+
+
+def disagree(hold: Held, one: Standing, other: Standing, *, reason: str = "", cosine: float | None = None) -> bool:
+    """Join two memories that cannot both hold; both lose belief, once for a pair."""
+    later, earlier = sorted((one.memory.id, other.memory.id), reverse=True)
+    edge = MemoryEdge(source_id=later, target_id=earlier, kind=EdgeKind.CONTRADICTION, cosine=cosine)
+    edge.namespace, edge.created_at = hold.namespace, hold.now
+    there = MemoryEdge.objects.within(hold.namespace).filter(source_id=later, target_id=earlier, kind=edge.kind)
+    if there.exists():
+        return False
+    edge.save(force_insert=True)
+    for standing, against in ((one, other), (other, one)):
+        standing.contradicted()
+        standing.settle(hold.now, "contradicted", hold.by, against.memory.id)
+        if reason and standing.events:
+            standing.events[-1].parts = {"reason": reason}
+    return True

@@ -3,34 +3,27 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, Self
+from typing import Self
 from uuid import UUID
 
+import numpy as np
+from django.db.models import Q
 from django.utils import timezone
 
 from memories.ids import uuid7
-from memories.models import (
-    Memory,
-    MemoryEdge,
-    MemorySource,
-    MemoryTag,
-    MemoryVector,
-    Mention,
-    Namespace,
-    ReviewItem,
-    ScoreEvent,
-)
-from memories.models.choices import EdgeKind, MemoryType, Route, Status
+from memories.models import Memory, Namespace, ReviewItem
+from memories.models.choices import ChunkLevel, EdgeKind, MemoryType, Status
 from memories.writing import words
-from memories.writing.copying import copied
-from memories.writing.neighbours import Neighbour, nearest
+from memories.writing.filing import Filing
+from memories.writing.neighbours import PLACES, Neighbour, nearest
 from memories.writing.new_memory import NewMemory
 from memories.writing.policy import policy_of
+from memories.writing.preparing import Prepared
 from memories.writing.resolving import Named, Names, sessions_of
-from memories.writing.standing import TRACKED, Origin, Standing, loaded
+from memories.writing.standing import Origin, Standing, loaded
 from scoring.dedup import content_hash
-from scoring.evidence import Grounding
 from scoring.policy import WritePolicy
+from scoring.predicates import single_valued, spellings, spoken
 from scoring.term import Array
 
 
@@ -42,41 +35,45 @@ class Desk:
     policy: WritePolicy
     by: str
     now: datetime
-    news: Sequence[NewMemory]
-    vectors: Array
+    ready: Prepared
     named: list[Named]
     sessions: dict[tuple[str, str], UUID]
     near: list[list[Neighbour]]
     known: dict[UUID, Standing]
     by_hash: dict[bytes, Standing]
+    alike: Array  # cosines between the memories of this batch
+    filing: Filing
     placed: dict[int, Standing] = field(default_factory=dict)
-    rows: dict[type[Any], list[Any]] = field(default_factory=dict)
 
     @classmethod
-    def opened(cls, namespace: Namespace, news: Sequence[NewMemory], vectors: Array, by: str) -> Self:
+    def opened(cls, namespace: Namespace, ready: Prepared, by: str) -> Self:
         """Read all that the batch needs, a fixed number of questions for any number of memories."""
-        now = namespace.clock or timezone.now()
-        policy, near = policy_of(namespace), nearest(namespace, vectors)
+        now, news = namespace.clock or timezone.now(), ready.news
+        policy = policy_of(namespace)
+        near = nearest(namespace, ready.vectors, least_of(policy), locked=True)
         names = Names.of(namespace, now)
-        named = [names.of_memory(new) for new in news]
+        named = [names.of_memory(new, found) for new, found in zip(news, names.found_in(ready), strict=True)]
         names.file()
         hashes = [hash_of(new, whom) for new, whom in zip(news, named, strict=True)]
         twins = Memory.objects.within(namespace).filter(status=Status.ACTIVE, content_hash__in=hashes)
-        close = {one.memory for found in near for one in found if one.cosine >= least_of(policy)}
-        ids = close | set(twins.values_list("id", flat=True))
-        known = loaded(namespace, ids, policy)
+        close = {one.memory for found in near for one in found}
+        ids = close | set(twins.values_list("id", flat=True)) | rivals_of(namespace, news, named)
+        # What this process holds in memory may have been hidden by another since.
+        known = {id: one for id, one in loaded(namespace, ids, policy).items() if one.memory.status == Status.ACTIVE}
         by_hash = {bytes(one.memory.content_hash): one for one in known.values()}
         sessions = sessions_of(namespace, news, now)
-        return cls(namespace, policy, by, now, news, vectors, named, sessions, near, known, by_hash)
+        alike = np.round(ready.vectors @ ready.vectors.T, PLACES)
+        filing = Filing(namespace, policy, now)
+        return cls(namespace, policy, by, now, ready, named, sessions, near, known, by_hash, alike, filing)
 
     def origin(self, place: int) -> Origin:
         """What tells this observation apart: its session, else its source."""
-        new = self.news[place]
+        new = self.ready.news[place]
         return self.sessions.get((new.user, new.session)), new.source
 
-    def weighed(self, place: int, grounding: Grounding) -> Standing:
+    def weighed(self, place: int) -> Standing:
         """A new memory with the evidence it comes with, not yet stored."""
-        new, whom = self.news[place], self.named[place]
+        new, whom = self.ready.news[place], self.named[place]
         memory = Memory(
             namespace=self.namespace,
             id=uuid7(),
@@ -108,7 +105,9 @@ class Desk:
             session_id=self.sessions.get((new.user, new.session)),
             turn_id=next((said.turn for said in new.said if said.turn), None),
         )
-        return Standing(memory, new.heard(grounding), self.policy, {self.origin(place)}, set(whom.entities))
+        return Standing(
+            memory, new.heard(self.ready.groundings[place]), self.policy, {self.origin(place)}, set(whom.entities)
+        )
 
     def twin_of(self, standing: Standing) -> Standing | None:
         """The active memory of the same hash, stored or in this batch."""
@@ -118,92 +117,108 @@ class Desk:
         """Active memories near enough to matter, nearest first, those of this batch among them."""
         least = least_of(self.policy)
         found = [(self.known[one.memory], one.cosine) for one in self.near[place] if one.memory in self.known]
-        here = self.vectors[:place] @ self.vectors[place]
-        found += [(self.placed[other], float(cosine)) for other, cosine in enumerate(here) if other in self.placed]
+        here = self.alike[place, :place]
+        found += [
+            (self.placed[other], float(here[other]))
+            for other in np.flatnonzero(here >= least).tolist()
+            if other in self.placed
+        ]
         close = [(other, cosine) for other, cosine in found if cosine >= least and other.memory.status == Status.ACTIVE]
         return iter(sorted(close, key=lambda pair: (-pair[1], pair[0].memory.id)))
 
+    def rivals(self, place: int) -> list[Standing]:
+        """Active memories of the same subject and predicate, where a predicate holds one value at a time."""
+        new, key = self.ready.news[place], self.named[place].key
+        if key is None or not single_valued(new.predicate):
+            return []
+        here = (one for other, one in self.placed.items() if other < place)
+        return [
+            one
+            for one in (*self.known.values(), *here)
+            if (one.memory.subject_id or one.memory.subject_fallback) == key
+            and spoken(one.memory.predicate) == spoken(new.predicate)
+            and one.memory.status == Status.ACTIVE
+        ]
+
     def keep(self, place: int, standing: Standing, status: Status, reason: str, into: UUID | None = None) -> None:
         """Put a new memory among the rows to file, with its sources, names, tags and vector."""
-        memory, new, whom = standing.memory, self.news[place], self.named[place]
+        memory, new, whom = standing.memory, self.ready.news[place], self.named[place]
         cause = {Status.ACTIVE: "stored", Status.MERGED: "merged", Status.REJECTED: "rejected"}[status]
         standing.settle(self.now, cause, self.by, into, status=status, reason=reason, merged_into_id=into)
         self.placed[place] = standing
-        self._add(memory)
-        self._heard(place, memory.id)
+        self.filing.add_memory(memory, new, whom)
+        self.filing.add_sources(memory.id, self.origin(place), new)
         if status == Status.ACTIVE:
             # What was absorbed or rejected is not looked for; a split embeds its text again.
-            vector = MemoryVector(memory_id=memory.id, route=Route.FULL, embedder=self.namespace.embedder)
-            vector.vector = self.vectors[place]
-            self._add(vector)
+            self.filing.add_vector(memory, self.ready, place)
+            self.filing.add_relation(memory, whom)
             self.by_hash[bytes(memory.content_hash)] = standing
-        for tag in sorted(set(new.tags)):
-            self._add(MemoryTag(tag=tag, memory_id=memory.id))
-        for entity, sure in whom.entities.items():
-            self._add(Mention(memory_id=memory.id, entity_id=entity, confidence=sure))
 
     def observed(self, place: int, standing: Standing, through: UUID | None = None) -> None:
         """Note that a known memory was heard again, and where."""
-        self._heard(place, standing.memory.id)
+        self.filing.add_sources(standing.memory.id, self.origin(place), self.ready.news[place])
         standing.settle(self.now, "merged" if through else "observed", self.by, through)
 
-    def contradict(self, one: Standing, other: Standing, cosine: float) -> None:
+    def contradict(self, one: Standing, other: Standing, cosine: float | None) -> None:
         """Join two memories that cannot both hold; both lose belief, once."""
-        self._join(one, other, cosine, EdgeKind.CONTRADICTION)
+        self.filing.join(one, other, cosine, EdgeKind.CONTRADICTION)
         for standing, against in ((one, other), (other, one)):
             standing.contradicted()
             standing.settle(self.now, "contradicted", self.by, against.memory.id)
 
     def corroborate(self, one: Standing, other: Standing, cosine: float, kind: EdgeKind) -> None:
         """Let a new memory count for an old one."""
-        self._join(one, other, cosine, kind)
+        self.filing.join(one, other, cosine, kind)
         other.corroborated()
         other.settle(self.now, "corroborated", self.by, one.memory.id)
 
     def escalate(self, one: Standing, other: Standing, cosine: float) -> None:
         """Leave a pair that is too close to call to a person."""
         first, second = sorted((one.memory.id, other.memory.id))
-        self._add(ReviewItem(first_id=first, second_id=second, cosine=min(cosine, 1.0), created_at=self.now))
+        item = ReviewItem(first_id=first, second_id=second, cosine=min(cosine, 1.0), created_at=self.now)
+        item.reason = doubt(cosine, self.policy)
+        self.filing.add(item)
 
     def file(self) -> None:
-        """Write everything: new rows table by table, changed memories, their history, the words of what is active."""
-        standings = [*self.known.values(), *self.placed.values()]
-        for table in TABLES:
-            copied(table, self.rows.get(table, []))
-        # The same turn or session may say a memory many times, and is one source of it.
-        MemorySource.objects.bulk_create(self.rows.get(MemorySource, []), ignore_conflicts=True)
-        changed = [one.memory for one in self.known.values() if one.events]
-        Memory.objects.bulk_update(changed, TRACKED)
-        copied(ScoreEvent, [event for one in standings for event in one.events])
+        """Write everything: new rows, changed memories, their history, the words of what is active."""
+        for one in (*self.known.values(), *self.placed.values()):
+            for event in one.events:
+                self.filing.add(event)
+        self.filing.write()
+        changed = [one for one in self.known.values() if one.events]
+        if moved := {column for one in changed for event in one.events for column in event.after}:
+            Memory.objects.bulk_update([one.memory for one in changed], sorted(moved))
         active = [one.memory.id for one in self.placed.values() if one.memory.status == Status.ACTIVE]
         words.index(self.namespace, active)
-
-    def _join(self, one: Standing, other: Standing, cosine: float, kind: EdgeKind) -> None:
-        later, earlier = sorted((one.memory.id, other.memory.id), reverse=True)
-        edge = MemoryEdge(source_id=later, target_id=earlier, kind=kind, cosine=min(cosine, 1.0), created_at=self.now)
-        self._add(edge)
-
-    def _heard(self, place: int, memory: UUID) -> None:
-        """The sources of one observation, each turn or session once."""
-        session, source = self.origin(place)
-        said = {one.turn: one.level for one in self.news[place].said} or {None: self.policy.source_default}
-        for turn, level in said.items():
-            row = MemorySource(memory_id=memory, session_id=session, turn_id=turn, source=source, level=level)
-            row.strength, row.observed_at = float(self.policy[f"source_{level}"].value), self.now
-            self._add(row)
-
-    def _add(self, row: Any) -> None:
-        row.namespace = self.namespace
-        self.rows.setdefault(type(row), []).append(row)
-
-
-# A row comes after those it refers to.
-TABLES: tuple[type[Any], ...] = (Memory, MemoryVector, MemoryTag, Mention, MemoryEdge, ReviewItem)
 
 
 def least_of(policy: WritePolicy) -> float:
     """The least cosine at which a memory has anything to do with another."""
     return min(policy.dedup_escalate, policy.corroboration_cosine)
+
+
+def doubt(cosine: float, policy: WritePolicy) -> str:
+    """Why a cosine alone does not decide whether two memories are one."""
+    return (
+        f"cosine {cosine:.3f} is neither below {policy.dedup_escalate:.2f}, where both stay, "
+        f"nor above {policy.dedup_duplicate:.2f}, where they are one"
+    )
+
+
+def rivals_of(namespace: Namespace, news: Sequence[NewMemory], named: Sequence[Named]) -> set[UUID]:
+    """Stored memories that speak of the same subjects by the same predicates, where a predicate holds one value."""
+    single = [(whom.key, new.predicate) for new, whom in zip(news, named, strict=True) if single_valued(new.predicate)]
+    keys = {key for key, _ in single if key}
+    if not keys:
+        return set()
+    predicates = {spelling for _, predicate in single for spelling in spellings(predicate)}
+    said = Memory.objects.within(namespace).filter(
+        Q(subject_id__in=keys) | Q(subject_fallback__in=keys),
+        predicate__in=predicates,
+        status=Status.ACTIVE,
+        level=ChunkLevel.FACT,
+    )
+    return set(said.values_list("id", flat=True))
 
 
 def hash_of(new: NewMemory, whom: Named) -> bytes:

@@ -1,100 +1,58 @@
-"""Offline judgements by rule: whether a text bears a memory out, and whether two memories say the same."""
+"""What a judge says of close pairs: asked before a namespace is locked where asking takes long."""
 
-import re
+from dataclasses import dataclass, field
 
-from scoring.contradiction import Statement, conflicts
-from scoring.dedup import normalize
-from scoring.evidence import Grounding
+import numpy as np
+from django.conf import settings
+from django.db import transaction
 
-_WORD = re.compile(r"\w+")
-# Words that say nothing of what a sentence is about.
-_COMMON = frozenset(
-    [
-        "a",
-        "an",
-        "the",
-        "and",
-        "or",
-        "but",
-        "of",
-        "to",
-        "in",
-        "on",
-        "at",
-        "by",
-        "for",
-        "from",
-        "with",
-        "as",
-        "is",
-        "are",
-        "was",
-        "were",
-        "be",
-        "been",
-        "has",
-        "have",
-        "had",
-        "do",
-        "does",
-        "did",
-        "will",
-        "would",
-        "can",
-        "could",
-        "it",
-        "its",
-        "this",
-        "that",
-        "these",
-        "those",
-        "he",
-        "she",
-        "they",
-        "them",
-        "his",
-        "her",
-        "their",
-        "i",
-        "me",
-        "my",
-        "we",
-        "our",
-        "you",
-        "your",
-        "not",
-        "no",
-        "so",
-        "than",
-        "then",
+from memories.models import Memory, Namespace
+from memories.providers.judge import Judge, Pair, judge
+from memories.writing.neighbours import nearest
+from memories.writing.policy import policy_of
+from memories.writing.preparing import Prepared
+from scoring.dedup import band
+
+
+@dataclass(frozen=True)
+class Opinions:
+    """A judge, and what it was asked already."""
+
+    judge: Judge
+    known: dict[Pair, bool | None] = field(default_factory=dict)
+
+    @classmethod
+    def on(cls, namespace: Namespace, ready: Prepared) -> "Opinions":
+        """Ask a judge over the network about every pair that seems too close to call now; a local one answers later."""
+        asked = judge(settings.RECALL_JUDGE)
+        if not asked.remote:
+            return cls(asked)
+        pairs = list(dict.fromkeys(doubtful(namespace, ready)))
+        return cls(asked, dict(zip(pairs, asked.same(pairs), strict=True)))
+
+    def same(self, one: str, other: str) -> bool | None:
+        """Whether two memories say the same; a pair that only came about meanwhile is for a person."""
+        return self.known.get((one, other)) if self.judge.remote else self.judge.same([(one, other)])[0]
+
+
+def doubtful(namespace: Namespace, ready: Prepared) -> list[Pair]:
+    """The pairs of a new memory and an older one, stored or of the same batch, whose cosine decides nothing."""
+    policy, texts = policy_of(namespace), [new.content for new in ready.news]
+
+    def close(cosine: float) -> bool:
+        return band(cosine, duplicate=policy.dedup_duplicate, escalate=policy.dedup_escalate) == "escalate"
+
+    with transaction.atomic():  # an index is told how to search for the time of a transaction
+        near = nearest(namespace, ready.vectors, policy.dedup_escalate)
+    ids = {one.memory for found in near for one in found if close(one.cosine)}
+    stored = dict(Memory.objects.within(namespace).filter(id__in=ids).values_list("id", "content"))
+    pairs = [
+        (text, stored[one.memory])
+        for text, found in zip(texts, near, strict=True)
+        for one in found
+        if one.memory in stored
     ]
-)
-SUPPORTED_FROM, PARTIAL_FROM = 0.6, 0.3  # share of a memory's words that its evidence must contain
-SAME_FROM, DISTINCT_BELOW = 0.6, 0.25  # share of words two memories have in common
-
-
-def grounding(content: str, evidence: str) -> Grounding:
-    """How far a text bears a memory out; without a text there is nothing to doubt."""
-    if not evidence.strip():
-        return "supported"
-    if conflicts(Statement(content), Statement(evidence)):
-        return "unsupported"
-    said, told = stems(content), stems(evidence)
-    share = len(said & told) / len(said) if said else 1.0
-    if share >= SUPPORTED_FROM:
-        return "supported"
-    return "partial" if share >= PARTIAL_FROM else "unsupported"
-
-
-def same(one: str, other: str) -> bool | None:
-    """Whether two close memories say the same; None where a person should look."""
-    a, b = stems(one), stems(other)
-    share = len(a & b) / len(a | b) if a | b else 1.0
-    if share >= SAME_FROM:
-        return True
-    return False if share < DISTINCT_BELOW else None
-
-
-def stems(text: str) -> set[str]:
-    """The beginnings of the words that matter: “projects” and “project” are one."""
-    return {word[:5] for word in _WORD.findall(normalize(text)) if word not in _COMMON}
+    alike = ready.vectors @ ready.vectors.T
+    later, earlier = np.nonzero(np.tril(alike >= policy.dedup_escalate, -1))
+    pairs += [(texts[a], texts[b]) for a, b in zip(later, earlier, strict=True) if close(float(alike[a, b]))]
+    return pairs

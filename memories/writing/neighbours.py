@@ -7,12 +7,15 @@ from django.db import connection
 from pgvector import Vector
 from psycopg.sql import Literal
 
-from memories.models import Namespace
-from memories.models.choices import EMBEDDERS, ChunkLevel, Route
+from memories.models import Namespace, NamespaceStatistics
+from memories.models.choices import EMBEDDERS
+from memories.writing.neighbourhood import FINDABLE, LARGEST, neighbourhood
 from scoring.term import Array
 
 NEAREST = 8
-# Below so many vectors a scan is exact and as fast; above, the index answers, and goes on until enough rows match.
+# From so many new memories on, comparing in memory costs less than asking the database about each.
+MANY = 8
+# Below so many vectors a scan is exact and as fast as the index, which holds larger namespaces alone.
 SCAN_BELOW = 20_000
 
 
@@ -23,41 +26,64 @@ class Neighbour(NamedTuple):
     cosine: float
 
 
-def nearest(namespace: Namespace, vectors: Array) -> list[list[Neighbour]]:
-    """For each vector the nearest memories that have one, nearest first; one question for all of them."""
+# A cosine is known to six places: what lies behind differs by how it was computed, and must not decide.
+PLACES = 6
+
+
+def nearest(namespace: Namespace, vectors: Array, least: float, *, locked: bool = False) -> list[list[Neighbour]]:
+    """For each vector the nearest memories that are at least so close, nearest first."""
+    statistics = NamespaceStatistics.objects.filter(namespace=namespace).first()
+    if statistics is None or not statistics.documents:
+        return [[] for _ in vectors]
+    if len(vectors) >= MANY and statistics.documents <= LARGEST:
+        # Whoever holds the lock has a number already, and has yet to write under it.
+        last = statistics.writes - locked
+        near = neighbourhood(namespace, statistics.epoch, last, vectors.shape[1]).near(vectors, least)
+        found = [[Neighbour(*pair) for pair in pairs] for pairs in near]
+    else:
+        large = statistics.documents >= SCAN_BELOW and namespace.embedder in EMBEDDERS
+        found = by_index_and_scan(namespace, vectors) if large else by_scan(namespace, vectors)
+    return [closest(some, least) for some in found]
+
+
+def closest(found: list[Neighbour], least: float) -> list[Neighbour]:
+    """The nearest of some neighbours, nearest first; equally near ones by their ids."""
+    known = [Neighbour(memory, round(cosine, PLACES)) for memory, cosine in found]
+    return sorted((one for one in known if one.cosine >= least), key=lambda one: (-one.cosine, one.memory))[:NEAREST]
+
+
+def by_scan(namespace: Namespace, vectors: Array, among: str = "") -> list[list[Neighbour]]:
+    """Compare with each stored vector."""
+    return asked(namespace, vectors, "v.vector <=> q.vector", among)
+
+
+def by_index_and_scan(namespace: Namespace, vectors: Array) -> list[list[Neighbour]]:
+    """Ask the index for what it has, and scan what it does not have yet."""
+    # Without its cast, and without the embedder as a literal, the index would be left out.
+    halves = f"halfvec({EMBEDDERS[namespace.embedder]})"
+    among = f"AND v.embedder = {Literal(namespace.embedder).as_string()} AND v.indexed"
     with connection.cursor() as cursor:
-        cursor.execute("SELECT documents FROM memories_namespacestatistics WHERE namespace_id = %s", [namespace.id])
-        documents = cursor.fetchone()[0]
-        if not documents:
-            return [[] for _ in vectors]
-        exact = documents < SCAN_BELOW or namespace.embedder not in EMBEDDERS
-        if not exact:
-            cursor.execute("SET LOCAL hnsw.iterative_scan = 'strict_order'")
-        # One literal for all: as a list, psycopg would quote each vector's text by itself.
-        asked = ",".join(f'"{Vector(vector).to_text()}"' for vector in vectors)
-        cursor.execute(statement(namespace.embedder, exact=exact), [f"{{{asked}}}", namespace.id])
-        found: list[list[Neighbour]] = [[] for _ in vectors]
-        for place, memory, distance in cursor.fetchall():
-            found[place - 1].append(Neighbour(memory, 1.0 - distance))
-    return found
+        # Go on until enough rows match: the nearest in the index may be another namespace's.
+        cursor.execute("SET LOCAL hnsw.iterative_scan = 'strict_order'")
+    by_index = asked(namespace, vectors, f"v.vector::{halves} <=> q.vector::{halves}", among)
+    rest = by_scan(namespace, vectors, "AND NOT v.indexed")
+    return [[*one, *other] for one, other in zip(by_index, rest, strict=True)]
 
 
-def statement(embedder: str, *, exact: bool) -> str:
-    """The question; the embedder stands in it as a literal, or its index would not be used."""
-    # Without its cast the index is left out, and the scan stays exact.
-    cast = "" if exact else f"::halfvec({EMBEDDERS[embedder]})"
-    distance = f"v.vector{cast} <=> q.vector{cast}"
-    literal = Literal(embedder).as_string().replace("%", "%%")
-    # Vectors alone are asked: a join would be planned by statistics that a growing namespace has outrun.
-    return f"""
+def asked(namespace: Namespace, vectors: Array, distance: str, among: str) -> list[list[Neighbour]]:
+    """Let the database compare; one question for all vectors."""
+    found: list[list[Neighbour]] = [[] for _ in vectors]
+    statement = f"""
         SELECT q.place, found.memory_id, found.distance
         FROM unnest(%s::vector[]) WITH ORDINALITY AS q(vector, place)
         CROSS JOIN LATERAL (
-            SELECT v.memory_id, {distance} AS distance
-            FROM memories_memoryvector v
-            WHERE v.namespace_id = %s AND v.embedder = {literal} AND v.route = '{Route.FULL}'
-                AND v.level = '{ChunkLevel.FACT}' AND v.active
-            ORDER BY {distance} LIMIT {NEAREST}
+            SELECT v.memory_id, {distance} AS distance {FINDABLE} {among} ORDER BY {distance} LIMIT {NEAREST}
         ) found
-        ORDER BY q.place, found.distance, found.memory_id
     """
+    # One literal for all: as a list, psycopg would quote each vector's text by itself.
+    literal = "{" + ",".join(f'"{Vector(vector).to_text()}"' for vector in vectors) + "}"
+    with connection.cursor() as cursor:
+        cursor.execute(statement, [literal, namespace.id, namespace.embedder])
+        for place, memory, away in cursor.fetchall():
+            found[place - 1].append(Neighbour(memory, 1.0 - away))
+    return found

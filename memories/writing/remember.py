@@ -3,25 +3,27 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
+from uuid import UUID
 
-import numpy as np
-from django.db import transaction
+from django.db import connection, transaction
 from django.db.models import prefetch_related_objects
 
 from memories.models import Memory, Namespace, NamespaceStatistics
 from memories.models.choices import EdgeKind, Status
-from memories.providers.embedder import embedder
-from memories.writing import judging
+from memories.writing.comparing import disputes, in_turn, of_others, opposed
 from memories.writing.desk import Desk
+from memories.writing.judging import Opinions
 from memories.writing.new_memory import NewMemory
+from memories.writing.preparing import Prepared, prepared, prepared_ahead
 from memories.writing.standing import Standing
 from scoring.belief import corroborates
-from scoring.contradiction import Statement, conflicts
+from scoring.contradiction import ANOTHER_VALUE
 from scoring.dedup import band
 from scoring.systems.recall import rejection
-from scoring.term import Array, Tree
+from scoring.term import Tree
 
-TOGETHER = 100  # memories in one transaction: long enough to be cheap, short enough to let others write
+TOGETHER = 250  # memories in one transaction: long enough to be cheap, short enough to let others write
+LOCK = "UPDATE memories_namespacestatistics SET writes = writes + 1 WHERE namespace_id = %s RETURNING writes"
 
 
 @dataclass(frozen=True)
@@ -41,38 +43,46 @@ def remember(namespace: Namespace, news: Sequence[NewMemory], *, by: str, dry_ru
     """
     if not news:
         return []
-    vectors = np.asarray(embedder(namespace.embedder).embed([new.content for new in news]), dtype=float)
-    outcomes: list[Outcome] = []
     # A dry run is one transaction, or its second part would not know of its first.
-    for start in range(0, len(news), len(news) if dry_run else TOGETHER):
-        part = slice(start, start + (len(news) if dry_run else TOGETHER))
-        outcomes += written(namespace, news[part], vectors[part], by, dry_run)
-    return outcomes
+    length = len(news) if dry_run else TOGETHER
+    parts = [news[start : start + length] for start in range(0, len(news), length)]
+    ready = prepared_ahead(namespace, parts)
+    return [outcome for part in ready for outcome in written(namespace, part, by, dry_run)]
 
 
-def written(namespace: Namespace, news: Sequence[NewMemory], vectors: Array, by: str, dry_run: bool) -> list[Outcome]:
+def written(namespace: Namespace, ready: Prepared, by: str, dry_run: bool) -> list[Outcome]:
     """Write some memories in one transaction, under the lock of their namespace."""
+    opinions = Opinions.on(namespace, ready)
     with transaction.atomic():
         lock(namespace)
-        desk = Desk.opened(namespace, news, vectors, by)
-        outcomes = [decided(desk, place) for place in range(len(news))]
+        if ready.embedder != namespace.embedder:
+            ready = prepared(namespace, ready.news, ready.registry)
+        desk = Desk.opened(namespace, ready, by)
+        outcomes = [decided(desk, opinions, place) for place in range(len(ready.news))]
         desk.file()
         # Once for all who will show them, and before a dry run takes them back.
-        prefetch_related_objects([outcome.memory for outcome in outcomes], "tags")
+        known = [outcome.memory for outcome in outcomes if outcome.memory.given_tags is None]
+        prefetch_related_objects(known, "tags")
         transaction.set_rollback(dry_run)
     return outcomes
 
 
 def lock(namespace: Namespace) -> None:
-    """One writer at a time in a namespace: the row that holds its statistics is the lock."""
-    NamespaceStatistics.objects.get_or_create(namespace=namespace)
-    NamespaceStatistics.objects.select_for_update().get(namespace=namespace)
+    """One writer at a time in a namespace: the row that holds its statistics is the lock, and counts the writes."""
+    with connection.cursor() as cursor:
+        cursor.execute(LOCK, [namespace.id])
+        if (row := cursor.fetchone()) is None:
+            NamespaceStatistics.objects.get_or_create(namespace=namespace)
+            cursor.execute(LOCK, [namespace.id])
+            row = cursor.fetchone()
+    namespace.writing = row[0]
+    # Whoever held the lock before may have changed the embedder.
+    namespace.refresh_from_db(fields=["embedder"])
 
 
-def decided(desk: Desk, place: int) -> Outcome:
+def decided(desk: Desk, opinions: Opinions, place: int) -> Outcome:
     """Weigh one memory against what is known, and put it where it belongs."""
-    new = desk.news[place]
-    standing = desk.weighed(place, judging.grounding(new.content, new.evidence))
+    standing = desk.weighed(place)
     if reason := rejection(standing.evidence, desk.policy):
         desk.keep(place, standing, Status.REJECTED, reason)
         return told(standing, "rejected", reason)
@@ -80,53 +90,56 @@ def decided(desk: Desk, place: int) -> Outcome:
         counted = twin.hear(desk.origin(place), standing.evidence)
         desk.observed(place, twin)
         return told(twin, "merged", "said before" if counted else "said before in the same session")
-    close = [(other, cosine, opposed(standing, other)) for other, cosine in desk.close_to(place)]
+    memory = standing.memory
+    close = [
+        (other, cosine, opposed(memory, other.memory))
+        for other, cosine in desk.close_to(place)
+        if not in_turn(memory, other.memory)
+    ]
     for other, cosine, reasons in close:
-        if not reasons and (verdict := same(desk, standing, other, cosine)):
+        if not reasons and (verdict := same(desk, opinions, standing, other, cosine)):
             return merge(
                 desk, place, standing, other, f"says the same as another memory ({verdict}, cosine {cosine:.3f})"
             )
     desk.keep(place, standing, Status.ACTIVE, "")
-    doubtful = [
-        (other, cosine) for other, cosine, reasons in close if not reasons and unsure(desk, standing, other, cosine)
-    ]
     for other, cosine, reasons in close:
-        if reasons:
-            desk.contradict(standing, other, cosine)
-        elif backs(desk, place, standing, other, cosine):
+        if not reasons and backs(desk, place, standing, other, cosine):
             desk.corroborate(standing, other, cosine, EdgeKind.SUPPORTS)
-    for other, cosine in doubtful:
+    opposing: dict[UUID, tuple[Standing, float | None, tuple[str, ...]]]
+    opposing = {pair[0].memory.id: pair for pair in close if disputes(memory, pair[2])}
+    for other in desk.rivals(place):
+        if not in_turn(memory, other.memory) and ANOTHER_VALUE in (reasons := opposed(memory, other.memory)):
+            opposing.setdefault(other.memory.id, (other, None, reasons))
+    for against, likeness, _ in opposing.values():
+        desk.contradict(standing, against, likeness)
+    doubtful = [pair for pair in close if unsure(desk, opinions, standing, *pair)]
+    for other, cosine, _ in doubtful:
         desk.escalate(standing, other, cosine)
     if doubtful:
         return told(standing, "escalated", "close to another memory; a person should look")
-    return told(standing, "stored", "; ".join(sorted({why for _, _, reasons in close for why in reasons})))
+    return told(standing, "stored", "; ".join(sorted({why for *_, reasons in opposing.values() for why in reasons})))
 
 
-def opposed(one: Standing, other: Standing) -> tuple[str, ...]:
-    """Why two memories cannot both be merged or count for each other."""
-    return conflicts(statement(one.memory), statement(other.memory))
-
-
-def statement(memory: Memory) -> Statement:
-    """What a memory states, as the contradiction check reads it."""
-    subject = str(memory.subject_id or memory.subject_fallback or "")
-    return Statement(memory.content, subject, memory.predicate, memory.object)
-
-
-def same(desk: Desk, one: Standing, other: Standing, cosine: float) -> str:
+def same(desk: Desk, opinions: Opinions, one: Standing, other: Standing, cosine: float) -> str:
     """How it is known that two memories are one; nothing where they are not."""
+    if of_others(one.memory, other.memory):
+        return ""
     match band(cosine, duplicate=desk.policy.dedup_duplicate, escalate=desk.policy.dedup_escalate):
         case "duplicate":
             return "nearly the same text"
-        case "escalate" if judging.same(one.memory.content, other.memory.content):
+        case "escalate" if opinions.same(one.memory.content, other.memory.content):
             return "so judged"
     return ""
 
 
-def unsure(desk: Desk, one: Standing, other: Standing, cosine: float) -> bool:
+def unsure(
+    desk: Desk, opinions: Opinions, one: Standing, other: Standing, cosine: float, reasons: tuple[str, ...]
+) -> bool:
     """Whether two memories are too close to call."""
+    if reasons or of_others(one.memory, other.memory):
+        return False
     where = band(cosine, duplicate=desk.policy.dedup_duplicate, escalate=desk.policy.dedup_escalate)
-    return where == "escalate" and judging.same(one.memory.content, other.memory.content) is None
+    return where == "escalate" and opinions.same(one.memory.content, other.memory.content) is None
 
 
 def backs(desk: Desk, place: int, one: Standing, other: Standing, cosine: float) -> bool:

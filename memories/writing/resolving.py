@@ -6,11 +6,12 @@ from datetime import datetime
 from uuid import UUID
 
 from memories.ids import uuid7
-from memories.language.entities import entities_in
+from memories.language.entities import Found, entities_in
 from memories.language.loading import load
 from memories.language.resolution import Registry
 from memories.models import Entity, Namespace, Session
 from memories.writing.new_memory import NewMemory
+from memories.writing.preparing import Prepared
 from scoring.dedup import fallback_subject, normalize
 
 
@@ -21,7 +22,19 @@ class Named:
     subject: UUID | None
     subject_name: str
     fallback: UUID | None
+    object: UUID | None
     entities: dict[UUID, float]
+
+    @property
+    def key(self) -> UUID | None:
+        """What tells its subject apart, resolved or not."""
+        return self.subject or self.fallback
+
+    def relation(self, predicate: str) -> tuple[UUID, UUID, float] | None:
+        """The two entities that a predicate joins, and how surely they are meant; nothing where one is unknown."""
+        if not (predicate and self.subject and self.object) or self.subject == self.object:
+            return None
+        return self.subject, self.object, self.entities[self.subject] * self.entities[self.object]
 
 
 @dataclass
@@ -38,19 +51,29 @@ class Names:
         """Read the registry."""
         return cls(namespace, load(namespace), now)
 
-    def of_memory(self, memory: NewMemory) -> Named:
+    def found_in(self, ready: Prepared) -> Sequence[list[Found]]:
+        """The entities that texts name; looked for again where others were made since."""
+        if ready.registry is self.registry:
+            return ready.named
+        return [entities_in(new.content, self.registry) for new in ready.news]
+
+    def of_memory(self, memory: NewMemory, named: Sequence[Found]) -> Named:
         """Resolve a memory's subject and mentions; entities the caller names are made where they are unknown."""
-        found = {match.entity_id: match.confidence for match in entities_in(memory.content, self.registry)}
+        found = {match.entity_id: match.confidence for match in named}
         for name in memory.entities:
             entity, sure = self._resolved(name) or (self._made(name), 1.0)
             found[entity] = max(sure, found.get(entity, 0.0))
-        if not memory.subject:
-            return Named(None, "", None, found)
-        subject = self._resolved(memory.subject)
-        if subject is None:
-            return Named(None, "", fallback_subject(memory.subject), found)
-        found[subject[0]] = max(subject[1], found.get(subject[0], 0.0))
-        return Named(subject[0], self._name(subject[0]), None, found)
+        target = self._resolved(memory.object) if memory.object else None
+        subject = self._resolved(memory.subject) if memory.subject else None
+        for one in filter(None, (subject, target)):
+            found[one[0]] = max(one[1], found.get(one[0], 0.0))
+        return Named(
+            subject=subject[0] if subject else None,
+            subject_name=self._name(subject[0]) if subject else "",
+            fallback=fallback_subject(memory.subject) if memory.subject and not subject else None,
+            object=target[0] if target else None,
+            entities=found,
+        )
 
     def file(self) -> None:
         """Store the entities that are new."""

@@ -3,7 +3,9 @@
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import Any, Self, cast
+from functools import lru_cache
+from operator import attrgetter
+from typing import Any, Self
 from uuid import UUID
 
 from memories.models import Memory, MemorySource, Namespace, ScoreEvent
@@ -69,12 +71,11 @@ class Standing:
 
     def settle(self, at: datetime, cause: str, by: str, other: UUID | None = None, **columns: Any) -> None:
         """Write what the evidence amounts to into the memory, and note the change as an event."""
-        confidence = recall.confidence(self.evidence, self.policy)
-        for name, value in {**self.numbers(float(confidence.value)), **columns}.items():
+        numbers, self.explained = weighed(self.evidence, self.policy)
+        for name, value in {**numbers, **columns}.items():
             setattr(self.memory, name, value)
         after = self.columns()
         before, self.told = self.told, after
-        self.explained = confidence.tree()
         changed = {name: value for name, value in after.items() if before.get(name, self) != value}
         if not changed:
             return
@@ -84,47 +85,37 @@ class Standing:
                 memory_id=self.memory.id,
                 at=at,
                 cause=cause,
-                before={name: before[name] for name in changed if name in before},
-                after=changed,
+                before={name: plain(before[name]) for name in changed if name in before},
+                after={name: plain(value) for name, value in changed.items()},
                 parts=self.explained if "confidence" in changed else {},
                 other_id=other,
                 by=by,
             )
         )
 
-    def numbers(self, confidence: float) -> dict[str, Any]:
-        """The columns that evidence moves."""
-        evidence, policy = self.evidence, self.policy
-        return {
-            "source_strength": float(heard.source(evidence, policy).value),
-            "repetitions": evidence.repetitions,
-            "extractor_confidence": float(heard.extractor(evidence, policy).value),
-            "extractor_model": evidence.model,
-            "extractor_logprob": evidence.logprob,
-            "type_prior": float(heard.prior(evidence, policy).value),
-            "grounding": evidence.grounding,
-            "grounding_penalty": policy.grounding_penalty if evidence.grounding == "partial" else 0.0,
-            "confidence": confidence,
-        }
-
     def columns(self) -> dict[str, Any]:
         """The columns whose changes make history."""
-        return {name: getattr(self.memory, name) for name in TRACKED}
+        return dict(zip(HISTORY, _history(self.memory), strict=True))
 
     @classmethod
     def of(cls, memory: Memory, sources: Iterable[MemorySource], entities: Iterable[UUID], policy: WritePolicy) -> Self:
         """Read a stored memory's evidence back from its rows."""
         said = list(sources)
-        evidence = Evidence(
-            levels=frozenset(source.level for source in said),
-            repetitions=memory.repetitions,
-            type="" if memory.type_uncertain else memory.type,
-            model=memory.extractor_model,
-            logprob=memory.extractor_logprob,
-            grounding=cast("heard.Grounding", memory.grounding),
-            confirmed=memory.confirmed_at is not None,
-        )
+        evidence = evidence_of(memory, (source.level for source in said))
         return cls(memory, evidence, policy, {(one.session_id, one.source) for one in said}, set(entities))
+
+
+def evidence_of(memory: Any, levels: Iterable[str]) -> Evidence:
+    """The evidence that a memory's columns and the levels of its sources tell of."""
+    return Evidence(
+        levels=frozenset(levels),
+        repetitions=memory.repetitions,
+        type="" if memory.type_uncertain else memory.type,
+        model=memory.extractor_model,
+        logprob=memory.extractor_logprob,
+        grounding=memory.grounding,
+        confirmed=memory.confirmed_at is not None,
+    )
 
 
 TRACKED = (
@@ -145,6 +136,44 @@ TRACKED = (
     "status",
     "reason",
 )
+# What the caller says of a memory: evidence never moves it, so that writing a batch leaves it alone.
+GIVEN = (
+    "kind",
+    "importance",
+    "quality",
+    "memory_score",
+    "event_at",
+    "event_until",
+    "valid_from",
+    "valid_until",
+)
+
+
+HISTORY = (*TRACKED, *GIVEN)
+_history = attrgetter(*HISTORY)
+
+
+def plain(value: Any) -> Any:
+    """A column as history tells it."""
+    return value.isoformat() if isinstance(value, datetime) else value
+
+
+@lru_cache(maxsize=1024)
+def weighed(evidence: Evidence, policy: WritePolicy) -> tuple[dict[str, Any], Tree]:
+    """The columns that evidence moves, and how the confidence among them came about; much evidence is alike."""
+    confidence = recall.confidence(evidence, policy)
+    columns = {
+        "source_strength": float(heard.source(evidence, policy).value),
+        "repetitions": evidence.repetitions,
+        "extractor_confidence": float(heard.extractor(evidence, policy).value),
+        "extractor_model": evidence.model,
+        "extractor_logprob": evidence.logprob,
+        "type_prior": float(heard.prior(evidence, policy).value),
+        "grounding": evidence.grounding,
+        "grounding_penalty": policy.grounding_penalty if evidence.grounding == "partial" else 0.0,
+        "confidence": float(confidence.value),
+    }
+    return columns, confidence.tree()
 
 
 def loaded(namespace: Namespace, ids: Iterable[UUID], policy: WritePolicy) -> dict[UUID, Standing]:

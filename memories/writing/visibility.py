@@ -10,7 +10,7 @@ from memories.writing import words
 def show(namespace: Namespace, ids: Sequence[UUID]) -> None:
     """Let memories that are active again be found; the caller holds the namespace's lock."""
     words.index(namespace, ids)
-    MemoryVector.objects.within(namespace).filter(memory_id__in=ids).update(active=True)
+    MemoryVector.objects.within(namespace).filter(memory_id__in=ids).update(active=True, written=namespace.writing)
 
 
 def hide(namespace: Namespace, ids: Sequence[UUID]) -> None:

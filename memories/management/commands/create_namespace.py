@@ -22,16 +22,21 @@ class Command(BaseCommand):
         parser.add_argument("--title", default="", help="its name on pages; the slug if not given")
         parser.add_argument("--mode", choices=Mode.values, default=Mode.GENERAL, help="what it is for")
         parser.add_argument("--member", metavar="USERNAME", help="a user who becomes its admin")
+        parser.add_argument(
+            "--redact", action="store_true", help="black out keys, card numbers and e-mail addresses before storing"
+        )
 
     @transaction.atomic
-    def handle(self, *args: Any, slug: str, title: str, mode: str, member: str | None, **options: Any) -> None:
+    def handle(
+        self, *args: Any, slug: str, title: str, mode: str, member: str | None, redact: bool, **options: Any
+    ) -> None:
         if Namespace.objects.filter(slug=slug).exists():
             raise CommandError(f"The namespace {slug} exists already: choose another slug.")
         user = get_user_model().objects.filter(username=member).first() if member else None
         if member and user is None:
             raise CommandError(f"There is no user {member}: create one first, with createsuperuser or in the admin.")
         namespace = Namespace.objects.create(
-            slug=slug, title=title or slug, mode=mode, embedder=settings.RECALL_EMBEDDER
+            slug=slug, title=title or slug, mode=mode, embedder=settings.RECALL_EMBEDDER, redacts=redact
         )
         if user:
             Membership.objects.create(user=user, namespace=namespace, role=Role.ADMIN)

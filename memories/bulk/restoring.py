@@ -1,0 +1,174 @@
+"""Lines of an export back to rows: ids, times, events and statuses as they were."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Any
+
+from django.core.exceptions import ValidationError
+from django.db import connection, transaction
+from psycopg import DataError, IntegrityError
+from rest_framework.exceptions import ValidationError as Refused
+
+from memories.api.storable import came
+from memories.bulk.bookmark import ENDED, RESTORED, StoppedError
+from memories.bulk.exporting import FORMAT, NOT_TOLD
+from memories.bulk.lines import Line, value
+from memories.bulk.tables import tables, unpacked
+from memories.models import Memory, MemoryVector, Namespace
+from memories.models.choices import Status
+from memories.models.keys import InNamespace
+from memories.providers.embedder import ALLOWED, embedder, known
+from memories.writing import words
+from memories.writing.copying import copied
+from memories.writing.remember import lock
+from recall_site.problems import flat
+
+# What makes no value of a column, and what the database itself refuses of a COPY.
+WRONG = (ValueError, TypeError, OverflowError, ValidationError, DataError, IntegrityError)
+LONGEST_REASON = 400  # characters; the database repeats a whole row
+
+
+class LineError(StoppedError):
+    """A line of an export that cannot be restored."""
+
+    def __init__(self, number: int, why: Any) -> None:
+        super().__init__(f"line {number}: {why}")
+
+
+def founded(namespace: Namespace, line: Line) -> bool:
+    """Make an empty namespace what the header says; tell whether vectors follow."""
+    header = body(line)
+    if header["recall"] != FORMAT:
+        raise LineError(line.number, f"recall must be {FORMAT}; got {came(header['recall'])}")
+    given = header.get("namespace")
+    settable = [field.name for field in Namespace._meta.fields if field.name not in (*NOT_TOLD, "slug")]
+    if not isinstance(given, dict) or set(given) - {*settable, "slug"}:
+        raise LineError(line.number, f"namespace must hold slug, {', '.join(settable)}; got {came(given)}")
+    if not known(given.get("embedder", namespace.embedder)):
+        raise LineError(line.number, f"embedder must be one of {ALLOWED}; got {came(given['embedder'])}")
+    config = given.get("text_config", namespace.text_config)
+    if config not in text_configs():
+        raise LineError(line.number, f"text_config must be one of {', '.join(text_configs())}; got {came(config)}")
+    for name in settable:
+        setattr(namespace, name, given.get(name, getattr(namespace, name)))
+    try:
+        namespace.full_clean()
+    except ValidationError as error:
+        told = [f"{at}: {' '.join(wrong)}" for at, wrong in error.message_dict.items()]
+        raise LineError(line.number, "; ".join(told)) from error
+    namespace.save()
+    return bool(header.get("vectors", True))
+
+
+def text_configs() -> list[str]:
+    """Name the text search configurations that this database has."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT cfgname FROM pg_ts_config ORDER BY cfgname")
+        return [name for (name,) in cursor.fetchall()]
+
+
+def holding(namespace: Namespace) -> str:
+    """Name a table in which a namespace has rows already, or nothing."""
+    return next((name for name, table in tables().items() if table.objects.within(namespace).exists()), "")
+
+
+@dataclass
+class Restore:
+    """The rows of an export on their way into a namespace."""
+
+    namespace: Namespace
+    vectors: bool
+    rows: int  # restored so far
+    ended: bool = False
+
+    def __call__(self, lines: Sequence[Line]) -> list[dict[str, Any]]:
+        """Store the rows of some lines, and let what is active be found; in the transaction of a batch."""
+        lock(self.namespace)
+        rows = [(line.number, row) for line in lines if (row := self.row(line)) is not None]
+        try:
+            with transaction.atomic():
+                store([row for _, row in rows])
+        except WRONG as error:
+            raise (culprit(rows) or error) from error
+        self.index([row for _, row in rows if isinstance(row, Memory) and row.status == Status.ACTIVE])
+        told = [{"line": number, "outcome": RESTORED} for number, _ in rows]
+        return [*told, {"line": lines[-1].number, "outcome": ENDED}] if self.ended else told
+
+    def row(self, line: Line) -> InNamespace | None:
+        """The row that a line holds; the last line holds none, but how many came before it."""
+        values = body(line)
+        if self.ended:
+            raise LineError(line.number, "must not come after the end")
+        if "end" in values:
+            self.end(line, values["end"])
+            return None
+        name = values.pop("table", None)
+        if name not in tables():
+            raise LineError(line.number, f"table must be one of {', '.join(tables())}; got {came(name)}")
+        try:
+            row = unpacked(tables()[name], values)
+        except WRONG as error:
+            raise LineError(line.number, why(error)) from error
+        row.namespace = self.namespace
+        if isinstance(row, MemoryVector):
+            row.written = self.namespace.writing
+        self.rows += 1
+        return row
+
+    def end(self, line: Line, rows: Any) -> None:
+        """See that nothing is missing."""
+        if rows != self.rows:
+            raise LineError(line.number, f"end must be {self.rows}, the number of rows before it; got {came(rows)}")
+        self.ended = True
+
+    def index(self, memories: Sequence[Memory]) -> None:
+        """Let active memories be found by their words, and by their vectors where those were left out."""
+        words.index(self.namespace, [memory.id for memory in memories])
+        if self.vectors or not memories:
+            return
+        name = self.namespace.embedder
+        vectors = embedder(name).embed([memory.content for memory in memories])
+        pairs = zip(memories, vectors, strict=True)
+        rows = [MemoryVector(memory_id=one.id, level=one.level, embedder=name, vector=vector) for one, vector in pairs]
+        for row in rows:
+            row.namespace, row.written = self.namespace, self.namespace.writing
+        copied(MemoryVector, rows)
+
+
+def body(line: Line) -> dict[str, Any]:
+    """What a line of an export holds."""
+    try:
+        values = value(line)
+    except Refused as error:
+        told = [f"{one['at']}: {one['message']}" for one in flat(error.detail)]
+        raise LineError(line.number, "; ".join(told)) from error
+    if not isinstance(values, dict):
+        raise LineError(line.number, f"must be an object; got {came(values)}")
+    return values
+
+
+def store(rows: Sequence[InNamespace]) -> None:
+    """Insert rows in their order, those of one table together."""
+    for table, together in groupby(rows, type):
+        copied(table, list(together))
+
+
+def culprit(rows: Sequence[tuple[int, InNamespace]]) -> LineError | None:
+    """Find the row that the database refuses, one by one: many at once do not tell."""
+    for number, row in rows:
+        try:
+            with transaction.atomic():
+                store([row])
+        except WRONG as error:
+            return LineError(number, why(error))
+    return None
+
+
+def why(error: Exception) -> str:
+    """An error in one line: the database's own sentences, where it is one of the database's."""
+    if isinstance(error, ValidationError):
+        return " ".join(error.messages)
+    said = error.diag if isinstance(error, DataError | IntegrityError) else None
+    told = ". ".join(filter(None, [said.message_primary, said.message_detail])) if said else ""
+    return (told or str(error))[:LONGEST_REASON]

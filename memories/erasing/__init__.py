@@ -1,0 +1,1 @@
+"""Erasure: memories, and all that tells of them, for good."""

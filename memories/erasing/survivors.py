@@ -1,0 +1,106 @@
+"""What stays when a memory goes: its numbers stand, but it tells of the erased one no more."""
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+from uuid import UUID
+
+from django.db.models import Q
+from django.utils import timezone
+
+from memories.erasing.redaction import ERASED, Redaction
+from memories.models import Memory, Namespace, ScoreEvent
+from memories.models.choices import Status
+from memories.writing.held import Held
+from memories.writing.policy import policy_of
+from memories.writing.standing import loaded
+
+BY = "purge"
+LEFT = {
+    Status.SUPERSEDED: "what replaced it was erased",
+    Status.MERGED: "what it was merged into was erased",
+}
+
+
+def left_by(namespace: Namespace, ids: Sequence[UUID]) -> list[UUID]:
+    """The memories that stay, though what replaced or absorbed them goes."""
+    hanging = Q(superseded_by_id__in=ids) | Q(merged_into_id__in=ids)
+    return list(Memory.objects.within(namespace).filter(hanging).exclude(id__in=ids).values_list("id", flat=True))
+
+
+def archive_left(namespace: Namespace, ids: Sequence[UUID]) -> int:
+    """Archive what was replaced by or merged into memories that go.
+
+    It does not become active again: that a correction is gone does not make true what it corrected.
+    """
+    hold = holding(namespace, left_by(namespace, ids))
+    for standing in hold.known.values():
+        memory = standing.memory
+        for name in ("superseded_by_id", "merged_into_id"):
+            if getattr(memory, name) in ids:
+                setattr(memory, name, None)
+        # What was forgotten or archived since stays so.
+        where: dict[str, Any] = {}
+        if memory.status in LEFT:
+            where = {"status": Status.ARCHIVED, "reason": LEFT[Status(memory.status)]}
+        standing.settle(hold.now, "archived", BY, **where)
+    return filed(hold)
+
+
+def weigh_again(namespace: Namespace, ids: Iterable[UUID]) -> int:
+    """Weigh memories that lost a source by what they still rest on."""
+    hold = holding(namespace, ids)
+    for standing in hold.known.values():
+        standing.settle(hold.now, "source erased", BY)
+    return filed(hold)
+
+
+def holding(namespace: Namespace, ids: Iterable[UUID]) -> Held:
+    """Memories in hand; the caller holds the namespace's lock."""
+    return Held(namespace, BY, namespace.clock or timezone.now(), loaded(namespace, ids, policy_of(namespace)))
+
+
+def filed(hold: Held) -> int:
+    """Write what became of memories in hand; tell how many changed."""
+    hold.file()
+    return sum(bool(standing.events) for standing in hold.known.values())
+
+
+def redact_history(namespace: Namespace, ids: Sequence[UUID], redaction: Redaction) -> int:
+    """Rewrite the events of survivors that name or quote what goes: number by number the same, without the words.
+
+    Events are written once, so one that tells too much is erased and a copy that does not takes its place.
+    """
+    events = ScoreEvent.objects.within(namespace)
+    caused = events.filter(other_id__in=ids).exclude(memory_id__in=ids).values_list("memory_id", flat=True)
+    touched = Memory.objects.within(namespace).filter(id__in={*caused, *left_by(namespace, ids)})
+    history: dict[UUID, list[ScoreEvent]] = {memory.id: [] for memory in touched}
+    for event in events.filter(memory_id__in=history):
+        history[event.memory_id].append(event)
+    copies = []
+    for memory in touched:
+        # Whoever caused a change worded its reason, so that the reason may tell of them in any words.
+        reasons = {event.after.get("reason", "") for event in history[memory.id] if event.other_id in ids}
+        told = Redaction(redaction.ids, redaction.texts | (reasons - {"", ERASED}))
+        copies += [copy for event in history[memory.id] if (copy := redacted(event, told)) is not None]
+        memory.reason = told.of_json(memory.reason)
+    Memory.objects.bulk_update(touched, ["reason"])
+    events.filter(id__in=[event.id for event in copies]).erase()
+    ScoreEvent.objects.bulk_create(copies)
+    return len(copies)
+
+
+def redacted(event: ScoreEvent, told: Redaction) -> ScoreEvent | None:
+    """An event that tells of nothing erased; none where it never did."""
+    kept = {field.attname: getattr(event, field.attname) for field in ScoreEvent._meta.concrete_fields}
+    copy = {name: worded(value, told) if isinstance(value, dict) else value for name, value in kept.items()}
+    copy["other_id"] = None if str(event.other_id) in told.ids else event.other_id
+    return None if copy == kept else ScoreEvent(**copy)
+
+
+def worded(columns: dict[str, Any], told: Redaction) -> dict[str, Any]:
+    """Columns of an event without what names an id, and with a reason that quotes nothing.
+
+    A reason alone is free text: that another column's value is also some memory's whole text is chance.
+    """
+    kept: dict[str, Any] = Redaction(told.ids, frozenset()).of_json(columns)
+    return {name: told.of_json(value) if name == "reason" else value for name, value in kept.items()}

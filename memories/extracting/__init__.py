@@ -1,0 +1,1 @@
+"""Memories read out of what people say, by rule."""

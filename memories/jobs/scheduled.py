@@ -1,0 +1,41 @@
+"""Work by the clock: at night every namespace that has changed is reflected upon, and large ones are indexed."""
+
+from memories.ids import first_id_at
+from memories.jobs.starting import BusyError, start
+from memories.models import Entity, EntityAlias, Job, Memory, Namespace, Publication, ScoreEvent
+from memories.models.choices import JobKind, JobState
+from memories.writing.indexing import due
+
+BY = "schedule"
+PRIORITY = -10  # what people ask for goes first
+# Whatever changes in a namespace leaves one of these, under an identifier that sorts by time.
+TRACES = (ScoreEvent, Entity, EntityAlias, Publication)
+
+
+def reflect_on_all() -> list[Job]:
+    """Start to reflect where something has changed; a namespace with a clock of its own has no nights."""
+    jobs = []
+    for namespace in Namespace.objects.filter(clock=None).order_by("id"):
+        if changed(namespace):
+            try:
+                jobs.append(start(namespace, JobKind.REFLECT, {}, by=BY, priority=PRIORITY))
+            except BusyError:
+                continue
+    return jobs
+
+
+def index_the_large() -> list[Job]:
+    """Start to index where a namespace has outgrown scanning."""
+    return [start(namespace, JobKind.INDEX, {}, by=BY, priority=PRIORITY) for namespace in due()]
+
+
+def changed(namespace: Namespace) -> bool:
+    """Tell whether anything has changed since the last reflection began."""
+    done = Job.objects.within(namespace).filter(state=JobState.DONE)
+    last = done.filter(kind=JobKind.REFLECT).order_by("created_at", "id").last()
+    if last is None or last.started_at is None:
+        return Memory.objects.within(namespace).exists()
+    if done.filter(kind=JobKind.REEMBED, finished_at__gte=last.started_at).exists():
+        return True
+    since = first_id_at(last.started_at)
+    return any(table.objects.within(namespace).filter(id__gte=since).exists() for table in TRACES)

@@ -1,0 +1,40 @@
+"""Export a whole namespace."""
+
+import os
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from memories.bulk.exporting import exported
+from memories.management.arguments import namespace_slug
+from memories.models import Namespace
+
+
+class Command(BaseCommand):
+    """Write everything of a namespace as JSON lines."""
+
+    help = "Write everything of a namespace, as it is at one moment, as JSON lines that import_memories restores."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("slug", type=namespace_slug, help="the namespace")
+        parser.add_argument("file", nargs="?", help="a new file; without one, standard output")
+        parser.add_argument("--without-vectors", action="store_true", help="smaller; a restore embeds the texts again")
+
+    def handle(self, *args: Any, slug: str, file: str | None, without_vectors: bool, **options: Any) -> None:
+        namespace = Namespace.objects.filter(slug=slug).first()
+        if namespace is None:
+            known = ", ".join(Namespace.objects.order_by("slug").values_list("slug", flat=True)) or "none yet"
+            raise CommandError(f"There is no namespace {slug}: choose an existing one ({known}).")
+        lines = exported(namespace, vectors=not without_vectors)
+        if file is None:
+            for line in lines:
+                self.stdout.write(line)
+            return
+        try:
+            # For its owner alone: everything is in it.
+            with open(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as out:
+                count = sum(1 for line in lines if out.write(f"{line}\n"))
+        except OSError as error:
+            raise CommandError(f"{file} cannot be written: {error.strerror}.") from error
+        self.stderr.write(f"{count} lines, {Path(file).stat().st_size} bytes.")

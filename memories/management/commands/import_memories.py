@@ -1,0 +1,114 @@
+"""Import memories, or a whole namespace."""
+
+import sys
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import IO, Any
+
+from django.conf import settings
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.db import transaction
+
+from memories.bulk.bookmark import StoppedError
+from memories.bulk.importing import Import
+from memories.bulk.progress import Progress
+from memories.bulk.remembering import Told
+from memories.management.arguments import namespace_slug, positive
+from memories.models import Namespace
+
+BATCH = 500  # lines in a transaction: others who write wait for as long
+STDIN = "-"
+
+
+class Command(BaseCommand):
+    """Read a file of JSON lines into a namespace, from where the last attempt stopped."""
+
+    help = (
+        "Import JSON lines: memories, each as POST memories/ takes it, or a whole namespace as export_memories "
+        "writes it. Run the same command again after an interruption: it goes on where it was."
+    )
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("slug", type=namespace_slug, help="the namespace; it must be empty to restore an export")
+        parser.add_argument("file", help="the file, or - for standard input")
+        parser.add_argument("--create", action="store_true", help="make the namespace if it is missing")
+        parser.add_argument("--dry-run", action="store_true", help="tell the outcomes, store nothing; others wait")
+        parser.add_argument("--batch", type=positive, metavar="N", default=BATCH, help="lines stored at once")
+        parser.add_argument("--errors", metavar="FILE", help="where refused lines are told; else on standard error")
+        parser.add_argument("--restart", action="store_true", help="begin at the first line again")
+
+    def handle(self, *args: Any, slug: str, file: str, create: bool, dry_run: bool, **options: Any) -> None:
+        with ExitStack() as stack:
+            stream = stack.enter_context(opened(file))
+            self.errors = stack.enter_context(open(options["errors"], "a")) if options["errors"] else None
+            stack.enter_context(taken_back(dry_run))
+            try:
+                done = self.run_import(namespace_of(slug, create), file, stream, options)
+            except StoppedError as error:
+                raise CommandError(str(error)) from error
+            self.report(done, dry_run)
+
+    def run_import(self, namespace: Namespace, file: str, stream: IO[bytes], options: dict[str, Any]) -> Import:
+        """Import to the end, and show how far it is."""
+        name = STDIN if file == STDIN else Path(file).name
+        work = Import.begun(namespace, name, stream, restart=options["restart"], by="import_memories")
+        total = Path(file).stat().st_size if stream.seekable() and file != STDIN else None
+        progress = Progress(self.stderr, total, work.before, work.mark.place["bytes"])
+        for line in work.run(options["batch"], self.complain):
+            progress.tell(line, work.reader.size, work.mark.counts)
+        progress.tell(work.reader.number, work.reader.size, work.mark.counts, last=True)
+        return work
+
+    def complain(self, told: list[Told]) -> None:
+        """Tell what is wrong with each refused line."""
+        for one in told:
+            for problem in one.get("problems", ()):
+                text = f"line {one['line']}: {problem['at']}: {problem['message']}"
+                if self.errors:
+                    print(text, file=self.errors, flush=True)
+                else:
+                    self.stderr.write(text)
+
+    def report(self, work: Import, dry_run: bool) -> None:
+        """Say what came of it all; wrong lines make the command fail."""
+        counts = ", ".join(f"{count} {outcome}" for outcome, count in work.mark.counts.items()) or "nothing in it"
+        after = f"; the first {work.before} were done before" if work.before else ""
+        self.stdout.write(f"{work.reader.number} lines: {counts}{after}{'; nothing is stored' if dry_run else ''}.")
+        if refused := work.mark.counts.get("refused"):
+            raise CommandError(f"{refused} lines were refused.")
+
+
+def namespace_of(slug: str, create: bool) -> Namespace:
+    """Find the namespace, or make it where that is asked for."""
+    namespace = Namespace.objects.filter(slug=slug).first()
+    if namespace is None and create:
+        return Namespace.objects.create(slug=slug, title=slug, embedder=settings.RECALL_EMBEDDER)
+    if namespace is None:
+        known = ", ".join(Namespace.objects.order_by("slug").values_list("slug", flat=True)) or "none yet"
+        raise CommandError(f"There is no namespace {slug}: choose an existing one ({known}) or pass --create.")
+    return namespace
+
+
+@contextmanager
+def opened(file: str) -> Iterator[IO[bytes]]:
+    """The file's bytes."""
+    if file == STDIN:
+        yield sys.stdin.buffer
+        return
+    try:
+        with open(file, "rb") as stream:
+            yield stream
+    except OSError as error:
+        raise CommandError(f"{file} cannot be read: {error.strerror}.") from error
+
+
+@contextmanager
+def taken_back(dry_run: bool) -> Iterator[None]:
+    """One transaction around a dry run, or its second batch would not know of its first; nothing of it stays."""
+    if not dry_run:
+        yield
+        return
+    with transaction.atomic():
+        yield
+        transaction.set_rollback(True)

@@ -1,0 +1,29 @@
+"""Give a namespace another embedder."""
+
+from typing import Any
+
+from django.core.management.base import CommandError, CommandParser
+
+from memories.management.job_command import JobCommand
+from memories.models.choices import EMBEDDERS, JobKind
+from memories.providers.embedder import ALLOWED
+from memories.writing.reembedding import flaw
+
+
+class Command(JobCommand):
+    """Embed all that a namespace holds anew, and switch without a gap."""
+
+    help = (
+        "Embed all memories of a namespace with another embedder and switch to it without a gap. "
+        f"{' and '.join(EMBEDDERS)} have an index; the vectors of others are scanned one by one."
+    )
+    kind = JobKind.REEMBED
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        super().add_arguments(parser)
+        parser.add_argument("--embedder", required=True, metavar="NAME", help=ALLOWED)
+
+    def handle(self, *args: Any, slug: str, embedder: str, now: bool, **options: Any) -> None:
+        if wrong := flaw(embedder):
+            raise CommandError(f"--embedder {wrong}")
+        self.have_done(slug, {"embedder": embedder}, now=now)

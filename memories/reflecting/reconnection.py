@@ -1,0 +1,128 @@
+"""Memories meet the entities that came after them: subjects are resolved, mentions and relations added."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from uuid import UUID
+
+from django.db import transaction
+
+from memories.jobs.work import Work
+from memories.language.entities import entities_in
+from memories.models import EntityEdge, Memory, Mention
+from memories.models.choices import ChunkLevel, Status
+from memories.reflecting.arrivals import Arrivals, arrived
+from memories.reflecting.pieces import left, parts, tell
+from memories.writing.held import held
+from memories.writing.merging import absorb
+from memories.writing.new_memory import NewMemory
+from memories.writing.remember import lock
+from memories.writing.resolving import Named, Names
+from scoring.dedup import content_hash
+
+BLOCK = 500  # memories in one piece
+COLUMNS = ["subject_id", "subject_fallback", "content_hash"]
+
+
+@dataclass(frozen=True)
+class Met:
+    """A memory, and the entities it turns out to speak of."""
+
+    memory: Memory
+    whom: Named
+
+    @property
+    def resolved(self) -> bool:
+        """Whether its subject had only a stand-in."""
+        return self.memory.subject_fallback is not None and self.whom.subject is not None
+
+    @property
+    def hash(self) -> bytes:
+        """The hash under which it is known with its subject's own name."""
+        memory = self.memory
+        return content_hash(memory.type, self.whom.subject_name, memory.predicate, memory.content)
+
+
+def reconnection(work: Work) -> None:
+    """Look through the memories that are older than the newest entity or name."""
+    arrivals = arrived(work)
+    work.moved(0, None, looked_at=0, resolved=0, merged=0, mentions=0, relations=0)
+    if not arrivals:
+        return
+    facts = Memory.objects.within(work.namespace).filter(status=Status.ACTIVE, level=ChunkLevel.FACT)
+    ids = list(facts.filter(id__lt=arrivals.last).order_by("id").values_list("id", flat=True))
+    waiting = left(work, ids)
+    done = len(ids) - len(waiting)
+    for block in parts(waiting, BLOCK):
+        maybe = [one.id for one in facts.filter(id__in=block) if arrivals.may_be_in(one)]
+        with transaction.atomic():
+            lock(work.namespace)
+            counted = connect(work, list(meetings(work, arrivals, maybe)), arrivals)
+            done += len(block)
+            work.facts["through"] = str(block[-1])
+            work.moved(done, len(ids), looked_at=len(block), **counted)
+
+
+def meetings(work: Work, arrivals: Arrivals, ids: Sequence[UUID]) -> Iterator[Met]:
+    """Read memories again with all names that are known now."""
+    names = Names.of(work.namespace, work.now)
+    active = Memory.objects.within(work.namespace).filter(id__in=ids, status=Status.ACTIVE)
+    for memory in active.prefetch_related("mentions").order_by("id"):
+        said = NewMemory(content=memory.content, subject=memory.subject_surface, object=memory.object)
+        yield Met(memory, names.of_memory(said, entities_in(memory.content, names.registry)))
+
+
+def connect(work: Work, met: Sequence[Met], arrivals: Arrivals) -> dict[str, int]:
+    """Write what memories turned out to speak of; the caller holds the lock."""
+    found = [one for one in met if one.resolved]
+    merged = merge_twins(work, found)
+    mentions = [row for one in met for row in mentions_of(one, arrivals)]
+    relations = [row for one in met for row in relation_of(work, one, arrivals)]
+    Mention.objects.bulk_create(mentions)
+    # A relation that somebody drew from the memory by hand stays the only one.
+    EntityEdge.objects.bulk_create(relations, ignore_conflicts=True)
+    return {"resolved": len(found), "merged": merged, "mentions": len(mentions), "relations": len(relations)}
+
+
+def merge_twins(work: Work, found: Sequence[Met]) -> int:
+    """Give memories their subject; those that are thereby the same as another become one, the earlier one stays."""
+    twins = Memory.objects.within(work.namespace).filter(
+        status=Status.ACTIVE, content_hash__in=[one.hash for one in found]
+    )
+    alike: dict[bytes, set[UUID]] = {}
+    for memory in twins:
+        alike.setdefault(bytes(memory.content_hash), set()).add(memory.id)
+    for one in found:
+        alike.setdefault(one.hash, set()).add(one.memory.id)
+    groups = [sorted(ids) for ids in alike.values() if len(ids) > 1]
+    with held(work.namespace, *(memory for ids in groups for memory in ids), by=work.job.by) as hold:
+        for kept, *others in groups:
+            for gone in others:
+                absorb(hold, hold.known[kept], hold.known[gone], "says the same as another memory of its subject")
+                tell(work, "merged_examples", {"memory": str(gone), "into": str(kept)})
+    for one in found:
+        one.memory.subject_id, one.memory.subject_fallback = one.whom.subject, None
+        one.memory.content_hash = one.hash
+        tell(work, "examples", {"memory": str(one.memory.id), "subject": one.whom.subject_name})
+    Memory.objects.bulk_update([one.memory for one in found], COLUMNS)
+    return sum(len(ids) - 1 for ids in groups)
+
+
+def mentions_of(one: Met, arrivals: Arrivals) -> Iterator[Mention]:
+    """The entities it names and could not know when it was stored."""
+    known = {mention.entity_id for mention in one.memory.mentions.all()}
+    for entity, sure in one.whom.entities.items():
+        if entity not in known and (entity == one.whom.subject or arrivals.later_than(one.memory, entity)):
+            yield Mention(
+                namespace_id=one.memory.namespace_id, memory_id=one.memory.id, entity_id=entity, confidence=sure
+            )
+
+
+def relation_of(work: Work, one: Met, arrivals: Arrivals) -> Iterator[EntityEdge]:
+    """The relation that its subject, predicate and object tell, where one of the two was not known before."""
+    related = one.whom.relation(one.memory.predicate)
+    if related is None or not (one.resolved or arrivals.later_than(one.memory, related[1])):
+        return
+    edge = EntityEdge(namespace=work.namespace, memory_id=one.memory.id, predicate=one.memory.predicate)
+    edge.source_id, edge.target_id, edge.confidence = related
+    edge.created_at = work.now
+    yield edge

@@ -1,0 +1,42 @@
+"""What a caller may change of a memory without changing what it says."""
+
+from collections.abc import Mapping
+from typing import Any
+from uuid import UUID
+
+from memories.models import MemoryTag, Namespace
+from memories.models.choices import Status
+from memories.writing.held import held
+from memories.writing.refusal import SpanError
+from memories.writing.standing import Standing
+
+SPANS = (("valid_from", "valid_until"), ("event_at", "event_until"))
+# What was absorbed is found through its survivor alone.
+EDITABLE = frozenset(Status) - {Status.MERGED}
+
+
+def edit(namespace: Namespace, memory: UUID, changes: Mapping[str, Any], *, by: str) -> Standing:
+    """Set what is not content; the history tells the numbers and times that changed."""
+    columns = dict(changes)
+    tags = columns.pop("tags", None)
+    with held(namespace, memory, by=by) as hold:
+        standing = hold.take(memory, among=EDITABLE)
+        for first, last in SPANS:
+            start, end = (columns.get(name, getattr(standing.memory, name)) for name in (first, last))
+            if start and end and start > end:
+                raise SpanError(first, last, start, end)
+        if tags is not None:
+            retag(standing, set(tags))
+        standing.settle(hold.now, "edited", by, **columns)
+    return standing
+
+
+def retag(standing: Standing, tags: set[str]) -> None:
+    """Let a memory have these tags and no others."""
+    rows = MemoryTag.objects.filter(namespace_id=standing.memory.namespace_id, memory_id=standing.memory.id)
+    there = set(rows.values_list("tag", flat=True))
+    rows.filter(tag__in=there - tags).delete()
+    MemoryTag.objects.bulk_create(
+        MemoryTag(namespace_id=standing.memory.namespace_id, memory_id=standing.memory.id, tag=tag)
+        for tag in sorted(tags - there)
+    )

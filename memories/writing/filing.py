@@ -1,0 +1,111 @@
+"""The rows that a batch adds, gathered while it is decided and written together."""
+
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from memories.models import (
+    EntityEdge,
+    Memory,
+    MemoryEdge,
+    MemorySource,
+    MemoryTag,
+    MemoryVector,
+    Mention,
+    Namespace,
+    ReviewItem,
+    ScoreEvent,
+    TokenStates,
+)
+from memories.models.choices import EdgeKind, Route
+from memories.writing.copying import copied
+from memories.writing.new_memory import NewMemory
+from memories.writing.preparing import Prepared
+from memories.writing.resolving import Named
+from memories.writing.standing import Origin, Standing
+from scoring.policy import WritePolicy
+
+# A row comes after those it refers to.
+TABLES: tuple[type[Any], ...] = (
+    Memory,
+    MemoryVector,
+    TokenStates,
+    MemoryTag,
+    Mention,
+    EntityEdge,
+    MemoryEdge,
+    MemorySource,
+    ReviewItem,
+    ScoreEvent,
+)
+
+
+@dataclass
+class Filing:
+    """Rows of one namespace, table by table."""
+
+    namespace: Namespace
+    policy: WritePolicy
+    now: datetime
+    rows: dict[type[Any], list[Any]] = field(default_factory=dict)
+    sources: dict[tuple[Any, ...], MemorySource] = field(default_factory=dict)
+
+    def add(self, row: Any) -> None:
+        """Take a row in."""
+        row.namespace = self.namespace
+        self.rows.setdefault(type(row), []).append(row)
+
+    def add_memory(self, memory: Memory, new: NewMemory, whom: Named) -> None:
+        """A new memory, its tags and the entities it names."""
+        self.add(memory)
+        memory.given_tags = set(new.tags)
+        for tag in sorted(memory.given_tags):
+            self.add(MemoryTag(tag=tag, memory_id=memory.id))
+        for entity, sure in whom.entities.items():
+            self.add(Mention(memory_id=memory.id, entity_id=entity, confidence=sure))
+
+    def add_vector(self, memory: Memory, ready: Prepared, place: int) -> None:
+        """What it is found by: the vector of its text, and its tokens' states where the embedder has them."""
+        row = MemoryVector(memory_id=memory.id, level=memory.level, route=Route.FULL, embedder=ready.embedder)
+        row.vector, row.written = ready.vectors[place], self.namespace.writing
+        self.add(row)
+        if ready.tokens:
+            matrix, states = ready.tokens[place], TokenStates(memory_id=memory.id, embedder=ready.embedder)
+            states.packed, states.tokens, states.scale = matrix.packed, matrix.tokens, matrix.scale
+            self.add(states)
+
+    def add_relation(self, memory: Memory, whom: Named) -> None:
+        """The edge between the two entities that a triple names, where both are known."""
+        if (related := whom.relation(memory.predicate)) is not None:
+            edge = EntityEdge(memory_id=memory.id, predicate=memory.predicate, created_at=self.now)
+            edge.source_id, edge.target_id, edge.confidence = related
+            self.add(edge)
+
+    def add_sources(self, memory: UUID, origin: Origin, new: NewMemory) -> None:
+        """The sources of one observation, each turn or session once."""
+        session, source = origin
+        said = {one.turn: one.level for one in new.said} or {None: self.policy.source_default}
+        for turn, level in said.items():
+            row = MemorySource(memory_id=memory, session_id=session, turn_id=turn, source=source, level=level)
+            row.strength, row.observed_at = float(self.policy[f"source_{level}"].value), self.now
+            row.namespace = self.namespace
+            # Of one turn, or of a session or source without turns, the first word counts.
+            self.sources.setdefault((memory, turn) if turn else (memory, session, source), row)
+
+    def join(self, one: Standing, other: Standing, cosine: float | None, kind: EdgeKind) -> None:
+        """An edge from the later of two memories to the earlier."""
+        later, earlier = sorted((one.memory.id, other.memory.id), reverse=True)
+        edge = MemoryEdge(source_id=later, target_id=earlier, kind=kind, created_at=self.now)
+        edge.cosine = None if cosine is None else min(cosine, 1.0)
+        self.add(edge)
+
+    def write(self) -> None:
+        """Write everything, table by table."""
+        fresh = {memory.id for memory in self.rows.get(Memory, [])}
+        self.rows[MemorySource] = [row for row in self.sources.values() if row.memory_id in fresh]
+        for table in TABLES:
+            copied(table, self.rows.get(table, []))
+        # A turn or session that said a known memory before is no further source of it.
+        again = [row for row in self.sources.values() if row.memory_id not in fresh]
+        MemorySource.objects.bulk_create(again, ignore_conflicts=True)

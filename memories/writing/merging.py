@@ -1,0 +1,77 @@
+"""Two stored memories that say the same become one; the absorbed one stays, and can be split off again."""
+
+from collections.abc import Iterable
+from dataclasses import replace
+from uuid import UUID
+
+from django.db.models import F
+
+from memories.ids import uuid7
+from memories.models import Memory, MemorySource
+from memories.models.choices import Status
+from memories.writing import visibility
+from memories.writing.belief_history import backed, history_of
+from memories.writing.held import Held
+from memories.writing.standing import Origin, Standing
+from scoring import evidence
+
+
+def absorb(hold: Held, kept: Standing, gone: Standing, reason: str) -> None:
+    """Let one memory be absorbed by another: sources united, of each signal the stronger, accesses added."""
+    visibility.hide(hold.namespace, [gone.memory.id])
+    fresh = gone.origins - kept.origins
+    # The event comes before the rows it brings: by their ids a split tells them from the survivor's own.
+    where = {"status": Status.MERGED, "reason": reason, "merged_into_id": kept.memory.id}
+    gone.settle(hold.now, "merged", hold.by, kept.memory.id, **where)
+    brought = [copy_for(kept, row) for row in gone.memory.sources.all()]
+    MemorySource.objects.bulk_create(brought, ignore_conflicts=True)
+    together = evidence.merged(kept.evidence, gone.evidence, kept.policy)
+    levels = levels_of([*kept.memory.sources.all(), *brought])
+    # n₁ + n₂ + 1, less one for each session or source that said both: it is no independent observation.
+    heard = kept.evidence.repetitions + len(fresh) + beyond_origins(gone)
+    # The text that is kept is the survivor's, and so is its type.
+    kept.evidence = replace(together, levels=levels, repetitions=heard, type=kept.evidence.type)
+    kept.origins |= gone.origins
+    # What backed it before has counted once.
+    for _ in range(len(fresh) - backed(history_of(kept), gone.memory.id)):
+        kept.corroborated()
+    confirmed = kept.memory.confirmed_at or gone.memory.confirmed_at
+    kept.settle(hold.now, "merged", hold.by, gone.memory.id, confirmed_at=confirmed)
+    add_accesses(kept.memory, gone.memory.access_count)
+
+
+def beyond_origins(standing: Standing) -> int:
+    """Observations that no source stands for: confirmations."""
+    return standing.evidence.repetitions + 1 - len(standing.origins)
+
+
+def add_accesses(memory: Memory, count: int) -> None:
+    """Add to the accesses in the database itself: retrieval counts them without the namespace's lock."""
+    if count:
+        mine = Memory.objects.filter(namespace_id=memory.namespace_id, id=memory.id)
+        mine.update(access_count=F("access_count") + count)
+        memory.access_count += count
+
+
+def copy_for(standing: Standing, row: MemorySource) -> MemorySource:
+    """The same source, of another memory."""
+    copy = MemorySource(namespace_id=row.namespace_id, id=uuid7(), memory_id=standing.memory.id)
+    for name in ("session_id", "turn_id", "source", "level", "strength", "observed_at"):
+        setattr(copy, name, getattr(row, name))
+    return copy
+
+
+def place_of(row: MemorySource) -> tuple[UUID | None, UUID | None, str]:
+    """What makes a source of a memory one: its turn, else its session and name."""
+    return (None, row.turn_id, "") if row.turn_id else (row.session_id, None, row.source)
+
+
+def levels_of(rows: Iterable[MemorySource]) -> frozenset[str]:
+    """How directly it was said; of one source told twice the first counts."""
+    first = {place_of(row): row.level for row in reversed(list(rows))}
+    return frozenset(first.values())
+
+
+def origins_of(rows: Iterable[MemorySource]) -> set[Origin]:
+    """The sessions and sources that rows speak of."""
+    return {(row.session_id, row.source) for row in rows}

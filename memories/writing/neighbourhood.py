@@ -1,0 +1,119 @@
+"""The vectors of a namespace's facts, held in memory between one batch and the next."""
+
+import threading
+from collections import OrderedDict
+from dataclasses import dataclass
+from uuid import UUID
+
+import numpy as np
+from django.db import connection, transaction
+from numpy.typing import NDArray
+
+from memories.models import Namespace
+from memories.models.choices import ChunkLevel, Route
+from scoring.term import Array
+
+LARGEST = 150_000  # vectors that are worth holding: some 200 MB
+HELD = 2  # namespaces
+BLOCK = 16_384  # vectors compared at a time
+COPY_HEAD, COPY_TAIL = 19, 2  # bytes around the rows of a binary COPY
+
+
+class Shelf:
+    """Room for ids and vectors that grows by halves, so that most batches find a place without copying the rest."""
+
+    def __init__(self, room: int, dimensions: int) -> None:
+        self.ids: NDArray[np.void] = np.empty(room, dtype="V16")
+        self.vectors: NDArray[np.float32] = np.empty((room, dimensions), dtype=np.float32)
+        self.used = 0
+
+    def put(self, ids: NDArray[np.void], vectors: NDArray[np.float32]) -> None:
+        """Add some at the end."""
+        self.ids[self.used : self.used + len(ids)] = ids
+        self.vectors[self.used : self.used + len(ids)] = vectors
+        self.used += len(ids)
+
+
+@dataclass(frozen=True, eq=False)
+class Neighbourhood:
+    """Vectors and the memories they stand for, as of one write of a namespace: the beginning of a shelf."""
+
+    embedder: str
+    epoch: int
+    writes: int
+    shelf: Shelf
+    length: int = 0
+
+    def near(self, asked: Array, least: float) -> list[list[tuple[UUID, float]]]:
+        """For each vector the memories at least so close, in no order."""
+        found: list[list[tuple[UUID, float]]] = [[] for _ in asked]
+        wanted = np.asarray(asked, dtype=np.float32)
+        for start in range(0, self.length, BLOCK):
+            cosines = wanted @ self.shelf.vectors[start : min(start + BLOCK, self.length)].T
+            for place, at in np.argwhere(cosines >= least).tolist():
+                found[place].append((UUID(bytes=self.shelf.ids[start + at].tobytes()), float(cosines[place, at])))
+        return found
+
+    def with_more(self, writes: int, ids: NDArray[np.void], vectors: NDArray[np.float32]) -> "Neighbourhood":
+        """The same, and what was written since."""
+        shelf, length = self.shelf, self.length + len(ids)
+        # What stands behind this beginning may be another's, or have been taken back.
+        if len(ids) and (shelf.used != self.length or length > len(shelf.ids)):
+            shelf = Shelf(length + length // 2, vectors.shape[1])
+            shelf.put(self.shelf.ids[: self.length], self.shelf.vectors[: self.length])
+        shelf.put(ids, vectors)
+        return Neighbourhood(self.embedder, self.epoch, writes, shelf, length)
+
+
+_held: OrderedDict[UUID, Neighbourhood] = OrderedDict()
+_holding = threading.Lock()
+
+
+def neighbourhood(namespace: Namespace, epoch: int, last: int, dimensions: int) -> Neighbourhood:
+    """What a namespace holds as of its last write; of what this process knows already only the rest is read.
+
+    What was hidden meanwhile is still in it, and told by its status.
+    """
+    with _holding:
+        known = _held.get(namespace.id)
+    if known is None or (known.embedder, known.epoch) != (namespace.embedder, epoch):
+        known = Neighbourhood(namespace.embedder, epoch, -1, Shelf(0, dimensions))
+    more = fetched(namespace, dimensions, known.writes, last)
+    with _holding:
+        now = known.with_more(last, *more)
+    # Only what is committed is held: a write that is taken back gives its number to the next.
+    transaction.on_commit(lambda: hold(namespace, now))
+    return now
+
+
+def hold(namespace: Namespace, now: Neighbourhood) -> None:
+    """Keep what is known of a namespace, and let go of the one that was not written to for longest."""
+    with _holding:
+        _held[namespace.id] = now
+        _held.move_to_end(namespace.id)
+        while len(_held) > HELD:
+            _held.popitem(last=False)
+
+
+def fetched(
+    namespace: Namespace, dimensions: int, after: int, last: int
+) -> tuple[NDArray[np.void], NDArray[np.float32]]:
+    """The ids of the memories that can be found, from after one write up to another, and their vectors."""
+    sizes = [("fields", ">i2"), ("id_size", ">i4"), ("id", "V16"), ("size", ">i4"), ("head", "V4")]
+    row = np.dtype([*sizes, ("vector", ">f4", dimensions)])
+    since = "AND v.written > %s AND v.written <= %s"
+    query = f"COPY (SELECT v.memory_id, v.vector {FINDABLE} {since}) TO STDOUT (FORMAT BINARY)"
+    values = [namespace.id, namespace.embedder, after, last]
+    with connection.cursor() as cursor, cursor.cursor.copy(query, values) as copy:
+        data = b"".join(copy)
+    rows = np.frombuffer(data[COPY_HEAD:-COPY_TAIL], dtype=row)
+    return rows["id"], rows["vector"].astype(np.float32)
+
+
+# The vectors by which a namespace's facts are found. Vectors alone are asked: a join would be planned by statistics
+# that a growing namespace has outrun.
+FINDABLE = f"""
+    FROM memories_memoryvector v
+    WHERE v.namespace_id = %s AND v.embedder = %s AND v.route = '{Route.FULL}'
+        AND v.level = '{ChunkLevel.FACT}' AND v.active
+"""

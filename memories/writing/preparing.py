@@ -1,0 +1,68 @@
+"""What can be known of new memories before their namespace is locked: vectors, names, verdicts on their evidence."""
+
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+import numpy as np
+from django.conf import settings
+
+from memories.language.entities import Found, entities_in
+from memories.language.loading import load
+from memories.language.resolution import Registry
+from memories.models import Namespace
+from memories.providers.embedder import TokenEmbedder, embedder
+from memories.providers.judge import judge
+from memories.providers.token_matrix import TokenMatrix
+from memories.writing.new_memory import NewMemory
+from memories.writing.redacting import redact
+from scoring.evidence import Grounding
+from scoring.term import Array
+
+
+@dataclass(frozen=True, eq=False)
+class Prepared:
+    """New memories with their vectors, the entities their texts name, and the verdicts on their evidence."""
+
+    news: Sequence[NewMemory]
+    embedder: str
+    vectors: Array
+    tokens: Sequence[TokenMatrix]  # none where the embedder knows of no tokens
+    registry: Registry
+    named: Sequence[list[Found]]
+    groundings: Sequence[Grounding]
+
+
+def prepared(namespace: Namespace, news: Sequence[NewMemory], registry: Registry) -> Prepared:
+    """Black out, embed, find names, check the evidence: all without the database, so that a thread may do it."""
+    news = [redact(new) for new in news] if namespace.redacts else news
+    model, texts = embedder(namespace.embedder), [new.content for new in news]
+    tokens: Sequence[TokenMatrix] = ()
+    if isinstance(model, TokenEmbedder):
+        vectors, tokens = model.embed_with_tokens(texts)
+    else:
+        vectors = model.embed(texts)
+    return Prepared(
+        news=news,
+        embedder=namespace.embedder,
+        vectors=np.asarray(vectors, dtype=float),
+        tokens=tokens,
+        registry=registry,
+        named=[entities_in(text, registry) for text in texts],
+        groundings=judge(settings.RECALL_JUDGE).grounding([(new.content, new.evidence) for new in news]),
+    )
+
+
+def prepared_ahead(namespace: Namespace, parts: Sequence[Sequence[NewMemory]]) -> Iterator[Prepared]:
+    """Prepare each part while the one before it is written."""
+    registry = load(namespace)
+    first, *others = parts
+    if not others:
+        yield prepared(namespace, first, registry)
+        return
+    with ThreadPoolExecutor(1, thread_name_prefix="prepare") as thread:
+        coming = thread.submit(prepared, namespace, first, registry)
+        for part in others:
+            ready, coming = coming.result(), thread.submit(prepared, namespace, part, registry)
+            yield ready
+        yield coming.result()

@@ -1,0 +1,65 @@
+"""A namespace to reflect on, and a way to run a step of it, for the tests of reflecting."""
+
+from datetime import UTC, datetime
+from typing import Any
+
+from memories.jobs.work import Work
+from memories.models import Entity, Job, Memory, Namespace, Publication, WritePolicy, WritePolicyVersion
+from memories.models.choices import JobKind, JobState
+from memories.reflecting import STEPS
+from memories.writing.new_memory import NewMemory, Said
+from memories.writing.remember import remember
+
+NOW = datetime(2026, 3, 2, 12, tzinfo=UTC)
+
+
+def tell(namespace: Namespace, content: str, **more: Any) -> Memory:
+    """Store a memory, and give its row."""
+    new = NewMemory(**{"content": content, "type": "Fact", "said": (Said("direct"),), "model": "haiku", **more})
+    (outcome,) = remember(namespace, [new], by="tests")
+    return now(outcome.memory)
+
+
+def now(memory: Memory) -> Memory:
+    """The row as it stands."""
+    return Memory.objects.get(namespace=memory.namespace, id=memory.id)
+
+
+def entity(namespace: Namespace, name: str, kind: str = "") -> Entity:
+    """Make an entity."""
+    return Entity.objects.create(namespace=namespace, name=name, normalised=name.casefold(), kind=kind)
+
+
+def publish(namespace: Namespace, **params: float) -> None:
+    """Let other write parameters be in force."""
+    policy = WritePolicy.objects.create(namespace=namespace, name=f"tests {Publication.objects.count()}")
+    version = WritePolicyVersion.objects.create(namespace=namespace, policy=policy, number=1, params=params)
+    Publication.objects.create(namespace=namespace, policy_version=version)
+
+
+def begun(namespace: Namespace, step: str, **params: Any) -> Work:
+    """A job about to do a step."""
+    job = Job.objects.create(
+        namespace=namespace,
+        kind=JobKind.REFLECT,
+        params=params,
+        by="tests",
+        state=JobState.RUNNING,
+        started_at=real_now(),
+    )
+    work = Work(namespace, job)
+    work.begin(step)
+    return work
+
+
+def reflect(namespace: Namespace, step: str, **params: Any) -> dict[str, Any]:
+    """Run one step in a job of its own, and give what it found."""
+    work = begun(namespace, step, **params)
+    STEPS[step](work)
+    Job.objects.within(namespace).filter(id=work.job.id).update(state=JobState.DONE)
+    return dict(Job.objects.get(namespace=namespace, id=work.job.id).result[step])
+
+
+def real_now() -> datetime:
+    """The moment by the real clock, which ids follow whatever the namespace's clock says."""
+    return datetime.now(UTC)

@@ -1,0 +1,143 @@
+"""Power cuts while agents write: what was acknowledged is there, and nothing is there by half."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from http.client import HTTPException
+from pathlib import Path
+from urllib.request import Request, urlopen
+
+import pytest
+from django.conf import settings
+from test_ground_postgres import postmaster
+from test_ground_start import Site, bare_environment
+
+pytestmark = pytest.mark.xdist_group("start")
+
+BATCH = 20
+ENOUGH = 10  # batches acknowledged before the cut
+
+
+def manage(data: Path, *arguments: str) -> str:
+    """Run a command of the project in a process of its own, and give what it prints."""
+    command = [sys.executable, "manage.py", *arguments]
+    environment = bare_environment(RECALL_DATA=data, RECALL_EMBEDDER="wordllama-256")
+    done = subprocess.run(command, cwd=settings.ROOT, env=environment, check=True, capture_output=True, text=True)
+    return done.stdout.strip()
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Path:
+    return tmp_path / "data"
+
+
+@pytest.fixture
+def start(data: Path) -> Iterator[Callable[[], Site]]:
+    """Starts the site over the same data, and leaves none running."""
+    sites: list[Site] = []
+
+    def started() -> Site:
+        sites.append(Site(data, RECALL_DEMO="off").wait_until_up())
+        return sites[-1]
+
+    yield started
+    for one in sites:
+        if one.process.poll() is None:
+            one.stop(signal.SIGTERM)
+
+
+@pytest.fixture
+def site(start: Callable[[], Site]) -> Site:
+    return start()
+
+
+@pytest.fixture
+def key(site: Site, data: Path) -> str:
+    manage(data, "create_namespace", "desk")
+    return manage(data, "create_key", "desk", "--role", "write")
+
+
+@contextmanager
+def writers(site: Site, key: str, acknowledged: list[str]) -> Iterator[threading.Event]:
+    """Three agents that store batches as fast as they can, and note what was acknowledged."""
+    stop, enough = threading.Event(), threading.Event()
+
+    def write(number: int) -> None:
+        batch = 0
+        while not stop.is_set():
+            batch += 1
+            said = [f"Agent {number} saw parcel {batch * BATCH + place} at gate {number}" for place in range(BATCH)]
+            body = json.dumps({"memories": [{"content": text, "session": f"{number}"} for text in said]}).encode()
+            headers = {"Authorization": f"Bearer {key}", "Content-Type": "application/json"}
+            address = f"http://127.0.0.1:{site.port}/api/v1/desk/memories/batch/"
+            try:
+                with urlopen(Request(address, body, headers), timeout=30) as response:
+                    outcomes = json.load(response)["results"]
+            except (OSError, HTTPException, ValueError):
+                time.sleep(0.05)
+                continue
+            assert len(outcomes) == BATCH
+            acknowledged.extend(said)
+            if len(acknowledged) >= ENOUGH * BATCH:
+                enough.set()
+
+    threads = [threading.Thread(target=write, args=[number]) for number in range(3)]
+    for thread in threads:
+        thread.start()
+    try:
+        yield enough
+    finally:
+        stop.set()
+        for thread in threads:
+            thread.join()
+
+
+def check(site: Site, acknowledged: list[str]) -> None:
+    """Every acknowledged memory is there, and every memory has all that belongs to it."""
+    stored = {str(text) for (text,) in site.query("SELECT content FROM memories_memory")}
+    assert [text for text in acknowledged if text not in stored] == []
+    ((active, vectors, posted, told, counted),) = site.query(
+        """SELECT (SELECT count(*) FROM memories_memory WHERE status = 'active'),
+            (SELECT count(DISTINCT memory_id) FROM memories_memoryvector WHERE active),
+            (SELECT count(DISTINCT memory_id) FROM memories_posting),
+            (SELECT count(DISTINCT e.memory_id) FROM memories_scoreevent e
+                JOIN memories_memory m ON m.id = e.memory_id WHERE m.status = 'active' AND e.cause = 'stored'),
+            (SELECT documents FROM memories_namespacestatistics)"""
+    )
+    assert active == vectors == posted == told == counted
+    ((unsourced,),) = site.query(
+        "SELECT count(*) FROM memories_memory m WHERE NOT EXISTS "
+        "(SELECT FROM memories_memorysource s WHERE s.memory_id = m.id)"
+    )
+    assert unsourced == 0
+
+
+def test_a_server_killed_in_the_middle_of_batches_loses_no_acknowledged_write(
+    site: Site, start: Callable[[], Site], key: str
+) -> None:
+    acknowledged: list[str] = []
+    with writers(site, key, acknowledged) as enough:
+        assert enough.wait(60)
+        site.kill()
+    check(start(), acknowledged)
+
+
+def test_a_database_killed_in_the_middle_of_batches_comes_back_with_all_that_was_acknowledged(
+    site: Site, data: Path, key: str
+) -> None:
+    acknowledged: list[str] = []
+    with writers(site, key, acknowledged) as enough:
+        assert enough.wait(60)
+        os.kill(postmaster(data), signal.SIGKILL)
+        before = len(acknowledged)
+        deadline = time.monotonic() + 60
+        while len(acknowledged) < before + ENOUGH * BATCH and time.monotonic() < deadline:
+            time.sleep(0.05)
+    assert len(acknowledged) >= before + ENOUGH * BATCH, "nobody could write again"
+    check(site, acknowledged)

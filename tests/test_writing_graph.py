@@ -1,0 +1,172 @@
+"""What a new memory does to entities and their relations, and how values that rule each other out are noticed."""
+
+import contextlib
+from datetime import UTC, datetime
+from typing import Any
+
+import numpy as np
+import pytest
+from django.db import transaction
+
+from memories.ids import uuid7
+from memories.models import Entity, EntityEdge, Memory, MemoryEdge, MemoryVector, Mention, Namespace, TokenStates
+from memories.models.choices import EdgeKind
+from memories.providers.embedder import embedder
+from memories.providers.minilm import MiniLM
+from memories.providers.token_matrix import TokenMatrix
+from memories.writing.acts import forget
+from memories.writing.neighbours import MANY, NEAREST, by_index_and_scan, by_scan, nearest
+from memories.writing.new_memory import NewMemory, Said
+from memories.writing.remember import Outcome, remember
+from scoring.dedup import normalize
+
+pytestmark = pytest.mark.django_db
+NOW = datetime(2026, 3, 2, 12, tzinfo=UTC)
+
+
+@pytest.fixture
+def namespace() -> Namespace:
+    return Namespace.objects.create(slug="desk", title="A desk", clock=NOW)
+
+
+def tell(namespace: Namespace, content: str, **more: Any) -> Outcome:
+    new = NewMemory(**{"content": content, "type": "Fact", "said": (Said("direct"),), **more})
+    (outcome,) = remember(namespace, [new], by="tests")
+    return outcome
+
+
+def entity(namespace: Namespace, name: str, kind: str = "") -> Entity:
+    return Entity.objects.create(namespace=namespace, name=name, normalised=normalize(name), kind=kind)
+
+
+def contradictions() -> int:
+    return MemoryEdge.objects.filter(kind=EdgeKind.CONTRADICTION).count()
+
+
+def test_a_triple_of_known_entities_is_an_edge_as_sure_as_its_names(namespace: Namespace) -> None:
+    maya, arrive = entity(namespace, "Maya Lindqvist", "person"), entity(namespace, "Arrive")
+    memory = tell(namespace, "Maya leads a team", subject="Maya", predicate="works_at", object="Arrive").memory
+    edge = EntityEdge.objects.get()
+    assert (edge.source_id, edge.predicate, edge.target_id, edge.memory_id) == (
+        maya.id,
+        "works_at",
+        arrive.id,
+        memory.id,
+    )
+    assert edge.confidence == pytest.approx(0.95)  # a given name alone names a person a little less surely
+    assert set(Mention.objects.values_list("entity_id", flat=True)) == {maya.id, arrive.id}
+
+
+@pytest.mark.parametrize("triple", [{"predicate": "works_at"}, {"object": "Nowhere"}, {"object": "Maya Lindqvist"}])
+def test_there_is_no_edge_to_nobody_or_to_oneself(namespace: Namespace, triple: dict[str, str]) -> None:
+    entity(namespace, "Maya Lindqvist", "person")
+    tell(namespace, "Maya leads a team", **{"subject": "Maya", "predicate": "knows", **triple})
+    assert not EntityEdge.objects.exists()
+
+
+def test_another_value_where_only_one_can_hold_contradicts_however_unlike_the_words(namespace: Namespace) -> None:
+    entity(namespace, "Maya", "person")
+    one = tell(namespace, "Maya found a flat in Berlin", subject="Maya", predicate="lives_in", object="Berlin")
+    two = tell(namespace, "These days Munich is her home", subject="Maya", predicate="lives in", object="Munich")
+    assert (two.outcome, two.reason) == ("stored", "another value")
+    edge = MemoryEdge.objects.get(kind=EdgeKind.CONTRADICTION)
+    assert (edge.source_id, edge.target_id, edge.cosine) == (two.memory.id, one.memory.id, None)
+    assert set(Memory.objects.values_list("belief", flat=True)) == {3.5}
+
+
+def test_another_value_within_one_batch_contradicts_as_well(namespace: Namespace) -> None:
+    said = [("A flat in Berlin", "Berlin"), ("Munich is home", "Munich")]
+    news = [NewMemory(content=text, subject="Maya", predicate="lives_in", object=place) for text, place in said]
+    remember(namespace, news, by="tests")
+    assert contradictions() == 1
+
+
+def test_a_person_may_like_more_than_one_thing(namespace: Namespace) -> None:
+    for thing in ("hiking in the Alps", "strong tea"):
+        tell(namespace, f"Maya likes {thing}", subject="Maya", predicate="likes", object=thing)
+    assert contradictions() == 0
+
+
+def test_two_values_of_what_may_have_many_are_neither_merged_nor_a_contradiction(namespace: Namespace) -> None:
+    for tea in ("green", "black"):
+        said = {"subject": "Maya", "predicate": "drinks", "object": f"{tea} tea"}
+        outcome = tell(namespace, f"In the morning Maya always drinks {tea} tea", session=tea, **said)
+    assert outcome.outcome == "stored"
+    assert not MemoryEdge.objects.exists()
+
+
+def test_the_same_words_about_two_subjects_are_two_memories(namespace: Namespace) -> None:
+    outcomes = [tell(namespace, "Barks at night", subject=dog, session=dog).outcome for dog in ("Cronny", "Cron")]
+    assert outcomes == ["stored", "stored"]
+
+
+def test_what_holds_after_the_other_has_ceased_to_hold_is_no_contradiction(namespace: Namespace) -> None:
+    moved = datetime(2025, 6, 1, tzinfo=UTC)
+    triple = {"subject": "Maya", "predicate": "lives_in"}
+    tell(namespace, "Maya lives in Berlin", object="Berlin", valid_until=moved, **triple)
+    outcome = tell(namespace, "Maya lives in Munich", object="Munich", valid_from=moved, **triple)
+    assert outcome.outcome == "stored"
+    assert contradictions() == 0
+
+
+def test_the_tokens_of_a_memory_are_stored_with_its_vector_and_read_back(namespace: Namespace) -> None:
+    memory = tell(namespace, "Maya plays the cello").memory
+    row = TokenStates.objects.get(memory_id=memory.id)
+    model = embedder("all-MiniLM-L6-v2")
+    assert isinstance(model, MiniLM)
+    (fresh,) = model.token_states([memory.content])
+    read = TokenMatrix.unpacked(bytes(row.packed), row.tokens, row.scale)
+    assert (read.states == fresh.states).all()
+    assert row.scale == fresh.scale
+
+
+def test_what_is_held_in_memory_the_index_and_a_scan_find_the_same(namespace: Namespace) -> None:
+    who, what = ("Maya", "Elias", "Jonas"), ("bees", "a boat", "minutes", "quiet")
+    texts = [f"{one} keeps {thing}" for one in who for thing in what]
+    remember(namespace, [NewMemory(content=text) for text in texts], by="tests")
+    asking = np.asarray(embedder("all-MiniLM-L6-v2").embed([f"{text} at home" for text in texts]), dtype=float)
+    scanned = by_scan(namespace, asking)
+    held = nearest(namespace, asking, 0.0)
+    indexing = MemoryVector.objects.filter(memory_id__in=Memory.objects.order_by("id").values("id")[:7])
+    indexing.update(indexed=True)
+    partly = by_index_and_scan(namespace, asking)
+    for one, two, three in zip(scanned, held, partly, strict=True):
+        assert len(one) == len(two) == NEAREST
+        nearest_of_both = sorted(three, key=lambda near: -near.cosine)[:NEAREST]
+        assert [near.memory for near in one] == [near.memory for near in two]
+        assert [near.memory for near in one] == [near.memory for near in nearest_of_both]
+        assert [near.cosine for near in one] == pytest.approx([near.cosine for near in two], abs=1e-6)
+        assert [near.cosine for near in one] == pytest.approx([near.cosine for near in nearest_of_both], abs=1e-3)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_what_others_wrote_hid_and_showed_again_is_known_to_the_next_batch(namespace: Namespace) -> None:
+    def batch(*more: str) -> list[str]:
+        fill = [f"Parcel {number} waits at gate {number * 7}" for number in range(MANY)]
+        news = [NewMemory(content=text, session=f"{uuid7()}") for text in (*fill, *more)]
+        return [outcome.outcome for outcome in remember(namespace, news, by="tests")][MANY:]
+
+    assert batch("Maya is the first violin of the orchestra") == ["stored"]
+    assert batch("Maya is the first violin of the orchestras") == ["merged"]
+    first = Memory.objects.get(content="Maya is the first violin of the orchestra")
+    forget(namespace, first.id, by="tests")
+    assert batch("Maya is the first violin of the orchestra!?") == ["stored"]
+    tell(namespace, "Elias keeps bees behind the old mill", session="alone")
+    assert batch("Elias keeps bees behind the old mills") == ["merged"]
+    assert batch("Jonas has sold his boat in May") == ["stored"]
+    assert batch("Jonas has sold his boat in May indeed", "Jonas has sold his boats in May") == ["merged", "merged"]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_batch_that_is_taken_back_leaves_nothing_in_memory(namespace: Namespace) -> None:
+    news = [NewMemory(content=f"Parcel {number} waits at gate {number * 7}") for number in range(MANY + 1)]
+    remember(namespace, news, by="tests")
+    with contextlib.suppress(ZeroDivisionError), transaction.atomic():
+        remember(namespace, [NewMemory(content="Elias keeps bees behind the old mill")], by="tests")
+        remember(namespace, news, by="tests")
+        raise ZeroDivisionError
+    tell(namespace, "Jonas sold his boat in May", session="a")
+    again = [*news, NewMemory(content="Jonas sold his boat in May.", session="b")]
+    assert remember(namespace, again, by="tests")[-1].outcome == "merged"
+    bees = [*news, NewMemory(content="Elias keeps bees behind the old mills", session="b")]
+    assert remember(namespace, bees, by="tests")[-1].outcome == "stored"
