@@ -229,6 +229,7 @@ def test_a_namespace_tells_its_facts(client: Client, django_assert_num_queries: 
     assert told.pop("created_at").endswith("Z")
     assert told.pop("counts") == {
         "memories": dict.fromkeys(["active", "merged", "superseded", "archived", "rejected", "forgotten"], 0),
+        "chunks": 0,
         "entities": 0,
         "edges": 0,
         "sessions": 0,

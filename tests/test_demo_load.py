@@ -386,7 +386,7 @@ def test_two_loads_give_equal_rows(demo: Namespace) -> None:
     User.objects.update(username="somebody")  # the demo is loaded without its user too
     call_command("load_demo", namespace="again", stdout=out)
     again = Namespace.objects.get(slug="again")
-    assert out.getvalue() == f"Loaded {Memory.objects.within(again).count()} memories into again.\n"
+    assert out.getvalue() == f"Loaded {facts(again).count()} memories into again.\n"
     assert not again.memberships.exists()
     models: list[type[Any]] = [*NAMESPACED]
     for model in models:

@@ -122,3 +122,16 @@ def test_a_time_at_the_end_of_the_calendar_is_no_stumbling_block(agent: Client, 
     Namespace.objects.update(clock="9999-12-31T23:59:59Z")
     text = "I moved yesterday, and last week, and a year ago, and in 3 years I will go on Friday, in May, next summer."
     assert post(agent, [{"role": "user", "text": text, "said_at": moment}]).status_code == 201
+
+
+def test_pieces_of_conversations_are_listed_where_they_are_asked_for_alone(agent: Client) -> None:
+    post(agent, [{"role": "user", "text": "I moved to Lund in 2021."}, {"role": "assistant", "text": "Nice."}])
+
+    def levels(query: str) -> set[str]:
+        return {one["level"] for one in agent.get(f"/api/v1/desk/memories/{query}").json()["results"]}
+
+    assert levels("") == {"fact"}
+    assert levels("?level=turn") == {"turn"}
+    assert levels("?level=session") == {"session"}
+    counts = agent.get("/api/v1/desk/").json()["counts"]
+    assert (counts["memories"]["active"], counts["chunks"]) == (1, 2)

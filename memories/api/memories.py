@@ -18,7 +18,7 @@ from memories.api.serializers import Object, Query
 from memories.api.times import check_holds, check_past
 from memories.api.views import NamespacedView
 from memories.models import Memory, MemoryTag, Namespace, Turn
-from memories.models.choices import Kind, MemoryType, Role, SourceLevel, Status
+from memories.models.choices import STATEMENTS, ChunkLevel, Kind, MemoryType, Role, SourceLevel, Status
 from memories.models.keys import NamespacedQuerySet
 from memories.writing.new_memory import NewMemory, Said
 from memories.writing.remember import Outcome, remember
@@ -90,6 +90,7 @@ class MemorySerializer(serializers.Serializer[Memory]):
 
     id = serializers.UUIDField()
     type = serializers.CharField()
+    level = serializers.CharField(help_text="fact or summary, or the turn or session of a conversation")
     kind = serializers.CharField()
     status = serializers.CharField()
     reason = serializers.CharField(allow_blank=True)
@@ -168,6 +169,7 @@ class MemoryQuery(PageQuery):
 
     type = Choice(choices=MemoryType.values, required=False)
     status = Choice(choices=Status.values, default=Status.ACTIVE)
+    level = Choice(choices=ChunkLevel.values, required=False, help_text="without it, facts and summaries")
     user = Text(max_length=200, required=False)
 
 
@@ -186,7 +188,8 @@ class Memories(NamespacedView):
         """List memories, newest first."""
         query = MemoryQuery.of(request)
         chosen = {name: query[name] for name in ("type", "status", "user") if name in query}
-        found = page(request, self.namespace, with_tags(self.namespace).filter(**chosen), query)
+        levels = [query["level"]] if "level" in query else STATEMENTS
+        found = page(request, self.namespace, with_tags(self.namespace).filter(level__in=levels, **chosen), query)
         return Response(found.answer(MemorySerializer))
 
     @extend_schema(

@@ -13,13 +13,14 @@ from memories.api.idempotency import idempotent
 from memories.api.serializers import Object, Query
 from memories.api.views import NamespacedView
 from memories.models import Entity, EntityEdge, Memory, Namespace, ReviewItem, Session
-from memories.models.choices import Mode, Role, Status, Verdict
+from memories.models.choices import STATEMENTS, Mode, Role, Status, Verdict
 
 
 class HoldingsSerializer(serializers.Serializer[Any]):
     """How much a namespace holds."""
 
     memories = serializers.DictField(child=serializers.IntegerField(), help_text="by status")
+    chunks = serializers.IntegerField(help_text="exchanges and sessions that can be found")
     entities = serializers.IntegerField()
     edges = serializers.IntegerField(help_text="between entities")
     sessions = serializers.IntegerField()
@@ -79,9 +80,14 @@ class NamespaceFacts(NamespacedView):
 
 def counts(namespace: Namespace) -> dict[str, Any]:
     """Count what a namespace holds, one question for each table."""
-    by_status = {status: Count("id", filter=Q(status=status)) for status in Status.values}
+    stated = Q(level__in=STATEMENTS)
+    by_status = {status: Count("id", filter=stated & Q(status=status)) for status in Status.values}
+    counted = Memory.objects.within(namespace).aggregate(
+        **by_status, chunks=Count("id", filter=~stated & Q(status=Status.ACTIVE))
+    )
     return {
-        "memories": Memory.objects.within(namespace).aggregate(**by_status),
+        "chunks": counted.pop("chunks"),
+        "memories": counted,
         "entities": Entity.objects.within(namespace).count(),
         "edges": EntityEdge.objects.within(namespace).count(),
         "sessions": Session.objects.within(namespace).count(),

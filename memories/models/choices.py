@@ -42,6 +42,10 @@ class ChunkLevel(TextChoices):
     SUMMARY = "summary"
 
 
+# What states something by itself; the rest are pieces of conversations.
+STATEMENTS = (ChunkLevel.FACT, ChunkLevel.SUMMARY)
+
+
 class Kind(TextChoices):
     """How long a memory stays useful; contextdb's decay hangs on it."""
 

@@ -10,7 +10,7 @@ from django.utils import timezone
 from django.views.decorators.http import require_GET
 
 from memories.models import Entity, EntityEdge, JudgedQuery, Memory, Namespace, ReviewItem, Session
-from memories.models.choices import MemoryType, QueryKind, Status, Verdict
+from memories.models.choices import STATEMENTS, MemoryType, QueryKind, Status, Verdict
 from memories.pages.access import members_only
 from recall_site.layout import current, namespaces_of, render_page
 
@@ -36,7 +36,8 @@ def overview(request: HttpRequest, namespace: Namespace) -> HttpResponse:
 
 def holdings(namespace: Namespace) -> dict[str, Any]:
     """Counts of everything a namespace holds, one question for each table."""
-    memories = Memory.objects.within(namespace).aggregate(
+    stated = Memory.objects.within(namespace).filter(level__in=STATEMENTS)
+    memories = stated.aggregate(
         **{status: Count("id", filter=Q(status=status)) for status in Status.values},
         **{type: Count("id", filter=Q(status=Status.ACTIVE, type=type)) for type in MemoryType.values},
         first=Min("created_at"),
@@ -51,7 +52,7 @@ def holdings(namespace: Namespace) -> dict[str, Any]:
         "memories": memories,
         "types": [(type, count, 100 * count / (max(types.values()) or 1)) for type, count in types.items()],
         "set_aside": {status: memories[status] for status in SET_ASIDE if memories[status]},
-        "recent": Memory.objects.within(namespace).filter(status=Status.ACTIVE).order_by("-created_at", "id")[:8],
+        "recent": stated.filter(status=Status.ACTIVE).order_by("-created_at", "id")[:8],
         "entities": Entity.objects.within(namespace).count(),
         "edges": EntityEdge.objects.within(namespace).count(),
         "sessions": Session.objects.within(namespace).count(),

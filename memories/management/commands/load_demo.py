@@ -7,6 +7,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from memories.demo.loading import USER, load
 from memories.management.arguments import namespace_slug
 from memories.models import Memory, Namespace
+from memories.models.choices import STATEMENTS
 
 
 class Command(BaseCommand):
@@ -28,4 +29,5 @@ class Command(BaseCommand):
             )
         loaded = load(namespace)
         if verbosity:
-            self.stdout.write(f"Loaded {Memory.objects.within(loaded).count()} memories into {namespace}.")
+            count = Memory.objects.within(loaded).filter(level__in=STATEMENTS).count()
+            self.stdout.write(f"Loaded {count} memories into {namespace}.")
