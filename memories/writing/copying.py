@@ -1,8 +1,10 @@
 """Many rows at once, the way Postgres takes them fastest."""
 
+import json
 from collections.abc import Callable, Sequence
-from functools import cache
+from functools import cache, cached_property, partial
 from operator import attrgetter
+from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 from django.db import connection
@@ -17,11 +19,11 @@ class Plan(NamedTuple):
 
     statement: str
     types: list[str]
-    read: Callable[[Model], tuple[Any, ...]]
+    read: Callable[[Any], tuple[Any, ...]]
     made: list[tuple[int, Callable[[Any], Any]]]  # the values that are sent as something else, by their place
 
 
-def copied(table: type[Model], rows: Sequence[Model]) -> None:
+def copied(table: type[Model], rows: Sequence[Model | SimpleNamespace]) -> None:
     """Insert rows by a binary COPY: an INSERT of many rows spends most of its time on quoting their values."""
     if not rows:
         return
@@ -35,7 +37,24 @@ def copied(table: type[Model], rows: Sequence[Model]) -> None:
                     values[place] = make(values[place])
             copy.write_row(values)
     for row in rows:
-        row._state.adding, row._state.db = False, connection.alias
+        if isinstance(row, Model):
+            row._state.adding, row._state.db = False, connection.alias
+
+
+def bare(table: type[Model], **values: Any) -> SimpleNamespace:
+    """A row to be copied, without the weight of a model: its columns as given, the rest by their defaults."""
+    settled, made = defaults_of(table)
+    return SimpleNamespace(
+        **{**settled, **{name: make() for name, make in made.items() if name not in values}, **values}
+    )
+
+
+@cache
+def defaults_of(table: type[Model]) -> tuple[dict[str, Any], dict[str, Callable[[], Any]]]:
+    """The columns of a table that have one value unless told, and those that are made anew for each row."""
+    fields = [field for field in table._meta.concrete_fields if field.has_default() or field.null]
+    made = {field.attname: field.default for field in fields if callable(field.default)}
+    return {field.attname: field.get_default() for field in fields if field.attname not in made}, made
 
 
 @cache
@@ -61,8 +80,22 @@ def sent_as(field: "Field[Any, Any]") -> Callable[[Any], Any] | None:
     if isinstance(field, VectorField):
         return packed
     if isinstance(field, JSONField):
-        return Jsonb
+        return partial(Jsonb, dumps=spelt)
     return str if isinstance(field, CharField) and field.choices else None
+
+
+class Repeated(dict[str, Any]):
+    """An object that stands in many rows, and is spelt once."""
+
+    @cached_property
+    def spelt(self) -> str:
+        """Its JSON."""
+        return json.dumps(self)
+
+
+def spelt(value: Any) -> str:
+    """A value as JSON."""
+    return value.spelt if isinstance(value, Repeated) else json.dumps(value)
 
 
 def packed(vector: Any) -> bytes:

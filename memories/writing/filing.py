@@ -19,7 +19,7 @@ from memories.models import (
     TokenStates,
 )
 from memories.models.choices import EdgeKind, Route
-from memories.writing.copying import copied
+from memories.writing.copying import bare, copied
 from memories.writing.new_memory import NewMemory
 from memories.writing.preparing import Prepared
 from memories.writing.resolving import Named
@@ -49,47 +49,50 @@ class Filing:
     policy: WritePolicy
     now: datetime
     rows: dict[type[Any], list[Any]] = field(default_factory=dict)
-    sources: dict[tuple[Any, ...], MemorySource] = field(default_factory=dict)
+    sources: dict[tuple[Any, ...], Any] = field(default_factory=dict)
 
     def add(self, row: Any) -> None:
         """Take a row in."""
         row.namespace = self.namespace
         self.rows.setdefault(type(row), []).append(row)
 
+    def put(self, table: type[Any], **values: Any) -> None:
+        """Take in what nobody looks at before it is written."""
+        self.rows.setdefault(table, []).append(bare(table, namespace_id=self.namespace.id, **values))
+
     def add_memory(self, memory: Memory, new: NewMemory, whom: Named) -> None:
         """A new memory, its tags and the entities it names."""
         self.add(memory)
         memory.given_tags = set(new.tags)
         for tag in sorted(memory.given_tags):
-            self.add(MemoryTag(tag=tag, memory_id=memory.id))
+            self.put(MemoryTag, tag=tag, memory_id=memory.id)
         for entity, sure in whom.entities.items():
-            self.add(Mention(memory_id=memory.id, entity_id=entity, confidence=sure))
+            self.put(Mention, memory_id=memory.id, entity_id=entity, confidence=sure)
 
     def add_vector(self, memory: Memory, ready: Prepared, place: int) -> None:
         """What it is found by: the vector of its text, and its tokens' states where the embedder has them."""
-        row = MemoryVector(memory_id=memory.id, level=memory.level, route=Route.FULL, embedder=ready.embedder)
-        row.vector, row.written = ready.vectors[place], self.namespace.writing
-        self.add(row)
+        known = {"memory_id": memory.id, "embedder": ready.embedder}
+        vector = {"vector": ready.vectors[place], "written": self.namespace.writing}
+        self.put(MemoryVector, level=memory.level, route=Route.FULL, **known, **vector)
         if ready.tokens:
-            matrix, states = ready.tokens[place], TokenStates(memory_id=memory.id, embedder=ready.embedder)
-            states.packed, states.tokens, states.scale = matrix.packed, matrix.tokens, matrix.scale
-            self.add(states)
+            states = ready.tokens[place]
+            self.put(TokenStates, packed=states.packed, tokens=states.tokens, scale=states.scale, **known)
 
     def add_relation(self, memory: Memory, whom: Named) -> None:
         """The edge between the two entities that a triple names, where both are known."""
         if (related := whom.relation(memory.predicate)) is not None:
-            edge = EntityEdge(memory_id=memory.id, predicate=memory.predicate, created_at=self.now)
-            edge.source_id, edge.target_id, edge.confidence = related
-            self.add(edge)
+            told = {"memory_id": memory.id, "predicate": memory.predicate, "created_at": self.now}
+            source, target, sure = related
+            self.put(EntityEdge, source_id=source, target_id=target, confidence=sure, **told)
 
     def add_sources(self, memory: UUID, origin: Origin, new: NewMemory) -> None:
         """The sources of one observation, each turn or session once."""
         session, source = origin
         said = {one.turn: one.level for one in new.said} or {None: self.policy.source_default}
         for turn, level in said.items():
-            row = MemorySource(memory_id=memory, session_id=session, turn_id=turn, source=source, level=level)
-            row.strength, row.observed_at = float(self.policy[f"source_{level}"].value), self.now
-            row.namespace = self.namespace
+            told = {"memory_id": memory, "session_id": session, "turn_id": turn, "source": source, "level": level}
+            strength = float(self.policy[f"source_{level}"].value)
+            row = bare(MemorySource, namespace_id=self.namespace.id, strength=strength, observed_at=self.now, **told)
             # Of one turn, or of a session or source without turns, the first word counts.
             self.sources.setdefault((memory, turn) if turn else (memory, session, source), row)
 
@@ -107,5 +110,5 @@ class Filing:
         for table in TABLES:
             copied(table, self.rows.get(table, []))
         # A turn or session that said a known memory before is no further source of it.
-        again = [row for row in self.sources.values() if row.memory_id not in fresh]
+        again = [MemorySource(**vars(row)) for row in self.sources.values() if row.memory_id not in fresh]
         MemorySource.objects.bulk_create(again, ignore_conflicts=True)

@@ -9,6 +9,7 @@ from typing import Any, Self
 from uuid import UUID
 
 from memories.models import Memory, MemorySource, Namespace, ScoreEvent
+from memories.writing.copying import Repeated
 from scoring import belief as beliefs
 from scoring import evidence as heard
 from scoring.belief import Belief
@@ -173,7 +174,7 @@ def weighed(evidence: Evidence, policy: WritePolicy) -> tuple[dict[str, Any], Tr
         "grounding_penalty": policy.grounding_penalty if evidence.grounding == "partial" else 0.0,
         "confidence": float(confidence.value),
     }
-    return columns, confidence.tree()
+    return columns, Repeated(confidence.tree())
 
 
 def loaded(namespace: Namespace, ids: Iterable[UUID], policy: WritePolicy) -> dict[UUID, Standing]:
