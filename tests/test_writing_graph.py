@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 from django.db import transaction
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from memories.ids import uuid7
 from memories.models import Entity, EntityEdge, Memory, MemoryEdge, MemoryVector, Mention, Namespace, TokenStates
@@ -15,6 +17,7 @@ from memories.providers.embedder import embedder
 from memories.providers.minilm import MiniLM
 from memories.providers.token_matrix import TokenMatrix
 from memories.writing.acts import forget
+from memories.writing.neighbourhood import Neighbourhood, Shelf
 from memories.writing.neighbours import MANY, NEAREST, by_index_and_scan, by_scan, nearest
 from memories.writing.new_memory import NewMemory, Said
 from memories.writing.remember import Outcome, remember
@@ -137,6 +140,24 @@ def test_what_is_held_in_memory_the_index_and_a_scan_find_the_same(namespace: Na
         assert [near.memory for near in one] == [near.memory for near in nearest_of_both]
         assert [near.cosine for near in one] == pytest.approx([near.cosine for near in two], abs=1e-6)
         assert [near.cosine for near in one] == pytest.approx([near.cosine for near in nearest_of_both], abs=1e-3)
+
+
+@given(st.integers(0, 2**32 - 1), st.floats(-0.2, 0.99), st.sampled_from([3, 8, 257]))
+@settings(max_examples=40, deadline=None)
+def test_a_search_by_heads_finds_exactly_what_is_close_enough(seed: int, least: float, dimensions: int) -> None:
+    chance = np.random.default_rng(seed)
+    vectors = chance.standard_normal((70, dimensions)).astype(np.float32)
+    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+    ids = [uuid7() for _ in vectors]
+    shelf = Shelf(len(ids), dimensions)
+    shelf.put(np.array([np.void(id.bytes) for id in ids]), vectors)
+    near = Neighbourhood("any", 0, 0, shelf, len(ids)).near(vectors[:9].astype(float), least)
+    cosines = np.einsum("ik,jk->ij", vectors[:9], vectors)
+    clear = np.abs(cosines - least) > 1e-5  # what lies on the edge may fall to either side
+    for place, found in enumerate(near):
+        told = {memory for memory, _ in found}
+        assert {id for at, id in enumerate(ids) if clear[place, at] and cosines[place, at] >= least} <= told
+        assert not {id for at, id in enumerate(ids) if clear[place, at] and cosines[place, at] < least} & told
 
 
 @pytest.mark.django_db(transaction=True)

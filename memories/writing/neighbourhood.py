@@ -3,6 +3,7 @@
 import threading
 from collections import OrderedDict
 from dataclasses import dataclass
+from typing import TypeAlias
 from uuid import UUID
 
 import numpy as np
@@ -13,9 +14,12 @@ from memories.models import Namespace
 from memories.models.choices import ChunkLevel, Route
 from scoring.term import Array
 
-LARGEST = 150_000  # vectors that are worth holding: some 200 MB
+Vectors: TypeAlias = NDArray[np.float32]
+
+LARGEST = 150_000  # vectors that are worth holding: some 300 MB
 HELD = 2  # namespaces
 BLOCK = 16_384  # vectors compared at a time
+ROUNDING = 1e-5  # by which the product of two heads may be too small
 COPY_HEAD, COPY_TAIL = 19, 2  # bytes around the rows of a binary COPY
 
 
@@ -24,14 +28,27 @@ class Shelf:
 
     def __init__(self, room: int, dimensions: int) -> None:
         self.ids: NDArray[np.void] = np.empty(room, dtype="V16")
-        self.vectors: NDArray[np.float32] = np.empty((room, dimensions), dtype=np.float32)
+        self.vectors: Vectors = np.empty((room, dimensions), dtype=np.float32)
+        self.heads: Vectors = np.empty((room, dimensions // 2 + 1), dtype=np.float32)
         self.used = 0
 
-    def put(self, ids: NDArray[np.void], vectors: NDArray[np.float32]) -> None:
+    def put(self, ids: NDArray[np.void], vectors: Vectors) -> None:
         """Add some at the end."""
-        self.ids[self.used : self.used + len(ids)] = ids
-        self.vectors[self.used : self.used + len(ids)] = vectors
-        self.used += len(ids)
+        end = self.used + len(ids)
+        self.ids[self.used : end] = ids
+        self.vectors[self.used : end] = vectors
+        self.heads[self.used : end] = heads(vectors)
+        self.used = end
+
+
+def heads(vectors: Vectors) -> Vectors:
+    """The first half of each vector and, as one number more, the length of the rest.
+
+    By Cauchy and Schwarz no cosine is greater than the product of two heads, so that a search looks at a half of what
+    it would have to, and then at the few vectors whose heads come close.
+    """
+    half = vectors.shape[1] // 2
+    return np.concatenate([vectors[:, :half], np.linalg.norm(vectors[:, half:], axis=1, keepdims=True)], axis=1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,13 +65,18 @@ class Neighbourhood:
         """For each vector the memories at least so close, in no order."""
         found: list[list[tuple[UUID, float]]] = [[] for _ in asked]
         wanted = np.asarray(asked, dtype=np.float32)
+        wanted_heads, shelf = heads(wanted), self.shelf
         for start in range(0, self.length, BLOCK):
-            cosines = wanted @ self.shelf.vectors[start : min(start + BLOCK, self.length)].T
-            for place, at in np.argwhere(cosines >= least).tolist():
-                found[place].append((UUID(bytes=self.shelf.ids[start + at].tobytes()), float(cosines[place, at])))
+            most = wanted_heads @ shelf.heads[start : min(start + BLOCK, self.length)].T
+            close = np.flatnonzero(most.ravel() >= least - ROUNDING)
+            for pairs in np.array_split(close, len(close) // BLOCK + 1):
+                places, stored = pairs // most.shape[1], start + pairs % most.shape[1]
+                cosines = np.einsum("ij,ij->i", wanted[places], shelf.vectors[stored])
+                for at in np.flatnonzero(cosines >= least):
+                    found[places[at]].append((UUID(bytes=shelf.ids[stored[at]].tobytes()), float(cosines[at])))
         return found
 
-    def with_more(self, writes: int, ids: NDArray[np.void], vectors: NDArray[np.float32]) -> "Neighbourhood":
+    def with_more(self, writes: int, ids: NDArray[np.void], vectors: Vectors) -> "Neighbourhood":
         """The same, and what was written since."""
         shelf, length = self.shelf, self.length + len(ids)
         # What stands behind this beginning may be another's, or have been taken back.
@@ -95,9 +117,7 @@ def hold(namespace: Namespace, now: Neighbourhood) -> None:
             _held.popitem(last=False)
 
 
-def fetched(
-    namespace: Namespace, dimensions: int, after: int, last: int
-) -> tuple[NDArray[np.void], NDArray[np.float32]]:
+def fetched(namespace: Namespace, dimensions: int, after: int, last: int) -> tuple[NDArray[np.void], Vectors]:
     """The ids of the memories that can be found, from after one write up to another, and their vectors."""
     sizes = [("fields", ">i2"), ("id_size", ">i4"), ("id", "V16"), ("size", ">i4"), ("head", "V4")]
     row = np.dtype([*sizes, ("vector", ">f4", dimensions)])
