@@ -1,11 +1,13 @@
 """Long work asked for and watched: over REST and by command."""
 
 import io
+from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from typing import Any
 
 import pytest
 from django.core.management import CommandError, call_command
+from django.db import connection
 from django.test import Client
 from pytest_django.fixtures import DjangoAssertNumQueries
 from test_api_walls import key_to, problem
@@ -133,11 +135,24 @@ def test_a_command_that_makes_no_sense_is_refused(namespace: Namespace, argument
     assert not Job.objects.exists()
 
 
+def command_apart(*arguments: str) -> str:
+    """Run a command in a thread of its own: where the browser tests run, an event loop turns in the main one."""
+
+    def run() -> str:
+        try:
+            return command(*arguments)
+        finally:
+            connection.close()
+
+    with ThreadPoolExecutor(1) as thread:
+        return thread.submit(run).result()
+
+
 @pytest.mark.django_db(transaction=True)
 def test_a_command_can_do_its_job_here_and_now(namespace: Namespace, monkeypatch: pytest.MonkeyPatch) -> None:
     remember(namespace, [NewMemory(content="Plays the cello")], by="tests")
     monkeypatch.setattr("memories.writing.reembedding.GRACE", timedelta(0))
-    told = command("reembed", "desk", "--embedder", "all-MiniLM-L6-v2", "--now")
+    told = command_apart("reembed", "desk", "--embedder", "all-MiniLM-L6-v2", "--now")
     assert told == "embed: embedded 1\nswitch: embedded 0, without_text 0\nclear: cleared 1\n"
     assert Job.objects.get().state == JobState.DONE
     assert MemoryVector.objects.get().embedder == Namespace.objects.get().embedder == "all-MiniLM-L6-v2"
@@ -152,5 +167,5 @@ def test_a_command_whose_job_fails_says_why_and_leaves_the_rest_to_a_worker(
 
     monkeypatch.setitem(registry.JOBS, JobKind.REFLECT, lambda: {"only": broken})
     with pytest.raises(CommandError, match=r"is not done \(OSError: the disk is full\); a worker goes on with it"):
-        command("reflect", "desk", "--now")
+        command_apart("reflect", "desk", "--now")
     assert (Job.objects.get().state, Job.objects.get().attempts) == (JobState.QUEUED, 1)
