@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from memories.keys import make_key
 from memories.language.payment import IBANS, is_card, mod_97
 from memories.language.redaction import redacted
-from memories.models import Turn
+from memories.turns.conversation import Conversation, NewTurn, clean
 from memories.writing.new_memory import NewMemory, Said
-from memories.writing.redacting import redact, redact_turn
+from memories.writing.redacting import redact
 
 PEM = "-----BEGIN RSA PRIVATE KEY-----\nProc-Type: 4,ENCRYPTED\n\nMIIEowIBAAKCAQEA7bq\n-----END RSA PRIVATE KEY-----"
 # Put together here, so that no scanner takes them for real.
@@ -235,8 +235,8 @@ def test_a_full_column_stays_within_its_length() -> None:
 
 
 def test_a_turn_is_blacked_out_before_it_is_stored() -> None:
-    turn = Turn(text="I am at maya@example.com", speaker="maya@example.com", metadata={"from": "maya@example.com"})
-    assert redact_turn(turn) is turn
+    told = {"text": "I am at maya@example.com", "speaker": "maya@example.com", "metadata": {"from": "maya@example.com"}}
+    (turn,) = clean(Conversation(session="monday", turns=[NewTurn(role="user", **told)])).turns
     assert (turn.text, turn.speaker, turn.metadata) == ("I am at [e-mail]", "[e-mail]", {"from": "[e-mail]"})
 
 

@@ -5,7 +5,6 @@ from typing import Any
 from uuid import UUID
 
 from django.db.models import Q
-from django.utils import timezone
 
 from memories.erasing.redaction import ERASED, Redaction
 from memories.models import Memory, Namespace, ScoreEvent
@@ -56,7 +55,7 @@ def weigh_again(namespace: Namespace, ids: Iterable[UUID]) -> int:
 
 def holding(namespace: Namespace, ids: Iterable[UUID]) -> Held:
     """Memories in hand; the caller holds the namespace's lock."""
-    return Held(namespace, BY, namespace.clock or timezone.now(), loaded(namespace, ids, policy_of(namespace)))
+    return Held(namespace, BY, namespace.now, loaded(namespace, ids, policy_of(namespace)))
 
 
 def filed(hold: Held) -> int:

@@ -37,7 +37,7 @@ class Work:
     @property
     def now(self) -> datetime:
         """The moment that its namespace takes for now."""
-        return self.namespace.clock or timezone.now()
+        return self.namespace.now
 
     @property
     def facts(self) -> dict[str, Any]:

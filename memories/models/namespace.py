@@ -1,5 +1,6 @@
 """Namespaces, and who may enter them."""
 
+from datetime import datetime
 from typing import TYPE_CHECKING
 
 from django.conf import settings
@@ -51,6 +52,11 @@ class Namespace(models.Model):
             taken = ", ".join(sorted(reserved()))
             wrong = f"must not be a word of the site's own addresses ({taken}); got {self.slug}"
             raise ValidationError({"slug": wrong})
+
+    @property
+    def now(self) -> datetime:
+        """Tell the moment it takes for now: its own clock's, else the real one."""
+        return self.clock or timezone.now()
 
     @property
     def serving(self) -> "Publication | None":

@@ -6,7 +6,6 @@ from django.contrib.auth.decorators import login_required
 from django.db.models import Count, Max, Min, Q
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
-from django.utils import timezone
 from django.views.decorators.http import require_GET
 
 from memories.models import Entity, EntityEdge, JudgedQuery, Memory, Namespace, ReviewItem, Session
@@ -48,7 +47,7 @@ def holdings(namespace: Namespace) -> dict[str, Any]:
         all=Count("id"), never_stored=Count("id", filter=Q(kind=QueryKind.NEVER_STORED))
     )
     return {
-        "now": namespace.clock or timezone.now(),
+        "now": namespace.now,
         "memories": memories,
         "types": [(type, count, 100 * count / (max(types.values()) or 1)) for type, count in types.items()],
         "set_aside": {status: memories[status] for status in SET_ASIDE if memories[status]},

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from uuid import UUID
 
 from django.conf import settings
-from django.utils import timezone
 
 from memories.language.loading import load
 from memories.models import Namespace, Turn
@@ -36,7 +35,7 @@ class Draft:
 
 def drafted(namespace: Namespace, said: Conversation, *, extract: bool) -> Draft:
     """Place the turns, read memories out of the new ones, embed what every route needs."""
-    place = placed(namespace, clean(said) if namespace.redacts else said, namespace.clock or timezone.now())
+    place = placed(namespace, clean(said) if namespace.redacts else said, namespace.now)
     turns = [*place.stored, *place.fresh]
     context = Context(said.session, said.user, place.session.agent, place.stored[-HEARD_BEFORE:])
     # What is not to be remembered is read by rule, for the facets alone.

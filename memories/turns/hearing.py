@@ -7,7 +7,6 @@ from uuid import UUID
 
 from django.db import transaction
 from django.db.models import Max
-from django.utils import timezone
 
 from memories.models import MemoryVector, Namespace, Session, Turn
 from memories.models.choices import Route
@@ -52,7 +51,7 @@ def stands(namespace: Namespace, draft: Draft) -> bool:
 
 def stored(namespace: Namespace, draft: Draft, by: str) -> Heard:
     """Write what was drafted; the caller holds the lock."""
-    place, now = draft.placed, namespace.clock or timezone.now()
+    place, now = draft.placed, namespace.now
     fresh = place.fresh
     place.session.save()
     copied(Turn, fresh)

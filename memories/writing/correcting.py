@@ -5,8 +5,6 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from django.utils import timezone
-
 from memories.language.loading import load
 from memories.models import Memory, Namespace
 from memories.models.choices import Status
@@ -27,7 +25,7 @@ def correct(namespace: Namespace, memory: UUID, said: Mapping[str, Any], *, by: 
     row = Memory.objects.within(namespace).filter(id=memory).prefetch_related("tags").first()
     if row is None or row.status == Status.FORGOTTEN:
         raise AbsentError(memory)
-    new = corrected(row, said, namespace.clock or timezone.now())
+    new = corrected(row, said, namespace.now)
     if all(normalize(getattr(new, name)) == normalize(kept(row)[name]) for name in STATED):
         raise RefusedError(
             f"Memory {memory} says exactly this already; there is nothing to correct.", "nothing_to_correct"

@@ -8,7 +8,6 @@ from uuid import UUID
 
 import numpy as np
 from django.db.models import Q
-from django.utils import timezone
 
 from memories.ids import uuid7
 from memories.models import Memory, Namespace, ReviewItem
@@ -48,7 +47,7 @@ class Desk:
     @classmethod
     def opened(cls, namespace: Namespace, ready: Prepared, by: str) -> Self:
         """Read all that the batch needs, a fixed number of questions for any number of memories."""
-        now, news = namespace.clock or timezone.now(), ready.news
+        now, news = namespace.now, ready.news
         policy = policy_of(namespace)
         near = nearest(namespace, ready.vectors, least_of(policy), locked=True)
         names = Names.of(namespace, now)

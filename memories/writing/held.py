@@ -7,7 +7,6 @@ from datetime import datetime
 from uuid import UUID
 
 from django.db import transaction
-from django.utils import timezone
 
 from memories.models import Memory, Namespace, ScoreEvent
 from memories.models.choices import ChunkLevel, Status
@@ -60,6 +59,6 @@ def held(namespace: Namespace, *memories: UUID, by: str) -> Iterator[Held]:
     with transaction.atomic():
         lock(namespace)
         known = loaded(namespace, memories, policy_of(namespace))
-        hold = Held(namespace, by, namespace.clock or timezone.now(), known)
+        hold = Held(namespace, by, namespace.now, known)
         yield hold
         hold.file()

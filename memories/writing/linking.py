@@ -3,7 +3,6 @@
 from uuid import UUID
 
 from django.db import IntegrityError, transaction
-from django.utils import timezone
 
 from memories.models import Entity, EntityEdge, MemoryEdge, Namespace
 from memories.models.choices import EdgeKind
@@ -67,7 +66,7 @@ def path(namespace: Namespace, kind: EdgeKind, start: UUID, end: UUID) -> list[U
 def relate(namespace: Namespace, source: Entity, predicate: str, target: Entity, confidence: float) -> EntityEdge:
     """Draw an edge between two entities, from nobody's memory but the caller's word."""
     edge = EntityEdge(namespace=namespace, source=source, predicate=predicate, target=target, confidence=confidence)
-    edge.created_at = namespace.clock or timezone.now()
+    edge.created_at = namespace.now
     try:
         with transaction.atomic():
             edge.save(force_insert=True)

@@ -5,7 +5,6 @@ from dataclasses import fields, replace
 from typing import Any
 
 from memories.language.redaction import redacted_deep
-from memories.models import Turn
 from memories.writing.new_memory import NewMemory
 
 # Words of closed sets, and the caller's own names by which users, agents and sessions are told apart and asked for.
@@ -20,15 +19,6 @@ def redact(new: NewMemory) -> NewMemory:
     texts = {field.name: getattr(new, field.name) for field in fields(new) if field.name not in KEPT}
     clean = {name: _fitting(name, value, redacted_deep(value, found)) for name, value in texts.items()}
     return replace(new, **clean) if found else new
-
-
-def redact_turn(turn: Turn) -> Turn:
-    """A turn to be, without secrets in what is said, by whom, and what is noted beside it."""
-    found: Counter[str] = Counter()
-    for name in ("text", "metadata"):
-        setattr(turn, name, redacted_deep(getattr(turn, name), found))
-    turn.speaker = _fitting("speaker", turn.speaker, redacted_deep(turn.speaker, found))
-    return turn
 
 
 def _fitting(name: str, before: Any, after: Any) -> Any:

@@ -10,7 +10,6 @@ from uuid import UUID
 from django.apps import apps
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import connection, transaction
-from django.utils import timezone
 
 from memories.erasing.erase import Erasure
 from memories.erasing.families import forgotten
@@ -88,7 +87,7 @@ def purged(
     elif user:
         erasure.forget_user()
     else:
-        now = namespace.clock or timezone.now()
+        now = namespace.now
         erasure.erase(forgotten(namespace, now - timedelta(days=older_than)))
     return +erasure.erased + Counter({"idempotency records": erase_expired(namespace)})
 
