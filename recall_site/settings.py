@@ -5,7 +5,7 @@ import importlib.metadata
 from croniter import croniter
 from django.core.management.utils import get_random_secret_key
 
-from memories.providers import embedder, language_model
+from memories.providers import embedder, language_model, recogniser
 from recall_site import data_folder, environment, postgres
 
 ROOT = data_folder.ROOT
@@ -39,6 +39,9 @@ RECALL_EXTRACTOR = environment.text("RECALL_EXTRACTOR", "rules")
 for variable, came in {"RECALL_JUDGE": RECALL_JUDGE, "RECALL_EXTRACTOR": RECALL_EXTRACTOR}.items():
     if not language_model.known(came):
         raise environment.refusal(variable, language_model.ALLOWED, came)
+RECALL_ENTITIES = environment.text("RECALL_ENTITIES", "rules")
+if not recogniser.known(RECALL_ENTITIES):
+    raise environment.refusal("RECALL_ENTITIES", recogniser.ALLOWED, RECALL_ENTITIES)
 OPENAI_BASE_URL = environment.text("OPENAI_BASE_URL", "https://api.openai.com/v1")
 OPENAI_API_KEY = environment.text("OPENAI_API_KEY")
 OPENAI_TIMEOUT = environment.number("OPENAI_TIMEOUT", 30, low=1, high=600)  # seconds

@@ -180,6 +180,7 @@ def test_of_two_who_import_a_file_at_once_one_stops(tmp_path: Path) -> None:
         (["there", "x"], r"There is no namespace there: choose an existing one \(here\) or pass --create"),
         (["here", "nowhere/x.jsonl"], "nowhere/x.jsonl cannot be read: No such file or directory"),
         (["here", "x", "--batch=0"], "whole number from 1; got '0'"),
+        (["here", "x", "--batch=2001"], "whole number from 1 to 2000; got '2001'"),
     ],
 )
 def test_what_cannot_be_imported_is_refused(

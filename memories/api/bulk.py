@@ -137,8 +137,9 @@ def stream_of(request: Request) -> Stream:
 def outcomes(namespace: Namespace, stream: Stream, *, by: str) -> Iterator[str]:
     """Remember line after line; tell of each, and at last of all."""
     counts: Counter[str] = Counter(dict.fromkeys(OUTCOMES, 0))
-    for some in batches(Reader(stream).lines(), TOGETHER):
-        for told in remembered(namespace, some, by=by):
+    reader = Reader(stream)
+    for some in batches(reader, reader.lines(), TOGETHER):
+        for told in remembered(namespace, some.lines, by=by):
             counts[told["outcome"]] += 1
             yield json.dumps(told, ensure_ascii=False)
     yield json.dumps({"end": {"lines": counts.total(), **counts}})

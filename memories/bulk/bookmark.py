@@ -7,7 +7,7 @@ from typing import Any
 
 from django.utils import timezone
 
-from memories.bulk.lines import Reader
+from memories.bulk.lines import Batch, Reader
 from memories.models import Job, Namespace
 from memories.models.choices import JobKind, JobState
 
@@ -79,11 +79,11 @@ class Bookmark:
         if stored.result["place"] != self.place:
             raise TakenError("Another process imports this file at the same time: let that one end.")
 
-    def move(self, reader: Reader, outcomes: Iterable[str]) -> None:
-        """Lay it where the reader is, in the transaction that stores what was read."""
+    def move(self, read: Reader | Batch, outcomes: Iterable[str]) -> None:
+        """Lay it behind what was read, in the transaction that stores it."""
         job = self.job
-        job.result = {"place": reader.place, "outcomes": dict(Counter(self.counts) + Counter(outcomes))}
-        job.done, job.moved_at = reader.number, timezone.now()
+        job.result = {"place": read.place, "outcomes": dict(Counter(self.counts) + Counter(outcomes))}
+        job.done, job.moved_at = read.number, timezone.now()
         job.save(update_fields=["params", "step", "done", "result", "moved_at"])
 
     def end(self, error: str = "") -> None:

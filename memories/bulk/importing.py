@@ -1,6 +1,6 @@
 """From a file of lines to what is stored of them, batch by batch, from where the last attempt stopped."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain, islice
@@ -10,14 +10,15 @@ from django.db import transaction
 from rest_framework.exceptions import ValidationError
 
 from memories.bulk.bookmark import ENDED, RESTORED, Bookmark, StoppedError, TakenError
-from memories.bulk.lines import Line, Reader, batches, value
-from memories.bulk.remembering import Told, remembered
+from memories.bulk.lines import Batch, Line, Reader, batches, value
+from memories.bulk.remembering import Told, remembered_ahead
 from memories.bulk.restoring import Restore, founded, holding
 from memories.models import Namespace
 from memories.writing.remember import lock
 
 MEMORIES, ROWS = "memories", "rows"  # what a file holds, and so the step of its job
-Work = Callable[[Sequence[Line]], list[Told]]
+# Batches come, and go with what stores each of them, in the transaction that moves the bookmark.
+Work = Callable[[Iterator[Batch]], Iterator[tuple[Batch, Callable[[], list[Told]]]]]
 
 
 @dataclass
@@ -68,14 +69,14 @@ class Import:
     def run(self, size: int, tell: Callable[[list[Told]], None]) -> Iterator[int]:
         """Settle batch after batch, each in one transaction with the bookmark; give the line after each."""
         try:
-            for some in batches(self.lines, size):
+            for some, store in self.work(batches(self.reader, self.lines, size)):
                 with transaction.atomic():
                     self.mark.hold()
-                    told = self.work(some)
-                    self.mark.move(self.reader, [one["outcome"] for one in told])
+                    told = store()
+                    self.mark.move(some, [one["outcome"] for one in told])
                     # Before the commit: what is told twice after a crash is better than what is never told.
                     tell(told)
-                yield self.reader.number
+                yield some.number
             if isinstance(self.work, Restore) and not self.work.ended:
                 raise StoppedError(
                     f"The export is cut off after line {self.reader.number}: its last line is not there."
@@ -93,7 +94,7 @@ def work_of(namespace: Namespace, mark: Bookmark) -> Work:
     if mark.job.step == ROWS:
         ended = ENDED in mark.job.result["outcomes"]
         return Restore(namespace, mark.job.params["vectors"], mark.counts.get(RESTORED, 0), ended)
-    return partial(remembered, namespace, by=mark.job.by)
+    return partial(remembered_ahead, namespace, by=mark.job.by)
 
 
 def is_header(line: Line) -> bool:

@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any, NamedTuple, Protocol
@@ -33,6 +33,14 @@ class Line(NamedTuple):
     number: int
     raw: bytes
     length: int
+
+
+class Batch(NamedTuple):
+    """Some lines, the number of the last, and how much was read when they were."""
+
+    lines: list[Line]
+    number: int
+    place: Mapping[str, Any]
 
 
 @dataclass
@@ -72,10 +80,10 @@ class Reader:
         return raw
 
 
-def batches(lines: Iterator[Line], size: int) -> Iterator[list[Line]]:
-    """Give the lines some at a time; nothing is read ahead."""
+def batches(reader: Reader, lines: Iterator[Line], size: int) -> Iterator[Batch]:
+    """Give a reader's lines some at a time; nothing is read before it is asked for."""
     while some := list(islice(lines, size)):
-        yield some
+        yield Batch(some, reader.number, reader.place)
 
 
 def value(line: Line) -> Any:

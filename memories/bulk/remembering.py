@@ -1,15 +1,18 @@
 """Lines that each tell a memory, as `POST memories/` takes it, and what becomes of them."""
 
-from collections.abc import Iterable, Sequence
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from typing import Any
 
 from rest_framework.exceptions import ValidationError
 
 from memories.api.memories import read
-from memories.bulk.lines import Line, value
+from memories.bulk.lines import Batch, Line, value
 from memories.models import Namespace
 from memories.writing.new_memory import NewMemory
-from memories.writing.remember import Outcome, remember
+from memories.writing.preparing import Prepared, prepared_ahead
+from memories.writing.remember import Outcome, remember, written
 from recall_site.problems import flat, shortened
 
 # What is told of a line: its number and its outcome, then the memory and the reason, or the problems.
@@ -19,10 +22,38 @@ Told = dict[str, Any]
 def remembered(namespace: Namespace, lines: Sequence[Line], *, by: str) -> list[Told]:
     """Remember what the lines tell; one that is refused holds up nobody."""
     items = understood(namespace, lines)
-    news = [one for one in items if isinstance(one, NewMemory)]
-    outcomes = iter(remember(namespace, news, by=by))
-    results = [became(next(outcomes)) if isinstance(one, NewMemory) else one for one in items]
+    return told(lines, items, remember(namespace, memories_of(items), by=by))
+
+
+def remembered_ahead(
+    namespace: Namespace, batches: Iterator[Batch], *, by: str
+) -> Iterator[tuple[Batch, Callable[[], list[Told]]]]:
+    """Give each batch with what remembers it; the next one is read and prepared meanwhile."""
+    waiting: deque[tuple[Batch, list[NewMemory | Told]]] = deque()
+
+    def parts() -> Iterator[list[NewMemory]]:
+        for some in batches:
+            waiting.append((some, understood(namespace, some.lines)))
+            yield memories_of(waiting[-1][1])
+
+    def store(some: Batch, items: list[NewMemory | Told], ready: Prepared) -> list[Told]:
+        return told(some.lines, items, written(namespace, ready, by, dry_run=False) if ready.news else [])
+
+    for ready in prepared_ahead(namespace, parts()):
+        some, items = waiting.popleft()
+        yield some, partial(store, some, items, ready)
+
+
+def told(lines: Sequence[Line], items: Iterable[NewMemory | Told], outcomes: Iterable[Outcome]) -> list[Told]:
+    """What is told of each line: the outcome of its memory, or why it has none."""
+    ended = iter(outcomes)
+    results = (became(next(ended)) if isinstance(one, NewMemory) else one for one in items)
     return [{"line": line.number, **result} for line, result in zip(lines, results, strict=True)]
+
+
+def memories_of(items: Iterable[NewMemory | Told]) -> list[NewMemory]:
+    """Those items that can be remembered."""
+    return [one for one in items if isinstance(one, NewMemory)]
 
 
 def understood(namespace: Namespace, lines: Iterable[Line]) -> list[NewMemory | Told]:

@@ -1,7 +1,8 @@
 """Lines of an export back to rows: ids, times, events and statuses as they were."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import groupby
 from typing import Any
 
@@ -13,7 +14,7 @@ from rest_framework.exceptions import ValidationError as Refused
 from memories.api.storable import came
 from memories.bulk.bookmark import ENDED, RESTORED, StoppedError
 from memories.bulk.exporting import FORMAT, NOT_TOLD
-from memories.bulk.lines import Line, value
+from memories.bulk.lines import Batch, Line, value
 from memories.bulk.tables import tables, unpacked
 from memories.models import Memory, MemoryVector, Namespace
 from memories.models.choices import Status
@@ -82,7 +83,11 @@ class Restore:
     rows: int  # restored so far
     ended: bool = False
 
-    def __call__(self, lines: Sequence[Line]) -> list[dict[str, Any]]:
+    def __call__(self, batches: Iterator[Batch]) -> Iterator[tuple[Batch, Callable[[], list[dict[str, Any]]]]]:
+        """Give each batch with what stores it."""
+        return ((some, partial(self.stored, some.lines)) for some in batches)
+
+    def stored(self, lines: Sequence[Line]) -> list[dict[str, Any]]:
         """Store the rows of some lines, and let what is active be found; in the transaction of a batch."""
         lock(self.namespace)
         rows = [(line.number, row) for line in lines if (row := self.row(line)) is not None]

@@ -18,9 +18,9 @@ LONGEST = 6
 SHOUTED = 3
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False)
 class Word:
-    """A word of a text, the ending of an owner taken off, and what stands before it."""
+    """A word of a text, the ending of an owner taken off, and what stands before it; never changed once made."""
 
     text: str
     start: int
@@ -73,14 +73,18 @@ def words(text: str) -> list[Word]:
     found: list[Word] = []
     end = 0
     for match in WORDS.finditer(text):
-        before = text[end : match.start()]
-        previous = found[-1] if found else None
-        abbreviated = previous is not None and previous.shortened and before.strip() == "."
-        opens = previous is None or (bool(SENTENCE_END.search(before)) and not abbreviated)
-        bare = POSSESSIVE.sub("", match[0])
-        found.append(Word(bare, match.start(), before, opens, owner=bare != match[0]))
+        whole, before = match[0], text[end : match.start()]
+        bare = POSSESSIVE.sub("", whole)
+        found.append(Word(bare, match.start(), before, not found or opens(found[-1], before), bare is not whole))
         end = match.end()
     return found
+
+
+def opens(previous: Word, before: str) -> bool:
+    """Tell whether what stands between two words ends a sentence."""
+    if before == " " or not SENTENCE_END.search(before):
+        return False
+    return not (before.strip() == "." and previous.shortened)
 
 
 def capitalised(text: str) -> Iterator[Capitalised]:

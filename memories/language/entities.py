@@ -11,6 +11,7 @@ from memories.language.mention import Mention, apart, cover
 from memories.language.resolution import PERSON, Registry, sole
 from memories.language.spelling import Token, tokens
 from memories.language.stopwords import STOP
+from memories.providers.recogniser import recognised
 
 NOBODY = Registry()
 
@@ -43,7 +44,9 @@ def mentions(text: str, registry: Registry = NOBODY) -> list[Mention]:
     spans = list(capitalised(text))
     known = _without_namesakes(list(occurrences(text, registry)), spans, registry)
     by_rule = chain(
-        (one for one in spans if one.sure or registry.candidates(one.surface, loosely=False)), identifiers(text)
+        (one for one in spans if one.sure or registry.candidates(one.surface, loosely=False)),
+        identifiers(text),
+        recognised(text),
     )
     taken = cover(text, known)
     free = (Mention(one.surface, one.start, one.end) for one in by_rule if 1 not in taken[one.start : one.end])

@@ -16,6 +16,7 @@ PERSON = "person"
 EXACT, PART, SHORTENED = 1.0, 0.95, 0.9
 # Two names whose likeness differs by less are equally good.
 MARGIN = 0.01
+MOST_READ = 20_000  # surface forms that a registry remembers the meaning of
 
 NONE: frozenset[UUID] = frozenset()
 
@@ -58,6 +59,8 @@ class Registry:
             for name in (one.name, *one.aliases):
                 self._file(one, name)
         self._comparable = [spelt for spelt in self._keys if len(spelt) >= SHORTEST]
+        # The same names are read again and again, and a registry never changes: by whether they are read loosely.
+        self._read: dict[bool, dict[str, tuple[Match, ...]]] = {True: {}, False: {}}
 
     def __len__(self) -> int:
         return len(self.kinds)
@@ -91,12 +94,18 @@ class Registry:
 
     def readings(self, surfaces: Sequence[str], *, loosely: bool = True) -> list[tuple[Match, ...]]:
         """Give the candidates of many surface forms at once; `loosely` allows plurals and misspellings."""
-        found = [self._by_rule(surface, loosely) for surface in surfaces]
-        unknown = [place for place, matches in enumerate(found) if not matches] if loosely else []
-        misspelt = [key(without_possessive(surfaces[place])) for place in unknown]
-        for place, near in zip(unknown, alike(misspelt, self._comparable), strict=True):
-            found[place] = self._best(near)
-        return found
+        read = self._read[loosely]
+        fresh = [surface for surface in surfaces if surface not in read]
+        if fresh and len(read) + len(fresh) > MOST_READ:
+            read = self._read[loosely] = {}
+            fresh = list(surfaces)
+        found = {surface: self._by_rule(surface, loosely) for surface in fresh}
+        unknown = [surface for surface, matches in found.items() if not matches] if loosely else []
+        misspelt = [key(without_possessive(surface)) for surface in unknown]
+        for surface, near in zip(unknown, alike(misspelt, self._comparable), strict=True):
+            found[surface] = self._best(near)
+        read.update(found)
+        return [read[surface] for surface in surfaces]
 
     def _by_rule(self, surface: str, loosely: bool) -> tuple[Match, ...]:
         """Try the rules from the surest to the least sure; the first that finds anything decides."""

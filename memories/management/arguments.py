@@ -1,6 +1,7 @@
 """What the commands take, checked at the edge."""
 
 from argparse import ArgumentTypeError
+from collections.abc import Callable
 
 from django.core.exceptions import ValidationError
 
@@ -21,3 +22,14 @@ def positive(text: str) -> int:
     if not text.isascii() or not text.isdigit() or not int(text):
         raise ArgumentTypeError(f"must be a whole number from 1; got {text!r}")
     return int(text)
+
+
+def up_to(most: int) -> Callable[[str], int]:
+    """Refuse all but whole numbers from 1 to the most that is allowed."""
+
+    def read(text: str) -> int:
+        if (number := positive(text)) > most:
+            raise ArgumentTypeError(f"must be a whole number from 1 to {most}; got {text!r}")
+        return number
+
+    return read

@@ -13,6 +13,8 @@ from pgvector import Vector
 from pgvector.django import VectorField
 from psycopg.types.json import Jsonb
 
+from memories.models.keys import Namespaced
+
 
 class Plan(NamedTuple):
     """How the rows of a table are copied."""
@@ -39,6 +41,30 @@ def copied(table: type[Model], rows: Sequence[Model | SimpleNamespace]) -> None:
     for row in rows:
         if isinstance(row, Model):
             row._state.adding, row._state.db = False, connection.alias
+
+
+def updated(rows: Sequence[Namespaced], columns: Sequence[str]) -> None:
+    """Write some columns of rows of one namespace, as arrays: a CASE for each row takes longer to spell than to run."""
+    if not rows or not columns:
+        return
+    table, quoted = type(rows[0])._meta, connection.ops.quote_name
+    known = {field.attname: field for field in table.concrete_fields}
+    fields = {quoted(str(known[name].column)): known[name] for name in ("id", *columns)}
+    arrays = ", ".join(f"%s::{type_of(field)}[]" for field in fields.values())
+    moved = ", ".join(f"{name} = fresh.{name}" for name in list(fields)[1:])
+    with connection.cursor() as cursor:
+        cursor.execute(
+            f"UPDATE {quoted(table.db_table)} AS old SET {moved} FROM unnest({arrays}) AS fresh({', '.join(fields)})"
+            " WHERE old.namespace_id = %s AND old.id = fresh.id",
+            [*(values_of(rows, field) for field in fields.values()), rows[0].namespace_id],
+        )
+
+
+def values_of(rows: Sequence[Namespaced], field: "Field[Any, Any]") -> list[Any]:
+    """One column of many rows, as psycopg takes it."""
+    make = sent_as(field)
+    values = (getattr(row, field.attname) for row in rows)
+    return [value if value is None or make is None else make(value) for value in values]
 
 
 def bare(table: type[Model], **values: Any) -> SimpleNamespace:

@@ -13,6 +13,7 @@ from memories.ids import uuid7
 from memories.models import Memory, Namespace, ReviewItem
 from memories.models.choices import ChunkLevel, EdgeKind, MemoryType, Status
 from memories.writing import words
+from memories.writing.copying import updated
 from memories.writing.filing import Filing
 from memories.writing.neighbours import PLACES, Neighbour, nearest
 from memories.writing.new_memory import NewMemory
@@ -186,7 +187,7 @@ class Desk:
         self.filing.write()
         changed = [one for one in self.known.values() if one.events]
         if moved := {column for one in changed for event in one.events for column in event.after}:
-            Memory.objects.bulk_update([one.memory for one in changed], sorted(moved))
+            updated([one.memory for one in changed], sorted(moved))
         active = [one.memory.id for one in self.placed.values() if one.memory.status == Status.ACTIVE]
         words.index(self.namespace, active)
 

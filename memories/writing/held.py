@@ -8,8 +8,9 @@ from uuid import UUID
 
 from django.db import transaction
 
-from memories.models import Memory, Namespace, ScoreEvent
+from memories.models import Namespace, ScoreEvent
 from memories.models.choices import ChunkLevel, Status
+from memories.writing.copying import updated
 from memories.writing.policy import policy_of
 from memories.writing.refusal import AbsentError, RefusedError, not_so
 from memories.writing.remember import lock
@@ -49,7 +50,7 @@ class Held:
         """Write what became of the memories, and their history."""
         events = [event for one in self.known.values() for event in one.events]
         moved = {column for event in events for column in event.after}
-        Memory.objects.bulk_update([one.memory for one in self.known.values()], sorted({*moved, *BESIDE}))
+        updated([one.memory for one in self.known.values()], sorted({*moved, *BESIDE}))
         ScoreEvent.objects.bulk_create(events)
 
 

@@ -1,7 +1,8 @@
 """What can be known of new memories before their namespace is locked: vectors, names, verdicts on their evidence."""
 
-from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections import deque
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
@@ -53,16 +54,13 @@ def prepared(namespace: Namespace, news: Sequence[NewMemory], registry: Registry
     )
 
 
-def prepared_ahead(namespace: Namespace, parts: Sequence[Sequence[NewMemory]]) -> Iterator[Prepared]:
+def prepared_ahead(namespace: Namespace, parts: Iterable[Sequence[NewMemory]]) -> Iterator[Prepared]:
     """Prepare each part while the one before it is written."""
-    registry = load(namespace)
-    first, *others = parts
-    if not others:
-        yield prepared(namespace, first, registry)
-        return
     with ThreadPoolExecutor(1, thread_name_prefix="prepare") as thread:
-        coming = thread.submit(prepared, namespace, first, registry)
-        for part in others:
-            ready, coming = coming.result(), thread.submit(prepared, namespace, part, registry)
-            yield ready
-        yield coming.result()
+        coming: deque[Future[Prepared]] = deque()
+        for part in parts:
+            coming.append(thread.submit(prepared, namespace, part, load(namespace)))
+            if len(coming) > 1:
+                yield coming.popleft().result()
+        for last in coming:
+            yield last.result()

@@ -15,6 +15,7 @@ from memories.jobs.work import Step, Work
 from memories.models import Memory, Namespace, ScoreEvent
 from memories.models.choices import Status
 from memories.writing.belief_history import refolded
+from memories.writing.copying import updated
 from memories.writing.policy import policy_of
 from memories.writing.remember import lock
 from memories.writing.standing import TRACKED, evidence_of, loaded, weighed
@@ -155,7 +156,7 @@ def reweighed(work: Work, ids: list[UUID]) -> int:
         belief = refolded(histories[id], policy)
         standing.settle(work.now, "recomputed", work.job.by, belief=belief.value)
     changed = [one for one in standings.values() if one.events]
-    Memory.objects.bulk_update([one.memory for one in changed], TRACKED)
+    updated([one.memory for one in changed], TRACKED)
     ScoreEvent.objects.bulk_create(event for one in changed for event in one.events)
     return len(changed)
 

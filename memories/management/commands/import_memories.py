@@ -14,10 +14,10 @@ from memories.bulk.bookmark import StoppedError
 from memories.bulk.importing import Import
 from memories.bulk.progress import Progress
 from memories.bulk.remembering import Told
-from memories.management.arguments import namespace_slug, positive
+from memories.management.arguments import namespace_slug, up_to
 from memories.models import Namespace
 
-BATCH = 500  # lines in a transaction: others who write wait for as long
+BATCH, LARGEST = 500, 2_000  # lines in a transaction: others who write wait for as long
 STDIN = "-"
 
 
@@ -34,7 +34,7 @@ class Command(BaseCommand):
         parser.add_argument("file", help="the file, or - for standard input")
         parser.add_argument("--create", action="store_true", help="make the namespace if it is missing")
         parser.add_argument("--dry-run", action="store_true", help="tell the outcomes, store nothing; others wait")
-        parser.add_argument("--batch", type=positive, metavar="N", default=BATCH, help="lines stored at once")
+        parser.add_argument("--batch", type=up_to(LARGEST), metavar="N", default=BATCH, help="lines stored at once")
         parser.add_argument("--errors", metavar="FILE", help="where refused lines are told; else on standard error")
         parser.add_argument("--restart", action="store_true", help="begin at the first line again")
 
@@ -56,7 +56,7 @@ class Command(BaseCommand):
         total = Path(file).stat().st_size if stream.seekable() and file != STDIN else None
         progress = Progress(self.stderr, total, work.before, work.mark.place["bytes"])
         for line in work.run(options["batch"], self.complain):
-            progress.tell(line, work.reader.size, work.mark.counts)
+            progress.tell(line, work.mark.place["bytes"], work.mark.counts)
         progress.tell(work.reader.number, work.reader.size, work.mark.counts, last=True)
         return work
 
