@@ -42,6 +42,8 @@ for variable, came in {"RECALL_JUDGE": RECALL_JUDGE, "RECALL_EXTRACTOR": RECALL_
 RECALL_ENTITIES = environment.text("RECALL_ENTITIES", "rules")
 if not recogniser.known(RECALL_ENTITIES):
     raise environment.refusal("RECALL_ENTITIES", recogniser.ALLOWED, RECALL_ENTITIES)
+RECALL_TRACE_PERCENT = environment.number("RECALL_TRACE_PERCENT", 100, low=0, high=100)
+RECALL_RETRIEVER_MS = environment.number("RECALL_RETRIEVER_MS", 500, low=1, high=60_000)
 OPENAI_BASE_URL = environment.text("OPENAI_BASE_URL", "https://api.openai.com/v1")
 OPENAI_API_KEY = environment.text("OPENAI_API_KEY")
 OPENAI_TIMEOUT = environment.number("OPENAI_TIMEOUT", 30, low=1, high=600)  # seconds

@@ -1,10 +1,12 @@
 r"""Several ranked lists become one."""
 
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from scoring.term import Array, Quantity, total
+from scoring.term import Array, Quantity, named, total
 
 
 def contribution(rank: Quantity, weight: Quantity | float, k: Quantity | float) -> Quantity:
@@ -27,10 +29,10 @@ def rrf(ranks: Mapping[str, Quantity], weights: Mapping[str, Quantity | float], 
     >>> rrf(ranks, {"semantic": 1.0, "bm25": 1.0}, 60.0).round(6)
     array([0.032266])
     """
-    return total(contribution(rank, weights[route], k) for route, rank in ranks.items())
+    return total(named(contribution(rank, weights[route], k), route) for route, rank in ranks.items())
 
 
-def ranked(score: Array, cosine: Array, by_id: Array, floor: float = 0.0) -> Array:
+def ranked(score: Array, cosine: Array, by_id: NDArray[Any], floor: float = 0.0) -> Array:
     r"""Places in a retriever's list: falling score, equal ones by cosine to the query, then id; below the floor, none.
 
     $$ \text{rank}_i(m) \in \{1, 2, \ldots, \infty\} $$

@@ -242,6 +242,11 @@ def most(x: Quantity, y: Quantity | float) -> Quantity:
     return made("max", x, y) if isinstance(x, Term) else np.maximum(x, y)
 
 
+def named(x: Quantity, name: str) -> Quantity:
+    """The same quantity, under a name where it can bear one."""
+    return x.named(name) if isinstance(x, Term) else x
+
+
 def total(parts: Iterable[Quantity]) -> Quantity:
     """The sum of the parts that are present."""
     every: list[Any] = list(parts)

@@ -109,8 +109,8 @@ def rrf(i: int, s: Signals, k: float, weights: Mapping[str, float]) -> float:
 
 
 def recall_rrf(i: int, s: Signals, p: RecallParams) -> float:
-    """Recall's five retrievers, each with its own weight."""
-    return rrf(i, s, p.rrf_k, {route: getattr(p, f"weight_{route}") for route in RETRIEVERS})
+    """Recall's five retrievers and the reranker, each with its own weight."""
+    return rrf(i, s, p.rrf_k, {route: getattr(p, f"weight_{route}") for route in (*RETRIEVERS, "rerank")})
 
 
 def access_boost(i: int, s: Signals) -> float:

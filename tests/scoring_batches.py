@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from scoring.signals import EDGES, KINDS, RETRIEVERS, ROUTES, TYPES, Edges, Signals
+from scoring.systems.recall import RERANK
 
 
 def ids(n: int) -> np.ndarray[Any, Any]:
@@ -42,7 +43,7 @@ def batch(n: int, seed: int = 0, **changes: Any) -> Signals:
         "entity_match": np.where(rng.random(n) < 0.3, 1.0, 0.0),
         "affinity": np.where(rng.random(n) < 0.5, rng.random(n), 0.0),
         "returned": rng.random(n) < 0.2,
-        "ranks": {route: _ranks(rng, n) for route in (*RETRIEVERS, *ROUTES)},
+        "ranks": {route: _ranks(rng, n) for route in (*RETRIEVERS, *ROUTES, RERANK)},
         "scores": {route: np.where(rng.random(n) < 0.6, rng.random(n) * 12, np.inf) for route in RETRIEVERS},
         "edges": _edges(rng, n, 2 * n),
         "vectors": vectors,

@@ -1,6 +1,7 @@
 """What a caller may do in the namespace of the address."""
 
 from typing import NamedTuple
+from uuid import UUID
 
 from memories.models import Namespace
 from memories.models.choices import Role
@@ -13,6 +14,7 @@ class Access(NamedTuple):
     role: Role
     name: str
     caller: str
+    key: UUID | None = None
 
     def allows(self, needed: Role) -> bool:
         """Tell whether the role is the needed one or includes it."""

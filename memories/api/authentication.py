@@ -71,7 +71,7 @@ def access_by_key(slug: str, plain: str) -> Access:
             f"The key {key.prefix}… expired at {key.expires_at:%Y-%m-%dT%H:%M:%SZ}.", "expired_key"
         )
     note_use(key, now)
-    return Access(namespace, Role(key.role), f"key “{key.name}”", f"key {key.id}")
+    return Access(namespace, Role(key.role), f"key “{key.name}”", f"key {key.id}", key.id)
 
 
 def access_by_membership(slug: str, user: Any) -> Access:

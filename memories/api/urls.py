@@ -11,7 +11,9 @@ from memories.api.memories import Batch, Memories
 from memories.api.memory import MemoryDetail
 from memories.api.namespaces import NamespaceFacts
 from memories.api.policies import Policies, PolicyPreview, PolicyPublish
+from memories.api.retrieval import Compare, Retrieve, WhyNot
 from memories.api.reviews import Decide, Reviews
+from memories.api.traces import Replay, TraceDetail
 from memories.api.turns import Turns
 
 urlpatterns = [
@@ -26,6 +28,7 @@ urlpatterns = [
     path("memories/<uuid:id>/feedback/", Feedback.as_view(), name="api-feedback"),
     path("memories/<uuid:id>/history/", History.as_view(), name="api-history"),
     path("memories/<uuid:id>/split/", Split.as_view(), name="api-split"),
+    path("compare/", Compare.as_view(), name="api-compare"),
     path("edges/", Edges.as_view(), name="api-edges"),
     path("edges/<uuid:id>/", EdgeDetail.as_view(), name="api-edge"),
     path("entities/", Entities.as_view(), name="api-entities"),
@@ -36,7 +39,11 @@ urlpatterns = [
     path("policies/", Policies.as_view(), name="api-policies"),
     path("policies/<uuid:id>/preview/", PolicyPreview.as_view(), name="api-policy-preview"),
     path("policies/<uuid:id>/publish/", PolicyPublish.as_view(), name="api-policy-publish"),
+    path("replay/", Replay.as_view(), name="api-replay"),
+    path("retrieve/", Retrieve.as_view(), name="api-retrieve"),
     path("reviews/", Reviews.as_view(), name="api-reviews"),
     path("reviews/<uuid:id>/decide/", Decide.as_view(), name="api-decide"),
+    path("traces/<uuid:id>/", TraceDetail.as_view(), name="api-trace"),
     path("turns/", Turns.as_view(), name="api-turns"),
+    path("why-not/", WhyNot.as_view(), name="api-why-not"),
 ]

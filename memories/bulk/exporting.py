@@ -2,14 +2,14 @@
 
 import json
 from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 from django.core.serializers.json import DjangoJSONEncoder
-from django.db import connection, transaction
+from django.db import connection
 
 from memories.bulk.tables import VECTORS, question, tables
 from memories.models import Namespace
+from memories.snapshot import snapshot
 
 FORMAT = 1
 TOGETHER = 500  # rows that are fetched at once
@@ -46,15 +46,3 @@ class Exact(DjangoJSONEncoder):
 
     def default(self, o: Any) -> Any:
         return o.isoformat() if hasattr(o, "isoformat") else super().default(o)
-
-
-@contextmanager
-def snapshot() -> Iterator[None]:
-    """Let many questions see one moment; whoever is in a transaction already goes by the moment of theirs."""
-    if connection.in_atomic_block:
-        yield
-        return
-    with transaction.atomic():
-        with connection.cursor() as cursor:
-            cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
-        yield

@@ -5,15 +5,21 @@ from collections.abc import Callable, Sequence
 from functools import cache, cached_property, partial
 from operator import attrgetter
 from types import SimpleNamespace
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
+import numpy as np
 from django.db import connection
 from django.db.models import CharField, Field, JSONField, Model
+from numpy.typing import NDArray
 from pgvector import Vector
 from pgvector.django import VectorField
 from psycopg.types.json import Jsonb
 
 from memories.models.keys import Namespaced
+
+Vectors: TypeAlias = NDArray[np.float32]
+
+COPY_HEAD, COPY_TAIL = 19, 2  # bytes around the rows of a binary COPY
 
 
 class Plan(NamedTuple):
@@ -41,6 +47,17 @@ def copied(table: type[Model], rows: Sequence[Model | SimpleNamespace]) -> None:
     for row in rows:
         if isinstance(row, Model):
             row._state.adding, row._state.db = False, connection.alias
+
+
+def vectors_out(query: str, values: Sequence[Any], dimensions: int) -> tuple[NDArray[np.void], Vectors]:
+    """Ids and vectors that a question gives, by a binary COPY straight into arrays."""
+    sizes = [("fields", ">i2"), ("id_size", ">i4"), ("id", "V16"), ("size", ">i4"), ("head", "V4")]
+    row = np.dtype([*sizes, ("vector", ">f4", dimensions)])
+    statement = f"COPY ({query}) TO STDOUT (FORMAT BINARY)"
+    with connection.cursor() as cursor, cursor.cursor.copy(statement, values) as copy:
+        data = b"".join(copy)
+    rows = np.frombuffer(data[COPY_HEAD:-COPY_TAIL], dtype=row)
+    return rows["id"], rows["vector"].astype(np.float32)
 
 
 def updated(rows: Sequence[Namespaced], columns: Sequence[str]) -> None:

@@ -3,24 +3,21 @@
 import threading
 from collections import OrderedDict
 from dataclasses import dataclass
-from typing import TypeAlias
 from uuid import UUID
 
 import numpy as np
-from django.db import connection, transaction
+from django.db import transaction
 from numpy.typing import NDArray
 
 from memories.models import Namespace
 from memories.models.choices import ChunkLevel, Route
+from memories.writing.copying import Vectors, vectors_out
 from scoring.term import Array
-
-Vectors: TypeAlias = NDArray[np.float32]
 
 LARGEST = 150_000  # vectors that are worth holding: some 300 MB
 HELD = 2  # namespaces
 BLOCK = 16_384  # vectors compared at a time
 ROUNDING = 1e-5  # by which the product of two heads may be too small
-COPY_HEAD, COPY_TAIL = 19, 2  # bytes around the rows of a binary COPY
 
 
 class Shelf:
@@ -119,15 +116,8 @@ def hold(namespace: Namespace, now: Neighbourhood) -> None:
 
 def fetched(namespace: Namespace, dimensions: int, after: int, last: int) -> tuple[NDArray[np.void], Vectors]:
     """The ids of the memories that can be found, from after one write up to another, and their vectors."""
-    sizes = [("fields", ">i2"), ("id_size", ">i4"), ("id", "V16"), ("size", ">i4"), ("head", "V4")]
-    row = np.dtype([*sizes, ("vector", ">f4", dimensions)])
-    since = "AND v.written > %s AND v.written <= %s"
-    query = f"COPY (SELECT v.memory_id, v.vector {FINDABLE} {since}) TO STDOUT (FORMAT BINARY)"
-    values = [namespace.id, namespace.embedder, after, last]
-    with connection.cursor() as cursor, cursor.cursor.copy(query, values) as copy:
-        data = b"".join(copy)
-    rows = np.frombuffer(data[COPY_HEAD:-COPY_TAIL], dtype=row)
-    return rows["id"], rows["vector"].astype(np.float32)
+    query = f"SELECT v.memory_id, v.vector {FINDABLE} AND v.written > %s AND v.written <= %s"
+    return vectors_out(query, [namespace.id, namespace.embedder, after, last], dimensions)
 
 
 # The vectors by which a namespace's facts are found. Vectors alone are asked: a join would be planned by statistics

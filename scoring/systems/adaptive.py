@@ -58,4 +58,5 @@ SYSTEM = System(
     gates=recall.gates,
     order=recall.order,
     outputs={**recall.SYSTEM.outputs, "evidence": "evidence"},
+    shares=recall.SYSTEM.shares,
 )

@@ -59,8 +59,8 @@ def fused(signals: Signals, params: BlendParams) -> Term:
     $$ \text{fused} = \sum_i w_i \cdot \text{scaled}(\text{score}_i) + b \cdot \text{entity match} $$
     """
     weights = params.weights(*(f"weight_{route}" for route in ROUTES))
-    scores = (scale(given(f"{route} score", signals.raw(route))).named(route) for route in ROUTES)
-    convex = [weight * score for weight, score in zip(weights, scores, strict=True)]
+    scores = (scale(given(f"{route} score", signals.raw(route))).named(f"{route} in batch") for route in ROUTES)
+    convex = [(weight * score).named(route) for route, weight, score in zip(ROUTES, weights, scores, strict=True)]
     boost = (params["entity_boost"] * given("entity match", signals.entity_match)).only(signals.entity_match > 0)
     return total([*convex, boost.named("entity boost")]).named("fused")
 
@@ -112,4 +112,5 @@ SYSTEM = System(
     gates=recall.gates,
     chance=chance,
     outputs={"fused": "fused", "relevance": "relevance"},
+    shares={route: route for route in ROUTES},
 )

@@ -68,6 +68,14 @@ class FiveRetrievers(Pool):
 class Planned(FiveRetrievers):
     """When a query calls for which plan."""
 
+    reranker: str = choice(
+        "plan",
+        "whether words are matched one by one",
+        options=("plan", "on", "off"),
+        group="Plan",
+        scope="candidates",
+        seed="000 Query Specificity",
+    )
     specificity_entities: float = _specific(0.35, "entities in specificity")
     specificity_time: float = _specific(0.25, "time in specificity")
     specificity_rarity: float = _specific(0.25, "rare words in specificity")

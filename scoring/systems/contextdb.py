@@ -73,14 +73,14 @@ def score(signals: Signals, params: ContextdbParams) -> Term:
     $$ w_{\text{sim}} \cos^{+}(m, q) + w_{\text{conf}}\,\text{confidence}
        + w_{\text{rec}}\,e^{-\alpha \cdot \text{age_hours}} + w_{\text{util}}\,\text{utility} $$
     """
-    parts = (
-        given("similarity", np.maximum(signals.cosine, 0.0)),
-        trust(signals, params),
-        decay(given("hours since valid", signals.valid_hours), alpha(signals, params)).named("recency"),
-        utility(given("useful", signals.useful), given("not useful", signals.not_useful)).named("utility"),
-    )
-    weights = params.weights("similarity", "confidence", "recency", "utility")
-    return total(weight * part for weight, part in zip(weights, parts, strict=True)).named("composite")
+    parts = {
+        "similarity": given("similarity", np.maximum(signals.cosine, 0.0)),
+        "confidence": trust(signals, params),
+        "recency": decay(given("hours since valid", signals.valid_hours), alpha(signals, params)).named("recency"),
+        "utility": utility(given("useful", signals.useful), given("not useful", signals.not_useful)).named("utility"),
+    }
+    weights = dict(zip(parts, params.weights(*parts), strict=True))
+    return total((weights[name] * part).named(f"{name} share") for name, part in parts.items()).named("composite")
 
 
 def _mode(similarity: float, confidence: float, recency: float, utility: float, alpha: float) -> dict[str, float]:
@@ -100,6 +100,7 @@ SYSTEM = System(
         "general": _mode(0.40, 0.30, 0.20, 0.10, 0.05),
         "procedural": _mode(0.40, 0.40, 0.15, 0.05, 0.001),
     },
+    shares={"semantic": "similarity share"},
     outputs={"composite": "composite", "sim": "similarity", "conf": "trust", "rec": "recency", "util": "utility"},
     details=lambda signals, params, row: {"source": found_by(signals, ("semantic",), row)},
 )

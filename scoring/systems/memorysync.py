@@ -142,12 +142,15 @@ def raw_factors(signals: Signals, params: MemorysyncParams) -> dict[str, Term]:
 def hybrid(signals: Signals, params: MemorysyncParams) -> tuple[Term, Mask]:
     """The weighted factors, and the candidates that lead without the help of edges: these anchor every boost."""
     weighed = weights(params)
-    parts = [weighed[name] * in_batch(name, factor) for name, factor in raw_factors(signals, params).items()]
+    parts = [
+        (weighed[name] * in_batch(name, factor)).named(f"{name} share")
+        for name, factor in raw_factors(signals, params).items()
+    ]
     leading = by_score(total(parts), signals, np.arange(len(signals)))[: params.anchors]
     anchors = np.zeros(len(signals), bool)
     anchors[leading] = True
     graph = in_batch("graph", given("best edge", best_edge(signals.edges, anchors)))
-    return total([*parts, weighed["graph"] * graph]).named("hybrid"), anchors
+    return total([*parts, (weighed["graph"] * graph).named("graph share")]).named("hybrid"), anchors
 
 
 def in_batch(name: str, factor: Term) -> Term:
@@ -213,5 +216,6 @@ SYSTEM = System(
     score=score,
     order=order,
     presets={emphasis: {"emphasis": emphasis} for emphasis in EMPHASES},
+    shares={"semantic": "semantic share"},
     outputs={"hybrid_score": "hybrid", **{f"{factor}_norm": f"{factor} in batch" for factor in FACTORS}},
 )

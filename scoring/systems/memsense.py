@@ -166,5 +166,7 @@ SYSTEM = System(
     gates=gates,
     order=order,
     outputs={"final_score": "final_score", "session_rrf_score": "session_rrf_score", "turn_support": "turn_support"},
+    shares={route: route for route in ROUTES},
     details=details,
+    conversations=True,
 )

@@ -18,6 +18,8 @@ from scoring.systems.system import Order, System, by_score, valid
 from scoring.term import Mask, Term, given, param_of_each, product, scale
 
 _TABLE = "000 All Thresholds in One Place"
+RERANK = "rerank"  # the list of a plan that turns the reranker on
+LISTS = (*RETRIEVERS, RERANK)
 _half_life = partial(number, group="Freshness", low=1, high=730, step=1, unit="d", seed="000 Per-type half-lives")
 _cut = partial(number, group="Cut", seed=_TABLE)
 _weight = partial(number, group="Fusion", low=0, high=3, step=0.05, seed="000 Default retriever weights")
@@ -57,6 +59,9 @@ class RecallParams(Planned, ConfidenceFloor, HalfLives):
     weight_entity: float = _weight(1.0, "pull of entities")
     weight_temporal: float = _weight(1.0, "pull of time")
     weight_traversal: float = _weight(0.8, "pull of paths")
+    weight_rerank: float = _weight(
+        1.0, "pull of the reranker, where it is asked", seed="ours: the paper turns a reranker on and names none"
+    )
 
     cut: int = number(
         50,
@@ -106,8 +111,8 @@ def freshness(signals: Signals, params: HalfLives) -> Term:
 
 def fused(signals: Signals, params: RecallParams) -> Term:
     """RRF(m) = Σᵢ wᵢ / (k + rankᵢ(m))"""
-    ranks = {retriever: given(f"{retriever} rank", signals.rank(retriever)) for retriever in RETRIEVERS}
-    weights = {retriever: params[f"weight_{retriever}"] for retriever in RETRIEVERS}
+    ranks = {name: given(f"{name} rank", signals.rank(name)) for name in LISTS}
+    weights = {name: params[f"weight_{name}"] for name in LISTS}
     return rrf(ranks, weights, params["rrf_k"]).named("RRF")
 
 
@@ -176,4 +181,5 @@ SYSTEM = System(
     order=order,
     presets={"exact-match": {"rrf_k": 30.0}, "exploratory": {"rrf_k": 90.0}},
     outputs={"rrf": "RRF", "freshness": "freshness", "access_boost": "access boost"},
+    shares={name: name for name in LISTS},
 )

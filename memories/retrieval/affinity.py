@@ -1,0 +1,57 @@
+"""What a user cares for: the entities and tags of the memories that are used most."""
+
+from collections.abc import Mapping, Sequence
+from uuid import UUID
+
+import numpy as np
+from django.db import connection
+
+from memories.models import Mention
+from memories.models.choices import Status
+from memories.retrieval.query import Query
+from scoring.params import Params
+from scoring.systems.memorysync import MemorysyncParams
+from scoring.term import Array
+
+USED = 500  # memories of a user that tell what they care for: those used most
+
+MOST_USED = f"""
+    WITH used AS (
+        SELECT id, access_count FROM memories_memory
+        WHERE namespace_id = %(namespace)s AND "user" = %(user)s AND status = '{Status.ACTIVE}' AND access_count > 0
+        ORDER BY access_count DESC, id LIMIT {USED}
+    )
+    SELECT name FROM (
+        SELECT n.entity_id::text AS name, sum(used.access_count) AS uses
+        FROM used JOIN memories_mention n ON n.namespace_id = %(namespace)s AND n.memory_id = used.id GROUP BY 1
+        UNION ALL
+        SELECT t.tag, sum(used.access_count)
+        FROM used JOIN memories_memorytag t ON t.namespace_id = %(namespace)s AND t.memory_id = used.id GROUP BY 1
+    ) AS cared_for ORDER BY uses DESC, name LIMIT %(most)s
+"""
+
+
+def affinities(query: Query, ids: Sequence[UUID], tags: Mapping[UUID, set[str]]) -> Array:
+    """The share of each candidate's entities and tags that are among those its asker uses most."""
+    share = np.zeros(len(ids))
+    if not query.user or not len(ids):
+        return share
+    theirs = most_used(query)
+    named: dict[UUID, set[str]] = {}
+    mentions = Mention.objects.within(query.namespace).filter(memory_id__in=list(ids))
+    for memory, entity in mentions.values_list("memory_id", "entity_id"):
+        named.setdefault(memory, set()).add(str(entity))
+    for place, id in enumerate(ids):
+        own = named.get(id, set()) | tags.get(id, set())
+        share[place] = len(own & theirs) / len(own) if own else 0.0
+    return share
+
+
+def most_used(query: Query) -> set[str]:
+    """The entities and tags of the memories that a user's agent was given most often."""
+    params: Params = query.setting.system.params.of(dict(query.setting.given))
+    most = getattr(params, "affinity_top", MemorysyncParams().affinity_top)
+    values = {"namespace": query.namespace.id, "user": query.user, "most": most}
+    with connection.cursor() as cursor:
+        cursor.execute(MOST_USED, values)
+        return {name for (name,) in cursor.fetchall()}

@@ -1,0 +1,156 @@
+"""A retrieval as it is told: results with their reasons, what was held back, and why where nothing came back."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
+from uuid import UUID
+
+import numpy as np
+
+from memories.retrieval.conflicts import conflicts, outdated
+from memories.retrieval.context import grouped, within
+from memories.retrieval.retrieve import Retrieval
+
+Explain = Literal["none", "parts", "full"]
+NEAREST = 3  # misses that an answer shows where it abstains
+SHOWN = ("id", "type", "level", "content", "confidence")
+THEN = "word statistics, clusters, vectors and tags are today's; everything else is as of then"
+
+
+def told(retrieval: Retrieval, *, explain: Explain = "parts", token_budget: int | None = None) -> dict[str, Any]:
+    """The answer as the API gives it."""
+    query, ranking, setting = retrieval.query, retrieval.ranking, retrieval.query.setting
+    order = [] if ranking.abstained else ranking.order.rows.tolist()
+    against = conflicts(query.namespace, [retrieval.batch.rows[row]["id"] for row in order])
+    results = [result(retrieval, row, place, explain) for place, row in enumerate(order, start=1)]
+    for one in results:
+        if others := against.get(one["id"]):
+            one["conflicts_with"] = others
+    old = outdated([retrieval.batch.rows[row] for row in order], against)
+    for one in results:
+        one["outdated"] = one["id"] in old
+    current = [one for one in results if not one["outdated"]]
+    abstained = not results
+    return {
+        "profile": {"name": setting.profile or None, "version": setting.version, "system": setting.system.name},
+        "plan": plan_of(retrieval),
+        "results": results,
+        "context": grouped(within(current, token_budget)),
+        "filtered": {gate: held for gate, kept in ranking.gates.items() if (held := int((~kept).sum()))},
+        "late": [{"retriever": route, "reason": reason} for route, reason in retrieval.found.late.items()],
+        "tiebreak_applied": ranking.order.tiebreak_applied,
+        "abstained": abstained,
+        "chance": ranking.chance,
+        "reason": reason(retrieval) if abstained else "",
+        "nearest": nearest(retrieval) if abstained else [],
+        "as_of": query.as_of,
+        "note": THEN if query.as_of else "",
+        "took_ms": {step: round(took, 3) for step, took in retrieval.took_ms.items()},
+    }
+
+
+def plan_of(retrieval: Retrieval) -> dict[str, Any]:
+    """The plan, the names and the time that were understood, and the parameters that came of it."""
+    planning, reading = retrieval.planning, retrieval.reading
+    understood: dict[str, Any] = {}
+    if reading is not None:
+        understood = {
+            "entities": [
+                {"id": one.entity_id, "surface": one.surface, "confidence": one.confidence} for one in reading.named
+            ],
+            "window": None
+            if reading.window is None
+            else {"start": reading.window.when.start, "until": reading.window.when.until, "cue": reading.window.cue},
+            "embedded": reading.bare,
+        }
+    return {
+        "name": planning.plan.name,
+        "retrievers": list(planning.plan.retrievers),
+        "specificity": planning.specificity,
+        "params": retrieval.params.as_dict(),
+        **understood,
+    }
+
+
+def result(retrieval: Retrieval, row: int, place: int, explain: Explain) -> dict[str, Any]:
+    """One memory that came back, and why it stands there."""
+    system, signals, score = retrieval.query.setting.system, retrieval.signals, retrieval.ranking.score
+    stored = retrieval.batch.rows[row]
+    one: dict[str, Any] = {
+        **{name: stored[name] for name in SHOWN},
+        "age_days": float(signals.age_days[row]),
+        "rank": place,
+        "score": float(score.value[row]),
+        "retrievers": retrievers_of(retrieval, row),
+    }
+    for name, term in system.outputs.items():
+        found = score.find(term)
+        one[name] = None if found is None else float(np.broadcast_to(found.value, len(signals))[row])
+    one |= system.details(signals, retrieval.params, row)
+    if explain != "none":
+        tree = score.tree(row)
+        flat = {**tree, "parts": [{"name": part["name"], "value": part["value"]} for part in tree["parts"]]}
+        one["explanation"] = tree if explain == "full" else flat
+    if picks := retrieval.ranking.order.picks:
+        pick = picks[place - 1]
+        one["selection"] = {
+            "step": place,
+            "relevance": pick.relevance,
+            "redundancy": pick.redundancy,
+            "nearest": None if pick.nearest is None else retrieval.batch.rows[pick.nearest]["id"],
+        }
+    return one
+
+
+def retrievers_of(retrieval: Retrieval, row: int) -> dict[str, dict[str, float | None]]:
+    """Who found a memory: its place in each list, the list's own score, and what that brought it."""
+    signals, score, system = retrieval.signals, retrieval.ranking.score, retrieval.query.setting.system
+    found: dict[str, dict[str, float | None]] = {}
+    for route, ranks in signals.ranks.items():
+        if not np.isfinite(ranks[row]):
+            continue
+        share = score.find(system.shares[route]) if route in system.shares else None
+        raw = float(signals.raw(route)[row])
+        found[route] = {
+            "rank": int(ranks[row]),
+            "score": raw if np.isfinite(raw) else float(signals.maxsim[row]),
+            "contribution": None if share is None else float(np.broadcast_to(share.value, len(signals))[row]),
+        }
+    return found
+
+
+def stopped_by(retrieval: Retrieval, row: int) -> list[str]:
+    """The gates that hold a candidate back."""
+    return [gate for gate, kept in retrieval.ranking.gates.items() if not kept[row]]
+
+
+def reason(retrieval: Retrieval) -> str:
+    """Why nothing came back."""
+    count, ranking = len(retrieval.batch), retrieval.ranking
+    if not count:
+        silent = f" ({', '.join(retrieval.found.late)} did not answer)" if retrieval.found.late else ""
+        return f"No retriever found anything{silent}."
+    if not len(ranking.order.rows):
+        held = ", ".join(f"{int((~kept).sum())} {gate}" for gate, kept in ranking.gates.items() if not kept.all())
+        return f"All {count} candidates were held back: {held}."
+    least = getattr(retrieval.params, "abstain_below", 0.0)
+    return f"The best of {count} candidates answers this with a chance of {ranking.chance:.2f}, below {least:.2f}."
+
+
+def nearest(retrieval: Retrieval) -> list[dict[str, Any]]:
+    """The best candidates that did not come back, and what held each of them."""
+    ranking, signals = retrieval.ranking, retrieval.signals
+    best = np.lexsort((signals.by_id, -ranking.score.value))[:NEAREST].tolist()
+    return [
+        {
+            **{name: retrieval.batch.rows[row][name] for name in SHOWN},
+            "age_days": float(signals.age_days[row]),
+            "score": float(ranking.score.value[row]),
+            "held_by": stopped_by(retrieval, row) or ["abstention"],
+        }
+        for row in best
+    ]
+
+
+def ids_of(results: Sequence[Mapping[str, Any]]) -> list[UUID]:
+    """The memories that came back."""
+    return [one["id"] for one in results]

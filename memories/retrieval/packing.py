@@ -1,0 +1,71 @@
+"""Signals as bytes: every array exactly as it was, without the vectors, which are kept by reference."""
+
+import json
+import zlib
+from collections.abc import Mapping, Sequence
+from dataclasses import fields
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from memories.retrieval.vectors import MARK
+from scoring.signals import Edges, Signals
+from scoring.term import Array
+
+LAYOUT = 1
+FASTEST = 1  # zlib's level: most columns are constant, so more effort wins nothing
+EDGE_COLUMNS = [one.name for one in fields(Edges)]
+COLUMNS = [one.name for one in fields(Signals) if "neutral" in one.metadata]
+
+
+def packed(signals: Signals, marks: Sequence[bytes], embedder: str) -> bytes:
+    """A head that tells what follows, and the arrays one after another."""
+    arrays = {
+        **{name: getattr(signals, name) for name in COLUMNS},
+        **{f"rank {route}": ranks for route, ranks in signals.ranks.items()},
+        **{f"score {route}": scores for route, scores in signals.scores.items()},
+        **{f"edge {name}": getattr(signals.edges, name) for name in EDGE_COLUMNS},
+        "marks": np.frombuffer(b"".join(marks), dtype=np.uint8),
+    }
+    if signals.tags is not None:
+        arrays["tags"] = signals.tags
+    shapes = {name: (array.dtype.str, array.shape) for name, array in arrays.items()}
+    head = json.dumps({"arrays": shapes, "intent": signals.intent, "embedder": embedder}).encode()
+    body = b"".join(np.ascontiguousarray(array).tobytes() for array in arrays.values())
+    return zlib.compress(len(head).to_bytes(4) + head + body, FASTEST)
+
+
+def unpacked(data: bytes) -> tuple[Mapping[str, NDArray[Any]], Mapping[str, Any]]:
+    """The arrays and the head of what was packed."""
+    raw = zlib.decompress(data)
+    size = int.from_bytes(raw[:4])
+    head = json.loads(raw[4 : 4 + size])
+    arrays, place = {}, 4 + size
+    for name, (dtype, shape) in head["arrays"].items():
+        count = int(np.prod(shape))
+        arrays[name] = np.frombuffer(raw, dtype=dtype, count=count, offset=place).reshape(shape)
+        place += arrays[name].nbytes
+    return arrays, head
+
+
+def signals_of(
+    ids: Sequence[str], arrays: Mapping[str, NDArray[Any]], head: Mapping[str, Any], vectors: Array | None
+) -> Signals:
+    """The signals again, with vectors from where they are kept."""
+    return Signals(
+        ids=np.array(ids, dtype=str),
+        ranks={name.removeprefix("rank "): array for name, array in arrays.items() if name.startswith("rank ")},
+        scores={name.removeprefix("score "): array for name, array in arrays.items() if name.startswith("score ")},
+        edges=Edges(**{name: arrays[f"edge {name}"] for name in EDGE_COLUMNS}),
+        vectors=vectors,
+        tags=arrays.get("tags"),
+        intent=head["intent"],
+        **{name: arrays[name] for name in COLUMNS},
+    )
+
+
+def marks_of(arrays: Mapping[str, NDArray[Any]]) -> list[bytes]:
+    """The marks of the vectors, one for each candidate."""
+    whole = arrays["marks"].tobytes()
+    return [whole[place : place + MARK] for place in range(0, len(whole), MARK)]

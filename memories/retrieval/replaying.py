@@ -1,0 +1,70 @@
+"""A trace ranked again: the same candidates under other parameters, exactly as a live retrieval would rank them."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from memories.models import Memory, Trace
+from memories.retrieval.asking import Found
+from memories.retrieval.candidates import COLUMNS, Candidates
+from memories.retrieval.packing import marks_of, signals_of, unpacked
+from memories.retrieval.planning import Planning
+from memories.retrieval.query import Setting
+from memories.retrieval.retrieve import Retrieval, Stopwatch, ranking_of, retrieve
+from memories.retrieval.tracing import query_of
+from memories.retrieval.vectors import vectors_of
+from scoring.systems.system import System
+
+
+@dataclass(frozen=True, eq=False)
+class Replay:
+    """A retrieval from a trace, or a live one and why; and the memories that are not what they were."""
+
+    retrieval: Retrieval
+    live: tuple[str, ...] = ()  # what could not be replayed
+    changed: tuple[str, ...] = ()  # candidates whose vectors are others now, or that are gone
+
+
+def replay(trace: Trace, setting: Setting) -> Replay:
+    """Rank a trace's candidates under a setting; what decides about the candidates themselves is asked live."""
+    if live := asks_again(trace, setting):
+        return Replay(retrieve(query_of(trace, setting)), live)
+    watch = Stopwatch()
+    batch, changed = stored(trace)
+    watch.lap("load")
+    query, planning = query_of(trace, setting), Planning.of(trace.plan)
+    params = setting.under(planning.plan)
+    ranking = ranking_of(query, batch.signals, params, planning.plan)
+    watch.lap("rank")
+    retrieval = Retrieval(query, None, planning, params, Found(), batch, ranking, watch.took_ms)
+    return Replay(retrieval, changed=changed)
+
+
+def asks_again(trace: Trace, setting: Setting) -> tuple[str, ...]:
+    """What differs from the trace and decides which candidates there are: another system, or a parameter."""
+    if setting.system.name != trace.system:
+        return ("system",)
+    before, now = (whole(setting.system, given) for given in (trace.params, setting.given))
+    declared = setting.system.params.declared()
+    return tuple(name for name, one in declared.items() if one.scope == "candidates" and before[name] != now[name])
+
+
+def whole(system: System, given: Mapping[str, object]) -> Mapping[str, object]:
+    """All parameters, those that were given and the defaults of the others."""
+    return system.params.of(dict(given)).as_dict()
+
+
+def stored(trace: Trace) -> tuple[Candidates, tuple[str, ...]]:
+    """The candidates of a trace: signals from the trace, texts and vectors from where they are kept."""
+    arrays, head = unpacked(bytes(trace.signals))
+    ids, marks = list(trace.candidates), marks_of(arrays)
+    known = {row["id"]: row for row in Memory.objects.within(trace.namespace).filter(id__in=ids).values(*COLUMNS)}
+    vectors, now = vectors_of(trace.namespace, ids, head["embedder"]) if ids else (np.empty((0, 0)), [])
+    changed = tuple(
+        str(id) for id, then, today in zip(ids, marks, now, strict=True) if then != today or id not in known
+    )
+    names = [str(id) for id in ids]
+    signals = signals_of(names, arrays, head, vectors if ids else None)
+    rows = [known.get(id) or dict.fromkeys(COLUMNS) | {"id": id, "content": ""} for id in ids]
+    return Candidates(rows, signals, marks), changed

@@ -1,0 +1,106 @@
+"""One retrieval, from the query to the ranked candidates."""
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+from uuid import UUID
+
+import numpy as np
+
+from memories.models.choices import EMBEDDERS
+from memories.retrieval.asking import Found, ask
+from memories.retrieval.candidates import Candidates, candidates
+from memories.retrieval.planning import Planning, plan, pool_of
+from memories.retrieval.query import Query
+from memories.retrieval.reading import Reading, read
+from memories.retrieval.retrievers import RETRIEVERS
+from memories.retrieval.retrievers.question import Asked, Question
+from memories.retrieval.scope import Scope
+from memories.snapshot import snapshot
+from memories.writing.neighbours import SCAN_BELOW
+from scoring.fusion import ranked
+from scoring.params import Params
+from scoring.signals import Signals
+from scoring.specificity import Plan
+from scoring.systems.system import Ranking, rank
+
+
+@dataclass
+class Stopwatch:
+    """How long each step took."""
+
+    took_ms: dict[str, float] = field(default_factory=dict)
+    since: float = field(default_factory=time.perf_counter)
+
+    def lap(self, step: str) -> None:
+        """End a step."""
+        now = time.perf_counter()
+        self.took_ms[step], self.since = 1000 * (now - self.since), now
+
+
+@dataclass(frozen=True, eq=False)
+class Retrieval:
+    """A query with everything that its answer is made of."""
+
+    query: Query
+    reading: Reading | None  # none where it is replayed
+    planning: Planning
+    params: Params
+    found: Found
+    batch: Candidates
+    ranking: Ranking
+    took_ms: Mapping[str, float]
+
+    @property
+    def signals(self) -> Signals:
+        """What the ranking knew of the candidates."""
+        return self.batch.signals
+
+    def row_of(self, memory: UUID) -> Mapping[str, Any] | None:
+        """The row of a candidate."""
+        return next((row for row in self.batch.rows if row["id"] == memory), None)
+
+
+def retrieve(query: Query, reading: Reading | None = None) -> Retrieval:
+    """Read the query, plan, ask every retriever, learn what is known of the candidates, rank them."""
+    watch = Stopwatch()
+    reading = reading or read(query)
+    watch.lap("read")
+    planning = plan(reading, query.setting)
+    params = query.setting.under(planning.plan)
+    with snapshot():
+        scope = Scope.of(query)
+        found = ask(questions(query, reading, scope, planning.plan, params))
+        watch.lap("retrieve")
+        batch = candidates(query, reading, scope, found)
+        watch.lap("load")
+    batch = reranked(batch, params, planning.plan)
+    ranking = ranking_of(query, batch.signals, params, planning.plan)
+    watch.lap("rank")
+    return Retrieval(query, reading, planning, params, found, batch, ranking, watch.took_ms)
+
+
+def questions(
+    query: Query, reading: Reading, scope: Scope, plan: Plan, params: Params, pool: int | None = None
+) -> dict[str, Question | None]:
+    """What the retrievers of a plan ask."""
+    large = reading.words.documents >= SCAN_BELOW and reading.embedder in EMBEDDERS
+    asked = Asked(query.namespace, reading, scope, params, pool or pool_of(params, query.top_k), large)
+    return {route: RETRIEVERS[route](asked) for route in query.setting.system.routes if route in plan.retrievers}
+
+
+def reranked(batch: Candidates, params: Params, plan: Plan) -> Candidates:
+    """Where the plan or the caller turns the reranker on, it is one more list: the candidates by MaxSim."""
+    wanted = getattr(params, "reranker", "off")
+    if wanted == "off" or (wanted == "plan" and not plan.rerank):
+        return batch
+    signals = batch.signals
+    matched = np.where(np.isfinite(signals.maxsim), 1.0 + signals.maxsim, 0.0)
+    return batch.with_list("rerank", ranked(matched, signals.cosine, signals.by_id))
+
+
+def ranking_of(query: Query, signals: Signals, params: Params, plan: Plan) -> Ranking:
+    """Rank by the query's system; a plan may want fewer than the caller."""
+    top_k = min(query.top_k, plan.top_k or query.top_k)
+    return rank(query.setting.system, signals, params, top_k=top_k, diversify=plan.diversify)

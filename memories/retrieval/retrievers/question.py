@@ -1,0 +1,63 @@
+"""What a retriever asks the database, and what it may know when it puts its question."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from pgvector import Vector
+
+from memories.models import Namespace
+from memories.models.choices import Route
+from memories.retrieval.reading import Reading
+from memories.retrieval.scope import Scope
+
+
+@dataclass(frozen=True)
+class Question:
+    """One SQL statement that gives memories and their scores, best first."""
+
+    sql: str
+    values: Mapping[str, Any]
+    settings: Mapping[str, str] = field(default_factory=dict)  # of the database, for this question
+
+
+@dataclass(frozen=True, eq=False)
+class Asked:
+    """What every retriever goes by: the query as it was read, whom it may find, and the declared parameters."""
+
+    namespace: Namespace
+    reading: Reading
+    scope: Scope
+    params: Any
+    pool: int
+    large: bool  # whether an index holds most vectors
+
+    def question(self, sql: str, *, settings: Mapping[str, str] | None = None, **values: Any) -> Question:
+        """A statement with the values that all share."""
+        shared = {
+            **self.scope.values,
+            "vector": Vector(self.reading.vector).to_text(),
+            "embedder": self.reading.embedder,
+            "pool": self.pool,
+        }
+        return Question(sql, shared | values, settings or {})
+
+
+# The row of each memory that was found, one by one: a join would be planned by statistics that a young or growing
+# namespace has outrun, and read all of its rows for each.
+EACH_MEMORY = """
+    JOIN LATERAL (
+        SELECT * FROM memories_memory m WHERE m.namespace_id = %(namespace)s AND m.id = found.id LIMIT 1
+    ) m ON true
+"""
+# Equally good ones are ordered by their meaning; who has no vector comes last.
+BY_MEANING = f"""
+    LEFT JOIN LATERAL (
+        SELECT v.vector FROM memories_memoryvector v
+        WHERE v.namespace_id = %(namespace)s AND v.memory_id = m.id
+            AND v.embedder = %(embedder)s AND v.route = '{Route.FULL}' LIMIT 1
+    ) v ON true
+"""
+NEAREST = "v.vector <=> %(vector)s::vector NULLS LAST, m.id"
+# Whose subject or type nobody could tell is found by words, by meaning and over the graph.
+SETTLED = "NOT m.type_uncertain AND m.subject_fallback IS NULL"

@@ -1,0 +1,42 @@
+"""By meaning: the memories whose vectors lie nearest to the query's."""
+
+from functools import partial
+
+from psycopg.sql import Literal
+
+from memories.models.choices import EMBEDDERS, Route
+from memories.retrieval.retrievers.question import Asked, Question
+
+LEAST_EFFORT = 100  # how many neighbours a search of the index keeps in view
+
+
+def semantic(asked: Asked, route: Route = Route.FULL) -> Question:
+    """Compare with each vector of a route, or ask the index and compare with what it does not have yet."""
+    if not asked.large:
+        return asked.question(nearest(asked, route, "v.vector", "", "%(vector)s::vector"))
+    # Without its cast, and without the embedder as a literal, the index would be left out.
+    halves = f"halfvec({EMBEDDERS[asked.reading.embedder]})"
+    literal = f"AND v.embedder = {Literal(asked.reading.embedder).as_string()}"
+    by_index = nearest(asked, route, f"v.vector::{halves}", f"{literal} AND v.indexed", f"%(vector)s::{halves}")
+    rest = nearest(asked, route, "v.vector", "AND NOT v.indexed", "%(vector)s::vector")
+    sql = f"SELECT * FROM (({by_index}) UNION ALL ({rest})) AS found ORDER BY score DESC, memory_id LIMIT %(pool)s"
+    # Go on until enough rows match: the nearest in the index may be another namespace's, or filtered out.
+    effort = {"hnsw.iterative_scan": "strict_order", "hnsw.ef_search": str(max(asked.pool, LEAST_EFFORT))}
+    return asked.question(sql, settings=effort)
+
+
+def nearest(asked: Asked, route: Route, vector: str, among: str, wanted: str) -> str:
+    """The nearest vectors by one way of comparing."""
+    scope = asked.scope
+    join = "" if scope.plain else "JOIN memories_memory m ON m.namespace_id = v.namespace_id AND m.id = v.memory_id"
+    open_to = "v.active AND v.level = ANY(%(levels)s)" if scope.plain else scope.condition
+    return f"""
+        SELECT v.memory_id, 1 - ({vector} <=> {wanted}) AS score
+        FROM memories_memoryvector v {join}
+        WHERE v.namespace_id = %(namespace)s AND v.embedder = %(embedder)s AND v.route = '{route}' {among}
+            AND {open_to}
+        ORDER BY {vector} <=> {wanted}, v.memory_id LIMIT %(pool)s
+    """
+
+
+by_route = {route: partial(semantic, route=route) for route in Route}

@@ -1,0 +1,37 @@
+"""By time: what takes place, holds or was said in the window that the query means, or near it."""
+
+import math
+
+from memories.retrieval.retrievers.question import BY_MEANING, NEAREST, SETTLED, Asked, Question
+from scoring.freshness import LEAST_WIDTH
+
+# When what a memory tells of takes place, else when it holds, else when it was said.
+BEGINS = "coalesce(m.event_at, m.valid_from, m.happened_at, m.created_at)"
+ENDS = f"""CASE WHEN m.event_at IS NOT NULL THEN coalesce(m.event_until, m.event_at)
+    WHEN m.valid_from IS NOT NULL THEN coalesce(m.valid_until, m.valid_from) ELSE {BEGINS} END"""
+AWAY = f"""greatest(
+    extract(epoch FROM %(start)s - ({ENDS})), extract(epoch FROM {BEGINS} - %(until)s), 0
+) / %(half_width)s"""
+
+
+def temporal(asked: Asked) -> Question | None:
+    """A bell curve over the distance from the window, in half-widths of it."""
+    window = asked.reading.window
+    if window is None:
+        return None
+    half_width = max((window.when.until - window.when.start).total_seconds() / 2, LEAST_WIDTH)
+    floor, sigma = max(asked.params.temporal_floor, 1e-12), asked.params.temporal_sigma
+    sql = f"""
+        SELECT m.id, exp(-power({AWAY}, 2) / (2 * %(sigma)s * %(sigma)s)) AS score
+        FROM memories_memory m {BY_MEANING}
+        WHERE {asked.scope.condition} AND {SETTLED} AND {AWAY} <= %(farthest)s
+        ORDER BY score DESC, {NEAREST} LIMIT %(pool)s
+    """
+    return asked.question(
+        sql,
+        start=window.when.start,
+        until=window.when.until,
+        half_width=half_width,
+        sigma=sigma,
+        farthest=sigma * math.sqrt(-2 * math.log(floor)),
+    )

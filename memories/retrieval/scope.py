@@ -1,0 +1,44 @@
+"""Which memories may be candidates at all, as SQL over `memories_memory m`."""
+
+from dataclasses import dataclass, field
+from typing import Any
+from uuid import UUID
+
+from memories.models.choices import Status
+from memories.retrieval.past import Past
+from memories.retrieval.query import Query
+
+
+@dataclass(frozen=True)
+class Scope:
+    """A condition with its values, and whether a row of vectors or words alone can tell that it holds."""
+
+    condition: str
+    values: dict[str, Any] = field(default_factory=dict)
+    plain: bool = True  # nothing but the level matters
+    gone: tuple[UUID, ...] = ()  # active at the moment asked about, and hidden since
+
+    @classmethod
+    def of(cls, query: Query) -> "Scope":
+        """Active at the moment asked about, of the wanted levels, types, tags and users."""
+        wanted, values = query.filters, {"namespace": query.namespace.id, "levels": list(query.levels)}
+        conditions = ["m.namespace_id = %(namespace)s", "m.level = ANY(%(levels)s)"]
+        past = Past.of(query.namespace, query.as_of) if query.as_of else None
+        if past is None:
+            conditions.append(f"m.status = '{Status.ACTIVE}'")
+        else:
+            conditions += [
+                "m.created_at <= %(as_of)s",
+                f"(m.status = '{Status.ACTIVE}' AND m.id <> ALL(%(back)s::uuid[]) OR m.id = ANY(%(gone)s::uuid[]))",
+            ]
+            values |= {"as_of": past.as_of, "back": list(past.back), "gone": list(past.gone)}
+        if wanted.types:
+            conditions.append("m.type = ANY(%(types)s) AND NOT m.type_uncertain")
+        if wanted.users:
+            conditions.append('m."user" = ANY(%(users)s)')
+        if wanted.tags:
+            tagged = "t.namespace_id = m.namespace_id AND t.memory_id = m.id AND t.tag = ANY(%(tags)s)"
+            conditions.append(f"EXISTS (SELECT 1 FROM memories_memorytag t WHERE {tagged})")
+        values |= {"types": list(wanted.types), "users": list(wanted.users), "tags": list(wanted.tags)}
+        plain = past is None and not (wanted.types or wanted.users or wanted.tags)
+        return cls(" AND ".join(conditions), values, plain, past.gone if past else ())

@@ -1,0 +1,51 @@
+"""Where candidates stand in their conversations, and what stands beside them."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from uuid import UUID
+
+from django.db import connection
+
+from memories.retrieval.scope import Scope
+from scoring.signals import LEVELS
+
+APART = 1_000_000  # between the places of two levels, so that a fact is no neighbour of an exchange
+
+PLACES = """
+    SELECT m.id, m.level, row_number() OVER (
+        PARTITION BY m.session_id, m.level ORDER BY coalesce(m.happened_at, m.created_at), m.id
+    )
+    FROM memories_memory m
+    WHERE {scope} AND m.session_id IN (
+        SELECT session_id FROM memories_memory
+        WHERE namespace_id = %(namespace)s AND id = ANY(%(ids)s) AND session_id IS NOT NULL
+    )
+    ORDER BY m.session_id, m.level, 3
+"""
+
+
+@dataclass(frozen=True)
+class Places:
+    """The places of memories in their sessions, level by level, and those next to a candidate."""
+
+    positions: Mapping[UUID, int] = field(default_factory=dict)
+    beside: Sequence[UUID] = ()
+
+
+def places_in_sessions(scope: Scope, ids: Sequence[UUID]) -> Places:
+    """Count the memories of the candidates' sessions in the order they were said; one question."""
+    with connection.cursor() as cursor:
+        cursor.execute(PLACES.format(scope=scope.condition), {**scope.values, "ids": list(ids)})
+        rows = cursor.fetchall()
+    positions = {id: LEVELS.index(level) * APART + place for id, level, place in rows}
+    wanted = set(ids)
+    # In the order of the question a neighbour is the row before or after; one of another session begins anew at 1.
+    beside = [
+        mine
+        for (one, _, _), (other, _, place) in pairwise(rows)
+        if place > 1
+        for mine, found in ((one, other), (other, one))
+        if found in wanted and mine not in wanted
+    ]
+    return Places({id: positions[id] for id in {*wanted, *beside} if id in positions}, beside)

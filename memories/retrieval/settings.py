@@ -1,0 +1,65 @@
+"""Which system and parameters rank: what the caller names, what the namespace serves, or what ships."""
+
+from collections.abc import Mapping
+
+from memories.models import Namespace, ProfileVersion
+from memories.retrieval.query import Setting
+from scoring.params import ParamsError, Problem
+from scoring.systems import SYSTEMS
+from scoring.systems.system import System
+
+SHIPPED = "blend"  # what measured best
+LATEST_OF = "@"  # a profile's name, or its name and version: careful@3
+
+
+class UnknownProfileError(LookupError):
+    """A profile that a namespace does not have."""
+
+
+def setting(namespace: Namespace, *, system: str = "", profile: str = "", params: Mapping[str, object]) -> Setting:
+    """Find the setting; a value outside its bounds is refused (ParamsError), as is an unknown profile."""
+    if system:
+        found = Setting(SYSTEMS[system], mode_of(namespace, SYSTEMS[system]))
+    elif profile:
+        found = of_version(named(namespace, profile))
+    else:
+        serving = namespace.serving
+        version = serving.profile_version if serving else None
+        found = of_version(version) if version else Setting(SYSTEMS[SHIPPED])
+    return with_params(found, params)
+
+
+def with_params(found: Setting, params: Mapping[str, object]) -> Setting:
+    """The same setting with what the caller says on top."""
+    given = {**found.given, **params}
+    checked(found.system, given)
+    return Setting(found.system, given, found.profile, found.version, found.version_id)
+
+
+def checked(system: System, given: Mapping[str, object]) -> None:
+    """Refuse values that no plan could make right."""
+    system.params.of(dict(given))
+
+
+def mode_of(namespace: Namespace, system: System) -> Mapping[str, object]:
+    """What a system's preset for the namespace's purpose says; contextdb has one for each mode."""
+    return dict(system.presets.get(namespace.mode, {}))
+
+
+def named(namespace: Namespace, name: str) -> ProfileVersion:
+    """A profile's version by name: the latest, or the one whose number follows the @."""
+    plain, at, number = name.rpartition(LATEST_OF) if LATEST_OF in name else (name, "", "")
+    versions = ProfileVersion.objects.within(namespace).filter(profile__name=plain).select_related("profile")
+    if at and number.isdigit():
+        versions = versions.filter(number=int(number))
+    version = versions.order_by("number").last()
+    if version is None:
+        raise UnknownProfileError(name)
+    return version
+
+
+def of_version(version: ProfileVersion) -> Setting:
+    """What a version says; one of a system that is gone is refused like a wrong value."""
+    if version.system not in SYSTEMS:
+        raise ParamsError([Problem("system", f"must be one of {', '.join(SYSTEMS)}; got {version.system!r}")])
+    return Setting(SYSTEMS[version.system], version.params, version.profile.name, version.number, version.id)

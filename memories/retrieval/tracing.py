@@ -1,0 +1,88 @@
+"""A retrieval written down, so that it can be explained and replayed later."""
+
+import json
+import random
+from typing import Any
+from uuid import UUID
+
+from django.conf import settings
+from django.core.serializers.json import DjangoJSONEncoder
+from django.utils import timezone
+
+from memories.ids import uuid7
+from memories.models import Trace
+from memories.retrieval.packing import LAYOUT, packed
+from memories.retrieval.query import Filters, Query, Setting
+from memories.retrieval.retrieve import Retrieval
+from scoring.systems import SYSTEMS
+
+
+def sampled() -> bool:
+    """Whether this retrieval leaves a trace."""
+    return random.random() * 100 < settings.RECALL_TRACE_PERCENT
+
+
+def write(retrieval: Retrieval, answer: dict[str, Any], *, key: UUID | None) -> UUID:
+    """Leave a trace, and give its id."""
+    query, setting = retrieval.query, retrieval.query.setting
+    assert retrieval.reading is not None
+    trace = Trace(
+        namespace=query.namespace,
+        id=uuid7(),
+        at=timezone.now(),
+        as_of=query.now,
+        query=query.text,
+        request=request_of(query),
+        profile_version_id=setting.version_id,
+        system=setting.system.name,
+        params=dict(setting.given),
+        plan=retrieval.planning.told(),
+        layout=LAYOUT,
+        candidates=[row["id"] for row in retrieval.batch.rows],
+        signals=packed(retrieval.signals, retrieval.batch.marks, retrieval.reading.embedder),
+        answer=json.loads(json.dumps(answer, cls=DjangoJSONEncoder)),
+        abstained=answer["abstained"],
+        best_score=answer["results"][0]["score"] if answer["results"] else None,
+        took_ms=answer["took_ms"],
+        api_key_id=key,
+    )
+    trace.save()
+    return trace.id
+
+
+def request_of(query: Query) -> dict[str, Any]:
+    """What was asked besides the text, as it is needed to ask again."""
+    return {
+        "top_k": query.top_k,
+        "types": list(query.filters.types),
+        "tags": list(query.filters.tags),
+        "users": list(query.filters.users),
+        "levels": list(query.filters.levels),
+        "user": query.user,
+        "session": query.session,
+        "as_of": query.as_of.isoformat() if query.as_of else None,
+        "profile": query.setting.profile,
+        "version": query.setting.version,
+    }
+
+
+def query_of(trace: Trace, setting: Setting | None = None) -> Query:
+    """The query of a trace, under its own setting or another; it asks from the moment it was asked."""
+    asked = trace.request
+    filters = Filters(*(tuple(asked[name]) for name in ("types", "tags", "users", "levels")))
+    return Query(
+        namespace=trace.namespace,
+        text=trace.query,
+        setting=setting or setting_of(trace),
+        top_k=asked["top_k"],
+        filters=filters,
+        user=asked["user"],
+        session=asked["session"],
+        as_of=trace.as_of if asked["as_of"] else None,
+    )
+
+
+def setting_of(trace: Trace) -> Setting:
+    """The setting that a trace was ranked by."""
+    asked = trace.request
+    return Setting(SYSTEMS[trace.system], trace.params, asked["profile"], asked["version"], trace.profile_version_id)

@@ -1,0 +1,152 @@
+"""Why a memory did not come back: how far each retriever got to it, what stopped it, and what would let it in."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+from memories.models import Memory
+from memories.models.choices import Status
+from memories.retrieval.answer import stopped_by
+from memories.retrieval.asking import ask
+from memories.retrieval.least_change import Change, least_change, rank_of
+from memories.retrieval.past import Past
+from memories.retrieval.planning import pool_of
+from memories.retrieval.query import Query
+from memories.retrieval.retrieve import Retrieval, questions, retrieve
+from memories.retrieval.scope import Scope
+
+FARTHEST = 10_000  # places of a list that are looked through for the memory
+
+
+@dataclass(frozen=True)
+class WhyNot:
+    """What kept a memory from coming back, and what would bring it in."""
+
+    rank: int | None  # where it stands in the answer, if it came back after all
+    outside: Sequence[str]  # why it cannot be a candidate at all
+    gates: Sequence[str]  # what holds it back as a candidate
+    retrievers: Mapping[str, Mapping[str, Any]]  # its place in each list, however far down
+    score: float | None
+    needed: float | None  # the score of the last that came back
+    change: Change | None
+    reason: str
+
+
+def why_not(query: Query, memory: UUID) -> WhyNot:
+    """Look for a memory on the whole way of a query, and for the least change that brings it into the answer."""
+    retrieval = retrieve(query)
+    stored = Memory.objects.within(query.namespace).get(id=memory)
+    outside = excluded(query, stored)
+    lists = {} if outside else places(retrieval, memory)
+    row = next((place for place, one in enumerate(retrieval.batch.rows) if one["id"] == memory), None)
+    rank = rank_of(retrieval, memory)
+    change = None if outside or rank else least_change(retrieval, memory, lists)
+    needed = retrieval.ranking.order.rows[-1:].tolist()
+    return WhyNot(
+        rank=rank,
+        outside=outside,
+        gates=[] if row is None else stopped_by(retrieval, row),
+        retrievers=lists,
+        score=None if row is None else float(retrieval.ranking.score.value[row]),
+        needed=float(retrieval.ranking.score.value[needed[0]]) if needed else None,
+        change=change,
+        reason=told(retrieval, row, rank, outside, lists, change),
+    )
+
+
+def excluded(query: Query, stored: Memory) -> list[str]:
+    """Why a memory cannot be a candidate: its status, or a filter of the query."""
+    wanted, why = query.filters, []
+    if query.as_of is None:
+        if stored.status != Status.ACTIVE:
+            why.append(f"its status is {stored.status}")
+    else:
+        past = Past.of(query.namespace, query.as_of)
+        then = (stored.status == Status.ACTIVE and stored.id not in past.back) or stored.id in past.gone
+        if stored.created_at > query.as_of:
+            why.append("it was not stored yet")
+        elif not then:
+            why.append("it was not active then")
+    if stored.level not in query.levels:
+        why.append(f"its level is {stored.level}, and {', '.join(query.levels)} are asked for")
+    if wanted.types and (stored.type_uncertain or stored.type not in wanted.types):
+        kind = "uncertain" if stored.type_uncertain else stored.type
+        why.append(f"its type is {kind}, and {', '.join(wanted.types)} are asked for")
+    if wanted.users and stored.user not in wanted.users:
+        why.append(f"its user is {stored.user or 'nobody'}, and {', '.join(wanted.users)} are asked for")
+    if wanted.tags and not set(wanted.tags) & set(stored.tag_names):
+        why.append(f"it has none of the tags {', '.join(wanted.tags)}")
+    return why
+
+
+def places(retrieval: Retrieval, memory: UUID) -> dict[str, dict[str, Any]]:
+    """A memory's place in the list of each retriever, also below what was asked for; none where it is not found."""
+    query, reading = retrieval.query, retrieval.reading
+    assert reading is not None
+    pool, scope = pool_of(retrieval.params, query.top_k), Scope.of(query)
+    asked = questions(query, reading, scope, retrieval.planning.plan, retrieval.params, FARTHEST)
+    found = ask(asked)
+    told: dict[str, dict[str, Any]] = {}
+    for route in query.setting.system.routes:
+        if route not in retrieval.planning.plan.retrievers:
+            told[route] = {
+                "rank": None,
+                "score": None,
+                "why": f"the plan {retrieval.planning.plan.name} does not ask it",
+            }
+        elif route in found.late:
+            told[route] = {"rank": None, "score": None, "why": found.late[route]}
+        elif asked[route] is None:
+            told[route] = {"rank": None, "score": None, "why": "the query gives it nothing to look for"}
+        else:
+            ids = list(found.scores[route])
+            rank = ids.index(memory) + 1 if memory in found.scores[route] else None
+            beyond = f"not among the first {pool} that it is asked for" if rank and rank > pool else ""
+            why = "" if rank and not beyond else beyond or "it does not find it"
+            told[route] = {"rank": rank, "score": found.scores[route].get(memory), "why": why}
+    return told
+
+
+def unranked(why: str) -> dict[str, Any]:
+    """No place in a list, and why."""
+    return {"rank": None, "score": None, "why": why}
+
+
+def told(
+    retrieval: Retrieval,
+    row: int | None,
+    rank: int | None,
+    outside: Sequence[str],
+    lists: Mapping[str, Mapping[str, Any]],
+    change: Change | None,
+) -> str:
+    """The answer in a sentence."""
+    if rank:
+        return f"It came back, {ordinal(rank)}."
+    if outside:
+        return f"It cannot come back: {'; '.join(outside)}."
+    end = (
+        f"{change.param} {change.after:g} instead of {change.before:g} brings it in, {ordinal(change.rank)}."
+        if change and isinstance(change.after, int | float) and not isinstance(change.after, bool)
+        else f"{change.param} {change.after} instead of {change.before} brings it in, {ordinal(change.rank)}."
+        if change
+        else "No single parameter brings it in."
+    )
+    if row is None:
+        best = min((one["rank"] for one in lists.values() if one["rank"]), default=None)
+        found = f"the best list has it {ordinal(best)}" if best else "no retriever finds it"
+        return f"It was no candidate: {found}. {end}"
+    if gates := stopped_by(retrieval, row):
+        return f"It was found and held back: {', '.join(gates)}. {end}"
+    if retrieval.ranking.abstained:
+        return f"The whole answer was withheld. {end}"
+    score, signals = retrieval.ranking.score.value, retrieval.signals
+    place = int((score > score[row]).sum() + ((score == score[row]) & (signals.by_id < signals.by_id[row])).sum()) + 1
+    return f"It was found, and {ordinal(place)} of {len(signals)} by score. {end}"
+
+
+def ordinal(rank: int) -> str:
+    """A rank in a word."""
+    ending = {1: "st", 2: "nd", 3: "rd"}.get(rank % 10 if rank % 100 not in (11, 12, 13) else 0, "th")
+    return f"{rank}{ending}"

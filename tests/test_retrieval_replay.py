@@ -1,0 +1,104 @@
+"""Everything replays: a trace under any score parameters gives exactly what a live retrieval with them gives."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from retrieval_world import asking, world
+from test_scoring_reference import setting as random_params
+
+from memories.models import MemoryVector, Namespace, Trace
+from memories.models.choices import Route
+from memories.retrieval import tracing
+from memories.retrieval.answer import told
+from memories.retrieval.replaying import replay
+from memories.retrieval.retrieve import Retrieval, retrieve
+from memories.retrieval.settings import with_params
+from scoring.systems import SYSTEMS
+
+__all__ = ["world"]
+pytestmark = [pytest.mark.django_db, pytest.mark.xdist_group("retrieval")]
+
+QUERIES = (
+    "Which database does invoicing use?",
+    "What does Maya prefer?",
+    "Who left Arrive two months ago?",
+    "What did we agree on last October in Lisbon, and who reviews the schema?",
+    "backup",
+)
+
+
+def ranked(retrieval: Retrieval) -> tuple[Any, ...]:
+    """All that a ranking decides: who, in which order, with which scores, why, and whether it is an answer."""
+    ranking = retrieval.ranking
+    rows = ranking.order.rows.tolist()
+    return (
+        [retrieval.batch.rows[row]["id"] for row in rows],
+        [float(ranking.score.value[row]) for row in rows],
+        ranking.score.trees(rows),
+        {gate: int((~kept).sum()) for gate, kept in ranking.gates.items()},
+        ranking.chance,
+        ranking.abstained,
+        [(pick.relevance, pick.redundancy) for pick in ranking.order.picks],
+    )
+
+
+def traced(query: Any) -> Trace:
+    """Retrieve, and read back the trace that was left."""
+    retrieval = retrieve(query)
+    id = tracing.write(retrieval, told(retrieval), key=None)
+    return Trace.objects.within(query.namespace).select_related("namespace").get(id=id)
+
+
+@pytest.mark.parametrize("system", SYSTEMS)
+@settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(text=st.sampled_from(QUERIES), seed=st.integers(0, 2**32 - 1), top_k=st.integers(1, 12))
+def test_a_replay_is_what_a_live_retrieval_would_be(
+    world: Namespace, system: str, text: str, seed: int, top_k: int
+) -> None:
+    query = asking(world, text, system, top_k=top_k, user="maya", session="s")
+    declared = SYSTEMS[system].params.declared()
+    drawn = random_params(SYSTEMS[system].params, np.random.default_rng(seed)).as_dict()
+    moved = {name: value for name, value in drawn.items() if declared[name].scope == "score"}
+    moved = {name: value for name, value in moved.items() if value != declared[name].default}
+    wanted = with_params(query.setting, moved)
+    done = replay(traced(query), wanted)
+    assert (done.live, done.changed) == ((), ())
+    assert ranked(done.retrieval) == ranked(retrieve(asking(world, text, system, params=moved, **context(query))))
+
+
+def context(query: Any) -> dict[str, Any]:
+    """How a query was asked, besides its text and setting."""
+    return {"top_k": query.top_k, "user": query.user, "session": query.session}
+
+
+@pytest.mark.parametrize("system", SYSTEMS)
+def test_a_parameter_that_decides_about_candidates_is_asked_live_and_said_so(world: Namespace, system: str) -> None:
+    declared = SYSTEMS[system].params.declared()
+    name, one = next((name, one) for name, one in declared.items() if one.scope == "candidates")
+    trace = traced(asking(world, QUERIES[0], system))
+    wanted = with_params(tracing.setting_of(trace), {name: one.low})  # type: ignore[attr-defined]
+    assert replay(trace, wanted).live == (name,)
+
+
+def test_another_system_is_asked_live(world: Namespace) -> None:
+    trace = traced(asking(world, QUERIES[0]))
+    done = replay(trace, asking(world, QUERIES[0], "contextdb").setting)
+    assert done.live == ("system",)
+    assert ranked(done.retrieval) == ranked(retrieve(asking(world, QUERIES[0], "contextdb")))
+
+
+def test_a_replay_names_the_candidates_whose_vectors_are_others_now(world: Namespace) -> None:
+    trace = traced(asking(world, QUERIES[0]))
+    other = trace.candidates[0]
+    vectors = MemoryVector.objects.within(world).filter(memory_id=other, route=Route.FULL)
+    vectors.update(vector=np.eye(1, 384)[0].tolist())
+    assert replay(trace, tracing.setting_of(trace)).changed == (str(other),)
+
+
+def test_what_a_trace_keeps_is_small(world: Namespace) -> None:
+    trace = traced(asking(world, QUERIES[0], "memsense"))
+    assert len(trace.candidates) > 10
+    assert len(bytes(trace.signals)) < 400 * len(trace.candidates) + 4_000
