@@ -87,9 +87,18 @@ def maxsim(query: Array, document: Array, weights: Array) -> float:
     >>> round(maxsim(np.eye(2), np.array([[1.0, 0.0], [0.6, 0.8]]), np.array([1.0, 3.0])), 4)
     0.85
     """
-    if not len(document) or not weights.sum():
-        return 0.0
-    return float(weights @ (query @ document.T).max(axis=1) / weights.sum())
+    return float(maxsims(query, document, np.array([0]), weights)[0]) if len(document) else 0.0
+
+
+def maxsims(query: NDArray[Any], words: NDArray[Any], starts: NDArray[np.intp], weights: Array) -> Array:
+    """The same for many documents at once, whose words follow each other; each begins at its start, and none is empty.
+
+    >>> words = np.array([[1.0, 0.0], [0.6, 0.8], [0.0, 1.0]])
+    >>> maxsims(np.eye(2), words, np.array([0, 2]), np.array([1.0, 3.0])).round(4)
+    array([0.85, 0.75])
+    """
+    best = np.maximum.reduceat(query @ words.T, starts, axis=1)
+    return np.asarray(weights @ best / weights.sum()) if weights.sum() else np.zeros(len(starts))
 
 
 def probability(features: Array, coefficients: Array, intercept: float) -> float:

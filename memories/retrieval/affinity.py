@@ -1,13 +1,13 @@
 """What a user cares for: the entities and tags of the memories that are used most."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from uuid import UUID
 
 import numpy as np
 from django.db import connection
 
-from memories.models import Mention
 from memories.models.choices import Status
+from memories.retrieval.facts import MENTIONS, Facts
 from memories.retrieval.query import Query
 from scoring.params import Params
 from scoring.systems.memorysync import MemorysyncParams
@@ -31,17 +31,16 @@ MOST_USED = f"""
 """
 
 
-def affinities(query: Query, ids: Sequence[UUID], tags: Mapping[UUID, set[str]]) -> Array:
+def affinities(facts: Facts, tags: Mapping[UUID, set[str]]) -> Array:
     """The share of each candidate's entities and tags that are among those its asker uses most."""
-    share = np.zeros(len(ids))
-    if not query.user or not len(ids):
+    share = np.zeros(len(facts.ids))
+    if not facts.query.user or not facts.ids:
         return share
-    theirs = most_used(query)
+    theirs = most_used(facts.query)
     named: dict[UUID, set[str]] = {}
-    mentions = Mention.objects.within(query.namespace).filter(memory_id__in=list(ids))
-    for memory, entity in mentions.values_list("memory_id", "entity_id"):
+    for memory, entity in facts.ask(MENTIONS):
         named.setdefault(memory, set()).add(str(entity))
-    for place, id in enumerate(ids):
+    for place, id in enumerate(facts.ids):
         own = named.get(id, set()) | tags.get(id, set())
         share[place] = len(own & theirs) / len(own) if own else 0.0
     return share

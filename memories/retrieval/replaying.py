@@ -3,11 +3,10 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-import numpy as np
-
-from memories.models import Memory, Trace
+from memories.models import Trace
 from memories.retrieval.asking import Found
-from memories.retrieval.candidates import COLUMNS, Candidates
+from memories.retrieval.candidates import Candidates
+from memories.retrieval.facts import COLUMNS, MEMORIES, Facts
 from memories.retrieval.packing import marks_of, signals_of, unpacked
 from memories.retrieval.planning import Planning
 from memories.retrieval.query import Setting
@@ -59,8 +58,9 @@ def stored(trace: Trace) -> tuple[Candidates, tuple[str, ...]]:
     """The candidates of a trace: signals from the trace, texts and vectors from where they are kept."""
     arrays, head = unpacked(bytes(trace.signals))
     ids, marks = list(trace.candidates), marks_of(arrays)
-    known = {row["id"]: row for row in Memory.objects.within(trace.namespace).filter(id__in=ids).values(*COLUMNS)}
-    vectors, now = vectors_of(trace.namespace, ids, head["embedder"]) if ids else (np.empty((0, 0)), [])
+    facts = Facts.of(query_of(trace), head["embedder"], ids)
+    known = {row[0]: dict(zip(COLUMNS, row, strict=True)) for row in facts.ask(MEMORIES)}
+    vectors, now = vectors_of(facts)
     changed = tuple(
         str(id) for id, then, today in zip(ids, marks, now, strict=True) if then != today or id not in known
     )

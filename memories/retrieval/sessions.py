@@ -7,6 +7,7 @@ from uuid import UUID
 
 from django.db import connection
 
+from memories.retrieval.facts import literal
 from memories.retrieval.scope import Scope
 from scoring.signals import LEVELS
 
@@ -19,7 +20,7 @@ PLACES = """
     FROM memories_memory m
     WHERE {scope} AND m.session_id IN (
         SELECT session_id FROM memories_memory
-        WHERE namespace_id = %(namespace)s AND id = ANY(%(ids)s) AND session_id IS NOT NULL
+        WHERE namespace_id = %(namespace)s AND id = ANY(%(ids)s::uuid[]) AND session_id IS NOT NULL
     )
     ORDER BY m.session_id, m.level, 3
 """
@@ -36,7 +37,7 @@ class Places:
 def places_in_sessions(scope: Scope, ids: Sequence[UUID]) -> Places:
     """Count the memories of the candidates' sessions in the order they were said; one question."""
     with connection.cursor() as cursor:
-        cursor.execute(PLACES.format(scope=scope.condition), {**scope.values, "ids": list(ids)})
+        cursor.execute(PLACES.format(scope=scope.condition), {**scope.values, "ids": literal(ids)})
         rows = cursor.fetchall()
     positions = {id: LEVELS.index(level) * APART + place for id, level, place in rows}
     wanted = set(ids)

@@ -1,7 +1,7 @@
 """Many rows at once, the way Postgres takes them fastest."""
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache, cached_property, partial
 from operator import attrgetter
 from types import SimpleNamespace
@@ -18,6 +18,7 @@ from psycopg.types.json import Jsonb
 from memories.models.keys import Namespaced
 
 Vectors: TypeAlias = NDArray[np.float32]
+Values: TypeAlias = Sequence[Any] | Mapping[str, Any]
 
 COPY_HEAD, COPY_TAIL = 19, 2  # bytes around the rows of a binary COPY
 
@@ -49,7 +50,9 @@ def copied(table: type[Model], rows: Sequence[Model | SimpleNamespace]) -> None:
             row._state.adding, row._state.db = False, connection.alias
 
 
-def vectors_out(query: str, values: Sequence[Any], dimensions: int) -> tuple[NDArray[np.void], Vectors]:
+def vectors_out(
+    query: str, values: Sequence[Any] | Mapping[str, Any], dimensions: int
+) -> tuple[NDArray[np.void], Vectors]:
     """Ids and vectors that a question gives, by a binary COPY straight into arrays."""
     sizes = [("fields", ">i2"), ("id_size", ">i4"), ("id", "V16"), ("size", ">i4"), ("head", "V4")]
     row = np.dtype([*sizes, ("vector", ">f4", dimensions)])

@@ -1,0 +1,87 @@
+"""What is stored of the candidates, one question for each table however many they are."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+from django.db import connection
+
+from memories.models.choices import Route
+from memories.retrieval.query import Query
+
+COLUMNS = (
+    *("id", "type", "kind", "level", "content", "subject_id", "session_id", "cluster_id", "created_at", "happened_at"),
+    *("confidence", "belief", "provenance_depth", "importance", "quality", "memory_score", "access_count"),
+    *("useful", "not_useful", "valid_from", "valid_until", "type_uncertain", "status"),
+)
+MEMORIES = f"SELECT {', '.join(COLUMNS)} FROM memories_memory WHERE {{}} AND id = ANY(%(ids)s::uuid[]) ORDER BY id"
+TAGS = "SELECT memory_id, tag FROM memories_memorytag WHERE {} AND memory_id = ANY(%(ids)s::uuid[])"
+MENTIONS = "SELECT memory_id, entity_id FROM memories_mention WHERE {} AND memory_id = ANY(%(ids)s::uuid[])"
+TOKENS = """
+    SELECT memory_id, packed FROM memories_tokenstates
+    WHERE {} AND memory_id = ANY(%(ids)s::uuid[]) AND embedder = %(embedder)s
+"""
+EDGES = """
+    SELECT source_id, target_id, kind, weight FROM memories_memoryedge
+    WHERE {} AND source_id = ANY(%(ids)s::uuid[]) AND target_id = ANY(%(ids)s::uuid[]) AND created_at <= %(now)s
+    ORDER BY id
+"""
+RETURNED = """
+    SELECT memory_id FROM memories_sessionreturn
+    WHERE {} AND "user" = %(user)s AND session = %(session)s AND memory_id = ANY(%(ids)s::uuid[])
+        AND returned_at <= %(now)s
+"""
+ACCESSES = """
+    SELECT memory_id, sum(count) FROM memories_dailyaccess
+    WHERE {} AND memory_id = ANY(%(ids)s::uuid[]) AND day <= %(now)s::date GROUP BY memory_id
+"""
+CENTROIDS = """
+    SELECT id, centroid FROM memories_cluster
+    WHERE {} AND embedder = %(embedder)s AND id IN (
+        SELECT cluster_id FROM memories_memory WHERE {} AND id = ANY(%(ids)s::uuid[])
+    )
+"""
+VECTORS = f"""
+    SELECT v.memory_id, v.vector FROM memories_memoryvector v
+    WHERE v.namespace_id = %(namespace)s AND v.memory_id = ANY(%(ids)s::uuid[]) AND v.embedder = %(embedder)s
+        AND v.route = '{Route.FULL}'
+"""
+WITHIN = "namespace_id = %(namespace)s"
+
+
+@dataclass(frozen=True)
+class Facts:
+    """Some memories of a namespace, to be asked about table by table."""
+
+    query: Query
+    embedder: str
+    ids: Sequence[UUID]
+    values: dict[str, Any]
+
+    @classmethod
+    def of(cls, query: Query, embedder: str, ids: Sequence[UUID]) -> "Facts":
+        """Write the ids once: to quote each of them for each table takes longer than to find them."""
+        values = {
+            "namespace": query.namespace.id,
+            "ids": literal(ids),
+            "now": query.now,
+            "user": query.user,
+            "session": query.session,
+            "embedder": embedder,
+        }
+        return cls(query, embedder, ids, values)
+
+    def ask(self, statement: str, **more: Any) -> list[Any]:
+        """The rows that a table has of these memories."""
+        if not self.ids:
+            return []
+        with connection.cursor() as cursor:
+            cursor.execute(statement.replace("{}", WITHIN), {**self.values, **more})
+            rows: list[Any] = cursor.fetchall()
+            return rows
+
+
+def literal(ids: Iterable[UUID]) -> str:
+    """Ids as one array."""
+    return "{" + ",".join(map(str, ids)) + "}"
