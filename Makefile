@@ -1,6 +1,6 @@
 # Two commands: `make run` brings the site up, `make test` checks everything. Both do their own set-up.
 
-.PHONY: run test lint bench clean chromium
+.PHONY: run test lint bench bench-quality clean chromium
 .DEFAULT_GOAL := run
 
 BIN := .venv/bin
@@ -44,6 +44,10 @@ lint: .venv/dev.stamp
 
 bench: .venv/dev.stamp
 	@set -e; for benchmark in benchmarks/*.py; do echo "$$benchmark"; $(BIN)/python "$$benchmark"; done
+
+# Retrieval on public data: every system, every retriever left out, abstention. Reads ../shared/data.
+bench-quality: .venv/dev.stamp
+	$(BIN)/python -m benchmarks.quality --systems
 
 # The data in var/ stays.
 clean:

@@ -3,7 +3,9 @@ r"""Belief of adaptive: evidence for and against a memory on a scale from 0 to 1
 from collections.abc import Iterable
 from typing import Literal, NamedTuple
 
-from scoring.term import Quantity
+import numpy as np
+
+from scoring.term import Quantity, least, most
 
 Evidence = Literal["corroboration", "contradiction"]
 LOWEST, HIGHEST = 0.0, 10.0
@@ -29,9 +31,20 @@ def update(
     """
     for_it = belief.corroborations + (evidence == "corroboration")
     against = belief.contradictions + (evidence == "contradiction")
-    value = belief.value + (boost if evidence == "corroboration" else -penalty)
-    value = min(max(value, LOWEST), HIGHEST)
-    return Belief(min(value, protected) if for_it < needed else value, for_it, against)
+    ceiling = protected if for_it < needed else HIGHEST
+    value = moved(np.asarray(belief.value), boost if evidence == "corroboration" else -penalty, ceiling)
+    return Belief(float(value), for_it, against)
+
+
+def moved(belief: Quantity, step: Quantity | float, ceiling: Quantity | float) -> Quantity:
+    r"""One step up or down, within the scale and below what is protected.
+
+    $$ b' = \min(\max(b + \text{step},\ 0),\ \text{ceiling}) $$
+
+    >>> float(moved(np.asarray(7.8), 0.5, 8.0))
+    8.0
+    """
+    return least(most(belief + step, LOWEST), ceiling)
 
 
 def folded(

@@ -31,11 +31,41 @@ _COUNTS = ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight
 _MAY = r"(?<=\d )may|(?<=\bin )may|(?<=\bof )may|(?<=\blast )may|(?<=\bnext )may|(?<=\bsince )may|may(?= \d)"
 _MONTH = re.compile(rf"\b({'|'.join(m[:3] + f'(?:{m[3:]})?' for m in MONTHS if m != 'may')}|{_MAY})\b")
 _DAY = re.compile(rf"\b({'|'.join(DAYS)})s?\b")
-_NUMBER = re.compile(r"(?<!\d)\d+(?:[.,:/]\d+)*")
+# A sign is a minus only where nothing stands before it: a range and a date have one between two numbers.
+_NUMBER = re.compile(r"(?:(?<!\S)[-−])?(?<!\d)\d+(?:[.,:/]\d+)*(?: ?[%°])?")
+_AMOUNT = re.compile(r"(?<!\S)[-−]?\d+(?:[.,]\d+)* ?([^\W\d_]+)")
 _VERSION = re.compile(r"(?<!\d)\d+(?:\.\d+){2,}")
 _COUNT = re.compile(rf"\b({'|'.join(_COUNTS)})\b")
 _WORD = re.compile(r"[^\W\d_]+")
 
+# Every spelling of a unit, and the unit.
+UNITS = {
+    spelling: spellings.split()[0]
+    for spellings in (
+        "km kilometre kilometres kilometer kilometers",
+        "mi mile miles",
+        "m metre metres meter meters",
+        "ft foot feet",
+        "kg kilo kilos kilogram kilograms",
+        "lb lbs pound pounds",
+        "g gram grams",
+        "l litre litres liter liters",
+        "min minute minutes",
+        "h hr hour hours",
+        "s sec second seconds",
+        "day days",
+        "week weeks",
+        "month months",
+        "year years",
+        "eur euro euros",
+        "usd dollar dollars",
+        "kb kilobyte kilobytes",
+        "mb megabyte megabytes",
+        "gb gigabyte gigabytes",
+        "tb terabyte terabytes",
+    )
+    for spelling in spellings.split()
+}
 ANOTHER_VALUE = "another value"
 
 
@@ -86,8 +116,13 @@ def dates(text: str) -> set[str]:
 def numbers(text: str) -> set[str]:
     """Numbers in figures and small ones in words, without thousands' commas; versions are apart."""
     plain = _VERSION.sub(" ", text)
-    figures = {re.sub(r",(?=\d{3}(?!\d))", "", figure) for figure in _NUMBER.findall(plain)}
+    figures = {re.sub(r",(?=\d{3}(?!\d))", "", figure).replace(" ", "") for figure in _NUMBER.findall(plain)}
     return figures | {str(_COUNTS.index(word)) for word in _COUNT.findall(plain) if word != "one"}
+
+
+def units(text: str) -> set[str]:
+    """What is counted, by its name: five kilometres are not five miles."""
+    return {UNITS[word] for word in _AMOUNT.findall(text) if word in UNITS}
 
 
 def company(text: str) -> set[str]:
@@ -100,6 +135,7 @@ READINGS: Mapping[str, Callable[[str], set[str]]] = {
     "another version": versions,
     "another date": dates,
     "another number": numbers,
+    "another unit": units,
 }
 
 

@@ -79,26 +79,36 @@ def route_pool(limit: int, widening: int, least: int) -> int:
     return max(limit * widening, least)
 
 
-def maxsim(query: Array, document: Array, weights: Array) -> float:
+def maxsim(query: Array, document: Array, weights: Array, power: float = 1.0) -> float:
     r"""How well each word of a query is met by its best word of a document, rare words first.
 
-    $$ \text{MaxSim}(q, d) = \frac{\sum_i \text{idf}_i \max_j \cos(q_i, d_j)}{\sum_i \text{idf}_i} $$
+    $$ \text{MaxSim}(q, d) = \frac{\sum_i \text{idf}_i \left(\max_j \cos^{+}(q_i, d_j)\right)^p}{\sum_i \text{idf}_i} $$
 
     >>> round(maxsim(np.eye(2), np.array([[1.0, 0.0], [0.6, 0.8]]), np.array([1.0, 3.0])), 4)
     0.85
     """
-    return float(maxsims(query, document, np.array([0]), weights)[0]) if len(document) else 0.0
+    return float(matched(best_words(query, document, np.array([0])), weights, power)[0]) if len(document) else 0.0
 
 
-def maxsims(query: NDArray[Any], words: NDArray[Any], starts: NDArray[np.intp], weights: Array) -> Array:
-    """The same for many documents at once, whose words follow each other; each begins at its start, and none is empty.
+def best_words(query: NDArray[Any], words: NDArray[Any], starts: NDArray[np.intp]) -> NDArray[Any]:
+    """How well each word of a query is met by the best word of each document; their words follow each other.
 
-    >>> words = np.array([[1.0, 0.0], [0.6, 0.8], [0.0, 1.0]])
-    >>> maxsims(np.eye(2), words, np.array([0, 2]), np.array([1.0, 3.0])).round(4)
-    array([0.85, 0.75])
+    A document begins at its start, and none is empty.
+
+    >>> best_words(np.eye(2), np.array([[1.0, 0.0], [0.6, 0.8], [0.0, 1.0]]), np.array([0, 2]))
+    array([[1. , 0. ],
+           [0.8, 1. ]])
     """
-    best = np.maximum.reduceat(query @ words.T, starts, axis=1)
-    return np.asarray(weights @ best / weights.sum()) if weights.sum() else np.zeros(len(starts))
+    return np.asarray(np.maximum.reduceat(query @ words.T, starts, axis=1))
+
+
+def matched(best: NDArray[Any], weights: Array, power: float) -> Array:
+    """The mean of the best matches of a query's words, one column a document, each word by its weight."""
+    return (
+        np.asarray(weights @ np.maximum(best, 0.0) ** power / weights.sum())
+        if weights.sum()
+        else np.zeros(best.shape[1])
+    )
 
 
 def probability(features: Array, coefficients: Array, intercept: float) -> float:

@@ -335,6 +335,8 @@ def fused(s: Signals, p: BlendParams) -> list[float]:
     weight = {route: getattr(p, f"weight_{route}") for route in (*RETRIEVERS, "context")}
     whole = fsum(weight.values())
     parts = [[p.entity_boost * float(match)] for match in s.entity_match]
+    for part, near in zip(parts, s.raw("temporal"), strict=True):
+        part.append(p.temporal_boost * float(near) if math.isfinite(near) else 0.0)
     for route in weight:
         hits = [i for i in range(len(s)) if math.isfinite(s.raw(route)[i])]
         for i, value in zip(hits, scaled([float(s.raw(route)[i]) for i in hits]), strict=True):

@@ -95,6 +95,29 @@ def test_a_forgotten_memory_is_out_of_every_list_and_its_words_are_gone(agent: C
     assert agent.delete(f"/api/v1/here/memories/{id}/").status_code == 404
 
 
+def test_what_was_forgotten_is_seen_by_admins_alone_until_it_is_purged(agent: Client, here: Namespace) -> None:
+    id = stored(agent)
+    agent.delete(f"/api/v1/here/memories/{id}/")
+    admin = Client(headers=key_to(here, Role.ADMIN))
+    for address in (f"memories/{id}/", f"memories/{id}/history/"):
+        assert agent.get(f"/api/v1/here/{address}").status_code == 404
+        assert admin.get(f"/api/v1/here/{address}").status_code == 200
+    assert agent.get("/api/v1/here/memories/?status=forgotten").status_code == 403
+    assert [one["id"] for one in admin.get("/api/v1/here/memories/?status=forgotten").json()["results"]] == [id]
+
+
+def test_secrets_are_blacked_out_of_all_that_is_said_of_a_memory(agent: Client, here: Namespace) -> None:
+    Namespace.objects.filter(id=here.id).update(redacts=True)
+    one, other = stored(agent), stored(agent, "Plays nothing at all")
+    told = edit(agent, one, {"metadata": {"from": "maya@example.org"}, "tags": ["maya@example.org"]}).json()
+    assert (told["metadata"], told["tags"]) == ({"from": "[e-mail]"}, ["[e-mail]"])
+    act(agent, one, "contradict", {"other": other, "reason": "maya@example.org says so"})
+    body = {"name": "Maya (maya@example.org)", "aliases": ["maya@example.org"]}
+    made = agent.post("/api/v1/here/entities/", body, content_type="application/json").json()
+    assert (made["name"], made["aliases"]) == ("Maya ([e-mail])", ["[e-mail]"])
+    assert "example.org" not in agent.get(f"/api/v1/here/memories/{one}/history/").content.decode()
+
+
 def test_the_same_words_after_forgetting_are_a_new_memory(agent: Client) -> None:
     first = stored(agent)
     agent.delete(f"/api/v1/here/memories/{first}/")
@@ -187,11 +210,9 @@ def test_a_contradiction_costs_belief_once_and_says_so(agent: Client) -> None:
     assert (first["changed"], first["memory"]["belief"], first["other"]["belief"]) == (True, 3.5, 3.5)
     assert (again["changed"], again["memory"]["belief"], again["other"]["contradictions"]) == (False, 3.5, 1)
     events = agent.get(f"/api/v1/here/memories/{other}/history/").json()["results"]
-    assert (events[-1]["cause"], events[-1]["other"], events[-1]["parts"]) == (
-        "contradicted",
-        one,
-        {"reason": "I was there"},
-    )
+    last = events[-1]
+    assert (last["cause"], last["other"], last["parts"]["reason"]) == ("contradicted", one, "I was there")
+    assert (last["parts"]["name"], last["parts"]["value"]) == ("belief", 3.5)
 
 
 def test_a_contradiction_needs_another_memory_that_is_there(agent: Client) -> None:

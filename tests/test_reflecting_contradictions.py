@@ -1,9 +1,11 @@
 """Contradictions that are found later, and corroborations that are taken back."""
 
+import json
 from collections.abc import Sequence
 from typing import Any
 
 import pytest
+from chat_server import chat_server
 from reflection import NOW, begun, entity, now, publish, reflect, tell
 
 from memories.models import Job, Memory, MemoryEdge, Namespace, ReviewItem, ScoreEvent
@@ -115,6 +117,18 @@ def test_a_judge_that_is_given_decides(namespace: Namespace, pair: tuple[Memory,
     contradictions(work, no)
     assert [(one.one.id, one.other.id) for one in asked] == [(pair[1].id, pair[0].id)]
     assert not MemoryEdge.objects.exists()
+
+
+@pytest.mark.parametrize(("verdict", "edges"), [("contradiction", 1), ("compatible", 0)])
+def test_the_language_model_that_judges_here_decides(
+    namespace: Namespace, pair: tuple[Memory, Memory], settings: Any, verdict: str, edges: int
+) -> None:
+    settings.RECALL_JUDGE = f"openai/{verdict}"  # a name of its own, for models are made once
+    with chat_server() as server:
+        server.reply = lambda asked: json.dumps({"verdict": verdict})
+        settings.OPENAI_BASE_URL = f"http://127.0.0.1:{server.server_port}/v1"
+        contradictions(begun(namespace, "contradictions"))
+    assert MemoryEdge.objects.count() == edges
 
 
 def test_a_corroboration_whose_pair_conflicts_now_is_withdrawn_as_if_it_had_never_come(namespace: Namespace) -> None:

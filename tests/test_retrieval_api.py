@@ -112,7 +112,8 @@ def test_what_a_session_was_given_is_known_in_it(world: Namespace) -> None:
 
 def test_types_tags_users_and_levels_let_through_what_they_name(world: Namespace) -> None:
     def came(**filters: Any) -> set[str]:
-        return {one["id"] for one in answer(world, **filters, top_k=50, record=False)["results"]}
+        told = answer(world, **filters, top_k=50, record=False, params={"abstain_below": 0})
+        return {one["id"] for one in told["results"]}
 
     def stored(**columns: Any) -> set[str]:
         return {str(id) for id in Memory.objects.within(world).filter(**columns).values_list("id", flat=True)}

@@ -172,21 +172,24 @@ def test_blend_fuses_reranks_and_weighs_as_it_says() -> None:
         scores={"semantic": np.array([0.8, 0.6, 0.4]), "bm25": np.array([np.inf, 10.0, 5.0])},
     )  # fmt: skip
     system = SYSTEMS["blend"]
-    fused = [0.5 * 1.0, 0.5 * 0.5 + 0.5 * 1.0 + 0.1, 0.0]
-    relevance = [0.3 * fused[0] + 0.7 * 0.9, fused[1], 0.7 * 0.2]
+    fused = [0.6 * 1.0, 0.6 * 0.5 + 0.4 * 1.0 + 1.0, 0.0]
+    relevance = [0.25 * fused[0] + 0.75 * 0.9, fused[1], 0.75 * 0.2]
     trust = [1 + 0.1 * 0.5, 1.0, 1.0]
-    expected = [relevance[i] * trust[i] * (1 + 0.1 * 0.5) for i in range(3)]
+    expected = [relevance[i] * trust[i] * (1 + 0.2 * 0.5) for i in range(3)]
     assert system.score(signals, system.params()).value.tolist() == pytest.approx(expected)
 
 
-def test_an_answer_is_withheld_when_its_best_hit_is_unlikely_to_be_relevant() -> None:
-    signals = Signals(ids=np.array(["a"]), maxsim=np.array([0.2]), scores={"semantic": np.array([0.4])})
+def test_an_answer_is_withheld_when_what_is_asked_is_known_of_another_alone() -> None:
+    signals = Signals(
+        ids=np.array(["hers", "his"]), met=np.array([0.4, 0.8]), unmet=np.array([0.5, 0.0]),
+        entity_match=np.array([1.0, 0.0]), scores={"semantic": np.array([0.4, 0.3])},
+    )  # fmt: skip
     system = SYSTEMS["blend"]
-    params = system.params(abstain_below=0.5, abstain_intercept=-4.0, abstain_maxsim=10.0)
+    params = system.params(abstain_below=0.5, abstain_intercept=2.0, abstain_gap=-10.0, abstain_unmet=-1.0)
     doubtful = rank(system, signals, params, top_k=3)
-    assert doubtful.chance == pytest.approx(1 / (1 + math.exp(2.0)))
+    assert doubtful.chance == pytest.approx(1 / (1 + math.exp(2.5)))
     assert doubtful.abstained
-    assert not rank(system, replace(signals, maxsim=np.array([0.9])), params, top_k=3).abstained
+    assert not rank(system, replace(signals, entity_match=np.array([0.0, 1.0])), params, top_k=3).abstained
 
 
 def test_an_expired_session_chunk_does_not_push_the_others_aside() -> None:

@@ -90,6 +90,7 @@ INVENTORY = {
 
 # Formulas whose results are no single number; the named tests hold their golden values.
 GOLDEN_ELSEWHERE = {
+    "Chance of an answer": "test_an_answer_is_withheld_when_what_is_asked_is_known_of_another_alone",
     "Variance floor tiebreak": "test_a_flat_batch_of_memorysync_falls_back_to_its_chain_and_says_so",
     "Edge boosts": "test_the_largest_edge_boost_reaches_a_memory_once_and_only_as_deep_as_allowed",
     "Personalisation and session": "test_affinity_and_session_add_what_the_source_says",

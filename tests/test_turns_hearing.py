@@ -3,10 +3,12 @@
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime
+from threading import Thread
 from typing import Any
 
 import numpy as np
 import pytest
+from django.db import OperationalError, connection, transaction
 from pytest_django.fixtures import DjangoAssertNumQueries
 
 from memories.models import (
@@ -23,10 +25,14 @@ from memories.models import (
 )
 from memories.models.choices import ChunkLevel, Route, Status
 from memories.providers.embedder import embedder
+from memories.providers.judge import judge
 from memories.turns.backfill import backfill
 from memories.turns.conversation import Conversation, NewTurn, PlaceTakenError
+from memories.turns.draft import drafted
 from memories.turns.hearing import Heard, hear
 from memories.writing.acts import forget
+from memories.writing.correcting import correct
+from memories.writing.judging import Opinions
 
 pytestmark = pytest.mark.django_db
 NOW = datetime(2026, 3, 2, 12, tzinfo=UTC)
@@ -293,7 +299,8 @@ def test_the_questions_to_the_database_do_not_grow_with_the_turns(
 def test_secrets_are_blacked_out_before_anything_is_made_of_a_turn(tell: Tell, namespace: Namespace) -> None:
     namespace.redacts = True
     said = user("I write to maya@example.org every day.", metadata={"from": "maya@example.org"})
-    heard = tell(said)
+    heard = tell(said, title="Mail to maya@example.org")
+    assert heard.session.title == "Mail to [e-mail]"
     assert heard.turns[0].text == "I write to [e-mail] every day."
     assert heard.turns[0].metadata == {"from": "[e-mail]"}
     assert not Memory.objects.filter(content__contains="example.org").exists()
@@ -311,3 +318,52 @@ def test_all_of_a_conversation_is_stored_or_nothing(tell: Tell, monkeypatch: pyt
     assert not Turn.objects.exists()
     assert not Session.objects.exists()
     assert not Memory.objects.exists()
+
+
+def test_a_draft_is_made_anew_when_turns_of_its_session_were_erased_meanwhile(
+    tell: Tell, namespace: Namespace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tell(user("My first dog was called Bosse."), user("Good morning."), user("How are you?"))
+    drafts = 0
+
+    def erasing(*given: Any, **more: Any) -> Any:
+        nonlocal drafts
+        drafts += 1
+        made = drafted(*given, **more)
+        Turn.objects.within(namespace).filter(text__contains="Bosse").update(text="[erased]")
+        return made
+
+    monkeypatch.setattr("memories.turns.hearing.drafted", erasing)
+    tell(user("Good night."))
+    (whole,) = chunks(ChunkLevel.SESSION)
+    assert drafts == 2
+    assert "Bosse" not in whole.content
+
+
+@pytest.mark.django_db(transaction=True)
+def test_nobody_waits_while_a_judge_is_asked(tell: Tell, namespace: Namespace, monkeypatch: pytest.MonkeyPatch) -> None:
+    stored = tell(user("I live in Oslo."), user("I work at the harbour."))
+    free: list[bool] = []
+
+    def asked(*given: Any) -> Opinions:
+        thread = Thread(target=lambda: free.append(can_write(namespace)))
+        thread.start()
+        thread.join()
+        return Opinions(judge("rules"))
+
+    monkeypatch.setattr(Opinions, "on", asked)
+    tell(user("My sister lives in Bergen."), session="tuesday")
+    correct(namespace, stored.outcomes[0][1].memory.id, {"content": "Lives in Bergen"}, by="tests")
+    assert free == [True, True]
+
+
+def can_write(namespace: Namespace) -> bool:
+    """Whether somebody else gets the namespace's lock at once."""
+    try:
+        with transaction.atomic():
+            NamespaceStatistics.objects.select_for_update(nowait=True).get(namespace=namespace)
+        return True
+    except OperationalError:
+        return False
+    finally:
+        connection.close()

@@ -7,6 +7,7 @@ from uuid import UUID, uuid4
 
 import pytest
 from django.db.models import F
+from evaluator import evaluate
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
@@ -109,6 +110,26 @@ def test_a_correction_ends_the_old_one_where_the_new_begins_and_never_later_than
     assert (stored(goes_on.id).valid_until, stored(outcome.memory.id).valid_until) == (days[2], days[3])
 
 
+def test_until_a_correction_begins_to_hold_the_old_one_does(namespace: Namespace, tell: Tell) -> None:
+    old = tell("The office is in Lund").memory
+    spring = NOW + timedelta(days=60)
+    outcome, _ = correct(namespace, old.id, {"content": "The office is in Malmö", "valid_from": spring}, by="tests")
+    now = stored(old.id)
+    assert (now.status, now.valid_until, now.superseded_by_id) == ("active", spring, outcome.memory.id)
+    assert stored(outcome.memory.id).valid_from == spring
+    assert told(namespace) == (2, {old.id, outcome.memory.id})
+
+
+def test_every_change_of_belief_and_utility_is_explained(namespace: Namespace, tell: Tell) -> None:
+    one, other = tell("Maya plays the cello").memory, tell("The boat lies in Lund").memory
+    acts.contradict(namespace, one.id, other.id, reason="she sold it", by="tests")
+    acts.judge(namespace, one.id, useful=True, by="tests")
+    against, useful = ScoreEvent.objects.filter(memory_id=one.id).order_by("id")[1:]
+    assert evaluate(against.parts) == stored(one.id).belief == 3.5
+    assert against.parts["reason"] == "she sold it"
+    assert evaluate(useful.parts) == pytest.approx(2 / 3)
+
+
 def test_a_correction_to_what_another_memory_says_merges_there(namespace: Namespace, tell: Tell) -> None:
     right = tell("Elias plays the oboe", session="a").memory
     wrong = tell("Maya keeps a kestrel in the shed", session="b").memory
@@ -174,7 +195,7 @@ def test_a_contradiction_costs_both_once(namespace: Namespace, tell: Tell) -> No
     assert (edge.kind, edge.source_id, edge.target_id) == ("contradiction", other.id, one.id)
     assert [(stored(id).belief, stored(id).contradictions) for id in (one.id, other.id)] == [(3.5, 1), (3.5, 1)]
     event = ScoreEvent.objects.get(memory_id=one.id, cause="contradicted")
-    assert (event.other_id, event.parts) == (other.id, {"reason": "I was there"})
+    assert (event.other_id, event.parts["reason"], event.parts["value"]) == (other.id, "I was there", 3.5)
 
 
 def test_belief_comes_back_when_a_contradiction_is_taken_away(namespace: Namespace, tell: Tell) -> None:

@@ -262,3 +262,8 @@ def test_a_pair_in_the_doubtful_band_that_shares_its_words_is_merged_by_the_judg
     second = tell("Tomas actually also collects the stamp", session="b")  # cosine .891
     assert second.outcome == "merged"
     assert "so judged" in second.reason
+
+
+def test_a_memory_too_unsure_to_come_back_says_so(tell: Tell) -> None:
+    assert "below the 0.50 that recall gives back" in tell("Perhaps owns a kestrel", "speculation").reason
+    assert tell("Owns a boat in Lund").reason == ""

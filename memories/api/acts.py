@@ -14,7 +14,7 @@ from rest_framework.response import Response
 from memories.api.acting import ActingView, at_place
 from memories.api.fields import Flag, Identifier, Text
 from memories.api.idempotency import idempotent
-from memories.api.memories import MemorySerializer, NewMemorySerializer, OutcomeSerializer, told, turns_known
+from memories.api.memories import MemorySerializer, NewMemorySerializer, OutcomeSerializer, told, turns_known, visible
 from memories.api.serializers import Object
 from memories.api.views import NamespacedView
 from memories.models import Memory, ScoreEvent
@@ -85,7 +85,7 @@ class EventSerializer(serializers.Serializer[Any]):
     cause = serializers.CharField()
     before = serializers.DictField()
     after = serializers.DictField()
-    parts = serializers.DictField(help_text="how the new confidence came about, or the reason that was given")
+    parts = serializers.DictField(help_text="how the new number came about, and the reason that was given")
     other = serializers.UUIDField(source="other_id", allow_null=True, help_text="the memory that caused it")
     by = serializers.CharField(allow_blank=True)
 
@@ -193,7 +193,7 @@ class History(NamespacedView):
     @extend_schema(operation_id="history", responses=HistorySerializer, tags=["memories"])
     def get(self, request: Request, namespace: str, id: UUID) -> Response:
         """List every change of a memory's scores with its cause, the first first."""
-        if not Memory.objects.within(self.namespace).filter(id=id).exists():
+        if not Memory.objects.within(self.namespace).filter(id=id, status__in=visible(self.access)).exists():
             raise Http404(f"There is no memory {id} here.")
         events = ScoreEvent.objects.within(self.namespace).filter(memory_id=id).order_by("at", "id")
         return Response({"results": EventSerializer(events, many=True).data})

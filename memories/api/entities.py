@@ -20,6 +20,7 @@ from memories.api.views import NamespacedView
 from memories.models import Entity, EntityAlias, Namespace
 from memories.models.choices import Role
 from memories.models.keys import NamespacedQuerySet
+from memories.writing.redacting import cleaned
 from scoring.dedup import normalize
 
 LONGEST_NAME = 300  # characters
@@ -91,7 +92,7 @@ class Entities(NamespacedView):
     @idempotent
     def post(self, request: Request, namespace: str) -> Response:
         """Make an entity."""
-        entity = make(self.namespace, **NewEntity.of(request))
+        entity = make(self.namespace, **cleaned(self.namespace, NewEntity.of(request)))
         return Response(EntitySerializer(entity).data, status=201)
 
 

@@ -7,10 +7,11 @@ from uuid import UUID
 from django.db.models import Prefetch
 from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
-from rest_framework.exceptions import ValidationError
+from rest_framework.exceptions import PermissionDenied, ValidationError
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from memories.api.access import Access
 from memories.api.fields import Choice, Flag, Identifier, Items, JsonObject, Moment, Real, Text, Whole
 from memories.api.idempotency import idempotent
 from memories.api.paging import PageQuery, page, paged
@@ -187,6 +188,8 @@ class Memories(NamespacedView):
     def get(self, request: Request, namespace: str) -> Response:
         """List memories, newest first."""
         query = MemoryQuery.of(request)
+        if query["status"] not in visible(self.access):
+            raise PermissionDenied(f"What was forgotten is for the role {Role.ADMIN}; got {self.access.role}.")
         chosen = {name: query[name] for name in ("type", "status", "user") if name in query}
         levels = [query["level"]] if "level" in query else STATEMENTS
         found = page(request, self.namespace, with_tags(self.namespace).filter(level__in=levels, **chosen), query)
@@ -232,6 +235,11 @@ class Batch(NamespacedView):
         results = [OutcomeSerializer(next(outcomes)).data if isinstance(one, NewMemory) else one for one in items]
         self.memory_ids = [UUID(one["memory"]["id"]) for one in results if "memory" in one]
         return Response({"results": results})
+
+
+def visible(access: Access) -> list[str]:
+    """The states of memories that a caller may read: what was forgotten waits for its purge, seen by admins alone."""
+    return [status for status in Status.values if status != Status.FORGOTTEN or access.allows(Role.ADMIN)]
 
 
 def with_tags(namespace: Namespace) -> NamespacedQuerySet[Memory]:

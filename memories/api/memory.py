@@ -12,7 +12,7 @@ from rest_framework.response import Response
 from memories.api.acting import ActingView
 from memories.api.fields import Choice, Items, JsonObject, Moment, Real, Text
 from memories.api.idempotency import idempotent
-from memories.api.memories import MemorySerializer, NewMemorySerializer, with_tags
+from memories.api.memories import MemorySerializer, NewMemorySerializer, visible, with_tags
 from memories.api.serializers import Object
 from memories.models.choices import Kind, Role
 from memories.writing.acts import forget
@@ -55,7 +55,7 @@ class MemoryDetail(ActingView):
     @extend_schema(operation_id="memory", responses=MemorySerializer, tags=["memories"])
     def get(self, request: Request, namespace: str, id: UUID) -> Response:
         """Read a memory."""
-        memory = with_tags(self.namespace).filter(id=id).first()
+        memory = with_tags(self.namespace).filter(id=id, status__in=visible(self.access)).first()
         if memory is None:
             raise Http404(f"There is no memory {id} here.")
         return Response(MemorySerializer(memory).data)

@@ -10,7 +10,7 @@ from memories.models import Memory, MemoryEdge, Namespace, ReviewItem, ScoreEven
 from memories.models.choices import EdgeKind, Status, Verdict
 from memories.reflecting.candidates import CLOSEST, Field, Pair
 from memories.reflecting.fresh import changed
-from memories.reflecting.judged import Judged, Question, by_rule
+from memories.reflecting.judged import Judged, Question, configured
 from memories.reflecting.pieces import left, parts, tell
 from memories.writing import belief_history
 from memories.writing.acts import disagree
@@ -19,8 +19,9 @@ from memories.writing.policy import policy_of
 from memories.writing.standing import Standing
 
 
-def contradictions(work: Work, judged: Judged = by_rule) -> None:
+def contradictions(work: Work, judged: Judged | None = None) -> None:
     """Take back corroborations that hold no longer, then judge every candidate pair with a fresh side."""
+    judged = judged or configured()
     fresh = list(changed(work).filter(status=Status.ACTIVE).order_by("id").values_list("id", flat=True))
     waiting = left(work, fresh)
     work.facts["compared_with_at_most"] = CLOSEST

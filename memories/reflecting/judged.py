@@ -3,8 +3,10 @@
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
+from django.conf import settings
+
 from memories.models import Memory
-from memories.providers.judge import Judge
+from memories.providers.judge import Judge, judge
 from memories.providers.rules_judge import stems
 from memories.writing.comparing import in_turn, opposed
 from memories.writing.desk import least_of
@@ -28,6 +30,12 @@ Judged = Callable[[Sequence[Question], WritePolicy], list[bool | None]]
 def by_rule(questions: Sequence[Question], policy: WritePolicy) -> list[bool | None]:
     """Decide as the write path does, and ask memories that are less alike to speak in much the same words."""
     return [_opposed(question, policy) for question in questions]
+
+
+def configured() -> Judged:
+    """The rules, or the language model that judges here."""
+    asked = judge(settings.RECALL_JUDGE)
+    return by(asked) if asked.remote else by_rule
 
 
 def by(judge: Judge) -> Judged:

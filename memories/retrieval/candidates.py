@@ -11,14 +11,14 @@ from pgvector import Vector
 
 from memories.retrieval.affinity import affinities
 from memories.retrieval.asking import Found
-from memories.retrieval.coverage import coverages
 from memories.retrieval.facts import ACCESSES, CENTROIDS, COLUMNS, EDGES, MEMORIES, RETURNED, TAGS, Facts
+from memories.retrieval.matching import matches
 from memories.retrieval.past import told_by
 from memories.retrieval.query import Query
 from memories.retrieval.reading import Reading
 from memories.retrieval.scope import Scope
 from memories.retrieval.sessions import Places, places_in_sessions
-from memories.retrieval.vectors import MISSING, matched_words, vectors_of
+from memories.retrieval.vectors import MISSING, vectors_of
 from memories.writing.standing import HISTORY
 from scoring import signals as known
 from scoring.fusion import ranked
@@ -47,7 +47,7 @@ class Candidates:
         return replace(self, signals=replace(self.signals, ranks={**self.signals.ranks, name: ranks}))
 
 
-def candidates(query: Query, reading: Reading, scope: Scope, found: Found) -> Candidates:
+def candidates(query: Query, reading: Reading, scope: Scope, found: Found, params: Any) -> Candidates:
     """Load what every system may ask about the candidates; a fixed number of questions for any number of them."""
     ids = sorted({memory for scores in found.scores.values() for memory in scores})
     places = places_in_sessions(scope, ids) if query.setting.system.conversations else Places()
@@ -74,8 +74,7 @@ def candidates(query: Query, reading: Reading, scope: Scope, found: Found) -> Ca
         memory_score=np.array([np.nan if row["memory_score"] is None else row["memory_score"] for row in rows]),
         cosine=cosine,
         cluster_cosine=cluster_cosines(facts, rows, reading),
-        maxsim=matched_words(facts, reading),
-        coverage=coverages(facts, reading, scope),
+        **matches(facts, reading, params),
         entity_match=np.array([found.scores.get("entity", {}).get(id, 0.0) for id in ids]),
         affinity=affinities(facts, tags),
         returned=returned(facts),
@@ -144,9 +143,7 @@ def cluster_cosines(facts: Facts, rows: Sequence[Mapping[str, Any]], reading: Re
     """The query's cosine to the middle of each candidate's cluster; NaN where it has none."""
     near: dict[UUID, float] = {}
     for cluster, centroid in facts.ask(CENTROIDS) if any(row["cluster_id"] for row in rows) else ():
-        middle = np.asarray(
-            Vector.from_text(centroid).to_list() if isinstance(centroid, str) else centroid, dtype=float
-        )
+        middle = np.asarray(Vector.from_text(centroid).to_list(), dtype=float)
         length = float(np.linalg.norm(middle))
         near[cluster] = float(middle @ reading.vector) / length if length else 0.0
     return np.array([near.get(row["cluster_id"], np.nan) for row in rows])

@@ -7,7 +7,7 @@ from uuid import UUID
 
 from django.db import connection
 
-from memories.models.choices import Route
+from memories.models.choices import Route, Status
 from memories.retrieval.query import Query
 
 COLUMNS = (
@@ -20,7 +20,20 @@ TAGS = "SELECT memory_id, tag FROM memories_memorytag WHERE {} AND memory_id = A
 MENTIONS = "SELECT memory_id, entity_id FROM memories_mention WHERE {} AND memory_id = ANY(%(ids)s::uuid[])"
 TOKENS = """
     SELECT memory_id, packed FROM memories_tokenstates
-    WHERE {} AND memory_id = ANY(%(ids)s::uuid[]) AND embedder = %(embedder)s
+    WHERE {} AND memory_id = ANY(%(those)s::uuid[]) AND embedder = %(embedder)s
+"""
+# What came before each in its session: the exchange before an exchange, the fact before a fact.
+BEFORE = f"""
+    SELECT m.id, earlier.id FROM unnest(%(ids)s::uuid[]) AS asked(id)
+    JOIN LATERAL (
+        SELECT * FROM memories_memory m WHERE m.namespace_id = %(namespace)s AND m.id = asked.id LIMIT 1
+    ) m ON m.session_id IS NOT NULL
+    JOIN LATERAL (
+        SELECT p.id FROM memories_memory p
+        WHERE p.namespace_id = %(namespace)s AND p.session_id = m.session_id AND p.level = m.level
+            AND p.status = '{Status.ACTIVE}' AND (p.happened_at, p.id) < (m.happened_at, m.id)
+        ORDER BY p.happened_at DESC, p.id DESC LIMIT 1
+    ) earlier ON true
 """
 EDGES = """
     SELECT source_id, target_id, kind, weight FROM memories_memoryedge

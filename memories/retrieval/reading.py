@@ -31,7 +31,8 @@ class Reading:
     embedder: str
     vector: Array
     tokens: Array | None  # their states, None where the embedder knows of no tokens
-    weights: Array  # of the tokens
+    spans: tuple[tuple[int, int], ...]  # where the tokens stand
+    bare_words: Words
 
     @property
     def parts(self) -> dict[str, float]:
@@ -45,6 +46,21 @@ class Reading:
             "type_cue": TYPE_CUE_STRENGTH[type_cue(self.text)],
         }
 
+    def asked_words(self) -> list[tuple[list[int], float]]:
+        """The words that say what is asked for, neither common nor names: the tokens of each, and what it tells."""
+        names = {term for one in self.named for term in self.words.lexemes_of(one.surface)}
+        told = dict(zip(self.words.holding, self.words.idfs(list(self.words.holding)).tolist(), strict=True))
+        asked = []
+        for start, end, terms in self.bare_words.spans:
+            tokens = [place for place, (a, b) in enumerate(self.spans) if start < b and a < end]
+            if tokens and terms - names and not terms & names:
+                asked.append((tokens, max(told.get(term, self.words.highest) for term in terms)))
+        return asked
+
+    def words_weights(self, stop_weight: float) -> Array:
+        """How much each token of what is embedded tells."""
+        return self.bare_words.weights(self.spans, stop_weight)
+
 
 def read(query: Query) -> Reading:
     """Find names, times and words, and embed the rest."""
@@ -53,7 +69,7 @@ def read(query: Query) -> Reading:
     named = entities_in(text, registry)
     words = words_of(namespace, text)
     bare = without_people(text, named, registry)
-    vector, tokens, weights = embedded(namespace, bare, words_of(namespace, bare) if bare != text else words)
+    vector, tokens, spans = embedded(namespace, bare)
     return Reading(
         text=text,
         named=named,
@@ -64,7 +80,8 @@ def read(query: Query) -> Reading:
         embedder=namespace.embedder,
         vector=vector,
         tokens=tokens,
-        weights=weights,
+        spans=spans,
+        bare_words=words_of(namespace, bare) if bare != text else words,
     )
 
 
@@ -81,10 +98,10 @@ def without_people(text: str, named: Sequence[Found], registry: Registry) -> str
     return bare if re.search(r"\w", bare) else text
 
 
-def embedded(namespace: Namespace, text: str, words: Words) -> tuple[Array, Array | None, Array]:
-    """The vector of a text, the states of its tokens, and how much each of them tells."""
+def embedded(namespace: Namespace, text: str) -> tuple[Array, Array | None, tuple[tuple[int, int], ...]]:
+    """The vector of a text, the states of its tokens, and where those stand."""
     model = embedder(namespace.embedder)
     if not isinstance(model, TokenEmbedder):
-        return np.asarray(model.embed([text])[0], dtype=float), None, np.empty(0)
+        return np.asarray(model.embed([text])[0], dtype=float), None, ()
     vectors, (matrix,) = model.embed_with_tokens([text])
-    return np.asarray(vectors[0], dtype=float), np.asarray(matrix.vectors, dtype=float), words.weights(matrix.spans)
+    return np.asarray(vectors[0], dtype=float), np.asarray(matrix.vectors, dtype=float), matrix.spans

@@ -73,7 +73,7 @@ def retrieve(query: Query, reading: Reading | None = None) -> Retrieval:
         scope = Scope.of(query)
         found = ask(questions(query, reading, scope, planning.plan, params))
         watch.lap("retrieve")
-        batch = candidates(query, reading, scope, found)
+        batch = candidates(query, reading, scope, found, params)
         watch.lap("load")
     batch = reranked(batch, params, planning.plan)
     ranking = ranking_of(query, batch.signals, params, planning.plan)

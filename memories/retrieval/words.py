@@ -11,8 +11,8 @@ from memories.models import Namespace
 from scoring.bm25 import idf
 from scoring.term import Array
 
-WORD = re.compile(r"\S+")
-# Each word by itself, so that its place in the text is known; one may hold several lexemes, or be a stop word.
+WORD = re.compile(r"\w+")
+# The whole text, and each word by itself, so that its place is known; a stop word has no lexeme.
 LEXEMES = """
     SELECT asked.place, w.lexeme, coalesce(known.documents, 0)
     FROM unnest(%(words)s::text[]) WITH ORDINALITY AS asked(word, place)
@@ -24,8 +24,9 @@ STATISTICS = "SELECT documents, total_length FROM memories_namespacestatistics W
 
 @dataclass(frozen=True)
 class Words:
-    """A query's lexemes with the memories that hold each, where they stand, and the size of the namespace."""
+    """A query's lexemes with the memories that hold each, its words one by one, and the size of the namespace."""
 
+    text: str
     documents: int
     average_length: float
     holding: Mapping[str, int]
@@ -46,15 +47,24 @@ class Words:
         """What the rarest word of a namespace of this size tells."""
         return float(idf(float(max(self.documents, 1)), np.array(1.0)))
 
-    def weights(self, tokens: tuple[tuple[int, int], ...]) -> Array:
-        """How much each token of an embedder tells: as much as the rarest lexeme of its word, a stop word nothing.
+    def lexemes_of(self, surface: str) -> frozenset[str]:
+        """The lexemes of a part of the query."""
+        said = {word.casefold() for word in WORD.findall(surface)}
+        return frozenset(term for a, b, terms in self.spans if self.text[a:b].casefold() in said for term in terms)
 
-        Where all words are stop words, all tell the same.
+    def weights(self, tokens: tuple[tuple[int, int], ...], stop_weight: float) -> Array:
+        """How much each token of an embedder tells: what its word tells, parted among the word's tokens.
+
+        A stop word tells little and a sign nothing; where nothing tells anything, all tell the same.
         """
-        known = {term: float(rare) for term, rare in zip(self.holding, self.idfs(list(self.holding)), strict=True)}
-        rarest = [(start, end, max(map(known.__getitem__, terms), default=0.0)) for start, end, terms in self.spans]
-        told = [max((rare for start, end, rare in rarest if start < b and a < end), default=0.0) for a, b in tokens]
-        return np.array(told) if any(told) else np.ones(len(told))
+        words = [
+            next((word for word, (a, b, _) in enumerate(self.spans) if a < end and start < b), None)
+            for start, end in tokens
+        ]
+        known = dict(zip(self.holding, self.idfs(list(self.holding)).tolist(), strict=True))
+        tell = [max((known[term] for term in terms), default=stop_weight) for _, _, terms in self.spans]
+        told = np.array([0.0 if word is None else tell[word] / words.count(word) for word in words])
+        return told if told.any() else np.ones(len(told))
 
 
 def words_of(namespace: Namespace, text: str) -> Words:
@@ -63,11 +73,13 @@ def words_of(namespace: Namespace, text: str) -> Words:
     with connection.cursor() as cursor:
         cursor.execute(STATISTICS, [namespace.id])
         documents, length = cursor.fetchone() or (0, 0)
-        words = [text[a:b] for a, b in found]
+        words = [text, *(text[a:b] for a, b in found)]
         cursor.execute(LEXEMES, {"words": words, "config": namespace.text_config, "namespace": namespace.id})
         rows = cursor.fetchall()
     lexemes: dict[int, set[str]] = {}
     for place, lexeme, _ in rows:
-        lexemes.setdefault(place - 1, set()).add(lexeme)
-    spans = tuple((a, b, frozenset(lexemes.get(place, ()))) for place, (a, b) in enumerate(found))
-    return Words(documents, length / documents if documents else 0.0, {term: count for _, term, count in rows}, spans)
+        lexemes.setdefault(place - 2, set()).add(lexeme)
+    holding = {term: count for place, term, count in rows if place == 1}
+    # A word by itself may be read otherwise than in its text; what is no lexeme of the text tells nothing of it.
+    spans = tuple((a, b, frozenset(lexemes.get(place, set()) & holding.keys())) for place, (a, b) in enumerate(found))
+    return Words(text, documents, length / documents if documents else 0.0, holding, spans)

@@ -37,8 +37,9 @@ class Conversation:
 
 
 def clean(said: Conversation) -> Conversation:
-    """A conversation without secrets in what is said, by whom, and what is noted beside it."""
-    return replace(said, turns=[_clean(turn) for turn in said.turns])
+    """A conversation without secrets in its title, in what is said, by whom, and what is noted beside it."""
+    title = redacted_deep(said.title, Counter())[:LONGEST_NAME]
+    return replace(said, title=title, turns=[_clean(turn) for turn in said.turns])
 
 
 def _clean(turn: NewTurn) -> NewTurn:

@@ -6,7 +6,6 @@ from datetime import datetime
 from uuid import UUID
 
 from django.db import transaction
-from django.db.models import Max
 
 from memories.models import MemoryVector, Namespace, Session, Turn
 from memories.models.choices import Route
@@ -15,6 +14,7 @@ from memories.turns.conversation import Conversation
 from memories.turns.draft import Draft, drafted
 from memories.turns.exchanges import SPOKEN, shown
 from memories.writing.copying import copied
+from memories.writing.judging import Opinions
 from memories.writing.remember import Outcome, lock, written
 
 
@@ -33,29 +33,30 @@ def hear(namespace: Namespace, said: Conversation, *, by: str, extract: bool = T
     """Store the turns, remember what they say, and keep the chunks of their session current; all of it or nothing."""
     while True:
         draft = drafted(namespace, said, extract=extract)
+        opinions = Opinions.on(namespace, draft.facts) if draft.facts else None
         with transaction.atomic():
             lock(namespace)
             # Whoever wrote to the session meanwhile has finished, so trying again gets on.
             if stands(namespace, draft):
-                return stored(namespace, draft, by)
+                return stored(namespace, draft, by, opinions)
 
 
 def stands(namespace: Namespace, draft: Draft) -> bool:
-    """Whether nobody has written to the session, or changed the embedder, since the draft was made."""
+    """Whether nobody has written to the session, erased of it, or changed the embedder, since the draft was made."""
     session = draft.placed.session
-    found = Session.objects.within(namespace).filter(user=session.user, key=session.key)
-    last = list(found.annotate(last=Max("turns__position")).values_list("last", flat=True))
-    known = [] if session._state.adding else [draft.placed.last or None]
-    return last == known and namespace.embedder == draft.embedder
+    there = Session.objects.within(namespace).filter(user=session.user, key=session.key).exists()
+    said = Turn.objects.within(namespace).filter(session_id=session.id).order_by("position").values_list("id", "text")
+    known = [(turn.id, turn.text) for turn in draft.placed.stored]
+    return there != session._state.adding and list(said) == known and namespace.embedder == draft.embedder
 
 
-def stored(namespace: Namespace, draft: Draft, by: str) -> Heard:
+def stored(namespace: Namespace, draft: Draft, by: str, opinions: Opinions | None) -> Heard:
     """Write what was drafted; the caller holds the lock."""
     place, now = draft.placed, namespace.now
     fresh = place.fresh
     place.session.save()
     copied(Turn, fresh)
-    outcomes = written(namespace, draft.facts, by, dry_run=False) if draft.facts else []
+    outcomes = written(namespace, draft.facts, by, dry_run=False, opinions=opinions) if draft.facts else []
     copied(MemoryVector, contexts(namespace, draft, outcomes))
     chunks = shelved(namespace, draft, by, now) if fresh else []
     news = draft.facts.news if draft.facts else []

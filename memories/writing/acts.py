@@ -6,6 +6,7 @@ from memories.models import MemoryEdge, Namespace
 from memories.models.choices import EdgeKind, Status
 from memories.writing import visibility
 from memories.writing.held import Held, held
+from memories.writing.redacting import cleaned
 from memories.writing.standing import Standing
 from scoring import evidence
 
@@ -45,7 +46,7 @@ def contradict(
     """Somebody says that two memories cannot both hold; tell whether that was new."""
     with held(namespace, memory, other, by=by) as hold:
         pair = hold.take_fact(memory), hold.take_fact(other)
-        new = disagree(hold, *pair, reason=reason)
+        new = disagree(hold, *pair, reason=cleaned(namespace, reason))
     return *pair, new
 
 
@@ -62,5 +63,5 @@ def disagree(hold: Held, one: Standing, other: Standing, *, reason: str = "", co
         standing.contradicted()
         standing.settle(hold.now, "contradicted", hold.by, against.memory.id)
         if reason and standing.events:
-            standing.events[-1].parts = {"reason": reason}
+            standing.events[-1].parts = {**standing.events[-1].parts, "reason": reason}
     return True

@@ -10,6 +10,7 @@ from memories.models import Memory, Namespace
 from memories.models.choices import Status
 from memories.writing import visibility
 from memories.writing.held import held
+from memories.writing.judging import Opinions
 from memories.writing.new_memory import NewMemory
 from memories.writing.preparing import prepared
 from memories.writing.refusal import AbsentError, RefusedError, SpanError
@@ -31,26 +32,29 @@ def correct(namespace: Namespace, memory: UUID, said: Mapping[str, Any], *, by: 
             f"Memory {memory} says exactly this already; there is nothing to correct.", "nothing_to_correct"
         )
     ready = prepared(namespace, [new], load(namespace))
+    opinions = Opinions.on(namespace, ready)
     with held(namespace, memory, by=by) as hold:
         old = hold.take_fact(memory)
         # Out of sight while its successor is weighed: a correction neither merges with, backs nor contradicts it.
         Memory.objects.within(namespace).filter(id=memory).update(status=Status.ARCHIVED)
         visibility.hide(namespace, [memory])
-        (outcome,) = written(namespace, ready, by, dry_run=False)
-        if outcome.outcome == "rejected":
+        (outcome,) = written(namespace, ready, by, dry_run=False, opinions=opinions)
+        since = new.valid_from or hold.now
+        if outcome.outcome == "rejected" or since > hold.now:
             visibility.show(namespace, [memory])
-        else:
-            supersede(old, outcome.memory, new.valid_from or hold.now, hold.now, by)
+        if outcome.outcome != "rejected":
+            supersede(old, outcome.memory, since, hold.now, by)
     return outcome, old
 
 
 def supersede(old: Standing, new: Memory, since: datetime, now: datetime, by: str) -> None:
-    """End what a memory says where its successor begins, unless it ended before."""
+    """End what a memory says where its successor begins, unless it ended before; until then it goes on to hold."""
     until, start = old.memory.valid_until, old.memory.valid_from
     if until is None or until > since:
         # What began later than its successor never held at all.
         until = max(since, start) if start else since
-    where = {"status": Status.SUPERSEDED, "reason": "corrected", "superseded_by_id": new.id, "valid_until": until}
+    status = Status.ACTIVE if since > now else Status.SUPERSEDED
+    where = {"status": status, "reason": "corrected", "superseded_by_id": new.id, "valid_until": until}
     old.settle(now, "superseded", by, new.id, **where)
 
 

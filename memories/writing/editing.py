@@ -7,17 +7,19 @@ from uuid import UUID
 from memories.models import MemoryTag, Namespace
 from memories.models.choices import Status
 from memories.writing.held import held
+from memories.writing.redacting import cleaned
 from memories.writing.refusal import SpanError
 from memories.writing.standing import Standing
 
 SPANS = (("valid_from", "valid_until"), ("event_at", "event_until"))
+TOLD = ("tags", "metadata")  # in the caller's own words
 # What was absorbed is found through its survivor alone.
 EDITABLE = frozenset(Status) - {Status.MERGED}
 
 
 def edit(namespace: Namespace, memory: UUID, changes: Mapping[str, Any], *, by: str) -> Standing:
     """Set what is not content; the history tells the numbers and times that changed."""
-    columns = dict(changes)
+    columns = {name: cleaned(namespace, value) if name in TOLD else value for name, value in changes.items()}
     tags = columns.pop("tags", None)
     with held(namespace, memory, by=by) as hold:
         standing = hold.take(memory, among=EDITABLE)

@@ -5,12 +5,18 @@ from dataclasses import fields, replace
 from typing import Any
 
 from memories.language.redaction import redacted_deep
+from memories.models import Namespace
 from memories.writing.new_memory import NewMemory
 
 # Words of closed sets, and the caller's own names by which users, agents and sessions are told apart and asked for.
 KEPT = frozenset(["type", "kind", "user", "agent", "session"])
 LONG = frozenset(["content", "object", "evidence", "metadata"])  # of any length
 SHORT = 100  # characters that any other column takes
+
+
+def cleaned(namespace: Namespace, value: Any) -> Any:
+    """Anything that a caller tells, without secrets where the namespace asks for it."""
+    return redacted_deep(value, Counter()) if namespace.redacts else value
 
 
 def redact(new: NewMemory) -> NewMemory:

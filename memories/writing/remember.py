@@ -19,10 +19,11 @@ from memories.writing.standing import Standing
 from scoring.belief import corroborates
 from scoring.contradiction import ANOTHER_VALUE
 from scoring.dedup import band
-from scoring.systems.recall import rejection
+from scoring.systems.recall import RecallParams, rejection
 from scoring.term import Tree
 
 TOGETHER = 250  # memories in one transaction: long enough to be cheap, short enough to let others write
+FLOOR = RecallParams().min_confidence
 LOCK = "UPDATE memories_namespacestatistics SET writes = writes + 1 WHERE namespace_id = %s RETURNING writes"
 
 
@@ -50,9 +51,11 @@ def remember(namespace: Namespace, news: Sequence[NewMemory], *, by: str, dry_ru
     return [outcome for part in ready for outcome in written(namespace, part, by, dry_run)]
 
 
-def written(namespace: Namespace, ready: Prepared, by: str, dry_run: bool) -> list[Outcome]:
-    """Write some memories in one transaction, under the lock of their namespace."""
-    opinions = Opinions.on(namespace, ready)
+def written(
+    namespace: Namespace, ready: Prepared, by: str, dry_run: bool, opinions: Opinions | None = None
+) -> list[Outcome]:
+    """Write some memories in one transaction, under the lock of their namespace; whoever holds it asks beforehand."""
+    opinions = opinions or Opinions.on(namespace, ready)
     with transaction.atomic():
         lock(namespace)
         if ready.embedder != namespace.embedder:
@@ -161,4 +164,8 @@ def merge(desk: Desk, place: int, standing: Standing, other: Standing, reason: s
 
 def told(standing: Standing, outcome: Literal["stored", "merged", "escalated", "rejected"], reason: str) -> Outcome:
     """The outcome as the caller learns it."""
+    sure = standing.memory.confidence
+    if outcome != "rejected" and sure < FLOOR:
+        low = f"its confidence of {sure:.2f} lies below the {FLOOR:.2f} that recall gives back"
+        reason = f"{reason}; {low}" if reason else low
     return Outcome(outcome, reason, standing.memory, standing.explained)

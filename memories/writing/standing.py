@@ -1,6 +1,6 @@
 """A stored memory with the evidence it stands on, and what further evidence does to it."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import lru_cache
@@ -8,15 +8,18 @@ from operator import attrgetter
 from typing import Any, Self
 from uuid import UUID
 
+import numpy as np
+
 from memories.models import Memory, MemorySource, Namespace, ScoreEvent
 from memories.writing.copying import Repeated
 from scoring import belief as beliefs
 from scoring import evidence as heard
 from scoring.belief import Belief
+from scoring.confidence import utility
 from scoring.evidence import Evidence
 from scoring.policy import WritePolicy
 from scoring.systems import recall
-from scoring.term import Tree
+from scoring.term import Term, Tree, const, given
 
 # An observation is told apart by its session, or by its source where there is no session.
 Origin = tuple[UUID | None, str]
@@ -34,6 +37,7 @@ class Standing:
     events: list[ScoreEvent] = field(default_factory=list)
     told: dict[str, Any] = field(init=False)  # the columns as history knows them
     explained: Tree = field(default_factory=dict)  # how the confidence came about
+    believed: Term | None = None  # how the belief came about since the last event
 
     def __post_init__(self) -> None:
         self.told = {} if self.memory._state.adding else self.columns()
@@ -69,6 +73,16 @@ class Standing:
             needed=policy.belief_needed,
         )
         self.memory.belief, self.memory.corroborations, self.memory.contradictions = after
+        self._explain(before, sign, after)
+
+    def _explain(self, before: Belief, sign: beliefs.Evidence, after: Belief) -> None:
+        """Write down the step: the same formula over terms, after those that no event has told of yet."""
+        policy = self.policy
+        step = policy["belief_boost"] if sign == "corroboration" else -policy["belief_penalty"]
+        open_to = after.corroborations >= policy.belief_needed
+        ceiling = const(beliefs.HIGHEST) if open_to else policy["belief_protected"]
+        start = self.believed or given("belief before", np.asarray(before.value))
+        self.believed = beliefs.moved(start, step, ceiling).named("belief")
 
     def settle(self, at: datetime, cause: str, by: str, other: UUID | None = None, **columns: Any) -> None:
         """Write what the evidence amounts to into the memory, and note the change as an event."""
@@ -77,6 +91,7 @@ class Standing:
             setattr(self.memory, name, value)
         after = self.columns()
         before, self.told = self.told, after
+        believed, self.believed = self.believed, None
         changed = {name: value for name, value in after.items() if before.get(name, self) != value}
         if not changed:
             return
@@ -88,11 +103,21 @@ class Standing:
                 cause=cause,
                 before={name: plain(before[name]) for name in changed if name in before},
                 after={name: plain(value) for name, value in changed.items()},
-                parts=self.explained if "confidence" in changed else {},
+                parts=self._parts(changed, believed),
                 other_id=other,
                 by=by,
             )
         )
+
+    def _parts(self, changed: Collection[str], believed: Term | None) -> Tree:
+        """How the numbers that changed came about: confidence first, belief beside it, else belief or utility."""
+        told: Tree = self.explained if "confidence" in changed else {}
+        if believed is not None and "belief" in changed:
+            return {**told, "belief": believed.tree()} if told else believed.tree()
+        if not told and ("useful" in changed or "not_useful" in changed):
+            counts = (given(name, np.asarray(float(getattr(self.memory, name)))) for name in ("useful", "not_useful"))
+            return utility(*counts).named("utility").tree()
+        return told
 
     def columns(self) -> dict[str, Any]:
         """The columns whose changes make history."""

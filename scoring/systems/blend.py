@@ -15,7 +15,8 @@ from scoring.term import Term, const, given, product, scale, total
 
 ROUTES = (*RETRIEVERS, "context")
 _weight = partial(number, group="Fusion", low=0, high=1, step=0.01, seed="ours")
-_abstain = partial(number, group="Abstention", low=-20, high=20, step=0.1, seed="ours: to be fitted on judged data")
+_abstain = partial(number, group="Abstention", low=-20, high=20, step=0.1, seed="ours: fitted on LoCoMo's dev part")
+_boost = partial(number, group="Fusion", low=0, high=3, step=0.05, seed="ours")
 _factor = partial(number, group="Trust and age", low=0, high=1, step=0.01, seed="ours")
 
 
@@ -23,15 +24,16 @@ _factor = partial(number, group="Trust and age", low=0, high=1, step=0.01, seed=
 class BlendParams(FiveRetrievers, recall.ConfidenceFloor, recall.HalfLives):
     """What blend lets a caller turn."""
 
-    weight_semantic: float = _weight(0.5, "pull of meaning")
-    weight_bm25: float = _weight(0.5, "pull of words")
+    weight_semantic: float = _weight(0.6, "pull of meaning")
+    weight_bm25: float = _weight(0.4, "pull of words")
     weight_entity: float = _weight(0.0, "pull of the entity list")
     weight_temporal: float = _weight(0.0, "pull of time")
     weight_traversal: float = _weight(0.0, "pull of paths")
     weight_context: float = _weight(0.0, "pull of a memory read with the turn before it")
-    entity_boost: float = _weight(0.1, "lift for a memory of a named entity")
+    entity_boost: float = _boost(1.0, "lift for a memory of a named entity")
+    temporal_boost: float = _boost(1.0, "lift for a memory of the time that is meant")
     rerank: float = number(
-        0.7,
+        0.75,
         "words matched one by one against the fused score",
         group="Reranking",
         low=0,
@@ -39,30 +41,32 @@ class BlendParams(FiveRetrievers, recall.ConfidenceFloor, recall.HalfLives):
         step=0.05,
         seed="ours",
     )
-    rerank_top: int = number(50, "how many are reranked", group="Reranking", low=1, high=200, step=1, seed="ours")
+    rerank_top: int = number(200, "how many are reranked", group="Reranking", low=1, high=500, step=1, seed="ours")
     trust: float = _factor(0.1, "how much confidence moves the score")
-    age: float = _factor(0.1, "how much freshness moves the score")
+    age: float = _factor(0.2, "how much freshness moves the score")
     confidence_gate: bool = switch(False, "whether unsure memories are held back", group="Cut", seed="ours")
 
-    abstain_below: float = _abstain(0.0, "the least chance of relevance that is answered", low=0, high=1)
-    abstain_intercept: float = _abstain(0.0, "chance of relevance without any sign of it")
-    abstain_maxsim: float = _abstain(0.0, "what matched words say for relevance")
-    abstain_coverage: float = _abstain(0.0, "what covered query words say for relevance")
-    abstain_margin: float = _abstain(0.0, "what a lead over the second hit says for relevance")
+    abstain_below: float = _abstain(0.69, "the least chance of an answer that is told", low=0, high=1, step=0.01)
+    abstain_intercept: float = _abstain(2.3, "the chance of an answer without a sign against it")
+    abstain_gap: float = _abstain(-10.1, "what is known, but not of whom the query names")
+    abstain_unmet: float = _abstain(-1.5, "words of the query that nothing meets")
 
     rules = (not_all_zero(*(f"weight_{route}" for route in ROUTES)),)
 
 
 def fused(signals: Signals, params: BlendParams) -> Term:
-    r"""A convex sum of the retrievers' raw scores, each scaled over the batch, and a lift for named entities.
+    r"""A convex sum of the retrievers' raw scores, each scaled over the batch, and lifts for the named and the dated.
 
-    $$ \text{fused} = \sum_i w_i \cdot \text{scaled}(\text{score}_i) + b \cdot \text{entity match} $$
+    $$ \text{fused} = \sum_i w_i \cdot \text{scaled}(\text{score}_i)
+       + b_e \cdot \text{entity match} + b_t \cdot \text{proximity} $$
     """
     weights = params.weights(*(f"weight_{route}" for route in ROUTES))
     scores = (scale(given(f"{route} score", signals.raw(route))).named(f"{route} in batch") for route in ROUTES)
     convex = [(weight * score).named(route) for route, weight, score in zip(ROUTES, weights, scores, strict=True)]
     boost = (params["entity_boost"] * given("entity match", signals.entity_match)).only(signals.entity_match > 0)
-    return total([*convex, boost.named("entity boost")]).named("fused")
+    # Unscaled: where every memory lies in the window, scaling would leave nothing of it.
+    dated = (params["temporal_boost"] * given("proximity", signals.raw("temporal"))).named("temporal boost")
+    return total([*convex, boost.named("entity boost"), dated]).named("fused")
 
 
 def bounded(x: Term, swing: Term) -> Term:
@@ -92,14 +96,18 @@ def score(signals: Signals, params: BlendParams) -> Term:
 
 
 def chance(score: Term, signals: Signals, params: BlendParams, rows: Codes) -> float:
-    """How likely the best hit is relevant: matched words, covered words, and its lead over the second."""
+    r"""How likely the best hit is an answer: whether what is asked is known of whom the query names.
+
+    $$ P = \sigma\left(\beta_0 + \beta_g (\max_{d} \text{met}_d - \max_{d \in E} \text{met}_d)
+       + \beta_u \min_{d \in E} \text{unmet}_d\right) $$
+    """
     if not len(rows):
         return 0.0
-    first, second = score.value[rows[0]], score.value[rows[1]] if len(rows) > 1 else 0.0
-    matched = signals.maxsim[rows[0]] if np.isfinite(signals.maxsim[rows[0]]) else 0.0
-    margin = (first - second) / first if first > 0 else 0.0
-    weights = np.array([params.abstain_maxsim, params.abstain_coverage, params.abstain_margin])
-    return probability(np.array([matched, signals.coverage[rows[0]], margin]), weights, params.abstain_intercept)
+    named = signals.entity_match > 0
+    among = named if named.any() else np.ones(len(signals), bool)
+    gap = float(signals.met.max() - signals.met[among].max())
+    signs = np.array([gap, float(signals.unmet[among].min())])
+    return probability(signs, np.array([params.abstain_gap, params.abstain_unmet]), params.abstain_intercept)
 
 
 SYSTEM = System(

@@ -9,6 +9,7 @@ from scoring.params import Params, Rule, choice, not_all_zero, number
 _TABLE = "000 All Thresholds in One Place"
 _bm25 = partial(number, group="Words", scope="candidates", seed="000 BM25 Scoring")
 _time = partial(number, group="Time", scope="candidates")
+_words = partial(number, group="Reranking", scope="candidates", seed="ours")
 _graph = partial(number, group="Paths", low=0, high=1, step=0.01, scope="candidates", seed="000 Hop score decay")
 _plan = partial(number, group="Plan", scope="candidates")
 _specific = partial(number, group="Plan", low=0, high=1, step=0.01, scope="candidates", seed="000 Query Specificity")
@@ -31,7 +32,17 @@ class Pool(Params):
 
 
 @dataclass(frozen=True)
-class FiveRetrievers(Pool):
+class WordMatch(Params):
+    """How the reranker matches the words of a query one by one."""
+
+    word_power: float = _words(1.5, "how much a good match counts more than two fair ones", low=1, high=4, step=0.1)
+    word_before: float = _words(0.95, "what a word counts that stands in the turn before", low=0, high=1, step=0.05)
+    word_met: float = _words(0.6, "how like a word must be to be met", low=0, high=1, step=0.05)
+    stop_weight: float = _words(0.5, "what a common word tells", low=0, high=3, step=0.1)
+
+
+@dataclass(frozen=True)
+class FiveRetrievers(WordMatch, Pool):
     """What decides which memories the five retrievers of the paper find, and in which order."""
 
     bm25_k1: float = _bm25(1.2, "how soon repeated words stop counting", low=0, high=3, step=0.05)

@@ -1,15 +1,23 @@
-"""By whom a memory is about: those whose subject the query names, and those that mention it."""
+"""By whom a memory is about: those whose subject the query names, those that it said, and those that mention it."""
 
 from memories.retrieval.retrievers.question import BY_MEANING, EACH_MEMORY, NEAREST, SETTLED, Asked, Question
 
 
 def entity(asked: Asked) -> Question | None:
-    """The match of the name, whole for a subject, less for a mention; a memory's best one counts."""
+    """The match of the name, whole for a subject or speaker, less for a mention; a memory's best one counts."""
     if not asked.reading.named:
         return None
     sql = f"""
         WITH named AS (
             SELECT * FROM unnest(%(entities)s::uuid[], %(matches)s::float8[]) AS t(entity_id, match)
+        ),
+        said AS (
+            SELECT named.match, names.name FROM named CROSS JOIN LATERAL (
+                SELECT e.name FROM memories_entity e WHERE e.namespace_id = %(namespace)s AND e.id = named.entity_id
+                UNION
+                SELECT a.name FROM memories_entityalias a
+                WHERE a.namespace_id = %(namespace)s AND a.entity_id = named.entity_id
+            ) AS names
         ),
         found AS (
             SELECT id, max(score) AS score FROM (
@@ -18,6 +26,10 @@ def entity(asked: Asked) -> Question | None:
                 UNION ALL
                 SELECT n.memory_id, named.match * %(mention_weight)s FROM named
                 JOIN memories_mention n ON n.namespace_id = %(namespace)s AND n.entity_id = named.entity_id
+                UNION ALL
+                SELECT m.id, said.match FROM said
+                JOIN memories_turn t ON t.namespace_id = %(namespace)s AND t.speaker = said.name
+                JOIN memories_memory m ON m.namespace_id = %(namespace)s AND m.turn_id = t.id
             ) AS each_way GROUP BY id
         )
         SELECT m.id, found.score

@@ -7,7 +7,7 @@ from typing import Any
 from pgvector import Vector
 
 from memories.models import Namespace
-from memories.models.choices import Route
+from memories.models.choices import ChunkLevel, Route
 from memories.retrieval.reading import Reading
 from memories.retrieval.scope import Scope
 
@@ -59,5 +59,9 @@ BY_MEANING = f"""
     ) v ON true
 """
 NEAREST = "v.vector <=> %(vector)s::vector NULLS LAST, m.id"
-# Whose subject or type nobody could tell is found by words, by meaning and over the graph.
-SETTLED = "NOT m.type_uncertain AND m.subject_fallback IS NULL"
+# Whose subject or type nobody could tell is found by words, by meaning and over the graph; a piece of a conversation
+# has neither, and can be told by who speaks and when.
+SETTLED = f"""
+    (NOT m.type_uncertain OR m.level NOT IN ('{ChunkLevel.FACT}', '{ChunkLevel.SUMMARY}'))
+    AND m.subject_fallback IS NULL
+"""
