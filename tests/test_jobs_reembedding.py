@@ -17,7 +17,7 @@ from memories.providers.embedder import embedder
 from memories.providers.token_matrix import TokenMatrix
 from memories.turns.conversation import Conversation, NewTurn
 from memories.turns.hearing import hear
-from memories.writing import reembedding
+from memories.writing import preparing, reembedding
 from memories.writing.acts import forget
 from memories.writing.neighbours import nearest
 from memories.writing.new_memory import NewMemory
@@ -174,3 +174,17 @@ def test_nobody_who_writes_or_asks_meanwhile_finds_a_gap(namespace: Namespace) -
 def test_an_embedder_that_does_not_work_here_is_told_of(name: str, told: str) -> None:
     assert reembedding.flaw(name).startswith(told)
     assert reembedding.flaw(OLD) == ""
+
+
+def test_vectors_are_filed_under_the_embedder_that_made_them_though_it_changes_meanwhile(
+    namespace: Namespace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def changing(name: str) -> Any:
+        namespace.embedder = NEW  # as another thread does that takes the lock
+        return embedder(name)
+
+    monkeypatch.setattr(preparing, "embedder", changing)
+    Namespace.objects.update(embedder=NEW)
+    (outcome,) = remember(namespace, [NewMemory(content="Somebody sings in the rain")], by="tests")
+    filed = MemoryVector.objects.get(memory_id=outcome.memory.id)
+    assert (filed.embedder, len(filed.vector)) == (NEW, 384)

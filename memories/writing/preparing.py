@@ -37,7 +37,9 @@ class Prepared:
 def prepared(namespace: Namespace, news: Sequence[NewMemory], registry: Registry) -> Prepared:
     """Black out, embed, find names, check the evidence: all without the database, so that a thread may do it."""
     news = [redact(new) for new in news] if namespace.redacts else news
-    model, texts = embedder(namespace.embedder), [new.content for new in news]
+    # Asked once: another thread may be taking the lock with the same namespace in hand, and read another name.
+    name, texts = namespace.embedder, [new.content for new in news]
+    model = embedder(name)
     tokens: Sequence[TokenMatrix] = ()
     if isinstance(model, TokenEmbedder):
         vectors, tokens = model.embed_with_tokens(texts)
@@ -45,7 +47,7 @@ def prepared(namespace: Namespace, news: Sequence[NewMemory], registry: Registry
         vectors = model.embed(texts)
     return Prepared(
         news=news,
-        embedder=namespace.embedder,
+        embedder=name,
         vectors=np.asarray(vectors, dtype=float),
         tokens=tokens,
         registry=registry,
