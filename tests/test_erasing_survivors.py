@@ -119,6 +119,15 @@ def test_what_another_user_said_stays_though_it_was_merged_into_the_erased(names
     assert stands(kept) == folded(kept)
 
 
+def test_a_survivor_does_not_rest_on_what_it_absorbed_once_that_is_erased(namespace: Namespace, tell: Tell) -> None:
+    kept = tell("The invoicing service uses PostgreSQL as its database", Said("speculation"), session="a").memory
+    tell("The invoicing service uses PostgreSQL as the database", Said("direct"), session="a")
+    assert stands(kept)["source_strength"] == 0.95
+    Erasure(namespace).erase([Memory.objects.get(status=Status.MERGED).id])
+    assert stands(kept)["source_strength"] == 0.30
+    assert stands(kept) == folded(kept)
+
+
 def test_a_memory_that_loses_a_source_is_weighed_by_the_others(namespace: Namespace, tell: Tell) -> None:
     mine, theirs = (row(Turn, namespace, session=row(Session, namespace, user=user)) for user in ("bob", "maya"))
     kept = tell("Sails on Sundays", Said("weak_inference", mine.id), Said("direct", theirs.id), user="bob").memory

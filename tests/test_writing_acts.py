@@ -279,6 +279,20 @@ def test_a_session_that_said_both_is_no_independent_observation(namespace: Names
     assert (stored(kept.id).repetitions, stored(kept.id).belief) == (0, 5.0)
 
 
+def test_a_survivor_keeps_what_its_own_session_said_more_directly_in_other_words(
+    namespace: Namespace, tell: Tell
+) -> None:
+    kept = tell("Maya likes sailing", "speculation", session="a").memory
+    gone = tell("Sails, Maya does", session="a").memory
+    before = numbers(kept.id)
+    decide(namespace, review(namespace, kept, gone).id, Verdict.DUPLICATE, by="maya")
+    assert stored(kept.id).confidence == gone.confidence
+    acts.judge(namespace, kept.id, useful=False, by="maya")
+    assert stored(kept.id).confidence == gone.confidence
+    split(namespace, gone.id, by="maya")
+    assert numbers(kept.id) == before | {"not_useful": 1}
+
+
 def test_a_memory_that_backed_another_does_not_count_again_when_they_merge(namespace: Namespace, tell: Tell) -> None:
     Entity.objects.create(namespace=namespace, name="Maya", normalised="maya", kind="person")
     kept, gone = tell(COFFEE[0], session="a").memory, tell(COFFEE[1], session="b").memory
@@ -381,6 +395,7 @@ ACTS: dict[str, Callable[[Namespace, UUID, int], object]] = {
     "confirm": lambda namespace, kept, _: acts.confirm(namespace, kept, by="tests"),
     "useful": lambda namespace, kept, _: acts.judge(namespace, kept, useful=True, by="tests"),
     "observe": lambda namespace, _, number: teller(namespace)(CONTENTS[0], "strong_inference", session=f"s{number}"),
+    "insist": lambda namespace, _, __: teller(namespace)(CONTENTS[0], "direct", session="a"),
     "contradict": lambda namespace, kept, number: acts.contradict(
         namespace, kept, teller(namespace)(f"Rock {number * 7919} is heavy").memory.id, reason="", by="tests"
     ),

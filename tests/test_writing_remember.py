@@ -104,6 +104,29 @@ def test_the_same_words_in_the_same_session_count_once(tell: Tell) -> None:
     assert stored(again).repetitions == 0
 
 
+def test_of_one_source_told_at_two_levels_the_stronger_stands_in_its_row(tell: Tell) -> None:
+    tell("Plays the cello", said=(Said("direct"), Said("speculation")))
+    assert (MemorySource.objects.get().level, MemorySource.objects.get().strength) == ("direct", 0.95)
+
+
+def test_a_session_that_says_it_again_more_directly_raises_it_without_a_repetition(tell: Tell) -> None:
+    first = tell("Plays the cello", "speculation", session="monday")
+    again = tell("Plays the cello", "direct", session="monday", model="opus")
+    memory, source = stored(first), MemorySource.objects.get()
+    assert (memory.source_strength, memory.extractor_confidence, source.level) == (0.95, 0.90, "direct")
+    assert (memory.repetitions, memory.corroborations, memory.belief) == (0, 0, 5.0)
+    assert again.memory.confidence == memory.confidence
+    tell("Plays the cello", "weak_inference", session="monday")
+    assert (stored(first).source_strength, MemorySource.objects.get().level) == (0.95, "direct")
+
+
+def test_a_survivor_is_never_below_a_paraphrase_of_its_own_session(tell: Tell) -> None:
+    first = tell("The invoicing service uses PostgreSQL as its database", "speculation", session="a")
+    tell("The invoicing service uses PostgreSQL as the database", session="a", model="opus")
+    absorbed, memory = Memory.objects.get(status=Status.MERGED), stored(first)
+    assert (memory.confidence, memory.repetitions, memory.belief) == (absorbed.confidence, 0, 5.0)
+
+
 def test_a_paraphrase_that_is_nearly_the_same_is_absorbed_and_stays(tell: Tell) -> None:
     first = tell("The invoicing service uses PostgreSQL as its database", session="a")
     again = tell("The invoicing service uses PostgreSQL as the database", session="b")

@@ -13,7 +13,7 @@ from memories.erasing.graph import entities_of, erase_unnamed, middle_again
 from memories.erasing.judgements import erase_unanswered, queries_answered_by
 from memories.erasing.records import erase_records, erase_records_of
 from memories.erasing.redaction import Redaction
-from memories.erasing.survivors import archive_left, redact_history
+from memories.erasing.survivors import archive_left, redact_history, weigh_again
 from memories.models import Memory, Namespace, Posting, Session
 from memories.models.choices import Status
 from memories.models.immutable import ImmutableQuerySet
@@ -76,7 +76,10 @@ class Erasure:
         self.erased["memories archived"] += archive_left(namespace, ids)
         self.erased += erase_records(namespace, ids, told)
         answered, named = queries_answered_by(namespace, ids), entities_of(namespace, ids)
+        heads = {memory.merged_into_id for memory in memories if memory.merged_into_id} - set(ids)
         self._delete(ids)
+        # What they had absorbed was part of what they stand on.
+        self.erased["memories weighed again"] += weigh_again(namespace, heads)
         middle_again(namespace, clusters)
         self.erased["judged queries"] += erase_unanswered(namespace, answered)
         # A name may have been registered for its own sake; only who is to be forgotten takes the names along.

@@ -156,7 +156,8 @@ class Desk:
 
     def observed(self, place: int, standing: Standing, through: UUID | None = None) -> None:
         """Note that a known memory was heard again, and where."""
-        self.filing.add_sources(standing.memory.id, self.origin(place), self.ready.news[place])
+        new, absorbed = self.ready.news[place], through is not None
+        self.filing.add_sources(standing.memory.id, self.origin(place), new, absorbed=absorbed)
         standing.settle(self.now, "merged" if through else "observed", self.by, through)
 
     def contradict(self, one: Standing, other: Standing, cosine: float | None) -> None:

@@ -19,10 +19,11 @@ from memories.models import (
     TokenStates,
 )
 from memories.models.choices import EdgeKind, Route
-from memories.writing.copying import bare, copied
+from memories.writing.copying import bare, copied, updated
 from memories.writing.new_memory import NewMemory
 from memories.writing.preparing import Prepared
 from memories.writing.resolving import Named
+from memories.writing.sources import Place, place_of
 from memories.writing.standing import Origin, Standing
 from scoring.policy import WritePolicy
 
@@ -49,7 +50,8 @@ class Filing:
     policy: WritePolicy
     now: datetime
     rows: dict[type[Any], list[Any]] = field(default_factory=dict)
-    sources: dict[tuple[Any, ...], Any] = field(default_factory=dict)
+    sources: dict[tuple[UUID, Place], Any] = field(default_factory=dict)
+    absorbed: dict[tuple[UUID, Place], Any] = field(default_factory=dict)  # the same, of memories that went into others
 
     def add(self, row: Any) -> None:
         """Take a row in."""
@@ -85,16 +87,16 @@ class Filing:
             source, target, sure = related
             self.put(EntityEdge, source_id=source, target_id=target, confidence=sure, **told)
 
-    def add_sources(self, memory: UUID, origin: Origin, new: NewMemory) -> None:
+    def add_sources(self, memory: UUID, origin: Origin, new: NewMemory, *, absorbed: bool = False) -> None:
         """The sources of one observation, each turn or session once."""
         session, source = origin
-        said = {one.turn: one.level for one in new.said} or {None: self.policy.source_default}
-        for turn, level in said.items():
+        for turn, level in [(one.turn, one.level) for one in new.said] or [(None, self.policy.source_default)]:
             told = {"memory_id": memory, "session_id": session, "turn_id": turn, "source": source, "level": level}
             strength = float(self.policy[f"source_{level}"].value)
             row = bare(MemorySource, namespace_id=self.namespace.id, strength=strength, observed_at=self.now, **told)
-            # Of one turn, or of a session or source without turns, the first word counts.
-            self.sources.setdefault((memory, turn) if turn else (memory, session, source), row)
+            known = (self.absorbed if absorbed else self.sources).setdefault((memory, place_of(row)), row)
+            if known.strength < strength:
+                known.level, known.strength = level, strength
 
     def join(self, one: Standing, other: Standing, cosine: float | None, kind: EdgeKind) -> None:
         """An edge from the later of two memories to the earlier."""
@@ -106,9 +108,22 @@ class Filing:
     def write(self) -> None:
         """Write everything, table by table."""
         fresh = {memory.id for memory in self.rows.get(Memory, [])}
-        self.rows[MemorySource] = [row for row in self.sources.values() if row.memory_id in fresh]
+        # What was absorbed has sources of its own, which tell how directly it was said: here they add places alone.
+        said = {**self.absorbed, **self.sources}.values()
+        self.rows[MemorySource] = [row for row in said if row.memory_id in fresh]
         for table in TABLES:
             copied(table, self.rows.get(table, []))
         # A turn or session that said a known memory before is no further source of it.
-        again = [MemorySource(**vars(row)) for row in self.sources.values() if row.memory_id not in fresh]
+        again = [MemorySource(**vars(row)) for row in said if row.memory_id not in fresh]
         MemorySource.objects.bulk_create(again, ignore_conflicts=True)
+        self.strengthen({row.memory_id for row in again})
+
+    def strengthen(self, memories: set[UUID]) -> None:
+        """Let a turn or session that says a known memory more directly than before count as that."""
+        stronger = []
+        for row in MemorySource.objects.within(self.namespace).filter(memory_id__in=memories):
+            said = self.sources.get((row.memory_id, place_of(row)))
+            if said and said.strength > self.policy[f"source_{row.level}"].value:
+                row.level, row.strength = said.level, said.strength
+                stronger.append(row)
+        updated(stronger, ["level", "strength"])

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable
 from dataclasses import replace
-from uuid import UUID
 
 from django.db.models import F
 
@@ -23,14 +22,13 @@ def absorb(hold: Held, kept: Standing, gone: Standing, reason: str) -> None:
     # The event comes before the rows it brings: by their ids a split tells them from the survivor's own.
     where = {"status": Status.MERGED, "reason": reason, "merged_into_id": kept.memory.id}
     gone.settle(hold.now, "merged", hold.by, kept.memory.id, **where)
-    brought = [copy_for(kept, row) for row in gone.memory.sources.all()]
+    brought = (copy_for(kept, row) for row in gone.memory.sources.all())
     MemorySource.objects.bulk_create(brought, ignore_conflicts=True)
     together = evidence.merged(kept.evidence, gone.evidence, kept.policy)
-    levels = levels_of([*kept.memory.sources.all(), *brought])
     # n₁ + n₂ + 1, less one for each session or source that said both: it is no independent observation.
     heard = kept.evidence.repetitions + len(fresh) + beyond_origins(gone)
     # The text that is kept is the survivor's, and so is its type.
-    kept.evidence = replace(together, levels=levels, repetitions=heard, type=kept.evidence.type)
+    kept.evidence = replace(together, repetitions=heard, type=kept.evidence.type)
     kept.origins |= gone.origins
     # What backed it before has counted once.
     for _ in range(len(fresh) - backed(history_of(kept), gone.memory.id)):
@@ -59,17 +57,6 @@ def copy_for(standing: Standing, row: MemorySource) -> MemorySource:
     for name in ("session_id", "turn_id", "source", "level", "strength", "observed_at"):
         setattr(copy, name, getattr(row, name))
     return copy
-
-
-def place_of(row: MemorySource) -> tuple[UUID | None, UUID | None, str]:
-    """What makes a source of a memory one: its turn, else its session and name."""
-    return (None, row.turn_id, "") if row.turn_id else (row.session_id, None, row.source)
-
-
-def levels_of(rows: Iterable[MemorySource]) -> frozenset[str]:
-    """How directly it was said; of one source told twice the first counts."""
-    first = {place_of(row): row.level for row in reversed(list(rows))}
-    return frozenset(first.values())
 
 
 def origins_of(rows: Iterable[MemorySource]) -> set[Origin]:

@@ -18,6 +18,7 @@ from memories.writing.belief_history import refolded
 from memories.writing.copying import updated
 from memories.writing.policy import policy_of
 from memories.writing.remember import lock
+from memories.writing.sources import heard_by
 from memories.writing.standing import TRACKED, evidence_of, loaded, weighed
 from scoring.policy import WritePolicy
 
@@ -25,15 +26,12 @@ TOGETHER = 250  # memories in one transaction
 EXAMPLES = 10
 BIN = 0.05  # width of the histogram's columns
 # Memories of equal evidence have equal confidence, so each kind of evidence is asked for once.
-EVIDENCE = """
+EVIDENCE = f"""
     SELECT m.type, m.type_uncertain, m.repetitions, m.extractor_model, m.extractor_logprob, m.grounding,
         CASE WHEN m.confirmed_at IS NOT NULL THEN true END AS confirmed_at,
-        coalesce(said.levels, '{}') AS levels, m.confidence, count(*) AS memories, (array_agg(m.id))[1] AS example
+        coalesce(said.levels, '{{}}') AS levels, m.confidence, count(*) AS memories, (array_agg(m.id))[1] AS example
     FROM memories_memory m
-    LEFT JOIN (
-        SELECT memory_id, array_agg(DISTINCT level ORDER BY level)::text[] AS levels
-        FROM memories_memorysource WHERE namespace_id = %(namespace)s GROUP BY memory_id
-    ) said ON said.memory_id = m.id
+    LEFT JOIN ({heard_by("m.status = 'active'")}) said ON said.memory_id = m.id
     WHERE m.namespace_id = %(namespace)s AND m.status = 'active'
     GROUP BY 1, 2, 3, 4, 5, 6, 7, 8, 9
 """

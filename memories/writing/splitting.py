@@ -10,11 +10,12 @@ from memories.models.choices import Status, Verdict
 from memories.writing import visibility
 from memories.writing.belief_history import Step, backed, history_of, withdraw
 from memories.writing.held import Held, held
-from memories.writing.merging import add_accesses, beyond_origins, copy_for, levels_of, origins_of, place_of
+from memories.writing.merging import add_accesses, beyond_origins, copy_for, origins_of
 from memories.writing.new_memory import NewMemory
 from memories.writing.preparing import Prepared, prepared
 from memories.writing.refusal import AbsentError, RefusedError, not_so
 from memories.writing.reviewing import note_verdict
+from memories.writing.sources import levels_of, place_of
 from memories.writing.standing import Standing
 from memories.writing.unmerged import confirmed_without, heard_without
 
@@ -52,14 +53,14 @@ def part(hold: Held, lone: Standing, survivor: Standing) -> None:
     """Give back what the merge gave: sources, observations, the surer extractor, belief, accesses."""
     rest = Memory.objects.within(hold.namespace).filter(merged_into=survivor.memory, status=Status.MERGED)
     others = list(rest.exclude(id=lone.memory.id).order_by("id").prefetch_related("sources"))
-    history = history_of(survivor)
+    ids, history = [other.id for other in others], history_of(survivor)
     kept = sources_without(survivor, lone, others)
     lost, survivor.origins = survivor.origins - origins_of(kept), origins_of(kept)
     heard = max(survivor.evidence.repetitions - len(lost) - beyond_origins(lone), 0)
     confirmed_at = confirmed_without(history, others)
     survivor.evidence = replace(
-        heard_without(survivor, lone, others, history),
-        levels=levels_of(kept),
+        heard_without(survivor, others, history),
+        levels=frozenset(row.level for row in kept).union(*levels_of(hold.namespace, ids).values()),
         repetitions=heard,
         confirmed=confirmed_at is not None,
     )

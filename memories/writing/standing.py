@@ -10,8 +10,9 @@ from uuid import UUID
 
 import numpy as np
 
-from memories.models import Memory, MemorySource, Namespace, ScoreEvent
+from memories.models import Memory, Namespace, ScoreEvent
 from memories.writing.copying import Repeated
+from memories.writing.sources import levels_of
 from scoring import belief as beliefs
 from scoring import evidence as heard
 from scoring.belief import Belief
@@ -43,15 +44,15 @@ class Standing:
         self.told = {} if self.memory._state.adding else self.columns()
 
     def hear(self, origin: Origin, said: Evidence) -> bool:
-        """Count a further observation, unless its session or source was heard before; tell whether it counted."""
-        if origin in self.origins:
-            return False
+        """Take the stronger of each signal, count it once for a session or source; tell whether it counted."""
+        counts = origin not in self.origins
         self.origins.add(origin)
         together = heard.merged(self.evidence, said, self.policy)
         # The text that is kept is this memory's, and so is its type; a repeated text is one observation more.
-        self.evidence = replace(together, repetitions=self.evidence.repetitions + 1, type=self.evidence.type)
-        self._believe("corroboration")
-        return True
+        self.evidence = replace(together, repetitions=self.evidence.repetitions + counts, type=self.evidence.type)
+        if counts:
+            self._believe("corroboration")
+        return counts
 
     def corroborated(self) -> None:
         """Another memory of another origin supports this one."""
@@ -124,15 +125,15 @@ class Standing:
         return dict(zip(HISTORY, _history(self.memory), strict=True))
 
     @classmethod
-    def of(cls, memory: Memory, sources: Iterable[MemorySource], entities: Iterable[UUID], policy: WritePolicy) -> Self:
+    def of(cls, memory: Memory, levels: Iterable[str], policy: WritePolicy) -> Self:
         """Read a stored memory's evidence back from its rows."""
-        said = list(sources)
-        evidence = evidence_of(memory, (source.level for source in said))
-        return cls(memory, evidence, policy, {(one.session_id, one.source) for one in said}, set(entities))
+        origins = {(one.session_id, one.source) for one in memory.sources.all()}
+        entities = {mention.entity_id for mention in memory.mentions.all()}
+        return cls(memory, evidence_of(memory, levels), policy, origins, entities)
 
 
 def evidence_of(memory: Any, levels: Iterable[str]) -> Evidence:
-    """The evidence that a memory's columns and the levels of its sources tell of."""
+    """The evidence that a memory's columns and the levels at which it was said tell of."""
     return Evidence(
         levels=frozenset(levels),
         repetitions=memory.repetitions,
@@ -203,12 +204,8 @@ def weighed(evidence: Evidence, policy: WritePolicy) -> tuple[dict[str, Any], Tr
 
 
 def loaded(namespace: Namespace, ids: Iterable[UUID], policy: WritePolicy) -> dict[UUID, Standing]:
-    """The standings of stored memories, three questions for all of them."""
-    wanted = list(set(ids))
+    """The standings of stored memories, four questions for all of them."""
+    wanted = set(ids)
     memories = Memory.objects.within(namespace).filter(id__in=wanted).prefetch_related("sources", "mentions")
-    return {
-        memory.id: Standing.of(
-            memory, memory.sources.all(), [mention.entity_id for mention in memory.mentions.all()], policy
-        )
-        for memory in memories
-    }
+    levels = levels_of(namespace, wanted)
+    return {memory.id: Standing.of(memory, levels.get(memory.id, ()), policy) for memory in memories}

@@ -6,7 +6,6 @@ from datetime import datetime
 from typing import Any, cast
 
 from memories.models import Memory, ScoreEvent
-from memories.writing.merging import place_of
 from memories.writing.standing import Standing
 from scoring import evidence
 from scoring.evidence import Evidence, Grounding
@@ -15,16 +14,10 @@ EXTRACTOR, GROUNDING = ("extractor_model", "extractor_logprob"), ("grounding",)
 DOUBTS: tuple[Grounding, ...] = ("supported", "partial", "unsupported")
 
 
-def heard_without(
-    survivor: Standing, lone: Standing, others: Sequence[Memory], history: Sequence[ScoreEvent]
-) -> Evidence:
+def heard_without(survivor: Standing, others: Iterable[Memory], history: Sequence[ScoreEvent]) -> Evidence:
     """The surest extractor and the least doubt that are left."""
-    places = {place_of(row) for row in lone.memory.sources.all()}
-    counted = {event.other_id for event in history if event.cause == "merged"}
-    # A memory that was not counted, because its session had spoken through this one, counts from now on.
-    left = [one for one in others if one.id in counted or places & {place_of(row) for row in one.sources.all()}]
-    extractors = [*own(history, EXTRACTOR), *((one.extractor_model, one.extractor_logprob) for one in left)]
-    doubts = [*(doubt for (doubt,) in own(history, GROUNDING)), *(one.grounding for one in left)]
+    extractors = [*own(history, EXTRACTOR), *((one.extractor_model, one.extractor_logprob) for one in others)]
+    doubts = [*(doubt for (doubt,) in own(history, GROUNDING)), *(one.grounding for one in others)]
     if any(event.cause == "confirmed" for event in history):
         doubts.append("supported")
 
