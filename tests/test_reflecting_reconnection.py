@@ -50,6 +50,18 @@ def test_a_memory_that_thereby_says_what_another_says_is_merged_into_the_earlier
     assert reflect(namespace, "reconnection", full=True)["merged"] == 0
 
 
+def test_a_memory_of_another_time_stays_by_itself_though_it_turns_out_to_say_the_same(namespace: Namespace) -> None:
+    year = NOW.replace(year=2020)
+    early = tell(namespace, "Barks at night", subject="Cronny", session="a", valid_until=year)
+    cron = entity(namespace, "Cron", "cat")
+    late = tell(namespace, "Barks at night", subject="Cron", session="b", valid_from=year)
+    EntityAlias.objects.create(namespace=namespace, entity=cron, name="Cronny", normalised="cronny")
+    facts = reflect(namespace, "reconnection")
+    assert (facts["resolved"], facts["merged"]) == (1, 0)
+    assert {now(memory).subject_id for memory in (early, late)} == {cron.id}
+    assert Memory.objects.filter(status=Status.ACTIVE).count() == 2
+
+
 def test_an_entity_made_later_is_found_in_the_memories_that_name_it(namespace: Namespace) -> None:
     memory = tell(namespace, "The gateway Grind forwards to Slottet", session="a")
     other = tell(namespace, "Maya sails on Sundays", session="a")

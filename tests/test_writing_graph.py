@@ -1,7 +1,7 @@
 """What a new memory does to entities and their relations, and how values that rule each other out are noticed."""
 
 import contextlib
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import numpy as np
@@ -25,6 +25,7 @@ from scoring.dedup import normalize
 
 pytestmark = pytest.mark.django_db
 NOW = datetime(2026, 3, 2, 12, tzinfo=UTC)
+PLACES = "Berlin", "Munich"
 
 
 @pytest.fixture
@@ -110,6 +111,44 @@ def test_what_holds_after_the_other_has_ceased_to_hold_is_no_contradiction(names
     outcome = tell(namespace, "Maya lives in Munich", object="Munich", valid_from=moved, **triple)
     assert outcome.outcome == "stored"
     assert contradictions() == 0
+
+
+HOME = {"subject": "Maya", "predicate": "lives_in"}
+
+
+def test_the_same_words_about_two_values_are_two_memories_that_contradict_each_other(namespace: Namespace) -> None:
+    berlin, munich = (tell(namespace, "Home town", object=place, session=place, **HOME) for place in PLACES)
+    assert (munich.outcome, munich.reason, contradictions()) == ("stored", "another value", 1)
+    for place, first in zip(PLACES, (berlin, munich), strict=True):
+        again = tell(namespace, "Home town", object=place, session=f"{place} again", **HOME)
+        assert (again.outcome, again.memory.id, again.memory.repetitions) == ("merged", first.memory.id, 1)
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_the_same_words_about_two_times_are_two_memories(namespace: Namespace, order: int) -> None:
+    years = [datetime(year, 1, 1, tzinfo=UTC) for year in (2010, 2012, 2020)]
+    spans = [{"valid_from": years[0], "valid_until": years[1]}, {"valid_from": years[2]}]
+    told = [tell(namespace, "Maya lives in Berlin", session=f"{n}", **span) for n, span in enumerate(spans[::order])]
+    assert [outcome.outcome for outcome in told] == ["stored", "stored"]
+    again = tell(namespace, "Maya lives in Berlin", session="now")
+    assert (again.reason, again.memory.valid_from) == ("said before", years[2])
+
+
+def test_what_has_expired_is_not_heard_again_but_remembered_anew(namespace: Namespace) -> None:
+    new = NewMemory(content="The pool is closed", valid_until=NOW + timedelta(days=1), session="a")
+    remember(namespace, [new], by="tests")
+    namespace.clock = NOW + timedelta(days=2)
+    again, once_more = (tell(namespace, "The pool is closed", type="", session=session) for session in "bc")
+    assert (again.outcome, again.memory.valid_until) == ("stored", None)
+    assert (once_more.reason, once_more.memory.id) == ("said before", again.memory.id)
+    assert contradictions() == 0
+
+
+def test_the_same_words_about_two_times_are_two_within_one_batch(namespace: Namespace) -> None:
+    year = datetime(2020, 1, 1, tzinfo=UTC)
+    spans: list[dict[str, Any]] = [{"valid_until": year}, {"valid_from": year}, {}]
+    news = [NewMemory(content="The pool is closed", session=f"{n}", **span) for n, span in enumerate(spans)]
+    assert [outcome.outcome for outcome in remember(namespace, news, by="tests")] == ["stored", "stored", "merged"]
 
 
 def test_the_tokens_of_a_memory_are_stored_with_its_vector_and_read_back(namespace: Namespace) -> None:

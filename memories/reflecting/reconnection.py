@@ -12,6 +12,8 @@ from memories.models import EntityEdge, Memory, Mention
 from memories.models.choices import ChunkLevel, Status
 from memories.reflecting.arrivals import Arrivals, arrived
 from memories.reflecting.pieces import left, parts, tell
+from memories.writing.comparing import apart, hash_beside
+from memories.writing.copying import updated
 from memories.writing.held import held
 from memories.writing.merging import absorb
 from memories.writing.new_memory import NewMemory
@@ -20,7 +22,6 @@ from memories.writing.resolving import Named, Names
 from scoring.dedup import content_hash
 
 BLOCK = 500  # memories in one piece
-COLUMNS = ["subject_id", "subject_fallback", "content_hash"]
 
 
 @dataclass(frozen=True)
@@ -29,11 +30,7 @@ class Met:
 
     memory: Memory
     whom: Named
-
-    @property
-    def resolved(self) -> bool:
-        """Whether its subject had only a stand-in."""
-        return self.memory.subject_fallback is not None and self.whom.subject is not None
+    resolved: bool  # its subject had only a stand-in
 
     @property
     def hash(self) -> bytes:
@@ -68,13 +65,14 @@ def meetings(work: Work, arrivals: Arrivals, ids: Sequence[UUID]) -> Iterator[Me
     active = Memory.objects.within(work.namespace).filter(id__in=ids, status=Status.ACTIVE)
     for memory in active.prefetch_related("mentions").order_by("id"):
         said = NewMemory(content=memory.content, subject=memory.subject_surface, object=memory.object)
-        yield Met(memory, names.of_memory(said, entities_in(memory.content, names.registry)))
+        whom = names.of_memory(said, entities_in(memory.content, names.registry))
+        yield Met(memory, whom, memory.subject_fallback is not None and whom.subject is not None)
 
 
 def connect(work: Work, met: Sequence[Met], arrivals: Arrivals) -> dict[str, int]:
     """Write what memories turned out to speak of; the caller holds the lock."""
     found = [one for one in met if one.resolved]
-    merged = merge_twins(work, found)
+    merged = give_subjects(work, found)
     mentions = [row for one in met for row in mentions_of(one, arrivals)]
     relations = [row for one in met for row in relation_of(work, one, arrivals)]
     Mention.objects.bulk_create(mentions)
@@ -83,28 +81,35 @@ def connect(work: Work, met: Sequence[Met], arrivals: Arrivals) -> dict[str, int
     return {"resolved": len(found), "merged": merged, "mentions": len(mentions), "relations": len(relations)}
 
 
-def merge_twins(work: Work, found: Sequence[Met]) -> int:
+def give_subjects(work: Work, found: Sequence[Met]) -> int:
     """Give memories their subject; those that are thereby the same as another become one, the earlier one stays."""
-    twins = Memory.objects.within(work.namespace).filter(
-        status=Status.ACTIVE, content_hash__in=[one.hash for one in found]
-    )
-    alike: dict[bytes, set[UUID]] = {}
-    for memory in twins:
-        alike.setdefault(bytes(memory.content_hash), set()).add(memory.id)
-    for one in found:
-        alike.setdefault(one.hash, set()).add(one.memory.id)
-    groups = [sorted(ids) for ids in alike.values() if len(ids) > 1]
-    with held(work.namespace, *(memory for ids in groups for memory in ids), by=work.job.by) as hold:
-        for kept, *others in groups:
-            for gone in others:
-                absorb(hold, hold.known[kept], hold.known[gone], "says the same as another memory of its subject")
-                tell(work, "merged_examples", {"memory": str(gone), "into": str(kept)})
     for one in found:
         one.memory.subject_id, one.memory.subject_fallback = one.whom.subject, None
-        one.memory.content_hash = one.hash
         tell(work, "examples", {"memory": str(one.memory.id), "subject": one.whom.subject_name})
-    Memory.objects.bulk_update([one.memory for one in found], COLUMNS)
-    return sum(len(ids) - 1 for ids in groups)
+    updated([one.memory for one in found], ["subject_id", "subject_fallback"])
+    hashes = {one.memory.id: one.hash for one in found}
+    groups, aside = alike(work, hashes), {}
+    with held(work.namespace, *(memory for ids in groups for memory in ids), by=work.job.by) as hold:
+        for kept, gone in ((hold.known[ids[0]], hold.known[id]) for ids in groups for id in ids[1:]):
+            if apart(kept.memory, gone.memory):
+                aside[gone.memory.id] = hash_beside(gone.memory)
+                continue
+            absorb(hold, kept, gone, "says the same as another memory of its subject")
+            tell(work, "merged_examples", {"memory": str(gone.memory.id), "into": str(kept.memory.id)})
+    # First those that step aside: the words of an active memory are its own.
+    for known in (aside, {id: hash for id, hash in hashes.items() if id not in aside}):
+        rows = [Memory(namespace=work.namespace, id=id, content_hash=hash) for id, hash in known.items()]
+        updated(rows, ["content_hash"])
+    return sum(len(ids) - 1 for ids in groups) - len(aside)
+
+
+def alike(work: Work, hashes: dict[UUID, bytes]) -> list[list[UUID]]:
+    """The memories that are to share a hash, those that have it already among them, the first first."""
+    stored = Memory.objects.within(work.namespace).filter(status=Status.ACTIVE, content_hash__in=hashes.values())
+    found: dict[bytes, set[UUID]] = {}
+    for id, hash in (*stored.values_list("id", "content_hash"), *hashes.items()):
+        found.setdefault(bytes(hash), set()).add(id)
+    return [sorted(ids) for ids in found.values() if len(ids) > 1]
 
 
 def mentions_of(one: Met, arrivals: Arrivals) -> Iterator[Mention]:

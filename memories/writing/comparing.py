@@ -1,5 +1,8 @@
 """How two memories bear on each other, by what they state, of whom, and when they hold."""
 
+from datetime import datetime
+from hashlib import sha256
+
 from memories.models import Memory
 from scoring.contradiction import ANOTHER_VALUE, Statement, conflicts
 from scoring.predicates import single_valued
@@ -33,7 +36,24 @@ def of_others(one: Memory, other: Memory) -> bool:
 
 def in_turn(one: Memory, other: Memory) -> bool:
     """Whether one holds only after the other has ceased to: then they are two, and no contradiction."""
-    return any(
-        ends.valid_until is not None and begins.valid_from is not None and ends.valid_until <= begins.valid_from
-        for ends, begins in ((one, other), (other, one))
-    )
+    return any(over(ends, beginning(begins)) for ends, begins in ((one, other), (other, one)))
+
+
+def over(memory: Memory, moment: datetime) -> bool:
+    """Whether a memory has ceased to hold by then."""
+    return memory.valid_until is not None and memory.valid_until <= moment
+
+
+def beginning(memory: Memory) -> datetime:
+    """From when on a memory holds; where that is not said, from when it was."""
+    return memory.valid_from or memory.happened_at or memory.created_at
+
+
+def apart(one: Memory, other: Memory) -> bool:
+    """Whether two memories of the same words are two: one holds after the other, or they tell of two values."""
+    return in_turn(one, other) or bool(opposed(one, other))
+
+
+def hash_beside(memory: Memory) -> bytes:
+    """The hash of a memory whose words stand for another one."""
+    return sha256(bytes(memory.content_hash) + memory.id.bytes).digest()

@@ -13,6 +13,7 @@ from memories.ids import uuid7
 from memories.models import Memory, Namespace, ReviewItem
 from memories.models.choices import ChunkLevel, EdgeKind, MemoryType, Status
 from memories.writing import words
+from memories.writing.comparing import apart, hash_beside, over
 from memories.writing.copying import updated
 from memories.writing.filing import Filing
 from memories.writing.neighbours import PLACES, Neighbour, nearest
@@ -44,6 +45,7 @@ class Desk:
     alike: Array  # cosines between the memories of this batch
     filing: Filing
     placed: dict[int, Standing] = field(default_factory=dict)
+    aside: list[Memory] = field(default_factory=list)  # memories whose words stand for another one from now on
 
     @classmethod
     def opened(cls, namespace: Namespace, ready: Prepared, by: str) -> Self:
@@ -110,8 +112,9 @@ class Desk:
         )
 
     def twin_of(self, standing: Standing) -> Standing | None:
-        """The active memory of the same hash, stored or in this batch."""
-        return self.by_hash.get(bytes(standing.memory.content_hash))
+        """The active memory of the same hash, stored or in this batch, if it is the same."""
+        twin = self.by_hash.get(bytes(standing.memory.content_hash))
+        return None if twin is None or apart(standing.memory, twin.memory) else twin
 
     def close_to(self, place: int) -> Iterator[tuple[Standing, float]]:
         """Active memories near enough to matter, nearest first, those of this batch among them."""
@@ -152,7 +155,18 @@ class Desk:
             # What was absorbed or rejected is not looked for; a split embeds its text again.
             self.filing.add_vector(memory, self.ready, place)
             self.filing.add_relation(memory, whom)
-            self.by_hash[bytes(memory.content_hash)] = standing
+            self.give_hash(standing)
+
+    def give_hash(self, standing: Standing) -> None:
+        """Let a memory be known by its words; of two that share them, what is over or was there before steps aside."""
+        words = bytes(standing.memory.content_hash)
+        stays, goes = standing, self.by_hash.get(words)
+        if goes and over(standing.memory, self.now):
+            stays, goes = goes, stays
+        if goes:
+            goes.memory.content_hash = hash_beside(goes.memory)
+            self.aside.append(goes.memory)
+        self.by_hash[words] = stays
 
     def observed(self, place: int, standing: Standing, through: UUID | None = None) -> None:
         """Note that a known memory was heard again, and where."""
@@ -185,6 +199,7 @@ class Desk:
         for one in (*self.known.values(), *self.placed.values()):
             for event in one.events:
                 self.filing.add(event)
+        updated([memory for memory in self.aside if not memory._state.adding], ["content_hash"])
         self.filing.write()
         changed = [one for one in self.known.values() if one.events]
         if moved := {column for one in changed for event in one.events for column in event.after}:
