@@ -104,6 +104,38 @@ def test_the_same_words_in_the_same_session_count_once(tell: Tell) -> None:
     assert stored(again).repetitions == 0
 
 
+def test_the_same_words_said_again_bring_what_they_know_and_take_nothing_away(namespace: Namespace, tell: Tell) -> None:
+    first = tell("Plays the cello", session="a", tags=("music",), metadata={"a": 1}, importance=0.2, quality=0.7)
+    later = NOW + timedelta(days=9)
+    more = {"event_at": NOW, "event_until": later, "valid_until": later, "evidence": "Maya plays the cello"}
+    again = tell(
+        "Plays the cello",
+        tags=("art",),
+        metadata={"a": 2, "b": 3},
+        entities=("Maya",),
+        quality=0.6,
+        session="b",
+        **more,
+    )
+    memory = stored(first)
+    assert memory.tag_names == again.memory.tag_names == ["art", "music"]
+    assert (memory.metadata, memory.importance, memory.quality) == ({"a": 1, "b": 3}, 0.2, 0.7)
+    assert {name: getattr(memory, name) for name in more} == more
+    assert Mention.objects.get().memory_id == memory.id
+    event = ScoreEvent.objects.get(cause="observed")
+    assert (event.before["event_at"], event.after["event_at"]) == (None, NOW.isoformat())
+    tell("Plays the cello", session="b", importance=0.9, event_at=later)
+    assert (stored(first).importance, stored(first).event_at) == (0.9, NOW)
+
+
+def test_what_is_said_again_within_a_batch_brings_what_it_knows(namespace: Namespace) -> None:
+    said: list[dict[str, Any]] = [{"tags": ("music",)}, {"tags": ("art", "music"), "metadata": {"b": 3}}]
+    news = [NewMemory(content="Plays the cello", type="Fact", entities=("Maya",), **more) for more in said]
+    _, again = remember(namespace, news, by="tests")
+    assert (again.memory.tag_names, stored(again).tag_names) == (["art", "music"], ["art", "music"])
+    assert (stored(again).metadata, Mention.objects.count()) == ({"b": 3}, 1)
+
+
 def test_of_one_source_told_at_two_levels_the_stronger_stands_in_its_row(tell: Tell) -> None:
     tell("Plays the cello", said=(Said("direct"), Said("speculation")))
     assert (MemorySource.objects.get().level, MemorySource.objects.get().strength) == ("direct", 0.95)

@@ -22,6 +22,7 @@ from memories.writing.policy import policy_of
 from memories.writing.preparing import Prepared
 from memories.writing.resolving import Named, Names, sessions_of
 from memories.writing.standing import Origin, Standing, loaded
+from memories.writing.uniting import SILENT, brought
 from scoring.dedup import content_hash
 from scoring.policy import WritePolicy
 from scoring.predicates import single_valued, spellings, spoken
@@ -45,6 +46,7 @@ class Desk:
     alike: Array  # cosines between the memories of this batch
     filing: Filing
     placed: dict[int, Standing] = field(default_factory=dict)
+    said_again: set[UUID] = field(default_factory=set)
     aside: list[Memory] = field(default_factory=list)  # memories whose words stand for another one from now on
 
     @classmethod
@@ -168,11 +170,19 @@ class Desk:
             self.aside.append(goes.memory)
         self.by_hash[words] = stays
 
-    def observed(self, place: int, standing: Standing, through: UUID | None = None) -> None:
-        """Note that a known memory was heard again, and where."""
-        new, absorbed = self.ready.news[place], through is not None
-        self.filing.add_sources(standing.memory.id, self.origin(place), new, absorbed=absorbed)
-        standing.settle(self.now, "merged" if through else "observed", self.by, through)
+    def observe(self, place: int, standing: Standing) -> None:
+        """Note that a known memory was said again in the same words, where, and what more was said of it."""
+        memory, new, whom = standing.memory, self.ready.news[place], self.named[place]
+        self.filing.add_sources(memory.id, self.origin(place), new)
+        self.filing.add_again(memory, new, whom)
+        standing.entities |= whom.entities.keys()
+        self.said_again.add(memory.id)
+        standing.settle(self.now, "observed", self.by, **brought(memory, new))
+
+    def absorb(self, place: int, standing: Standing, gone: Standing) -> None:
+        """Note that a known memory was said again in other words, which have a row of their own."""
+        self.filing.add_sources(standing.memory.id, self.origin(place), self.ready.news[place], absorbed=True)
+        standing.settle(self.now, "merged", self.by, gone.memory.id)
 
     def contradict(self, one: Standing, other: Standing, cosine: float | None) -> None:
         """Join two memories that cannot both hold; both lose belief, once."""
@@ -201,9 +211,9 @@ class Desk:
                 self.filing.add(event)
         updated([memory for memory in self.aside if not memory._state.adding], ["content_hash"])
         self.filing.write()
-        changed = [one for one in self.known.values() if one.events]
-        if moved := {column for one in changed for event in one.events for column in event.after}:
-            updated([one.memory for one in changed], sorted(moved))
+        changed = [one for one in self.known.values() if one.events or one.memory.id in self.said_again]
+        moved = {column for one in changed for event in one.events for column in event.after}
+        updated([one.memory for one in changed], sorted(moved | (SILENT if self.said_again else set())))
         active = [one.memory.id for one in self.placed.values() if one.memory.status == Status.ACTIVE]
         words.index(self.namespace, active)
 

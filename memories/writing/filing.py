@@ -52,40 +52,53 @@ class Filing:
     rows: dict[type[Any], list[Any]] = field(default_factory=dict)
     sources: dict[tuple[UUID, Place], Any] = field(default_factory=dict)
     absorbed: dict[tuple[UUID, Place], Any] = field(default_factory=dict)  # the same, of memories that went into others
+    again: dict[type[Any], list[Any]] = field(default_factory=dict)  # rows that may be there already
 
     def add(self, row: Any) -> None:
         """Take a row in."""
         row.namespace = self.namespace
         self.rows.setdefault(type(row), []).append(row)
 
-    def put(self, table: type[Any], **values: Any) -> None:
+    def put(self, table: type[Any], *, again: bool = False, **values: Any) -> None:
         """Take in what nobody looks at before it is written."""
-        self.rows.setdefault(table, []).append(bare(table, namespace_id=self.namespace.id, **values))
+        rows = self.again if again else self.rows
+        rows.setdefault(table, []).append(bare(table, namespace_id=self.namespace.id, **values))
 
     def add_memory(self, memory: Memory, new: NewMemory, whom: Named) -> None:
         """A new memory, its tags and the entities it names."""
         self.add(memory)
         memory.given_tags = set(new.tags)
-        for tag in sorted(memory.given_tags):
-            self.put(MemoryTag, tag=tag, memory_id=memory.id)
+        self.add_names(memory, new, whom)
+
+    def add_names(self, memory: Memory, new: NewMemory, whom: Named, *, again: bool = False) -> None:
+        """What a memory is called by: tags and entities."""
+        for tag in sorted(set(new.tags)):
+            self.put(MemoryTag, tag=tag, memory_id=memory.id, again=again)
         for entity, sure in whom.entities.items():
-            self.put(Mention, memory_id=memory.id, entity_id=entity, confidence=sure)
+            self.put(Mention, memory_id=memory.id, entity_id=entity, confidence=sure, again=again)
+
+    def add_again(self, memory: Memory, new: NewMemory, whom: Named) -> None:
+        """The tags, entities and relation that the same words bring when they are said again."""
+        self.add_names(memory, new, whom, again=True)
+        self.add_relation(memory, whom, again=True)
+        if memory.given_tags is not None:
+            memory.given_tags = {*memory.given_tags, *new.tags}
 
     def add_vector(self, memory: Memory, ready: Prepared, place: int) -> None:
         """What it is found by: the vector of its text, and its tokens' states where the embedder has them."""
-        known = {"memory_id": memory.id, "embedder": ready.embedder}
+        known: dict[str, Any] = {"memory_id": memory.id, "embedder": ready.embedder}
         vector = {"vector": ready.vectors[place], "written": self.namespace.writing}
         self.put(MemoryVector, level=memory.level, route=Route.FULL, **known, **vector)
         if ready.tokens:
             states = ready.tokens[place]
             self.put(TokenStates, packed=states.packed, tokens=states.tokens, scale=states.scale, **known)
 
-    def add_relation(self, memory: Memory, whom: Named) -> None:
+    def add_relation(self, memory: Memory, whom: Named, *, again: bool = False) -> None:
         """The edge between the two entities that a triple names, where both are known."""
         if (related := whom.relation(memory.predicate)) is not None:
             told = {"memory_id": memory.id, "predicate": memory.predicate, "created_at": self.now}
             source, target, sure = related
-            self.put(EntityEdge, source_id=source, target_id=target, confidence=sure, **told)
+            self.put(EntityEdge, source_id=source, target_id=target, confidence=sure, again=again, **told)
 
     def add_sources(self, memory: UUID, origin: Origin, new: NewMemory, *, absorbed: bool = False) -> None:
         """The sources of one observation, each turn or session once."""
@@ -114,9 +127,10 @@ class Filing:
         for table in TABLES:
             copied(table, self.rows.get(table, []))
         # A turn or session that said a known memory before is no further source of it.
-        again = [MemorySource(**vars(row)) for row in said if row.memory_id not in fresh]
-        MemorySource.objects.bulk_create(again, ignore_conflicts=True)
-        self.strengthen({row.memory_id for row in again})
+        self.again[MemorySource] = [row for row in said if row.memory_id not in fresh]
+        for table, rows in self.again.items():
+            table.objects.bulk_create((table(**vars(row)) for row in rows), ignore_conflicts=True)
+        self.strengthen({row.memory_id for row in self.again[MemorySource]})
 
     def strengthen(self, memories: set[UUID]) -> None:
         """Let a turn or session that says a known memory more directly than before count as that."""

@@ -91,7 +91,7 @@ def decided(desk: Desk, opinions: Opinions, place: int) -> Outcome:
         return told(standing, "rejected", reason)
     if (twin := desk.twin_of(standing)) is not None:
         counted = twin.hear(desk.origin(place), standing.evidence)
-        desk.observed(place, twin)
+        desk.observe(place, twin)
         return told(twin, "merged", "said before" if counted else "said before in the same session")
     memory = standing.memory
     close = [
@@ -158,7 +158,7 @@ def merge(desk: Desk, place: int, standing: Standing, other: Standing, reason: s
     """Let a new memory be absorbed by an old one; it stays, and can be split off again."""
     desk.keep(place, standing, Status.MERGED, reason, into=other.memory.id)
     other.hear(desk.origin(place), standing.evidence)
-    desk.observed(place, other, through=standing.memory.id)
+    desk.absorb(place, other, standing)
     return told(other, "merged", reason)
 
 

@@ -163,7 +163,7 @@ TRACKED = (
     "status",
     "reason",
 )
-# What the caller says of a memory: evidence never moves it, so that writing a batch leaves it alone.
+# What the caller says of a memory; evidence never moves it.
 GIVEN = (
     "kind",
     "importance",
