@@ -15,6 +15,8 @@ from test_api_walls import key_to, problem, world
 
 from memories.api import idempotency
 from memories.models import Entity, IdempotencyRecord, Namespace
+from memories.writing.new_memory import NewMemory, Said
+from memories.writing.remember import remember
 
 pytestmark = pytest.mark.django_db
 
@@ -47,6 +49,14 @@ def test_the_same_request_again_gets_the_same_answer_to_the_letter(headers: dict
     assert "Idempotency-Replayed" not in first
     assert again["Idempotency-Replayed"] == "true"
     assert Entity.objects.count() == 1
+
+
+def test_what_was_forgotten_under_a_key_is_told_so_again(here: Namespace, headers: dict[str, str]) -> None:
+    (kept,) = remember(here, [NewMemory(content="Maya plays the cello", said=(Said("direct"),))], by="tests")
+    address = f"/api/v1/here/memories/{kept.memory.id}/"
+    answers = [Client().delete(address, headers=headers | {"Idempotency-Key": "k1"}) for _ in range(2)]
+    assert [answer.status_code for answer in answers] == [204, 204]
+    problem(Client().delete(address, headers=headers), 404)
 
 
 def test_the_body_may_be_spaced_and_ordered_otherwise(headers: dict[str, str]) -> None:

@@ -36,8 +36,14 @@ def test_every_command_of_the_readme_is_run_by_a_test_below() -> None:
     assert sorted([*covered, ITSELF]) == sorted(COMMANDS)
 
 
-def test_every_python_example_gives_what_it_shows() -> None:
+def test_every_python_example_gives_what_it_shows(live_server: LiveServer, capsys: pytest.CaptureFixture[str]) -> None:
+    call_command("create_namespace", "workshop")
+    capsys.readouterr()
+    call_command("create_key", "workshop", role="write")
     examples = "\n".join(re.findall(r"```python\n(.*?)```", README, re.DOTALL))
+    examples = examples.replace("http://127.0.0.1:8000", live_server.url).replace(
+        "rk_…", capsys.readouterr().out.strip()
+    )
     parsed = doctest.DocTestParser().get_doctest(examples, {}, "README", "README.md", 0)
     assert doctest.DocTestRunner(optionflags=doctest.IGNORE_EXCEPTION_DETAIL).run(parsed).failed == 0
 

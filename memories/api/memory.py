@@ -69,7 +69,9 @@ class MemoryDetail(ActingView):
         return Response(MemorySerializer(standing.memory).data)
 
     @extend_schema(operation_id="forget", responses={204: None}, tags=["memories"])
+    @idempotent
     def delete(self, request: Request, namespace: str, id: UUID) -> Response:
         """Forget a memory: no answer holds it any more, and the next purge erases it."""
+        self.memory_ids = [id]
         forget(self.namespace, id, by=self.access.caller)
         return Response(status=204)
