@@ -9,8 +9,8 @@ from django.core.management import execute_from_command_line
 from recall_site import start
 from recall_site.data_folder import StartError
 
-# These look at code and files only, so they need not wait for a database.
-WITHOUT_DATABASE = {"check", "collectstatic", "findstatic", "help", "spectacular", "version"}
+# These look at code and files only, or ask a Recall that runs, so they need not wait for a database.
+WITHOUT_DATABASE = {"check", "collectstatic", "findstatic", "help", "mcp", "spectacular", "version"}
 
 
 def main(arguments: list[str]) -> None:

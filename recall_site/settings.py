@@ -44,6 +44,10 @@ if not recogniser.known(RECALL_ENTITIES):
     raise environment.refusal("RECALL_ENTITIES", recogniser.ALLOWED, RECALL_ENTITIES)
 RECALL_TRACE_PERCENT = environment.number("RECALL_TRACE_PERCENT", 100, low=0, high=100)
 RECALL_RETRIEVER_MS = environment.number("RECALL_RETRIEVER_MS", 500, low=1, high=60_000)
+# For the programs that call a Recall (manage.py mcp), not for the site itself.
+RECALL_URL = environment.text("RECALL_URL", f"http://127.0.0.1:{PORT}")
+RECALL_NAMESPACE = environment.text("RECALL_NAMESPACE")
+RECALL_KEY = environment.text("RECALL_KEY")
 OPENAI_BASE_URL = environment.text("OPENAI_BASE_URL", "https://api.openai.com/v1")
 OPENAI_API_KEY = environment.text("OPENAI_API_KEY")
 OPENAI_TIMEOUT = environment.number("OPENAI_TIMEOUT", 30, low=1, high=600)  # seconds
