@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -11,7 +12,21 @@ from django.core.exceptions import ImproperlyConfigured
 from psycopg.conninfo import conninfo_to_dict
 
 FLAGS = {"1": True, "true": True, "yes": True, "on": True, "0": False, "false": False, "no": False, "off": False}
+PERIODS = {"second": 1, "minute": 60, "hour": 3_600, "day": 86_400}  # seconds
 READ: set[str] = set()
+
+
+@dataclass(frozen=True)
+class Rate:
+    """So many within a period."""
+
+    count: int
+    period: str
+
+    @property
+    def nanoseconds(self) -> int:
+        """How long the period is."""
+        return PERIODS[self.period] * 1_000_000_000
 
 
 def refusal(name: str, allowed: str, came: str) -> ImproperlyConfigured:
@@ -39,6 +54,17 @@ def number(name: str, default: int, *, low: int, high: int) -> int:
     if not (came.isascii() and came.isdigit() and low <= int(came) <= high):
         raise refusal(name, f"a whole number from {low} to {high}", came)
     return int(came)
+
+
+def rate(name: str, default: str) -> Rate | None:
+    """A rate like 600/minute; none where it is off."""
+    came = text(name, default)
+    if came == "off":
+        return None
+    count, _, period = came.partition("/")
+    if not (count.isascii() and count.isdigit() and 0 < int(count) <= 1_000_000 and period in PERIODS):
+        raise refusal(name, f"a rate like 600/minute (to 1000000; {', '.join(PERIODS)}) or off", came)
+    return Rate(int(count), period)
 
 
 def choice(name: str, default: str, allowed: Sequence[str]) -> str:

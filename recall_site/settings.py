@@ -171,6 +171,7 @@ STORAGES = {
     },
 }
 
+RECALL_RATE = environment.rate("RECALL_RATE", "6000/minute")
 API_BODY_LIMIT = 1_000_000  # bytes
 REST_FRAMEWORK = {
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],

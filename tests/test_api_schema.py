@@ -36,6 +36,12 @@ def test_every_operation_in_a_namespace_says_that_it_may_fail_and_how(schema: An
                 assert told == {"$ref": "#/components/schemas/Problem"}
 
 
+def test_every_operation_in_a_namespace_says_that_it_may_be_asked_too_often(schema: Any) -> None:
+    for path, methods in schema["paths"].items():
+        if "{namespace}" in path:
+            assert all("Retry-After" in operation["responses"]["429"]["headers"] for operation in methods.values())
+
+
 def test_the_entities_describe_bounds_paging_and_the_idempotency_key(schema: Any) -> None:
     entities = schema["paths"]["/api/v1/{namespace}/entities/"]
     assert {(one["in"], one["name"]) for one in entities["get"]["parameters"]} == {
@@ -47,7 +53,7 @@ def test_the_entities_describe_bounds_paging_and_the_idempotency_key(schema: Any
     limit = next(one for one in entities["get"]["parameters"] if one["name"] == "limit")
     assert limit["schema"] == {"type": "integer", "minimum": 1, "maximum": 200, "default": 50}
     assert ("header", "Idempotency-Key") in {(one["in"], one["name"]) for one in entities["post"]["parameters"]}
-    assert set(entities["post"]["responses"]) == {"201", "default"}
+    assert set(entities["post"]["responses"]) == {"201", "429", "default"}
     made = schema["components"]["schemas"]["NewEntity"]
     assert made["properties"]["name"] == {"type": "string", "maxLength": 300}
     assert made["properties"]["aliases"]["maxItems"] == 50

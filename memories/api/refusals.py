@@ -39,3 +39,14 @@ class TooLarge(Refusal):
 
     status_code = 413
     default_code = "too_large"
+
+
+class TooOften(Refusal):
+    """The caller has used up what it may ask for now."""
+
+    status_code = 429
+    default_code = "throttled"
+
+    def __init__(self, detail: str, wait: int) -> None:
+        super().__init__(detail)
+        self.wait = wait  # seconds, told as Retry-After

@@ -45,7 +45,9 @@ class NamespacedSchema(AutoSchema):
         bodies: dict[str, Any] = super()._get_response_bodies(direction)
         problem = OpenApiResponse(ProblemSerializer, "What went wrong, and where.")
         told: Any = self._get_response_for_code(problem, "default", [PROBLEM], direction)  # type: ignore[no-untyped-call]
-        return bodies | {"default": told}
+        wait = {"Retry-After": {"description": "Seconds to wait.", "schema": {"type": "integer", "minimum": 1}}}
+        often = {**told, "description": "The caller asked more often than it may.", "headers": wait}
+        return bodies | {"429": often, "default": told}
 
 
 class KeyScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-call]

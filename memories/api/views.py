@@ -3,6 +3,7 @@
 from typing import Any, ClassVar, NoReturn, cast
 from uuid import UUID
 
+from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 from rest_framework.exceptions import MethodNotAllowed, NotAuthenticated, PermissionDenied
 from rest_framework.permissions import BasePermission
@@ -11,7 +12,9 @@ from rest_framework.views import APIView
 
 from memories.api.access import Access
 from memories.api.authentication import KeyAuthentication, SessionAuthentication
+from memories.api.refusals import TooOften
 from memories.api.schema import NamespacedSchema
+from memories.api.throttling import CallerThrottle
 from memories.models import Namespace
 from memories.models.choices import Role
 
@@ -37,6 +40,7 @@ class NamespacedView(APIView):
 
     authentication_classes = [KeyAuthentication, SessionAuthentication]
     permission_classes = [RoleRequired]
+    throttle_classes = [CallerThrottle]
     metadata_class = None
     schema = NamespacedSchema()
     roles: ClassVar[dict[str, Role]] = {}
@@ -65,6 +69,12 @@ class NamespacedView(APIView):
     @property
     def allowed_methods(self) -> list[str]:
         return list(self.roles)
+
+    def throttled(self, request: Request, wait: float | None) -> NoReturn:
+        rate, seconds = settings.RECALL_RATE, int(wait or 1)
+        assert rate is not None
+        allowed = f"The {self.access.name} may ask {rate.count} times per {rate.period}; ask again in {seconds} s."
+        raise TooOften(allowed, seconds)
 
     def http_method_not_allowed(self, request: Any, *args: Any, **kwargs: Any) -> NoReturn:
         allowed = ", ".join(self.allowed_methods)
