@@ -22,10 +22,6 @@ pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.xdist_group("
 QUERY = "What did Maya say about the database two months ago?"
 LIMIT = 150  # milliseconds
 ALL = {"semantic", "bm25", "entity", "temporal", "traversal"}
-left_out = pytest.mark.xfail(
-    strict=True,
-    reason="asking.py:50: what a pipeline raises at its end is psycopg's own error, not Django's, and nobody catches it",
-)
 
 
 @pytest.fixture
@@ -60,7 +56,6 @@ def post(world: Namespace, **body: Any) -> Any:
     )
 
 
-@left_out
 def test_a_retriever_whose_table_is_locked_is_late_and_the_others_answer(world: Namespace) -> None:
     retrieve(asking(world, QUERY))
     with locked("memories_entityedge"):
@@ -74,7 +69,6 @@ def test_a_retriever_whose_table_is_locked_is_late_and_the_others_answer(world: 
     assert LIMIT / 1000 <= took < LIMIT / 1000 + 2
 
 
-@left_out
 def test_one_that_is_late_takes_no_more_than_its_own_time(world: Namespace) -> None:
     retrieve(asking(world, QUERY))
     with locked("memories_entityedge"):
@@ -83,10 +77,6 @@ def test_one_that_is_late_takes_no_more_than_its_own_time(world: Namespace) -> N
     assert set(retrieval.found.scores) == ALL - {"traversal"}
 
 
-@pytest.mark.xfail(
-    strict=True,
-    reason="coverage.py:30 reads postings without a limit of time: while the table is locked, nobody gets an answer",
-)
 def test_words_that_cannot_be_read_hold_nobody_up(world: Namespace) -> None:
     retrieve(asking(world, QUERY))
     with locked("memories_posting"):
@@ -103,7 +93,6 @@ def broken(route: str, sql: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(retrieving, "RETRIEVERS", others)
 
 
-@left_out
 @pytest.mark.parametrize(
     ("route", "sql", "reason"),
     [
@@ -123,7 +112,6 @@ def test_a_retriever_that_the_database_refuses_is_named_and_the_others_answer(
     assert {route for one in answer["results"] for route in one["retrievers"]} == ALL - {route}
 
 
-@left_out
 def test_a_slow_question_is_cut_off(world: Namespace, monkeypatch: pytest.MonkeyPatch) -> None:
     broken("temporal", "SELECT NULL::uuid, pg_sleep(5)", monkeypatch)
     retrieval = retrieve(asking(world, QUERY))
@@ -140,7 +128,6 @@ def test_the_limit_holds_for_retrievers_alone(world: Namespace) -> None:
         assert cursor.fetchone() == ("40",)
 
 
-@left_out
 def test_where_every_retriever_is_late_the_answer_says_so(world: Namespace, monkeypatch: pytest.MonkeyPatch) -> None:
     slow = {route: lambda asked: Question("SELECT NULL::uuid, pg_sleep(5)", {}) for route in retrieving.RETRIEVERS}
     monkeypatch.setattr(retrieving, "RETRIEVERS", slow)

@@ -15,11 +15,16 @@ from scoring.term import Array
 
 USED = 500  # memories of a user that tell what they care for: those used most
 
+USES_THEN = """coalesce((
+    SELECT sum(d.count) FROM memories_dailyaccess d
+    WHERE d.namespace_id = m.namespace_id AND d.memory_id = m.id AND d.day <= %(now)s::date
+), 0)"""
 MOST_USED = f"""
     WITH used AS (
-        SELECT id, access_count FROM memories_memory
-        WHERE namespace_id = %(namespace)s AND "user" = %(user)s AND status = '{Status.ACTIVE}' AND access_count > 0
-        ORDER BY access_count DESC, id LIMIT {USED}
+        SELECT m.id, {{uses}} AS access_count FROM memories_memory m
+        WHERE m.namespace_id = %(namespace)s AND m."user" = %(user)s AND m.status = '{Status.ACTIVE}'
+            AND m.access_count > 0
+        ORDER BY 2 DESC, m.id LIMIT {USED}
     )
     SELECT name FROM (
         SELECT n.entity_id::text AS name, sum(used.access_count) AS uses
@@ -27,7 +32,7 @@ MOST_USED = f"""
         UNION ALL
         SELECT t.tag, sum(used.access_count)
         FROM used JOIN memories_memorytag t ON t.namespace_id = %(namespace)s AND t.memory_id = used.id GROUP BY 1
-    ) AS cared_for ORDER BY uses DESC, name LIMIT %(most)s
+    ) AS cared_for WHERE uses > 0 ORDER BY uses DESC, name LIMIT %(most)s
 """
 
 
@@ -50,7 +55,7 @@ def most_used(query: Query) -> set[str]:
     """The entities and tags of the memories that a user's agent was given most often."""
     params: Params = query.setting.system.params.of(dict(query.setting.given))
     most = getattr(params, "affinity_top", MemorysyncParams().affinity_top)
-    values = {"namespace": query.namespace.id, "user": query.user, "most": most}
+    values = {"namespace": query.namespace.id, "user": query.user, "most": most, "now": query.now}
     with connection.cursor() as cursor:
-        cursor.execute(MOST_USED, values)
+        cursor.execute(MOST_USED.format(uses=USES_THEN if query.as_of else "m.access_count"), values)
         return {name for (name,) in cursor.fetchall()}

@@ -13,14 +13,16 @@ from memories.retrieval.retrieve import Retrieval
 Explain = Literal["none", "parts", "full"]
 NEAREST = 3  # misses that an answer shows where it abstains
 SHOWN = ("id", "type", "level", "content", "confidence")
-THEN = "word statistics, clusters, vectors and tags are today's; everything else is as of then"
+THEN = (
+    "word statistics, clusters, vectors, tags and the dates that memories are found by are today's, all else is of then"
+)
 
 
 def told(retrieval: Retrieval, *, explain: Explain = "parts", token_budget: int | None = None) -> dict[str, Any]:
     """The answer as the API gives it."""
     query, ranking, setting = retrieval.query, retrieval.ranking, retrieval.query.setting
     order = [] if ranking.abstained else ranking.order.rows.tolist()
-    against = conflicts(query.namespace, [retrieval.batch.rows[row]["id"] for row in order])
+    against = conflicts(query, [retrieval.batch.rows[row]["id"] for row in order])
     results = [result(retrieval, row, place, explain) for place, row in enumerate(order, start=1)]
     for one in results:
         if others := against.get(one["id"]):

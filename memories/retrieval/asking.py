@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from uuid import UUID
 
+import psycopg
 from django.conf import settings
-from django.db import DatabaseError, OperationalError, connection, transaction
+from django.db import DatabaseError, connection, transaction
 from psycopg.errors import QueryCanceled
 
 from memories.retrieval.retrievers.question import Question
@@ -31,15 +32,22 @@ def ask(questions: Mapping[str, Question | None]) -> Found:
         began = time.perf_counter()
         try:
             found.scores[route] = answered(question) if question else {}
-        except OperationalError as error:
-            if not isinstance(error.__cause__, QueryCanceled):
-                raise  # the database itself is away
-            found.late[route] = f"took longer than {settings.RECALL_RETRIEVER_MS} ms"
-        except DatabaseError as error:
-            logger.exception("the retriever %s failed", route)
-            found.late[route] = f"failed: {str(error).splitlines()[0]}"
+        except (DatabaseError, psycopg.Error) as error:
+            found.late[route] = why(route, error)
         found.took_ms[route] = 1000 * (time.perf_counter() - began)
     return found
+
+
+def why(route: str, error: Exception) -> str:
+    """Why a retriever did not answer; where the database itself is away, nobody does."""
+    # What a pipeline meets at its end comes as psycopg's own error.
+    cause = error.__cause__ if isinstance(error, DatabaseError) else error
+    if isinstance(cause, QueryCanceled):
+        return f"took longer than {settings.RECALL_RETRIEVER_MS} ms"
+    if isinstance(cause, psycopg.OperationalError) or connection.connection is None or connection.connection.closed:
+        raise error
+    logger.error("the retriever %s failed", route, exc_info=error)
+    return f"failed: {str(cause).splitlines()[0]}"
 
 
 def answered(question: Question) -> dict[UUID, float]:

@@ -52,7 +52,7 @@ def candidates(query: Query, reading: Reading, scope: Scope, found: Found, param
     ids = sorted({memory for scores in found.scores.values() for memory in scores})
     places = places_in_sessions(scope, ids) if query.setting.system.conversations else Places()
     facts = Facts.of(query, reading.embedder, sorted({*ids, *places.beside}))
-    rows = load(facts)
+    rows = load(facts, scope)
     ids = [row["id"] for row in rows]
     vectors, marks = vectors_of(facts)
     cosine = np.clip(vectors @ reading.vector, -1.0, 1.0)
@@ -95,14 +95,14 @@ PLAIN = (
 )
 
 
-def load(facts: Facts) -> list[dict[str, Any]]:
+def load(facts: Facts, scope: Scope) -> list[dict[str, Any]]:
     """The rows of the candidates; of a past moment, with the numbers of then."""
     rows = [dict(zip(COLUMNS, row, strict=True)) for row in facts.ask(MEMORIES)]
     as_of = facts.query.as_of
     if as_of is None:
         return rows
     told = told_by(facts.query.namespace, facts.ids, as_of)
-    used = dict(facts.ask(ACCESSES))
+    used = dict(facts.ask(ACCESSES, gone=list(scope.gone)))
     for row in rows:
         then = {name: value for name, value in told.get(row["id"], {}).items() if name in row and name in HISTORY}
         for name in ("valid_from", "valid_until"):

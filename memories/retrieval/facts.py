@@ -45,9 +45,17 @@ RETURNED = """
     WHERE {} AND "user" = %(user)s AND session = %(session)s AND memory_id = ANY(%(ids)s::uuid[])
         AND returned_at <= %(now)s
 """
+# What was absorbed by then had handed its accesses on.
 ACCESSES = """
-    SELECT memory_id, sum(count) FROM memories_dailyaccess
-    WHERE {} AND memory_id = ANY(%(ids)s::uuid[]) AND day <= %(now)s::date GROUP BY memory_id
+    SELECT counted.id, sum(d.count) FROM (
+        SELECT id, id AS used FROM unnest(%(ids)s::uuid[]) AS asked(id)
+        UNION ALL
+        SELECT a.merged_into_id, a.id FROM memories_memory a
+        WHERE a.namespace_id = %(namespace)s AND a.merged_into_id = ANY(%(ids)s::uuid[])
+            AND a.id <> ALL(%(gone)s::uuid[])
+    ) AS counted
+    JOIN memories_dailyaccess d ON d.namespace_id = %(namespace)s AND d.memory_id = counted.used
+    WHERE d.day <= %(now)s::date GROUP BY counted.id
 """
 CENTROIDS = """
     SELECT id, centroid FROM memories_cluster

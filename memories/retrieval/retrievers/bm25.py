@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from memories.retrieval.retrievers.question import EACH_MEMORY, Asked, Question
+from memories.retrieval.retrievers.question import BY_MEANING, EACH_MEMORY, NEAREST, Asked, Question
 from memories.retrieval.words import Words
 from scoring.bm25 import TS_RANK_NORMALIZATION, TS_WEIGHTS
 from scoring.systems.candidates import FiveRetrievers
@@ -25,30 +25,51 @@ SATURATED = """asked.idf * p.frequency * (%(k1)s + 1)
 
 def bm25(asked: Asked) -> Question | None:
     """The paper's formula over postings; the idf of each word comes with the question."""
-    words = asked.reading.words
-    if not (terms := words.terms):
+    if not (terms := terms_of(asked)):
         return None
     if getattr(asked.params, "lexical", "bm25") == "ts_rank_cd":
         return ts_rank(asked, terms)
-    return asked.question(scored(asked), **values_of(asked, terms))
+    return asked.question(f"WITH {found_by_words(asked)} {best(scored(asked))}", **values_of(asked, terms))
 
 
-def scored(asked: Asked, score: str = f"sum({SATURATED})") -> str:
-    """Score what the finding words found by all words."""
+def terms_of(asked: Asked) -> list[str]:
+    """The lexemes that may find somebody; what only hidden memories hold is in no statistics."""
+    words = asked.reading.words
+    return sorted(words.holding, key=lambda term: words.holding[term]) if asked.scope.gone else words.terms
+
+
+def found_by_words(asked: Asked) -> str:
+    """The memories that hold a finding word."""
     return f"""
-        WITH asked AS (
+        asked AS (
             SELECT * FROM unnest(%(terms)s::text[], %(idfs)s::float8[], %(finds)s::bool[]) AS t(term, idf, finds)
         ),
         found AS (
             SELECT DISTINCT p.memory_id AS id FROM ({postings(asked)}) p
             JOIN asked ON asked.term = p.term WHERE asked.finds
         )
-        SELECT m.id, {score} AS score
+    """
+
+
+def scored(asked: Asked) -> str:
+    """Score what the finding words found by all words."""
+    return f"""
+        SELECT m.id, sum({SATURATED}) AS score
         FROM found {EACH_MEMORY}
         JOIN LATERAL ({postings(asked, "m.id")}) p ON true
         JOIN asked ON asked.term = p.term
         WHERE {asked.scope.condition}
-        GROUP BY m.id ORDER BY score DESC, m.id LIMIT %(pool)s
+        GROUP BY m.id
+    """
+
+
+def best(scores: str) -> str:
+    """The best of some scores; only of those that are equal at the end of the list the meaning must be looked up."""
+    return f"""
+        SELECT m.id, m.score
+        FROM (SELECT * FROM ({scores}) AS each_one ORDER BY score DESC FETCH FIRST %(pool)s ROWS WITH TIES) m
+        {BY_MEANING}
+        ORDER BY m.score DESC, {NEAREST} LIMIT %(pool)s
     """
 
 
@@ -86,7 +107,11 @@ def ts_rank(asked: Asked, terms: list[str]) -> Question:
     """Postgres' own ranking by cover density, as the paper's implementation has it, of what the rare words find."""
     lexemes = "setweight(to_tsvector(%(config)s::regconfig, m.{}), '{}')"
     vectors = " || ".join(lexemes.format(column, weight) for column, weight in TS_WEIGHTS.items())
-    score = f"ts_rank_cd({vectors}, %(wanted)s::tsquery, {TS_RANK_NORMALIZATION})"
+    ranks = f"""
+        SELECT m.id, ts_rank_cd({vectors}, %(wanted)s::tsquery, {TS_RANK_NORMALIZATION})::float8 AS score
+        FROM found {EACH_MEMORY} WHERE {asked.scope.condition}
+    """
     finds = finding(asked.reading.words, terms, RANKED_BY_TEXT)
     wanted = " | ".join("'" + term.replace("\\", "\\\\").replace("'", "''") + "'" for term in terms)
-    return asked.question(scored(asked, score), **values_of(asked, terms) | {"finds": finds, "wanted": wanted})
+    values = values_of(asked, terms) | {"finds": finds, "wanted": wanted}
+    return asked.question(f"WITH {found_by_words(asked)} {best(ranks)}", **values)

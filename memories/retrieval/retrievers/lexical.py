@@ -1,6 +1,6 @@
 """memsense's words: those of the text as BM25 counts them, and the tags that the query names."""
 
-from memories.retrieval.retrievers.bm25 import scored, values_of
+from memories.retrieval.retrievers.bm25 import best, found_by_words, scored, terms_of, values_of
 from memories.retrieval.retrievers.question import EACH_MEMORY, Asked, Question
 
 LONGEST_TAG = 3  # words of the query that may make up one tag
@@ -9,23 +9,31 @@ JOINTS = (" ", "-", "_")
 
 def lexical(asked: Asked) -> Question | None:
     """BM25 of the text, and for each tag that the query names what a word as rare as the tag would tell."""
-    terms, tags = asked.reading.words.terms, named_tags(asked.reading.text)
+    terms, tags = terms_of(asked), named_tags(asked.reading.text)
     if not terms and not tags:
         return None
-    by_text = scored(asked).strip() if terms else "SELECT NULL::uuid AS id, 0.0::float8 AS score WHERE false"
+    by_text = scored(asked) if terms else "SELECT NULL::uuid AS id, 0.0::float8 AS score WHERE false"
     sql = f"""
-        WITH by_text AS ({by_text}),
-        found AS (
-            SELECT t.memory_id AS id, t.tag, count(*) OVER (PARTITION BY t.tag) AS holding
-            FROM memories_memorytag t WHERE t.namespace_id = %(namespace)s AND t.tag = ANY(%(named_tags)s)
+        WITH {f"{found_by_words(asked)}," if terms else ""}
+        by_text AS ({by_text}),
+        tagged AS (
+            SELECT found.id, found.tag, count(*) OVER (PARTITION BY lower(found.tag)) AS holding
+            FROM (
+                SELECT t.memory_id AS id, t.tag FROM memories_memorytag t
+                WHERE t.namespace_id = %(namespace)s AND lower(t.tag) = ANY(%(named_tags)s)
+            ) AS found {EACH_MEMORY}
+            WHERE {asked.scope.standing}
         ),
         by_tag AS (
             SELECT m.id, sum(ln((%(documents)s - found.holding + 0.5) / (found.holding + 0.5) + 1)) AS score
-            FROM found {EACH_MEMORY}
+            FROM tagged AS found {EACH_MEMORY}
             WHERE {asked.scope.condition} GROUP BY m.id
+        ),
+        together AS (
+            SELECT id, sum(score)::float8 AS score
+            FROM (SELECT * FROM by_text UNION ALL SELECT * FROM by_tag) AS each_way GROUP BY id
         )
-        SELECT id, sum(score) AS score FROM (SELECT * FROM by_text UNION ALL SELECT * FROM by_tag) AS each_way
-        GROUP BY id ORDER BY score DESC, id LIMIT %(pool)s
+        {best("SELECT * FROM together")}
     """
     values = values_of(asked, terms) if terms else {}
     return asked.question(sql, named_tags=tags, documents=asked.reading.words.documents, **values)

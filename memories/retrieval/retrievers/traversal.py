@@ -1,14 +1,12 @@
 """Over the graph: memories about what is joined to an entity of the query, up to three hops away."""
 
-from memories.models.choices import Status
 from memories.retrieval.retrievers.question import BY_MEANING, EACH_MEMORY, NEAREST, Asked, Question
 
 # An edge holds as long as the memory it was read from, and leads both ways.
-EDGES = f"""
+EDGES = """
     SELECT e.source_id, e.target_id, e.confidence FROM memories_entityedge e
-    LEFT JOIN memories_memory told ON told.namespace_id = e.namespace_id AND told.id = e.memory_id
-    WHERE e.namespace_id = %(namespace)s AND e.created_at <= %(known_by)s
-        AND (e.memory_id IS NULL OR told.status = '{Status.ACTIVE}')
+    LEFT JOIN memories_memory m ON m.namespace_id = e.namespace_id AND m.id = e.memory_id
+    WHERE e.namespace_id = %(namespace)s AND e.created_at <= %(known_by)s AND (e.memory_id IS NULL OR {standing})
 """
 
 
@@ -24,7 +22,7 @@ def traversal(asked: Asked) -> Question | None:
         for number in range(1, len(worths) + 1)
     )
     sql = f"""
-        WITH edges AS MATERIALIZED ({EDGES}),
+        WITH edges AS MATERIALIZED ({EDGES.format(standing=asked.scope.standing)}),
         hop_0 AS (SELECT entity_id, 1.0::float8 AS confidence FROM unnest(%(entities)s::uuid[]) AS t(entity_id)),
         {hops},
         reached AS (
