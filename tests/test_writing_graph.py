@@ -113,6 +113,24 @@ def test_what_holds_after_the_other_has_ceased_to_hold_is_no_contradiction(names
     assert contradictions() == 0
 
 
+@pytest.mark.parametrize(
+    "other", ["Is allergic to all nuts", "Is allergic to all the nuts", "Is not allergic to all nuts"]
+)
+def test_two_users_who_name_no_subject_speak_of_two_people(namespace: Namespace, other: str) -> None:
+    told = "Is allergic to all nuts"
+    tell(namespace, told, user="maya", session="a")
+    assert tell(namespace, other, user="bob", session="b").outcome == "stored"
+    assert not MemoryEdge.objects.exists()
+    again = tell(namespace, told, user="maya", session="c")
+    assert (again.reason, again.memory.user) == ("said before", "maya")
+
+
+def test_two_users_who_name_the_subject_speak_of_one(namespace: Namespace) -> None:
+    tell(namespace, "Barks at night", subject="Cronny", user="maya", session="a")
+    again = tell(namespace, "Barks at night", subject="Cronny", user="bob", session="b")
+    assert (again.reason, again.memory.repetitions) == ("said before", 1)
+
+
 HOME = {"subject": "Maya", "predicate": "lives_in"}
 
 

@@ -8,7 +8,7 @@ from django.conf import settings
 from memories.models import Memory
 from memories.providers.judge import Judge, judge
 from memories.providers.rules_judge import stems
-from memories.writing.comparing import in_turn, opposed
+from memories.writing.comparing import opposed, unrelated
 from memories.writing.desk import least_of
 from scoring.contradiction import ANOTHER_VALUE
 from scoring.policy import WritePolicy
@@ -39,19 +39,19 @@ def configured() -> Judged:
 
 
 def by(judge: Judge) -> Judged:
-    """Let a judge decide; what lies apart in time is not asked."""
+    """Let a judge decide; what has nothing to do with each other is not asked."""
 
     def decide(questions: Sequence[Question], policy: WritePolicy) -> list[bool | None]:
-        asked = [question for question in questions if not in_turn(question[0], question[1])]
+        asked = [question for question in questions if not unrelated(question[0], question[1])]
         verdicts = iter(judge.contradicts([(one.content, other.content) for one, other, _ in asked]))
-        return [False if in_turn(question[0], question[1]) else next(verdicts) for question in questions]
+        return [False if unrelated(question[0], question[1]) else next(verdicts) for question in questions]
 
     return decide
 
 
 def _opposed(question: Question, policy: WritePolicy) -> bool | None:
     one, other, cosine = question
-    reasons = () if in_turn(one, other) else opposed(one, other)
+    reasons = () if unrelated(one, other) else opposed(one, other)
     if not reasons:
         return False
     if ANOTHER_VALUE in reasons and single_valued(one.predicate):

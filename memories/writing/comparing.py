@@ -34,6 +34,16 @@ def of_others(one: Memory, other: Memory) -> bool:
     return bool(here and there and here != there)
 
 
+def of_two_users(one: Memory, other: Memory) -> bool:
+    """Whether two memories name no subject and were told by two users: then each is about the one who told it."""
+    return not (subject_of(one) or subject_of(other)) and bool(one.user and other.user) and one.user != other.user
+
+
+def unrelated(one: Memory, other: Memory) -> bool:
+    """Whether two memories neither back nor oppose each other, whatever they say: of two people, or of two times."""
+    return of_two_users(one, other) or in_turn(one, other)
+
+
 def in_turn(one: Memory, other: Memory) -> bool:
     """Whether one holds only after the other has ceased to: then they are two, and no contradiction."""
     return any(over(ends, beginning(begins)) for ends, begins in ((one, other), (other, one)))
@@ -50,8 +60,8 @@ def beginning(memory: Memory) -> datetime:
 
 
 def apart(one: Memory, other: Memory) -> bool:
-    """Whether two memories of the same words are two: one holds after the other, or they tell of two values."""
-    return in_turn(one, other) or bool(opposed(one, other))
+    """Whether two memories of the same words are two: of two people, of two times, or of two values."""
+    return unrelated(one, other) or bool(opposed(one, other))
 
 
 def hash_beside(memory: Memory) -> bytes:

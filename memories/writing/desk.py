@@ -248,6 +248,7 @@ def rivals_of(namespace: Namespace, news: Sequence[NewMemory], named: Sequence[N
 
 
 def hash_of(new: NewMemory, whom: Named) -> bytes:
-    """The hash under which a memory is known; an uncertain type counts as a Fact."""
+    """The hash under which a memory is known; an uncertain type counts as a Fact, and who tells it as its subject."""
     type = MemoryType.FACT if new.uncertain else new.type
-    return content_hash(type, whom.subject_name or new.subject, new.predicate, new.content)
+    implied = f"user {new.user}" if new.user else ""
+    return content_hash(type, whom.subject_name or new.subject or implied, new.predicate, new.content)

@@ -10,7 +10,7 @@ from django.db.models import prefetch_related_objects
 
 from memories.models import Memory, Namespace, NamespaceStatistics
 from memories.models.choices import EdgeKind, Status
-from memories.writing.comparing import disputes, in_turn, of_others, opposed
+from memories.writing.comparing import disputes, of_others, opposed, unrelated
 from memories.writing.desk import Desk
 from memories.writing.judging import Opinions
 from memories.writing.new_memory import NewMemory
@@ -97,7 +97,7 @@ def decided(desk: Desk, opinions: Opinions, place: int) -> Outcome:
     close = [
         (other, cosine, opposed(memory, other.memory))
         for other, cosine in desk.close_to(place)
-        if not in_turn(memory, other.memory)
+        if not unrelated(memory, other.memory)
     ]
     for other, cosine, reasons in close:
         if not reasons and (verdict := same(desk, opinions, standing, other, cosine)):
@@ -111,7 +111,7 @@ def decided(desk: Desk, opinions: Opinions, place: int) -> Outcome:
     opposing: dict[UUID, tuple[Standing, float | None, tuple[str, ...]]]
     opposing = {pair[0].memory.id: pair for pair in close if disputes(memory, pair[2])}
     for other in desk.rivals(place):
-        if not in_turn(memory, other.memory) and ANOTHER_VALUE in (reasons := opposed(memory, other.memory)):
+        if not unrelated(memory, other.memory) and ANOTHER_VALUE in (reasons := opposed(memory, other.memory)):
             opposing.setdefault(other.memory.id, (other, None, reasons))
     for against, likeness, _ in opposing.values():
         desk.contradict(standing, against, likeness)
