@@ -16,6 +16,7 @@ from memories.models import (
     Judgement,
     Memory,
     MemoryEdge,
+    MemorySource,
     MemoryVector,
     Namespace,
     NamespaceStatistics,
@@ -109,14 +110,35 @@ def test_a_summary_does_not_outlive_what_it_was_made_of(namespace: Namespace, te
     assert not Memory.objects.exists()
 
 
-def test_what_another_user_said_stays_though_it_was_merged_into_the_erased(namespace: Namespace, tell: Tell) -> None:
-    tell("The invoicing service uses PostgreSQL as its database", session="a", user="maya")
-    absorbed = tell("The invoicing service uses PostgreSQL as the database", session="b", user="bob")
-    assert absorbed.outcome == "merged"
-    Erasure(namespace, user="maya").forget_user()
-    kept = Memory.objects.get()
-    assert (kept.user, kept.status, kept.reason) == ("bob", Status.ARCHIVED, "what it was merged into was erased")
+DATABASE = (
+    "The invoicing service uses PostgreSQL as its database",
+    "The invoicing service uses PostgreSQL as the database",
+)
+
+
+@pytest.mark.parametrize("words", DATABASE, ids=["in the same words", "in other words"])
+def test_what_another_user_said_too_stays_as_theirs(namespace: Namespace, tell: Tell, words: str) -> None:
+    about: dict[str, Any] = {"subject": "the invoicing service"}
+    first = tell(DATABASE[0], Said("direct"), session="a", user="maya", evidence=DATABASE[0], **about).memory
+    assert tell(words, Said("weak_inference"), session="b", user="bob", **about).outcome == "merged"
+    erasure = Erasure(namespace, user="maya")
+    erasure.forget_user()
+    kept = Memory.objects.get(status=Status.ACTIVE)
+    assert (kept.id, kept.user, kept.evidence, kept.source_strength) == (first.id, "bob", "", 0.50)
+    assert [source.session.user for source in MemorySource.objects.filter(memory_id=kept.id) if source.session] == [
+        "bob"
+    ]
+    assert kept.session
+    assert kept.session.user == Session.objects.get().user == "bob"
+    assert erasure.erased["memories handed over"] == 1
     assert stands(kept) == folded(kept)
+
+
+def test_what_two_users_say_of_themselves_goes_with_each_of_them(namespace: Namespace, tell: Tell) -> None:
+    _, theirs = (tell("Is allergic to nuts", session="s", user=user) for user in ("maya", "bob"))
+    assert theirs.outcome == "stored"
+    Erasure(namespace, user="maya").forget_user()
+    assert Memory.objects.get().id == theirs.memory.id
 
 
 def test_a_survivor_does_not_rest_on_what_it_absorbed_once_that_is_erased(namespace: Namespace, tell: Tell) -> None:

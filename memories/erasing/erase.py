@@ -13,6 +13,7 @@ from memories.erasing.graph import entities_of, erase_unnamed, middle_again
 from memories.erasing.judgements import erase_unanswered, queries_answered_by
 from memories.erasing.records import erase_records, erase_records_of
 from memories.erasing.redaction import Redaction
+from memories.erasing.shared import hand_over
 from memories.erasing.survivors import archive_left, redact_history, weigh_again
 from memories.models import Memory, Namespace, Posting, Session
 from memories.models.choices import Status
@@ -54,6 +55,7 @@ class Erasure:
         """Erase all that a user said, was told and asked."""
         assert self.user is not None
         self.erase(of_user(self.namespace, self.user))
+        self._hand_over()
         sessions = Session.objects.within(self.namespace).filter(user=self.user).order_by("id")
         for piece in pieces(list(sessions.values_list("id", flat=True))):
             self._erase_conversations(piece)
@@ -91,7 +93,16 @@ class Erasure:
         """Erase sessions, and first what was remembered of them meanwhile."""
         lock(self.namespace)
         self.erase(from_sessions(self.namespace, sessions))
+        self._hand_over()
         self.erased += erase_sessions(self.namespace, sessions)
+
+    @transaction.atomic
+    def _hand_over(self) -> None:
+        """Leave what others have said too to them."""
+        assert self.user is not None
+        lock(self.namespace)
+        left = of_user(self.namespace, self.user)
+        self.erased["memories handed over"] += hand_over(self.namespace, left, self.user)
 
     def _delete(self, ids: Sequence[UUID]) -> None:
         """Delete memories and the rows that refer to them."""

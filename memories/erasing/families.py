@@ -6,6 +6,7 @@ from uuid import UUID
 
 from django.db.models import Exists, OuterRef, Q
 
+from memories.erasing.shared import shared
 from memories.models import Memory, MemoryEdge, MemorySource, Namespace, ScoreEvent, Session, Turn
 from memories.models.choices import ChunkLevel, EdgeKind, Status
 
@@ -33,9 +34,10 @@ def from_sessions(namespace: Namespace, sessions: Sequence[UUID]) -> list[UUID]:
 def family(namespace: Namespace, ids: Sequence[UUID], user: str | None = None) -> list[UUID]:
     """Memories with those they absorbed and the summaries made of them, each after the one it hangs on.
 
-    For a user who is to be forgotten, what was absorbed of others is not part of it.
+    For a user who is to be forgotten, what others have said too is not part of it, nor what was absorbed of others.
     """
-    found = dict.fromkeys(ids)
+    kept = shared(namespace, ids, user) if user is not None else ()
+    found = dict.fromkeys(id for id in ids if id not in kept)
     fresh = list(found)
     while fresh:
         absorbed = Memory.objects.within(namespace).filter(merged_into_id__in=fresh)
