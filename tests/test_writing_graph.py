@@ -17,6 +17,7 @@ from memories.providers.embedder import embedder
 from memories.providers.minilm import MiniLM
 from memories.providers.token_matrix import TokenMatrix
 from memories.writing.acts import forget
+from memories.writing.correcting import correct
 from memories.writing.neighbourhood import Neighbourhood, Shelf
 from memories.writing.neighbours import MANY, NEAREST, by_index_and_scan, by_scan, nearest
 from memories.writing.new_memory import NewMemory, Said
@@ -233,6 +234,17 @@ def test_what_others_wrote_hid_and_showed_again_is_known_to_the_next_batch(names
     assert batch("Elias keeps bees behind the old mills") == ["merged"]
     assert batch("Jonas has sold his boat in May") == ["stored"]
     assert batch("Jonas has sold his boat in May indeed", "Jonas has sold his boats in May") == ["merged", "merged"]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_what_was_hidden_and_shown_again_is_one_neighbour(namespace: Namespace) -> None:
+    fill = [NewMemory(content=f"Parcel {number} waits at gate {number * 7}") for number in range(MANY)]
+    kept = tell(namespace, "The ledger runs on PostgreSQL 14", session="a").memory
+    remember(namespace, fill, by="tests")
+    unheard = {"content": "The ledger runs on SQLite", "evidence": "We talked about the quarterly budget only."}
+    assert correct(namespace, kept.id, unheard, by="tests")[0].outcome == "rejected"
+    asking = np.asarray(embedder("all-MiniLM-L6-v2").embed([kept.content] * MANY), dtype=float)
+    assert [near.memory for near in nearest(namespace, asking, 0.99)[0]] == [kept.id]
 
 
 @pytest.mark.django_db(transaction=True)

@@ -59,8 +59,8 @@ class Neighbourhood:
     length: int = 0
 
     def near(self, asked: Array, least: float) -> list[list[tuple[UUID, float]]]:
-        """For each vector the memories at least so close, in no order."""
-        found: list[list[tuple[UUID, float]]] = [[] for _ in asked]
+        """For each vector the memories at least so close, in no order; one that was shown again stands here twice."""
+        found: list[dict[UUID, float]] = [{} for _ in asked]
         wanted = np.asarray(asked, dtype=np.float32)
         wanted_heads, shelf = heads(wanted), self.shelf
         for start in range(0, self.length, BLOCK):
@@ -70,8 +70,8 @@ class Neighbourhood:
                 places, stored = pairs // most.shape[1], start + pairs % most.shape[1]
                 cosines = np.einsum("ij,ij->i", wanted[places], shelf.vectors[stored])
                 for at in np.flatnonzero(cosines >= least):
-                    found[places[at]].append((UUID(bytes=shelf.ids[stored[at]].tobytes()), float(cosines[at])))
-        return found
+                    found[places[at]][UUID(bytes=shelf.ids[stored[at]].tobytes())] = float(cosines[at])
+        return [list(one.items()) for one in found]
 
     def with_more(self, writes: int, ids: NDArray[np.void], vectors: Vectors) -> "Neighbourhood":
         """The same, and what was written since."""
