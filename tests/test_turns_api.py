@@ -53,6 +53,13 @@ def test_turns_are_stored_and_what_was_made_of_them_is_told(agent: Client) -> No
     assert sorted(vectors.values_list("route", flat=True)) == told["chunks"][0]["routes"]
 
 
+@pytest.mark.parametrize("speaker", ["!?", "ﷺ" * 100])
+def test_a_speaker_whose_name_is_none_is_refused_at_its_place(agent: Client, speaker: str) -> None:
+    answer = post(agent, [MOVED, MOVED | {"speaker": speaker}])
+    assert (answer.status_code, answer.json()["errors"][0]["at"]) == (400, "turns.1.speaker")
+    assert post(agent, [MOVED | {"speaker": ""}], user="!?").status_code == 201
+
+
 def test_turns_that_were_told_before_are_answered_with_200(agent: Client) -> None:
     first = post(agent, [MOVED | {"position": 1}]).json()
     again = post(agent, [MOVED | {"position": 1}])

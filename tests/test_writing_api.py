@@ -90,6 +90,9 @@ def test_the_same_request_under_a_key_is_done_once(agent: Client) -> None:
         ({"content": "x", "kind": "odd"}, "kind", "must be one of working, episodic"),
         ({"content": "x", "sources": [{"level": "hearsay"}]}, "sources.0.level", "must be one of direct"),
         ({"content": "x", "extractor": {"logprobs": [0.5]}}, "extractor.logprobs.0", "must be at most 0"),
+        ({"content": "x", "extractor": {"logprobs": [-1, -2e6]}}, "extractor.logprobs.1", "must be at least -1000000"),
+        ({"content": "x", "entities": ["Maya", "!?"]}, "entities.1", "must hold more than punctuation"),
+        ({"content": "x", "entities": ["ﷺ" * 100]}, "entities.0", "must have at most 300 characters in NFKC; got 1800"),
         ({"content": "x", "valid_until": "tomorrow"}, "valid_until", "ISO 8601"),
         (
             {"content": "x", "valid_from": "2026-03-02T00:00:00Z", "valid_until": "2026-03-01T00:00:00Z"},
@@ -166,9 +169,10 @@ def test_a_batch_gives_one_outcome_each_and_a_bad_one_holds_up_nobody(agent: Cli
         {"content": "Plays the cello", "session": "a"},
         {"content": ""},
         {"content": "plays the cello", "session": "b"},
+        {"content": "Plays the oboe", "entities": ["…"]},
     ]
     results = post(agent, {"memories": memories}, "batch/").json()["results"]
-    assert [one["outcome"] for one in results] == ["stored", "refused", "merged"]
+    assert [one["outcome"] for one in results] == ["stored", "refused", "merged", "refused"]
     assert results[1]["problems"] == [{"at": "content", "message": "must not be empty"}]
     assert Memory.objects.get().repetitions == 1
 

@@ -1,15 +1,18 @@
 """Many writers at once: one memory with the right count, and never a deadlock."""
 
+import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-from django.db import connection
+from django.db import connection, transaction
 
+from memories.api.entities import make
+from memories.api.refusals import Conflict
 from memories.models import Memory, Namespace, NamespaceStatistics, TermStatistic
 from memories.models.choices import Status
 from memories.writing.new_memory import NewMemory
-from memories.writing.remember import remember
+from memories.writing.remember import lock, remember
 
 pytestmark = pytest.mark.django_db(transaction=True)
 WRITERS = 16
@@ -41,6 +44,28 @@ def test_sixteen_writers_of_one_fact_give_one_memory_with_the_right_count() -> N
     assert memory.repetitions == WRITERS - 1
     assert NamespaceStatistics.objects.get().documents == 1
     assert TermStatistic.objects.get(term="ledger").documents == 1
+
+
+def test_an_entity_is_made_when_the_batch_that_may_make_it_is_written() -> None:
+    namespace = Namespace.objects.create(slug="desk", title="A desk")
+    begun = threading.Event()
+
+    def make_maya() -> None:
+        begun.set()
+        try:
+            make(namespace, name="Maya", kind="", aliases=[])
+        finally:
+            connection.close()
+
+    with ThreadPoolExecutor(1) as pool:
+        with transaction.atomic():
+            lock(namespace)
+            making = pool.submit(make_maya)
+            begun.wait(5)
+            (outcome,) = remember(namespace, [NewMemory(content="Maya sails", entities=("Maya",))], by="tests")
+        with pytest.raises(Conflict):
+            making.result(5)
+    assert outcome.outcome == "stored"
 
 
 def test_sixteen_writers_of_paraphrases_never_deadlock_and_lose_nothing() -> None:

@@ -257,6 +257,22 @@ def test_entities_the_caller_names_are_made_once(tell: Tell) -> None:
     assert Mention.objects.count() >= 3
 
 
+@pytest.mark.parametrize(("kinds", "chosen"), [(["planet", ""], ""), (["planet", "element"], "planet")])
+def test_of_two_entities_of_one_name_the_caller_means_the_one_without_a_kind_or_the_oldest(
+    namespace: Namespace, tell: Tell, kinds: list[str], chosen: str
+) -> None:
+    for kind in kinds:
+        Entity.objects.create(namespace=namespace, name="Mercury", normalised="mercury", kind=kind)
+    tell("It is hot there", entities=("Mercury",))
+    assert Mention.objects.get().entity.kind == chosen
+    assert Entity.objects.count() == 2
+
+
+def test_what_cannot_be_a_name_is_no_entity(tell: Tell) -> None:
+    tell("It is hot there", entities=("…", "ﷺ" * 100))
+    assert not Entity.objects.exists()
+
+
 def test_words_are_counted_as_bm25_needs_them(namespace: Namespace, tell: Tell) -> None:
     tell("Coffee in the morning, coffee at night")
     tell("Tea in the morning")

@@ -1,46 +1,26 @@
 """The entities of a namespace: listed, searched and made."""
 
-from typing import Any
-
 from django.db import IntegrityError, transaction
 from django.db.models import Exists, OuterRef, Prefetch, Q
 from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
-from rest_framework.exceptions import ValidationError
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from memories.api.fields import Items, Text
 from memories.api.idempotency import idempotent
+from memories.api.names import Name
 from memories.api.paging import PageQuery, page, paged
 from memories.api.refusals import Conflict
 from memories.api.serializers import Object
-from memories.api.storable import came
 from memories.api.views import NamespacedView
 from memories.models import Entity, EntityAlias, Namespace
 from memories.models.choices import Role
+from memories.models.graph import LONGEST_NAME
 from memories.models.keys import NamespacedQuerySet
 from memories.writing.redacting import cleaned
+from memories.writing.remember import lock
 from scoring.dedup import normalize
-
-LONGEST_NAME = 300  # characters
-
-
-class Name(Text):
-    """A name that is more than punctuation; NFKC may lengthen its normalised form, which has the same limit."""
-
-    default_error_messages = {"meaningless": "must hold more than punctuation and white space; got {came}"}
-
-    def __init__(self, **kwargs: Any) -> None:
-        super().__init__(max_length=LONGEST_NAME, **kwargs)
-
-    def to_internal_value(self, data: Any) -> str:
-        name = super().to_internal_value(data)
-        if not normalize(name):
-            self.fail("meaningless", came=came(name))
-        if len(normalize(name)) > LONGEST_NAME >= len(name):
-            raise ValidationError([f"must have at most {LONGEST_NAME} characters in NFKC; got {len(normalize(name))}"])
-        return name
 
 
 class NewEntity(Object):
@@ -112,6 +92,7 @@ def make(namespace: Namespace, *, name: str, kind: str, aliases: list[str]) -> E
     others = {normalize(alias): alias for alias in reversed(aliases) if normalize(alias) != entity.normalised}
     try:
         with transaction.atomic():
+            lock(namespace)  # a batch may be making the same one
             entity.save(force_insert=True)
             EntityAlias.objects.bulk_create(
                 EntityAlias(entity=entity, name=alias, normalised=normalised)

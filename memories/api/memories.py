@@ -14,6 +14,7 @@ from rest_framework.response import Response
 from memories.api.access import Access
 from memories.api.fields import Choice, Flag, Identifier, Items, JsonObject, Moment, Real, Text, Whole
 from memories.api.idempotency import idempotent
+from memories.api.names import Name
 from memories.api.paging import PageQuery, page, paged
 from memories.api.serializers import Object, Query
 from memories.api.times import check_holds, check_past
@@ -21,6 +22,7 @@ from memories.api.views import NamespacedView
 from memories.models import Memory, MemoryTag, Namespace, Turn
 from memories.models.choices import STATEMENTS, ChunkLevel, Kind, MemoryType, Role, SourceLevel, Status
 from memories.models.keys import NamespacedQuerySet
+from memories.models.memory import LEAST_LOGPROB
 from memories.writing.new_memory import NewMemory, Said
 from memories.writing.remember import Outcome, remember
 from recall_site.problems import flat
@@ -39,7 +41,12 @@ class ExtractorSerializer(Object):
     """Who read it out of a text."""
 
     model = Text(max_length=200, allow_blank=True, default="")
-    logprobs = Items(child=Real(max_value=0), max_length=4_096, default=list, help_text="of the extracted tokens")
+    logprobs = Items(
+        child=Real(min_value=LEAST_LOGPROB, max_value=0),
+        max_length=4_096,
+        default=list,
+        help_text="of the extracted tokens",
+    )
 
 
 class NewMemorySerializer(Object):
@@ -55,7 +62,7 @@ class NewMemorySerializer(Object):
     source_level = Choice(choices=SourceLevel.values, required=False, help_text="where there are no sources to name")
     sources = SourceSerializer(many=True, required=False)
     extractor = ExtractorSerializer(required=False)
-    entities = Items(child=Text(max_length=300), max_length=50, default=list)
+    entities = Items(child=Name(), max_length=50, default=list)
     tags = Items(child=Text(max_length=100), max_length=50, default=list)
     kind = Choice(choices=Kind.values, default=Kind.GENERAL)
     user = Text(max_length=200, allow_blank=True, default="")

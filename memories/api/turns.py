@@ -11,6 +11,7 @@ from rest_framework.response import Response
 from memories.api.fields import Choice, Flag, Items, JsonObject, Moment, Text, Whole
 from memories.api.idempotency import idempotent
 from memories.api.memories import LONGEST_CONTENT, OutcomeSerializer
+from memories.api.names import Name
 from memories.api.refusals import Conflict
 from memories.api.serializers import Object
 from memories.api.times import check_past
@@ -28,7 +29,7 @@ class NewTurnSerializer(Object):
 
     role = Choice(choices=TurnRole.values)
     text = Text(max_length=LONGEST_CONTENT)
-    speaker = Text(max_length=200, allow_blank=True, default="", help_text="the name of who speaks")
+    speaker = Name(max_length=200, allow_blank=True, default="", help_text="the name of who speaks")
     said_at = Moment(required=False, help_text="else that of the turn before, else now; “yesterday” is seen from here")
     metadata = JsonObject(default=dict)
     position = Whole(

@@ -15,12 +15,14 @@ from memories.models.references import Reference
 if TYPE_CHECKING:
     from memories.models.memory import Memory
 
+LONGEST_NAME = 300  # characters
+
 
 class Entity(Namespaced):
     """Somebody or something that memories are about."""
 
-    name = models.CharField(max_length=300)
-    normalised = models.CharField(max_length=300)
+    name = models.CharField(max_length=LONGEST_NAME)
+    normalised = models.CharField(max_length=LONGEST_NAME)
     kind = models.CharField(max_length=50, blank=True)
     created_at = models.DateTimeField(default=timezone.now)
 
@@ -38,8 +40,8 @@ class EntityAlias(Namespaced):
 
     entity_id = models.UUIDField()
     entity: Reference[Entity] = Reference(Entity, related_name="aliases")
-    name = models.CharField(max_length=300)
-    normalised = models.CharField(max_length=300)
+    name = models.CharField(max_length=LONGEST_NAME)
+    normalised = models.CharField(max_length=LONGEST_NAME)
 
     class Meta:
         constraints = [UniqueConstraint(fields=["namespace", "normalised", "entity_id"], name="entityalias_once")]

@@ -16,6 +16,7 @@ from memories.models.ranges import apart, between, in_order, one_of
 from memories.models.references import Reference
 
 UNCERTAIN = "type_uncertain"
+LEAST_LOGPROB = -1e6  # of a token: far beyond any that a model gives
 
 
 class Memory(Namespaced):
@@ -101,7 +102,7 @@ class Memory(Namespaced):
             *between(0, 1, "source_strength", "extractor_confidence", "type_prior", "grounding_penalty", "confidence"),
             *between(0, 1, "importance", "quality", "memory_score"),
             *between(0, 10, "belief"),
-            *between(-1e6, 0, "extractor_logprob"),
+            *between(LEAST_LOGPROB, 0, "extractor_logprob"),
             in_order("event_at", "event_until"),
             in_order("valid_from", "valid_until"),
             apart("merged_into_id", "id"),

@@ -8,8 +8,9 @@ from uuid import UUID
 from memories.ids import uuid7
 from memories.language.entities import Found, entities_in
 from memories.language.loading import load
-from memories.language.resolution import Registry
+from memories.language.resolution import EXACT, Registry
 from memories.models import Entity, Namespace, Session
+from memories.models.graph import LONGEST_NAME
 from memories.writing.new_memory import NewMemory
 from memories.writing.preparing import Prepared
 from scoring.dedup import fallback_subject, normalize
@@ -60,8 +61,8 @@ class Names:
     def of_memory(self, memory: NewMemory, named: Sequence[Found]) -> Named:
         """Resolve a memory's subject and mentions; entities the caller names are made where they are unknown."""
         found = {match.entity_id: match.confidence for match in named}
-        for name in memory.entities:
-            entity, sure = self._resolved(name) or (self._made(name), 1.0)
+        for name in filter(nameable, memory.entities):
+            entity, sure = self._resolved(name) or self._chosen(name) or (self._made(name), 1.0)
             found[entity] = max(sure, found.get(entity, 0.0))
         target = self._resolved(memory.object) if memory.object else None
         subject = self._resolved(memory.subject) if memory.subject else None
@@ -85,6 +86,13 @@ class Names:
         match = self.registry.resolve(surface)
         return (match.entity_id, match.confidence) if match else None
 
+    def _chosen(self, name: str) -> tuple[UUID, float] | None:
+        """Of several entities of exactly this name the one without a kind, else the oldest."""
+        exact = [match for match in self.registry.candidates(name, loosely=False) if match.confidence == EXACT]
+        if not exact:
+            return None
+        return min((bool(self.registry.kinds[match.entity_id]), match.entity_id) for match in exact)[1], EXACT
+
     def _made(self, name: str) -> UUID:
         entity = Entity(
             namespace=self.namespace, id=uuid7(), name=name, normalised=normalize(name), created_at=self.now
@@ -94,6 +102,11 @@ class Names:
     def _name(self, entity: UUID) -> str:
         made = next((one.name for one in self.new.values() if one.id == entity), None)
         return made or self.registry.titles[entity]
+
+
+def nameable(name: str) -> bool:
+    """Whether an entity can have this name; who reads names out of a text may find others."""
+    return 0 < len(normalize(name)) <= LONGEST_NAME >= len(name)
 
 
 def sessions_of(namespace: Namespace, news: Sequence[NewMemory], now: datetime) -> dict[tuple[str, str], UUID]:
