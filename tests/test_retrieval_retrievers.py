@@ -233,7 +233,7 @@ def test_the_other_lexical_mode_is_what_postgres_says(world: Namespace) -> None:
             score, matches = cursor.fetchone()
             if matches:
                 expected[one.id] = score
-    assert len(expected) == 3
+    assert len(expected) > 2
     assert given == pytest.approx(expected)
 
 

@@ -52,9 +52,9 @@ def found_by_words(asked: Asked) -> str:
 
 
 def scored(asked: Asked) -> str:
-    """Score what the finding words found by all words."""
+    """Score what the finding words found by all words, always added up in one order: rounding must not decide."""
     return f"""
-        SELECT m.id, sum({SATURATED}) AS score
+        SELECT m.id, sum({SATURATED} ORDER BY p.term) AS score
         FROM found {EACH_MEMORY}
         JOIN LATERAL ({postings(asked, "m.id")}) p ON true
         JOIN asked ON asked.term = p.term

@@ -25,7 +25,9 @@ def lexical(asked: Asked) -> Question | None:
             WHERE {asked.scope.standing}
         ),
         by_tag AS (
-            SELECT m.id, sum(ln((%(documents)s - found.holding + 0.5) / (found.holding + 0.5) + 1)) AS score
+            SELECT m.id, sum(
+                ln((%(documents)s - found.holding + 0.5) / (found.holding + 0.5) + 1)::float8 ORDER BY found.tag
+            ) AS score
             FROM tagged AS found {EACH_MEMORY}
             WHERE {asked.scope.condition} GROUP BY m.id
         ),
