@@ -1,4 +1,4 @@
-"""What every response carries: the id of its request, and what its page may load."""
+"""What every response carries: the id of its request, what its page may load, and whether it is compressed."""
 
 import logging
 import re
@@ -7,6 +7,9 @@ from collections.abc import Callable
 from contextvars import ContextVar
 
 from django.http import HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
+from django.middleware.gzip import GZipMiddleware
+from django.utils.cache import patch_vary_headers
 
 View = Callable[..., HttpResponse]
 
@@ -59,6 +62,25 @@ def content_security_policy(get_response: View) -> View:
         return response
 
     return middleware
+
+
+class CompressedApi(GZipMiddleware):
+    """Answers of the API above 200 bytes as gzip, for whoever takes it; a stream goes out as it comes."""
+
+    def process_response(self, request: HttpRequest, response: HttpResponseBase) -> HttpResponseBase:
+        if response.streaming or not request.path.startswith("/api/"):
+            return response
+        patch_vary_headers(response, ["Accept-Encoding"])
+        return super().process_response(request, response) if takes_gzip(request) else response
+
+
+def takes_gzip(request: HttpRequest) -> bool:
+    """Whether the caller names gzip, and not to refuse it (`gzip;q=0`)."""
+    for coding in request.headers.get("Accept-Encoding", "").split(","):
+        name, _, weight = coding.replace(" ", "").lower().partition(";")
+        if name == "gzip":
+            return weight.strip("q=0.") != "" if weight else True
+    return False
 
 
 def policy(**changes: str) -> str:
