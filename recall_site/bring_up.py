@@ -40,6 +40,7 @@ def main() -> None:
         migrate()
         way_in = ensure_demo()
         collect_static_files()
+        forget_old_counts()
         connections.close_all()  # workers must not inherit them
         serve(way_in, postgres)
     except (StartError, ImproperlyConfigured, OperationalError, NotSupportedError) as error:
@@ -130,6 +131,13 @@ def collect_static_files() -> None:
     if static_files.outdated():
         with step("Collecting static files"):
             static_files.collect()
+
+
+def forget_old_counts() -> None:
+    """Begin the metrics anew."""
+    from recall_site import metrics  # needs Django set up
+
+    metrics.sweep()
 
 
 def serve(way_in: str, postgres: Postgres | None) -> None:

@@ -1,6 +1,7 @@
 """Settings of the site, read from the environment; `.env.example` tells what each variable does."""
 
 import importlib.metadata
+import os
 
 from croniter import croniter
 from django.core.management.utils import get_random_secret_key
@@ -11,6 +12,10 @@ from recall_site import data_folder, environment, postgres
 ROOT = data_folder.ROOT
 DATA = data_folder.location()
 VERSION = importlib.metadata.version("recall")
+
+# Where every process keeps what it has counted; the library reads the variable, and only there.
+METRICS = DATA / "metrics"
+os.environ["PROMETHEUS_MULTIPROC_DIR"] = str(METRICS)
 
 DEBUG = environment.flag("DEBUG", default=False)
 # Every way in (start.py) has the key made and kept before; only tests and type checks come here without one.
@@ -48,6 +53,7 @@ RECALL_RETRIEVER_MS = environment.number("RECALL_RETRIEVER_MS", 500, low=1, high
 RECALL_URL = environment.text("RECALL_URL", f"http://127.0.0.1:{PORT}")
 RECALL_NAMESPACE = environment.text("RECALL_NAMESPACE")
 RECALL_KEY = environment.text("RECALL_KEY")
+RECALL_METRICS_TOKEN = environment.text("RECALL_METRICS_TOKEN")
 OPENAI_BASE_URL = environment.text("OPENAI_BASE_URL", "https://api.openai.com/v1")
 OPENAI_API_KEY = environment.text("OPENAI_API_KEY")
 OPENAI_TIMEOUT = environment.number("OPENAI_TIMEOUT", 30, low=1, high=600)  # seconds
@@ -98,6 +104,7 @@ INSTALLED_APPS = [
 ]
 MIDDLEWARE = [
     "recall_site.middleware.request_id",
+    "recall_site.metrics.count_requests",
     "recall_site.middleware.content_security_policy",
     "recall_site.middleware.CompressedApi",
     "django.middleware.security.SecurityMiddleware",

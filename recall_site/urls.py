@@ -5,7 +5,7 @@ from django.contrib.auth.views import LoginView, LogoutView
 from django.urls import URLPattern, URLResolver, include, path
 from drf_spectacular.views import SpectacularAPIView
 
-from recall_site import health, theme
+from recall_site import health, metrics, theme
 from recall_site.docs import ApiDocs
 from recall_site.sign_in import throttled
 
@@ -14,6 +14,7 @@ sign_in = LoginView.as_view(template_name="sign_in.html", redirect_authenticated
 urlpatterns: list[URLPattern | URLResolver] = [
     path("health/live", health.live, name="live"),
     path("health/ready", health.ready, name="ready"),
+    path("metrics", metrics.show, name="metrics"),
     path("admin/login/", throttled(admin.site.login)),
     path("admin/", admin.site.urls),
     path("api/v1/schema/", SpectacularAPIView.as_view(), name="schema"),

@@ -3,6 +3,7 @@
 import fcntl
 import os
 import shutil
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import IO
@@ -11,6 +12,7 @@ from urllib.parse import urlsplit
 import pytest
 from django.conf import settings
 from playwright.sync_api import Browser, ConsoleMessage, Error, Page, Request, sync_playwright
+from prometheus_client.values import close_all_multiprocess_files
 from pytest_django.live_server_helper import LiveServer
 
 from recall_site import data_folder
@@ -39,6 +41,9 @@ def pytest_configure(config: pytest.Config) -> None:
     if not hasattr(config, "workerinput"):
         config.stash[HOME_LOCK], home = free_home(settings.DATA / "tests")
         os.environ[POSTGRES_HOME] = str(home)  # which xdist's workers inherit
+    # Apart from what a site in the same folder counts.
+    settings.METRICS = Path(tempfile.mkdtemp(prefix="metrics"))
+    os.environ["PROMETHEUS_MULTIPROC_DIR"] = str(settings.METRICS)
 
 
 def free_home(folder: Path) -> tuple[IO[str], Path]:
@@ -58,7 +63,9 @@ def free_home(folder: Path) -> tuple[IO[str], Path]:
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
-    """Give the folder free."""
+    """Give the folder free, and drop what was counted."""
+    close_all_multiprocess_files()
+    shutil.rmtree(settings.METRICS)
     if HOME_LOCK in config.stash:
         config.stash[HOME_LOCK].close()
 

@@ -10,6 +10,7 @@ from rest_framework.exceptions import ValidationError
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from memories import metrics
 from memories.api.fields import Choice, Flag, Identifier, Items, JsonObject, Moment, Text, Whole
 from memories.api.serializers import Object
 from memories.api.times import check_past
@@ -201,6 +202,7 @@ class Retrieve(NamespacedView):
         retrieval = retrieve(query_of(self.namespace, asked))
         answer = told(retrieval, explain=asked["explain"], token_budget=asked.get("token_budget"))
         answer["trace"] = tracing.write(retrieval, answer, key=self.access.key) if tracing.sampled() else None
+        metrics.retrieved(retrieval, abstained=answer["abstained"])
         if asked["record"]:
             accessing.record(retrieval.query, ids_of(answer["results"]))
         if asked["format"] == "markdown":

@@ -8,6 +8,7 @@ from uuid import UUID
 from django.db import connection, transaction
 from django.db.models import prefetch_related_objects
 
+from memories import metrics
 from memories.models import Memory, Namespace, NamespaceStatistics
 from memories.models.choices import EdgeKind, Status
 from memories.writing.comparing import disputes, of_others, opposed, unrelated
@@ -67,6 +68,7 @@ def written(
         known = [outcome.memory for outcome in outcomes if outcome.memory.given_tags is None]
         prefetch_related_objects(known, "tags")
         transaction.set_rollback(dry_run)
+        transaction.on_commit(lambda: metrics.remembered(one.outcome for one in outcomes))
     return outcomes
 
 
