@@ -26,7 +26,7 @@ TEXTS = ("The ledger runs on PostgreSQL", "The cat is called Olle", "Standup beg
 QUERY = "What is there?"
 waits = pytest.mark.xfail(
     strict=True,
-    reason="accessing.py:20: a return is noted while holding rows and waiting for others; COUNT waits on what that locks",
+    reason="accessing.py:20: a return is noted while holding rows and waiting for more; COUNT waits on what that locks",
 )
 
 
