@@ -16,6 +16,7 @@ from test_api_walls import key_to
 from memories.models import Memory, Namespace
 from memories.retrieval import retrieve as retrieving
 from memories.retrieval.retrieve import retrieve
+from memories.retrieval.retrievers import RETRIEVERS
 from memories.retrieval.retrievers.question import Question
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.xdist_group("retrieval")]
@@ -89,7 +90,7 @@ def test_words_that_cannot_be_read_hold_nobody_up(world: Namespace) -> None:
 
 def broken(route: str, sql: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Let a retriever put another question."""
-    others = {**retrieving.RETRIEVERS, route: lambda asked: Question(sql, {})}
+    others = {**RETRIEVERS, route: lambda asked: Question(sql, {})}
     monkeypatch.setattr(retrieving, "RETRIEVERS", others)
 
 
@@ -129,7 +130,7 @@ def test_the_limit_holds_for_retrievers_alone(world: Namespace) -> None:
 
 
 def test_where_every_retriever_is_late_the_answer_says_so(world: Namespace, monkeypatch: pytest.MonkeyPatch) -> None:
-    slow = {route: lambda asked: Question("SELECT NULL::uuid, pg_sleep(5)", {}) for route in retrieving.RETRIEVERS}
+    slow = {route: lambda asked: Question("SELECT NULL::uuid, pg_sleep(5)", {}) for route in RETRIEVERS}
     monkeypatch.setattr(retrieving, "RETRIEVERS", slow)
     answer = post(world).json()
     assert {one["retriever"] for one in answer["late"]} == ALL
@@ -139,7 +140,7 @@ def test_where_every_retriever_is_late_the_answer_says_so(world: Namespace, monk
 
 
 def test_what_a_late_retriever_would_have_found_is_no_access(world: Namespace, monkeypatch: pytest.MonkeyPatch) -> None:
-    slow = {route: lambda asked: Question("SELECT NULL::uuid, pg_sleep(5)", {}) for route in retrieving.RETRIEVERS}
+    slow = {route: lambda asked: Question("SELECT NULL::uuid, pg_sleep(5)", {}) for route in RETRIEVERS}
     before = sorted(Memory.objects.within(world).values_list("access_count", flat=True))
     monkeypatch.setattr(retrieving, "RETRIEVERS", slow)
     assert post(world).json().get("results", []) == []

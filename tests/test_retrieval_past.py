@@ -160,7 +160,7 @@ def test_as_of_now_is_today(world: Namespace, system: str, text: str) -> None:
     plain, of_now = (tell(asked(today, text, system, as_of=as_of), explain="full") for as_of in (None, TODAY))
     assert of_now["as_of"] == TODAY
     assert "today's" in of_now["note"]
-    aside = {"as_of": None, "note": "", "took_ms": {}}
+    aside: dict[str, Any] = {"as_of": None, "note": "", "took_ms": {}}
     assert {**plain, **aside} == {**of_now, **aside}
 
 

@@ -542,9 +542,9 @@ def test_an_edge_counts_as_long_as_the_memory_it_was_read_from(world: Namespace)
     query = asking(world, "What about Lisbon?")
     assert found(query, "traversal") == []
     told_by = memory(world, "The offsite in Lisbon")
-    ends = {"source_id": entity(world, "Lisbon"), "target_id": entity(world, "Priya Raman")}
-    row(EntityEdge, world, **ends, memory=told_by, confidence=0.5, created_at=NOW)
-    expected = about(world, walked([(*ends.values(), 0.5), *edges_of(world)], {ends["source_id"]}, (1, 0.6, 0.35)))
+    here, there = entity(world, "Lisbon"), entity(world, "Priya Raman")
+    row(EntityEdge, world, source_id=here, target_id=there, memory=told_by, confidence=0.5, created_at=NOW)
+    expected = about(world, walked([(here, there, 0.5), *edges_of(world)], {here}, (1, 0.6, 0.35)))
     assert dict(found(query, "traversal")) == pytest.approx(expected)
     for status in ("archived", "rejected", "forgotten"):
         Memory.objects.within(world).filter(id=told_by.id).update(status=status)
