@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from scoring.dedup import normalize
 from scoring.predicates import spoken
+from scoring.units import measures
 
 _NEGATION = re.compile(
     r"\b(?:not|never|none|neither|nor|cannot|stopped|quit|avoids?|dislikes?|hates?|refuses?|declined?)\b"
@@ -31,41 +32,14 @@ _COUNTS = ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight
 _MAY = r"(?<=\d )may|(?<=\bin )may|(?<=\bof )may|(?<=\blast )may|(?<=\bnext )may|(?<=\bsince )may|may(?= \d)"
 _MONTH = re.compile(rf"\b({'|'.join(m[:3] + f'(?:{m[3:]})?' for m in MONTHS if m != 'may')}|{_MAY})\b")
 _DAY = re.compile(rf"\b({'|'.join(DAYS)})s?\b")
-# A sign is a minus only where nothing stands before it: a range and a date have one between two numbers.
-_NUMBER = re.compile(r"(?:(?<!\S)[-−])?(?<!\d)\d+(?:[.,:/]\d+)*(?: ?[%°])?")
-_AMOUNT = re.compile(r"(?<!\S)[-−]?\d+(?:[.,]\d+)* ?([^\W\d_]+)")
+# A minus sign stands before a number, and not between two.
+_NUMBER = re.compile(r"((?<![^\s(])[-−]|\bminus )?((?<!\d)\d+(?:[.,:/]\d+)*)( ?%| per ?cent\b)?")
+_THOUSANDS = re.compile(r",(?=\d{3}(?!\d))")
 _VERSION = re.compile(r"(?<!\d)\d+(?:\.\d+){2,}")
-_COUNT = re.compile(rf"\b({'|'.join(_COUNTS)})\b")
+_COUNT = re.compile(rf"\b({'|'.join(count for count in _COUNTS if count != 'one')})\b")
 _WORD = re.compile(r"[^\W\d_]+")
+_SIGNED = re.compile(r"(?<!\w)([^\W\d_]+)(\+\+|#)?(?!\w)")  # C, C++, C#
 
-# Every spelling of a unit, and the unit.
-UNITS = {
-    spelling: spellings.split()[0]
-    for spellings in (
-        "km kilometre kilometres kilometer kilometers",
-        "mi mile miles",
-        "m metre metres meter meters",
-        "ft foot feet",
-        "kg kilo kilos kilogram kilograms",
-        "lb lbs pound pounds",
-        "g gram grams",
-        "l litre litres liter liters",
-        "min minute minutes",
-        "h hr hour hours",
-        "s sec second seconds",
-        "day days",
-        "week weeks",
-        "month months",
-        "year years",
-        "eur euro euros",
-        "usd dollar dollars",
-        "kb kilobyte kilobytes",
-        "mb megabyte megabytes",
-        "gb gigabyte gigabytes",
-        "tb terabyte terabytes",
-    )
-    for spelling in spellings.split()
-}
 ANOTHER_VALUE = "another value"
 
 
@@ -82,15 +56,18 @@ class Statement:
 def conflicts(one: Statement, other: Statement) -> tuple[str, ...]:
     r"""Every reason for which the two cannot be merged; empty where nothing speaks against it.
 
-    $$ \text{negation} \vee \text{number} \vee \text{date} \vee \text{version} \vee \text{roles} \vee \text{value} $$
+    $$ \text{negation} \vee \text{number} \vee \text{unit} \vee \text{sign} \vee \text{date} \vee \text{version}
+       \vee \text{roles} \vee \text{value} $$
 
     >>> conflicts(Statement("Runs PostgreSQL 14"), Statement("Runs PostgreSQL 15"))
     ('another number',)
     """
-    a, b = normalize(one.content), normalize(other.content)
+    a, b = (normalize(each.content) or each.content for each in (one, other))
     reasons = [reason for reason, read in READINGS.items() if _differ(read(a), read(b))]
     if negated(a) != negated(b):
         reasons.append("negation")
+    if _another_sign(a, b):
+        reasons.append("another sign")
     if _swapped(_WORD.findall(a), _WORD.findall(b)):
         reasons.append("swapped roles")
     if _another_value(one, other):
@@ -114,15 +91,20 @@ def dates(text: str) -> set[str]:
 
 
 def numbers(text: str) -> set[str]:
-    """Numbers in figures and small ones in words, without thousands' commas; versions are apart."""
-    plain = _VERSION.sub(" ", text)
-    figures = {re.sub(r",(?=\d{3}(?!\d))", "", figure).replace(" ", "") for figure in _NUMBER.findall(plain)}
-    return figures | {str(_COUNTS.index(word)) for word in _COUNT.findall(plain) if word != "one"}
+    """Numbers with their sign, and whether they are a share; versions are apart.
+
+    >>> sorted(numbers("minus five degrees, 1,000 crowns, 7 per cent"))
+    ['-5', '1000', '7%']
+    """
+    return {
+        f"{'-' if minus else ''}{figure}{'%' if share else ''}"
+        for minus, figure, share in _NUMBER.findall(_plain(text))
+    }
 
 
-def units(text: str) -> set[str]:
-    """What is counted, by its name: five kilometres are not five miles."""
-    return {UNITS[word] for word in _AMOUNT.findall(text) if word in UNITS}
+def amounts(text: str) -> set[str]:
+    """Numbers with what they count."""
+    return measures(_plain(text))
 
 
 def company(text: str) -> set[str]:
@@ -135,13 +117,28 @@ READINGS: Mapping[str, Callable[[str], set[str]]] = {
     "another version": versions,
     "another date": dates,
     "another number": numbers,
-    "another unit": units,
+    "another unit": amounts,
 }
+
+
+def _plain(text: str) -> str:
+    """A text with small numbers in figures and without thousands' commas or versions."""
+    figures = _COUNT.sub(lambda at: str(_COUNTS.index(at[1])), _VERSION.sub(" ", text))
+    return _THOUSANDS.sub("", figures)
 
 
 def _differ(here: set[str], there: set[str]) -> bool:
     """Both name something of this kind, and each something the other does not."""
     return bool(here - there and there - here)
+
+
+def _another_sign(a: str, b: str) -> bool:
+    """The same name with another sign behind it, or texts of nothing but signs."""
+    if not re.search(r"\w", a + b):
+        return a != b
+    here, there = (set(_SIGNED.findall(text)) for text in (a, b))
+    signed = {name for name, sign in here | there if sign}
+    return _differ(*({name + sign for name, sign in names if name in signed} for names in (here, there)))
 
 
 def _swapped(a: list[str], b: list[str]) -> bool:

@@ -23,8 +23,12 @@ def normalize(text: str) -> str:
     >>> normalize("  Arrive\\tGmbH. "), normalize("“C++”"), normalize("(-5%)")
     ('arrive gmbh', 'c++', '-5%')
     """
-    folded = " ".join(unicodedata.normalize("NFKC", text).casefold().split())
-    return folded.strip(OUTER)
+    return folded(text).strip(OUTER)
+
+
+def folded(text: str) -> str:
+    """The same with its outer punctuation on."""
+    return " ".join(unicodedata.normalize("NFKC", text).casefold().split())
 
 
 def content_hash(type: str, subject: str, predicate: str, content: str) -> bytes:
@@ -35,7 +39,9 @@ def content_hash(type: str, subject: str, predicate: str, content: str) -> bytes
     >>> content_hash("Fact", "Maya", "", "Works at Arrive.") == content_hash("fact", "maya", "", "works  at Arrive")
     True
     """
-    return hashlib.sha256("|".join(map(normalize, (type, subject, predicate, content))).encode()).digest()
+    # What is nothing but punctuation says what it is.
+    parts = (normalize(part) or folded(part) for part in (type, subject, predicate, content))
+    return hashlib.sha256("|".join(parts).encode()).digest()
 
 
 def band(similarity: float, *, duplicate: float, escalate: float) -> Band:

@@ -63,10 +63,15 @@ def test_the_order_of_the_evidence_matters_because_belief_is_clamped_at_each_ste
         ("Has two children", "Has three children", "another number"),
         ("Likes C++", "Does not like C++", "negation"),
         ("Travels with a laptop", "Travels without a laptop", "with or without"),
-        ("It was -5 degrees in Oslo", "It was 5 degrees in Oslo", "another number"),
-        ("Pays 5 for it", "Pays 5% for it", "another number"),
-        ("Runs 5 km a day", "Runs 5 miles a day", "another unit"),
-        ("Waits 3 days", "Waits 3 weeks", "another unit"),
+        ("-5 degrees in Oslo", "5 degrees in Oslo", "another number"),
+        ("It was minus five in Oslo", "It was five in Oslo", "another number"),
+        ("The discount is 5", "The discount is 5%", "another number"),
+        ("It is 5 km to the shop", "It is 5 miles to the shop", "another unit"),
+        ("Waits five hours", "Waits 5 minutes", "another unit"),
+        ("Maya writes in C", "Maya writes in C#", "another sign"),
+        ("Maya writes in C#", "Maya writes in C++", "another sign"),
+        ("👍", "👎", "another sign"),
+        ("!!!", "???", "another sign"),
     ],
 )
 def test_a_contradiction_in_disguise_is_seen(one: str, other: str, reason: str) -> None:
@@ -85,10 +90,13 @@ def test_a_contradiction_in_disguise_is_seen(one: str, other: str, reason: str) 
         ("Pays 1,000 crowns", "Pays 1000 crowns"),
         ("Lives at No. 5", "Lives at number 5"),
         ("May be late today", "Will be late today"),
+        ("It is 5 km to the shop", "The shop is five kilometres away"),
+        ("The discount is 5%", "A discount of 5 per cent"),
+        ("Weighs 5 kg", "The weight is 5"),
+        ("Writes in C and C++", "Writes in C++"),
+        ("Works from 9-17", "Works from 9 to 17"),
+        ("Since 2021-03-02", "Since 2021-03-02, in Oslo"),
         ("Drinks her coffee black", "Takes her coffee black, without sugar"),
-        ("Runs 5 km a day", "Runs 5 kilometres a day"),
-        ("Works 9-17 on weekdays", "On weekdays works 9-17"),
-        ("Gives 20 % off", "Gives 20% off"),
     ],
 )
 def test_a_paraphrase_does_not_contradict(one: str, other: str) -> None:
@@ -105,6 +113,7 @@ def test_the_hash_sees_through_form_but_not_through_content() -> None:
     one = dedup.content_hash("Fact", "Maya", "works_at", "Works at Arrive")
     assert one == dedup.content_hash("fact", " MAYA ", "works_at", "works at  Arrive!")
     assert one != dedup.content_hash("Fact", "Maya", "works_at", "Works at Arrival")
+    assert dedup.content_hash("Fact", "", "", "!!!") != dedup.content_hash("Fact", "", "", "???")
     assert dedup.content_hash("Fact", "", "", "Likes C++") != dedup.content_hash("Fact", "", "", "Likes C#")
     assert dedup.fallback_subject("C++") != dedup.fallback_subject("C#")
 
