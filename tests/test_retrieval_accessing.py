@@ -24,10 +24,6 @@ from memories.writing.remember import remember
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.xdist_group("retrieval")]
 TEXTS = ("The ledger runs on PostgreSQL", "The cat is called Olle", "Standup begins at nine", "Alma likes hazelnuts")
 QUERY = "What is there?"
-waits = pytest.mark.xfail(
-    strict=True,
-    reason="accessing.py:20: a return is noted while holding rows and waiting for more; COUNT waits on what that locks",
-)
 
 
 @pytest.fixture
@@ -68,7 +64,6 @@ def test_sixteen_of_one_session_are_one_access(desk: Namespace) -> None:
     assert SessionReturn.objects.within(desk).count() == 4
 
 
-@waits
 def test_many_that_are_given_much_at_once_neither_block_each_other_nor_lose_a_count() -> None:
     namespace = Namespace.objects.create(slug="shelf", title="A shelf", clock=NOW)
     words = [f"word{number}" for number in range(60)]
@@ -185,7 +180,6 @@ def test_what_is_forgotten_while_others_ask_comes_back_to_nobody_afterwards(desk
     assert by_memory[gone] == SessionReturn.objects.within(desk).filter(memory_id=gone).count()
 
 
-@waits
 def test_deleting_memories_while_a_session_notes_them_is_no_deadlock(desk: Namespace) -> None:
     ids = sorted(Memory.objects.within(desk).values_list("id", flat=True))
     deleting = threading.Event()

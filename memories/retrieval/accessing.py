@@ -2,7 +2,7 @@
 
 import logging
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable
 from typing import Any
 from uuid import UUID
 
@@ -12,64 +12,60 @@ from memories.retrieval.query import Query
 
 logger = logging.getLogger(__name__)
 
-LONGEST_WAIT = 2.0  # seconds that a count waits for whoever changes the same memories
+LONGEST_WAIT = 10.0  # seconds that a count waits for whoever changes the same memories
 PAUSE = 0.01  # seconds
 
-# The first return in a session is the one that counts.
-RETURNS = """
-    INSERT INTO memories_sessionreturn (namespace_id, "user", session, memory_id, returned_at)
-    SELECT %(namespace)s, %(user)s, %(session)s, m.id, %(now)s FROM memories_memory m
-    WHERE m.namespace_id = %(namespace)s AND m.id = ANY(%(ids)s) ORDER BY m.id
-    ON CONFLICT DO NOTHING RETURNING memory_id
-"""
-# Who waits for nobody while holding something cannot be part of a deadlock.
+# Who waits for nobody while holding something cannot be part of a deadlock: what somebody else holds is left for later.
 COUNT = """
     WITH free AS (
         SELECT id FROM memories_memory WHERE namespace_id = %(namespace)s AND id = ANY(%(ids)s)
         ORDER BY id FOR NO KEY UPDATE SKIP LOCKED
     ),
+    counted AS ({counted}),
     days AS (
         INSERT INTO memories_dailyaccess AS known (namespace_id, memory_id, day, count)
-        SELECT %(namespace)s, id, %(day)s, 1 FROM free
+        SELECT %(namespace)s, id, %(day)s, 1 FROM counted
         ON CONFLICT (namespace_id, memory_id, day) DO UPDATE SET count = known.count + excluded.count
+    ),
+    moved AS (
+        UPDATE memories_memory m SET access_count = access_count + 1, last_accessed_at = %(now)s
+        FROM counted WHERE m.namespace_id = %(namespace)s AND m.id = counted.id
     )
-    UPDATE memories_memory m SET access_count = access_count + 1, last_accessed_at = %(now)s
-    FROM free WHERE m.namespace_id = %(namespace)s AND m.id = free.id RETURNING m.id
+    SELECT id FROM free
 """
+# Without a session every answer counts; in one the first return does.
+EVERY_TIME = "SELECT id FROM free"
+ONCE = """
+    INSERT INTO memories_sessionreturn (namespace_id, "user", session, memory_id, returned_at)
+    SELECT %(namespace)s, %(user)s, %(session)s, id, %(now)s FROM free
+    ON CONFLICT DO NOTHING RETURNING memory_id AS id
+"""
+THERE = "SELECT id FROM memories_memory WHERE namespace_id = %(namespace)s AND id = ANY(%(ids)s)"
 
 
-def record(query: Query, ids: Sequence[UUID]) -> None:
+def record(query: Query, ids: Iterable[UUID]) -> None:
     """Count one access of each memory, unless the session has had it before."""
-    if not ids:
-        return
     now = query.namespace.now
-    values: dict[str, Any] = {"namespace": query.namespace.id, "user": query.user, "session": query.session, "now": now}
-    values["day"] = now.date()
-    left = returned_first(values, ids) if query.session else list(ids)
-    until = time.monotonic() + LONGEST_WAIT
-    while left := counted(values, left):
+    values: dict[str, Any] = {"namespace": query.namespace.id, "user": query.user, "session": query.session}
+    values |= {"now": now, "day": now.date()}
+    statement = COUNT.format(counted=ONCE if query.session else EVERY_TIME)
+    left, until = set(ids), time.monotonic() + LONGEST_WAIT
+    while left := counted(statement, values, left):
         if time.monotonic() > until:
             logger.warning("%s accesses were not counted: the memories are being changed", len(left))
             return
         time.sleep(PAUSE)
 
 
-def returned_first(values: dict[str, Any], ids: Sequence[UUID]) -> list[UUID]:
-    """Note what a session was given; give what it had not been given before."""
+def counted(statement: str, values: dict[str, Any], ids: set[UUID]) -> set[UUID]:
+    """Count what nobody else is changing right now; give what is left and still there."""
+    if not ids:
+        return ids
     with transaction.atomic(), connection.cursor() as cursor:
-        cursor.execute(RETURNS, {**values, "ids": list(ids)})
-        return [memory for (memory,) in cursor.fetchall()]
-
-
-def counted(values: dict[str, Any], ids: Sequence[UUID]) -> list[UUID]:
-    """Count what nobody else is changing right now; give the rest."""
-    with transaction.atomic(), connection.cursor() as cursor:
-        cursor.execute(COUNT, {**values, "ids": list(ids)})
-        done = {memory for (memory,) in cursor.fetchall()}
-        if done == set(ids):
-            return []
-        cursor.execute(
-            "SELECT id FROM memories_memory WHERE namespace_id = %(namespace)s AND id = ANY(%(ids)s)",
-            {**values, "ids": [id for id in ids if id not in done]},
-        )
-        return [memory for (memory,) in cursor.fetchall()]
+        cursor.execute(statement, {**values, "ids": list(ids)})
+        left = ids - {memory for (memory,) in cursor.fetchall()}
+    if not left:
+        return left
+    with connection.cursor() as cursor:
+        cursor.execute(THERE, {**values, "ids": list(left)})
+        return {memory for (memory,) in cursor.fetchall()}

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from memories.language.entities import Found, entities_in
+from memories.language.entities import Found, entities_in, mentions
 from memories.language.loading import load
-from memories.language.resolution import PERSON, Registry
+from memories.language.resolution import PERSON, Registry, sole
 from memories.models import Namespace
 from memories.providers.embedder import TokenEmbedder, embedder
 from memories.retrieval.cues import Window, intent, type_cue, window
@@ -40,7 +40,7 @@ class Reading:
         terms = list(self.words.holding)
         idfs = np.minimum(self.words.idfs(terms), self.words.highest)
         return {
-            "entity_density": entity_density(len(self.named), len(self.words.spans)),
+            "entity_density": entity_density(len(self.named), len(self.text.split())),
             "temporal_precision": TEMPORAL_PRECISION[self.window.cue if self.window else "none"],
             "lexical_rarity": lexical_rarity(idfs, self.words.highest),
             "type_cue": TYPE_CUE_STRENGTH[type_cue(self.text)],
@@ -68,7 +68,7 @@ def read(query: Query) -> Reading:
     registry = load(namespace)
     named = entities_in(text, registry)
     words = words_of(namespace, text)
-    bare = without_people(text, named, registry)
+    bare = without_people(text, registry)
     vector, tokens, spans = embedded(namespace, bare)
     return Reading(
         text=text,
@@ -85,12 +85,14 @@ def read(query: Query) -> Reading:
     )
 
 
-def without_people(text: str, named: Sequence[Found], registry: Registry) -> str:
+def without_people(text: str, registry: Registry) -> str:
     """Take out the people that a query names: words and the graph find them, and a vector is drawn away by them.
 
     A text of nothing but names stays as it is.
     """
-    people = [one.surface for one in named if registry.kinds[one.entity_id] == PERSON]
+    said = list(dict.fromkeys(one.surface for one in mentions(text, registry)))
+    meant = zip(said, map(sole, registry.readings(said)), strict=True)
+    people = [surface for surface, match in meant if match and registry.kinds[match.entity_id] == PERSON]
     if not people:
         return text
     names = "|".join(re.escape(name) for name in sorted(people, key=len, reverse=True))
