@@ -198,6 +198,7 @@ SPECTACULAR_SETTINGS = {
     "SERVE_PERMISSIONS": ["rest_framework.permissions.AllowAny"],
     "SERVE_INCLUDE_SCHEMA": False,
     "SCHEMA_PATH_PREFIX": "/api/v1/",
+    "ENFORCE_NON_BLANK_FIELDS": True,
     # One name for words that several fields share.
     "ENUM_NAME_OVERRIDES": {
         "SourceLevel": "memories.models.choices.SourceLevel.values",

@@ -55,8 +55,9 @@ def test_the_entities_describe_bounds_paging_and_the_idempotency_key(schema: Any
     assert ("header", "Idempotency-Key") in {(one["in"], one["name"]) for one in entities["post"]["parameters"]}
     assert set(entities["post"]["responses"]) == {"201", "429", "default"}
     made = schema["components"]["schemas"]["NewEntity"]
-    assert made["properties"]["name"] == {"type": "string", "maxLength": 300}
+    assert made["properties"]["name"] == {"type": "string", "minLength": 1, "maxLength": 300}
     assert made["properties"]["aliases"]["maxItems"] == 50
     assert made["required"] == ["name"]
+    assert made["additionalProperties"] is False
     page = schema["components"]["schemas"]["EntityPage"]
     assert set(page["properties"]) == {"results", "next", "previous"}

@@ -3,12 +3,13 @@
 from typing import Any
 
 from django.conf import settings
-from drf_spectacular.extensions import OpenApiAuthenticationExtension
+from drf_spectacular.extensions import OpenApiAuthenticationExtension, OpenApiSerializerExtension
 from drf_spectacular.openapi import AutoSchema
 from drf_spectacular.utils import Direction, OpenApiParameter, OpenApiResponse
 from rest_framework import serializers
 
-from memories.api.idempotency import HEADER
+from memories.api.idempotency import ACCEPTABLE, HEADER
+from memories.api.serializers import Object
 
 PROBLEM = "application/problem+json"
 
@@ -39,7 +40,11 @@ class NamespacedSchema(AutoSchema):
         if not getattr(method, "idempotent", False):
             return []
         told = "Any 1 to 200 visible characters. The same key and request within a day gets the same answer again."
-        return [OpenApiParameter(HEADER, str, OpenApiParameter.HEADER, description=told)]
+        allowed = {"type": "string", "pattern": f"^{ACCEPTABLE.pattern}$"}
+        return [OpenApiParameter(HEADER, allowed, OpenApiParameter.HEADER, description=told)]
+
+    def _get_format_parameters(self) -> list[Any]:
+        return []  # an address with two renderers has the second for its problems alone
 
     def _get_response_bodies(self, direction: Direction = "response") -> dict[str, Any]:
         bodies: dict[str, Any] = super()._get_response_bodies(direction)
@@ -48,6 +53,17 @@ class NamespacedSchema(AutoSchema):
         wait = {"Retry-After": {"description": "Seconds to wait.", "schema": {"type": "integer", "minimum": 1}}}
         often = {**told, "description": "The caller asked more often than it may.", "headers": wait}
         return bodies | {"429": often, "default": told}
+
+
+class ClosedObject(OpenApiSerializerExtension):  # type: ignore[no-untyped-call]
+    """A body that refuses what it does not know."""
+
+    target_class = Object
+    match_subclasses = True
+
+    def map_serializer(self, auto_schema: AutoSchema, direction: Direction) -> dict[str, Any]:
+        told: Any = auto_schema._map_serializer(self.target, direction, bypass_extensions=True)  # type: ignore[no-untyped-call]
+        return {**told, "additionalProperties": False}
 
 
 class KeyScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-call]
