@@ -333,9 +333,12 @@ def test_every_memory_is_what_its_history_adds_up_to(demo: Namespace) -> None:
 
 def test_every_explanation_in_the_history_adds_up(demo: Namespace) -> None:
     for event in ScoreEvent.objects.within(demo):
-        assert bool(event.parts) == ("confidence" in event.after)
-        if event.parts:
+        told = {"confidence", "belief", "useful", "not_useful"} & event.after.keys()
+        assert bool(event.parts) == bool(told)
+        if "confidence" in told:
             assert evaluate(event.parts) == pytest.approx(event.after["confidence"], abs=1e-9)
+        elif "belief" in told:
+            assert evaluate(event.parts) == pytest.approx(event.after["belief"], abs=1e-9)
 
 
 def test_repetitions_count_the_other_sessions_a_memory_was_heard_in(demo: Namespace) -> None:

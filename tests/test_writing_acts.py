@@ -110,16 +110,6 @@ def test_a_correction_ends_the_old_one_where_the_new_begins_and_never_later_than
     assert (stored(goes_on.id).valid_until, stored(outcome.memory.id).valid_until) == (days[2], days[3])
 
 
-def test_until_a_correction_begins_to_hold_the_old_one_does(namespace: Namespace, tell: Tell) -> None:
-    old = tell("The office is in Lund").memory
-    spring = NOW + timedelta(days=60)
-    outcome, _ = correct(namespace, old.id, {"content": "The office is in Malmö", "valid_from": spring}, by="tests")
-    now = stored(old.id)
-    assert (now.status, now.valid_until, now.superseded_by_id) == ("active", spring, outcome.memory.id)
-    assert stored(outcome.memory.id).valid_from == spring
-    assert told(namespace) == (2, {old.id, outcome.memory.id})
-
-
 def test_every_change_of_belief_and_utility_is_explained(namespace: Namespace, tell: Tell) -> None:
     one, other = tell("Maya plays the cello").memory, tell("The boat lies in Lund").memory
     acts.contradict(namespace, one.id, other.id, reason="she sold it", by="tests")

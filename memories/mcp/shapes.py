@@ -17,8 +17,8 @@ Tags = Annotated[list[str], Field(description="words to find it by")]
 User = Annotated[str, Field(description="the person it is about, or who asks")]
 Session = Annotated[str, Field(description="your name for this conversation; a memory's use counts once in it")]
 Question = Annotated[str, Field(description="a question or a few words, as a person would ask")]
-Limit = Annotated[int, Field(description="how many at most, 1 to 100")]
-Budget = Annotated[int, Field(description="about how many tokens the memories may take, at least 50")]
+Limit = Annotated[int, Field(description="how many at most")]
+Budget = Annotated[int, Field(description="about how many tokens the memories may take")]
 Id = Annotated[str, Field(description="the id of a memory, as recall and remember give it")]
 
 

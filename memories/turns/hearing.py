@@ -44,10 +44,12 @@ def hear(namespace: Namespace, said: Conversation, *, by: str, extract: bool = T
 def stands(namespace: Namespace, draft: Draft) -> bool:
     """Whether nobody has written to the session, erased of it, or changed the embedder, since the draft was made."""
     session = draft.placed.session
-    there = Session.objects.within(namespace).filter(user=session.user, key=session.key).exists()
-    said = Turn.objects.within(namespace).filter(session_id=session.id).order_by("position").values_list("id", "text")
-    known = [(turn.id, turn.text) for turn in draft.placed.stored]
-    return there != session._state.adding and list(said) == known and namespace.embedder == draft.embedder
+    if session._state.adding:
+        same = not Session.objects.within(namespace).filter(user=session.user, key=session.key).exists()
+    else:
+        said = Turn.objects.within(namespace).filter(session_id=session.id).order_by("position")
+        same = list(said.values_list("id", "text")) == [(turn.id, turn.text) for turn in draft.placed.stored]
+    return same and namespace.embedder == draft.embedder
 
 
 def stored(namespace: Namespace, draft: Draft, by: str, opinions: Opinions | None) -> Heard:

@@ -39,22 +39,20 @@ def correct(namespace: Namespace, memory: UUID, said: Mapping[str, Any], *, by: 
         Memory.objects.within(namespace).filter(id=memory).update(status=Status.ARCHIVED)
         visibility.hide(namespace, [memory])
         (outcome,) = written(namespace, ready, by, dry_run=False, opinions=opinions)
-        since = new.valid_from or hold.now
-        if outcome.outcome == "rejected" or since > hold.now:
+        if outcome.outcome == "rejected":
             visibility.show(namespace, [memory])
-        if outcome.outcome != "rejected":
-            supersede(old, outcome.memory, since, hold.now, by)
+        else:
+            supersede(old, outcome.memory, new.valid_from or hold.now, hold.now, by)
     return outcome, old
 
 
 def supersede(old: Standing, new: Memory, since: datetime, now: datetime, by: str) -> None:
-    """End what a memory says where its successor begins, unless it ended before; until then it goes on to hold."""
+    """End what a memory says where its successor begins, unless it ended before."""
     until, start = old.memory.valid_until, old.memory.valid_from
     if until is None or until > since:
         # What began later than its successor never held at all.
         until = max(since, start) if start else since
-    status = Status.ACTIVE if since > now else Status.SUPERSEDED
-    where = {"status": status, "reason": "corrected", "superseded_by_id": new.id, "valid_until": until}
+    where = {"status": Status.SUPERSEDED, "reason": "corrected", "superseded_by_id": new.id, "valid_until": until}
     old.settle(now, "superseded", by, new.id, **where)
 
 

@@ -12,6 +12,7 @@ from memories.writing.refusal import SpanError
 from memories.writing.standing import Standing
 
 SPANS = (("valid_from", "valid_until"), ("event_at", "event_until"))
+LONGEST_TAG = 100  # characters
 TOLD = ("tags", "metadata")  # in the caller's own words
 # What was absorbed is found through its survivor alone.
 EDITABLE = frozenset(Status) - {Status.MERGED}
@@ -28,7 +29,7 @@ def edit(namespace: Namespace, memory: UUID, changes: Mapping[str, Any], *, by: 
             if start and end and start > end:
                 raise SpanError(first, last, start, end)
         if tags is not None:
-            retag(standing, set(tags))
+            retag(standing, {tag[:LONGEST_TAG] for tag in tags})  # “[e-mail]” may be longer than the address was
         standing.settle(hold.now, "edited", by, **columns)
     return standing
 
