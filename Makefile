@@ -45,7 +45,7 @@ lint: .venv/dev.stamp
 bench: .venv/dev.stamp
 	@set -e; for benchmark in benchmarks/*.py; do echo "$$benchmark"; $(BIN)/python "$$benchmark"; done
 
-# Retrieval on public data: every system, every retriever left out, abstention. Reads ../shared/data.
+# Retrieval on public data: every system, every retriever left out, abstention.
 bench-quality: .venv/dev.stamp
 	$(BIN)/python -m benchmarks.quality --systems
 

@@ -7,13 +7,13 @@ from django.db.models import Prefetch
 from django.http import Http404
 from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
-from rest_framework.exceptions import ValidationError
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from memories.api.fields import Flag, JsonObject, Text
 from memories.api.idempotency import idempotent
 from memories.api.jobs import JobSerializer, started
+from memories.api.refusals import wrong_params
 from memories.api.serializers import Object, Query
 from memories.api.views import NamespacedView
 from memories.models import WritePolicy, WritePolicyVersion
@@ -144,7 +144,7 @@ class Policies(NamespacedView):
         try:
             version = policies.add_version(self.namespace, by=self.access.caller, **asked)
         except ParamsError as error:
-            raise ValidationError({"params": {one.at: [one.message] for one in error.problems}}) from error
+            raise wrong_params(error) from error
         return Response(PolicyVersionSerializer(version).data, status=201)
 
 

@@ -2,7 +2,9 @@
 
 from collections.abc import Mapping, Sequence
 
-from rest_framework.exceptions import APIException
+from rest_framework.exceptions import APIException, ValidationError
+
+from scoring.params import ParamsError
 
 
 class Refusal(APIException):
@@ -11,6 +13,11 @@ class Refusal(APIException):
     def __init__(self, detail: str, *, errors: Sequence[Mapping[str, str]] = (), code: str | None = None) -> None:
         super().__init__(detail, code)
         self.errors = errors
+
+
+def wrong_params(error: ParamsError) -> ValidationError:
+    """Values outside their declarations, each at its place."""
+    return ValidationError({"params": {one.at: [one.message] for one in error.problems}})
 
 
 class Malformed(Refusal):

@@ -12,6 +12,7 @@ from rest_framework.response import Response
 
 from memories import metrics
 from memories.api.fields import Choice, Flag, Identifier, Items, JsonObject, Moment, Text, Whole
+from memories.api.refusals import wrong_params
 from memories.api.serializers import Object
 from memories.api.times import check_past
 from memories.api.views import NamespacedView
@@ -268,4 +269,4 @@ def setting_of(namespace: Namespace, asked: dict[str, Any]) -> Setting:
         wrong = f"must be a profile of this namespace, or name@version; got {asked['profile']}"
         raise ValidationError({"profile": [wrong]}) from error
     except ParamsError as error:
-        raise ValidationError({"params": {one.at: [one.message] for one in error.problems}}) from error
+        raise wrong_params(error) from error

@@ -6,11 +6,11 @@ from uuid import UUID
 from django.http import Http404
 from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
-from rest_framework.exceptions import ValidationError
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from memories.api.fields import Choice, Identifier, JsonObject
+from memories.api.refusals import wrong_params
 from memories.api.retrieval import AnswerSerializer
 from memories.api.serializers import Object, Query
 from memories.api.views import NamespacedView
@@ -110,4 +110,4 @@ def ranked_by(view: NamespacedView, trace: Trace, asked: dict[str, Any]) -> Sett
             return setting(view.namespace, system=asked["system"], params=asked["params"])
         return with_params(setting_of(trace), asked["params"])
     except ParamsError as error:
-        raise ValidationError({"params": {one.at: [one.message] for one in error.problems}}) from error
+        raise wrong_params(error) from error
