@@ -168,6 +168,7 @@ def test_the_published_profile_serves_unless_the_caller_names_another(world: Nam
         ({"system": "best"}, "system", "must be one of"),
         ({"system": "recall", "profile": "x"}, "profile", "must not come with system"),
         ({"profile": "x"}, "profile", "must be a profile of this namespace"),
+        ({"profile": "x@latest"}, "profile", "must be a profile of this namespace"),
         ({"system": "recall", "params": {"rrf_k": 5}}, "params.rrf_k", "must be a number from 10 to 200; got 5"),
         ({"system": "recall", "params": {"k": 5}}, "params.k", "is not a parameter here"),
         ({"as_of": "2030-01-01T00:00:00Z"}, "as_of", "must not lie in the future"),

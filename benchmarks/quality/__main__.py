@@ -5,6 +5,7 @@ import itertools
 import os
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -106,7 +107,7 @@ def left_out(asked: list[Asked], folds: list[str]) -> None:
     print(f"    left one out             {mean({name: np.concatenate(some) for name, some in parts.items()})}")
 
 
-def progress(total: int):  # type: ignore[no-untyped-def]
+def progress(total: int) -> Callable[[int], None]:
     """Tell how far it is, on a terminal."""
 
     def tell(done: int) -> None:

@@ -3,8 +3,6 @@
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
-from uuid import UUID
 
 import numpy as np
 
@@ -56,10 +54,6 @@ class Retrieval:
     def signals(self) -> Signals:
         """What the ranking knew of the candidates."""
         return self.batch.signals
-
-    def row_of(self, memory: UUID) -> Mapping[str, Any] | None:
-        """The row of a candidate."""
-        return next((row for row in self.batch.rows if row["id"] == memory), None)
 
 
 def retrieve(query: Query, reading: Reading | None = None) -> Retrieval:

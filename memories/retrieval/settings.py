@@ -9,7 +9,7 @@ from scoring.systems import SYSTEMS
 from scoring.systems.system import System
 
 SHIPPED = "blend"  # what measured best
-LATEST_OF = "@"  # a profile's name, or its name and version: careful@3
+AT_VERSION = "@"  # a profile's name, or its name and version: careful@3
 
 
 class UnknownProfileError(LookupError):
@@ -32,13 +32,8 @@ def setting(namespace: Namespace, *, system: str = "", profile: str = "", params
 def with_params(found: Setting, params: Mapping[str, object]) -> Setting:
     """The same setting with what the caller says on top."""
     given = {**found.given, **params}
-    checked(found.system, given)
+    found.system.params.of(given)  # refuses what no plan could make right
     return Setting(found.system, given, found.profile, found.version, found.version_id)
-
-
-def checked(system: System, given: Mapping[str, object]) -> None:
-    """Refuse values that no plan could make right."""
-    system.params.of(dict(given))
 
 
 def mode_of(namespace: Namespace, system: System) -> Mapping[str, object]:
@@ -48,10 +43,10 @@ def mode_of(namespace: Namespace, system: System) -> Mapping[str, object]:
 
 def named(namespace: Namespace, name: str) -> ProfileVersion:
     """A profile's version by name: the latest, or the one whose number follows the @."""
-    plain, at, number = name.rpartition(LATEST_OF) if LATEST_OF in name else (name, "", "")
-    versions = ProfileVersion.objects.within(namespace).filter(profile__name=plain).select_related("profile")
-    if at and number.isdigit():
-        versions = versions.filter(number=int(number))
+    plain, _, number = name.rpartition(AT_VERSION)
+    numbered = plain and number.isdecimal()
+    chosen = {"profile__name": plain, "number": int(number)} if numbered else {"profile__name": name}
+    versions = ProfileVersion.objects.within(namespace).filter(**chosen).select_related("profile")
     version = versions.order_by("number").last()
     if version is None:
         raise UnknownProfileError(name)

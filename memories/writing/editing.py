@@ -7,12 +7,11 @@ from uuid import UUID
 from memories.models import MemoryTag, Namespace
 from memories.models.choices import Status
 from memories.writing.held import held
-from memories.writing.redacting import cleaned
+from memories.writing.redacting import SHORT, cleaned
 from memories.writing.refusal import SpanError
 from memories.writing.standing import Standing
 
 SPANS = (("valid_from", "valid_until"), ("event_at", "event_until"))
-LONGEST_TAG = 100  # characters
 TOLD = ("tags", "metadata")  # in the caller's own words
 # What was absorbed is found through its survivor alone.
 EDITABLE = frozenset(Status) - {Status.MERGED}
@@ -29,7 +28,7 @@ def edit(namespace: Namespace, memory: UUID, changes: Mapping[str, Any], *, by: 
             if start and end and start > end:
                 raise SpanError(first, last, start, end)
         if tags is not None:
-            retag(standing, {tag[:LONGEST_TAG] for tag in tags})  # “[e-mail]” may be longer than the address was
+            retag(standing, {tag[:SHORT] for tag in tags})  # “[e-mail]” may be longer than the address was
         standing.settle(hold.now, "edited", by, **columns)
     return standing
 
