@@ -53,7 +53,9 @@ class CorrectionSerializer(NewMemorySerializer):
 class CorrectedSerializer(OutcomeSerializer):
     """What became of a correction, and of the memory it corrects."""
 
-    corrected = MemorySerializer(help_text="superseded, unless the correction itself was rejected")
+    corrected = MemorySerializer(
+        help_text="superseded; active until the correction begins, or where that itself was rejected"
+    )
 
 
 class ContradictionSerializer(Object):

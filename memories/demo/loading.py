@@ -23,6 +23,7 @@ def load(slug: str) -> Namespace:
     with embedded_ahead(telling.namespace.embedder, world):
         telling.everything()
     with telling.at(CLOCK, "today"):
+        telling.conclude()
         use.add(telling)
         answers.add(telling)
     return telling.namespace

@@ -14,9 +14,11 @@ from memories.turns.conversation import Conversation, NewTurn
 from memories.turns.hearing import hear
 from memories.writing.acts import confirm, contradict
 from memories.writing.correcting import correct
+from memories.writing.held import held
 from memories.writing.linking import link, relate
 from memories.writing.new_memory import NewMemory, Said
 from memories.writing.remember import remember
+from memories.writing.succession import conclude, due
 from scoring.dedup import normalize
 
 BY = "demo"
@@ -94,6 +96,11 @@ class Telling:
         news = [*map(self.new, fresh), *(self.retold(memory, session) for memory in again)]
         outcomes = remember(self.namespace, news, by=BY)
         self.memories |= {memory.key: outcome.memory.id for memory, outcome in zip(fresh, outcomes, strict=False)}
+
+    def conclude(self) -> None:
+        """Supersede what was corrected as of a day that has come."""
+        with held(self.namespace, *due(self.namespace).order_by("id").values_list("id", flat=True), by=BY) as hold:
+            conclude(hold)
 
     def connect(self, session: Session) -> None:
         """Draw what edges can be drawn only now, because one of their ends is new."""

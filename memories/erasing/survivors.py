@@ -9,9 +9,12 @@ from django.db.models import Q
 from memories.erasing.redaction import ERASED, Redaction
 from memories.models import Memory, Namespace, ScoreEvent
 from memories.models.choices import Status
+from memories.writing import visibility
+from memories.writing.comparing import over
 from memories.writing.held import Held
 from memories.writing.policy import policy_of
 from memories.writing.standing import loaded
+from memories.writing.succession import awaits, release
 
 BY = "purge"
 LEFT = {
@@ -29,18 +32,25 @@ def left_by(namespace: Namespace, ids: Sequence[UUID]) -> list[UUID]:
 def archive_left(namespace: Namespace, ids: Sequence[UUID]) -> int:
     """Archive what was replaced by or merged into memories that go.
 
-    It does not become active again: that a correction is gone does not make true what it corrected.
+    It does not become active again: that a correction is gone does not make true what it corrected. Only what awaits a
+    correction that has not begun holds on.
     """
     hold = holding(namespace, left_by(namespace, ids))
+    ended = {id for id, one in hold.known.items() if awaits(one.memory) and over(one.memory, hold.now)}
+    visibility.hide(namespace, list(ended))
     for standing in hold.known.values():
         memory = standing.memory
+        if awaits(memory) and memory.id not in ended:
+            release(hold, standing)
+            continue
         for name in ("superseded_by_id", "merged_into_id"):
             if getattr(memory, name) in ids:
                 setattr(memory, name, None)
         # What was forgotten or archived since stays so.
         where: dict[str, Any] = {}
-        if memory.status in LEFT:
-            where = {"status": Status.ARCHIVED, "reason": LEFT[Status(memory.status)]}
+        stood = Status.SUPERSEDED if memory.id in ended else Status(memory.status)
+        if stood in LEFT:
+            where = {"status": Status.ARCHIVED, "reason": LEFT[stood]}
         standing.settle(hold.now, "archived", BY, **where)
     return filed(hold)
 

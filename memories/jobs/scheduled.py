@@ -5,6 +5,7 @@ from memories.jobs.starting import BusyError, start
 from memories.models import Entity, EntityAlias, Job, Memory, Namespace, Publication, ScoreEvent
 from memories.models.choices import JobKind, JobState
 from memories.writing.indexing import due
+from memories.writing.succession import due as due_to_give_way
 
 BY = "schedule"
 PRIORITY = -10  # what people ask for goes first
@@ -30,12 +31,14 @@ def index_the_large() -> list[Job]:
 
 
 def changed(namespace: Namespace) -> bool:
-    """Tell whether anything has changed since the last reflection began."""
+    """Tell whether anything has changed since the last reflection began, if only by the passing of time."""
     done = Job.objects.within(namespace).filter(state=JobState.DONE)
     last = done.filter(kind=JobKind.REFLECT).order_by("created_at", "id").last()
     if last is None or last.started_at is None:
         return Memory.objects.within(namespace).exists()
     if done.filter(kind=JobKind.REEMBED, finished_at__gte=last.started_at).exists():
+        return True
+    if due_to_give_way(namespace).exists():
         return True
     since = first_id_at(last.started_at)
     return any(table.objects.within(namespace).filter(id__gte=since).exists() for table in TRACES)

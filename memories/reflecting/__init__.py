@@ -8,9 +8,12 @@ from memories.reflecting.consolidation import consolidation
 from memories.reflecting.contradictions import contradictions
 from memories.reflecting.drift import drift
 from memories.reflecting.reconnection import reconnection
+from memories.reflecting.succession import succession
 
-# In this order: whom memories are about decides what can contradict or be summarised.
+# In this order: what has given way is looked at no more, and whom memories are about decides what can contradict or be
+# summarised.
 STEPS: dict[str, Step] = {
+    "succession": succession,
     "reconnection": reconnection,
     "contradictions": contradictions,
     "consolidation": consolidation,

@@ -19,6 +19,8 @@ from memories.writing.merging import absorb
 from memories.writing.new_memory import NewMemory
 from memories.writing.remember import lock
 from memories.writing.resolving import Named, Names
+from memories.writing.standing import Standing
+from memories.writing.succession import awaits
 from scoring.dedup import content_hash
 
 BLOCK = 500  # memories in one piece
@@ -90,7 +92,7 @@ def give_subjects(work: Work, found: Sequence[Met]) -> int:
     hashes = {one.memory.id: one.hash for one in found}
     groups, aside = alike(work, hashes), {}
     with held(work.namespace, *(memory for ids in groups for memory in ids), by=work.job.by) as hold:
-        for kept, gone in ((hold.known[ids[0]], hold.known[id]) for ids in groups for id in ids[1:]):
+        for kept, gone in (pair for ids in groups for pair in pairs([hold.known[id] for id in ids])):
             if apart(kept.memory, gone.memory):
                 aside[gone.memory.id] = hash_beside(gone.memory)
                 continue
@@ -101,6 +103,12 @@ def give_subjects(work: Work, found: Sequence[Met]) -> int:
         rows = [Memory(namespace=work.namespace, id=id, content_hash=hash) for id, hash in known.items()]
         updated(rows, ["content_hash"])
     return sum(len(ids) - 1 for ids in groups) - len(aside)
+
+
+def pairs(same: Sequence[Standing]) -> Iterator[tuple[Standing, Standing]]:
+    """Whom the others go into: the first, unless one of them awaits its correction, with which all of them end."""
+    kept = next((one for one in same if awaits(one.memory)), same[0])
+    return ((kept, one) for one in same if one is not kept)
 
 
 def alike(work: Work, hashes: dict[UUID, bytes]) -> list[list[UUID]]:

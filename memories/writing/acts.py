@@ -8,6 +8,7 @@ from memories.writing import visibility
 from memories.writing.held import Held, held
 from memories.writing.redacting import cleaned
 from memories.writing.standing import Standing
+from memories.writing.succession import awaiting, release
 from scoring import evidence
 
 
@@ -36,6 +37,9 @@ def forget(namespace: Namespace, memory: UUID, *, by: str) -> Standing:
         standing = hold.take(memory, among=Status)
         if standing.memory.status == Status.ACTIVE:
             visibility.hide(namespace, [memory])
+        # A correction that never began has corrected nothing.
+        for one in awaiting(hold, memory):
+            release(hold, one)
         standing.settle(hold.now, "forgotten", by, status=Status.FORGOTTEN, reason=f"forgotten by {by}")
     return standing
 

@@ -1,6 +1,7 @@
-"""What was stored wrongly or holds no longer gives way to what is right."""
+"""What was stored wrongly or holds no longer gives way to what is right, now or from a later day on."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -9,13 +10,15 @@ from memories.language.loading import load
 from memories.models import Memory, Namespace
 from memories.models.choices import Status
 from memories.writing import visibility
-from memories.writing.held import held
+from memories.writing.comparing import hash_beside
+from memories.writing.held import Held, held
 from memories.writing.judging import Opinions
 from memories.writing.new_memory import NewMemory
 from memories.writing.preparing import prepared
-from memories.writing.refusal import AbsentError, RefusedError, SpanError
+from memories.writing.refusal import AbsentError, RefusedError, SpanError, gives_way
 from memories.writing.remember import Outcome, written
 from memories.writing.standing import Standing
+from memories.writing.succession import awaits, supersede
 from scoring.dedup import normalize
 
 STATED = ("content", "type", "subject", "predicate", "object")
@@ -35,30 +38,49 @@ def correct(namespace: Namespace, memory: UUID, said: Mapping[str, Any], *, by: 
     opinions = Opinions.on(namespace, ready)
     with held(namespace, memory, by=by) as hold:
         old = hold.take_fact(memory)
+        awaited = awaited_by(old.memory, new)
         # Out of sight while its successor is weighed: a correction neither merges with, backs nor contradicts it.
         Memory.objects.within(namespace).filter(id=memory).update(status=Status.ARCHIVED)
         visibility.hide(namespace, [memory])
         (outcome,) = written(namespace, ready, by, dry_run=False, opinions=opinions)
-        if outcome.outcome == "rejected":
+        if outcome.outcome != "rejected":
+            outcome = taken_over(hold, old, outcome, new, awaited)
+        if old.memory.status == Status.ACTIVE:
             visibility.show(namespace, [memory])
-        else:
-            supersede(old, outcome.memory, new.valid_from or hold.now, hold.now, by)
     return outcome, old
 
 
-def supersede(old: Standing, new: Memory, since: datetime, now: datetime, by: str) -> None:
-    """End what a memory says where its successor begins, unless it ended before."""
-    until, start = old.memory.valid_until, old.memory.valid_from
-    if until is None or until > since:
-        # What began later than its successor never held at all.
-        until = max(since, start) if start else since
-    where = {"status": Status.SUPERSEDED, "reason": "corrected", "superseded_by_id": new.id, "valid_until": until}
-    old.settle(now, "superseded", by, new.id, **where)
+def awaited_by(old: Memory, new: NewMemory) -> tuple[UUID, datetime] | None:
+    """What a memory gives way to already, and when; from then on it is that one which can be corrected."""
+    if not awaits(old) or old.superseded_by_id is None or old.valid_until is None:
+        return None
+    if new.valid_from is None or new.valid_from >= old.valid_until:
+        raise gives_way(old)
+    return old.superseded_by_id, old.valid_until
+
+
+def taken_over(
+    hold: Held, old: Standing, outcome: Outcome, new: NewMemory, awaited: tuple[UUID, datetime] | None
+) -> Outcome:
+    """Let a memory give way to what was stored in its place, and that to what was awaited before."""
+    successor = outcome.memory
+    starts = [moment for moment in (new.valid_from, successor.valid_from) if moment]
+    supersede(hold, old, successor, max(starts))
+    if old.memory.status == Status.ACTIVE and bytes(successor.content_hash) == bytes(old.memory.content_hash):
+        # The words of an active memory are its own, and stand for what will hold.
+        old.memory.content_hash = hash_beside(old.memory)
+        Memory.objects.within(hold.namespace).filter(id=old.memory.id).update(content_hash=old.memory.content_hash)
+    if awaited is None or awaited[0] == successor.id:
+        return outcome
+    (heir,), (last,) = hold.take_more([successor.id]), hold.take_more([awaited[0]])
+    supersede(hold, heir, last.memory, awaited[1])
+    return replace(outcome, memory=heir.memory)
 
 
 def corrected(row: Memory, said: Mapping[str, Any], now: datetime) -> NewMemory:
     """The memory to be: what is said of it, and for the rest what the old one says."""
-    since = said.get("valid_from") or now
+    # What will hold only later is wrong from then on.
+    since = said.get("valid_from") or max(now, row.valid_from or now)
     taken = kept(row)
     del taken["content"]
     if normalize(row.object) not in normalize(said["content"]):

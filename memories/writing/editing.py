@@ -6,10 +6,11 @@ from uuid import UUID
 
 from memories.models import MemoryTag, Namespace
 from memories.models.choices import Status
-from memories.writing.held import held
+from memories.writing.held import Held, held
 from memories.writing.redacting import SHORT, cleaned
 from memories.writing.refusal import SpanError
 from memories.writing.standing import Standing
+from memories.writing.succession import awaiting, awaits, give_way, release
 
 SPANS = (("valid_from", "valid_until"), ("event_at", "event_until"))
 TOLD = ("tags", "metadata")  # in the caller's own words
@@ -29,8 +30,20 @@ def edit(namespace: Namespace, memory: UUID, changes: Mapping[str, Any], *, by: 
                 raise SpanError(first, last, start, end)
         if tags is not None:
             retag(standing, {tag[:SHORT] for tag in tags})  # “[e-mail]” may be longer than the address was
+        moved = "valid_from" in columns and columns["valid_from"] != standing.memory.valid_from
         standing.settle(hold.now, "edited", by, **columns)
+        if moved:
+            begin_elsewhen(hold, standing)
+        if awaits(standing.memory) and standing.memory.valid_until is None:
+            release(hold, standing)
     return standing
+
+
+def begin_elsewhen(hold: Held, standing: Standing) -> None:
+    """Let what awaits a correction hold until it begins, also where that is on another day now."""
+    for one in awaiting(hold, standing.memory.id):
+        release(hold, one)
+        give_way(hold, one, standing.memory, standing.memory.valid_from or hold.now)
 
 
 def retag(standing: Standing, tags: set[str]) -> None:

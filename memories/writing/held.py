@@ -1,6 +1,6 @@
 """Stored memories in hand: locked, read, changed and filed in one transaction."""
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
@@ -45,6 +45,13 @@ class Held:
             what = f"Memory {memory} is a {standing.memory.level} of a conversation and states nothing by itself."
             raise RefusedError(what, "not_a_fact")
         return standing
+
+    def take_more(self, memories: Iterable[UUID]) -> list[Standing]:
+        """Take further memories in hand, as they stand now."""
+        wanted = list(memories)
+        fresh = [memory for memory in wanted if memory not in self.known]
+        self.known |= loaded(self.namespace, fresh, policy_of(self.namespace))
+        return [self.known[memory] for memory in wanted]
 
     def file(self) -> None:
         """Write what became of the memories, and their history."""

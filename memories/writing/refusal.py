@@ -33,6 +33,13 @@ def not_so(memory: Memory) -> RefusedError:
     return RefusedError(f"Memory {memory.id} {told}.", f"memory_{memory.status}")
 
 
+def gives_way(memory: Memory) -> RefusedError:
+    """Say which memory takes the place of another, and when."""
+    until = memory.valid_until.isoformat() if memory.valid_until else "once"
+    told = f"Memory {memory.id} gives way to {memory.superseded_by_id} at {until}; speak of that one."
+    return RefusedError(told, f"memory_{Status.SUPERSEDED}")
+
+
 class SpanError(Exception):
     """A span that would end before it begins."""
 

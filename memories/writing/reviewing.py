@@ -9,10 +9,14 @@ from memories.writing.held import Held, held
 from memories.writing.merging import absorb
 from memories.writing.refusal import AbsentError, RefusedError
 from memories.writing.standing import Standing
+from memories.writing.succession import awaits
 
 
 def decide(namespace: Namespace, review: UUID, verdict: Verdict, *, by: str) -> ReviewItem:
-    """Do what a person says of a pair: merge the later into the earlier, let both be, or set one against the other."""
+    """Do what a person says of a pair: merge the later into the earlier, let both be, or set one against the other.
+
+    What awaits its correction absorbs what says the same, so that both end with it.
+    """
     items = ReviewItem.objects.within(namespace).filter(id=review)
     if (pair := items.values_list("first_id", "second_id").first()) is None:
         raise AbsentError(review, "review")
@@ -24,7 +28,8 @@ def decide(namespace: Namespace, review: UUID, verdict: Verdict, *, by: str) -> 
         earlier, later = (hold.take_fact(memory) for memory in pair)
         match verdict:
             case Verdict.DUPLICATE:
-                absorb(hold, earlier, later, f"found the same by {by} (cosine {item.cosine:.3f})")
+                kept, gone = sorted((earlier, later), key=lambda one: not awaits(one.memory))
+                absorb(hold, kept, gone, f"found the same by {by} (cosine {item.cosine:.3f})")
             case Verdict.CONTRADICTION:
                 disagree(hold, earlier, later, reason=f"so decided by {by}", cosine=item.cosine)
         return note_verdict(hold, earlier, later, verdict, cosine=item.cosine)

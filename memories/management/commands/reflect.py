@@ -11,7 +11,7 @@ from memories.models.choices import JobKind
 class Command(JobCommand):
     """Look at all that a namespace holds."""
 
-    help = "Look for contradictions, groups, drift and what can be archived in a namespace, and cluster it."
+    help = "Supersede what is due; look for contradictions, groups, drift and what can be archived; group a namespace."
     kind = JobKind.REFLECT
 
     def add_arguments(self, parser: CommandParser) -> None:
