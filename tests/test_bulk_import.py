@@ -8,6 +8,8 @@ import subprocess
 import sys
 import time
 from collections import Counter
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -15,7 +17,7 @@ from urllib.parse import quote
 
 import pytest
 from django.core.management import CommandError, call_command
-from django.db import connection
+from django.db import OperationalError, connection, transaction
 
 from memories.bulk.bookmark import StoppedError
 from memories.bulk.importing import Import
@@ -23,6 +25,10 @@ from memories.bulk.lines import LONGEST
 from memories.bulk.progress import Progress
 from memories.models import Job, Memory, Namespace, NamespaceStatistics, ScoreEvent
 from memories.models.choices import JobKind, JobState, Status
+from memories.providers.judge import Pair
+from memories.providers.rules_judge import RulesJudge
+from memories.writing.new_memory import NewMemory
+from memories.writing.remember import remember
 
 ROOT = Path(__file__).parents[1]
 SAID = [
@@ -109,6 +115,60 @@ def test_wrong_lines_are_printed_where_no_file_is_named(tmp_path: Path) -> None:
     with pytest.raises(CommandError, match="1 lines were refused"):
         call_command("import_memories", "here", written(tmp_path, [{}]), stdout=io.StringIO(), stderr=err)
     assert err.getvalue().startswith("line 1: content: is required\n")
+
+
+@pytest.mark.django_db(transaction=True)
+def test_nobody_waits_while_a_judge_over_the_network_is_asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    here, oracle = Namespace.objects.create(slug="here", title="here"), Oracle()
+    for module in ("judging", "preparing", "remember"):
+        monkeypatch.setattr(f"memories.writing.{module}.judge", lambda name: oracle)
+    out, _ = run("here", written(tmp_path, [{"content": text, "session": text} for text in COFFEE]), "--batch", "1")
+    assert out == "3 lines: 2 stored, 1 merged.\n"
+    assert (oracle.asked, oracle.held) == ([(COFFEE[1], COFFEE[0])], [False])
+    # Under one key all of a batch is one transaction.
+    monkeypatch.setattr("memories.writing.remember.TOGETHER", 1)
+    there, locked = Namespace.objects.create(slug="there", title="there"), []
+    monkeypatch.setattr(oracle, "same", lambda pairs: locked.append(not can_write(there)) or [True] * len(pairs))
+    with transaction.atomic():
+        remember(there, [NewMemory(content=text, session=text) for text in COFFEE], by="tests")
+    assert locked == [False]
+    assert Memory.objects.within(here).count() == Memory.objects.within(there).count() == 3
+
+
+COFFEE = ("Maya drinks her coffee black", "Maya takes her coffee black, without sugar", "The ledger runs on PostgreSQL")
+
+
+class Oracle(RulesJudge):
+    """A judge over the network, that notes whether it was asked while a transaction was open."""
+
+    remote = True
+
+    def __init__(self) -> None:
+        self.asked: list[Pair] = []
+        self.held: list[bool] = []
+
+    def same(self, pairs: Sequence[Pair]) -> list[bool | None]:
+        self.asked += pairs
+        if pairs:
+            self.held.append(connection.in_atomic_block)
+        return [True] * len(pairs)
+
+
+def can_write(namespace: Namespace) -> bool:
+    """Whether somebody else gets the namespace's lock at once."""
+    with ThreadPoolExecutor(1) as other:
+        return other.submit(lock_free, namespace).result()
+
+
+def lock_free(namespace: Namespace) -> bool:
+    try:
+        with transaction.atomic():
+            list(NamespaceStatistics.objects.select_for_update(nowait=True).filter(namespace=namespace))
+        return True
+    except OperationalError:
+        return False
+    finally:
+        connection.close()
 
 
 @pytest.mark.django_db

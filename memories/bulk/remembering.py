@@ -10,6 +10,7 @@ from rest_framework.exceptions import ValidationError
 from memories.api.memories import read
 from memories.bulk.lines import Batch, Line, value
 from memories.models import Namespace
+from memories.writing.judging import Opinions
 from memories.writing.new_memory import NewMemory
 from memories.writing.preparing import Prepared, prepared_ahead
 from memories.writing.remember import Outcome, remember, written
@@ -36,12 +37,14 @@ def remembered_ahead(
             waiting.append((some, understood(namespace, some.lines)))
             yield memories_of(waiting[-1][1])
 
-    def store(some: Batch, items: list[NewMemory | Told], ready: Prepared) -> list[Told]:
-        return told(some.lines, items, written(namespace, ready, by, dry_run=False) if ready.news else [])
+    def store(some: Batch, items: list[NewMemory | Told], ready: Prepared, opinions: Opinions) -> list[Told]:
+        outcomes = written(namespace, ready, by, dry_run=False, opinions=opinions) if ready.news else []
+        return told(some.lines, items, outcomes)
 
     for ready in prepared_ahead(namespace, parts()):
         some, items = waiting.popleft()
-        yield some, partial(store, some, items, ready)
+        # Here, because what stores a batch is called in the transaction of its bookmark.
+        yield some, partial(store, some, items, ready, Opinions.on(namespace, ready))
 
 
 def told(lines: Sequence[Line], items: Iterable[NewMemory | Told], outcomes: Iterable[Outcome]) -> list[Told]:

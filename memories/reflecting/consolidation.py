@@ -16,7 +16,7 @@ from memories.reflecting.summary import summary_of
 from memories.writing import visibility
 from memories.writing.desk import Desk
 from memories.writing.held import Held, held
-from memories.writing.preparing import Prepared, prepared
+from memories.writing.preparing import Prepared, embedded_for, prepared
 
 HOMES = 50  # subjects in one piece
 Made = Mapping[UUID, frozenset[UUID]]  # the members of summaries
@@ -57,8 +57,7 @@ def summaries(namespace: Namespace, homes: Sequence[Home]) -> dict[UUID, frozens
 
 def write(work: Work, hold: Held, groups: Sequence[Group], ready: Prepared) -> Made:
     """Store the summaries of groups whose members are all active still."""
-    if ready.embedder != work.namespace.embedder:
-        ready = prepared(work.namespace, ready.news, ready.registry)
+    ready = embedded_for(work.namespace, ready)
     desk = Desk.opened(work.namespace, ready, hold.by)
     members = Memory.objects.within(work.namespace).filter(id__in={one for group in groups for one in group.ids})
     active = set(members.filter(status=Status.ACTIVE).values_list("id", flat=True))

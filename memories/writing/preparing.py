@@ -3,7 +3,7 @@
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from django.conf import settings
@@ -39,21 +39,33 @@ def prepared(namespace: Namespace, news: Sequence[NewMemory], registry: Registry
     news = [redact(new) for new in news] if namespace.redacts else news
     # Asked once: another thread may be taking the lock with the same namespace in hand, and read another name.
     name, texts = namespace.embedder, [new.content for new in news]
-    model = embedder(name)
-    tokens: Sequence[TokenMatrix] = ()
-    if isinstance(model, TokenEmbedder):
-        vectors, tokens = model.embed_with_tokens(texts)
-    else:
-        vectors = model.embed(texts)
+    vectors, tokens = embedded(name, texts)
     return Prepared(
         news=news,
         embedder=name,
-        vectors=np.asarray(vectors, dtype=float),
+        vectors=vectors,
         tokens=tokens,
         registry=registry,
         named=[entities_in(text, registry) for text in texts],
         groundings=judge(settings.RECALL_JUDGE).grounding([(new.content, new.evidence) for new in news]),
     )
+
+
+def embedded(name: str, texts: Sequence[str]) -> tuple[Array, Sequence[TokenMatrix]]:
+    """The vectors of texts, and their tokens' states where the embedder has them."""
+    model = embedder(name)
+    if isinstance(model, TokenEmbedder):
+        vectors, tokens = model.embed_with_tokens(texts)
+        return np.asarray(vectors, dtype=float), tokens
+    return np.asarray(model.embed(texts), dtype=float), ()
+
+
+def embedded_for(namespace: Namespace, ready: Prepared) -> Prepared:
+    """What was prepared, by the embedder that the namespace has now; verdicts do not hang on it."""
+    if ready.embedder == namespace.embedder:
+        return ready
+    vectors, tokens = embedded(namespace.embedder, [new.content for new in ready.news])
+    return replace(ready, embedder=namespace.embedder, vectors=vectors, tokens=tokens)
 
 
 def prepared_ahead(namespace: Namespace, parts: Iterable[Sequence[NewMemory]]) -> Iterator[Prepared]:

@@ -5,17 +5,19 @@ from dataclasses import dataclass
 from typing import Literal
 from uuid import UUID
 
+from django.conf import settings
 from django.db import connection, transaction
 from django.db.models import prefetch_related_objects
 
 from memories import metrics
 from memories.models import Memory, Namespace, NamespaceStatistics
 from memories.models.choices import EdgeKind, Status
+from memories.providers.judge import judge
 from memories.writing.comparing import disputes, of_others, opposed, unrelated
 from memories.writing.desk import Desk
 from memories.writing.judging import Opinions
 from memories.writing.new_memory import NewMemory
-from memories.writing.preparing import Prepared, prepared, prepared_ahead
+from memories.writing.preparing import Prepared, embedded_for, prepared_ahead
 from memories.writing.standing import Standing
 from scoring.belief import corroborates
 from scoring.contradiction import ANOTHER_VALUE
@@ -45,8 +47,10 @@ def remember(namespace: Namespace, news: Sequence[NewMemory], *, by: str, dry_ru
     """
     if not news:
         return []
-    # A dry run is one transaction, or its second part would not know of its first.
-    length = len(news) if dry_run else TOGETHER
+    # A dry run is one transaction, or its second part would not know of its first. Where the caller has one around all,
+    # the first part would hold the lock while a judge is asked about the second.
+    asks_inside = connection.in_atomic_block and judge(settings.RECALL_JUDGE).remote
+    length = len(news) if dry_run or asks_inside else TOGETHER
     parts = [news[start : start + length] for start in range(0, len(news), length)]
     ready = prepared_ahead(namespace, parts)
     return [outcome for part in ready for outcome in written(namespace, part, by, dry_run)]
@@ -59,8 +63,7 @@ def written(
     opinions = opinions or Opinions.on(namespace, ready)
     with transaction.atomic():
         lock(namespace)
-        if ready.embedder != namespace.embedder:
-            ready = prepared(namespace, ready.news, ready.registry)
+        ready = embedded_for(namespace, ready)
         desk = Desk.opened(namespace, ready, by)
         outcomes = [decided(desk, opinions, place) for place in range(len(ready.news))]
         desk.file()

@@ -12,7 +12,7 @@ from memories.writing.belief_history import Step, backed, history_of, withdraw
 from memories.writing.held import Held, held
 from memories.writing.merging import add_accesses, beyond_origins, copy_for, origins_of
 from memories.writing.new_memory import NewMemory
-from memories.writing.preparing import Prepared, prepared
+from memories.writing.preparing import Prepared, embedded_for, prepared
 from memories.writing.refusal import AbsentError, RefusedError, not_so
 from memories.writing.reviewing import note_verdict
 from memories.writing.sources import levels_of, place_of
@@ -31,8 +31,7 @@ def split(namespace: Namespace, memory: UUID, *, by: str) -> tuple[Standing, Sta
     with held(namespace, memory, row.merged_into.id, by=by) as hold:
         lone, survivor = hold.take(memory, among=[Status.MERGED]), hold.known[row.merged_into.id]
         refuse_where_they_cannot_part(hold, lone, survivor)
-        if ready.embedder != namespace.embedder:
-            ready = prepared(namespace, ready.news, ready.registry)
+        ready = embedded_for(namespace, ready)
         part(hold, lone, survivor)
         let_be_found(namespace, memory, ready)
         cosine = float(ready.vectors[0] @ ready.vectors[1])
