@@ -10,7 +10,7 @@ from evaluator import evaluate
 from pytest_django.fixtures import DjangoAssertNumQueries
 
 from memories.keys import make_key
-from memories.models import ApiKey, Membership, Memory, Namespace, Session, Turn
+from memories.models import ApiKey, Entity, Membership, Memory, Namespace, Session, Turn
 from memories.providers import endpoint
 
 pytestmark = pytest.mark.django_db
@@ -51,6 +51,36 @@ def test_a_memory_is_stored_and_its_confidence_explained(agent: Client) -> None:
     assert evaluate(told["explanation"]) == pytest.approx(0.7025)
     again = agent.get(f"/api/v1/desk/memories/{told['memory']['id']}/").json()
     assert again == told["memory"]
+
+
+def test_every_score_of_a_write_is_explained_as_the_history_tells_it(agent: Client) -> None:
+    Entity.objects.create(namespace=Namespace.objects.get(), name="Maya", normalised="maya", kind="person")
+    coffee = [{"content": text, "session": text} for text in COFFEE]
+    told = post(agent, {**coffee[0], "importance": 0.8, "memory_score": 0.4}).json()
+    assert explained(told) == {"confidence", "belief", "importance", "quality", "memory_score"}
+    assert told["scores"]["belief"]["op"] == "param"
+    (first,) = agent.get(f"/api/v1/desk/memories/{told['memory']['id']}/history/").json()["results"]
+    assert first["parts"] == {**told["explanation"], "belief": told["scores"]["belief"]}
+    # The second backs the first, and saying the first again counts once more.
+    again = {"memories": [coffee[1], {**coffee[0], "session": "another"}, {**coffee[0], "session": "another"}]}
+    results = agent.post("/api/v1/desk/memories/batch/", again, content_type="application/json").json()["results"]
+    assert [one["outcome"] for one in results] == ["escalated", "merged", "merged"]
+    assert all(explained(one) >= {"confidence", "belief"} for one in results)
+    assert results[1]["memory"]["belief"] == 6.0
+    assert results[1]["scores"]["belief"]["parts"]
+    address = f"/api/v1/desk/memories/{told['memory']['id']}"
+    helped = agent.post(f"{address}/feedback/", {"useful": True}, content_type="application/json").json()
+    assert evaluate(helped["scores"]["utility"]) == pytest.approx(2 / 3)
+    assert (helped["scores"]["belief"]["op"], helped["scores"]["belief"]["value"]) == ("input", 6.0)
+
+
+COFFEE = "Maya drinks her coffee black", "Maya takes her coffee black, without sugar"  # cosine .901: escalated
+
+
+def explained(told: dict[str, Any]) -> set[str]:
+    """The scores of an answer whose explanations add up to what is stored."""
+    trees = {"confidence": told["explanation"], **told["scores"]}
+    return {name for name, tree in trees.items() if evaluate(tree) == pytest.approx(told["memory"][name], abs=1e-9)}
 
 
 def test_what_was_said_before_is_merged_and_answered_with_200(agent: Client) -> None:

@@ -14,7 +14,15 @@ from rest_framework.response import Response
 from memories.api.acting import ActingView, at_place
 from memories.api.fields import Flag, Identifier, Text
 from memories.api.idempotency import idempotent
-from memories.api.memories import MemorySerializer, NewMemorySerializer, OutcomeSerializer, told, turns_known, visible
+from memories.api.memories import (
+    SCORES,
+    MemorySerializer,
+    NewMemorySerializer,
+    OutcomeSerializer,
+    told,
+    turns_known,
+    visible,
+)
 from memories.api.serializers import Object
 from memories.api.views import NamespacedView
 from memories.models import Memory, ScoreEvent
@@ -27,10 +35,11 @@ from memories.writing.standing import Standing
 
 
 class ChangeSerializer(serializers.Serializer[Standing]):
-    """A memory after a change, and how its confidence comes about now."""
+    """A memory after a change, and how its scores come about now."""
 
     memory = MemorySerializer()
-    explanation = serializers.DictField(source="explained")
+    explanation = serializers.DictField(source="explained", help_text="of the confidence")
+    scores = serializers.DictField(child=serializers.DictField(), help_text=f"{SCORES}; utility after feedback")
 
 
 class FeedbackSerializer(Object):

@@ -93,6 +93,12 @@ class NewMemorySerializer(Object):
         return attrs
 
 
+SCORES = (
+    "how every other score came about, by its name: belief as the history tells it, or as an input where nothing has "
+    "moved it now; importance, quality and memory_score as they were given"
+)
+
+
 class MemorySerializer(serializers.Serializer[Memory]):
     """A memory as it is stored."""
 
@@ -142,6 +148,7 @@ class OutcomeSerializer(serializers.Serializer[Outcome]):
     reason = serializers.CharField(allow_blank=True)
     memory = MemorySerializer()
     explanation = serializers.DictField(help_text="how the confidence came about: {name, value, op, parts}")
+    scores = serializers.DictField(child=serializers.DictField(), help_text=SCORES)
 
 
 class BatchSerializer(Object):
@@ -157,6 +164,7 @@ class BatchItemSerializer(serializers.Serializer[Any]):
     reason = serializers.CharField(required=False)
     memory = MemorySerializer(required=False)
     explanation = serializers.DictField(required=False)
+    scores = serializers.DictField(child=serializers.DictField(), required=False, help_text=SCORES)
     problems = serializers.ListField(child=serializers.DictField(), required=False, help_text="[{at, message}]")
 
 

@@ -119,6 +119,7 @@ class Change(TypedDict):
 
     memory: Memory
     explanation: dict[str, Any]
+    scores: dict[str, dict[str, Any]]
 
 
 class Outcome(Change):
@@ -141,6 +142,7 @@ class BatchItem(TypedDict):
     reason: NotRequired[str]
     memory: NotRequired[Memory]
     explanation: NotRequired[dict[str, Any]]
+    scores: NotRequired[dict[str, dict[str, Any]]]
     problems: NotRequired[list[Error]]
 
 

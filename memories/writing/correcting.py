@@ -1,7 +1,6 @@
 """What was stored wrongly or holds no longer gives way to what is right, now or from a later day on."""
 
 from collections.abc import Mapping
-from dataclasses import replace
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -44,7 +43,7 @@ def correct(namespace: Namespace, memory: UUID, said: Mapping[str, Any], *, by: 
         visibility.hide(namespace, [memory])
         (outcome,) = written(namespace, ready, by, dry_run=False, opinions=opinions)
         if outcome.outcome != "rejected":
-            outcome = taken_over(hold, old, outcome, new, awaited)
+            take_over(hold, old, outcome.memory, new, awaited)
         if old.memory.status == Status.ACTIVE:
             visibility.show(namespace, [memory])
     return outcome, old
@@ -59,11 +58,10 @@ def awaited_by(old: Memory, new: NewMemory) -> tuple[UUID, datetime] | None:
     return old.superseded_by_id, old.valid_until
 
 
-def taken_over(
-    hold: Held, old: Standing, outcome: Outcome, new: NewMemory, awaited: tuple[UUID, datetime] | None
-) -> Outcome:
+def take_over(
+    hold: Held, old: Standing, successor: Memory, new: NewMemory, awaited: tuple[UUID, datetime] | None
+) -> None:
     """Let a memory give way to what was stored in its place, and that to what was awaited before."""
-    successor = outcome.memory
     starts = [moment for moment in (new.valid_from, successor.valid_from) if moment]
     supersede(hold, old, successor, max(starts))
     if old.memory.status == Status.ACTIVE and bytes(successor.content_hash) == bytes(old.memory.content_hash):
@@ -71,10 +69,11 @@ def taken_over(
         old.memory.content_hash = hash_beside(old.memory)
         Memory.objects.within(hold.namespace).filter(id=old.memory.id).update(content_hash=old.memory.content_hash)
     if awaited is None or awaited[0] == successor.id:
-        return outcome
+        return
     (heir,), (last,) = hold.take_more([successor.id]), hold.take_more([awaited[0]])
     supersede(hold, heir, last.memory, awaited[1])
-    return replace(outcome, memory=heir.memory)
+    for name in ("reason", "valid_until", "superseded_by_id"):
+        setattr(successor, name, getattr(heir.memory, name))
 
 
 def corrected(row: Memory, said: Mapping[str, Any], now: datetime) -> NewMemory:

@@ -32,12 +32,26 @@ LOCK = "UPDATE memories_namespacestatistics SET writes = writes + 1 WHERE namesp
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of a memory, why, and how its confidence came about."""
+    """What became of a memory, and why."""
 
     outcome: Literal["stored", "merged", "escalated", "rejected"]
     reason: str
-    memory: Memory
-    explanation: Tree
+    standing: Standing  # its own, or that of the memory it was merged with
+
+    @property
+    def memory(self) -> Memory:
+        """Give the row, as the whole batch leaves it."""
+        return self.standing.memory
+
+    @property
+    def explanation(self) -> Tree:
+        """Tell how its confidence came about."""
+        return self.standing.explained
+
+    @property
+    def scores(self) -> dict[str, Tree]:
+        """Tell how its other scores came about."""
+        return self.standing.scores
 
 
 def remember(namespace: Namespace, news: Sequence[NewMemory], *, by: str, dry_run: bool = False) -> list[Outcome]:
@@ -173,4 +187,4 @@ def told(standing: Standing, outcome: Literal["stored", "merged", "escalated", "
     if outcome != "rejected" and sure < FLOOR:
         low = f"its confidence of {sure:.2f} lies below the {FLOOR:.2f} that recall gives back"
         reason = f"{reason}; {low}" if reason else low
-    return Outcome(outcome, reason, standing.memory, standing.explained)
+    return Outcome(outcome, reason, standing)

@@ -104,7 +104,7 @@ class Standing:
                 cause=cause,
                 before={name: plain(before[name]) for name in changed if name in before},
                 after={name: plain(value) for name, value in changed.items()},
-                parts=self._parts(changed, believed),
+                parts=self._parts(changed, believed) if before else begun(self.evidence, self.policy),
                 other_id=other,
                 by=by,
             )
@@ -119,6 +119,17 @@ class Standing:
             counts = (given(name, np.asarray(float(getattr(self.memory, name)))) for name in ("useful", "not_useful"))
             return utility(*counts).named("utility").tree()
         return told
+
+    @property
+    def scores(self) -> dict[str, Tree]:
+        """How each score beside the confidence came about, as its events tell it; what none has moved was given."""
+        told = {name: getattr(self.memory, name) for name in ("belief", "importance", "quality", "memory_score")}
+        trees = {name: given(name, np.asarray(value)).tree() for name, value in told.items() if value is not None}
+        for event in self.events:
+            for tree in (event.parts, event.parts.get("belief", {})):
+                if tree.get("name") in ("belief", "utility"):
+                    trees[tree["name"]] = tree
+        return trees
 
     def columns(self) -> dict[str, Any]:
         """The columns whose changes make history."""
@@ -201,6 +212,12 @@ def weighed(evidence: Evidence, policy: WritePolicy) -> tuple[dict[str, Any], Tr
         "confidence": float(confidence.value),
     }
     return columns, Repeated(confidence.tree())
+
+
+@lru_cache(maxsize=1024)
+def begun(evidence: Evidence, policy: WritePolicy) -> Tree:
+    """How the first numbers of a memory came about: its confidence, and beside it the belief that all begin with."""
+    return Repeated({**weighed(evidence, policy)[1], "belief": policy["belief_start"].named("belief").tree()})
 
 
 def loaded(namespace: Namespace, ids: Iterable[UUID], policy: WritePolicy) -> dict[UUID, Standing]:
