@@ -23,6 +23,7 @@ from memories.models import (
     Posting,
     ScoreEvent,
     Trace,
+    Turn,
 )
 
 pytestmark = pytest.mark.django_db
@@ -152,6 +153,15 @@ def test_the_events_that_a_memory_caused_are_found_by_their_index() -> None:
     with connection.cursor() as cursor:
         cursor.execute("SET LOCAL enable_seqscan = off")
     assert "scoreevent_other" in ScoreEvent.objects.within(world("here")).filter(other_id=uuid7()).explain()
+
+
+def test_whose_status_changed_since_a_moment_and_who_spoke_are_found_by_their_indexes() -> None:
+    here = world("here")
+    with connection.cursor() as cursor:
+        cursor.execute("SET LOCAL enable_seqscan = off")
+    changed = ScoreEvent.objects.within(here).filter(at__gt=MOMENT, after__has_key="status")
+    assert "scoreevent_status" in changed.values("memory_id").explain()
+    assert "turn_speaker" in Turn.objects.within(here).filter(speaker="Maya").explain()
 
 
 def test_an_uncertain_type_is_named_among_the_tags_though_a_column_holds_it() -> None:

@@ -148,7 +148,6 @@ class Part(TextChoices):
 class JobKind(TextChoices):
     """What long work there is."""
 
-    EXTRACT = "extract"
     IMPORT = "import"
     INDEX = "index"
     RECOMPUTE = "recompute"

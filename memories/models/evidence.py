@@ -51,6 +51,7 @@ class Turn(Namespaced):
             UniqueConstraint(fields=["namespace", "session_id", "position"], name="turn_position_once"),
             *one_of(role=TurnRole),
         ]
+        indexes = [Index(fields=["namespace", "speaker"], name="turn_speaker")]
 
     def __str__(self) -> str:
         return f"{self.speaker or self.role}: {self.text}"
@@ -116,6 +117,13 @@ class ScoreEvent(Immutable):
         indexes = [
             Index(fields=["namespace", "memory_id", "at", "id"], name="scoreevent_memory"),
             Index(fields=["namespace", "other_id"], condition=Q(other_id__isnull=False), name="scoreevent_other"),
+            # Whose status has changed since a moment, for answers about the past.
+            Index(
+                fields=["namespace", "at"],
+                include=["memory_id"],
+                condition=Q(after__has_key="status"),
+                name="scoreevent_status",
+            ),
         ]
 
     def __str__(self) -> str:

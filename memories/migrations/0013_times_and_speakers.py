@@ -1,0 +1,42 @@
+from django.db import migrations, models
+
+
+class Migration(migrations.Migration):
+    dependencies = [("memories", "0012_jobs")]
+
+    operations = [
+        migrations.RemoveConstraint(model_name="job", name="job_kind_known"),
+        migrations.AlterField(
+            model_name="job",
+            name="kind",
+            field=models.CharField(
+                choices=[
+                    ("import", "Import"),
+                    ("index", "Index"),
+                    ("recompute", "Recompute"),
+                    ("reembed", "Reembed"),
+                    ("reflect", "Reflect"),
+                ],
+                max_length=15,
+            ),
+        ),
+        migrations.AddConstraint(
+            model_name="job",
+            constraint=models.CheckConstraint(
+                condition=models.Q(("kind__in", ["import", "index", "recompute", "reembed", "reflect"])),
+                name="job_kind_known",
+            ),
+        ),
+        migrations.AddIndex(
+            model_name="scoreevent",
+            index=models.Index(
+                condition=models.Q(("after__has_key", "status")),
+                fields=["namespace", "at"],
+                include=("memory_id",),
+                name="scoreevent_status",
+            ),
+        ),
+        migrations.AddIndex(
+            model_name="turn", index=models.Index(fields=["namespace", "speaker"], name="turn_speaker")
+        ),
+    ]
