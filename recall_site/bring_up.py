@@ -35,6 +35,7 @@ def main() -> None:
         start.ensure_secret_key()
         django.setup()
         check_port()
+        check_reranker()
         data_folder.prepare(settings.DATA)
         postgres = start_postgres()
         migrate()
@@ -75,6 +76,18 @@ def check_port() -> None:
         place = f"{settings.HOST} port {settings.PORT}"
         reason = "it is taken" if error.errno == errno.EADDRINUSE else (error.strerror or str(error)).lower()
         raise StartError(f"{place} cannot be used ({reason}); choose another port: make run PORT=8001") from error
+
+
+def check_reranker() -> None:
+    """Refuse early a cross-encoder that could not be used."""
+    from memories.providers import reranker  # needs the settings
+
+    if settings.RECALL_RERANKER == reranker.MAXSIM:
+        return
+    try:
+        reranker.cross_encoder(settings.RECALL_RERANKER)
+    except reranker.RerankerError as error:
+        raise StartError(f"RECALL_RERANKER cannot be used. {error}") from error
 
 
 def start_postgres() -> Postgres | None:

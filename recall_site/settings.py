@@ -2,11 +2,12 @@
 
 import importlib.metadata
 import os
+from pathlib import Path
 
 from croniter import croniter
 from django.core.management.utils import get_random_secret_key
 
-from memories.providers import embedder, language_model, recogniser
+from memories.providers import embedder, language_model, recogniser, reranker
 from recall_site import data_folder, environment, postgres
 
 ROOT = data_folder.ROOT
@@ -47,6 +48,12 @@ for variable, came in {"RECALL_JUDGE": RECALL_JUDGE, "RECALL_EXTRACTOR": RECALL_
 RECALL_ENTITIES = environment.text("RECALL_ENTITIES", "rules")
 if not recogniser.known(RECALL_ENTITIES):
     raise environment.refusal("RECALL_ENTITIES", recogniser.ALLOWED, RECALL_ENTITIES)
+RECALL_RERANKER = environment.text("RECALL_RERANKER", reranker.MAXSIM)
+if RECALL_RERANKER != reranker.MAXSIM:
+    RECALL_RERANKER = str(ROOT / Path(RECALL_RERANKER).expanduser())
+if not reranker.known(RECALL_RERANKER):
+    raise environment.refusal("RECALL_RERANKER", reranker.ALLOWED, RECALL_RERANKER)
+RECALL_RERANKER_MS = environment.number("RECALL_RERANKER_MS", 2_000, low=1, high=60_000)
 RECALL_TRACE_PERCENT = environment.number("RECALL_TRACE_PERCENT", 100, low=0, high=100)
 RECALL_RETRIEVER_MS = environment.number("RECALL_RETRIEVER_MS", 500, low=1, high=60_000)
 # For the programs that call a Recall (manage.py mcp), not for the site itself.

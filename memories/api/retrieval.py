@@ -130,7 +130,9 @@ class AnswerSerializer(serializers.Serializer[Any]):
 
     trace = serializers.UUIDField(allow_null=True, help_text="by which it can be replayed; null: none was kept")
     profile = ProfileSerializer()
-    plan = serializers.DictField(help_text="{name, retrievers, specificity, params, entities, window, embedded}")
+    plan = serializers.DictField(
+        help_text="{name, retrievers, specificity, reranker, params, entities, window, embedded}"
+    )
     results = ResultSerializer(many=True)
     context = serializers.DictField(help_text="the current results by type")  # type: ignore[assignment]
     filtered = serializers.DictField(child=serializers.IntegerField(), help_text="candidates held back, by gate")

@@ -1,8 +1,6 @@
 """Embedders: texts in, vectors of length one out; found by name, loaded once per process."""
 
-import ctypes
 import os
-import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Protocol, TypeAlias, runtime_checkable
@@ -11,6 +9,7 @@ import numpy as np
 from django.conf import settings
 from numpy.typing import NDArray
 
+from memories.providers.loaded import Loaded
 from memories.providers.token_matrix import TokenMatrix
 from memories.providers.unavailable import ProviderError
 
@@ -91,8 +90,7 @@ EMBEDDERS: dict[str, Callable[[str], Embedder]] = {"all-MiniLM-L6-v2": minilm, "
 FAMILIES: dict[str, Callable[[str], Embedder]] = {"openai": openai, "fastembed": fastembed}
 ALLOWED: str = ", ".join([*EMBEDDERS, "openai/MODEL", "openai/MODEL@DIMENSIONS"]) + " or fastembed/MODEL"
 
-_loaded: dict[str, Embedder] = {}
-_loading = threading.Lock()
+_loaded: Loaded[Embedder] = Loaded()
 
 
 def known(name: str) -> bool:
@@ -105,11 +103,7 @@ def embedder(name: str) -> Embedder:
     """The embedder of this name, loaded by whoever asks first."""
     if not known(name):
         raise ValueError(f"embedder must be one of {ALLOWED}, not {name!r}.")
-    if name not in _loaded:
-        with _loading:
-            if name not in _loaded:
-                _loaded[name] = (EMBEDDERS.get(name) or FAMILIES[name.partition("/")[0]])(name)
-    return _loaded[name]
+    return _loaded.once(name, EMBEDDERS.get(name) or FAMILIES[name.partition("/")[0]])
 
 
 @contextmanager
@@ -120,16 +114,3 @@ def standing_in(model: Embedder) -> Iterator[None]:
         yield
     finally:
         _loaded[model.name] = usual
-
-
-def _start_afresh() -> None:
-    """Load anew in a forked process, where the parent's embedders have lost their threads."""
-    global _loading
-    _loading = threading.Lock()
-    for lost in _loaded.values():
-        # Never freed, not even at exit: onnxruntime would wait there for threads that are not in this process.
-        ctypes.pythonapi.Py_IncRef(ctypes.py_object(lost))
-    _loaded.clear()
-
-
-os.register_at_fork(after_in_child=_start_afresh)

@@ -68,6 +68,7 @@ def plan_of(retrieval: Retrieval) -> dict[str, Any]:
         "name": planning.plan.name,
         "retrievers": list(planning.plan.retrievers),
         "specificity": planning.specificity,
+        "reranker": planning.reranker or None,
         "params": retrieval.params.as_dict(),
         **understood,
     }

@@ -42,9 +42,11 @@ class Candidates:
     def __len__(self) -> int:
         return len(self.rows)
 
-    def with_list(self, name: str, ranks: Array) -> "Candidates":
-        """The same candidates with one ranked list more."""
-        return replace(self, signals=replace(self.signals, ranks={**self.signals.ranks, name: ranks}))
+    def with_list(self, name: str, ranks: Array, scores: Array | None = None) -> "Candidates":
+        """The same candidates with one ranked list more, and its own scores where it has any."""
+        ranked = {**self.signals.ranks, name: ranks}
+        scored = {**self.signals.scores} if scores is None else {**self.signals.scores, name: scores}
+        return replace(self, signals=replace(self.signals, ranks=ranked, scores=scored))
 
 
 def candidates(query: Query, reading: Reading, scope: Scope, found: Found, params: Any) -> Candidates:

@@ -22,20 +22,23 @@ WEIGHTS = {
 
 @dataclass(frozen=True)
 class Planning:
-    """A plan, how specific the query is, and why."""
+    """A plan, how specific the query is and why, and who reranked."""
 
     plan: Plan
     specificity: Tree | None = None  # for systems that plan by it
+    reranker: str = ""  # who ordered the reranker's list, where there is one
 
     def told(self) -> dict[str, Any]:
         """The plan as an answer and a trace tell it."""
-        return {**asdict(self.plan), "retrievers": list(self.plan.retrievers), "specificity": self.specificity}
+        own = {"specificity": self.specificity, "reranker": self.reranker}
+        return {**asdict(self.plan), "retrievers": list(self.plan.retrievers), **own}
 
     @classmethod
     def of(cls, told: dict[str, Any]) -> "Planning":
         """Read what a trace told."""
-        values = {name: value for name, value in told.items() if name != "specificity"}
-        return cls(Plan(**values | {"retrievers": tuple(values["retrievers"])}), told["specificity"])
+        values = {name: value for name, value in told.items() if name not in ("specificity", "reranker")}
+        plan = Plan(**values | {"retrievers": tuple(values["retrievers"])})
+        return cls(plan, told["specificity"], told.get("reranker", ""))
 
 
 def plan(reading: Reading, setting: Setting) -> Planning:

@@ -4,20 +4,18 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-import numpy as np
-
 from memories.models.choices import EMBEDDERS
 from memories.retrieval.asking import Found, ask
 from memories.retrieval.candidates import Candidates, candidates
 from memories.retrieval.planning import Planning, plan, pool_of
 from memories.retrieval.query import Query
 from memories.retrieval.reading import Reading, read
+from memories.retrieval.reranking import reranked
 from memories.retrieval.retrievers import RETRIEVERS
 from memories.retrieval.retrievers.question import Asked, Question
 from memories.retrieval.scope import Scope
 from memories.snapshot import snapshot
 from memories.writing.neighbours import SCAN_BELOW
-from scoring.fusion import ranked
 from scoring.params import Params
 from scoring.signals import Signals
 from scoring.specificity import Plan
@@ -69,7 +67,9 @@ def retrieve(query: Query, reading: Reading | None = None) -> Retrieval:
         watch.lap("retrieve")
         batch = candidates(query, reading, scope, found, params)
         watch.lap("load")
-    batch = reranked(batch, params, planning.plan)
+    batch, planning = reranked(query, batch, found, params, planning)
+    if planning.reranker:
+        watch.lap("rerank")
     ranking = ranking_of(query, batch.signals, params, planning.plan)
     watch.lap("rank")
     return Retrieval(query, reading, planning, params, found, batch, ranking, watch.took_ms)
@@ -82,16 +82,6 @@ def questions(
     large = reading.words.documents >= SCAN_BELOW and reading.embedder in EMBEDDERS
     asked = Asked(query.namespace, reading, scope, params, pool or pool_of(params, query.top_k), large)
     return {route: RETRIEVERS[route](asked) for route in query.setting.system.routes if route in plan.retrievers}
-
-
-def reranked(batch: Candidates, params: Params, plan: Plan) -> Candidates:
-    """Where the plan or the caller turns the reranker on, it is one more list: the candidates by MaxSim."""
-    wanted = getattr(params, "reranker", "off")
-    if wanted == "off" or (wanted == "plan" and not plan.rerank):
-        return batch
-    signals = batch.signals
-    matched = np.where(np.isfinite(signals.maxsim), 1.0 + signals.maxsim, 0.0)
-    return batch.with_list("rerank", ranked(matched, signals.cosine, signals.by_id))
 
 
 def ranking_of(query: Query, signals: Signals, params: Params, plan: Plan) -> Ranking:

@@ -87,6 +87,16 @@ class Planned(FiveRetrievers):
         scope="candidates",
         seed="000 Query Specificity",
     )
+    rerank_top: int = number(
+        50,
+        "how many a cross-encoder reads, where one is configured",
+        group="Plan",
+        low=1,
+        high=500,
+        step=1,
+        scope="candidates",
+        seed="ours",
+    )
     specificity_entities: float = _specific(0.35, "entities in specificity")
     specificity_time: float = _specific(0.25, "time in specificity")
     specificity_rarity: float = _specific(0.25, "rare words in specificity")
