@@ -6,7 +6,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 from uuid import UUID
@@ -87,6 +87,16 @@ def test_an_answer_is_compared_replayed_and_asked_why_not(recall: Recall) -> Non
     assert trace is not None
     assert recall.replay(trace)["replayed"]
     assert recall.why_not("cello", kept["id"])["rank"] == 1
+
+
+def test_what_was_asked_is_walked_newest_first(recall: Recall) -> None:
+    recall.remember("Maya plays the cello", source_level="direct")
+    for query in ("cello", "Which oven?", "Which cello?"):
+        recall.retrieve(query, record=False, system="recall")
+    began = datetime.now(UTC) - timedelta(minutes=5)
+    found = recall.traces(limit=1, since=began, q="cello", abstained=False, best_below=1000.5)
+    assert [(one["query"], one["results"]) for one in found] == [("Which cello?", 1), ("cello", 1)]
+    assert list(recall.traces(until=began)) == []
 
 
 def test_a_refusal_says_what_is_wrong_and_where(recall: Recall) -> None:

@@ -1,6 +1,7 @@
 """What bodies and query strings are made of: nothing is guessed, and a refusal says what is allowed and what came."""
 
 import math
+import re
 from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID
@@ -40,11 +41,18 @@ class Text(serializers.CharField):
 
 
 class Real(serializers.FloatField):
-    """A finite number."""
+    """A finite number; in a query string it comes as it is written."""
 
     default_error_messages = MISSING | LIMITS | {"invalid": "must be a finite number; got {came}"}
+    WRITTEN = re.compile(r"-?\d+(\.\d+)?([eE][+-]?\d+)?", re.ASCII)
+
+    def __init__(self, *, in_query: bool = False, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.in_query = in_query
 
     def to_internal_value(self, data: Any) -> float:
+        if self.in_query and isinstance(data, str) and len(data) < 50 and self.WRITTEN.fullmatch(data):
+            data = float(data)
         if isinstance(data, bool) or not isinstance(data, int | float):
             self.fail("invalid", came=came(data))
         try:

@@ -30,27 +30,30 @@ class PageQuery(Query):
 class Cursor(NamedTuple):
     """The row that a page begins after, or ends before."""
 
-    created_at: datetime
+    created_at: datetime | None  # none in a list whose ids alone tell the order
     id: UUID
     back: bool
 
     def signed(self, salt: str) -> str:
         """Give the cursor as a caller keeps it."""
-        return signing.dumps([self.created_at.isoformat(), str(self.id), self.back], salt=salt)
+        at = self.created_at and self.created_at.isoformat()
+        return signing.dumps([at, str(self.id), self.back], salt=salt)
 
     @classmethod
     def read(cls, text: str, salt: str) -> "Cursor":
         """Read a cursor back, if it was given for this list."""
         try:
-            created_at, id, back = signing.loads(text, salt=salt)
+            at, id, back = signing.loads(text, salt=salt)
         except signing.BadSignature:
             wrong = "must be a cursor from `next` or `previous` of this list; got another"
             raise ValidationError({"cursor": [wrong]}) from None
-        return cls(datetime.fromisoformat(created_at), UUID(id), back)
+        return cls(at and datetime.fromisoformat(at), UUID(id), back)
 
     @property
     def beyond(self) -> Q:
         """The rows on the far side; the first condition alone bounds a scan of an index."""
+        if self.created_at is None:
+            return Q(id__gt=self.id) if self.back else Q(id__lt=self.id)
         if self.back:
             return Q(created_at__gte=self.created_at) & (Q(created_at__gt=self.created_at) | Q(id__lt=self.id))
         return Q(created_at__lte=self.created_at) & (Q(created_at__lt=self.created_at) | Q(id__gt=self.id))
@@ -69,19 +72,24 @@ class Page(NamedTuple):
         return {"results": results, "next": self.next, "previous": self.previous}
 
 
-def page(request: Request, namespace: Namespace, rows: NamespacedQuerySet[Any], query: dict[str, Any]) -> Page:
-    """Cut a page out of a namespace's rows by (created_at descending, id)."""
+def page(
+    request: Request, namespace: Namespace, rows: NamespacedQuerySet[Any], query: dict[str, Any], *, by_id: bool = False
+) -> Page:
+    """Cut a page out of a namespace's rows by (created_at descending, id), or by falling id, which sorts by time."""
     salt = f"{namespace.id} {request.path}"
     cursor = Cursor.read(query["cursor"], salt) if "cursor" in query else None
     back = cursor is not None and cursor.back
-    rows = rows.within(namespace).order_by(*(["created_at", "-id"] if back else ["-created_at", "id"]))
+    order = ["-id"] if by_id else ["-created_at", "id"]
+    rows = rows.within(namespace).order_by(*order)
+    rows = rows.reverse() if back else rows
     found = list(rows.filter(cursor.beyond if cursor else Q())[: query["limit"] + 1])
     more, found = len(found) > query["limit"], found[: query["limit"]]
     if back:
         found.reverse()
 
     def beside(row: Any, *, back: bool) -> str:
-        kept = request.query_params.dict() | {"cursor": Cursor(row.created_at, row.id, back).signed(salt)}
+        at = None if by_id else row.created_at
+        kept = request.query_params.dict() | {"cursor": Cursor(at, row.id, back).signed(salt)}
         return request.build_absolute_uri(f"{request.path}?{urlencode(kept)}")
 
     after, before = (True, more) if back else (more, cursor is not None)

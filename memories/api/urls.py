@@ -13,6 +13,7 @@ from memories.api.namespaces import NamespaceFacts
 from memories.api.policies import Policies, PolicyPreview, PolicyPublish
 from memories.api.retrieval import Compare, Retrieve, WhyNot
 from memories.api.reviews import Decide, Reviews
+from memories.api.trace_list import Traces
 from memories.api.traces import Replay, TraceDetail
 from memories.api.turns import Turns
 
@@ -43,6 +44,7 @@ urlpatterns = [
     path("retrieve/", Retrieve.as_view(), name="api-retrieve"),
     path("reviews/", Reviews.as_view(), name="api-reviews"),
     path("reviews/<uuid:id>/decide/", Decide.as_view(), name="api-decide"),
+    path("traces/", Traces.as_view(), name="api-traces"),
     path("traces/<uuid:id>/", TraceDetail.as_view(), name="api-trace"),
     path("turns/", Turns.as_view(), name="api-turns"),
     path("why-not/", WhyNot.as_view(), name="api-why-not"),

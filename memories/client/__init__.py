@@ -5,9 +5,10 @@
 Recall('http://127.0.0.1:8000', 'workshop')
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import datetime
 from typing import Any, Literal, Unpack, cast, overload
-from urllib.parse import quote
+from urllib.parse import quote, urlencode, urlsplit
 from uuid import UUID, uuid4
 
 from memories.client.shapes import (
@@ -26,6 +27,8 @@ from memories.client.shapes import (
     Replayed,
     Replaying,
     Retrieving,
+    TraceRow,
+    Tracing,
     WhyNot,
 )
 from memories.client.transport import RecallError, Transport
@@ -85,6 +88,14 @@ class Recall:
         """Rank the candidates of a trace under other parameters."""
         return cast(Replayed, self._read("replay/", {"trace": trace, **asked}))
 
+    def traces(self, **asked: Unpack[Tracing]) -> Iterator[TraceRow]:
+        """Walk what was asked and how it went, newest first, page by page."""
+        query: str | None = urlencode({name: written(value) for name, value in asked.items()})
+        while query is not None:
+            page = self._transport.send("GET", f"traces/?{query}", again=True)
+            yield from page["results"]
+            query = urlsplit(page["next"]).query if page["next"] else None
+
     def confirm(self, memory: UUID | str) -> Change:
         """Say that a memory is so."""
         return cast(Change, self._write(f"{place(memory)}confirm/"))
@@ -114,6 +125,13 @@ class Recall:
         """Write under a key of its own, so that a repeated request is told the first one's answer."""
         once = {"Idempotency-Key": str(uuid4())}
         return self._transport.send(method, address + "?dry_run=1" * dry_run, body, headers=once, again=True)
+
+
+def written(value: object) -> str:
+    """A value as a query string holds it."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    return value.isoformat() if isinstance(value, datetime) else str(value)
 
 
 def place(memory: UUID | str) -> str:

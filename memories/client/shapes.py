@@ -82,6 +82,19 @@ class Replaying(TypedDict, total=False):
     explain: Literal["none", "parts", "full"]
 
 
+class Tracing(TypedDict, total=False):
+    """Which traces."""
+
+    q: str
+    system: str
+    abstained: bool
+    slower_than: int
+    best_below: float
+    since: Moment
+    until: Moment
+    limit: int
+
+
 class NewTurn(TypedDict):
     """One utterance."""
 
@@ -184,6 +197,20 @@ class Replayed(Answer):
     replayed: bool
     live: list[str]
     changed: list[str]
+
+
+class TraceRow(TypedDict):
+    """One retrieval among others."""
+
+    id: str
+    at: str
+    query: str
+    system: str
+    profile: dict[str, Any]
+    abstained: bool
+    best_score: float | None
+    results: int
+    took_ms: float
 
 
 class Comparison(TypedDict):

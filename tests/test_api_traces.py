@@ -1,0 +1,201 @@
+"""What agents asked is listed newest first, chosen by how it went, and walked page by page."""
+
+from datetime import UTC, date, datetime, timedelta
+from typing import Any
+
+import pytest
+from django.db import connection
+from django.test import Client
+from pytest_django.fixtures import DjangoAssertNumQueries
+from test_api_walls import key_to, problem, world
+from test_model_rows import row
+
+from memories.api.trace_list import asked
+from memories.ids import derived
+from memories.models import Namespace, Trace
+from memories.models.choices import Role
+from memories.models.partitions import ensure_partitions
+
+pytestmark = pytest.mark.django_db
+
+START = datetime(2026, 3, 1, 9, tzinfo=UTC)
+FIRST = date(2026, 3, 1)
+
+
+@pytest.fixture
+def here() -> Namespace:
+    return world("here")
+
+
+@pytest.fixture
+def headers(here: Namespace) -> dict[str, str]:
+    return key_to(here, Role.READ)
+
+
+def trace(namespace: Namespace, query: str, hour: int = 0, **given: Any) -> Trace:
+    """Leave a trace of so many hours after the first."""
+    at = START + timedelta(hours=hour)
+    usual = {"system": "blend", "request": {"profile": "", "version": None}, "took_ms": {"read": 4.0, "rank": 1.5}}
+    made: Trace = row(Trace, namespace, id=derived(at, query), at=at, query=query, **usual | given)
+    return made
+
+
+def listed(headers: dict[str, str], **chosen: Any) -> list[str]:
+    """The queries of a list, in its order."""
+    response = Client().get("/api/v1/here/traces/", chosen, headers=headers)
+    assert response.status_code == 200, response.content
+    return [one["query"] for one in response.json()["results"]]
+
+
+def test_a_row_tells_what_was_asked_and_how_it_went(client: Client, here: Namespace, headers: dict[str, str]) -> None:
+    answer = {"results": [{"id": 1}, {"id": 2}]}
+    kept = trace(
+        here,
+        "Which oven?",
+        request={"profile": "careful", "version": 3},
+        answer=answer,
+        best_score=0.75,
+        system="recall",
+    )
+    trace(here, "Nothing", -1, abstained=True)
+    full, empty = client.get("/api/v1/here/traces/", headers=headers).json()["results"]
+    assert full == {
+        "id": str(kept.id),
+        "at": "2026-03-01T09:00:00Z",
+        "query": "Which oven?",
+        "system": "recall",
+        "profile": {"name": "careful", "version": 3},
+        "abstained": False,
+        "best_score": 0.75,
+        "results": 2,
+        "took_ms": 5.5,
+    }
+    assert (empty["profile"], empty["best_score"], empty["results"]) == ({"name": None, "version": None}, None, 0)
+    assert client.get(f"/api/v1/here/traces/{full['id']}/", headers=headers).json()["query"] == "Which oven?"
+
+
+def test_pages_go_forth_and_back_over_days_while_traces_come(
+    client: Client, here: Namespace, headers: dict[str, str]
+) -> None:
+    ensure_partitions(FIRST, 2)  # the third day lies in the default
+    for number in range(7):
+        trace(here, f"q{number}", 10 * number)
+
+    def seen(address: str, way: str) -> list[list[str]]:
+        pages, here = [], address
+        while here:
+            page = client.get(here, headers=headers).json()
+            pages.append([one["query"] for one in page["results"]])
+            here = page[way]
+        return pages
+
+    first = client.get("/api/v1/here/traces/?limit=3", headers=headers).json()
+    assert first["previous"] is None
+    trace(here, "newer", 100)
+    assert seen(first["next"], "next") == [["q3", "q2", "q1"], ["q0"]]
+    second = client.get(first["next"], headers=headers).json()
+    assert seen(second["previous"], "previous") == [["q6", "q5", "q4"], ["newer"]]
+    chosen = client.get("/api/v1/here/traces/?limit=2&q=Q&until=2026-03-03T00:00:00Z", headers=headers).json()
+    assert seen(chosen["next"], "next") == [["q1", "q0"]]
+
+
+@pytest.mark.parametrize(
+    ("chosen", "found"),
+    [
+        ({}, ["slow", "100% sure?", "empty", "other"]),
+        ({"abstained": "true"}, ["empty"]),
+        ({"abstained": "0"}, ["slow", "100% sure?", "other"]),
+        ({"slower_than": 100}, ["slow"]),
+        ({"slower_than": 5}, ["slow", "100% sure?", "empty", "other"]),
+        ({"best_below": 0.5}, ["100% sure?"]),
+        ({"best_below": "1e3"}, ["slow", "100% sure?", "other"]),
+        ({"system": "recall"}, ["other"]),
+        ({"q": "% S"}, ["100% sure?"]),
+        ({"q": "_"}, []),
+        ({"since": "2026-03-01T10:00:00Z"}, ["slow", "100% sure?", "empty"]),
+        ({"since": "2026-03-01T10:00:00.000001Z"}, ["slow", "100% sure?"]),
+        ({"until": "2026-03-01T11:00:00Z"}, ["empty", "other"]),
+        ({"until": "2026-03-01T11:00:00.000001Z"}, ["100% sure?", "empty", "other"]),
+        ({"since": "0001-01-01T00:00:00Z", "until": "9999-12-31T23:59:59Z", "abstained": "1"}, ["empty"]),
+        ({"until": "1969-01-01T00:00:00Z"}, []),
+        ({"since": "9999-01-01T00:00:00Z"}, []),
+        ({"q": "s", "best_below": 0.95, "slower_than": 50}, ["slow"]),
+    ],
+)
+def test_a_list_is_chosen_by_how_it_went(
+    here: Namespace, headers: dict[str, str], chosen: dict[str, Any], found: list[str]
+) -> None:
+    trace(here, "other", 0, system="recall", best_score=0.9)
+    trace(here, "empty", 1, abstained=True)
+    trace(here, "100% sure?", 2, best_score=0.2)
+    trace(here, "slow", 3, best_score=0.9, took_ms={"read": 60.0, "retrieve": 70.0})
+    trace(here, "shadowed", 4, shadow=True)
+    trace(world("there"), "foreign", 5)
+    assert listed(headers, **chosen) == found
+
+
+@pytest.mark.parametrize(
+    ("name", "came"),
+    [
+        ("best_below", "nan"),
+        ("best_below", "1e999"),
+        ("best_below", "0,5"),
+        ("slower_than", "-1"),
+        ("slower_than", "0.5"),
+        ("abstained", "maybe"),
+        ("system", "best"),
+        ("since", "2026-03-01"),
+        ("since", "yesterday"),
+        ("slow", "1"),
+    ],
+)
+def test_what_chooses_nothing_is_refused_where_it_stands(headers: dict[str, str], name: str, came: str) -> None:
+    told = problem(Client().get("/api/v1/here/traces/", {name: came}, headers=headers), 400)
+    assert [error["at"] for error in told["errors"]] == [name]
+
+
+def test_a_page_costs_one_question_and_leaves_the_long_columns_where_they_are(
+    client: Client, here: Namespace, headers: dict[str, str], django_assert_num_queries: DjangoAssertNumQueries
+) -> None:
+    for number in range(5):
+        trace(here, f"q{number}", number)
+    client.get("/api/v1/here/", headers=headers)
+    for limit in (1, 5):
+        # Namespace and key before it.
+        with django_assert_num_queries(3) as questions:
+            assert len(client.get(f"/api/v1/here/traces/?limit={limit}", headers=headers).json()["results"]) == limit
+    chosen = questions[-1]["sql"].partition(" FROM ")[0]
+    assert not any(f'"{name}",' in chosen for name in ("signals", "candidates", "plan", "params"))
+
+
+MANY = """
+    INSERT INTO memories_trace (namespace_id, id, at, as_of, query, request, system, params, plan, layout, candidates,
+        signals, answer, abstained, took_ms, shadow)
+    SELECT namespace_id, overlay(id::text placing lpad(to_hex(n), 12, '0') from 25)::uuid, at, as_of, query, request,
+        system, params, plan, layout, candidates, signals, answer, abstained, took_ms, shadow
+    FROM memories_trace, generate_series(1, 3000) AS n
+"""
+
+
+def plan(rows: Any) -> str:
+    """How the database goes about it, in words."""
+    told: str = rows.explain()
+    return told
+
+
+def test_the_newest_are_read_off_the_index_of_every_day_and_no_more_days_than_asked_for(here: Namespace) -> None:
+    ensure_partitions(FIRST, 3)
+    for day in range(3):
+        trace(here, f"q{day}", 24 * day)
+    with connection.cursor() as cursor:
+        cursor.execute(MANY)
+        cursor.execute("ANALYZE memories_trace")
+    days = [f"memories_trace_2026_03_0{day}" for day in (1, 2, 3)]
+    newest = plan(asked(here, {}).order_by("-id")[:51])
+    assert "->  Sort" not in newest
+    assert all(f"Index Scan Backward using {day}_pkey" in newest for day in days)
+    after = plan(asked(here, {}).order_by("-id").filter(id__lt=derived(START, "x"))[:51])
+    assert f"Index Scan Backward using {days[0]}_pkey" in after
+    assert not any(day in after for day in days[1:])
+    since = plan(asked(here, {"since": START + timedelta(days=2)}).order_by("-id")[:51])
+    assert not any(day in since for day in days[:2])
