@@ -10,7 +10,7 @@ from procrastinate.jobs import Job as Place
 
 from memories.jobs.queue import QUEUE, TASK
 from memories.jobs.running import UnfinishedError, run
-from memories.jobs.scheduled import index_the_large, reflect_on_all
+from memories.jobs.scheduled import drop_old_traces, index_the_large, make_days_for_traces, reflect_on_all
 from memories.jobs.work import StoppedError, nobody
 from memories.models import Job
 
@@ -59,6 +59,15 @@ def nightly(timestamp: int) -> None:
 def index(timestamp: int) -> None:
     """Have what was written lately indexed, where there is much of it."""
     index_the_large()
+
+
+# By the hour, because a day that could not be made or dropped while somebody held its table is due all the same.
+@app.periodic(cron="7 * * * *")
+@app.task(name="memories.traces", queue=QUEUE)
+def traces(timestamp: int) -> None:
+    """Have tomorrow's traces find their place, and let go of the old ones."""
+    make_days_for_traces()
+    drop_old_traces()
 
 
 if settings.RECALL_REFLECT_AT != "off":

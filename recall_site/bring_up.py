@@ -7,7 +7,7 @@ import socket
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
 import django
@@ -39,6 +39,7 @@ def main() -> None:
         data_folder.prepare(settings.DATA)
         postgres = start_postgres()
         migrate()
+        make_days_for_traces()
         way_in = ensure_demo()
         collect_static_files()
         forget_old_counts()
@@ -107,6 +108,15 @@ def migrate() -> None:
     if pending := len(health.pending_migrations()):
         with step(f"Applying {pending} migrations"):
             call_command("migrate", interactive=False, verbosity=0)
+
+
+def make_days_for_traces() -> None:
+    """Have today's traces lie in their own partition from the first on."""
+    from memories.jobs import scheduled  # needs Django set up
+
+    # Where somebody holds the table, the default partition takes them until the worker has made the day.
+    with suppress(OperationalError):
+        scheduled.make_days_for_traces()
 
 
 def ensure_demo() -> str:

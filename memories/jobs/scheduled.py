@@ -1,14 +1,21 @@
-"""Work by the clock: at night every namespace that has changed is reflected upon, and large ones are indexed."""
+"""Work by the clock: changed namespaces are reflected upon at night, large ones indexed, traces kept for their time."""
+
+from datetime import timedelta
+
+from django.conf import settings
+from django.utils import timezone
 
 from memories.ids import first_id_at
 from memories.jobs.starting import BusyError, start
 from memories.models import Entity, EntityAlias, Job, Memory, Namespace, Publication, ScoreEvent
 from memories.models.choices import JobKind, JobState
+from memories.models.partitions import drop_partitions, ensure_partitions
 from memories.writing.indexing import due
 from memories.writing.succession import due as due_to_give_way
 
 BY = "schedule"
 PRIORITY = -10  # what people ask for goes first
+AHEAD = 3  # days, today among them, that are ready for traces
 # Whatever changes in a namespace leaves one of these, under an identifier that sorts by time.
 TRACES = (ScoreEvent, Entity, EntityAlias, Publication)
 
@@ -28,6 +35,16 @@ def reflect_on_all() -> list[Job]:
 def index_the_large() -> list[Job]:
     """Start to index where a namespace has outgrown scanning."""
     return [start(namespace, JobKind.INDEX, {}, by=BY, priority=PRIORITY) for namespace in due()]
+
+
+def make_days_for_traces() -> list[str]:
+    """Have a partition for each of the next days; what comes on another day lies in the default one meanwhile."""
+    return ensure_partitions(timezone.now().date(), AHEAD)
+
+
+def drop_old_traces() -> list[str]:
+    """Let go of the days that are past their retention."""
+    return drop_partitions(timezone.now().date() - timedelta(days=settings.RECALL_TRACE_DAYS))
 
 
 def changed(namespace: Namespace) -> bool:

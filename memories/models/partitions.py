@@ -13,6 +13,7 @@ from memories.ids import first_id_at
 TABLE = "memories_trace"
 DEFAULT = f"{TABLE}_default"
 NAME = f"{TABLE}_%Y_%m_%d"
+PATIENCE = "5s"  # for whoever holds a table; everybody else who wants it waits behind
 
 
 class CreatePartitionedModel(CreateModel):
@@ -30,6 +31,7 @@ class CreatePartitionedModel(CreateModel):
 def ensure_partitions(first: date, days: int) -> list[str]:
     """Make the partitions of some days, moving in what came before they were there; give the names of the new ones."""
     with transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute(f"SET LOCAL lock_timeout = '{PATIENCE}'")
         # One at a time, without hindering readers and writers.
         cursor.execute(f"LOCK TABLE {TABLE} IN SHARE UPDATE EXCLUSIVE MODE")
         there = _partitions(cursor)
@@ -42,6 +44,7 @@ def ensure_partitions(first: date, days: int) -> list[str]:
 def drop_partitions(before: date) -> list[str]:
     """Drop the partitions of all days before one, and what lies older in the default; give the dropped names."""
     with transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute(f"SET LOCAL lock_timeout = '{PATIENCE}'")
         old = [name for name in _partitions(cursor) if name < f"{before:{NAME}}"]
         for name in old:
             cursor.execute(f"DROP TABLE {name}")
