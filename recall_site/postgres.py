@@ -32,6 +32,7 @@ SOCKET_NAME = f".s.PGSQL.{PORT}"
 SOCKET_PATH_LIMIT = 103  # bytes; macOS has the shortest sun_path, 104 with its closing zero
 PATIENCE = 300  # seconds; recovery after a crash replays the log first
 ACCEPTING, REJECTING = 0, 1  # exit codes of pg_isready; REJECTING is starting up or shutting down
+LARGEST_BUFFERS = 1024  # MB; holds the vectors of a million memories
 LOG_LIMIT = 10_000_000  # bytes
 
 # Databases made before there was a role, and what hands the tables in one over; indexes and sequences follow.
@@ -43,6 +44,19 @@ HAND_OVER = f"""
         END LOOP;
         EXECUTE format('ALTER DATABASE %I OWNER TO {ROLE}', current_database());
     END $$"""
+
+
+def room() -> dict[str, str]:
+    """Room for what is read often, which Postgres sets for machines of long ago; a disk that does not turn."""
+    whole = psutil.virtual_memory().total // 2**20
+    return {
+        "shared_buffers": f"{min(whole // 4, LARGEST_BUFFERS)}MB",
+        "effective_cache_size": f"{whole // 2}MB",
+        "maintenance_work_mem": "256MB",
+        "work_mem": "16MB",
+        "random_page_cost": "1.1",
+        "jit": "off",  # to compile a question takes longer than to answer it
+    }
 
 
 def socket_folder(home: Path) -> Path:
@@ -69,7 +83,7 @@ class Postgres:
         self.log = self.data / "postgres.log"
         self.options = {"listen_addresses": "", "port": PORT, "unix_socket_directories": str(self.socket)}
         self.options |= {"unix_socket_permissions": "0700", "extension_control_path": f"{self.socket}:$system"}
-        self.options |= options or {}
+        self.options |= {**room(), **(options or {})}
         self.programs = Programs(self.home, self.data)
         self._pid_file = self.data / "postmaster.pid"
         self._share: IO[str] | None = None

@@ -94,6 +94,11 @@ class Term:
         there = present if self.present is None else self.present & present
         return Term(self.name, self.value, self.op, self.parts, there)
 
+    def shallow(self) -> Term:
+        """The same term and its parts, without what those were made from."""
+        parts = tuple(Term(part.name, part.value, part.op, (), part.present) for part in self.parts)
+        return Term(self.name, self.value, self.op, parts, self.present)
+
     def taken(self, rows: NDArray[np.intp]) -> Term:
         """The term with its candidates exchanged: row i becomes row rows[i], and is absent where that is negative."""
         if self.value.ndim == 0 and self.present is None:
@@ -108,14 +113,26 @@ class Term:
 
     def find(self, name: str) -> Term | None:
         """The first term of this name in the tree; a parameter only where nothing else bears its name."""
-        named = [term for term in self.walk() if isinstance(term.name, str) and term.name == name]
-        return min(named, key=lambda term: term.op == "param", default=None)
+        return self.by_name().get(name)
+
+    def by_name(self) -> dict[str, Term]:
+        """Every name in the tree with its first term, and a parameter only where nothing else bears its name."""
+        found: dict[str, Term] = {}
+        for term in self.walk():
+            if isinstance(term.name, str) and (term.name not in found or found[term.name].op == "param" != term.op):
+                found[term.name] = term
+        return found
 
     def walk(self) -> Iterator[Term]:
-        """This term and all it was made from, from the top."""
-        yield self
-        for part in self.parts:
-            yield from part.walk()
+        """This term and all it was made from, from the top, each once however many were made from it."""
+        seen: set[int] = set()
+        waiting = [self]
+        while waiting:
+            term = waiting.pop()
+            if id(term) not in seen:
+                seen.add(id(term))
+                yield term
+                waiting.extend(reversed(term.parts))
 
     def trees(self, rows: Sequence[int] | NDArray[np.intp]) -> list[Tree]:
         """The explanation of each of these candidates, as plain JSON-ready nodes `{name, value, op, parts}`."""

@@ -8,9 +8,11 @@ from hypothesis import strategies as st
 from pytest_django import DjangoAssertNumQueries
 from test_model_rows import row, world
 
-from memories.language.loading import load
+from memories.language.loading import after, load
 from memories.language.resolution import Known, Match, Registry
-from memories.models import Entity, EntityAlias
+from memories.models import Entity, EntityAlias, NamespaceStatistics
+from memories.writing.new_memory import NewMemory
+from memories.writing.remember import remember
 
 
 def identifier(name: str) -> UUID:
@@ -158,3 +160,25 @@ def test_a_namespace_is_loaded_with_two_queries_and_kept_until_a_name_changes(
     robert.name = "Rupert Stone"
     robert.save()
     assert load(here).resolve("Rupert") == Match(robert.id, 0.95)
+
+
+@pytest.mark.django_db
+def test_inside_a_transaction_the_names_are_read_anew() -> None:
+    here = world("here")
+    row(Entity, here, name="Robert Stone", kind="person")
+    assert after(here, 1).resolve("Robert Stone") is not None
+    row(Entity, here, name="Lena Berg", kind="person")
+    assert after(here, 1).resolve("Lena Berg") is not None
+
+
+@pytest.mark.django_db(transaction=True)
+def test_between_two_writes_the_names_are_read_once(django_assert_num_queries: DjangoAssertNumQueries) -> None:
+    here = world("here")
+    row(Entity, here, name="Robert Stone", kind="person")
+    with django_assert_num_queries(2):
+        registry = after(here, 0)
+    with django_assert_num_queries(0):
+        assert after(here, 0) is registry
+    remember(here, [NewMemory(content="Lena Berg plays chess.", entities=("Lena Berg",))], by="tests")
+    writes = NamespaceStatistics.objects.get(namespace=here).writes
+    assert after(here, writes).resolve("Lena Berg") is not None

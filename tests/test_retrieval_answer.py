@@ -20,6 +20,7 @@ from memories.retrieval.query import Filters
 from memories.retrieval.retrieve import Retrieval, retrieve
 from memories.turns.conversation import Conversation, NewTurn
 from memories.turns.hearing import hear
+from memories.writing import visibility
 from memories.writing.acts import contradict
 from memories.writing.remember import remember
 
@@ -78,8 +79,9 @@ def test_of_several_that_disagree_only_the_latest_is_handed_on(world: Namespace)
 
 def test_a_conflict_with_one_that_is_gone_is_none(world: Namespace) -> None:
     at_odds(world, ("Maya drinks", "Maya prefers"))
-    Memory.objects.within(world).filter(content__startswith="Maya drinks").update(status="archived")
-    MemoryVector.objects.within(world).filter(memory__content__startswith="Maya drinks").update(active=False)
+    gone = memory(world, "Maya drinks")
+    Memory.objects.within(world).filter(id=gone.id).update(status="archived")
+    visibility.hide(world, [gone.id])
     told = answer(world)
     assert [one for one in told["results"] if "conflicts_with" in one or one["outdated"]] == []
 

@@ -272,3 +272,36 @@ def test_vectors_of_another_number_or_length_are_refused(vectors: np.ndarray) ->
 def test_an_edge_to_nobody_is_refused() -> None:
     with pytest.raises(ValueError, match="edges must join candidates 0 to 0"):
         Signals(ids=np.array(["a"]), edges=Edges(np.array([0]), np.array([4]), np.array([0]), np.ones(1)))
+
+
+# What few systems read of their candidates, by the name they declare it with.
+FEW = {"edges": "edges", "clusters": "cluster_cosine", "returned": "returned", "mentions": "affinity", "tags": "tags"}
+
+
+@pytest.mark.parametrize("system", SYSTEMS.values(), ids=SYSTEMS)
+@given(seed=st.integers(0, 2**32 - 1))
+def test_a_system_is_moved_by_nothing_that_it_does_not_declare_to_read(system: System, seed: int) -> None:
+    chance = np.random.default_rng(seed)
+    count = 8
+    vectors = chance.normal(size=(count, 6))
+    signals = Signals(
+        ids=np.array([f"m{place}" for place in range(count)]),
+        cosine=chance.random(count),
+        vectors=vectors / np.linalg.norm(vectors, axis=1, keepdims=True),
+        ranks={route: 1.0 + chance.permutation(count) for route in system.routes},
+        scores={route: chance.random(count) for route in system.routes},
+    )
+    told = {
+        "edges": Edges(
+            *(chance.integers(0, count, 12) for _ in range(2)), chance.integers(0, 9, 12), chance.random(12)
+        ),
+        "cluster_cosine": chance.random(count),
+        "returned": chance.random(count) < 0.5,
+        "affinity": chance.random(count),
+        "tags": chance.random((count, 3)) < 0.5,
+    }
+    unread = {name: told[name] for declared, name in FEW.items() if declared not in system.reads}
+    params = system.params()
+    plain, other = (rank(system, one, params, top_k=5, diversify=True) for one in (signals, replace(signals, **unread)))
+    assert other.score.value.tolist() == plain.score.value.tolist()
+    assert other.order.rows.tolist() == plain.order.rows.tolist()

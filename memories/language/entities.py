@@ -27,14 +27,24 @@ class Found:
 
 def entities_in(text: str, registry: Registry) -> list[Found]:
     """Find the entities of a registry that a text names, each once, in the order of the text."""
+    return each_once(meant(text, registry))
+
+
+def meant(text: str, registry: Registry) -> list[Found]:
+    """Every form under which a text names an entity of a registry."""
     if not registry:
         return []
     surfaces = list(dict.fromkeys(one.surface for one in mentions(text, registry)))
+    matches = zip(surfaces, map(sole, registry.readings(surfaces)), strict=True)
+    return [Found(match.entity_id, surface, match.confidence) for surface, match in matches if match]
+
+
+def each_once(found: Iterable[Found]) -> list[Found]:
+    """Each entity under the name that says it best."""
     best: dict[UUID, Found] = {}
-    for surface, candidates in zip(surfaces, registry.readings(surfaces), strict=True):
-        match = sole(candidates)
-        if match and (match.entity_id not in best or best[match.entity_id].confidence < match.confidence):
-            best[match.entity_id] = Found(match.entity_id, surface, match.confidence)
+    for one in found:
+        if one.entity_id not in best or best[one.entity_id].confidence < one.confidence:
+            best[one.entity_id] = one
     return list(best.values())
 
 

@@ -4,6 +4,8 @@ from collections import defaultdict
 from functools import lru_cache
 from uuid import UUID
 
+from django.db import connection
+
 from memories.language.resolution import Known, Registry
 from memories.models import Entity, EntityAlias, Namespace
 
@@ -15,6 +17,22 @@ def load(namespace: Namespace) -> Registry:
         aliases[entity].append(alias)
     rows = Entity.objects.within(namespace).order_by("id").values_list("id", "name", "kind")
     return _registry(tuple(Known(entity, name, kind, tuple(aliases[entity])) for entity, name, kind in rows))
+
+
+def after(namespace: Namespace, writes: int | None) -> Registry:
+    """The registry as it is after so many writes: names change under the lock that counts them.
+
+    Inside a transaction they are read anew: it may be one that writes, and be taken back.
+    """
+    if writes is None or connection.in_atomic_block:
+        return load(namespace)
+    return _after(namespace.id, writes)
+
+
+@lru_cache(maxsize=32)
+def _after(namespace: UUID, writes: int) -> Registry:
+    """Read the names once between two writes: that takes longer than all else in reading a query."""
+    return load(Namespace(id=namespace))
 
 
 @lru_cache(maxsize=32)

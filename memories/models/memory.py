@@ -3,8 +3,8 @@
 from collections.abc import Collection
 
 from django.db import models
-from django.db.models import Index, Q, UniqueConstraint
-from django.db.models.functions import Length
+from django.db.models import Case, F, Index, Q, UniqueConstraint, When
+from django.db.models.functions import Coalesce, Length
 from django.db.models.lookups import Exact
 from django.utils import timezone
 
@@ -16,6 +16,13 @@ from memories.models.ranges import apart, between, in_order, one_of
 from memories.models.references import Reference
 
 UNCERTAIN = "type_uncertain"
+# When what a memory tells of takes place, else when it holds, else when it was said; retrieval by time spells it again.
+BEGINS = Coalesce("event_at", "valid_from", "happened_at", "created_at")
+ENDS = Case(
+    When(event_at__isnull=False, then=Coalesce("event_until", "event_at")),
+    When(valid_from__isnull=False, then=Coalesce("valid_until", "valid_from")),
+    default=BEGINS,
+)
 LEAST_LOGPROB = -1e6  # of a token: far beyond any that a model gives
 
 
@@ -130,7 +137,7 @@ class Memory(Namespaced):
                 for name, fields in {
                     "subject": ["subject_id", "predicate"],
                     "subject_fallback": ["subject_fallback"],
-                    "session": ["session_id"],
+                    "session": ["session_id", "level", "happened_at", "id"],
                     "turn": ["turn_id"],
                     "cluster": ["cluster_id"],
                     "merged_into": ["merged_into_id"],
@@ -139,6 +146,13 @@ class Memory(Namespaced):
                     "valid_from": ["valid_from"],
                     "valid_until": ["valid_until"],
                 }.items()
+            ),
+            Index(F("namespace"), BEGINS, name="memory_begins"),
+            Index(
+                F("namespace"),
+                ENDS,
+                condition=Q(event_until__isnull=False) | Q(valid_until__isnull=False),
+                name="memory_lasts",
             ),
         ]
 

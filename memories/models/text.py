@@ -5,9 +5,11 @@ Postings are a table rather than a GIN index: exact term frequencies, index-only
 
 from django.db import models
 
+from memories.models.choices import ChunkLevel
 from memories.models.keys import InNamespace, NamespacedQuerySet
 from memories.models.memory import Memory
 from memories.models.namespace import Namespace
+from memories.models.ranges import one_of
 from memories.models.references import ForeignKeyConstraint, Reference
 
 
@@ -58,8 +60,12 @@ class Posting(InNamespace):
     memory_id = models.UUIDField()
     memory: Reference[Memory] = Reference(Memory, related_name="postings")
     frequency = models.PositiveIntegerField()
+    # Both are the memory's own, and stand here too, and in the primary key's index: a search reads nothing else.
+    length = models.PositiveIntegerField(default=0)
+    level = models.CharField(max_length=10, choices=ChunkLevel, default=ChunkLevel.FACT)
 
     class Meta:
+        constraints = one_of(level=ChunkLevel)
         indexes = [models.Index(fields=["namespace", "memory_id"], name="posting_memory")]
 
     def __str__(self) -> str:

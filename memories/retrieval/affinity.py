@@ -1,13 +1,13 @@
 """What a user cares for: the entities and tags of the memories that are used most."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from uuid import UUID
 
 import numpy as np
 from django.db import connection
 
 from memories.models.choices import Status
-from memories.retrieval.facts import MENTIONS, Facts
+from memories.retrieval.facts import Facts
 from memories.retrieval.query import Query
 from scoring.params import Params
 from scoring.systems.memorysync import MemorysyncParams
@@ -36,14 +36,14 @@ MOST_USED = f"""
 """
 
 
-def affinities(facts: Facts, tags: Mapping[UUID, set[str]]) -> Array:
+def affinities(facts: Facts, mentions: Sequence[tuple[UUID, UUID]], tags: Mapping[UUID, set[str]]) -> Array:
     """The share of each candidate's entities and tags that are among those its asker uses most."""
     share = np.zeros(len(facts.ids))
-    if not facts.query.user or not facts.ids:
+    if not facts.query.user or not (mentions or tags):
         return share
     theirs = most_used(facts.query)
     named: dict[UUID, set[str]] = {}
-    for memory, entity in facts.ask(MENTIONS):
+    for memory, entity in mentions:
         named.setdefault(memory, set()).add(str(entity))
     for place, id in enumerate(facts.ids):
         own = named.get(id, set()) | tags.get(id, set())

@@ -9,6 +9,8 @@ import numpy as np
 from memories.retrieval.conflicts import conflicts, outdated
 from memories.retrieval.context import grouped, within
 from memories.retrieval.retrieve import Retrieval
+from scoring.signals import Signals
+from scoring.term import Term, Tree
 
 Explain = Literal["none", "parts", "full"]
 NEAREST = 3  # misses that an answer shows where it abstains
@@ -23,7 +25,7 @@ def told(retrieval: Retrieval, *, explain: Explain = "parts", token_budget: int 
     query, ranking, setting = retrieval.query, retrieval.ranking, retrieval.query.setting
     order = [] if ranking.abstained else ranking.order.rows.tolist()
     against = conflicts(query, [retrieval.batch.rows[row]["id"] for row in order])
-    results = [result(retrieval, row, place, explain) for place, row in enumerate(order, start=1)]
+    results = told_of_each(retrieval, order, explain)
     for one in results:
         if others := against.get(one["id"]):
             one["conflicts_with"] = others
@@ -74,50 +76,69 @@ def plan_of(retrieval: Retrieval) -> dict[str, Any]:
     }
 
 
-def result(retrieval: Retrieval, row: int, place: int, explain: Explain) -> dict[str, Any]:
-    """One memory that came back, and why it stands there."""
+def told_of_each(retrieval: Retrieval, order: Sequence[int], explain: Explain) -> list[dict[str, Any]]:
+    """The memories that came back, and why each stands where it does."""
     system, signals, score = retrieval.query.setting.system, retrieval.signals, retrieval.ranking.score
-    stored = retrieval.batch.rows[row]
-    one: dict[str, Any] = {
-        **{name: stored[name] for name in SHOWN},
-        "age_days": float(signals.age_days[row]),
-        "rank": place,
-        "score": float(score.value[row]),
-        "retrievers": retrievers_of(retrieval, row),
-    }
-    for name, term in system.outputs.items():
-        found = score.find(term)
-        one[name] = None if found is None else float(np.broadcast_to(found.value, len(signals))[row])
-    one |= system.details(signals, retrieval.params, row)
-    if explain != "none":
-        tree = score.tree(row)
-        flat = {**tree, "parts": [{"name": part["name"], "value": part["value"]} for part in tree["parts"]]}
-        one["explanation"] = tree if explain == "full" else flat
-    if picks := retrieval.ranking.order.picks:
-        pick = picks[place - 1]
-        one["selection"] = {
-            "step": place,
-            "relevance": pick.relevance,
-            "redundancy": pick.redundancy,
-            "nearest": None if pick.nearest is None else retrieval.batch.rows[pick.nearest]["id"],
+    terms = score.by_name()
+    outputs = {name: column(terms.get(term), order) for name, term in system.outputs.items()}
+    shares = {route: column(terms.get(system.shares.get(route, "")), order) for route in signals.ranks}
+    explained = trees_of(score, order, explain)
+    results = []
+    for place, row in enumerate(order):
+        stored = retrieval.batch.rows[row]
+        one: dict[str, Any] = {
+            **{name: stored[name] for name in SHOWN},
+            "age_days": float(signals.age_days[row]),
+            "rank": place + 1,
+            "score": float(score.value[row]),
+            "retrievers": retrievers_of(signals, row, {route: share[place] for route, share in shares.items()}),
+            **{name: values[place] for name, values in outputs.items()},
+            **system.details(signals, retrieval.params, row),
         }
-    return one
+        if explained:
+            one["explanation"] = explained[place]
+        if picks := retrieval.ranking.order.picks:
+            pick = picks[place]
+            one["selection"] = {
+                "step": place + 1,
+                "relevance": pick.relevance,
+                "redundancy": pick.redundancy,
+                "nearest": None if pick.nearest is None else retrieval.batch.rows[pick.nearest]["id"],
+            }
+        results.append(one)
+    return results
 
 
-def retrievers_of(retrieval: Retrieval, row: int) -> dict[str, dict[str, float | None]]:
+def column(term: Term | None, rows: Sequence[int]) -> list[float | None]:
+    """The values of a term for some candidates; none where the score has no such term."""
+    if term is None:
+        return [None] * len(rows)
+    return [float(term.value)] * len(rows) if term.value.ndim == 0 else term.value[rows].tolist()
+
+
+def trees_of(score: Term, rows: Sequence[int], explain: Explain) -> list[Tree]:
+    """How each score came about: all of it, its parts alone, or nothing."""
+    if explain == "none":
+        return []
+    if explain == "full":
+        return score.trees(rows)
+    flat = score.shallow().trees(rows)
+    return [
+        {**tree, "parts": [{"name": part["name"], "value": part["value"]} for part in tree["parts"]]} for tree in flat
+    ]
+
+
+def retrievers_of(signals: Signals, row: int, shares: Mapping[str, float | None]) -> dict[str, dict[str, float | None]]:
     """Who found a memory: its place in each list, the list's own score, and what that brought it."""
-    signals, score, system = retrieval.signals, retrieval.ranking.score, retrieval.query.setting.system
     found: dict[str, dict[str, float | None]] = {}
     for route, ranks in signals.ranks.items():
-        if not np.isfinite(ranks[row]):
-            continue
-        share = score.find(system.shares[route]) if route in system.shares else None
-        raw = float(signals.raw(route)[row])
-        found[route] = {
-            "rank": int(ranks[row]),
-            "score": raw if np.isfinite(raw) else float(signals.maxsim[row]),
-            "contribution": None if share is None else float(np.broadcast_to(share.value, len(signals))[row]),
-        }
+        if np.isfinite(ranks[row]):
+            raw = float(signals.raw(route)[row])
+            found[route] = {
+                "rank": int(ranks[row]),
+                "score": raw if np.isfinite(raw) else float(signals.maxsim[row]),
+                "contribution": shares[route],
+            }
     return found
 
 

@@ -8,12 +8,18 @@ from uuid import UUID
 
 import psycopg
 from django.conf import settings
-from django.db import DatabaseError, connection, transaction
+from django.db import connection
 from psycopg.errors import QueryCanceled
 
+from memories.journey import Statement, asked, raised
 from memories.retrieval.retrievers.question import Question
 
 logger = logging.getLogger(__name__)
+
+SAVEPOINT = Statement("SAVEPOINT retrievers", answered=False)
+CLOCK = Statement("SELECT (1000 * extract(epoch FROM clock_timestamp()))::float8")
+# Whatever was set or failed since.
+BACK = Statement("ROLLBACK TO SAVEPOINT retrievers", answered=False)
 
 
 @dataclass
@@ -26,40 +32,46 @@ class Found:
 
 
 def ask(questions: Mapping[str, Question | None]) -> Found:
-    """Put all questions; one that has nothing to ask has found nothing."""
+    """Put all questions in one journey; after one that fails, those behind it are put again. In a transaction."""
     found = Found()
-    for route, question in questions.items():
+    waiting = {route: question for route, question in questions.items() if question}
+    while waiting:
         began = time.perf_counter()
-        try:
-            found.scores[route] = answered(question) if question else {}
-        except (DatabaseError, psycopg.Error) as error:
-            found.late[route] = why(route, error)
-        found.took_ms[route] = 1000 * (time.perf_counter() - began)
-    return found
+        put = [one for question in waiting.values() for one in (Statement(question.sql, question.values), CLOCK)]
+        answers = asked([SAVEPOINT, *limits(*waiting.values()), CLOCK, *put, BACK])
+        since = answers.rows[0][0][0] if answers.rows else 0.0
+        for route, rows, [[now]] in zip(list(waiting), answers.rows[1::2], answers.rows[2::2], strict=False):
+            del waiting[route]
+            found.scores[route], found.took_ms[route] = dict(rows), now - since
+            since = now
+        if answers.error is None:
+            break
+        if not answers.rows:
+            raised(answers.error)  # the limits themselves
+        failed = next(iter(waiting))
+        del waiting[failed]
+        found.late[failed] = why(failed, answers.error)
+        found.took_ms[failed] = 1000 * (time.perf_counter() - began)
+        asked([BACK])
+    # In the order they were asked; one that had nothing to ask has found nothing.
+    answered = {route: found.scores.get(route, {}) for route in questions if route not in found.late}
+    took_ms = {route: found.took_ms.get(route, 0.0) for route in questions}
+    return Found(answered, found.late, took_ms)
 
 
-def why(route: str, error: Exception) -> str:
+def limits(*questions: Question) -> list[Statement]:
+    """The settings of some questions, and a limit on the time of each."""
+    wanted = {"statement_timeout": str(settings.RECALL_RETRIEVER_MS)}
+    for question in questions:
+        wanted |= question.settings
+    return [Statement(f"SET LOCAL {name} = {value}", answered=False) for name, value in wanted.items()]
+
+
+def why(route: str, error: psycopg.Error) -> str:
     """Why a retriever did not answer; where the database itself is away, nobody does."""
-    # What a pipeline meets at its end comes as psycopg's own error.
-    cause = error.__cause__ if isinstance(error, DatabaseError) else error
-    if isinstance(cause, QueryCanceled):
+    if isinstance(error, QueryCanceled):
         return f"took longer than {settings.RECALL_RETRIEVER_MS} ms"
-    if isinstance(cause, psycopg.OperationalError) or connection.connection is None or connection.connection.closed:
-        raise error
+    if isinstance(error, psycopg.OperationalError) or connection.connection.closed:
+        raised(error)
     logger.error("the retriever %s failed", route, exc_info=error)
-    return f"failed: {str(cause).splitlines()[0]}"
-
-
-def answered(question: Question) -> dict[UUID, float]:
-    """Put one question, with a limit on its time, in a transaction of its own so that no other suffers."""
-    limits = {"statement_timeout": str(settings.RECALL_RETRIEVER_MS), **question.settings}
-    # One journey for the limits and the question.
-    with transaction.atomic(), connection.cursor() as cursor:
-        with connection.connection.pipeline():
-            for name, value in limits.items():
-                cursor.execute("SELECT set_config(%s, %s, true)", [name, value])
-            cursor.execute(question.sql, question.values)
-        rows = cursor.fetchall()
-        for name in limits:
-            cursor.execute(f"SET LOCAL {name} TO DEFAULT")
-    return {memory: float(score) for memory, score in rows}
+    return f"failed: {str(error).splitlines()[0]}"

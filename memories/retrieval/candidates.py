@@ -1,8 +1,9 @@
 """What is known of the memories that some route found: from rows to signals."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
+from operator import attrgetter
 from typing import Any
 from uuid import UUID
 
@@ -11,7 +12,7 @@ from pgvector import Vector
 
 from memories.retrieval.affinity import affinities
 from memories.retrieval.asking import Found
-from memories.retrieval.facts import ACCESSES, CENTROIDS, COLUMNS, EDGES, MEMORIES, RETURNED, TAGS, Facts
+from memories.retrieval.facts import ACCESSES, COLUMNS, FOR_SOME, MEMORIES, VECTORS, Facts
 from memories.retrieval.matching import matches
 from memories.retrieval.past import told_by
 from memories.retrieval.query import Query
@@ -23,8 +24,11 @@ from memories.writing.standing import HISTORY
 from scoring import signals as known
 from scoring.fusion import ranked
 from scoring.signals import KINDS, LEVELS, TYPES, Codes, Edges, Signals
+from scoring.systems.candidates import WordMatch
+from scoring.systems.system import System
 from scoring.term import Array, Mask
 
+BY_NUMBER = attrgetter("int")  # the order of ids, without comparing them in words
 HOUR, DAY = timedelta(hours=1), timedelta(days=1)
 # Routes whose own score is the cosine that is known of every candidate anyway, and better than an index tells it.
 BY_COSINE = ("semantic", "vec_full")
@@ -51,16 +55,18 @@ class Candidates:
 
 def candidates(query: Query, reading: Reading, scope: Scope, found: Found, params: Any) -> Candidates:
     """Load what every system may ask about the candidates; a fixed number of questions for any number of them."""
-    ids = sorted({memory for scores in found.scores.values() for memory in scores})
+    ids = sorted({memory for scores in found.scores.values() for memory in scores}, key=BY_NUMBER)
     places = places_in_sessions(scope, ids) if query.setting.system.conversations else Places()
-    facts = Facts.of(query, reading.embedder, sorted({*ids, *places.beside}))
-    rows = load(facts, scope)
+    facts = Facts.of(query, reading.embedder, sorted({*ids, *places.beside}, key=BY_NUMBER))
+    known = facts.ask({"memories": MEMORIES, "vectors": VECTORS, **read_by(query.setting.system)})
+    rows = then(facts, scope, [dict(zip(COLUMNS, row, strict=True)) for row in known["memories"]])
     ids = [row["id"] for row in rows]
-    vectors, marks = vectors_of(facts)
+    vectors, marks = vectors_of(facts, known["vectors"])
     cosine = np.clip(vectors @ reading.vector, -1.0, 1.0)
     cosine[[mark == MISSING for mark in marks]] = 0.0
-    tags = tags_of(facts)
-    scores = {route: column(ids, cosine, route, found.scores[route]) for route in found.scores}
+    tags = tags_of(known.get("tags", ()))
+    at = {id: place for place, id in enumerate(ids)}
+    scores = {route: column(at, cosine, route, listed) for route, listed in found.scores.items()}
     signals = Signals(
         ids=np.array([str(id) for id in ids]),
         type=coded(rows, "type", TYPES),
@@ -75,14 +81,14 @@ def candidates(query: Query, reading: Reading, scope: Scope, found: Found, param
         ),
         memory_score=np.array([np.nan if row["memory_score"] is None else row["memory_score"] for row in rows]),
         cosine=cosine,
-        cluster_cosine=cluster_cosines(facts, rows, reading),
-        **matches(facts, reading, params),
-        entity_match=np.array([found.scores.get("entity", {}).get(id, 0.0) for id in ids]),
-        affinity=affinities(facts, tags),
-        returned=returned(facts),
+        cluster_cosine=cluster_cosines(known.get("clusters", ()), rows, reading),
+        **(matches(facts, rows, reading, params) if isinstance(params, WordMatch) else {}),
+        entity_match=np.where(np.isfinite(named := scores.get("entity", np.zeros(len(ids)))), named, 0.0),
+        affinity=affinities(facts, known.get("mentions", ()), tags),
+        returned=returned(facts, known.get("returned", ())),
         ranks={route: places_of(listed, cosine) for route, listed in scores.items()},
         scores=scores,
-        edges=edges_among(facts),
+        edges=edges_among(facts, known.get("edges", ())),
         vectors=vectors if len(ids) else None,
         tags=tag_matrix(ids, tags),
         intent=reading.intent,
@@ -97,14 +103,18 @@ PLAIN = (
 )
 
 
-def load(facts: Facts, scope: Scope) -> list[dict[str, Any]]:
+def read_by(system: System) -> dict[str, str]:
+    """The questions whose answers a system reads."""
+    return {name: statement for name, statement in FOR_SOME.items() if name in system.reads}
+
+
+def then(facts: Facts, scope: Scope, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """The rows of the candidates; of a past moment, with the numbers of then."""
-    rows = [dict(zip(COLUMNS, row, strict=True)) for row in facts.ask(MEMORIES)]
     as_of = facts.query.as_of
     if as_of is None:
         return rows
     told = told_by(facts.query.namespace, facts.ids, as_of)
-    used = dict(facts.ask(ACCESSES, gone=list(scope.gone)))
+    used = dict(facts.ask({"accesses": ACCESSES}, gone=list(scope.gone))["accesses"])
     for row in rows:
         then = {name: value for name, value in told.get(row["id"], {}).items() if name in row and name in HISTORY}
         for name in ("valid_from", "valid_until"):
@@ -122,15 +132,16 @@ def coded(rows: Sequence[Mapping[str, Any]], name: str, order: Sequence[str]) ->
 
 def numbered(values: Sequence[Any]) -> Codes:
     """Equal values as equal numbers from 0 on; −1 where there is none."""
-    known = {value: number for number, value in enumerate(sorted({value for value in values if value}))}
-    return np.array([known.get(value, -1) for value in values], dtype=np.intp)
+    known: dict[Any, int] = {None: -1}
+    return np.array([known.setdefault(value, len(known) - 1) for value in values], dtype=np.intp)
 
 
-def column(ids: Sequence[UUID], cosine: Array, route: str, scores: Mapping[UUID, float]) -> Array:
+def column(at: Mapping[UUID, int], cosine: Array, route: str, scores: Mapping[UUID, float]) -> Array:
     """A route's own scores of all candidates; infinity where it did not find one."""
-    if route in BY_COSINE:
-        return np.array([cosine[place] if id in scores else np.inf for place, id in enumerate(ids)])
-    return np.array([scores.get(id, np.inf) for id in ids])
+    whole = np.full(len(at), np.inf)
+    places = [at[id] for id in scores]
+    whole[places] = cosine[places] if route in BY_COSINE else list(scores.values())
+    return whole
 
 
 def places_of(scores: Array, cosine: Array) -> Array:
@@ -141,25 +152,27 @@ def places_of(scores: Array, cosine: Array) -> Array:
     return ranked(lifted, cosine, np.arange(len(scores)))
 
 
-def cluster_cosines(facts: Facts, rows: Sequence[Mapping[str, Any]], reading: Reading) -> Array:
+def cluster_cosines(
+    centroids: Iterable[tuple[UUID, bytes]], rows: Sequence[Mapping[str, Any]], reading: Reading
+) -> Array:
     """The query's cosine to the middle of each candidate's cluster; NaN where it has none."""
     near: dict[UUID, float] = {}
-    for cluster, centroid in facts.ask(CENTROIDS) if any(row["cluster_id"] for row in rows) else ():
-        middle = np.asarray(Vector.from_text(centroid).to_list(), dtype=float)
+    for cluster, centroid in centroids:
+        middle = np.asarray(Vector.from_binary(centroid).to_list(), dtype=float)
         length = float(np.linalg.norm(middle))
         near[cluster] = float(middle @ reading.vector) / length if length else 0.0
     return np.array([near.get(row["cluster_id"], np.nan) for row in rows])
 
 
-def returned(facts: Facts) -> Mask:
-    """Which candidates were returned earlier in the same session."""
-    known = {memory for (memory,) in facts.ask(RETURNED)} if facts.query.session else set()
+def returned(facts: Facts, rows: Iterable[tuple[UUID]]) -> Mask:
+    """Which candidates were returned earlier in the same session; without a session none was."""
+    known = {memory for (memory,) in rows} if facts.query.session else set()
     return np.array([id in known for id in facts.ids], dtype=bool)
 
 
-def edges_among(facts: Facts) -> Edges:
+def edges_among(facts: Facts, rows: Sequence[tuple[UUID, UUID, str, float]]) -> Edges:
     """The edges that join candidates."""
-    places, rows = {id: place for place, id in enumerate(facts.ids)}, facts.ask(EDGES)
+    places = {id: place for place, id in enumerate(facts.ids)}
     return Edges(
         source=np.array([places[source] for source, *_ in rows], dtype=np.intp),
         target=np.array([places[target] for _, target, *_ in rows], dtype=np.intp),
@@ -168,16 +181,18 @@ def edges_among(facts: Facts) -> Edges:
     )
 
 
-def tags_of(facts: Facts) -> dict[UUID, set[str]]:
+def tags_of(rows: Iterable[tuple[UUID, str]]) -> dict[UUID, set[str]]:
     """The tags of each candidate."""
     tags: dict[UUID, set[str]] = {}
-    for memory, tag in facts.ask(TAGS):
+    for memory, tag in rows:
         tags.setdefault(memory, set()).add(tag)
     return tags
 
 
 def tag_matrix(ids: Sequence[UUID], tags: Mapping[UUID, set[str]]) -> Mask:
     """One row for each candidate, one column for each tag."""
+    if not tags:
+        return np.zeros((len(ids), 0), bool)
     names = {tag: place for place, tag in enumerate(sorted({tag for some in tags.values() for tag in some}))}
     matrix = np.zeros((len(ids), len(names)), bool)
     for place, id in enumerate(ids):

@@ -4,35 +4,41 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 from uuid import UUID
 
-from django.db.models import Q
-
-from memories.models import Memory, MemoryEdge
+from memories.journey import Statement, answered
+from memories.models import Memory
 from memories.models.choices import EdgeKind, Status
-from memories.models.keys import NamespacedQuerySet
+from memories.retrieval.facts import literal
 from memories.retrieval.past import Past
 from memories.retrieval.query import Query
+
+CONTRADICTIONS = f"""
+    SELECT e.source_id, e.target_id FROM memories_memoryedge e
+    WHERE e.namespace_id = %(namespace)s AND e.kind = '{EdgeKind.CONTRADICTION}' AND e.created_at <= %(now)s
+        AND (e.source_id = ANY(%(ids)s::uuid[]) OR e.target_id = ANY(%(ids)s::uuid[]))
+    ORDER BY e.id
+"""
 
 
 def conflicts(query: Query, ids: Sequence[UUID]) -> dict[UUID, list[UUID]]:
     """For each of some memories those that contradict it, active at the moment asked about."""
     found: dict[UUID, list[UUID]] = {}
-    edges = MemoryEdge.objects.within(query.namespace).filter(
-        Q(source_id__in=ids) | Q(target_id__in=ids), kind=EdgeKind.CONTRADICTION, created_at__lte=query.now
-    )
-    wanted, hidden = set(ids), hidden_ends(query, edges)
-    for source, target in edges.order_by("id").values_list("source_id", "target_id"):
+    values = {"namespace": query.namespace.id, "ids": literal(ids), "now": query.now}
+    [edges] = answered([Statement(CONTRADICTIONS, values)]) if ids else [[]]
+    if not edges:
+        return found
+    wanted, hidden = set(ids), hidden_among(query, {id for pair in edges for id in pair})
+    for source, target in edges:
         for one, other in ((source, target), (target, source)):
             if one in wanted and other not in hidden:
                 found.setdefault(one, []).append(other)
     return found
 
 
-def hidden_ends(query: Query, edges: NamespacedQuerySet[MemoryEdge]) -> set[UUID]:
-    """The ends of some edges that were not active at the moment asked about."""
-    ends = {id for pair in edges.values_list("source_id", "target_id") for id in pair}
+def hidden_among(query: Query, ends: set[UUID]) -> set[UUID]:
+    """Of some memories those that were not active at the moment asked about."""
     stored = Memory.objects.within(query.namespace).filter(id__in=ends).exclude(status=Status.ACTIVE)
-    hidden = set(stored.values_list("id", flat=True)) if ends else set()
-    if query.as_of is None or not ends:
+    hidden = set(stored.values_list("id", flat=True))
+    if query.as_of is None:
         return hidden
     past = Past.of(query.namespace, query.as_of)
     return (hidden - set(past.gone)) | (ends & set(past.back))

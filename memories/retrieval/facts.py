@@ -1,12 +1,11 @@
-"""What is stored of the candidates, one question for each table however many they are."""
+"""What is stored of the candidates: one question for each table however many they are."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
-from django.db import connection
-
+from memories.journey import Statement, answered
 from memories.models.choices import Route, Status
 from memories.retrieval.query import Query
 
@@ -24,10 +23,9 @@ TOKENS = """
 """
 # What came before each in its session: the exchange before an exchange, the fact before a fact.
 BEFORE = f"""
-    SELECT m.id, earlier.id FROM unnest(%(ids)s::uuid[]) AS asked(id)
-    JOIN LATERAL (
-        SELECT * FROM memories_memory m WHERE m.namespace_id = %(namespace)s AND m.id = asked.id LIMIT 1
-    ) m ON m.session_id IS NOT NULL
+    SELECT m.id, earlier.id
+    FROM unnest(%(ids)s::uuid[], %(sessions)s::uuid[], %(levels)s::text[], %(happened)s::timestamptz[])
+        AS m(id, session_id, level, happened_at)
     JOIN LATERAL (
         SELECT p.id FROM memories_memory p
         WHERE p.namespace_id = %(namespace)s AND p.session_id = m.session_id AND p.level = m.level
@@ -69,11 +67,13 @@ VECTORS = f"""
         AND v.route = '{Route.FULL}'
 """
 WITHIN = "namespace_id = %(namespace)s"
+# What only some systems read.
+FOR_SOME = {"tags": TAGS, "edges": EDGES, "clusters": CENTROIDS, "returned": RETURNED, "mentions": MENTIONS}
 
 
 @dataclass(frozen=True)
 class Facts:
-    """Some memories of a namespace, to be asked about table by table."""
+    """Some memories of a namespace, to be asked about."""
 
     query: Query
     embedder: str
@@ -93,14 +93,13 @@ class Facts:
         }
         return cls(query, embedder, ids, values)
 
-    def ask(self, statement: str, **more: Any) -> list[Any]:
-        """The rows that a table has of these memories."""
+    def ask(self, statements: Mapping[str, str], **more: Any) -> dict[str, list[Any]]:
+        """What each table has of these memories, by the name of the question, in one journey."""
         if not self.ids:
-            return []
-        with connection.cursor() as cursor:
-            cursor.execute(statement.replace("{}", WITHIN), {**self.values, **more})
-            rows: list[Any] = cursor.fetchall()
-            return rows
+            return {name: [] for name in statements}
+        values = {**self.values, **more}
+        rows = answered([Statement(one.replace("{}", WITHIN), values) for one in statements.values()])
+        return dict(zip(statements, rows, strict=True))
 
 
 def literal(ids: Iterable[UUID]) -> str:

@@ -1,6 +1,6 @@
 """The words of a query matched one by one against the words of each candidate, as the embedder sees them."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 from uuid import UUID
 
@@ -14,10 +14,8 @@ from scoring.fusion import best_words, matched
 from scoring.systems.candidates import WordMatch
 from scoring.term import Array
 
-USUAL = WordMatch()  # for systems that match no words themselves
 
-
-def matches(facts: Facts, reading: Reading, params: Any) -> dict[str, Array]:
+def matches(facts: Facts, rows: Sequence[Mapping[str, Any]], reading: Reading, params: WordMatch) -> dict[str, Array]:
     """MaxSim of each candidate, how well it meets what is asked for, and how much of that it leaves unmet.
 
     MaxSim is infinite where a candidate's words are not stored.
@@ -26,22 +24,26 @@ def matches(facts: Facts, reading: Reading, params: Any) -> dict[str, Array]:
     found = {"maxsim": np.full(count, np.inf), "met": np.ones(count), "unmet": np.zeros(count)}
     if reading.tokens is None or not len(reading.tokens):
         return found
-    before = dict(facts.ask(BEFORE))
-    rows = facts.ask(TOKENS, those=literal({*facts.ids, *before.values()}))
-    stored = {memory: bytes(packed) for memory, packed in rows if len(packed)}
+    told = {
+        "sessions": [row["session_id"] for row in rows],
+        "levels": [row["level"] for row in rows],
+        "happened": [row["happened_at"] for row in rows],
+    }
+    before = dict(facts.ask({"before": BEFORE}, **told)["before"])
+    packs = facts.ask({"tokens": TOKENS}, those=literal({*facts.ids, *before.values()}))["tokens"]
+    stored = {memory: packed for memory, packed in packs if packed}
     if not stored:
         return found
-    declared = params if isinstance(params, WordMatch) else USUAL
     columns = {memory: place for place, memory in enumerate(stored)}
     best = best_words(reading.tokens.astype(np.float32), states_of(stored), starts_of(stored))
     with_before = best.copy()
     for memory, other in before.items():
         if memory in columns and other in columns:
             here, there = columns[memory], columns[other]
-            with_before[:, here] = np.maximum(best[:, here], declared.word_before * best[:, there])
+            with_before[:, here] = np.maximum(best[:, here], params.word_before * best[:, there])
     each = {
-        "maxsim": matched(with_before, reading.words_weights(declared.stop_weight), declared.word_power),
-        **met_by(best, reading, declared.word_met),
+        "maxsim": matched(with_before, reading.words_weights(params.stop_weight), params.word_power),
+        **met_by(best, reading, params.word_met),
     }
     known = np.array([columns.get(memory, -1) for memory in facts.ids], dtype=np.intp)
     return {name: np.where(known >= 0, each[name][known], usual) for name, usual in found.items()}

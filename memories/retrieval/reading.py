@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from memories.language.entities import Found, entities_in, mentions
-from memories.language.loading import load
-from memories.language.resolution import PERSON, Registry, sole
+from memories.language.entities import Found, each_once, meant
+from memories.language.loading import after
+from memories.language.resolution import PERSON
 from memories.models import Namespace
 from memories.providers.embedder import TokenEmbedder, embedder
 from memories.retrieval.cues import Window, intent, type_cue, window
@@ -65,14 +65,14 @@ class Reading:
 def read(query: Query) -> Reading:
     """Find names, times and words, and embed the rest."""
     namespace, text = query.namespace, query.text
-    registry = load(namespace)
-    named = entities_in(text, registry)
-    words = words_of(namespace, text)
-    bare = without_people(text, registry)
+    words, writes = words_of(namespace, text)
+    registry = after(namespace, writes)
+    forms = meant(text, registry)
+    bare = without(text, [one.surface for one in forms if registry.kinds[one.entity_id] == PERSON])
     vector, tokens, spans = embedded(namespace, bare)
     return Reading(
         text=text,
-        named=named,
+        named=each_once(forms),
         window=window(text, query.now),
         words=words,
         intent=intent(text),
@@ -81,18 +81,15 @@ def read(query: Query) -> Reading:
         vector=vector,
         tokens=tokens,
         spans=spans,
-        bare_words=words_of(namespace, bare) if bare != text else words,
+        bare_words=words if bare == text else words.left_in(bare),
     )
 
 
-def without_people(text: str, registry: Registry) -> str:
+def without(text: str, people: Sequence[str]) -> str:
     """Take out the people that a query names: words and the graph find them, and a vector is drawn away by them.
 
     A text of nothing but names stays as it is.
     """
-    said = list(dict.fromkeys(one.surface for one in mentions(text, registry)))
-    meant = zip(said, map(sole, registry.readings(said)), strict=True)
-    people = [surface for surface, match in meant if match and registry.kinds[match.entity_id] == PERSON]
     if not people:
         return text
     names = "|".join(re.escape(name) for name in sorted(people, key=len, reverse=True))

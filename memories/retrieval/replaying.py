@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from memories.models import Trace
 from memories.retrieval.asking import Found
 from memories.retrieval.candidates import Candidates
-from memories.retrieval.facts import COLUMNS, MEMORIES, Facts
+from memories.retrieval.facts import COLUMNS, MEMORIES, VECTORS, Facts
 from memories.retrieval.packing import marks_of, signals_of, unpacked
 from memories.retrieval.planning import Planning
 from memories.retrieval.query import Setting
@@ -59,8 +59,9 @@ def stored(trace: Trace) -> tuple[Candidates, tuple[str, ...]]:
     arrays, head = unpacked(bytes(trace.signals))
     ids, marks = list(trace.candidates), marks_of(arrays)
     facts = Facts.of(query_of(trace), head["embedder"], ids)
-    known = {row[0]: dict(zip(COLUMNS, row, strict=True)) for row in facts.ask(MEMORIES)}
-    vectors, now = vectors_of(facts)
+    found = facts.ask({"memories": MEMORIES, "vectors": VECTORS})
+    known = {row[0]: dict(zip(COLUMNS, row, strict=True)) for row in found["memories"]}
+    vectors, now = vectors_of(facts, found["vectors"])
     changed = tuple(
         str(id) for id, then, today in zip(ids, marks, now, strict=True) if then != today or id not in known
     )

@@ -1,19 +1,21 @@
-"""Vectors and token states of candidates, straight into arrays."""
+"""Vectors of candidates, straight into arrays."""
 
+from collections.abc import Sequence
 from hashlib import blake2b
+from uuid import UUID
 
 import numpy as np
 
 from memories.providers.embedder import embedder
-from memories.retrieval.facts import VECTORS, Facts
-from memories.writing.copying import vectors_out
+from memories.retrieval.facts import Facts
 from scoring.term import Array
 
+HEAD = 4  # bytes before the numbers of a vector
 MARK = 8  # bytes
 MISSING = bytes(MARK)
 
 
-def vectors_of(facts: Facts) -> tuple[Array, list[bytes]]:
+def vectors_of(facts: Facts, stored: Sequence[tuple[UUID, bytes]]) -> tuple[Array, list[bytes]]:
     """The vectors of whole texts in the order of the ids, and a mark by which each is known again.
 
     One that is missing is marked as such, and points nowhere in particular.
@@ -22,11 +24,13 @@ def vectors_of(facts: Facts) -> tuple[Array, list[bytes]]:
     vectors = np.zeros((len(facts.ids), dimensions))
     vectors[:, 0] = 1.0
     marks = [MISSING] * len(facts.ids)
-    if not facts.ids:
+    if not stored:
         return vectors, marks
-    places = {id.bytes: place for place, id in enumerate(facts.ids)}
-    for id, row in zip(*vectors_out(VECTORS, facts.values, dimensions), strict=True):
-        place = places[id.tobytes()]
-        vectors[place] = row
-        marks[place] = blake2b(row.tobytes(), digest_size=MARK).digest()
+    places = {id: place for place, id in enumerate(facts.ids)}
+    where = [places[id] for id, _ in stored]
+    rows = np.frombuffer(b"".join(packed[HEAD:] for _, packed in stored), dtype=">f4").reshape(-1, dimensions)
+    native = rows.astype(np.float32)
+    vectors[where] = native
+    for place, row in zip(where, native, strict=True):
+        marks[place] = blake2b(row.data, digest_size=MARK).digest()
     return vectors, marks

@@ -15,6 +15,7 @@ from memories.retrieval.planning import pool_of
 from memories.retrieval.query import Query
 from memories.retrieval.retrieve import Retrieval, questions, retrieve
 from memories.retrieval.scope import Scope
+from memories.snapshot import snapshot
 
 FARTHEST = 10_000  # places of a list that are looked through for the memory
 
@@ -86,7 +87,8 @@ def places(retrieval: Retrieval, memory: UUID) -> dict[str, dict[str, Any]]:
     assert reading is not None
     pool, scope = pool_of(retrieval.params, query.top_k), Scope.of(query)
     asked = questions(query, reading, scope, retrieval.planning.plan, retrieval.params, FARTHEST)
-    found = ask(asked)
+    with snapshot():
+        found = ask(asked)
     told: dict[str, dict[str, Any]] = {}
     for route in query.setting.system.routes:
         if route not in retrieval.planning.plan.retrievers:

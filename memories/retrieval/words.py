@@ -5,8 +5,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
-from django.db import connection
 
+from memories.journey import Statement, answered
 from memories.models import Namespace
 from scoring.bm25 import idf
 from scoring.term import Array
@@ -19,7 +19,9 @@ LEXEMES = """
     CROSS JOIN LATERAL unnest(to_tsvector(%(config)s::regconfig, asked.word)) w
     LEFT JOIN memories_termstatistic known ON known.namespace_id = %(namespace)s AND known.term = w.lexeme
 """
-STATISTICS = "SELECT documents, total_length FROM memories_namespacestatistics WHERE namespace_id = %s"
+STATISTICS = (
+    "SELECT documents, total_length, writes FROM memories_namespacestatistics WHERE namespace_id = %(namespace)s"
+)
 
 
 @dataclass(frozen=True)
@@ -47,6 +49,14 @@ class Words:
         """What the rarest word of a namespace of this size tells."""
         return float(idf(float(max(self.documents, 1)), np.array(1.0)))
 
+    def left_in(self, text: str) -> "Words":
+        """The words that are left in a shorter form of the text."""
+        known = {self.text[a:b]: terms for a, b, terms in self.spans}
+        found = (match.span() for match in WORD.finditer(text))
+        spans = tuple((a, b, known.get(text[a:b], frozenset[str]())) for a, b in found)
+        holding = {term: self.holding[term] for _, _, terms in spans for term in sorted(terms)}
+        return Words(text, self.documents, self.average_length, holding, spans)
+
     def lexemes_of(self, surface: str) -> frozenset[str]:
         """The lexemes of a part of the query."""
         said = {word.casefold() for word in WORD.findall(surface)}
@@ -67,19 +77,17 @@ class Words:
         return told if told.any() else np.ones(len(told))
 
 
-def words_of(namespace: Namespace, text: str) -> Words:
-    """Ask the namespace's own dictionary and statistics; two questions."""
+def words_of(namespace: Namespace, text: str) -> tuple[Words, int | None]:
+    """Ask the namespace's own dictionary and statistics, and how often it was written to, in one journey."""
     found = [(match.start(), match.end()) for match in WORD.finditer(text)]
-    with connection.cursor() as cursor:
-        cursor.execute(STATISTICS, [namespace.id])
-        documents, length = cursor.fetchone() or (0, 0)
-        words = [text, *(text[a:b] for a, b in found)]
-        cursor.execute(LEXEMES, {"words": words, "config": namespace.text_config, "namespace": namespace.id})
-        rows = cursor.fetchall()
+    words = [text, *(text[a:b] for a, b in found)]
+    values = {"words": words, "config": namespace.text_config, "namespace": namespace.id}
+    statistics, rows = answered([Statement(STATISTICS, values), Statement(LEXEMES, values)])
+    documents, length, writes = statistics[0] if statistics else (0, 0, None)
     lexemes: dict[int, set[str]] = {}
     for place, lexeme, _ in rows:
         lexemes.setdefault(place - 2, set()).add(lexeme)
     holding = {term: count for place, term, count in rows if place == 1}
     # A word by itself may be read otherwise than in its text; what is no lexeme of the text tells nothing of it.
     spans = tuple((a, b, frozenset(lexemes.get(place, set()) & holding.keys())) for place, (a, b) in enumerate(found))
-    return Words(text, documents, length / documents if documents else 0.0, holding, spans)
+    return Words(text, documents, length / documents if documents else 0.0, holding, spans), writes

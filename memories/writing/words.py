@@ -9,15 +9,16 @@ from django.db import connection
 from memories.models import Namespace
 
 WORDS = """
-    SELECT m.namespace_id, m.id, w.lexeme, coalesce(cardinality(w.positions), 1) AS frequency
+    SELECT m.namespace_id, m.id, m.level, w.lexeme, coalesce(cardinality(w.positions), 1) AS frequency
     FROM memories_memory m, unnest(to_tsvector(%(config)s::regconfig, m.content)) w
     WHERE m.namespace_id = %(namespace)s AND m.id = ANY(%(ids)s)
 """
 INDEX = f"""
     WITH words AS ({WORDS}),
     posted AS (
-        INSERT INTO memories_posting (namespace_id, term, memory_id, frequency)
-        SELECT namespace_id, lexeme, id, frequency FROM words ORDER BY lexeme, id
+        INSERT INTO memories_posting (namespace_id, term, memory_id, frequency, length, level)
+        SELECT namespace_id, lexeme, id, frequency, sum(frequency) OVER (PARTITION BY id), level
+        FROM words ORDER BY lexeme, id
     ),
     counted AS (
         INSERT INTO memories_termstatistic AS known (namespace_id, term, documents)

@@ -213,6 +213,7 @@ SYSTEM = System(
     summary="Scales eight factors over the batch, then adds small boosts for edges, affinity and session.",
     params=MemorysyncParams,
     routes=("semantic",),
+    reads=("tags", "edges", "clusters", "returned", "mentions"),
     score=score,
     order=order,
     presets={emphasis: {"emphasis": emphasis} for emphasis in EMPHASES},

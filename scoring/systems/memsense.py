@@ -162,6 +162,7 @@ SYSTEM = System(
     summary="Asks eight routes, fuses them by rank, puts sessions first and avoids saying things twice.",
     params=MemsenseParams,
     routes=ROUTES,
+    reads=("tags",),
     score=score,
     gates=gates,
     order=order,

@@ -65,6 +65,8 @@ class System:
     presets: Mapping[str, Mapping[str, float | str | bool]] = field(default_factory=dict)
     outputs: Mapping[str, str] = field(default_factory=dict)  # what a result shows, and the term that holds it
     shares: Mapping[str, str] = field(default_factory=dict)  # what each list brings to a score, by its term
+    # What it reads of candidates that few systems do: tags, edges, clusters, returned, mentions.
+    reads: tuple[str, ...] = ()
     conversations: bool = False  # whether it ranks sessions and their turns as well as statements
     chance: Callable[[Term, Signals, Any, Codes], float] = lambda score, signals, params, rows: float(len(rows) > 0)
     details: Callable[[Signals, Any, int], dict[str, Any]] = lambda signals, params, row: {}

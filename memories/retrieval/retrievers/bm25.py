@@ -1,5 +1,6 @@
 """By words: rare words find memories, common words only score them."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from memories.retrieval.retrievers.question import BY_MEANING, EACH_MEMORY, NEAREST, Asked, Question
@@ -8,19 +9,26 @@ from scoring.bm25 import TS_RANK_NORMALIZATION, TS_WEIGHTS
 from scoring.systems.candidates import FiveRetrievers
 
 # Postings that are read to find candidates; a query with fewer is answered exactly.
-FINDING = 20_000
+FINDING = 3_000
+# Of what the finding words find, how many times the length of the list the other words score as well.
+WIDENED = 2
 USUAL = FiveRetrievers()  # the constants of systems that declare none
 RANKED_BY_TEXT = 2_000  # memories whose text ts_rank_cd reads again
 
-POSTINGS = "SELECT p.memory_id, p.term, p.frequency FROM memories_posting p WHERE p.namespace_id = %(namespace)s"
+# Shares are added in whole units of this: so the sum does not depend on their order, and rounding never decides.
+UNIT = 2**30
+SHARE = f"""round({UNIT} * asked.idf * p.frequency * (%(k1)s + 1)
+    / (p.frequency + %(k1)s * (1 - %(b)s + %(b)s * p.length / %(average_length)s)))"""
+POSTINGS = """
+    SELECT p.memory_id, p.frequency, p.length FROM memories_posting p
+    WHERE p.namespace_id = %(namespace)s AND p.term = asked.term AND p.level = ANY(%(levels)s)
+"""
 # What was hidden since the moment asked about has lost its postings; its text has not.
 HIDDEN = """
-    SELECT hidden.id, w.lexeme, coalesce(cardinality(w.positions), 1)
+    SELECT hidden.id, coalesce(cardinality(w.positions), 1), hidden.length
     FROM memories_memory hidden, unnest(to_tsvector(%(config)s::regconfig, hidden.content)) w
-    WHERE hidden.namespace_id = %(namespace)s AND hidden.id = ANY(%(gone)s::uuid[])
+    WHERE hidden.namespace_id = %(namespace)s AND hidden.id = ANY(%(gone)s::uuid[]) AND w.lexeme = asked.term
 """
-SATURATED = """asked.idf * p.frequency * (%(k1)s + 1)
-    / (p.frequency + %(k1)s * (1 - %(b)s + %(b)s * m.length / %(average_length)s))"""
 
 
 def bm25(asked: Asked) -> Question | None:
@@ -29,7 +37,8 @@ def bm25(asked: Asked) -> Question | None:
         return None
     if getattr(asked.params, "lexical", "bm25") == "ts_rank_cd":
         return ts_rank(asked, terms)
-    return asked.question(f"WITH {found_by_words(asked)} {best(scored(asked))}", **values_of(asked, terms))
+    values = values_of(asked, terms)
+    return asked.question(f"WITH {scored(asked, values)} {best('SELECT id, score FROM scored')}", **values)
 
 
 def terms_of(asked: Asked) -> list[str]:
@@ -39,45 +48,56 @@ def terms_of(asked: Asked) -> list[str]:
 
 
 def found_by_words(asked: Asked) -> str:
-    """The memories that hold a finding word."""
+    """The memories that hold a finding word, with what those words tell of them."""
+    each = f"({POSTINGS} UNION ALL {HIDDEN})" if asked.scope.gone else f"({POSTINGS})"
+    found = f"""
+        SELECT p.memory_id AS id, sum({SHARE}) AS units
+        FROM asked CROSS JOIN LATERAL {each} p WHERE asked.finds GROUP BY p.memory_id
+    """
+    if not asked.scope.plain:
+        found = f"SELECT found.id, found.units FROM ({found}) AS found {EACH_MEMORY} WHERE {asked.scope.condition}"
     return f"""
-        asked AS (
+        asked AS MATERIALIZED (
             SELECT * FROM unnest(%(terms)s::text[], %(idfs)s::float8[], %(finds)s::bool[]) AS t(term, idf, finds)
         ),
-        found AS (
-            SELECT DISTINCT p.memory_id AS id FROM ({postings(asked)}) p
-            JOIN asked ON asked.term = p.term WHERE asked.finds
+        found AS MATERIALIZED ({found})
+    """
+
+
+def scored(asked: Asked, values: Mapping[str, Any]) -> str:
+    """Score what the finding words found best by all words."""
+    if all(values["finds"]):
+        return f"{found_by_words(asked)}, scored AS (SELECT id, units / {UNIT} AS score FROM found)"
+    # The limit keeps it a look-up of one posting each.
+    each = f"({POSTINGS} AND p.memory_id = found.id LIMIT 1)"
+    if asked.scope.gone:
+        each = f"({each} UNION ALL {HIDDEN} AND hidden.id = found.id)"
+    return f"""
+        {found_by_words(asked)},
+        scored AS (
+            SELECT found.id, (found.units + coalesce(more.units, 0)) / {UNIT} AS score
+            FROM (
+                SELECT * FROM found ORDER BY units DESC FETCH FIRST (%(pool)s * {WIDENED}) ROWS WITH TIES
+            ) AS found
+            CROSS JOIN LATERAL (
+                SELECT sum({SHARE}) AS units FROM asked CROSS JOIN LATERAL {each} p WHERE NOT asked.finds
+            ) more
         )
     """
 
 
-def scored(asked: Asked) -> str:
-    """Score what the finding words found by all words, always added up in one order: rounding must not decide."""
-    return f"""
-        SELECT m.id, sum({SATURATED} ORDER BY p.term) AS score
-        FROM found {EACH_MEMORY}
-        JOIN LATERAL ({postings(asked, "m.id")}) p ON true
-        JOIN asked ON asked.term = p.term
-        WHERE {asked.scope.condition}
-        GROUP BY m.id
-    """
-
-
 def best(scores: str) -> str:
-    """The best of some scores; only of those that are equal at the end of the list the meaning must be looked up."""
+    """The best of some scores; only of those that are equal the meaning must be looked up."""
     return f"""
         SELECT m.id, m.score
-        FROM (SELECT * FROM ({scores}) AS each_one ORDER BY score DESC FETCH FIRST %(pool)s ROWS WITH TIES) m
-        {BY_MEANING}
+        FROM (
+            SELECT best.*, count(*) OVER (PARTITION BY score) > 1 AS tied FROM (
+                SELECT * FROM ({scores}) AS each_one ORDER BY score DESC FETCH FIRST %(pool)s ROWS WITH TIES
+            ) AS best
+        ) m
+        {BY_MEANING.replace("WHERE", "WHERE m.tied AND")}
         ORDER BY m.score DESC, {NEAREST} LIMIT %(pool)s
     """
-
-
-def postings(asked: Asked, memory: str = "") -> str:
-    """The query's words in memories that can be candidates, or in one of them."""
-    stored = f"{POSTINGS} AND p.term = ANY(%(terms)s) {f'AND p.memory_id = {memory}' if memory else ''}"
-    hidden = f"{HIDDEN} {f'AND hidden.id = {memory}' if memory else ''}"
-    return f"{stored} UNION ALL {hidden}" if asked.scope.gone else stored
 
 
 def values_of(asked: Asked, terms: list[str]) -> dict[str, Any]:

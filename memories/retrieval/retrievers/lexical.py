@@ -1,10 +1,11 @@
 """memsense's words: those of the text as BM25 counts them, and the tags that the query names."""
 
-from memories.retrieval.retrievers.bm25 import best, found_by_words, scored, terms_of, values_of
+from memories.retrieval.retrievers.bm25 import best, scored, terms_of, values_of
 from memories.retrieval.retrievers.question import EACH_MEMORY, Asked, Question
 
 LONGEST_TAG = 3  # words of the query that may make up one tag
 JOINTS = (" ", "-", "_")
+NO_WORDS = "scored AS (SELECT NULL::uuid AS id, 0.0::float8 AS score WHERE false)"
 
 
 def lexical(asked: Asked) -> Question | None:
@@ -12,10 +13,10 @@ def lexical(asked: Asked) -> Question | None:
     terms, tags = terms_of(asked), named_tags(asked.reading.text)
     if not terms and not tags:
         return None
-    by_text = scored(asked) if terms else "SELECT NULL::uuid AS id, 0.0::float8 AS score WHERE false"
+    values = values_of(asked, terms) if terms else {}
+    by_text = scored(asked, values) if terms else NO_WORDS
     sql = f"""
-        WITH {f"{found_by_words(asked)}," if terms else ""}
-        by_text AS ({by_text}),
+        WITH {by_text},
         tagged AS (
             SELECT found.id, found.tag, count(*) OVER (PARTITION BY lower(found.tag)) AS holding
             FROM (
@@ -33,11 +34,10 @@ def lexical(asked: Asked) -> Question | None:
         ),
         together AS (
             SELECT id, sum(score)::float8 AS score
-            FROM (SELECT * FROM by_text UNION ALL SELECT * FROM by_tag) AS each_way GROUP BY id
+            FROM (SELECT * FROM scored UNION ALL SELECT * FROM by_tag) AS each_way GROUP BY id
         )
         {best("SELECT * FROM together")}
     """
-    values = values_of(asked, terms) if terms else {}
     return asked.question(sql, named_tags=tags, documents=asked.reading.words.documents, **values)
 
 

@@ -36,7 +36,7 @@ class Asked:
         """A statement with the values that all share."""
         shared = {
             **self.scope.values,
-            "vector": Vector(self.reading.vector).to_text(),
+            "vector": Vector(self.reading.vector),
             "embedder": self.reading.embedder,
             "pool": self.pool,
         }

@@ -17,7 +17,14 @@ def semantic(asked: Asked, route: Route = Route.FULL) -> Question:
     # Without its cast, and without the embedder as a literal, the index would be left out.
     halves = f"halfvec({EMBEDDERS[asked.reading.embedder]})"
     literal = f"AND v.embedder = {Literal(asked.reading.embedder).as_string()}"
-    by_index = nearest(asked, route, f"v.vector::{halves}", f"{literal} AND v.indexed", f"%(vector)s::{halves}")
+    by_index = nearest(
+        asked,
+        route,
+        f"v.vector::{halves}",
+        f"{literal} AND v.indexed",
+        f"%(vector)s::vector::{halves}",
+        then="",  # to tell equals apart the index would be searched once more for the next
+    )
     rest = nearest(asked, route, "v.vector", "AND NOT v.indexed", "%(vector)s::vector")
     sql = f"SELECT * FROM (({by_index}) UNION ALL ({rest})) AS found ORDER BY score DESC, memory_id LIMIT %(pool)s"
     # Go on until enough rows match: the nearest in the index may be another namespace's, or filtered out.
@@ -25,7 +32,7 @@ def semantic(asked: Asked, route: Route = Route.FULL) -> Question:
     return asked.question(sql, settings=effort)
 
 
-def nearest(asked: Asked, route: Route, vector: str, among: str, wanted: str) -> str:
+def nearest(asked: Asked, route: Route, vector: str, among: str, wanted: str, then: str = ", v.memory_id") -> str:
     """The nearest vectors by one way of comparing."""
     scope = asked.scope
     join = "" if scope.plain else "JOIN memories_memory m ON m.namespace_id = v.namespace_id AND m.id = v.memory_id"
@@ -35,7 +42,7 @@ def nearest(asked: Asked, route: Route, vector: str, among: str, wanted: str) ->
         FROM memories_memoryvector v {join}
         WHERE v.namespace_id = %(namespace)s AND v.embedder = %(embedder)s AND v.route = '{route}' {among}
             AND {open_to}
-        ORDER BY {vector} <=> {wanted}, v.memory_id LIMIT %(pool)s
+        ORDER BY {vector} <=> {wanted}{then} LIMIT %(pool)s
     """
 
 

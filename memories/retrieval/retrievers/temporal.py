@@ -1,6 +1,7 @@
 """By time: what takes place, holds or was said in the window that the query means, or near it."""
 
 import math
+from datetime import UTC, datetime, timedelta
 
 from memories.retrieval.retrievers.question import BY_MEANING, NEAREST, SETTLED, Asked, Question
 from scoring.freshness import LEAST_WIDTH
@@ -21,9 +22,18 @@ def temporal(asked: Asked) -> Question | None:
         return None
     half_width = max((window.when.until - window.when.start).total_seconds() / 2, LEAST_WIDTH)
     floor, sigma = max(asked.params.temporal_floor, 1e-12), asked.params.temporal_sigma
+    farthest = sigma * math.sqrt(-2 * math.log(floor))
+    # What begins near enough, and the little that began before and lasts until then: each has an index.
     sql = f"""
         SELECT m.id, exp(-power({AWAY}, 2) / (2 * %(sigma)s * %(sigma)s)) AS score
-        FROM memories_memory m {BY_MEANING}
+        FROM (
+            SELECT m.* FROM memories_memory m
+            WHERE m.namespace_id = %(namespace)s AND {BEGINS} BETWEEN %(first)s AND %(last)s
+            UNION ALL
+            SELECT m.* FROM memories_memory m
+            WHERE m.namespace_id = %(namespace)s AND (m.event_until IS NOT NULL OR m.valid_until IS NOT NULL)
+                AND {ENDS} >= %(first)s AND {BEGINS} < %(first)s
+        ) m {BY_MEANING}
         WHERE {asked.scope.condition} AND {SETTLED} AND {AWAY} <= %(farthest)s
         ORDER BY score DESC, {NEAREST} LIMIT %(pool)s
     """
@@ -31,7 +41,17 @@ def temporal(asked: Asked) -> Question | None:
         sql,
         start=window.when.start,
         until=window.when.until,
+        first=moved(window.when.start, -farthest * half_width),
+        last=moved(window.when.until, farthest * half_width),
         half_width=half_width,
         sigma=sigma,
-        farthest=sigma * math.sqrt(-2 * math.log(floor)),
+        farthest=farthest,
     )
+
+
+def moved(moment: datetime, seconds: float) -> datetime:
+    """A moment so much later or earlier, at most the last or first that can be told."""
+    try:
+        return moment + timedelta(seconds=seconds)
+    except OverflowError:
+        return (datetime.max if seconds > 0 else datetime.min).replace(tzinfo=UTC)

@@ -1,0 +1,52 @@
+"""Several questions in one journey: all are answered, or those before the one that fails."""
+
+import numpy as np
+import psycopg
+import pytest
+from django.db import DataError, connection, transaction
+from django.test.utils import CaptureQueriesContext
+from pgvector import Vector
+
+from memories.journey import Statement, answered, asked
+
+pytestmark = pytest.mark.django_db
+ONE, TWO = Statement("SELECT 1"), Statement("SELECT %(x)s::int + 1", {"x": 1})
+WRONG = Statement("SELECT 1 / %(x)s::int", {"x": 0})
+
+
+def test_questions_are_answered_in_their_order() -> None:
+    assert answered([ONE, TWO]) == [[(1,)], [(2,)]]
+
+
+def test_an_order_has_no_answer() -> None:
+    assert answered([Statement("SET LOCAL work_mem = '8MB'", answered=False), Statement("SHOW work_mem")]) == [
+        [("8MB",)]
+    ]
+
+
+def test_those_before_one_that_fails_are_answered_and_those_after_it_are_not() -> None:
+    with transaction.atomic():
+        answers = asked([Statement("SAVEPOINT here", answered=False), ONE, WRONG, TWO])
+        assert answers.rows == [[(1,)]]
+        assert isinstance(answers.error, psycopg.errors.DivisionByZero)
+        assert answered([Statement("ROLLBACK TO SAVEPOINT here", answered=False), TWO]) == [[(2,)]]
+
+
+def test_what_must_be_answered_raises() -> None:
+    with pytest.raises(DataError, match="division by zero"), transaction.atomic():
+        answered([ONE, WRONG])
+
+
+def test_a_vector_travels_as_it_is() -> None:
+    given = np.array([0.1, -2.5, 3e-9], dtype=np.float32)
+    [[(packed, length)]] = answered(
+        [Statement("SELECT %(v)s::vector, vector_norm(%(v)s::vector)", {"v": Vector(given)})]
+    )
+    assert Vector.from_binary(packed).to_numpy().tolist() == given.tolist()
+    assert length == pytest.approx(float(np.linalg.norm(given)))
+
+
+def test_the_log_of_questions_knows_of_them() -> None:
+    with CaptureQueriesContext(connection) as seen:
+        answered([ONE, Statement("SELECT %(v)s::vector", {"v": Vector([1.0, 2.0])})])
+    assert [one["sql"] for one in seen] == ["SELECT 1", "SELECT '[1.0,2.0]'::vector"]
