@@ -193,7 +193,7 @@ def test_a_memory_is_erased_from_every_table(world: World) -> None:
     assert told >= referring | {f"memories_{name}" for name in others}
     assert any(table.startswith("memories_trace_2") for table in told)
     call_command("purge", "desk", "--memory", str(world.memory), "--with-turns")
-    assert world.telling() == {"memories_entity"}, "a name may be registered for its own sake"
+    assert world.telling() == set()
     assert Trace.objects.within(world.namespace).get().query == "of another"
     assert [query.text for query in JudgedQuery.objects.all()] == ["Which keys?"]
     assert Job.objects.get().result["clusters"]["memories"] == 3
@@ -227,7 +227,7 @@ def test_what_was_forgotten_long_enough_ago_is_erased(world: World) -> None:
     Namespace.objects.update(clock=NOW + timedelta(days=31))
     call_command("purge")
     # The turn said it, and stays without --with-turns.
-    assert world.telling() == {"memories_entity", "memories_turn"}
+    assert world.telling() == {"memories_turn"}
 
 
 def test_a_dry_run_tells_the_same_numbers_and_changes_nothing(world: World, capsys: Any) -> None:

@@ -8,7 +8,9 @@ import numpy as np
 import pytest
 from test_model_rows import row
 
+from memories.api.entities import make
 from memories.erasing.erase import Erasure
+from memories.language.loading import load
 from memories.models import (
     Cluster,
     Entity,
@@ -28,6 +30,8 @@ from memories.models import (
 )
 from memories.models.choices import ChunkLevel, Route, Status
 from memories.writing.correcting import correct
+from memories.writing.linking import relate
+from memories.writing.neighbourhood import hold, neighbourhood
 from memories.writing.new_memory import NewMemory, Said
 from memories.writing.remember import Outcome, remember
 from memories.writing.standing import TRACKED
@@ -212,3 +216,34 @@ def test_a_forgotten_users_names_go_where_nothing_else_names_them(namespace: Nam
     tell("Bob works with Maya", entities=("Bob", "Maya"), user="bob")
     Erasure(namespace, user="maya").forget_user()
     assert sorted(entity.name for entity in Entity.objects.all()) == ["Bob", "Maya"]
+
+
+def test_a_name_goes_with_the_last_memory_that_brought_it_unless_somebody_registered_it(
+    namespace: Namespace, tell: Tell
+) -> None:
+    make(namespace, name="Sankt Göran", kind="", aliases=["the clinic"])
+    gone = tell("Doctor Quist treats Maya at Sankt Göran", entities=("Doctor Quist", "Maya", "Sankt Göran")).memory
+    kept = tell("Bob works with Maya", entities=("Bob", "Maya")).memory
+    erasure = Erasure(namespace)
+    erasure.erase([gone.id])
+    assert sorted(entity.name for entity in Entity.objects.all()) == ["Bob", "Maya", "Sankt Göran"]
+    assert erasure.erased["entities"] == 1
+    relate(namespace, Entity.objects.get(name="Bob"), "visits", Entity.objects.get(name="Sankt Göran"), 1.0)
+    Erasure(namespace).erase([kept.id])
+    assert sorted(entity.name for entity in Entity.objects.all()) == ["Bob", "Sankt Göran"]
+
+
+def test_a_process_lets_go_of_what_it_held_of_the_erased(namespace: Namespace, tell: Tell) -> None:
+    make(namespace, name="Maya", kind="", aliases=[])
+    gone = tell("Doctor Quist treats Maya").memory
+    before, names = NamespaceStatistics.objects.get(namespace=namespace).epoch, load(namespace)
+    names.resolve("Quist")
+    assert "Quist" in names._read[True]
+    vectors = neighbourhood(namespace, before, namespace.writing, 384)
+    hold(namespace, vectors)  # as a commit does
+    Erasure(namespace).erase([gone.id])
+    after = NamespaceStatistics.objects.get(namespace=namespace).epoch
+    assert (vectors.length, neighbourhood(namespace, before, namespace.writing, 384).length) == (1, 1)
+    assert neighbourhood(namespace, after, namespace.writing, 384).length == 0
+    assert load(namespace) is not names
+    assert "Quist" not in load(namespace)._read[True]

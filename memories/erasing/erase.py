@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from uuid import UUID
 
 from django.db import transaction
+from django.db.models import F
 
 from memories.erasing.conversations import erase_sessions, erase_turns
 from memories.erasing.families import chunks_of, family, from_sessions, of_user, turns_alone
@@ -15,7 +16,7 @@ from memories.erasing.records import erase_records, erase_records_of
 from memories.erasing.redaction import Redaction
 from memories.erasing.shared import hand_over
 from memories.erasing.survivors import archive_left, redact_history, weigh_again
-from memories.models import Memory, Namespace, Posting, Session
+from memories.models import Memory, Namespace, NamespaceStatistics, Posting, Session
 from memories.models.choices import Status
 from memories.models.immutable import ImmutableQuerySet
 from memories.models.references import Reference
@@ -84,9 +85,10 @@ class Erasure:
         self.erased["memories weighed again"] += weigh_again(namespace, heads)
         middle_again(namespace, clusters)
         self.erased["judged queries"] += erase_unanswered(namespace, answered)
-        # A name may have been registered for its own sake; only who is to be forgotten takes the names along.
-        self.erased["entities"] += erase_unnamed(namespace, named) if self.user is not None else 0
+        # Only who is to be forgotten takes along the names that were registered for their own sake.
+        self.erased["entities"] += erase_unnamed(namespace, named, registered=self.user is not None)
         self.erased += erase_turns(namespace, turns) if turns else Counter()
+        have_let_go(namespace)
 
     @transaction.atomic
     def _erase_conversations(self, sessions: Sequence[UUID]) -> None:
@@ -95,6 +97,7 @@ class Erasure:
         self.erase(from_sessions(self.namespace, sessions))
         self._hand_over()
         self.erased += erase_sessions(self.namespace, sessions)
+        have_let_go(self.namespace)
 
     @transaction.atomic
     def _hand_over(self) -> None:
@@ -113,6 +116,11 @@ class Erasure:
             gone = rows.erase() if isinstance(rows, ImmutableQuerySet) else rows.delete()[0]
             self.erased[str(reference.model._meta.verbose_name_plural)] += gone
         self.erased["memories"] += Memory.objects.within(self.namespace).filter(id__in=ids).delete()[0]
+
+
+def have_let_go(namespace: Namespace) -> None:
+    """Have every process read anew what it holds of a namespace, names and vectors, when it next needs them."""
+    NamespaceStatistics.objects.filter(namespace=namespace).update(epoch=F("epoch") + 1)
 
 
 def pieces(ids: Sequence[UUID]) -> Iterator[Sequence[UUID]]:

@@ -51,8 +51,11 @@ def entities_of(namespace: Namespace, ids: Collection[UUID]) -> set[UUID]:
     }
 
 
-def erase_unnamed(namespace: Namespace, entities: Collection[UUID]) -> int:
-    """Erase those of some entities that nothing names any more, with their other names."""
+def erase_unnamed(namespace: Namespace, entities: Collection[UUID], *, registered: bool) -> int:
+    """Erase those of some entities that nothing names any more, with their other names.
+
+    What somebody registered for its own sake goes only where that is asked for.
+    """
     this = OuterRef("id")
     unnamed = Entity.objects.within(namespace).filter(
         ~Exists(Mention.objects.within(namespace).filter(entity_id=this)),
@@ -60,4 +63,5 @@ def erase_unnamed(namespace: Namespace, entities: Collection[UUID]) -> int:
         ~Exists(EntityEdge.objects.within(namespace).filter(Q(source_id=this) | Q(target_id=this))),
         id__in=entities,
     )
+    unnamed = unnamed if registered else unnamed.filter(registered=False)
     return Entity.objects.within(namespace).filter(id__in=list(unnamed.values_list("id", flat=True))).delete()[0]

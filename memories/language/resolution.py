@@ -94,6 +94,8 @@ class Registry:
 
     def readings(self, surfaces: Sequence[str], *, loosely: bool = True) -> list[tuple[Match, ...]]:
         """Give the candidates of many surface forms at once; `loosely` allows plurals and misspellings."""
+        if not self.names:
+            return [()] * len(surfaces)
         read = self._read[loosely]
         fresh = [surface for surface in surfaces if surface not in read]
         if fresh and len(read) + len(fresh) > MOST_READ:

@@ -5,6 +5,21 @@ class Migration(migrations.Migration):
     dependencies = [("memories", "0012_jobs")]
 
     operations = [
+        migrations.AddField(
+            model_name="entity",
+            name="registered",
+            field=models.BooleanField(
+                default=True, help_text="made for its own sake; another goes with the last memory that names it"
+            ),
+        ),
+        migrations.AlterField(
+            model_name="namespacestatistics",
+            name="epoch",
+            field=models.IntegerField(
+                default=0,
+                help_text="counts what no process may go on holding: another embedder, a restore, an erasure",
+            ),
+        ),
         migrations.RemoveConstraint(model_name="job", name="job_kind_known"),
         migrations.AlterField(
             model_name="job",

@@ -24,6 +24,9 @@ class Entity(Namespaced):
     name = models.CharField(max_length=LONGEST_NAME)
     normalised = models.CharField(max_length=LONGEST_NAME)
     kind = models.CharField(max_length=50, blank=True)
+    registered = models.BooleanField(
+        default=True, help_text="made for its own sake; another goes with the last memory that names it"
+    )
     created_at = models.DateTimeField(default=timezone.now)
 
     class Meta:

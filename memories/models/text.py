@@ -22,7 +22,9 @@ class NamespaceStatistics(models.Model):
     documents = models.PositiveIntegerField(default=0)
     total_length = models.PositiveBigIntegerField(default=0)
     writes = models.BigIntegerField(default=0, help_text="counts them; what a process holds in memory is told by it")
-    epoch = models.IntegerField(default=0, help_text="counts what changes all vectors at once: an embedder, a restore")
+    epoch = models.IntegerField(
+        default=0, help_text="counts what no process may go on holding: another embedder, a restore, an erasure"
+    )
 
     objects = NamespacedQuerySet.as_manager()
 

@@ -94,9 +94,8 @@ class Names:
         return min((bool(self.registry.kinds[match.entity_id]), match.entity_id) for match in exact)[1], EXACT
 
     def _made(self, name: str) -> UUID:
-        entity = Entity(
-            namespace=self.namespace, id=uuid7(), name=name, normalised=normalize(name), created_at=self.now
-        )
+        entity = Entity(namespace=self.namespace, id=uuid7(), name=name, normalised=normalize(name))
+        entity.registered, entity.created_at = False, self.now
         return self.new.setdefault(normalize(name), entity).id
 
     def _name(self, entity: UUID) -> str:
