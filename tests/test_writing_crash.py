@@ -18,16 +18,19 @@ from django.conf import settings
 from test_ground_postgres import postmaster
 from test_ground_start import Site, bare_environment
 
+from memories.providers.token_matrix import TOKEN_DIMENSIONS
+
 pytestmark = pytest.mark.xdist_group("start")
 
 BATCH = 20
 ENOUGH = 10  # batches acknowledged before the cut
+WORDLLAMA, MINILM = EMBEDDERS = "wordllama-256", "all-MiniLM-L6-v2"  # the second has token states
 
 
-def manage(data: Path, *arguments: str) -> str:
+def manage(data: Path, *arguments: str, embedder: str = WORDLLAMA) -> str:
     """Run a command of the project in a process of its own, and give what it prints."""
     command = [sys.executable, "manage.py", *arguments]
-    environment = bare_environment(RECALL_DATA=data, RECALL_EMBEDDER="wordllama-256")
+    environment = bare_environment(RECALL_DATA=data, RECALL_EMBEDDER=embedder)
     done = subprocess.run(command, cwd=settings.ROOT, env=environment, check=True, capture_output=True, text=True)
     return done.stdout.strip()
 
@@ -38,12 +41,17 @@ def data(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def start(data: Path) -> Iterator[Callable[[], Site]]:
+def embedder() -> str:
+    return WORDLLAMA
+
+
+@pytest.fixture
+def start(data: Path, embedder: str) -> Iterator[Callable[[], Site]]:
     """Starts the site over the same data, and leaves none running."""
     sites: list[Site] = []
 
     def started() -> Site:
-        sites.append(Site(data, RECALL_DEMO="off").wait_until_up())
+        sites.append(Site(data, RECALL_DEMO="off", RECALL_EMBEDDER=embedder).wait_until_up())
         return sites[-1]
 
     yield started
@@ -58,8 +66,8 @@ def site(start: Callable[[], Site]) -> Site:
 
 
 @pytest.fixture
-def key(site: Site, data: Path) -> str:
-    manage(data, "create_namespace", "desk")
+def key(site: Site, data: Path, embedder: str) -> str:
+    manage(data, "create_namespace", "desk", embedder=embedder)
     return manage(data, "create_key", "desk", "--role", "write")
 
 
@@ -116,16 +124,28 @@ def check(site: Site, acknowledged: list[str]) -> None:
         "(SELECT FROM memories_memorysource s WHERE s.memory_id = m.id)"
     )
     assert unsourced == 0
+    # Where tokens have states, every memory has them, all of them.
+    ((whole, torn),) = site.query(
+        f"""SELECT count(*) FILTER (WHERE octet_length(packed) = tokens * {TOKEN_DIMENSIONS} AND tokens > 0),
+            count(*) FILTER (WHERE octet_length(packed) <> tokens * {TOKEN_DIMENSIONS} OR tokens = 0)
+            FROM memories_tokenstates"""
+    )
+    ((named,),) = site.query("SELECT count(*) FROM memories_memoryvector WHERE embedder = 'all-MiniLM-L6-v2'")
+    assert (whole, torn) == (named, 0)
 
 
+@pytest.mark.parametrize("embedder", EMBEDDERS)
 def test_a_server_killed_in_the_middle_of_batches_loses_no_acknowledged_write(
-    site: Site, start: Callable[[], Site], key: str
+    embedder: str, site: Site, start: Callable[[], Site], key: str
 ) -> None:
     acknowledged: list[str] = []
     with writers(site, key, acknowledged) as enough:
         assert enough.wait(60)
         site.kill()
-    check(start(), acknowledged)
+    again = start()
+    check(again, acknowledged)
+    ((embedders,),) = again.query("SELECT array_agg(DISTINCT embedder) FROM memories_memoryvector")
+    assert embedders == [embedder]
 
 
 def test_a_database_killed_in_the_middle_of_batches_comes_back_with_all_that_was_acknowledged(
