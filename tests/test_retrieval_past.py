@@ -1,5 +1,6 @@
 """An answer about the past is the answer that would have been given then."""
 
+import math
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -107,6 +108,14 @@ ACTS: dict[str, Callable[[Namespace], Any]] = {
     "edited": lambda ns: edit(ns, memory(ns, "Maya drinks").id, {"importance": 0.9}, by="tests"),
     "ended": lambda ns: edit(ns, memory(ns, "Maya drinks").id, {"valid_until": NOW - timedelta(days=1)}, by="tests"),
     "begun": lambda ns: edit(ns, memory(ns, "Jonas left").id, {"valid_from": NOW + timedelta(days=5)}, by="tests"),
+    "dated": lambda ns: edit(ns, memory(ns, "Maya drinks").id, {"event_at": NOW - timedelta(days=60)}, by="tests"),
+    "moved": lambda ns: edit(ns, memory(ns, "Jonas left").id, {"event_at": NOW - timedelta(days=300)}, by="tests"),
+    "lasting": lambda ns: edit(
+        ns,
+        memory(ns, "The offsite").id,
+        {"event_until": NOW - timedelta(days=50)},
+        by="tests",
+    ),
     "superseded": lambda ns: correct(
         ns, memory(ns, "Maya drinks").id, {"content": "Maya drinks tea by now"}, by="tests"
     ),
@@ -189,6 +198,24 @@ def test_a_merge_undone_since_is_a_merge_then(world: Namespace) -> None:
     today = on(world, TODAY)
     assert gone in {one["id"] for one in asked(today).batch.rows}
     assert {one["id"] for one in asked(today, as_of=NOW).batch.rows} == then
+
+
+def test_the_time_that_was_known_then_finds_a_memory(world: Namespace) -> None:
+    left, day = memory(world, "Jonas left").id, timedelta(days=1)
+    for moment, ago in ((3, 300), (6, None), (9, 500)):
+        event = None if ago is None else NOW - ago * day
+        edit(on(world, NOW + moment * day), left, {"event_at": event}, by="tests")
+    today = on(world, TODAY)
+
+    def found(as_of: datetime | None) -> bool:
+        retrieval = asked(today, as_of=as_of)
+        ranks = retrieval.signals.rank("temporal").tolist()
+        return left in {row["id"] for row, rank in zip(retrieval.batch.rows, ranks, strict=True) if rank < math.inf}
+
+    # Without an event it is said to be of the day when it was told, sixty days ago too.
+    expected = {0: True, 2: True, 3: False, 5: False, 6: True, 8: True, 9: False}
+    assert {moment: found(NOW + moment * day) for moment in expected} == expected
+    assert not found(None)
 
 
 def test_a_past_between_two_changes_knows_the_first_alone(world: Namespace) -> None:

@@ -15,9 +15,7 @@ from scoring.term import Term, Tree
 Explain = Literal["none", "parts", "full"]
 NEAREST = 3  # misses that an answer shows where it abstains
 SHOWN = ("id", "type", "level", "content", "confidence")
-THEN = (
-    "word statistics, clusters, vectors, tags and the dates that memories are found by are today's, all else is of then"
-)
+THEN = "word statistics, clusters, vectors and tags are today's, all else is of then"
 
 
 def told(retrieval: Retrieval, *, explain: Explain = "parts", token_budget: int | None = None) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from uuid import UUID
 
 from django.db import connection
 
-from memories.models import Namespace, ScoreEvent
+from memories.models import Memory, Namespace, ScoreEvent
 from memories.models.choices import Status
 
 # Of the memories whose status changed since, the one they had then: the last that was told by then, or else the first.
@@ -28,6 +28,27 @@ STATUS_THEN = f"""
             WHERE e.namespace_id = %(namespace)s AND e.at > %(as_of)s AND e.after ? 'status'
         )
 """
+
+DATES = ("event_at", "event_until", "valid_from", "valid_until")
+OTHERS = [one.column for one in Memory._meta.concrete_fields if one.column not in DATES]
+# The memories of a namespace with the dates that were known then: before the first change since, where there is one.
+DATED_THEN = f"""(
+    SELECT {", ".join(f'm."{name}"' for name in OTHERS)}, {
+    ", ".join(
+        f"CASE WHEN moved.dates ? '{name}' THEN (moved.dates->>'{name}')::timestamptz ELSE m.{name} END AS {name}"
+        for name in DATES
+    )
+}
+    FROM memories_memory m LEFT JOIN (
+        SELECT memory_id, jsonb_object_agg(name, was) AS dates FROM (
+            SELECT DISTINCT ON (e.memory_id, date.name) e.memory_id, date.name, e.before->>date.name AS was
+            FROM memories_scoreevent e CROSS JOIN unnest(ARRAY{list(DATES)}) AS date(name)
+            WHERE e.namespace_id = %(namespace)s AND e.at > %(as_of)s AND e.before ? date.name
+            ORDER BY e.memory_id, date.name, e.at, e.id
+        ) AS first GROUP BY memory_id
+    ) AS moved ON moved.memory_id = m.id
+    WHERE m.namespace_id = %(namespace)s
+)"""
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,7 @@
 import math
 from datetime import UTC, datetime, timedelta
 
+from memories.retrieval.past import DATED_THEN
 from memories.retrieval.retrievers.question import BY_MEANING, NEAREST, SETTLED, Asked, Question
 from scoring.freshness import LEAST_WIDTH
 
@@ -14,6 +15,16 @@ AWAY = f"""greatest(
     extract(epoch FROM %(start)s - ({ENDS})), extract(epoch FROM {BEGINS} - %(until)s), 0
 ) / %(half_width)s"""
 
+# What begins near enough, and the little that began before and lasts until then: each has an index.
+NEAR = f"""(
+    SELECT m.* FROM memories_memory m
+    WHERE m.namespace_id = %(namespace)s AND {BEGINS} BETWEEN %(first)s AND %(last)s
+    UNION ALL
+    SELECT m.* FROM memories_memory m
+    WHERE m.namespace_id = %(namespace)s AND (m.event_until IS NOT NULL OR m.valid_until IS NOT NULL)
+        AND {ENDS} >= %(first)s AND {BEGINS} < %(first)s
+)"""
+
 
 def temporal(asked: Asked) -> Question | None:
     """A bell curve over the distance from the window, in half-widths of it."""
@@ -23,17 +34,10 @@ def temporal(asked: Asked) -> Question | None:
     half_width = max((window.when.until - window.when.start).total_seconds() / 2, LEAST_WIDTH)
     floor, sigma = max(asked.params.temporal_floor, 1e-12), asked.params.temporal_sigma
     farthest = sigma * math.sqrt(-2 * math.log(floor))
-    # What begins near enough, and the little that began before and lasts until then: each has an index.
+    memories = DATED_THEN if "as_of" in asked.scope.values else NEAR
     sql = f"""
         SELECT m.id, exp(-power({AWAY}, 2) / (2 * %(sigma)s * %(sigma)s)) AS score
-        FROM (
-            SELECT m.* FROM memories_memory m
-            WHERE m.namespace_id = %(namespace)s AND {BEGINS} BETWEEN %(first)s AND %(last)s
-            UNION ALL
-            SELECT m.* FROM memories_memory m
-            WHERE m.namespace_id = %(namespace)s AND (m.event_until IS NOT NULL OR m.valid_until IS NOT NULL)
-                AND {ENDS} >= %(first)s AND {BEGINS} < %(first)s
-        ) m {BY_MEANING}
+        FROM {memories} m {BY_MEANING}
         WHERE {asked.scope.condition} AND {SETTLED} AND {AWAY} <= %(farthest)s
         ORDER BY score DESC, {NEAREST} LIMIT %(pool)s
     """
