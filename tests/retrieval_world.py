@@ -1,20 +1,33 @@
-"""A small world to be asked about: people, systems, dates, tags, a conversation, and what contradicts or has ended."""
+"""A small world to be asked about: people, systems, dates, tags, a conversation; and what a loop finds in it."""
 
-from collections.abc import Iterator
+import math
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
+from uuid import UUID
 
+import numpy as np
 import pytest
+from django.db import connection
 
-from memories.models import Entity, EntityAlias, Memory, Namespace
+from memories.models import Entity, EntityAlias, Memory, MemoryVector, Mention, Namespace
+from memories.models.choices import STATEMENTS, ChunkLevel, Route
+from memories.retrieval.asking import ask
 from memories.retrieval.query import Filters, Query
+from memories.retrieval.reading import Reading, read
+from memories.retrieval.retrieve import questions
+from memories.retrieval.retrievers.question import Question
+from memories.retrieval.scope import Scope
 from memories.retrieval.settings import setting
 from memories.turns.conversation import Conversation, NewTurn
 from memories.turns.hearing import hear
 from memories.writing.linking import relate
 from memories.writing.new_memory import NewMemory, Said
 from memories.writing.remember import remember
+from scoring.bm25 import bm25
 from scoring.dedup import normalize
+from scoring.specificity import Plan
+from scoring.systems import SYSTEMS
 
 NOW = datetime(2026, 3, 2, 12, tzinfo=UTC)
 
@@ -110,3 +123,104 @@ def asking(namespace: Namespace, text: str, system: str = "recall", **more: Any)
 def memory(namespace: Namespace, beginning: str) -> Memory:
     """The one active statement that begins so."""
     return Memory.objects.within(namespace).get(content__startswith=beginning, status="active", level="fact")
+
+
+# What the retrievers give, and a naive computation of it
+
+ALL_LEVELS = tuple(ChunkLevel.values)
+EVERYTHING = "What did Maya and Priya say about the invoicing backup and the database schema last month?"
+# By which system a route is asked.
+ROUTES = {route: name for name in ("memsense", "blend", "recall") for route in SYSTEMS[name].routes}
+
+Listed = list[tuple[UUID, float]]
+
+
+def asked(query: Query, route: str, *, pool: int = 500, reading: Reading | None = None) -> Question | None:
+    """The question of one route, whatever the plan."""
+    reading = reading or read(query)
+    plan = Plan("all", retrievers=query.setting.system.routes)
+    return questions(query, reading, Scope.of(query), plan, query.setting.under(plan), pool)[route]
+
+
+def found(query: Query, route: str, *, pool: int = 500, reading: Reading | None = None) -> Listed:
+    """What one route gives for a query, in its order."""
+    answer = ask({route: asked(query, route, pool=pool, reading=reading)})
+    assert answer.late == {}
+    return list(answer.scores[route].items())
+
+
+def same(given: Listed, expected: Listed, *, within: float = 1e-6) -> None:
+    """Hold two lists against each other: the same memories in the same order with the same scores."""
+    assert [id for id, _ in given] == [id for id, _ in expected]
+    assert [score for _, score in given] == pytest.approx([score for _, score in expected], abs=within)
+
+
+def open_to(namespace: Namespace, levels: Sequence[str] = STATEMENTS) -> list[Memory]:
+    """The memories that can be found."""
+    return [one for one in Memory.objects.within(namespace) if one.status == "active" and one.level in levels]
+
+
+def cosines(namespace: Namespace, reading: Reading, route: str = Route.FULL) -> dict[UUID, float]:
+    """The cosine of every memory's vector of a route to the query's, one by one."""
+    near = {}
+    for one in MemoryVector.objects.within(namespace).filter(route=route, embedder=namespace.embedder):
+        vector = np.asarray(one.vector, dtype=float)
+        near[one.memory_id] = float(vector @ reading.vector / np.linalg.norm(vector) / np.linalg.norm(reading.vector))
+    return near
+
+
+def in_order(scores: Mapping[UUID, float], near: Mapping[UUID, float]) -> Listed:
+    """Falling score; equal ones by cosine, those without a vector last, then by id."""
+    return sorted(scores.items(), key=lambda one: (-one[1], -near.get(one[0], -math.inf), one[0]))
+
+
+def lexemes(text: str) -> dict[str, int]:
+    """The words of a text as Postgres cuts them, and how often each occurs."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT lexeme, cardinality(positions) FROM unnest(to_tsvector('english', %s))", [text])
+        return dict(cursor.fetchall())
+
+
+def scored_by_words(namespace: Namespace, query: str, k1: float = 1.2, b: float = 0.75) -> dict[UUID, float]:
+    """BM25 by a loop over the words of all active memories, and by the formula over a matrix: both must agree."""
+    texts = {one.id: lexemes(one.content) for one in open_to(namespace, ALL_LEVELS)}
+    terms = sorted(lexemes(query))
+    length = {id: sum(words.values()) for id, words in texts.items()}
+    average = sum(length.values()) / len(texts)
+    holding = {term: sum(term in words for words in texts.values()) for term in terms}
+    scores: dict[UUID, float] = {}
+    for id, words in texts.items():
+        for term in terms:
+            if term in words:
+                idf = math.log((len(texts) - holding[term] + 0.5) / (holding[term] + 0.5) + 1)
+                f = words[term]
+                part = idf * f * (k1 + 1) / (f + k1 * (1 - b + b * length[id] / average))
+                scores[id] = scores.get(id, 0.0) + part
+    matrix = np.array([[words.get(term, 0) for term in terms] for words in texts.values()], dtype=float)
+    counts = np.array([holding[term] for term in terms], dtype=float)
+    lengths = np.array(list(length.values()), dtype=float)
+    formula = bm25(matrix, lengths, counts, documents=len(texts), average_length=average, k1=k1, b=b)
+    assert formula == pytest.approx([scores.get(id, 0.0) for id in texts])
+    return scores
+
+
+def settled(one: Memory) -> bool:
+    """Whether its subject and type were told for sure."""
+    return not one.type_uncertain and one.subject_fallback is None
+
+
+def about(namespace: Namespace, worth: Mapping[UUID, float], mention: float = 0.6) -> dict[UUID, float]:
+    """What entities are worth to the memories that are about them or mention them: the best of all ways."""
+    scores: dict[UUID, float] = {}
+    for one in open_to(namespace):
+        mentioned = Mention.objects.within(namespace).filter(memory=one).values_list("entity_id", flat=True)
+        ways = [worth.get(one.subject_id, 0.0)] if one.subject_id else []
+        ways += [mention * worth.get(entity, 0.0) for entity in mentioned]
+        if max(ways, default=0.0) > 0:
+            scores[one.id] = max(ways)
+    return scores
+
+
+def entity_id(namespace: Namespace, name: str) -> UUID:
+    """The id of an entity."""
+    return Entity.objects.within(namespace).get(name=name).id
