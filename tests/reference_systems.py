@@ -347,7 +347,10 @@ def fused(s: Signals, p: BlendParams) -> list[float]:
 def blend(s: Signals, p: BlendParams) -> list[float]:
     """Fused, the best reranked word by word where their words are known, then weighed by trust and age."""
     base = fused(s, p)
-    words = {i: float(s.maxsim[i]) if math.isfinite(s.maxsim[i]) else base[i] for i in _top(base, s, p.rerank_top)}
+    known = [float(one) for one in s.maxsim if math.isfinite(one)]
+    stands = scaled(base)
+    guess = [min(known) + (max(known) - min(known)) * stands[i] if known else base[i] for i in range(len(s))]
+    words = {i: float(s.maxsim[i]) if math.isfinite(s.maxsim[i]) else guess[i] for i in _top(base, s, p.rerank_top)}
     relevance = [p.rerank * words.get(i, 0.0) + (1 - p.rerank) * base[i] for i in range(len(s))]
     trust = [1 + p.trust * (float(confidence) - 0.5) for confidence in s.confidence]
     age = [1 + p.age * (freshness(i, s, p) - 0.5) for i in range(len(s))]

@@ -2,11 +2,14 @@
 
 import math
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scoring_batches import batch
+from test_scoring_reference import setting as random_params
 
 from scoring.bm25 import saturation
 from scoring.freshness import effective_freshness, proximity, window_distance
@@ -14,9 +17,12 @@ from scoring.params import ParamsError
 from scoring.signals import KINDS, TYPES, Edges, Signals
 from scoring.specificity import Plan, plan_for, planned
 from scoring.systems import SYSTEMS
+from scoring.systems.blend import BlendParams
 from scoring.systems.memorysync import EMPHASES, MemorysyncParams, weights
 from scoring.systems.recall import RecallParams
 from scoring.systems.system import System, rank
+
+ALIKE = ("type", "age_days", "confidence", "entity_match")  # what blend knows of a memory beside lists and words
 
 
 @given(st.floats(-1e6, 1e6), st.floats(1, 1460), st.floats(0, 0.3))
@@ -173,10 +179,35 @@ def test_blend_fuses_reranks_and_weighs_as_it_says() -> None:
     )  # fmt: skip
     system = SYSTEMS["blend"]
     fused = [0.6 * 1.0, 0.6 * 0.5 + 0.4 * 1.0 + 1.0, 0.0]
-    relevance = [0.25 * fused[0] + 0.75 * 0.9, fused[1], 0.75 * 0.2]
+    relevance = [0.25 * fused[0] + 0.75 * 0.9, 0.25 * fused[1] + 0.75 * 0.9, 0.75 * 0.2]
     trust = [1 + 0.1 * 0.5, 1.0, 1.0]
     expected = [relevance[i] * trust[i] * (1 + 0.2 * 0.5) for i in range(3)]
     assert system.score(signals, system.params()).value.tolist() == pytest.approx(expected)
+
+
+@given(n=st.integers(2, 30), seed=st.integers(0, 2**32 - 1), best=st.booleans())
+def test_to_lack_words_never_beats_the_best_match_among_equals(n: int, seed: int, best: bool) -> None:
+    rng, plain = np.random.default_rng(seed), batch(n, seed)
+    twins = rng.choice(n, 2, replace=False)
+    same = np.arange(n)
+    same[twins[1]] = twins[0]
+    columns: dict[str, Any] = {name: getattr(plain, name)[same] for name in ALIKE}
+    equal = replace(plain, scores={route: score[same] for route, score in plain.scores.items()}, **columns)
+    matched = plain.maxsim.copy()
+    known = matched[np.isfinite(matched)]
+    matched[twins[0]] = 1.0 if best or not known.size else known.max()
+    matched[twins[1]] = np.inf
+    params = replace(random_params(BlendParams, rng), rerank_top=500)
+    score = SYSTEMS["blend"].score(replace(equal, maxsim=matched), params).value
+    assert score[twins[1]] <= score[twins[0]] + 1e-12
+
+
+def test_where_all_words_are_stored_or_none_nothing_is_guessed() -> None:
+    system, fused_alone = SYSTEMS["blend"], BlendParams(rerank=0.0)
+    known, unknown = (replace(batch(40), maxsim=maxsim) for maxsim in (np.linspace(0, 1, 40), np.full(40, np.inf)))
+    assert system.score(known, system.params()).find("expected MaxSim") is None
+    nobody = system.score(unknown, system.params())
+    assert nobody.value.tolist() == pytest.approx(system.score(unknown, fused_alone).value.tolist())
 
 
 def test_an_answer_is_withheld_when_what_is_asked_is_known_of_another_alone() -> None:

@@ -20,7 +20,9 @@ SOURCE = Source(
             "ours",
             blend.score,
             where="α the share of reranking, cₜ and cₐ the swings of trust and age",
-            note="MaxSim counts for the best by fused score; the others keep what is left of theirs.",
+            note="MaxSim counts for the best by fused score; the others keep what is left of theirs. A memory whose "
+            "words are not stored is taken to match as well as its fused score stands among the others, never better "
+            "than the best of them.",
         ),
         Formula("MaxSim", "ours", fusion.maxsim),
         Formula("Chance of an answer", "ours", blend.chance, where="E the memories of whom the query names, or all"),

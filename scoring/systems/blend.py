@@ -74,6 +74,21 @@ def bounded(x: Term, swing: Term) -> Term:
     return const(1.0) + swing * (x - const(0.5))
 
 
+def expected(matched: Term, base: Term) -> Term:
+    """MaxSim of a memory whose words are not stored: as high among those of the others as its fused score stands.
+
+    So it is never taken for a better match than the best that is known. Where nobody's words are stored there is no
+    scale, and the fused score counts alone.
+    """
+    known = matched.value if matched.present is None else matched.value[matched.present]
+    if not known.size:
+        return base
+    low, high = (
+        given(f"{end} MaxSim", np.asarray(value)) for end, value in (("least", known.min()), ("best", known.max()))
+    )
+    return (low + (high - low) * scale(base)).named("expected MaxSim")
+
+
 def score(signals: Signals, params: BlendParams) -> Term:
     r"""Fuse, rerank the best by idf-weighted MaxSim, and weigh by trust and freshness.
 
@@ -87,12 +102,13 @@ def score(signals: Signals, params: BlendParams) -> Term:
     matched = given("MaxSim", signals.maxsim)
     seen = np.ones(len(signals), bool) if matched.present is None else matched.present
     kept = ((const(1.0) - params["rerank"]) * base).named("kept of the fused score")
-    # A candidate whose words are not stored is judged by its fused score alone.
     words = (params["rerank"] * matched).only(top & seen).named("word by word")
-    unread = (params["rerank"] * base).only(top & ~seen).named("words unknown")
+    parts = [kept, words]
+    if not seen.all():
+        parts.append((params["rerank"] * expected(matched, base)).only(top & ~seen).named("words unknown"))
     trust = bounded(given("confidence", signals.confidence), params["trust"]).named("trust")
     age = bounded(recall.freshness(signals, params), params["age"]).named("age")
-    return product([total([kept, words, unread]).named("relevance"), trust, age]).named("blend")
+    return product([total(parts).named("relevance"), trust, age]).named("blend")
 
 
 def chance(score: Term, signals: Signals, params: BlendParams, rows: Codes) -> float:
