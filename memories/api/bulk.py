@@ -24,6 +24,7 @@ from memories.bulk.bookmark import OUTCOMES
 from memories.bulk.exporting import exported
 from memories.bulk.lines import MEDIA_TYPE, Reader, Stream, batches
 from memories.bulk.remembering import remembered
+from memories.bulk.statistics import analyse_after
 from memories.models import Namespace
 from memories.models.choices import Role
 
@@ -142,6 +143,7 @@ def outcomes(namespace: Namespace, stream: Stream, *, by: str) -> Iterator[str]:
         for told in remembered(namespace, some.lines, by=by):
             counts[told["outcome"]] += 1
             yield json.dumps(told, ensure_ascii=False)
+    analyse_after(counts.total())
     yield json.dumps({"end": {"lines": counts.total(), **counts}})
 
 

@@ -1,0 +1,86 @@
+"""Whoever brings many rows has the planner look at them, and whoever brings few does not."""
+
+import json
+from contextlib import nullcontext
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.core.management import call_command
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+from test_api_walls import key_to
+from test_bulk_import import world, written
+
+from memories.bulk import statistics
+from memories.demo import loading
+from memories.models import Memory, Posting
+
+pytestmark = pytest.mark.django_db
+LINES = [{"content": f"The {word} stands in the hall"} for word in ("piano", "ladder", "mirror", "bicycle")]
+
+
+def looked(asked: CaptureQueriesContext) -> int:
+    """How often the planner was told to look."""
+    return sum(query["sql"].startswith("ANALYZE memories_") for query in asked)
+
+
+def known() -> set[str]:
+    """The tables that the planner knows something of, as this transaction sees it."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT DISTINCT tablename FROM pg_stats WHERE tablename LIKE 'memories_%'")
+        return {name for (name,) in cursor.fetchall()}
+
+
+@pytest.mark.parametrize(("enough", "more", "times"), [(4, (), 1), (5, (), 0), (1, ("--dry-run",), 0)])
+def test_an_import_of_many_lines_ends_with_a_look_at_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, enough: int, more: tuple[str, ...], times: int
+) -> None:
+    world()
+    monkeypatch.setattr(statistics, "ENOUGH", enough)
+    with CaptureQueriesContext(connection) as asked:
+        call_command("import_memories", "here", written(tmp_path, LINES), *more)
+    assert looked(asked) == times
+
+
+def test_lines_that_an_earlier_attempt_settled_do_not_count(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    world()
+    file = written(tmp_path, LINES)
+    call_command("import_memories", "here", file)
+    monkeypatch.setattr(statistics, "ENOUGH", 1)
+    with CaptureQueriesContext(connection) as asked:
+        call_command("import_memories", "here", file)
+    assert looked(asked) == 0
+
+
+@pytest.mark.parametrize(("enough", "times"), [(4, 1), (5, 0)])
+def test_so_does_a_stream_over_rest(client: Client, monkeypatch: pytest.MonkeyPatch, enough: int, times: int) -> None:
+    headers, body = key_to(world()), "".join(f"{json.dumps(line)}\n" for line in LINES)
+    monkeypatch.setattr(statistics, "ENOUGH", enough)
+    with CaptureQueriesContext(connection) as asked:
+        response = client.post("/api/v1/here/import/", body, "application/x-ndjson", headers=headers)
+        told = b"".join(response).decode().splitlines()
+    assert json.loads(told[-1])["end"]["stored"] == len(LINES)
+    assert looked(asked) == times
+
+
+def test_a_look_tells_the_planner_of_every_table_that_memories_fill(tmp_path: Path) -> None:
+    world()
+    call_command("import_memories", "here", written(tmp_path, LINES))
+    with CaptureQueriesContext(connection) as asked:
+        statistics.analyse()
+    assert known() >= {Memory._meta.db_table, Posting._meta.db_table, "memories_memoryvector", "memories_scoreevent"}
+    passing = ("memories_trace", "memories_apikey", "memories_job,", "memories_idempotencyrecord")
+    assert not any(name in asked[0]["sql"] for name in passing)
+
+
+def test_the_demo_world_ends_with_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    done: list[Any] = []
+    monkeypatch.setattr(loading.Telling, "everything", lambda self: None)
+    monkeypatch.setattr(loading.use, "add", lambda telling: None)
+    monkeypatch.setattr(loading.answers, "add", lambda telling: done.append("told"))
+    monkeypatch.setattr(loading, "analyse", lambda: done.append("looked"))
+    monkeypatch.setattr(loading, "embedded_ahead", lambda *_: nullcontext())
+    loading.load("small")
+    assert done == ["told", "looked"]
