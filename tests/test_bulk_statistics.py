@@ -33,8 +33,8 @@ def known() -> set[str]:
         return {name for (name,) in cursor.fetchall()}
 
 
-@pytest.mark.parametrize(("enough", "more", "times"), [(4, (), 1), (5, (), 0), (1, ("--dry-run",), 0)])
-def test_an_import_of_many_lines_ends_with_a_look_at_them(
+@pytest.mark.parametrize(("enough", "more", "times"), [(4, (), 1), (5, (), 0), (1, ("--batch", "1"), 1)])
+def test_an_import_looks_at_its_lines_once_they_are_many(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, enough: int, more: tuple[str, ...], times: int
 ) -> None:
     world()

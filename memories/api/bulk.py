@@ -24,7 +24,7 @@ from memories.bulk.bookmark import OUTCOMES
 from memories.bulk.exporting import exported
 from memories.bulk.lines import MEDIA_TYPE, Reader, Stream, batches
 from memories.bulk.remembering import remembered
-from memories.bulk.statistics import analyse_after
+from memories.bulk.statistics import Growth
 from memories.models import Namespace
 from memories.models.choices import Role
 
@@ -138,12 +138,12 @@ def stream_of(request: Request) -> Stream:
 def outcomes(namespace: Namespace, stream: Stream, *, by: str) -> Iterator[str]:
     """Remember line after line; tell of each, and at last of all."""
     counts: Counter[str] = Counter(dict.fromkeys(OUTCOMES, 0))
-    reader = Reader(stream)
+    reader, growth = Reader(stream), Growth()
     for some in batches(reader, reader.lines(), TOGETHER):
         for told in remembered(namespace, some.lines, by=by):
             counts[told["outcome"]] += 1
             yield json.dumps(told, ensure_ascii=False)
-    analyse_after(counts.total())
+        growth.grown(len(some.lines))
     yield json.dumps({"end": {"lines": counts.total(), **counts}})
 
 

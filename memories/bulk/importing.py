@@ -13,7 +13,7 @@ from memories.bulk.bookmark import ENDED, RESTORED, Bookmark, StoppedError, Take
 from memories.bulk.lines import Batch, Line, Reader, batches, value
 from memories.bulk.remembering import Told, remembered_ahead
 from memories.bulk.restoring import Restore, founded, holding
-from memories.growing import Growth
+from memories.bulk.statistics import Growth
 from memories.models import Namespace
 from memories.writing.remember import lock
 
@@ -70,7 +70,7 @@ class Import:
     def run(self, size: int, tell: Callable[[list[Told]], None]) -> Iterator[int]:
         """Settle batch after batch, each in one transaction with the bookmark; give the line after each."""
         try:
-            sizes = Growth()
+            growth = Growth()
             for some, store in self.work(batches(self.reader, self.lines, size)):
                 with transaction.atomic():
                     self.mark.hold()
@@ -78,7 +78,7 @@ class Import:
                     self.mark.move(some, [one["outcome"] for one in told])
                     # Before the commit: what is told twice after a crash is better than what is never told.
                     tell(told)
-                sizes.grown(len(told))
+                growth.grown(len(told))
                 yield some.number
             if isinstance(self.work, Restore) and not self.work.ended:
                 raise StoppedError(

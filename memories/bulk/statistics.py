@@ -6,7 +6,8 @@ from django.db.models import Model
 from memories.bulk.tables import tables
 from memories.models import Posting, TermStatistic
 
-ENOUGH = 1_000  # memories; each is some thirty rows over all tables
+ENOUGH = 200  # memories; each is some thirty rows over all tables
+FACTOR = 10
 
 
 def analyse() -> None:
@@ -16,7 +17,18 @@ def analyse() -> None:
         cursor.execute(f"ANALYZE {', '.join(table._meta.db_table for table in filled)}")
 
 
-def analyse_after(lines: int) -> None:
-    """The same, where so many lines of an import are worth a look."""
-    if lines >= ENOUGH:
-        analyse()
+class Growth:
+    """Memories that come one after another: a look once they are many, and whenever they are ten times as many.
+
+    A table that was empty a moment ago is otherwise read as if it still were: whole, for each row that refers to it.
+    """
+
+    def __init__(self) -> None:
+        self.memories, self.due = 0, ENOUGH
+
+    def grown(self, memories: int) -> None:
+        """So many more have come."""
+        self.memories += memories
+        if self.memories >= self.due:
+            self.due = FACTOR * self.memories
+            analyse()

@@ -65,7 +65,7 @@ def candidates(query: Query, reading: Reading, scope: Scope, found: Found, param
     cosine = np.clip(vectors @ reading.vector, -1.0, 1.0)
     cosine[[mark == MISSING for mark in marks]] = 0.0
     tags = tags_of(known.get("tags", ()))
-    at = {id: place for place, id in enumerate(ids)}
+    now, at = query.now, {id: place for place, id in enumerate(ids)}
     scores = {route: column(at, cosine, route, listed) for route, listed in found.scores.items()}
     signals = Signals(
         ids=np.array([str(id) for id in ids]),
@@ -74,10 +74,10 @@ def candidates(query: Query, reading: Reading, scope: Scope, found: Found, param
         level=coded(rows, "level", LEVELS),
         session=numbered([row["session_id"] for row in rows]),
         position=np.array([places.positions.get(id, -1) for id in ids], dtype=np.intp),
-        age_days=np.array([(query.now - row["created_at"]) / DAY for row in rows]),
-        valid_hours=np.array([(query.now - (row["valid_from"] or row["created_at"])) / HOUR for row in rows]),
+        age_days=np.array([(now - row["created_at"]) / DAY for row in rows]),
+        valid_hours=np.array([(now - (row["valid_from"] or row["created_at"])) / HOUR for row in rows]),
         hours_left=np.array(
-            [np.inf if row["valid_until"] is None else (row["valid_until"] - query.now) / HOUR for row in rows]
+            [np.inf if row["valid_until"] is None else (row["valid_until"] - now) / HOUR for row in rows]
         ),
         memory_score=np.array([np.nan if row["memory_score"] is None else row["memory_score"] for row in rows]),
         cosine=cosine,

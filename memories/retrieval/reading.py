@@ -1,6 +1,7 @@
 """A query as it is understood: whom it names, when, in which words, and what it means as a vector."""
 
 import re
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -33,6 +34,7 @@ class Reading:
     tokens: Array | None  # their states, None where the embedder knows of no tokens
     spans: tuple[tuple[int, int], ...]  # where the tokens stand
     bare_words: Words
+    embedding_ms: float  # how long it took to embed
 
     @property
     def parts(self) -> dict[str, float]:
@@ -69,7 +71,9 @@ def read(query: Query) -> Reading:
     registry = after(namespace, writes)
     forms = meant(text, registry)
     bare = without(text, [one.surface for one in forms if registry.kinds[one.entity_id] == PERSON])
+    began = time.perf_counter()
     vector, tokens, spans = embedded(namespace, bare)
+    embedding_ms = 1000 * (time.perf_counter() - began)
     return Reading(
         text=text,
         named=each_once(forms),
@@ -82,6 +86,7 @@ def read(query: Query) -> Reading:
         tokens=tokens,
         spans=spans,
         bare_words=words if bare == text else words.left_in(bare),
+        embedding_ms=embedding_ms,
     )
 
 

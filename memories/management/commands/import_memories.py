@@ -14,7 +14,6 @@ from memories.bulk.bookmark import StoppedError
 from memories.bulk.importing import Import
 from memories.bulk.progress import Progress
 from memories.bulk.remembering import Told
-from memories.bulk.statistics import analyse_after
 from memories.management.arguments import namespace_slug, up_to
 from memories.models import Namespace
 
@@ -48,8 +47,6 @@ class Command(BaseCommand):
                 done = self.run_import(namespace_of(slug, create), file, stream, options)
             except StoppedError as error:
                 raise CommandError(str(error)) from error
-            if not dry_run:
-                analyse_after(done.reader.number - done.before)
             self.report(done, dry_run)
 
     def run_import(self, namespace: Namespace, file: str, stream: IO[bytes], options: dict[str, Any]) -> Import:
