@@ -1,6 +1,6 @@
 # Two commands: `make run` brings the site up, `make test` checks everything. Both do their own set-up.
 
-.PHONY: run test lint bench bench-quality clean chromium
+.PHONY: run test lint bench bench-quality bench-speed clean chromium
 .DEFAULT_GOAL := run
 
 BIN := .venv/bin
@@ -48,6 +48,10 @@ bench: .venv/dev.stamp
 # Retrieval on public data: every system, every retriever left out, abstention.
 bench-quality: .venv/dev.stamp
 	$(BIN)/python -m benchmarks.quality --systems
+
+# What an answer costs at 10,000 and 100,000 memories, beside a bare search of the vector index.
+bench-speed: .venv/dev.stamp
+	$(BIN)/python -m benchmarks.speed --http
 
 # The data in var/ stays.
 clean:

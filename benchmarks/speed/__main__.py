@@ -31,12 +31,13 @@ from django.db import connection  # noqa: E402
 from pgvector import Vector  # noqa: E402
 
 from benchmarks.speed import serving, worlds  # noqa: E402
-from memories.models import Namespace  # noqa: E402
+from memories.models import Namespace, Trace  # noqa: E402
 from memories.models.choices import EMBEDDERS  # noqa: E402
 from memories.providers.embedder import embedder  # noqa: E402
 from memories.retrieval import tracing  # noqa: E402
 from memories.retrieval.answer import told  # noqa: E402
 from memories.retrieval.query import Query  # noqa: E402
+from memories.retrieval.replaying import replay  # noqa: E402
 from memories.retrieval.retrieve import Retrieval, retrieve  # noqa: E402
 from memories.retrieval.settings import setting  # noqa: E402
 from scoring.systems import SYSTEMS  # noqa: E402
@@ -99,21 +100,24 @@ def measure(namespace: Namespace, system: str, alone: "np.ndarray[Any, Any]") ->
             asked = time.perf_counter()
             answer = told(retrieval)
             explained = time.perf_counter()
-            tracing.write(retrieval, answer, key=None)
+            trace = tracing.write(retrieval, answer, key=None)
             ended = time.perf_counter()
             if last:
+                stored = Trace.objects.within(namespace).get(id=trace)
+                took["replay"].append(timed(lambda stored=stored, query=query: replay(stored, query.setting)))
                 late += len(retrieval.found.late)
                 told_by(retrieval, took)
                 took["tell"].append(1000 * (explained - asked))
                 took["trace"].append(1000 * (ended - explained))
                 took["whole"].append(1000 * (ended - began) - retrieval.took_ms["embed"])
-    whole = quantiles(took.pop("whole"))
+    whole, again = quantiles(took.pop("whole")), quantiles(took.pop("replay"))
     times = whole / alone
     print(
         f"  {system:18}  {whole[0]:7.2f} {whole[1]:7.2f}   {times[0]:.1f} × and {times[1]:.1f} × the bare search"
         f"{f'; {late} late' if late else ''}"
     )
     print("     ", ", ".join(f"{step} {some[0]:.1f}/{some[1]:.1f}" for step, some in by_step(took)), flush=True)
+    print(f"      a replay {again[0]:.1f} {again[1]:.1f}")
     used = psutil.Process().memory_info().rss / MEGABYTE
     print(f"      this process holds {used:.0f} MB")
 

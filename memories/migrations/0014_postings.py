@@ -40,4 +40,11 @@ class Migration(migrations.Migration):
         ),
         migrations.RunSQL(FILL, migrations.RunSQL.noop),
         migrations.RunSQL(COVERING, PLAIN),
+        migrations.RemoveIndex(model_name="posting", name="posting_memory"),
+        migrations.AddIndex(
+            model_name="posting",
+            index=models.Index(
+                fields=["namespace", "memory_id"], include=["term", "frequency", "length"], name="posting_memory"
+            ),
+        ),
     ]

@@ -68,7 +68,11 @@ class Posting(InNamespace):
 
     class Meta:
         constraints = one_of(level=ChunkLevel)
-        indexes = [models.Index(fields=["namespace", "memory_id"], name="posting_memory")]
+        indexes = [
+            models.Index(
+                fields=["namespace", "memory_id"], include=["term", "frequency", "length"], name="posting_memory"
+            )
+        ]
 
     def __str__(self) -> str:
         return f"{self.term} × {self.frequency}"

@@ -23,11 +23,20 @@ POSTINGS = """
     SELECT p.memory_id, p.frequency, p.length FROM memories_posting p
     WHERE p.namespace_id = %(namespace)s AND p.term = asked.term AND p.level = ANY(%(levels)s)
 """
+POSTINGS_OF = """
+    SELECT p.term, p.frequency, p.length FROM memories_posting p
+    WHERE p.namespace_id = %(namespace)s AND p.memory_id = found.id
+"""
 # What was hidden since the moment asked about has lost its postings; its text has not.
 HIDDEN = """
     SELECT hidden.id, coalesce(cardinality(w.positions), 1), hidden.length
     FROM memories_memory hidden, unnest(to_tsvector(%(config)s::regconfig, hidden.content)) w
     WHERE hidden.namespace_id = %(namespace)s AND hidden.id = ANY(%(gone)s::uuid[]) AND w.lexeme = asked.term
+"""
+HIDDEN_OF = """
+    SELECT w.lexeme, coalesce(cardinality(w.positions), 1), hidden.length
+    FROM memories_memory hidden, unnest(to_tsvector(%(config)s::regconfig, hidden.content)) w
+    WHERE hidden.namespace_id = %(namespace)s AND hidden.id = ANY(%(gone)s::uuid[]) AND hidden.id = found.id
 """
 
 
@@ -68,10 +77,9 @@ def scored(asked: Asked, values: Mapping[str, Any]) -> str:
     """Score what the finding words found best by all words."""
     if all(values["finds"]):
         return f"{found_by_words(asked)}, scored AS (SELECT id, units / {UNIT} AS score FROM found)"
-    # The limit keeps it a look-up of one posting each.
-    each = f"({POSTINGS} AND p.memory_id = found.id LIMIT 1)"
+    each = f"({POSTINGS_OF})"
     if asked.scope.gone:
-        each = f"({each} UNION ALL {HIDDEN} AND hidden.id = found.id)"
+        each = f"({POSTINGS_OF} UNION ALL {HIDDEN_OF})"
     return f"""
         {found_by_words(asked)},
         scored AS (
@@ -80,7 +88,7 @@ def scored(asked: Asked, values: Mapping[str, Any]) -> str:
                 SELECT * FROM found ORDER BY units DESC FETCH FIRST (%(pool)s * {WIDENED}) ROWS WITH TIES
             ) AS found
             CROSS JOIN LATERAL (
-                SELECT sum({SHARE}) AS units FROM asked CROSS JOIN LATERAL {each} p WHERE NOT asked.finds
+                SELECT sum({SHARE}) AS units FROM {each} p JOIN asked ON asked.term = p.term WHERE NOT asked.finds
             ) more
         )
     """
