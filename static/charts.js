@@ -1,0 +1,59 @@
+// Draws every <figure data-figure="id"> from the JSON block with that id, in the colours of the current theme.
+// A figure is a plain {data, layout}; a string such as "$ink" or "$semantic" in it names a colour token of recall.css.
+"use strict";
+
+const probe = document.createElement("i");
+probe.hidden = true;
+document.body.append(probe);
+
+function token(name) {
+  probe.style.color = `var(--${name})`;
+  return getComputedStyle(probe).color;
+}
+
+function themed(value) {
+  if (typeof value === "string") return value.startsWith("$") ? token(value.slice(1)) : value;
+  if (Array.isArray(value)) return value.map(themed);
+  if (value && typeof value === "object") return Object.fromEntries(Object.entries(value).map(([key, part]) => [key, themed(part)]));
+  return value;
+}
+
+function merged(base, over) {
+  const out = { ...base };
+  for (const [key, value] of Object.entries(over ?? {})) {
+    const both = value && base?.[key] && typeof value === "object" && !Array.isArray(value);
+    out[key] = both ? merged(base[key], value) : value;
+  }
+  return out;
+}
+
+function base() {
+  const axis = { gridcolor: "$line", showline: false, zeroline: false, tickangle: 0, ticks: "", tickfont: { size: 11, color: "$ink-3" }, title: { font: { size: 11, color: "$ink-3" }, standoff: 6 }, fixedrange: true, automargin: false };
+  return {
+    font: { family: getComputedStyle(document.body).fontFamily, size: 12, color: "$ink-2" },
+    paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)",
+    margin: { l: 40, r: 12, t: 8, b: 32 }, showlegend: false, bargap: 0.25, dragmode: false,
+    hoverlabel: { bgcolor: "$surface", bordercolor: "$line-2", font: { size: 12, color: "$ink" } },
+    xaxis: axis, yaxis: axis,
+  };
+}
+
+// A narrow figure may carry its own layout changes: {"narrow": {...}} applies below 480 px.
+function draw(figure) {
+  const { data, layout, narrow } = JSON.parse(document.getElementById(figure.dataset.figure).textContent);
+  const chosen = narrow && figure.clientWidth < 480 ? merged(layout, narrow) : layout;
+  const all = merged(base(), { ...chosen, height: figure.clientHeight, width: figure.clientWidth });
+  Plotly.react(figure, themed(data), themed(all), { displayModeBar: false });
+}
+
+function drawAll() {
+  document.querySelectorAll("[data-figure]").forEach(draw);
+}
+
+document.addEventListener("htmx:afterSettle", drawAll);
+document.addEventListener("recall:theme", drawAll);
+matchMedia("(prefers-color-scheme: dark)").addEventListener("change", drawAll);
+
+let wait;
+addEventListener("resize", () => { clearTimeout(wait); wait = setTimeout(drawAll, 120); });
+drawAll();
