@@ -12,6 +12,7 @@ from memories.pages.sliders import Slider, groups
 from memories.pages.sliders import given as moved
 from scoring.params import Number, ParamsError
 from scoring.systems import SYSTEMS
+from scoring.systems.contextdb import ContextdbParams
 from scoring.systems.recall import RecallParams
 
 EVERY = [(system, name) for system in SYSTEMS for name in SYSTEMS[system].params.declared()]
@@ -26,6 +27,14 @@ def test_a_slider_stands_where_its_value_is_and_marks_its_default() -> None:
     one = slider("rrf_k", rrf_k=105.0)
     assert (one.fill, one.tick, one.changed) == (50.0, pytest.approx(26.3, abs=0.05), True)
     assert not slider("rrf_k").changed
+
+
+def test_a_wide_range_is_moved_by_powers_of_ten() -> None:
+    shown = {one.name: one for group in groups(ContextdbParams, {"alpha": 1.0}) for one in group.sliders}
+    assert shown["alpha"].track["value"] == 0.0
+    assert shown["alpha"].fill == pytest.approx(100 * 6 / (6 + 2.99957), abs=0.01)
+    form = render_to_string("parts/params.html", {"groups": groups(ContextdbParams, {})})
+    assert form.count('name="p.alpha"') == form.count('id="p-alpha" data-log') == 1
 
 
 def test_groups_keep_the_order_of_the_declarations_and_count_what_changed() -> None:

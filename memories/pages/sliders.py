@@ -1,5 +1,6 @@
 """Declared parameters as a person moves them: sliders, choices and switches, group by group."""
 
+import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
@@ -9,6 +10,7 @@ from django.http import QueryDict
 
 from scoring.params import Choice, Declaration, Number, Params, ParamsError, Problem, Switch
 
+LOG_STEP = 0.01  # of a power of ten
 PREFIX = "p."  # of a parameter in an address or a form
 
 
@@ -47,10 +49,24 @@ class Slider:
         """Where its default lies, in percent."""
         return self.place(self.default)
 
+    @property
+    def track(self) -> dict[str, float]:
+        """The track as the browser's own slider has it: the numbers themselves, or their powers of ten."""
+        declared = self.declaration
+        assert isinstance(declared, Number)
+        if not declared.log:
+            return {"low": declared.low, "high": declared.high, "step": declared.step, "value": self.value}
+        low, high, value = (round(math.log10(one), 4) for one in (declared.low, declared.high, self.value))
+        return {"low": low, "high": high, "step": LOG_STEP, "value": value}
+
     def place(self, value: float) -> float:
         """A value's place on the track, in percent."""
-        assert isinstance(self.declaration, Number)
-        return 100 * (value - self.declaration.low) / (self.declaration.high - self.declaration.low)
+        declared = self.declaration
+        assert isinstance(declared, Number)
+        low, high = declared.low, declared.high
+        if declared.log:
+            low, high, value = math.log10(low), math.log10(high), math.log10(value)
+        return 100 * (value - low) / (high - low)
 
     def __getattr__(self, name: str) -> Any:
         """What else its declaration says: low, high, step, unit, options."""
