@@ -1,4 +1,4 @@
-"""Several questions to the database in one journey, prepared, with answers that come as they are stored."""
+"""Several questions to the database in one journey, with answers that come as they are stored."""
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -41,7 +41,7 @@ class VectorDumper(Dumper):
 
 
 class Cursor(psycopg.Cursor[Any]):
-    """A cursor whose values travel beside the statement, so that the database can keep its plan."""
+    """A cursor whose values travel beside the statement, so that the database can keep its plan where that is set."""
 
     def __init__(self, raw: "psycopg.Connection[Any]") -> None:
         super().__init__(raw)
@@ -53,6 +53,7 @@ def asked(statements: Sequence[Statement]) -> Answers:
     """Put questions one after another without waiting for answers in between."""
     connection.close_if_health_check_failed()
     connection.ensure_connection()
+    connection.validate_no_broken_transaction()
     raw = connection.connection
     answers, cursors = Answers(), list[Cursor]()
     if connection.queries_logged:
@@ -62,7 +63,7 @@ def asked(statements: Sequence[Statement]) -> Answers:
         try:
             for statement in statements:
                 cursors.append(cursor := Cursor(raw))
-                cursor.execute(statement.sql, statement.values, prepare=True)
+                cursor.execute(statement.sql, statement.values)
             pipeline.sync()
         except psycopg.Error as error:
             answers.error = error

@@ -32,6 +32,7 @@ SOCKET_NAME = f".s.PGSQL.{PORT}"
 SOCKET_PATH_LIMIT = 103  # bytes; macOS has the shortest sun_path, 104 with its closing zero
 PATIENCE = 300  # seconds; recovery after a crash replays the log first
 ACCEPTING, REJECTING = 0, 1  # exit codes of pg_isready; REJECTING is starting up or shutting down
+KEPT_AFTER = 2  # times that a statement was put
 LARGEST_BUFFERS = 1024  # MB; holds the vectors of a million memories
 LOG_LIMIT = 10_000_000  # bytes
 
@@ -70,7 +71,9 @@ def socket_folder(home: Path) -> Path:
 
 def connection(home: Path) -> dict[str, Any]:
     """Django's description of the embedded database; true whether or not the server runs."""
-    return {"NAME": DATABASE, "USER": ROLE, "HOST": str(socket_folder(home)), "PORT": PORT, "OPTIONS": {}}
+    # No pooler stands between, so that the database can keep the plans of what is asked again and again.
+    options = {"prepare_threshold": KEPT_AFTER}
+    return {"NAME": DATABASE, "USER": ROLE, "HOST": str(socket_folder(home)), "PORT": PORT, "OPTIONS": options}
 
 
 class Postgres:

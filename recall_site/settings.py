@@ -55,7 +55,7 @@ if not reranker.known(RECALL_RERANKER):
     raise environment.refusal("RECALL_RERANKER", reranker.ALLOWED, RECALL_RERANKER)
 RECALL_RERANKER_MS = environment.number("RECALL_RERANKER_MS", 2_000, low=1, high=60_000)
 RECALL_TRACE_PERCENT = environment.number("RECALL_TRACE_PERCENT", 100, low=0, high=100)
-RECALL_TRACE_DAYS = environment.number("RECALL_TRACE_DAYS", 90, low=1, high=36_500)
+RECALL_TRACE_DAYS = environment.number("RECALL_TRACE_DAYS", 90, low=1, high=20_000)
 RECALL_RETRIEVER_MS = environment.number("RECALL_RETRIEVER_MS", 500, low=1, high=60_000)
 # For the programs that call a Recall (manage.py mcp), not for the site itself.
 RECALL_URL = environment.text("RECALL_URL", f"http://127.0.0.1:{PORT}")

@@ -39,6 +39,7 @@ def test_an_import_looks_at_its_lines_once_they_are_many(
 ) -> None:
     world()
     monkeypatch.setattr(statistics, "ENOUGH", enough)
+    monkeypatch.setattr(statistics, "thought", lambda: -1.0)
     with CaptureQueriesContext(connection) as asked:
         call_command("import_memories", "here", written(tmp_path, LINES), *more)
     assert looked(asked) == times
@@ -58,6 +59,7 @@ def test_lines_that_an_earlier_attempt_settled_do_not_count(tmp_path: Path, monk
 def test_so_does_a_stream_over_rest(client: Client, monkeypatch: pytest.MonkeyPatch, enough: int, times: int) -> None:
     headers, body = key_to(world()), "".join(f"{json.dumps(line)}\n" for line in LINES)
     monkeypatch.setattr(statistics, "ENOUGH", enough)
+    monkeypatch.setattr(statistics, "thought", lambda: -1.0)
     with CaptureQueriesContext(connection) as asked:
         response = client.post("/api/v1/here/import/", body, "application/x-ndjson", headers=headers)
         told = b"".join(response).decode().splitlines()
@@ -84,3 +86,12 @@ def test_the_demo_world_ends_with_one(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(loading, "embedded_ahead", lambda *_: nullcontext())
     loading.load("small")
     assert done == ["told", "looked"]
+
+
+def test_where_the_planner_knows_of_as_many_there_is_no_need(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    world()
+    monkeypatch.setattr(statistics, "ENOUGH", 1)
+    monkeypatch.setattr(statistics, "thought", lambda: 1e6)
+    with CaptureQueriesContext(connection) as asked:
+        call_command("import_memories", "here", written(tmp_path, LINES))
+    assert looked(asked) == 0

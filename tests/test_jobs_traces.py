@@ -101,3 +101,12 @@ def test_who_reads_for_long_is_not_queued_behind_and_the_day_goes_later(
         cursor.execute("SELECT to_regclass(%s), to_regclass(%s)", [day(9), day(-2)])
         assert cursor.fetchone() == (None, day(-2))
     unmake(0, -1, -2)
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("days", [1, 20_000])
+def test_every_allowed_retention_can_be_kept(settings: Any, days: int) -> None:
+    settings.RECALL_TRACE_DAYS = days
+    today = asked(world("here"))
+    tasks.traces(0)
+    assert places() == {today.id: day(0)}

@@ -4,6 +4,7 @@ import numpy as np
 import psycopg
 import pytest
 from django.db import DataError, connection, transaction
+from django.db.transaction import TransactionManagementError
 from django.test.utils import CaptureQueriesContext
 from pgvector import Vector
 
@@ -50,3 +51,19 @@ def test_the_log_of_questions_knows_of_them() -> None:
     with CaptureQueriesContext(connection) as seen:
         answered([ONE, Statement("SELECT %(v)s::vector", {"v": Vector([1.0, 2.0])})])
     assert [one["sql"] for one in seen] == ["SELECT 1", "SELECT '[1.0,2.0]'::vector"]
+
+
+def test_a_transaction_that_is_broken_is_refused() -> None:
+    with transaction.atomic():
+        transaction.set_rollback(True)
+        with pytest.raises(TransactionManagementError):
+            answered([ONE])
+
+
+def test_what_is_asked_again_keeps_its_plan() -> None:
+    connection.ensure_connection()
+    assert connection.connection.prepare_threshold is not None
+    for _ in range(4):
+        answered([Statement("SELECT %(x)s::int + 41", {"x": 1})])
+    [kept] = answered([Statement("SELECT statement FROM pg_prepared_statements WHERE statement LIKE '%%+ 41'")])
+    assert len(kept) == 1

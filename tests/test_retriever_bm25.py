@@ -28,6 +28,8 @@ from memories.models import Memory, MemoryVector, Namespace, Posting
 from memories.retrieval.query import Filters
 from memories.retrieval.reading import read
 from memories.retrieval.retrieve import retrieve
+from memories.retrieval.why_not import why_not
+from memories.writing.new_memory import NewMemory
 from memories.writing.remember import remember
 
 __all__ = ["world"]
@@ -61,7 +63,7 @@ def test_rare_words_find_and_common_words_only_score(world: Namespace, monkeypat
     counts = {term: len(ids) for term, ids in holding.items()}
     assert counts == {"review": 1, "databas": 1, "maya": 3, "priya": 4}
     whole = scored_by_words(world, text)
-    for budget, finding in ((1, 1), (2, 2), (4, 2), (5, 3), (8, 3), (9, 4)):
+    for budget, finding in ((0, 2), (2, 2), (4, 2), (5, 3), (8, 3), (9, 4)):
         monkeypatch.setattr(by_words, "FINDING", budget)
         rarest = sorted(counts, key=lambda term: counts[term])[:finding]
         expected = {id: whole[id] for id in set().union(*(holding[term] for term in rarest))}
@@ -71,6 +73,53 @@ def test_rare_words_find_and_common_words_only_score(world: Namespace, monkeypat
 def test_one_word_finds_whatever_the_budget(world: Namespace, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(by_words, "FINDING", 0)
     assert len(found(asking(world, "Priya"), "bm25")) == 2
+
+
+def crowd(both: str, count: int = 60) -> Namespace:
+    """Many short memories with a word each, and a longer one with both."""
+    namespace = Namespace.objects.create(slug="crowd", title="Crowd", clock=NOW, embedder="wordllama-256")
+    said = [f"The {word} of {name}" for word in ("harbour", "lantern") for name in NAMES[:count]]
+    remember(namespace, [NewMemory(content=one) for one in (*said, both)], by="tests")
+    return namespace
+
+
+ENDS = "axton bury cliff dale eden ford gate holm isle june".split()  # noqa: SIM905
+NAMES = [f"{first}{last}" for first in ("Al", "Be", "Cor", "Dun", "El", "Fa") for last in ENDS]
+BOTH = "A harbour with its lantern"
+
+
+@pytest.mark.parametrize("route", ["bm25", "lexical"])
+def test_a_memory_with_both_of_two_common_words_is_first(monkeypatch: pytest.MonkeyPatch, route: str) -> None:
+    namespace = crowd(BOTH)
+    monkeypatch.setattr(by_words, "FINDING", 20)
+    monkeypatch.setattr(by_words, "SCORED", 10)
+    query = asking(namespace, "harbour lantern", "recall" if route == "bm25" else "memsense", params={})
+    first, *rest = found(query, route, pool=10)
+    assert Memory.objects.within(namespace).get(id=first[0]).content == BOTH
+    assert len(rest) == 9
+
+
+def test_beyond_the_budget_the_best_by_the_rare_words_are_scored_by_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    namespace = crowd(f"{BOTH} of Alaxton")
+    monkeypatch.setattr(by_words, "FINDING", 0)
+    query = asking(namespace, "harbour lantern Alaxton", params={"pool": 10})
+    whole = scored_by_words(namespace, "harbour lantern Alaxton")
+    for most in (5, 20):
+        monkeypatch.setattr(by_words, "SCORED", most)
+        scores = dict(found(query, "bm25"))
+        assert len(scores) == max(most, 10)
+        assert scores == pytest.approx({id: whole[id] for id in scores})
+
+
+def test_whom_why_not_ranks_within_the_list_is_a_candidate(monkeypatch: pytest.MonkeyPatch) -> None:
+    namespace = crowd(BOTH)
+    monkeypatch.setattr(by_words, "FINDING", 20)
+    monkeypatch.setattr(by_words, "SCORED", 10)
+    query = asking(namespace, "harbour lantern of Alaxton", params={"pool": 10})
+    ids = {row["id"] for row in retrieve(query).batch.rows}
+    for one in Memory.objects.within(namespace).order_by("id")[::9]:
+        place = why_not(query, one.id).retrievers["bm25"]
+        assert (place["rank"] is not None and place["rank"] <= 10) <= (one.id in ids)
 
 
 def test_the_other_lexical_mode_is_what_postgres_says(world: Namespace) -> None:

@@ -18,6 +18,8 @@ from memories.retrieval.retrieve import retrieve
 from memories.writing import acts
 from memories.writing.correcting import correct
 from memories.writing.editing import edit
+from memories.writing.held import held
+from memories.writing.merging import absorb
 from memories.writing.new_memory import NewMemory, Said
 from memories.writing.refusal import RefusedError
 from memories.writing.remember import remember
@@ -278,3 +280,21 @@ def test_a_contradiction_costs_it_belief_and_moves_no_end(namespace: Namespace, 
     acts.confirm(namespace, old, by="tests")
     assert (stored(old).belief, stored(old).valid_until, stored(old).superseded_by_id) == (3.5, START, new)
     assert reflect(on(namespace, START), "succession")["superseded"] == 1
+
+
+def test_a_correction_that_is_archived_before_it_begins_ends_nothing(
+    namespace: Namespace, old: UUID, new: UUID
+) -> None:
+    Memory.objects.within(namespace).filter(id=new).update(belief=0.5)
+    reflect(namespace, "archival", archive=True)
+    assert stored(new).status == Status.ARCHIVED
+    kept = stored(old)
+    assert (kept.status, kept.superseded_by_id, kept.valid_until) == (Status.ACTIVE, None, None)
+
+
+def test_what_awaits_a_correction_awaits_the_one_that_absorbs_it(namespace: Namespace, old: UUID, new: UUID) -> None:
+    other = tell(namespace, "Maya will have her home in Berlin", session="b", valid_from=START).id
+    with held(namespace, new, other, by="tests") as hold:
+        absorb(hold, hold.known[other], hold.known[new], "the same")
+    assert stored(old).superseded_by_id == other
+    assert stored(old).status == Status.ACTIVE

@@ -89,11 +89,15 @@ def named_like(namespace: Namespace, words: str) -> NamespacedQuerySet[Entity]:
 def make(namespace: Namespace, *, name: str, kind: str, aliases: list[str]) -> Entity:
     """Store an entity and its other names."""
     entity = Entity(namespace=namespace, name=name, normalised=normalize(name), kind=kind)
+    brought = Entity.objects.within(namespace).filter(normalised=entity.normalised, kind=kind, registered=False)
     others = {normalize(alias): alias for alias in reversed(aliases) if normalize(alias) != entity.normalised}
     try:
         with transaction.atomic():
             lock(namespace)  # a batch may be making the same one
-            entity.save(force_insert=True)
+            # A name that a memory brought is registered for its own sake from now on.
+            if (known := brought.first()) is not None:
+                entity.id, entity.created_at = known.id, known.created_at
+            entity.save(force_insert=known is None, force_update=known is not None)
             EntityAlias.objects.bulk_create(
                 EntityAlias(entity=entity, name=alias, normalised=normalised)
                 for normalised, alias in sorted(others.items())

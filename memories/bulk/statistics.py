@@ -4,7 +4,7 @@ from django.db import connection
 from django.db.models import Model
 
 from memories.bulk.tables import tables
-from memories.models import Posting, TermStatistic
+from memories.models import Memory, Posting, TermStatistic
 
 ENOUGH = 200  # memories; each is some thirty rows over all tables
 FACTOR = 10
@@ -17,9 +17,18 @@ def analyse() -> None:
         cursor.execute(f"ANALYZE {', '.join(table._meta.db_table for table in filled)}")
 
 
-class Growth:
-    """Memories that come one after another: a look once they are many, and whenever they are ten times as many.
+def thought() -> float:
+    """How many memories the planner thinks there are; −1 where it has never looked."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT reltuples FROM pg_class WHERE oid = %s::regclass", [Memory._meta.db_table])
+        [(rows,)] = cursor.fetchall()
+    return float(rows)
 
+
+class Growth:
+    """Memories that come one after another: once they are many, and whenever they are ten times as many, a look.
+
+    None where the planner knows of as many as came.
     A table that was empty a moment ago is otherwise read as if it still were: whole, for each row that refers to it.
     """
 
@@ -31,4 +40,5 @@ class Growth:
         self.memories += memories
         if self.memories >= self.due:
             self.due = FACTOR * self.memories
-            analyse()
+            if thought() < self.memories:
+                analyse()

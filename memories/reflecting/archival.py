@@ -7,6 +7,7 @@ from memories.reflecting.pieces import EXAMPLES, parts
 from memories.writing import visibility
 from memories.writing.held import held
 from memories.writing.policy import policy_of
+from memories.writing.succession import awaiting, release
 
 
 def archival(work: Work) -> None:
@@ -28,6 +29,8 @@ def archival(work: Work) -> None:
             ]
             visibility.hide(work.namespace, [one.memory.id for one in still])
             for one in still:
+                for held_on in awaiting(hold, one.memory.id):
+                    release(hold, held_on)
                 reason = f"belief {one.memory.belief:g} is below {line:g}"
                 one.settle(hold.now, "archived", hold.by, status=Status.ARCHIVED, reason=reason)
             done += len(block)

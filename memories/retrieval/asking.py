@@ -17,8 +17,9 @@ from memories.retrieval.retrievers.question import Question
 logger = logging.getLogger(__name__)
 
 SAVEPOINT = Statement("SAVEPOINT retrievers", answered=False)
+RELEASE = Statement("RELEASE SAVEPOINT retrievers", answered=False)
 CLOCK = Statement("SELECT (1000 * extract(epoch FROM clock_timestamp()))::float8")
-# Whatever was set or failed since.
+# Whatever was set or failed since; only then, as the driver forgets with it what the database has prepared.
 BACK = Statement("ROLLBACK TO SAVEPOINT retrievers", answered=False)
 
 
@@ -38,12 +39,13 @@ def ask(questions: Mapping[str, Question | None]) -> Found:
     while waiting:
         began = time.perf_counter()
         put = [one for question in waiting.values() for one in (Statement(question.sql, question.values), CLOCK)]
-        answers = asked([SAVEPOINT, *limits(*waiting.values()), CLOCK, *put, BACK])
-        since = answers.rows[0][0][0] if answers.rows else 0.0
+        limits, unlimited = limits_of(*waiting.values())
+        answers = asked([SAVEPOINT, *limits, CLOCK, *put, *unlimited, RELEASE])
+        since, spent = (answers.rows[0][0][0] if answers.rows else 0.0), 0.0
         for route, rows, [[now]] in zip(list(waiting), answers.rows[1::2], answers.rows[2::2], strict=False):
             del waiting[route]
             found.scores[route], found.took_ms[route] = dict(rows), now - since
-            since = now
+            since, spent = now, spent + now - since
         if answers.error is None:
             break
         if not answers.rows:
@@ -51,7 +53,7 @@ def ask(questions: Mapping[str, Question | None]) -> Found:
         failed = next(iter(waiting))
         del waiting[failed]
         found.late[failed] = why(failed, answers.error)
-        found.took_ms[failed] = 1000 * (time.perf_counter() - began)
+        found.took_ms[failed] = 1000 * (time.perf_counter() - began) - spent
         asked([BACK])
     # In the order they were asked; one that had nothing to ask has found nothing.
     answered = {route: found.scores.get(route, {}) for route in questions if route not in found.late}
@@ -59,12 +61,14 @@ def ask(questions: Mapping[str, Question | None]) -> Found:
     return Found(answered, found.late, took_ms)
 
 
-def limits(*questions: Question) -> list[Statement]:
-    """The settings of some questions, and a limit on the time of each."""
+def limits_of(*questions: Question) -> tuple[list[Statement], list[Statement]]:
+    """The settings of some questions with a limit on the time of each, and what takes them back."""
     wanted = {"statement_timeout": str(settings.RECALL_RETRIEVER_MS)}
     for question in questions:
         wanted |= question.settings
-    return [Statement(f"SET LOCAL {name} = {value}", answered=False) for name, value in wanted.items()]
+    put = [Statement(f"SET LOCAL {name} = {value}", answered=False) for name, value in wanted.items()]
+    back = [Statement(f"SET LOCAL {name} TO DEFAULT", answered=False) for name in wanted]
+    return put, back
 
 
 def why(route: str, error: psycopg.Error) -> str:

@@ -8,7 +8,7 @@ from uuid import UUID
 
 from django.conf import settings
 from django.core.serializers.json import DjangoJSONEncoder
-from django.db import transaction
+from django.db import connection, transaction
 from django.utils import timezone
 
 from memories.ids import uuid7
@@ -54,8 +54,10 @@ def write(retrieval: Retrieval, answer: dict[str, Any], *, key: UUID | None) -> 
         "api_key_id": key,
         "shadow": False,
     }
+    # In a transaction of somebody else's, the rest of it must not be lost either.
+    at_once = [] if connection.in_atomic_block else [AT_ONCE]
     with transaction.atomic():
-        [[(id,)]] = answered([AT_ONCE, Statement(inserted(*trace), trace)])
+        [[(id,)]] = answered([*at_once, Statement(inserted(*trace), trace)])
     written: UUID = id
     return written
 

@@ -12,12 +12,18 @@ from memories.writing import visibility
 from memories.writing.belief_history import backed, history_of
 from memories.writing.held import Held
 from memories.writing.standing import Origin, Standing
+from memories.writing.succession import awaiting, release
 from scoring import evidence
 
 
 def absorb(hold: Held, kept: Standing, gone: Standing, reason: str) -> None:
     """Let one memory be absorbed by another: sources united, of each signal the stronger, accesses added."""
     visibility.hide(hold.namespace, [gone.memory.id])
+    for one in awaiting(hold, gone.memory.id):
+        if one is kept:
+            release(hold, one)
+        else:
+            one.settle(hold.now, "merged", hold.by, kept.memory.id, superseded_by_id=kept.memory.id)
     fresh = gone.origins - kept.origins
     # The event comes before the rows it brings: by their ids a split tells them from the survivor's own.
     where = {"status": Status.MERGED, "reason": reason, "merged_into_id": kept.memory.id}

@@ -8,10 +8,11 @@ from memories.retrieval.words import Words
 from scoring.bm25 import TS_RANK_NORMALIZATION, TS_WEIGHTS
 from scoring.systems.candidates import FiveRetrievers
 
-# Postings that are read to find candidates; a query with fewer is answered exactly.
-FINDING = 3_000
-# Of what the finding words find, how many times the length of the list the other words score as well.
-WIDENED = 2
+# Postings that are read to find candidates, though the two rarest words find in any case: exact up to here.
+FINDING = 4_000
+# Beyond, the other words score only so many of what was found, the best so far, or as many as the list is to have.
+SCORED = 300
+LEAST_FINDING = 2  # words: a memory that holds both is better than one that holds the rarer
 USUAL = FiveRetrievers()  # the constants of systems that declare none
 RANKED_BY_TEXT = 2_000  # memories whose text ts_rank_cd reads again
 
@@ -20,24 +21,17 @@ UNIT = 2**30
 SHARE = f"""round({UNIT} * asked.idf * p.frequency * (%(k1)s + 1)
     / (p.frequency + %(k1)s * (1 - %(b)s + %(b)s * p.length / %(average_length)s)))"""
 POSTINGS = """
-    SELECT p.memory_id, p.frequency, p.length FROM memories_posting p
-    WHERE p.namespace_id = %(namespace)s AND p.term = asked.term AND p.level = ANY(%(levels)s)
+    SELECT p.memory_id, p.term, p.frequency, p.length FROM memories_posting p
+    WHERE p.namespace_id = %(namespace)s AND
 """
-POSTINGS_OF = """
-    SELECT p.term, p.frequency, p.length FROM memories_posting p
-    WHERE p.namespace_id = %(namespace)s AND p.memory_id = found.id
-"""
+OF_WORD = "p.term = asked.term AND p.level = ANY(%(levels)s)"
+OF_MEMORY = "p.memory_id = found.id"
 # What was hidden since the moment asked about has lost its postings; its text has not.
-HIDDEN = """
-    SELECT hidden.id, coalesce(cardinality(w.positions), 1), hidden.length
-    FROM memories_memory hidden, unnest(to_tsvector(%(config)s::regconfig, hidden.content)) w
-    WHERE hidden.namespace_id = %(namespace)s AND hidden.id = ANY(%(gone)s::uuid[]) AND w.lexeme = asked.term
-"""
-HIDDEN_OF = """
-    SELECT w.lexeme, coalesce(cardinality(w.positions), 1), hidden.length
-    FROM memories_memory hidden, unnest(to_tsvector(%(config)s::regconfig, hidden.content)) w
-    WHERE hidden.namespace_id = %(namespace)s AND hidden.id = ANY(%(gone)s::uuid[]) AND hidden.id = found.id
-"""
+HIDDEN = """hidden AS MATERIALIZED (
+    SELECT h.id AS memory_id, w.lexeme AS term, coalesce(cardinality(w.positions), 1) AS frequency, h.length
+    FROM memories_memory h, unnest(to_tsvector(%(config)s::regconfig, h.content)) w
+    WHERE h.namespace_id = %(namespace)s AND h.id = ANY(%(gone)s::uuid[]) AND w.lexeme = ANY(%(terms)s)
+)"""
 
 
 def bm25(asked: Asked) -> Question | None:
@@ -58,10 +52,10 @@ def terms_of(asked: Asked) -> list[str]:
 
 def found_by_words(asked: Asked) -> str:
     """The memories that hold a finding word, with what those words tell of them."""
-    each = f"({POSTINGS} UNION ALL {HIDDEN})" if asked.scope.gone else f"({POSTINGS})"
     found = f"""
         SELECT p.memory_id AS id, sum({SHARE}) AS units
-        FROM asked CROSS JOIN LATERAL {each} p WHERE asked.finds GROUP BY p.memory_id
+        FROM asked CROSS JOIN LATERAL ({postings(asked, OF_WORD, "p.term = asked.term")}) p
+        WHERE asked.finds GROUP BY p.memory_id
     """
     if not asked.scope.plain:
         found = f"SELECT found.id, found.units FROM ({found}) AS found {EACH_MEMORY} WHERE {asked.scope.condition}"
@@ -69,26 +63,29 @@ def found_by_words(asked: Asked) -> str:
         asked AS MATERIALIZED (
             SELECT * FROM unnest(%(terms)s::text[], %(idfs)s::float8[], %(finds)s::bool[]) AS t(term, idf, finds)
         ),
+        {f"{HIDDEN}," if asked.scope.gone else ""}
         found AS MATERIALIZED ({found})
     """
+
+
+def postings(asked: Asked, stored: str, hidden: str) -> str:
+    """The postings that a condition chooses, and those of what was hidden since."""
+    return f"{POSTINGS} {stored}" + (f" UNION ALL SELECT * FROM hidden p WHERE {hidden}" if asked.scope.gone else "")
 
 
 def scored(asked: Asked, values: Mapping[str, Any]) -> str:
     """Score what the finding words found best by all words."""
     if all(values["finds"]):
         return f"{found_by_words(asked)}, scored AS (SELECT id, units / {UNIT} AS score FROM found)"
-    each = f"({POSTINGS_OF})"
-    if asked.scope.gone:
-        each = f"({POSTINGS_OF} UNION ALL {HIDDEN_OF})"
     return f"""
         {found_by_words(asked)},
         scored AS (
             SELECT found.id, (found.units + coalesce(more.units, 0)) / {UNIT} AS score
-            FROM (
-                SELECT * FROM found ORDER BY units DESC FETCH FIRST (%(pool)s * {WIDENED}) ROWS WITH TIES
-            ) AS found
+            FROM (SELECT * FROM found ORDER BY units DESC, id LIMIT %(scored)s) AS found
             CROSS JOIN LATERAL (
-                SELECT sum({SHARE}) AS units FROM {each} p JOIN asked ON asked.term = p.term WHERE NOT asked.finds
+                SELECT sum({SHARE}) AS units
+                FROM ({postings(asked, OF_MEMORY, OF_MEMORY)}) p JOIN asked ON asked.term = p.term
+                WHERE NOT asked.finds
             ) more
         )
     """
@@ -115,6 +112,7 @@ def values_of(asked: Asked, terms: list[str]) -> dict[str, Any]:
         "terms": terms,
         "idfs": words.idfs(terms).tolist(),
         "finds": finding(words, terms, FINDING),
+        "scored": max(SCORED, getattr(asked.params, "pool", SCORED)),
         "config": asked.namespace.text_config,
         "average_length": words.average_length or 1.0,
         "k1": getattr(asked.params, "bm25_k1", USUAL.bm25_k1),
@@ -123,11 +121,11 @@ def values_of(asked: Asked, terms: list[str]) -> dict[str, Any]:
 
 
 def finding(words: Words, terms: list[str], budget: int) -> list[bool]:
-    """Which words find candidates: the rarest, as long as their postings fit the budget, and one at least."""
+    """Which words find candidates: the two rarest, and more as long as their postings fit the budget."""
     read, finds = 0, list[bool]()
     for term in terms:
         read += words.holding[term]
-        finds.append(not finds or read <= budget)
+        finds.append(len(finds) < LEAST_FINDING or read <= budget)
     return finds
 
 
