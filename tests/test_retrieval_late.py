@@ -75,6 +75,7 @@ def test_one_that_is_late_takes_no_more_than_its_own_time(world: Namespace) -> N
     with locked("memories_entityedge"):
         retrieval = retrieve(asking(world, QUERY))
     assert LIMIT <= retrieval.found.took_ms["traversal"] < LIMIT + 500
+    assert set(retrieval.found.scores) == ALL - {"traversal"}
 
 
 def test_the_time_of_those_before_it_is_not_its_own(world: Namespace, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -83,9 +84,8 @@ def test_the_time_of_those_before_it_is_not_its_own(world: Namespace, monkeypatc
     broken("temporal", "SELECT NULL::uuid, pg_sleep(5)", monkeypatch)
     retrieval = retrieve(asking(world, QUERY))
     assert list(retrieval.found.late) == ["temporal"]
-    assert 0.8 * LIMIT <= retrieval.found.took_ms["semantic"] < LIMIT
-    assert LIMIT <= retrieval.found.took_ms["temporal"] < 1.7 * LIMIT
-    assert set(retrieval.found.scores) == ALL - {"traversal"}
+    assert 0.8 * LIMIT <= retrieval.found.took_ms["semantic"] <= LIMIT
+    assert LIMIT <= retrieval.found.took_ms["temporal"] < LIMIT + 500
 
 
 def test_words_that_cannot_be_read_hold_nobody_up(world: Namespace) -> None:
