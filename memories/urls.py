@@ -2,10 +2,11 @@
 
 from django.urls import include, path
 
-from memories.pages import overview
+from memories.pages import decay, overview
 
 urlpatterns = [
     path("api/v1/<slug:namespace>/", include("memories.api.urls")),
     path("", overview.home, name="home"),
     path("<slug:namespace>/", overview.overview, name="overview"),
+    path("<slug:namespace>/decay/", decay.decay, name="decay"),
 ]

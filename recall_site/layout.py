@@ -20,7 +20,7 @@ class Entry(NamedTuple):
 
 MENU = {
     "Data": (Entry("Overview", "overview", in_namespace=True),),
-    "Understand": (Entry("Formulas", "formulas"),),
+    "Understand": (Entry("Decay", "decay", in_namespace=True), Entry("Formulas", "formulas")),
     "Operate": (Entry("API docs", "docs"),),
 }
 

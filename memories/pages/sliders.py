@@ -50,6 +50,11 @@ class Slider:
         return self.place(self.default)
 
     @property
+    def typed(self) -> str:
+        """The value as a person would type it."""
+        return f"{self.value:.10g}"
+
+    @property
     def track(self) -> dict[str, float]:
         """The track as the browser's own slider has it: the numbers themselves, or their powers of ten."""
         declared = self.declaration

@@ -1,0 +1,367 @@
+"""How memories fade: every curve with its sliders, the namespace's own memories on it, and who fades by a day."""
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime, time, timedelta
+from functools import reduce
+from itertools import pairwise
+from operator import itemgetter, or_
+from typing import Any, NamedTuple
+
+import numpy as np
+from django.db.models import Count, DurationField, ExpressionWrapper, F, Min, Q, Value
+from django.db.models.functions import Coalesce, Extract, Floor
+from django.http import HttpRequest, HttpResponse
+from django.views.decorators.http import require_GET
+
+from memories.models import Memory, Namespace
+from memories.models.choices import STATEMENTS, Status
+from memories.models.keys import NamespacedQuerySet
+from memories.pages import sliders
+from memories.pages.access import members_only
+from memories.templatetags.numbers import figure as written
+from recall_site.layout import render_page
+from scoring.freshness import decay as faded
+from scoring.freshness import half_life_of
+from scoring.params import Params, ParamsError, Problem
+from scoring.signals import INTENTS, KINDS, TYPES, Signals
+from scoring.systems import SYSTEMS, contextdb, memorysync, recall
+from scoring.term import Array
+
+DAY, HOURS = timedelta(days=1), 24
+POINTS = 181  # of a curve
+LONGEST = 1460.0  # days that a chart shows
+EACH = 300  # memories up to which each is a dot of its own; more are counted together
+BINS = 60
+SOON = 20  # memories that the list of those about to fade names
+TOLD = (0, 1, 7, 30, 90, 180, 365, 730)  # days that the table tells
+NEVER = 36_500.0  # days after which nobody asks
+TICKS = {"tickvals": [1 / 24, 1, 7, 30, 365], "ticktext": ["1 h", "1 d", "7 d", "30 d", "1 y"]}
+FADED = 0.1  # where a system names no floor
+
+
+@dataclass(frozen=True)
+class Curve:
+    """One way of fading: its name, the parameter that sets its pace, and which memories fade so."""
+
+    name: str
+    param: str
+    whose: Mapping[str, str]  # the memories' own field and its value; none where the query decides
+
+
+class Dot(NamedTuple):
+    """A memory on its curve, or several of about one age."""
+
+    age: float
+    kept: float
+    memories: int
+    says: str
+
+
+@dataclass(frozen=True)
+class Family:
+    """The curves of one system, computed by the system's own code."""
+
+    system: str
+    says: str
+    curves: Sequence[Curve]
+    params: Sequence[str]  # that the curves go by
+    kept: Callable[[Array, Curve, Any], Array]  # of ages in days
+    halves: Callable[[Curve, Any], float]  # in how many days
+    since: Any  # from when a memory's age counts, as a column
+    by_hours: bool = False  # what fades within hours is drawn by powers of ten
+
+
+def by_type(ages: Array, curve: Curve, params: recall.HalfLives) -> Array:
+    """What recall keeps of a memory of a type."""
+    types = np.full(len(ages), TYPES.index(curve.name))
+    return recall.freshness(Signals(ids=np.arange(len(ages)).astype(str), type=types, age_days=ages), params).value
+
+
+def by_intent(ages: Array, curve: Curve, params: memorysync.MemorysyncParams) -> Array:
+    """What memorysync keeps for a query of an intent."""
+    signals = Signals(ids=np.arange(len(ages)).astype(str), age_days=ages, intent=curve.name)
+    return memorysync.raw_factors(signals, params.but(intent="query"))["recency"].value
+
+
+def by_kind(ages: Array, curve: Curve, params: contextdb.ContextdbParams) -> Array:
+    """What contextdb keeps of a memory of a kind."""
+    return np.asarray(faded(HOURS * ages, rate(curve, params)))
+
+
+def rate(curve: Curve, params: contextdb.ContextdbParams) -> float:
+    """The rate at which contextdb lets a kind fade."""
+    signals = Signals(ids=np.array(["any"]), kind=np.array([KINDS.index(curve.name)]))
+    return float(contextdb.alpha(signals, params).value.item())
+
+
+CREATED = F("created_at")
+FAMILIES = {
+    "recall": Family(
+        "recall",
+        "five types of memory",
+        [Curve(type, f"half_life_{type.lower()}", {"type": type}) for type in TYPES],
+        [*(f"half_life_{type.lower()}" for type in TYPES), "freshness_floor"],
+        by_type,
+        lambda curve, params: float(getattr(params, curve.param)),
+        CREATED,
+    ),
+    "memorysync": Family(
+        "memorysync",
+        "three intents of a query",
+        [Curve(intent, f"half_life_{intent.lower()}", {}) for intent in INTENTS],
+        [f"half_life_{intent.lower()}" for intent in INTENTS],
+        by_intent,
+        lambda curve, params: float(getattr(params, curve.param)) / HOURS,
+        CREATED,
+        by_hours=True,
+    ),
+    "contextdb": Family(
+        "contextdb",
+        "five kinds of memory",
+        [Curve(kind, "alpha" if kind == "general" else f"alpha_{kind}", {"kind": kind}) for kind in KINDS],
+        ["alpha_by", "alpha", *(f"alpha_{kind}" for kind in KINDS if kind != "general")],
+        by_kind,
+        lambda curve, params: float(half_life_of(rate(curve, params))) / HOURS,
+        Coalesce("valid_from", "created_at"),
+        by_hours=True,
+    ),
+}
+USUAL_CURVE = {"memorysync": "MEDIUM"}  # on which memories are drawn where the query decides
+
+
+@require_GET
+@members_only
+def decay(request: HttpRequest, namespace: Namespace) -> HttpResponse:
+    """The curves of one system with the namespace's memories on them."""
+    family = FAMILIES.get(request.GET.get("system", ""), FAMILIES["recall"])
+    params_of = SYSTEMS[family.system].params
+    problems: list[Problem] = []
+    try:
+        moved = sliders.given(params_of, request.GET)
+    except ParamsError as error:
+        moved, problems = {}, error.problems
+    until, wrong = chosen_day(request.GET.get("by", ""), namespace)
+    params = params_of.of(moved)
+    shown = Shown(namespace, family, params, params_of(), until)
+    context = {
+        "family": family,
+        "families": FAMILIES.values(),
+        "groups": [
+            sliders.Group(group.name, some)
+            for group in sliders.groups(params_of, moved)
+            if (some := [one for one in group.sliders if one.name in family.params])
+        ],
+        "problems": [*problems, *wrong],
+        "sent": request.GET,
+        "by": until.date(),
+        "changed": len(moved),
+        **shown.told(),
+    }
+    return render_page(request, "memories/decay.html", context, partial="shown")
+
+
+def chosen_day(text: str, namespace: Namespace) -> tuple[datetime, list[Problem]]:
+    """The end of the day by which memories may have faded; without one, in thirty days."""
+    usual = (namespace.now + 30 * DAY).date()
+    try:
+        day, wrong = date.fromisoformat(text) if text else usual, []
+    except ValueError:
+        day, wrong = usual, [Problem("by", f"must be a day such as {usual.isoformat()}; got {text!r}")]
+    return datetime.combine(day, time.max, namespace.now.tzinfo), wrong
+
+
+@dataclass(frozen=True)
+class Shown:
+    """What the page shows of one family of curves."""
+
+    namespace: Namespace
+    family: Family
+    params: Params
+    usual: Params
+    until: datetime
+
+    def told(self) -> dict[str, Any]:
+        """The chart, the table, and who fades by the chosen day."""
+        stored = self.stored()
+        dots = {curve.name: self.dots(stored, curve) for curve in self.family.curves if self.draws(curve)}
+        oldest = max((dot.age for some in dots.values() for dot in some), default=0.0)
+        paces = {curve.name: self.family.halves(curve, self.params) for curve in self.family.curves}
+        longest = min(max(oldest, 2 * sorted(paces.values())[len(paces) // 2], 30.0), LONGEST)
+        return {
+            "figure": self.figure(dots, longest),
+            "label": self.label(paces),
+            "fastest": min(paces.items(), key=itemgetter(1)),
+            "slowest": max(paces.items(), key=itemgetter(1)),
+            "paces": [(curve, paces[curve.name]) for curve in self.family.curves],
+            "table": [
+                (age, [float(self.kept(np.array([float(age)]), one)[0]) for one in self.family.curves]) for age in TOLD
+            ],
+            "memories": sum(dot.memories for some in dots.values() for dot in some),
+            "together": any(dot.memories > 1 for some in dots.values() for dot in some),
+            "floor": self.floor,
+            **self.fading(stored),
+        }
+
+    @property
+    def floor(self) -> float:
+        """Below what a memory counts as faded."""
+        return float(getattr(self.params, "freshness_floor", FADED)) if self.family.system == "recall" else FADED
+
+    def kept(self, ages: Array, curve: Curve, params: Params | None = None) -> Array:
+        """What a curve keeps at some ages."""
+        return self.family.kept(ages, curve, params or self.params)
+
+    def fades_at(self, curve: Curve) -> float:
+        """The age in days at which a curve reaches the floor."""
+        if self.floor <= 0:
+            return math.inf
+        return self.family.halves(curve, self.params) * math.log2(1 / self.floor)
+
+    def draws(self, curve: Curve) -> bool:
+        """Whether memories are drawn on a curve."""
+        return bool(curve.whose) or curve.name == USUAL_CURVE.get(self.family.system)
+
+    def stored(self) -> NamespacedQuerySet[Memory]:
+        """The statements that can come back."""
+        return Memory.objects.within(self.namespace).filter(status=Status.ACTIVE, level__in=STATEMENTS)
+
+    def dots(self, stored: NamespacedQuerySet[Memory], curve: Curve) -> list[Dot]:
+        """The memories of a curve: each by itself, or counted together by age where they are many."""
+        now, mine = self.namespace.now, stored.filter(**curve.whose).annotate(since=self.family.since)
+        some = list(mine.order_by("-created_at", "id").values_list("since", "content")[: EACH + 1])
+        told = [(max((now - since) / DAY, 0.0), 1, content[:80]) for since, content in some]
+        if len(some) > EACH:
+            told = self.counted(mine)
+        kept = self.kept(np.array([age for age, _, _ in told]), curve)
+        return [Dot(age, float(left), count, says) for (age, count, says), left in zip(told, kept, strict=True)]
+
+    def counted(self, mine: NamespacedQuerySet[Memory]) -> list[tuple[float, int, str]]:
+        """Many memories by their age, in equal steps."""
+        now = self.namespace.now
+        first = mine.aggregate(first=Min("since"))["first"]
+        width = max(((now - first) / BINS).total_seconds(), 1.0)
+        age = ExpressionWrapper(Value(now) - F("since"), output_field=DurationField())
+        steps = mine.annotate(step=Floor(Extract(age, "epoch") / width)).values("step")
+        counts = steps.annotate(count=Count("id")).order_by("step").values_list("step", "count")
+        days = width / DAY.total_seconds()
+        return [
+            (
+                (float(step) + 0.5) * days,
+                count,
+                f"{count} memories, {step * days:.0f} to {(step + 1) * days:.0f} days old",
+            )
+            for step, count in counts
+            if step >= 0
+        ]
+
+    def figure(self, dots: Mapping[str, Sequence[Dot]], longest: float) -> dict[str, Any]:
+        """Every curve to its named end, where it ran before it was moved, and the memories on it."""
+        by_hours = self.family.by_hours
+        ages = np.geomspace(1 / HOURS, longest, POINTS) if by_hours else np.linspace(0.0, longest, POINTS)
+        across = (
+            {"type": "log", "range": [math.log10(ages[0]), math.log10(longest)], **TICKS}
+            if by_hours
+            else {"range": [0, longest]}
+        )
+        data: list[dict[str, Any]] = []
+        notes: list[dict[str, Any]] = []
+        ends = apart([float(self.kept(ages[-1:], curve)[0]) for curve in self.family.curves])
+        for curve, end in zip(self.family.curves, ends, strict=True):
+            now, before = self.kept(ages, curve), self.kept(ages, curve, self.usual)
+            moved = not np.array_equal(now, before)
+            if moved:
+                data.append(line(ages, before, {"color": "$control", "width": 1.5, "dash": "dot"}))
+            data.append(line(ages, now, {"color": "$ink" if moved else "$ink-2", "width": 2.5 if moved else 1.5}))
+            # By powers of ten all end at nothing: there a name stands where its curve has halved.
+            halved = max(math.log(self.family.halves(curve, self.params) * HOURS) / math.log(longest * HOURS), 0.0)
+            at = (halved, 0.5) if by_hours else (1.0, end)
+            notes.append(note(*at, curve.name, xshift=6))
+        data += [marks(some) for some in dots.values() if some]
+        floor = {"type": "line", "xref": "paper", "x0": 0, "x1": 1, "y0": self.floor, "y1": self.floor}
+        notes.append(note(0.0, self.floor, f"floor {written(self.floor)}", yshift=-8))
+        return {
+            "data": data,
+            "layout": {
+                "margin": {"l": 40, "r": 88, "t": 8, "b": 40},
+                "xaxis": {**across, "title": {"text": "age" if by_hours else "age in days"}, "showgrid": False},
+                "yaxis": {"range": [0, 1.04], "title": {"text": "kept"}},
+                "shapes": [{**floor, "line": {"color": "$ink-3", "width": 1, "dash": "dash"}}],
+                "annotations": notes,
+            },
+            "narrow": {"margin": {"l": 34, "r": 72, "t": 8, "b": 40}},
+        }
+
+    def label(self, paces: Mapping[str, float]) -> str:
+        """What the chart shows, in words."""
+        halves = ", ".join(f"{name} halves in {days(pace)}" for name, pace in paces.items())
+        return f"What {self.family.system} keeps of a memory by its age: {halves}."
+
+    def fading(self, stored: NamespacedQuerySet[Memory]) -> dict[str, Any]:
+        """The memories that are above the floor today and below it by the chosen day, the first to fade first."""
+        now, chosen = self.namespace.now, list[Q]()
+        for curve in self.family.curves:
+            if self.draws(curve) and (lasts := self.fades_at(curve)) < NEVER:
+                span = timedelta(days=lasts)
+                chosen.append(Q(**curve.whose, since__gt=now - span, since__lte=self.until - span))
+        mine = stored.annotate(since=self.family.since)
+        fades = mine.filter(reduce(or_, chosen)) if chosen else mine.none()
+        rows = list(fades.order_by("since", "id")[:SOON])
+        return {
+            "fades": fades.count() if len(rows) == SOON else len(rows),
+            "soonest": [(one, self.day_of(one)) for one in rows],
+        }
+
+    def day_of(self, memory: Memory) -> datetime:
+        """When a memory reaches the floor."""
+        mine = next(
+            curve
+            for curve in self.family.curves
+            if self.draws(curve) and all(getattr(memory, name) == value for name, value in curve.whose.items())
+        )
+        since: datetime = memory.since  # type: ignore[attr-defined]  # annotated above
+        return since + timedelta(days=self.fades_at(mine))
+
+
+def line(x: Array, y: Array, how: Mapping[str, Any]) -> dict[str, Any]:
+    """One curve of a chart."""
+    points = {"x": np.round(x, 5).tolist(), "y": np.round(y, 4).tolist()}
+    return {"type": "scatter", "mode": "lines", **points, "line": how, "hoverinfo": "skip"}
+
+
+def marks(dots: Sequence[Dot]) -> dict[str, Any]:
+    """The memories of one curve."""
+    size = [min(6 + 2 * float(np.log2(dot.memories)), 22.0) for dot in dots]
+    return {
+        "type": "scatter",
+        "mode": "markers",
+        "x": [round(dot.age, 2) for dot in dots],
+        "y": [round(dot.kept, 4) for dot in dots],
+        "hovertext": [dot.says for dot in dots],
+        "hoverinfo": "text",
+        "marker": {"color": "$mark", "line": {"color": "$ink", "width": 1}, "size": size},
+    }
+
+
+def note(x: float, y: float, text: str, **where: float) -> dict[str, Any]:
+    """A name in a chart, where it is meant."""
+    return {"xref": "paper", "x": x, "y": y, "text": text, "xanchor": "left", "showarrow": False, **where}
+
+
+def apart(ends: Sequence[float], least: float = 0.055) -> list[float]:
+    """Places for names at the ends of lines, none upon another, from the top down."""
+    placed = list(ends)
+    order = sorted(range(len(ends)), key=lambda place: -ends[place])
+    for above, below in pairwise(order):
+        placed[below] = min(placed[below], placed[above] - least)
+    lowest = min(placed, default=0.0)
+    return [one + max(0.0, -lowest) for one in placed]
+
+
+def days(span: float) -> str:
+    """A span of days in the unit in which a person would tell it."""
+    if span >= 2:
+        return f"{written(round(span, 1))} days"
+    hours = span * 24
+    return f"{written(round(hours, 1))} hours" if hours >= 1 else f"{written(round(hours * 3600, 1))} seconds"

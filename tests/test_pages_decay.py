@@ -1,0 +1,132 @@
+"""How memories fade, as the page shows it."""
+
+import json
+import re
+from datetime import timedelta
+from typing import Any
+
+import numpy as np
+import pytest
+from django.contrib.auth.models import User
+from django.test import Client
+from pytest_django import DjangoAssertNumQueries
+from test_model_rows import row
+
+from memories.models import Membership, Memory, Namespace
+from memories.models.choices import Role
+from memories.pages import decay
+from scoring.systems import SYSTEMS
+from scoring.systems.recall import RecallParams
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def namespace(client: Client) -> Namespace:
+    """A namespace of three memories, and somebody who may read it signed in."""
+    namespace = Namespace.objects.create(slug="here", title="Here")
+    user = User.objects.create_user("ada")
+    Membership.objects.create(namespace=namespace, user=user, role=Role.READ)
+    client.force_login(user)
+    for age, type, kind in ((10, "Event", "episodic"), (90, "Preference", "semantic"), (400, "Fact", "general")):
+        created = namespace.now - timedelta(days=age)
+        row(Memory, namespace, content=f"{type} told {age} days ago", type=type, kind=kind, created_at=created)
+    return namespace
+
+
+def figure(page: str) -> Any:
+    """The chart of a page."""
+    found = re.search(r'<script id="fig-decay" type="application/json">(.*?)</script>', page, re.DOTALL)
+    assert found
+    return json.loads(found[1])
+
+
+def shown(client: Client, **asked: str) -> str:
+    """The page at an address."""
+    response = client.get("/here/decay/", asked)
+    assert response.status_code == 200
+    return response.content.decode()
+
+
+@pytest.mark.parametrize("system", decay.FAMILIES)
+def test_every_curve_halves_where_it_says(system: str) -> None:
+    family, params = decay.FAMILIES[system], SYSTEMS[system].params()
+    for curve in family.curves:
+        halves = family.halves(curve, params)
+        assert family.kept(np.array([0.0, halves]), curve, params) == pytest.approx([1.0, 0.5], abs=1e-6)
+
+
+def test_memories_lie_on_their_curves(client: Client, namespace: Namespace) -> None:
+    dots = [one for one in figure(shown(client))["data"] if one["mode"] == "markers"]
+    placed = {text: (x, y) for one in dots for text, x, y in zip(one["hovertext"], one["x"], one["y"], strict=True)}
+    assert placed["Preference told 90 days ago"] == pytest.approx((90, 0.5), abs=0.01)
+    assert placed["Event told 10 days ago"] == pytest.approx((10, 2 ** (-10 / 30)), abs=0.01)
+
+
+def test_a_moved_half_life_moves_its_curve_and_leaves_a_dotted_one(client: Client, namespace: Namespace) -> None:
+    page = shown(client, **{"p.half_life_preference": "180"})
+    assert sum(one.get("line", {}).get("dash") == "dot" for one in figure(page)["data"]) == 1
+    assert "1 changed" in page
+    (x, y), *_ = [
+        (x, y)
+        for one in figure(page)["data"]
+        if one["mode"] == "markers"
+        for text, x, y in zip(one["hovertext"], one["x"], one["y"], strict=True)
+        if text.startswith("Preference")
+    ]
+    assert (x, y) == pytest.approx((90, 2**-0.5), abs=0.01)
+
+
+def test_it_tells_who_reaches_the_floor_by_a_day(client: Client, namespace: Namespace) -> None:
+    until = 30 * np.log2(1 / RecallParams().freshness_floor)  # an event's last day above the floor, some hundred
+    before, after = (namespace.now + timedelta(days=float(until) - 10 + more) for more in (-2, 2))
+    assert "Event told" not in shown(client, by=f"{before:%Y-%m-%d}").split("fades-h", 1)[1]
+    page = shown(client, by=f"{after:%Y-%m-%d}")
+    assert "Event told 10 days ago" in page
+    assert "1 reaches .1 by" in page
+
+
+def test_many_are_counted_together(client: Client, namespace: Namespace, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(decay, "EACH", 2)
+    for age in (20, 20, 21, 300):
+        row(Memory, namespace, type="Event", created_at=namespace.now - timedelta(days=age))
+    page = shown(client)
+    assert "those of about one age as one dot" in page
+    sizes = [text for one in figure(page)["data"] if one["mode"] == "markers" for text in one["hovertext"]]
+    assert any(text.startswith("3 memories, ") for text in sizes)
+    assert "7 memories on the curves" in page
+
+
+@pytest.mark.parametrize("asked", [{"p.half_life_fact": "-5"}, {"p.half_life_fact": "soon"}, {"by": "tomorrow"}])
+def test_a_wrong_value_is_told_with_what_is_allowed(
+    client: Client, namespace: Namespace, asked: dict[str, str]
+) -> None:
+    page = shown(client, **asked)
+    assert "Not every value can be used" in page
+    assert next(iter(asked.values())) in page
+
+
+def test_an_empty_namespace_shows_the_curves_alone(client: Client, namespace: Namespace) -> None:
+    Memory.objects.within(namespace).delete()
+    page = shown(client)
+    assert "No memories here yet" in page
+    assert len(figure(page)["data"]) == len(decay.FAMILIES["recall"].curves)
+
+
+@pytest.mark.parametrize("system", decay.FAMILIES)
+def test_it_asks_a_fixed_number_of_questions(
+    client: Client, namespace: Namespace, system: str, django_assert_max_num_queries: DjangoAssertNumQueries
+) -> None:
+    with django_assert_max_num_queries(14):
+        shown(client, system=system)
+
+
+def test_htmx_gets_the_part_that_changes(client: Client, namespace: Namespace) -> None:
+    part = client.get("/here/decay/", headers={"HX-Request": "true"}).content.decode()
+    assert part.lstrip().startswith('<div class="stack" id="shown"')
+    assert "<html" not in part
+
+
+def test_to_others_it_does_not_exist(client: Client, namespace: Namespace) -> None:
+    client.force_login(User.objects.create_user("eve"))
+    assert client.get("/here/decay/").status_code == 404
