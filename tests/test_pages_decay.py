@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from django.contrib.auth.models import User
 from django.test import Client
+from playwright.sync_api import Page, expect
 from pytest_django import DjangoAssertNumQueries
 from test_model_rows import row
 
@@ -130,3 +131,28 @@ def test_htmx_gets_the_part_that_changes(client: Client, namespace: Namespace) -
 def test_to_others_it_does_not_exist(client: Client, namespace: Namespace) -> None:
     client.force_login(User.objects.create_user("eve"))
     assert client.get("/here/decay/").status_code == 404
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_half_life_is_dragged_and_the_page_follows(page: Page, client: Client) -> None:
+    namespace = Namespace.objects.create(slug="here", title="Here")
+    user = User.objects.create_user("ada", password="a long password")
+    Membership.objects.create(namespace=namespace, user=user, role=Role.READ)
+    row(Memory, namespace, content="Old habit", type="Preference", created_at=namespace.now - timedelta(days=100))
+    page.goto("/sign-in/?next=/here/decay/")
+    page.fill("input[name=username]", "ada")
+    page.fill("input[name=password]", "a long password")
+    page.press("input[name=password]", "Enter")
+    expect(page.locator("#curves-h")).to_have_text("Event halves in 30 days, Entity in 365 days")
+    expect(page.locator("[data-figure] .main-svg").first).to_be_visible()
+    page.locator("#p-half_life_event").focus()
+    for _ in range(3):
+        page.keyboard.press("ArrowLeft")
+    expect(page.locator("#curves-h")).to_have_text("Event halves in 27 days, Entity in 365 days")
+    expect(page.locator(".param.changed")).to_have_count(1)
+    page.wait_for_url("**/here/decay/?system=recall&p.half_life_event=27")
+    page.reload()
+    expect(page.locator("#p-half_life_event")).to_have_value("27")
+    page.locator(".param.changed .reset").click()
+    expect(page.locator("#curves-h")).to_have_text("Event halves in 30 days, Entity in 365 days")
+    expect(page.locator("[data-figure] .main-svg").first).to_be_visible()

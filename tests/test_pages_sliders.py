@@ -1,6 +1,7 @@
 """Declared parameters as a person moves them."""
 
 from contextlib import suppress
+from urllib.parse import urlencode
 
 import pytest
 from django.http import QueryDict
@@ -8,7 +9,7 @@ from django.template.loader import render_to_string
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memories.pages.sliders import Slider, groups
+from memories.pages.sliders import Slider, address, groups
 from memories.pages.sliders import given as moved
 from scoring.params import Number, ParamsError
 from scoring.systems import SYSTEMS
@@ -62,7 +63,9 @@ def test_every_declared_parameter_can_be_moved_by_an_address(system: str, name: 
             params.of({name: value})
         except ParamsError:
             continue  # a law between several values forbids it
-        assert moved(params, told) == ({} if value == declaration.default else {name: value})
+        read = moved(params, told)
+        assert read == ({} if value == declaration.default else {name: value})
+        assert moved(params, QueryDict(urlencode(address(read)))) == read
 
 
 def tried(declaration: object) -> list[object]:

@@ -8,6 +8,7 @@ from functools import reduce
 from itertools import pairwise
 from operator import itemgetter, or_
 from typing import Any, NamedTuple
+from urllib.parse import urlencode
 
 import numpy as np
 from django.db.models import Count, DurationField, ExpressionWrapper, F, Min, Q, Value
@@ -159,12 +160,22 @@ def decay(request: HttpRequest, namespace: Namespace) -> HttpResponse:
         "changed": len(moved),
         **shown.told(),
     }
-    return render_page(request, "memories/decay.html", context, partial="shown")
+    response = render_page(request, "memories/decay.html", context, partial="shown")
+    # The address tells what differs, and nothing else.
+    told = {"system": family.system, **sliders.address(moved)}
+    told |= {"by": request.GET["by"]} if until.date() != usual_day(namespace) else {}
+    response["HX-Replace-Url"] = f"?{urlencode(told)}"
+    return response
+
+
+def usual_day(namespace: Namespace) -> date:
+    """The day by which fading is told unless somebody asks for another."""
+    return (namespace.now + 30 * DAY).date()
 
 
 def chosen_day(text: str, namespace: Namespace) -> tuple[datetime, list[Problem]]:
     """The end of the day by which memories may have faded; without one, in thirty days."""
-    usual = (namespace.now + 30 * DAY).date()
+    usual = usual_day(namespace)
     try:
         day, wrong = date.fromisoformat(text) if text else usual, []
     except ValueError:

@@ -52,7 +52,7 @@ class Slider:
     @property
     def typed(self) -> str:
         """The value as a person would type it."""
-        return f"{self.value:.10g}"
+        return spelt(self.value)
 
     @property
     def track(self) -> dict[str, float]:
@@ -121,6 +121,18 @@ def groups(
     order = list(dict.fromkeys(one.declaration.group for one in sliders))
     ordered = sorted(sliders, key=lambda one: order.index(one.declaration.group))
     return [Group(name, list(some)) for name, some in groupby(ordered, key=lambda one: one.declaration.group)]
+
+
+def address(moved: Mapping[str, Any]) -> dict[str, str]:
+    """What was moved, as an address says it; `given` reads it again."""
+    return {f"{PREFIX}{name}": spelt(value) for name, value in moved.items()}
+
+
+def spelt(value: Any) -> str:
+    """A value as a person would type it."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return f"{value:.10g}" if isinstance(value, float) else str(value)
 
 
 def given(params: type[Params], sent: QueryDict, defaults: Mapping[str, Any] | None = None) -> dict[str, Any]:
