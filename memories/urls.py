@@ -2,11 +2,14 @@
 
 from django.urls import include, path
 
-from memories.pages import decay, overview
+from memories.pages import decay, overview, traces
 
 urlpatterns = [
     path("api/v1/<slug:namespace>/", include("memories.api.urls")),
     path("", overview.home, name="home"),
     path("<slug:namespace>/", overview.overview, name="overview"),
     path("<slug:namespace>/decay/", decay.decay, name="decay"),
+    path("<slug:namespace>/traces/", traces.traces, name="traces"),
+    path("<slug:namespace>/traces/<uuid:id>/", traces.trace, name="traces-one"),
+    path("<slug:namespace>/traces/new/", traces.arrivals, name="traces-new"),
 ]

@@ -19,8 +19,14 @@ class Entry(NamedTuple):
 
 
 MENU = {
-    "Data": (Entry("Overview", "overview", in_namespace=True),),
-    "Understand": (Entry("Decay", "decay", in_namespace=True), Entry("Formulas", "formulas")),
+    "Data": (
+        Entry("Overview", "overview", in_namespace=True),
+        Entry("Traces", "traces", in_namespace=True),
+    ),
+    "Understand": (
+        Entry("Decay", "decay", in_namespace=True),
+        Entry("Formulas", "formulas"),
+    ),
     "Operate": (Entry("API docs", "docs"),),
 }
 

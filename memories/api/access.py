@@ -20,3 +20,7 @@ class Access(NamedTuple):
         """Tell whether the role is the needed one or includes it."""
         order = list(Role)
         return order.index(self.role) >= order.index(needed)
+
+    def refusal(self, needed: Role) -> str:
+        """Say which role is needed, and which one the caller has."""
+        return f"This needs the role {needed}; the {self.name} has {self.role}."

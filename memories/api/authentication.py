@@ -80,7 +80,12 @@ def access_by_membership(slug: str, user: Any) -> Access:
     membership = Membership.objects.filter(namespace_id=identifier(namespace), user=user).first()
     if namespace is None or membership is None:
         raise NotFound(CLOSED)
-    return Access(namespace, Role(membership.role), f"user “{user.get_username()}”", f"user {user.pk}")
+    return access_of_member(namespace, membership.role, user)
+
+
+def access_of_member(namespace: Namespace, role: str, user: Any) -> Access:
+    """What a user may do as a member."""
+    return Access(namespace, Role(role), f"user “{user.get_username()}”", f"user {user.pk}")
 
 
 def identifier(namespace: Namespace | None) -> UUID:

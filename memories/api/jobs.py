@@ -109,7 +109,7 @@ class Jobs(NamespacedView):
         asked = NewJob.of(request)
         serializer, needed = ON_REQUEST[asked["kind"]]
         if not self.access.allows(needed):
-            raise PermissionDenied(f"This needs the role {needed}; the {self.access.name} has {self.access.role}.")
+            raise PermissionDenied(self.access.refusal(needed))
         job = started(self, JobKind(asked["kind"]), params_of(serializer, asked["params"]))
         address = reverse("api-job", kwargs={"namespace": namespace, "id": job.id})
         return Response(JobSerializer(job).data, status=202, headers={"Location": address})

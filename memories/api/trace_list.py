@@ -24,7 +24,7 @@ LONGEST_WAIT = 3_600_000  # milliseconds
 BESIDE = timedelta(seconds=1)
 FIRST, LAST = datetime(1971, 1, 1, tzinfo=UTC), datetime(9000, 1, 1, tzinfo=UTC)
 # Without the candidates, their signals and the answer, which make a trace long.
-SHOWN = ("id", "at", "query", "system", "request", "abstained", "best_score")
+SHOWN = ("id", "at", "query", "system", "request", "abstained", "best_score", "api_key_id")
 
 
 class Total(Func):

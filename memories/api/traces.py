@@ -14,7 +14,7 @@ from memories.api.refusals import wrong_params
 from memories.api.retrieval import AnswerSerializer
 from memories.api.serializers import Object, Query
 from memories.api.views import NamespacedView
-from memories.models import Trace
+from memories.models import Namespace, Trace
 from memories.models.choices import Role
 from memories.retrieval.answer import told
 from memories.retrieval.query import Setting
@@ -73,7 +73,7 @@ class TraceDetail(NamespacedView):
     def get(self, request: Request, namespace: str, id: UUID) -> Response:
         """Give what was asked and what was answered."""
         Query.of(request)
-        return Response(TraceSerializer(trace_of(self, id)).data)
+        return Response(TraceSerializer(trace_of(self.namespace, id)).data)
 
 
 class Replay(NamespacedView):
@@ -88,16 +88,16 @@ class Replay(NamespacedView):
         A parameter that decides about the candidates themselves is asked live, and the answer says so.
         """
         asked = ReplaySerializer.of(request)
-        trace = trace_of(self, asked["trace"])
+        trace = trace_of(self.namespace, asked["trace"])
         done = replay(trace, ranked_by(self, trace, asked))
         answer = {**told(done.retrieval, explain=asked["explain"]), "trace": trace.id}
         told_of = {"replayed": not done.live, "live": done.live, "changed": done.changed}
         return Response(answer | told_of)
 
 
-def trace_of(view: NamespacedView, id: UUID) -> Trace:
-    """Find a trace of the view's namespace."""
-    trace = Trace.objects.within(view.namespace).filter(id=id).select_related("namespace").first()
+def trace_of(namespace: Namespace, id: UUID) -> Trace:
+    """Find a trace of a namespace."""
+    trace = Trace.objects.within(namespace).filter(id=id).select_related("namespace").first()
     if trace is None:
         raise Http404(f"There is no trace {id} here.")
     return trace

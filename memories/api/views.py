@@ -31,7 +31,7 @@ class RoleRequired(BasePermission):
         if needed is None:
             view.http_method_not_allowed(request)
         if not access.allows(needed):
-            raise PermissionDenied(f"This needs the role {needed}; the {access.name} has {access.role}.")
+            raise PermissionDenied(access.refusal(needed))
         return True
 
 

@@ -5,9 +5,13 @@ from functools import wraps
 from typing import Any
 
 from django.contrib.auth.decorators import login_required
+from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpRequest, HttpResponse
 
-from memories.models import Namespace
+from memories.api.access import Access
+from memories.api.authentication import access_of_member
+from memories.models import Membership, Namespace
+from memories.models.choices import Role
 
 
 def members_only(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
@@ -24,3 +28,17 @@ def members_only(view: Callable[..., HttpResponse]) -> Callable[..., HttpRespons
         return view(request, found, **kwargs)
 
     return wrapped
+
+
+def access_of(request: HttpRequest, namespace: Namespace) -> Access:
+    """What the signed-in member may do in the namespace."""
+    membership = Membership.objects.only("role").get(namespace=namespace, user=request.user.pk)
+    return access_of_member(namespace, membership.role, request.user)
+
+
+def demanded(request: HttpRequest, namespace: Namespace, needed: Role) -> Access:
+    """The member's access, if it is the needed role or includes it."""
+    access = access_of(request, namespace)
+    if not access.allows(needed):
+        raise PermissionDenied(access.refusal(needed))
+    return access

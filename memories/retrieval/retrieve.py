@@ -21,6 +21,9 @@ from scoring.signals import Signals
 from scoring.specificity import Plan
 from scoring.systems.system import Ranking, rank
 
+# What is timed, in the order in which it is done.
+STEPS = ("read", "embed", "retrieve", "load", "rerank", "rank")
+
 
 @dataclass
 class Stopwatch:

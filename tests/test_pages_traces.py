@@ -1,0 +1,208 @@
+"""What agents asked, as a person watches it."""
+
+import re
+from typing import Any
+
+import pytest
+from django.test import Client
+from playwright.sync_api import Page, expect
+from pytest_django.fixtures import DjangoAssertNumQueries
+from test_api_traces import trace
+from test_api_walls import key_to, member_of, world
+from test_pages import home, maya, sign_in  # noqa: F401
+
+from memories.models import ApiKey, Namespace, Trace
+from memories.models.choices import Role
+from memories.writing.new_memory import NewMemory
+from memories.writing.remember import remember
+
+pytestmark = pytest.mark.django_db
+
+HTMX = {"HX-Request": "true"}
+
+
+@pytest.fixture
+def here() -> Namespace:
+    return world("here")
+
+
+@pytest.fixture
+def reader(here: Namespace) -> Client:
+    return member_of(here, Role.READ)
+
+
+def shown(client: Client, query: str = "", **headers: str) -> str:
+    answer = client.get(f"/here/traces/{query}", headers=headers)
+    assert answer.status_code == 200
+    return answer.content.decode()
+
+
+def queries(text: str) -> list[str]:
+    """The queries of a page, in its order."""
+    return re.findall(r'<td class="asked"><a[^>]*>(.*?)</a>', text)
+
+
+def test_a_row_tells_what_was_asked_how_it_went_and_who_asked(here: Namespace, reader: Client) -> None:
+    key_to(here)
+    agent = ApiKey.objects.within(here).get()
+    trace(
+        here,
+        "Which oven?",
+        system="recall",
+        request={"profile": "careful", "version": 3},
+        answer={"results": [{}, {}]},
+        best_score=0.75,
+        took_ms={"read": 200.0, "rank": 50.4},
+        api_key_id=agent.id,
+    )
+    trace(here, "Nothing?", -1, abstained=True)
+    text = shown(reader)
+    assert queries(text) == ["Which oven?", "Nothing?"]
+    for part in ("careful@3", ">agent<", ".7500", "250 ms", 'width="50.1%"', ">abstained<", "signed in"):
+        assert part in text
+    assert f"/here/lab/?trace={Trace.objects.get(query='Nothing?').id}" in text
+    assert "style=" not in text
+
+
+@pytest.mark.parametrize(
+    ("address", "found"),
+    [
+        ("?q=&system=&abstained=&slower_than=&best_below=", ["slow", "empty", "good"]),
+        ("?abstained=true", ["empty"]),
+        ("?slower_than=100", ["slow"]),
+        ("?best_below=.5", None),
+        ("?best_below=0.5", ["slow"]),
+        ("?q=OO", ["good"]),
+        ("?limit=2", ["slow", "empty"]),
+    ],
+)
+def test_the_address_chooses_as_the_api_does(
+    here: Namespace, reader: Client, address: str, found: list[str] | None
+) -> None:
+    trace(here, "good", 0, best_score=0.9)
+    trace(here, "empty", 1, abstained=True)
+    trace(here, "slow", 2, best_score=0.2, took_ms={"retrieve": 400})
+    if found is None:
+        refused = reader.get(f"/here/traces/{address}")
+        assert refused.status_code == 400
+        assert "must be a finite number; got &quot;.5&quot;" in refused.content.decode()
+        assert 'name="best_below" value=".5"' in refused.content.decode()
+        return
+    assert queries(shown(reader, address)) == found
+
+
+def test_pages_go_on_by_key_and_only_the_newest_is_live(here: Namespace, reader: Client) -> None:
+    for number in range(5):
+        trace(here, f"q{number}", number)
+    first = shown(reader, "?limit=2&q=q")
+    assert "recall:poll" in first
+    older = re.search(r'href="http://testserver/here/traces/([^"]*)">Older', first)
+    assert older
+    second = shown(reader, older[1].replace("&amp;", "&"))
+    assert queries(second) == ["q2", "q1"]
+    assert "recall:poll" not in second
+    assert 'href="/here/traces/?q=q">Newest' in second
+
+
+def test_what_arrives_is_given_once_with_the_address_of_what_comes_next(here: Namespace, reader: Client) -> None:
+    trace(here, "old")
+    address = polled(shown(reader, "?q=o", **HTMX))
+    assert reader.get(address).status_code == 204
+    trace(here, "other", 1)
+    trace(here, "unlike", 2)
+    trace(here, "another", 3)
+    came = reader.get(address, headers=HTMX).content.decode()
+    assert queries(came) == ["another", "other"]
+    assert "<h1" not in came
+    assert reader.get(polled(came)).status_code == 204
+    assert reader.get("/here/traces/new/").status_code == 400
+
+
+def polled(text: str) -> str:
+    """Where a page asks for what comes."""
+    found = re.search(r'data-poll="3" data-pausable hx-get="([^"]*)"', text)
+    assert found
+    return found[1].replace("&amp;", "&")
+
+
+def test_an_empty_list_says_why_and_what_to_do(here: Namespace, reader: Client) -> None:
+    assert "Nothing was asked here yet" in shown(reader)
+    assert "No trace is like that." in shown(reader, "?q=x")
+
+
+def test_a_trace_can_be_read_by_itself(client: Client, here: Namespace, reader: Client) -> None:
+    remember(here, [NewMemory(content="Maya bakes with a Ooni oven.")], by="test")
+    asked = client.post(
+        "/api/v1/here/retrieve/", {"query": "Which oven has Maya?"}, "application/json", headers=key_to(here, Role.READ)
+    ).json()
+    text = reader.get(f"/here/traces/{asked['trace']}/").content.decode()
+    for part in (
+        "Maya bakes with a Ooni oven.",
+        "1 came back",
+        "<b>1</b> candidate<",
+        "1st by meaning",
+        "embed",
+        "no window",
+    ):
+        assert part in text, part
+    assert f"/here/lab/?trace={asked['trace']}" in text
+    nothing = trace(here, "Nothing?", abstained=True, answer={"reason": "No retriever found anything."})
+    assert "No retriever found anything." in reader.get(f"/here/traces/{nothing.id}/").content.decode()
+
+
+def test_a_foreign_trace_does_not_exist(here: Namespace, reader: Client) -> None:
+    foreign = trace(world("there"), "secret")
+    assert reader.get(f"/here/traces/{foreign.id}/").status_code == 404
+    assert reader.get(f"/there/traces/{foreign.id}/").status_code == 404
+    assert reader.get("/there/traces/new/").status_code == 404
+
+
+def test_the_pages_ask_a_known_number_of_questions(
+    here: Namespace, reader: Client, django_assert_max_num_queries: DjangoAssertNumQueries
+) -> None:
+    made = [trace(here, f"q{number}", number) for number in range(60)]
+    reader.get("/here/")
+    with django_assert_max_num_queries(6):  # session, user, membership, namespaces, traces, keys
+        assert len(queries(shown(reader))) == 50
+    with django_assert_max_num_queries(6):
+        reader.get(f"/here/traces/{made[0].id}/")
+    address = polled(shown(reader))
+    with django_assert_max_num_queries(4):  # session, user, membership, traces
+        reader.get(address)
+
+
+def test_a_retrieval_appears_in_the_open_page_by_itself(
+    page: Page,
+    home: Namespace,  # noqa: F811
+    client: Client,
+) -> None:
+    sign_in(page)
+    page.goto("/home/traces/")
+    expect(page.get_by_text("Nothing was asked here yet")).to_be_visible()
+    headers = key_to(home, Role.READ)
+
+    def ask(query: str) -> Any:
+        return client.post("/api/v1/home/retrieve/", {"query": query}, "application/json", headers=headers).json()
+
+    asked = ask("Which oven has Maya?")
+    row = page.get_by_role("row").filter(has_text="Which oven has Maya?")
+    expect(row).to_be_visible(timeout=15_000)
+    expect(row).to_contain_text("abstained")
+    expect(row.get_by_role("link", name="in the Lab")).to_have_attribute("href", f"/home/lab/?trace={asked['trace']}")
+    expect(page.locator("[data-arrivals]")).to_have_text("Live, 1 came in")
+    page.get_by_role("button", name="Pause").click()
+    ask("And which pan?")
+    page.wait_for_timeout(4_000)
+    expect(page.get_by_text("And which pan?")).to_have_count(0)
+    page.get_by_role("button", name="Go on").click()
+    expect(page.get_by_text("And which pan?")).to_be_visible(timeout=15_000)
+    page.get_by_label("Query has").fill("pan")
+    expect(page.get_by_text("Which oven has Maya?")).to_have_count(0)
+    expect(page).to_have_url(re.compile(r"q=pan"))
+    page.get_by_role("link", name="And which pan?", exact=True).click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("And which pan?")
+    for width in (380, 1400):
+        page.set_viewport_size({"width": width, "height": 900})
+        for address in ("/home/traces/", page.url):
+            page.goto(address)
+            assert page.evaluate("document.documentElement.scrollWidth <= document.documentElement.clientWidth")
