@@ -27,7 +27,10 @@ MENU = {
         Entry("Decay", "decay", in_namespace=True),
         Entry("Formulas", "formulas"),
     ),
-    "Operate": (Entry("API docs", "docs"),),
+    "Operate": (
+        Entry("Health", "health", in_namespace=True),
+        Entry("API docs", "docs"),
+    ),
 }
 
 

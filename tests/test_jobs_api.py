@@ -69,7 +69,7 @@ def test_only_an_admin_changes_the_embedder(client: Client, namespace: Namespace
     ("body", "at", "message"),
     [
         ({}, "kind", "is required"),
-        ({"kind": "import"}, "kind", 'must be one of reflect, reembed; got "import"'),
+        ({"kind": "import"}, "kind", 'must be one of reflect, reembed, measure; got "import"'),
         ({"kind": "reflect", "params": []}, "params", "must be an object"),
         ({"kind": "reflect", "params": {"full": 1}}, "params.full", "must be true or false"),
         ({"kind": "reflect", "params": {"deep": True}}, "params.deep", "is not a known field; known are full, archive"),

@@ -31,6 +31,10 @@ class ReflectParams(Object):
     archive = Flag(default=False, help_text="archive what nothing bears out any more, instead of listing it")
 
 
+class MeasureParams(Object):
+    """How to measure the index: there is nothing to say."""
+
+
 class ReembedParams(Object):
     """What to embed with."""
 
@@ -47,6 +51,7 @@ class ReembedParams(Object):
 ON_REQUEST: dict[str, tuple[type[Object], Role]] = {
     JobKind.REFLECT: (ReflectParams, Role.WRITE),
     JobKind.REEMBED: (ReembedParams, Role.ADMIN),
+    JobKind.MEASURE: (MeasureParams, Role.WRITE),
 }
 
 
@@ -54,7 +59,9 @@ class NewJob(Object):
     """Long work to be done."""
 
     kind = Choice(choices=list(ON_REQUEST))
-    params = JsonObject(default=dict, help_text="reflect: full, archive (true or false); reembed: embedder")
+    params = JsonObject(
+        default=dict, help_text="reflect: full, archive (true or false); reembed: embedder; measure: none"
+    )
 
 
 class JobQuery(PageQuery):

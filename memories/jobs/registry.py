@@ -28,6 +28,13 @@ def index() -> dict[str, Step]:
     return STEPS
 
 
+def measure() -> dict[str, Step]:
+    """How much the index finds of what is there."""
+    from memories.health.index_recall import STEPS
+
+    return STEPS
+
+
 def recompute() -> dict[str, Step]:
     """What is stored, weighed by the write policy that serves now."""
     from memories.writing.recomputing import STEPS
@@ -37,6 +44,7 @@ def recompute() -> dict[str, Step]:
 
 JOBS: dict[JobKind, Callable[[], dict[str, Step]]] = {
     JobKind.INDEX: index,
+    JobKind.MEASURE: measure,
     JobKind.RECOMPUTE: recompute,
     JobKind.REEMBED: reembed,
     JobKind.REFLECT: reflect,

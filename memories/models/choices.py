@@ -150,6 +150,7 @@ class JobKind(TextChoices):
 
     IMPORT = "import"
     INDEX = "index"
+    MEASURE = "measure"
     RECOMPUTE = "recompute"
     REEMBED = "reembed"
     REFLECT = "reflect"

@@ -4,6 +4,7 @@ import json
 import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -36,16 +37,17 @@ def packed(signals: Signals, marks: Sequence[bytes], embedder: str) -> bytes:
     return zlib.compress(len(head).to_bytes(4) + head + body, FASTEST)
 
 
-def unpacked(data: bytes) -> tuple[Mapping[str, NDArray[Any]], Mapping[str, Any]]:
-    """The arrays and the head of what was packed."""
+def unpacked(data: bytes, beginning: str = "") -> tuple[Mapping[str, NDArray[Any]], Mapping[str, Any]]:
+    """The arrays and the head of what was packed; perhaps only the arrays whose names begin in a certain way."""
     raw = zlib.decompress(data)
     size = int.from_bytes(raw[:4])
     head = json.loads(raw[4 : 4 + size])
     arrays, place = {}, 4 + size
     for name, (dtype, shape) in head["arrays"].items():
-        count = int(np.prod(shape))
-        arrays[name] = np.frombuffer(raw, dtype=dtype, count=count, offset=place).reshape(shape)
-        place += arrays[name].nbytes
+        kind, count = np.dtype(dtype), prod(shape)
+        if name.startswith(beginning):
+            arrays[name] = np.frombuffer(raw, dtype=kind, count=count, offset=place).reshape(shape)
+        place += count * kind.itemsize
     return arrays, head
 
 

@@ -27,3 +27,13 @@ def about(value: float) -> str:
     ('.5319', '8', '.25')
     """
     return figure(round(value, 4))
+
+
+@register.filter
+def grouped(value: int) -> str:
+    """Write a count so that it can be read: 20,000.
+
+    >>> grouped(20000), grouped(7)
+    ('20,000', '7')
+    """
+    return f"{value:,}"

@@ -4,7 +4,18 @@ from django import template
 
 register = template.Library()
 
-CALLED = {"semantic": "meaning", "bm25": "words", "lexical": "words", "temporal": "time", "traversal": "paths"}
+CALLED = {
+    "semantic": "meaning",
+    "bm25": "words",
+    "temporal": "time",
+    "traversal": "paths",
+    "lexical": "word search",
+    "vec_full": "whole text",
+    "vec_user": "what users said",
+    "vec_asst": "what assistants said",
+    "vec_next_user": "what was said next",
+    "facet_personal_info": "personal details",
+}
 HUES = {
     "semantic": "semantic",
     "bm25": "words",
@@ -19,10 +30,10 @@ HUES = {
 def called(route: str) -> str:
     """What a person calls a retriever.
 
-    >>> called("bm25"), called("vec_next_user")
-    ('words', 'next user')
+    >>> called("bm25"), called("facet_events")
+    ('words', 'events')
     """
-    return CALLED.get(route, route.removeprefix("vec_").removeprefix("facet_").replace("_", " "))
+    return CALLED.get(route, route.removeprefix("facet_"))
 
 
 @register.filter
