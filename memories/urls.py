@@ -2,7 +2,7 @@
 
 from django.urls import include, path
 
-from memories.pages import decay, health, overview, traces
+from memories.pages import decay, health, keys, members, overview, settings, traces
 
 urlpatterns = [
     path("api/v1/<slug:namespace>/", include("memories.api.urls")),
@@ -11,6 +11,15 @@ urlpatterns = [
     path("<slug:namespace>/decay/", decay.decay, name="decay"),
     path("<slug:namespace>/health/", health.health, name="health"),
     path("<slug:namespace>/health/start/", health.start_job, name="health-start"),
+    path("<slug:namespace>/keys/", keys.keys, name="keys"),
+    path("<slug:namespace>/keys/<uuid:id>/revoke/", keys.revoked, name="keys-revoke"),
+    path("<slug:namespace>/keys/<uuid:id>/rotate/", keys.rotated, name="keys-rotate"),
+    path("<slug:namespace>/members/", members.members, name="keys-members"),
+    path("<slug:namespace>/members/<int:user>/remove/", members.removed, name="keys-member-remove"),
+    path("<slug:namespace>/members/<int:user>/role/", members.changed, name="keys-member-role"),
+    path("<slug:namespace>/settings/", settings.settings, name="keys-settings"),
+    path("<slug:namespace>/settings/embedder/", settings.reembed, name="keys-embedder"),
+    path("<slug:namespace>/settings/new/", settings.new_namespace, name="keys-new-namespace"),
     path("<slug:namespace>/traces/", traces.traces, name="traces"),
     path("<slug:namespace>/traces/<uuid:id>/", traces.trace, name="traces-one"),
     path("<slug:namespace>/traces/new/", traces.arrivals, name="traces-new"),

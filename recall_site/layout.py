@@ -29,6 +29,7 @@ MENU = {
     ),
     "Operate": (
         Entry("Health", "health", in_namespace=True),
+        Entry("Keys", "keys", in_namespace=True),
         Entry("API docs", "docs"),
     ),
 }

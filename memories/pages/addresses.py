@@ -1,4 +1,4 @@
-"""A page's address read by the rules of the API, so that both say the same of the same names."""
+"""A page's addresses and forms read by the rules of the API, so that both say the same of the same names."""
 
 from copy import copy
 
@@ -20,3 +20,8 @@ def as_given(sent: Request) -> dict[str, str]:
     """What the address says, name by name."""
     given: dict[str, str] = sent.query_params.dict()
     return given
+
+
+def filled(form: QueryDict) -> dict[str, str]:
+    """What a form that was sent says, without what was left empty."""
+    return {name: str(text) for name, text in form.items() if text and name != "csrfmiddlewaretoken"}

@@ -4,11 +4,10 @@ from datetime import timedelta
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
-from django.utils import timezone
 
-from memories.keys import make_key
+from memories.keys import issue
 from memories.management.arguments import namespace_slug, positive
-from memories.models import ApiKey, Namespace
+from memories.models import Namespace
 from memories.models.choices import Role
 
 
@@ -28,17 +27,9 @@ class Command(BaseCommand):
         if namespace is None:
             known = ", ".join(Namespace.objects.order_by("slug").values_list("slug", flat=True)) or "none yet"
             raise CommandError(f"There is no namespace {slug}: choose an existing one ({known}) or create_namespace.")
-        made, now = make_key(), timezone.now()
-        ends = now + timedelta(days=expires_days) if expires_days else None
-        ApiKey.objects.create(
-            namespace=namespace,
-            name=name,
-            role=role,
-            prefix=made.prefix,
-            hash=made.hash,
-            created_at=now,
-            expires_at=ends,
+        key, plain = issue(
+            namespace, name=name, role=role, lasts=timedelta(days=expires_days) if expires_days else None
         )
-        until = f"until {ends:%Y-%m-%d}" if ends else "until it is revoked"
+        until = f"until {key.expires_at:%Y-%m-%d}" if key.expires_at else "until it is revoked"
         self.stderr.write(f"A key to {slug}, role {role}, {until}; it is shown only now:")
-        self.stdout.write(made.plain)
+        self.stdout.write(plain)

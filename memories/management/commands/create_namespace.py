@@ -2,14 +2,14 @@
 
 from typing import Any
 
-from django.conf import settings
 from django.contrib.auth import get_user_model
+from django.core.exceptions import ValidationError
 from django.core.management.base import BaseCommand, CommandError, CommandParser
-from django.db import transaction
 
 from memories.management.arguments import namespace_slug
-from memories.models import Membership, Namespace
-from memories.models.choices import Mode, Role
+from memories.members import found
+from memories.models import Namespace
+from memories.models.choices import Mode
 
 
 class Command(BaseCommand):
@@ -26,7 +26,6 @@ class Command(BaseCommand):
             "--redact", action="store_true", help="black out keys, card numbers and e-mail addresses before storing"
         )
 
-    @transaction.atomic
     def handle(
         self, *args: Any, slug: str, title: str, mode: str, member: str | None, redact: bool, **options: Any
     ) -> None:
@@ -35,9 +34,8 @@ class Command(BaseCommand):
         user = get_user_model().objects.filter(username=member).first() if member else None
         if member and user is None:
             raise CommandError(f"There is no user {member}: create one first, with createsuperuser or in the admin.")
-        namespace = Namespace.objects.create(
-            slug=slug, title=title or slug, mode=mode, embedder=settings.RECALL_EMBEDDER, redacts=redact
-        )
-        if user:
-            Membership.objects.create(user=user, namespace=namespace, role=Role.ADMIN)
+        try:
+            found(slug, title=title, mode=mode, redacts=redact, admin=user)
+        except ValidationError as error:
+            raise CommandError(f"The namespace {slug} cannot be made: {' '.join(error.messages)}") from error
         self.stdout.write(f"Created the namespace {slug}{f', with {member} as admin' if member else ''}.")
