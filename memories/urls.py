@@ -2,7 +2,7 @@
 
 from django.urls import include, path
 
-from memories.pages import decay, health, keys, members, overview, settings, traces
+from memories.pages import decay, health, keys, members, memories, memory, overview, settings, traces
 
 urlpatterns = [
     path("api/v1/<slug:namespace>/", include("memories.api.urls")),
@@ -17,6 +17,9 @@ urlpatterns = [
     path("<slug:namespace>/members/", members.members, name="keys-members"),
     path("<slug:namespace>/members/<int:user>/remove/", members.removed, name="keys-member-remove"),
     path("<slug:namespace>/members/<int:user>/role/", members.changed, name="keys-member-role"),
+    path("<slug:namespace>/memories/", memories.memories, name="memories"),
+    path("<slug:namespace>/memories/<uuid:id>/", memory.memory, name="memories-memory"),
+    path("<slug:namespace>/memories/<uuid:id>/<slug:act>/", memory.act, name="memories-act"),
     path("<slug:namespace>/settings/", settings.settings, name="keys-settings"),
     path("<slug:namespace>/settings/embedder/", settings.reembed, name="keys-embedder"),
     path("<slug:namespace>/settings/new/", settings.new_namespace, name="keys-new-namespace"),

@@ -21,6 +21,7 @@ class Entry(NamedTuple):
 MENU = {
     "Data": (
         Entry("Overview", "overview", in_namespace=True),
+        Entry("Memories", "memories", in_namespace=True),
         Entry("Traces", "traces", in_namespace=True),
     ),
     "Understand": (

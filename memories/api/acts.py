@@ -11,6 +11,7 @@ from rest_framework.fields import empty
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from memories.api.access import Access
 from memories.api.acting import ActingView, at_place
 from memories.api.fields import Flag, Identifier, Text
 from memories.api.idempotency import idempotent
@@ -30,6 +31,7 @@ from memories.models.choices import Role
 from memories.writing import acts
 from memories.writing.correcting import correct
 from memories.writing.refusal import AbsentError
+from memories.writing.remember import Outcome
 from memories.writing.splitting import split
 from memories.writing.standing import Standing
 
@@ -148,10 +150,7 @@ class Correct(ActingView):
     @idempotent
     def post(self, request: Request, namespace: str, id: UUID) -> Response:
         """Correct a memory: what is right is remembered, and what was wrong is superseded and ends where it begins."""
-        body = CorrectionSerializer.of(request)
-        new = told(self.namespace, {"entities": [], "tags": []} | body, turns_known(self.namespace, [body]))
-        said = {field: getattr(new, field) for name in body for field in GIVEN_AS.get(name, (name,))}
-        outcome, old = correct(self.namespace, id, said, by=self.access.caller)
+        outcome, old = put_right(self.access, id, CorrectionSerializer.of(request))
         self.memory_ids = [id, outcome.memory.id]
         answer = {**OutcomeSerializer(outcome).data, "corrected": MemorySerializer(old.memory).data}
         return Response(answer, status=200 if outcome.outcome == "merged" else 201)
@@ -169,15 +168,8 @@ class Contradict(ActingView):
     def post(self, request: Request, namespace: str, id: UUID) -> Response:
         """Set two memories against each other: an edge joins them, and both lose belief, once for a pair."""
         body = ContradictionSerializer.of(request)
-        other = body["memory"]
-        if other == id:
-            raise ValidationError({"memory": [f"must be another memory than that of the address; got {other}"]})
-        self.memory_ids = [id, other]
-        try:
-            pair = acts.contradict(self.namespace, id, other, reason=body["reason"], by=self.access.caller)
-        except AbsentError as error:
-            raise (at_place(error, "memory") if error.id == other else error) from error
-        one, against, changed = pair
+        self.memory_ids = [id, body["memory"]]
+        one, against, changed = set_against(self.access, id, body)
         answer = {"changed": changed, "memory": one.memory, "other": against.memory}
         return Response(ContradictedSerializer(answer).data)
 
@@ -208,6 +200,24 @@ class History(NamespacedView):
             raise Http404(f"There is no memory {id} here.")
         events = ScoreEvent.objects.within(self.namespace).filter(memory_id=id).order_by("at", "id")
         return Response({"results": EventSerializer(events, many=True).data})
+
+
+def put_right(access: Access, id: UUID, body: dict[str, Any]) -> tuple[Outcome, Standing]:
+    """Correct a memory by a checked body."""
+    new = told(access.namespace, {"entities": [], "tags": []} | body, turns_known(access.namespace, [body]))
+    said = {field: getattr(new, field) for name in body for field in GIVEN_AS.get(name, (name,))}
+    return correct(access.namespace, id, said, by=access.caller)
+
+
+def set_against(access: Access, id: UUID, body: dict[str, Any]) -> tuple[Standing, Standing, bool]:
+    """Let a memory be contradicted by the one that a checked body names; tell whether that was new."""
+    other = body["memory"]
+    if other == id:
+        raise ValidationError({"memory": [f"must be another memory than that of the address; got {other}"]})
+    try:
+        return acts.contradict(access.namespace, id, other, reason=body["reason"], by=access.caller)
+    except AbsentError as error:
+        raise (at_place(error, "memory") if error.id == other else error) from error
 
 
 # What a body calls otherwise than a memory to be does.

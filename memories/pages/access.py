@@ -39,6 +39,11 @@ def access_of(request: HttpRequest, namespace: Namespace) -> Access:
 def demanded(request: HttpRequest, namespace: Namespace, needed: Role) -> Access:
     """The member's access, if it is the needed role or includes it."""
     access = access_of(request, namespace)
-    if not access.allows(needed):
-        raise PermissionDenied(access.refusal(needed))
+    need(access, needed)
     return access
+
+
+def need(access: Access, role: Role) -> None:
+    """Refuse whoever may not do this."""
+    if not access.allows(role):
+        raise PermissionDenied(access.refusal(role))

@@ -1,6 +1,10 @@
 """How numbers are written: tabular, no leading zero, a true minus."""
 
+from datetime import datetime
+
 from django import template
+
+from memories.retrieval.why_not import ordinal
 
 register = template.Library()
 
@@ -37,3 +41,43 @@ def grouped(value: int) -> str:
     ('20,000', '7')
     """
     return f"{value:,}"
+
+
+@register.filter
+def days_before(moment: datetime, now: datetime) -> int:
+    """Count the whole days from a moment to another; what lies ahead counts as today.
+
+    >>> days_before(datetime(2026, 2, 28), datetime(2026, 3, 2, 12))
+    2
+    """
+    return max((now - moment).days, 0)
+
+
+@register.filter
+def signed(value: float, decimals: int | str = "") -> str:
+    """Write a difference, always with its sign.
+
+    >>> signed(0.0819, 4), signed(-1.5)
+    ('+.0819', '−1.5')
+    """
+    return ("+" if value >= 0 else "") + figure(value, decimals)
+
+
+@register.filter
+def place(rank: int) -> str:
+    """Write a rank as a word: 1st, 2nd, 13th.
+
+    >>> place(1), place(22), place(13)
+    ('1st', '22nd', '13th')
+    """
+    return ordinal(rank)
+
+
+@register.filter
+def cut_under(name: str) -> str:
+    """Write a word of the code as one reads it.
+
+    >>> cut_under("detail_of")
+    'detail of'
+    """
+    return name.replace("_", " ")
