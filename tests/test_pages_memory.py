@@ -9,6 +9,7 @@ from django.contrib.auth.models import User
 from django.test import Client
 from playwright.sync_api import Page, expect
 from pytest_django import DjangoAssertNumQueries
+from test_pages_memories import NOW, TOLD, tell, text
 
 from memories.models import DailyAccess, Membership, Memory, MemoryEdge, Namespace, ScoreEvent
 from memories.models.choices import EdgeKind, Status
@@ -18,7 +19,6 @@ from memories.writing import acts
 from memories.writing.new_memory import NewMemory, Said
 from memories.writing.remember import remember
 from scoring.systems import SYSTEMS
-from test_pages_memories import NOW, TOLD, tell, text
 
 pytestmark = pytest.mark.django_db
 
@@ -101,9 +101,9 @@ def test_the_history_tells_every_change_and_its_cause(signed_in: Client, home: N
     rows = [" ".join(re.sub(r"<[^>]*>", " ", row).split()) for row in re.findall(r"<tr>(.*?)</tr>", table, re.S)]
     assert len(rows) == ScoreEvent.objects.within(home).filter(memory_id=coffee.id).count() == 3
     assert rows[0].startswith("2 Mar 2026 Stored in breakfast")
-    assert f"Contradicted : {other.content} (“he never drank any”)" in rows[1]
+    assert f"Contradicted: {other.content} (“he never drank any”)" in rows[1]
     assert rows[1].endswith("3.5 −1.5")
-    assert "Found useful , useful 0 → 1" in rows[2]
+    assert "Found useful, useful 0 → 1" in rows[2]
     assert drawn(page, "fig-belief")["data"][1]["y"] == [5.0, 3.5, 3.5]
 
 
@@ -295,7 +295,7 @@ def test_a_person_moves_the_half_life_asks_and_confirms(
     page.get_by_role("button", name="Sign in").click()
     expect(page.get_by_role("heading", level=1)).to_have_text(database.content)
     expect(page.locator("#decay")).to_contain_text("Halves every 90 days")
-    expect(page.locator("#fig-decay ~ *, [data-figure=fig-decay] .plot-container").first).to_be_visible()
+    expect(page.locator("[data-figure=fig-decay] .main-svg").first).to_be_visible(timeout=30_000)
     slider = page.locator("#p-half_life_preference")
     slider.focus()
     page.keyboard.press("PageUp")

@@ -91,7 +91,7 @@ def facets(look: Browsing, access: Access, kept: Mapping[str, str]) -> tuple[lis
     shown = {name: list(values) for name, values in CLOSED.items()}
     shown |= {name: with_chosen(told[name][0], look.query.get(name)) for name in OPEN}
     labels = labels_of(look, shown)
-    found = [by_status(look, access, kept)]
+    found = [by_status(look, access, kept, here.total)]
     for name in (*CLOSED, *OPEN):
         values, more = told[name]
         chosen = str(look.query.get(name, ""))
@@ -115,20 +115,24 @@ def with_chosen(values: Iterable[str], chosen: Any) -> list[str]:
     return most if chosen is None or str(chosen) in most else [*most, str(chosen)]
 
 
-def by_status(look: Browsing, access: Access, kept: Mapping[str, str]) -> Facet:
+def by_status(look: Browsing, access: Access, kept: Mapping[str, str], here: int) -> Facet:
     """Each status with all other conditions; a search looks at active ones alone."""
-    states = [look.query["status"]] if "q" in look.query else visible(access)
+    chosen: str = look.query["status"]
+    states = [chosen] if "q" in look.query else visible(access)
+    found = {chosen: here}
     rows = look.rows(without="status").order_by().values("status")
-    each = [sliced(rows.filter(status=status)) for status in states]
-    sql = " UNION ALL ".join(f"SELECT count(*) FROM ({one}) AS those" for one, _ in each)
-    with connection.cursor() as cursor:
-        cursor.execute(sql, [value for _, values in each for value in values])
-        found = [count for (count,) in cursor.fetchall()]
+    if others := [status for status in states if status != chosen]:
+        each = [sliced(rows.filter(status=status)) for status in others]
+        sql = " UNION ALL ".join(f"SELECT %s, count(*) FROM ({one}) AS those" for one, _ in each)
+        with connection.cursor() as cursor:
+            told = ([status, *values] for status, (_, values) in zip(others, each, strict=True))
+            cursor.execute(sql, [value for some in told for value in some])
+            found |= dict(cursor.fetchall())
     options = [
         Option(
-            status, min(count, COUNTED), count > COUNTED, address(kept, status=status), status == look.query["status"]
+            status, min(found[status], COUNTED), found[status] > COUNTED, address(kept, status=status), status == chosen
         )
-        for status, count in zip(states, found, strict=True)
+        for status in states
     ]
     return Facet("status", TITLES["status"], [one for one in options if one.count or one.chosen])
 

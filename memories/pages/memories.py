@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from django.http import HttpRequest, HttpResponse, QueryDict
-from django.shortcuts import redirect, resolve_url
+from django.shortcuts import redirect
 from django.views.decorators.http import require_http_methods
 from rest_framework.exceptions import ValidationError
 from rest_framework.request import Request
@@ -16,6 +16,7 @@ from memories.api.paging import MOST, page
 from memories.api.serializers import Object, checked
 from memories.models import Memory, Namespace
 from memories.models.choices import Role
+from memories.pages import saved_views
 from memories.pages.access import access_of, members_only, need
 from memories.pages.browsing import FILTERS, Browsing, browsing
 from memories.pages.facets import COUNTED, address, facets
@@ -48,15 +49,26 @@ class Chosen(Object):
 def memories(request: HttpRequest, namespace: Namespace) -> HttpResponse:
     """Look at memories, or do something to the chosen ones."""
     access = access_of(request, namespace)
-    if request.method == "POST":
+    if request.method != "POST":
+        return listed(request, access)
+    if request.POST.get("act") not in saved_views.DOING:
         return act(request, access)
-    return listed(request, access)
+    try:
+        return saved_views.DOING[request.POST["act"]](request, namespace, redirect(request.get_full_path()))
+    except ValidationError as error:
+        return listed(request, access, list(flat(error.detail)))
 
 
 def listed(request: HttpRequest, access: Access, problems: list[dict[str, str]] | None = None) -> HttpResponse:
     """The list, its facets, and what became of the last chosen ones."""
-    told = request.session.pop(TOLD, None) if TOLD in request.session else None
-    context: dict[str, Any] = {"told": told, "writes": access.allows(Role.WRITE), "kept": kept(request.GET)}
+    told = remembered(access, request.session.pop(TOLD)) if TOLD in request.session else None
+    context: dict[str, Any] = {
+        "told": told,
+        "writes": access.allows(Role.WRITE),
+        "kept": kept(request.GET),
+        "views": saved_views.saved(request, access.namespace),
+        "here": address(kept(request.GET)),
+    }
     status = 400 if problems else 200
     try:
         context |= found(request, access)
@@ -132,10 +144,16 @@ def outcomes(access: Access, asked: Mapping[str, Any], rows: list[Memory]) -> di
             do(access, row, asked)
         except (AbsentError, RefusedError, SpanError) as error:
             refused = str(error)
-        url = resolve_url("memories-memory", access.namespace.slug, row.id)
-        done.append({"content": row.content, "url": url, "refused": refused})
+        done.append({"id": str(row.id), "refused": refused})
     absent = len(asked["ids"]) - len(rows)
     return {"did": did, "done": sum(not one["refused"] for one in done), "rows": done, "absent": absent}
+
+
+def remembered(access: Access, told: dict[str, Any]) -> dict[str, Any]:
+    """What became of each, with its words, which no session keeps: they might outlive the memory there."""
+    rows = Memory.objects.within(access.namespace).filter(id__in=[one["id"] for one in told["rows"]])
+    contents = {str(row.id): row.content for row in rows}
+    return {**told, "rows": [{**one, "content": contents.get(one["id"], one["id"])} for one in told["rows"]]}
 
 
 def confirm(access: Access, row: Memory, asked: Mapping[str, Any]) -> None:

@@ -183,13 +183,13 @@ def contradict(access: Access, row: Memory, sent: Mapping[str, str]) -> Went:
 
 
 def split_off(access: Access, row: Memory, sent: Mapping[str, str]) -> Went:
-    _, survivor = split(access.namespace, row.id, by=access.caller)
-    return Went(f"Split off from “{survivor.memory.content}”: it stands by itself again.", row)
+    split(access.namespace, row.id, by=access.caller)
+    return Went("Split off: it stands by itself again, and its survivor as if it had never come.", row)
 
 
 def forget(access: Access, row: Memory, sent: Mapping[str, str]) -> Went:
     acts.forget(access.namespace, row.id, by=access.caller)
-    return Went(f"Forgotten: “{row.content}”. The next purge erases it.", row)
+    return Went("Forgotten: no answer holds it any more, and the next purge erases it.", row)
 
 
 ACTS: dict[str, Callable[[Access, Memory, Mapping[str, str]], Went]] = {

@@ -115,7 +115,7 @@ def decay_figure(memory: Memory, now: datetime, tau: str, chosen: HalfLives, usu
         other = curve(days, served, usual.freshness_floor)
         data.append({"type": "scatter", "mode": "lines", "x": dates, "y": other, "hoverinfo": "skip"})
         data[-1]["line"] = {"color": "$control", "width": 1.5, "dash": "dot"}
-        place = POINTS // 4
+        place = POINTS // 2
         notes.append(note(f"served: τ {about(served)}", dates[place], other[place], xanchor="left", yanchor="bottom"))
     values = curve(days, half_life, chosen.freshness_floor)
     data.append({"type": "scatter", "mode": "lines", "x": dates, "y": values, "line": {"color": "$ink", "width": 2.5}})

@@ -82,7 +82,7 @@ def near(
     reasons = opposed(memory, other)
     if kind:
         outcome, chip = OUTCOMES.get(EdgeKind(kind), (kind.replace("_", " "), ""))
-        because = ", ".join(reasons) if kind == EdgeKind.CONTRADICTION else "an edge joins them"
+        because = ", ".join(reasons) if reasons and kind == EdgeKind.CONTRADICTION else "an edge joins them"
     elif review:
         outcome, chip = OUTCOMES.get(Verdict(review.state), (review.state, ""))
         because = review.reason or ("waits for you" if review.state == Verdict.PENDING else "decided")
