@@ -3,6 +3,8 @@
 from django.urls import include, path
 
 from memories.pages import decay, health, keys, members, memories, memory, overview, settings, traces
+from memories.pages.lab import acts as lab_acts
+from memories.pages.lab import page as lab_page
 
 urlpatterns = [
     path("api/v1/<slug:namespace>/", include("memories.api.urls")),
@@ -14,6 +16,9 @@ urlpatterns = [
     path("<slug:namespace>/keys/", keys.keys, name="keys"),
     path("<slug:namespace>/keys/<uuid:id>/revoke/", keys.revoked, name="keys-revoke"),
     path("<slug:namespace>/keys/<uuid:id>/rotate/", keys.rotated, name="keys-rotate"),
+    path("<slug:namespace>/lab/", lab_page.lab, name="lab"),
+    path("<slug:namespace>/lab/judge/", lab_acts.judge, name="lab-judge"),
+    path("<slug:namespace>/lab/save/", lab_acts.save, name="lab-save"),
     path("<slug:namespace>/members/", members.members, name="keys-members"),
     path("<slug:namespace>/members/<int:user>/remove/", members.removed, name="keys-member-remove"),
     path("<slug:namespace>/members/<int:user>/role/", members.changed, name="keys-member-role"),

@@ -25,6 +25,7 @@ MENU = {
         Entry("Traces", "traces", in_namespace=True),
     ),
     "Understand": (
+        Entry("Lab", "lab", in_namespace=True),
         Entry("Decay", "decay", in_namespace=True),
         Entry("Formulas", "formulas"),
     ),

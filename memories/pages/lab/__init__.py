@@ -1,0 +1,1 @@
+"""The Lab: ask, see why, turn the sliders, watch the ranking move."""

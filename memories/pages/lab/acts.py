@@ -1,0 +1,102 @@
+"""What a person does in the Lab that is kept: grades, and parameters saved as a profile."""
+
+from typing import Any
+from uuid import UUID
+
+from django.core.exceptions import PermissionDenied
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect, QueryDict
+from django.shortcuts import resolve_url
+from django.views.decorators.http import require_POST
+
+from memories.models import Memory, Namespace, Profile, Trace
+from memories.models.choices import Role
+from memories.pages.access import members_only
+from memories.pages.lab import address, judging, markup
+from memories.pages.lab.page import allowed
+from memories.retrieval.settings import AT_VERSION
+from memories.retrieval.tracing import setting_of
+from memories.tuning import profiles
+from recall_site.layout import render_page
+
+GRADES = range(4)
+LONGEST_NAME: int = Profile._meta.get_field("name").max_length or 0
+
+
+@require_POST
+@members_only
+def judge(request: HttpRequest, namespace: Namespace) -> HttpResponse:
+    """Grade one hit of a question; the page shows the grade it kept."""
+    need(request, namespace, Role.WRITE)
+    trace = trace_of(namespace, request.POST)
+    memory, _, grade = request.POST.get("grade", "").partition(" ")
+    if not grade.isdecimal() or int(grade) not in GRADES:
+        return refused(request, f"grade must be a memory and a grade from {GRADES[0]} to {GRADES[-1]}; got {grade!r}")
+    id = memory_of(namespace, memory)
+    judging.judge(trace, id, int(grade), by=request.user.get_username())
+    if getattr(request, "htmx", False):
+        return HttpResponse(markup.judge(id, int(grade), swapped=True))
+    return HttpResponseRedirect(f"{resolve_url('lab', namespace.slug)}?{back(request)}")
+
+
+@require_POST
+@members_only
+def save(request: HttpRequest, namespace: Namespace) -> HttpResponse:
+    """Keep the parameters as the next version of a profile, and show the question ranked by it."""
+    need(request, namespace, Role.ADMIN)
+    trace = trace_of(namespace, request.POST)
+    name = request.POST.get("name", "").strip()
+    if not 0 < len(name) <= LONGEST_NAME or AT_VERSION in name or not name.isprintable():
+        allowed = f"1 to {LONGEST_NAME} printable characters without {AT_VERSION}"
+        return refused(request, f"name must have {allowed}; got {name!r}")
+    start = setting_of(trace)
+    usual = {**trace.plan["params"], **start.given}
+    changed, problems = address.moved(start.system.params, request.POST, usual)
+    if problems:
+        return refused(request, "; ".join(f"{at} {message}" for at, message in problems.items()))
+    version = profiles.add_version(
+        namespace,
+        name=name,
+        system=start.system.name,
+        params={**start.given, **changed},
+        parent=start.version_id,
+        note=f"Saved in the Lab for “{trace.query[:200]}”.",
+        by=request.user.get_username(),
+    )
+    typed = {**address.typed_of(trace), "by": f"{name}{AT_VERSION}{version.number}"}
+    return HttpResponseRedirect(f"{resolve_url('lab', namespace.slug)}?{address.written(typed, {}, {})}")
+
+
+def need(request: HttpRequest, namespace: Namespace, role: Role) -> None:
+    """Refuse whoever may not."""
+    if not allowed(request, namespace, role):
+        raise PermissionDenied(f"This needs the role {role} in {namespace.slug}.")
+
+
+def trace_of(namespace: Namespace, sent: QueryDict) -> Trace:
+    """The question that is meant."""
+    trace = address.trace_of(namespace, sent)
+    if trace is None:
+        raise Http404("That trace is not kept here.")
+    return trace
+
+
+def memory_of(namespace: Namespace, named: str) -> UUID:
+    """The memory that is meant, if it is here."""
+    try:
+        id = UUID(named)
+    except ValueError as error:
+        raise Http404(f"There is no memory {named} here.") from error
+    if not Memory.objects.within(namespace).filter(id=id).exists():
+        raise Http404(f"There is no memory {named} here.")
+    return id
+
+
+def back(request: HttpRequest) -> str:
+    """The state a form was sent from, as a query string and nothing else."""
+    return QueryDict(request.POST.get("here", "")).urlencode()
+
+
+def refused(request: HttpRequest, why: str) -> HttpResponse:
+    """What was wrong, on a page of its own."""
+    context: dict[str, Any] = {"why": why, "back": request.headers.get("Referer", "")}
+    return render_page(request, "memories/lab_refused.html", context, status=400)

@@ -1,0 +1,94 @@
+"""Why not? For a memory that did not come back: what stopped it, and the smallest change that brings it in."""
+
+from typing import TYPE_CHECKING, Any
+from uuid import UUID
+
+import numpy as np
+
+from memories.models import Memory
+from memories.models.choices import Status
+from memories.pages.lab.routes import look
+from memories.retrieval.answer import stopped_by
+from memories.retrieval.query import Query
+from memories.retrieval.retrieve import Retrieval, retrieve
+from memories.retrieval.settings import setting
+from memories.retrieval.why_not import why_not
+from scoring.params import Number
+
+if TYPE_CHECKING:
+    from memories.pages.lab.page import State
+
+NEAR = 5  # memories that just missed
+FOUND = 8  # memories that a search offers
+# By what memories are looked for: all lists, and no one held back.
+SEARCH = {"system": "recall", "params": {"confidence_gate": False}}
+
+
+def shown(state: "State", retrieval: Retrieval) -> dict[str, Any]:
+    """What just missed; what a search finds; and, where a memory is named, what stopped it."""
+    words = state.sent.get("find", "").strip()
+    context: dict[str, Any] = {
+        "find": words,
+        "near": [offered(state, row, retrieval) for row in missed(retrieval)],
+        "found": search(state, words) if words else [],
+    }
+    named = state.sent.get("missing", "")
+    if not named:
+        return context
+    memory = memory_of(state, named)
+    if memory is None:
+        return context | {"missing_problem": f"must be the id of a memory of this namespace; got {named}"}
+    asked = why_not(retrieval.query, memory.id)
+    change = asked.change
+    fix = None
+    if change is not None:
+        declared = state.start.system.params.declared()[change.param]
+        label = declared.affects[:1].upper() + declared.affects[1:]
+        fix = {
+            "label": label,
+            "group": declared.group,
+            "before": change.before,
+            "after": change.after,
+            "unit": declared.unit if isinstance(declared, Number) else "",
+            "percent": 100 * change.fraction,
+            "rank": change.rank,
+            "link": state.link({**state.changed, change.param: change.after}),
+        }
+    lists = [{"look": look(route), **listed} for route, listed in asked.retrievers.items()]
+    return context | {"memory": memory, "why_not": asked, "fix": fix, "places": lists}
+
+
+def missed(retrieval: Retrieval) -> list[int]:
+    """The best candidates that did not come back."""
+    ranking, signals = retrieval.ranking, retrieval.signals
+    back = set() if ranking.abstained else set(ranking.order.rows.tolist())
+    order = np.lexsort((signals.by_id, -ranking.score.value)).tolist()
+    return [row for row in order if row not in back][:NEAR]
+
+
+def offered(state: "State", row: int, retrieval: Retrieval) -> dict[str, Any]:
+    """A memory that can be asked about, and what held it back."""
+    stored = retrieval.batch.rows[row]
+    return {
+        "content": stored["content"],
+        "score": float(retrieval.ranking.score.value[row]),
+        "held": [gate.replace("_", " ") for gate in stopped_by(retrieval, row)],
+        "link": state.link(missing=stored["id"], find=""),
+    }
+
+
+def search(state: "State", words: str) -> list[dict[str, Any]]:
+    """Memories like these words, by all lists."""
+    namespace = state.trace.namespace
+    by = setting(namespace, **SEARCH)  # type: ignore[arg-type]
+    found = retrieve(Query(namespace=namespace, text=words, setting=by, top_k=FOUND))
+    return [offered(state, row, found) for row in found.ranking.order.rows.tolist()]
+
+
+def memory_of(state: "State", named: str) -> Memory | None:
+    """The memory that an address names, if it is here and not forgotten."""
+    try:
+        id = UUID(named)
+    except ValueError:
+        return None
+    return Memory.objects.within(state.trace.namespace).filter(id=id).exclude(status=Status.FORGOTTEN).first()

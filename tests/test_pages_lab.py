@@ -1,0 +1,360 @@
+"""The Lab: a question is asked, explained, turned by sliders, compared and judged."""
+
+import json
+import re
+import time
+from collections.abc import Iterator
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+from uuid import UUID
+
+import numpy as np
+import pytest
+from django.contrib.auth.models import User
+from django.db import connection
+from django.http import HttpResponse
+from django.test import Client
+from playwright.sync_api import Page, expect
+from pytest_django import DjangoAssertNumQueries
+from retrieval_world import asking, memory, told, world
+
+from memories.models import DailyAccess, Judgement, Membership, Memory, Namespace, ProfileVersion, Publication, Trace
+from memories.pages.lab.shares import shares
+from memories.retrieval.retrieve import retrieve
+from scoring.systems import SYSTEMS
+
+__all__ = ["world"]
+pytestmark = pytest.mark.django_db
+
+QUESTION = "Which database does Maya prefer for invoicing?"
+HTMX = {"HX-Request": "true", "HX-Target": "answer"}
+
+
+@pytest.fixture
+def maya(world: Namespace) -> User:
+    user = User.objects.create_user("maya", password="tall-ships-7")
+    Membership.objects.create(user=user, namespace=world, role="admin")
+    return user
+
+
+@pytest.fixture
+def signed_in(client: Client, maya: User) -> Client:
+    client.force_login(maya)
+    return client
+
+
+def ask(client: Client, **sent: Any) -> str:
+    """Ask, and give the address of the answer."""
+    answer = client.get("/asked/lab/", {"query": QUESTION, "by": "recall", **sent})
+    assert answer.status_code == 302
+    return str(answer["Location"])
+
+
+def text(answer: HttpResponse) -> str:
+    assert answer.status_code == 200
+    return answer.content.decode()
+
+
+def order(page: str) -> list[str]:
+    """The ids of the hits, from the top."""
+    return re.findall(r'<li id="hit-([0-9a-f-]{36})"', page)
+
+
+def trace_of(address: str) -> Trace:
+    return Trace.objects.get(id=UUID(parse_qs(urlsplit(address).query)["trace"][0]))
+
+
+def test_the_empty_lab_invites_a_question(signed_in: Client) -> None:
+    page = text(signed_in.get("/asked/lab/"))
+    assert "Ask a question" in page
+    assert "style=" not in page
+
+
+def test_a_question_leaves_a_trace_and_its_address_shows_it_again(signed_in: Client) -> None:
+    address = ask(signed_in)
+    first, second = text(signed_in.get(address)), text(signed_in.get(address))
+    assert order(first) == order(second) == [one["id"] for one in trace_of(address).answer["results"]]
+    assert "PostgreSQL" in first
+    assert Trace.objects.count() == 1
+
+
+def test_a_trace_alone_is_an_address(signed_in: Client) -> None:
+    trace = trace_of(ask(signed_in))
+    page = text(signed_in.get("/asked/lab/", {"trace": trace.id}))
+    assert order(page)
+    assert f'value="{QUESTION}"' in page
+
+
+def test_exploring_counts_no_access(signed_in: Client) -> None:
+    before = list(Memory.objects.order_by("id").values_list("access_count", flat=True))
+    address = ask(signed_in)
+    signed_in.get(f"{address}&p.rrf_k=20&beside=all")
+    assert list(Memory.objects.order_by("id").values_list("access_count", flat=True)) == before
+    assert not DailyAccess.objects.exists()
+
+
+def test_each_hit_says_in_words_why_it_stands_there(signed_in: Client) -> None:
+    page = text(signed_in.get(ask(signed_in)))
+    assert (
+        "3rd by meaning, 1st by words, 3rd by entity, 8th by paths; 90 days old keeps 50 %, 4 uses lift it ×2.61."
+        in page
+    )
+
+
+def test_each_parameter_of_an_explanation_leads_to_its_slider(signed_in: Client) -> None:
+    page = text(signed_in.get(ask(signed_in)))
+    linked = set(re.findall(r'href="#(p-[a-z_0-9]+)"', page))
+    assert {"p-rrf_k", "p-weight_semantic", "p-freshness_floor"} <= linked
+    assert all(f'id="{name}"' in page for name in linked)
+
+
+@pytest.mark.parametrize("system", SYSTEMS)
+def test_every_system_is_shown_with_bars_that_add_up_to_its_scores(world: Namespace, system: str) -> None:
+    retrieval = retrieve(asking(world, QUESTION, system))
+    parts = shares(retrieval)
+    assert sum(parts.values()) == pytest.approx(retrieval.ranking.score.value)
+    assert all(np.isfinite(part).all() for part in parts.values())
+
+
+@pytest.mark.parametrize("system", SYSTEMS)
+def test_every_system_has_a_page_with_all_its_sliders(signed_in: Client, system: str) -> None:
+    page = text(signed_in.get(ask(signed_in, by=system)))
+    assert all(f'id="p-{name}"' in page for name in SYSTEMS[system].params.declared())
+    assert "style=" not in page
+    json.loads(re.findall(r'<script id="fig-skyline" type="application/json">(.*?)</script>', page)[0])
+
+
+def test_a_moved_slider_ranks_again_from_the_trace_and_marks_what_moved(signed_in: Client) -> None:
+    address = ask(signed_in)
+    start = order(text(signed_in.get(address)))
+    answer = signed_in.get(f"{address}&p.weight_bm25=0&p.weight_semantic=3&p.rrf_k=60", headers=HTMX)
+    page = text(answer)
+    assert "<html" not in page
+    assert order(page) != start
+    assert "Replayed from trace" in page
+    assert re.search(r"Against the start: \d+ up, \d+ down, \d+ new, \d+ left\.", page)
+    assert re.search(r'<span class="move down">▼ \d+<span class="vh"> down from \d+</span>', page)
+    assert "p.rrf_k" not in answer["HX-Replace-Url"]  # which stands as at the start
+    assert order(text(signed_in.get(answer["HX-Replace-Url"]))) == order(page)
+    assert Trace.objects.count() == 1
+
+
+def test_a_parameter_of_the_candidates_is_asked_live_and_the_page_says_so(signed_in: Client) -> None:
+    page = text(signed_in.get(f"{ask(signed_in)}&p.bm25_b=0.1", headers=HTMX))
+    assert "Asked again live" in page
+    assert "bm25 b decides about the candidates" in page
+
+
+def test_a_wrong_value_is_told_and_the_ranking_stands(signed_in: Client) -> None:
+    address = ask(signed_in)
+    start = order(text(signed_in.get(address)))
+    page = text(signed_in.get(f"{address}&p.rrf_k=9999&p.nonsense=1", headers=HTMX))
+    assert "must be a number from 10 to 200; got 9999" in page
+    assert "is not a parameter here" in page
+    assert order(page) == start
+
+
+def test_a_wrong_question_keeps_what_was_typed(signed_in: Client) -> None:
+    answer = signed_in.get(
+        "/asked/lab/", {"query": QUESTION, "top_k": "999", "as_of": "2030-01-01", "by": "nonsense", "types": "Whim"}
+    )
+    assert answer.status_code == 400
+    page = answer.content.decode()
+    assert "must be at most 100" in page
+    assert "must be one of recall" in page
+    assert 'value="999"' in page
+    assert (
+        "must not lie in the future"
+        in signed_in.get("/asked/lab/", {"query": QUESTION, "as_of": "2030-01-01"}).content.decode()
+    )
+
+
+def test_a_past_day_is_answered_as_of_its_end(signed_in: Client) -> None:
+    address = ask(signed_in, as_of="2026-01-01")
+    assert trace_of(address).as_of.isoformat().startswith("2026-01-01T23:59")
+    assert "As of 1 Jan 2026" in text(signed_in.get(address))
+
+
+def test_an_abstaining_answer_shows_the_nearest_and_why(signed_in: Client) -> None:
+    address = ask(signed_in, by="blend", query="What is the capital of Mongolia?")
+    page = text(signed_in.get(f"{address}&p.abstain_below=1"))
+    assert "Nothing comes back." in page
+    assert "The nearest, not told" in page
+
+
+def test_a_trace_that_is_gone_is_asked_again_and_the_page_says_so(signed_in: Client) -> None:
+    address = ask(signed_in, trace="01900000-0000-7000-8000-000000000000")
+    assert "no longer kept" in text(signed_in.get(address))
+    assert signed_in.get("/asked/lab/", {"trace": "01900000-0000-7000-8000-000000000000"}).status_code == 404
+
+
+def test_a_second_way_to_rank_stands_beside_with_its_agreement(signed_in: Client) -> None:
+    address = ask(signed_in)
+    page = text(signed_in.get(f"{address}&beside=all", headers={"HX-Request": "true", "HX-Target": "beside"}))
+    assert "Kendall’s τ" in page
+    figure = json.loads(re.findall(r'<script id="fig-bump" type="application/json">(.*?)</script>', page)[0])
+    assert figure["layout"]["xaxis"]["ticktext"] == ["recall, now", *(name for name in SYSTEMS if name != "recall")]
+    assert "must be one of all, recall" in text(signed_in.get(f"{address}&beside=nonsense"))
+
+
+def test_a_memory_that_did_not_come_back_is_explained_and_one_click_brings_it_in(
+    signed_in: Client, world: Namespace
+) -> None:
+    unsure = memory(world, "The kitchen at Arrive")
+    address = ask(signed_in, query="What is new in the kitchen at Arrive?")
+    assert str(unsure.id) not in order(text(signed_in.get(address)))
+    page = text(signed_in.get(f"{address}&missing={unsure.id}", headers={"HX-Request": "true", "HX-Target": "why-not"}))
+    assert "held back: low_confidence" in page
+    apply = re.findall(r'<a class="btn" href="([^"]+)">Apply</a>', page)[0].replace("&amp;", "&")
+    assert str(unsure.id) in order(text(signed_in.get(apply)))
+
+
+def test_a_missed_memory_is_found_by_its_words(signed_in: Client, world: Namespace) -> None:
+    page = text(
+        signed_in.get(f"{ask(signed_in)}&find=hazelnuts", headers={"HX-Request": "true", "HX-Target": "why-not"})
+    )
+    assert f"missing={memory(world, 'Alma').id}" in page
+    assert "must be the id of a memory" in text(signed_in.get(f"{ask(signed_in)}&missing=nonsense"))
+
+
+def test_an_explanation_comes_when_it_is_opened(signed_in: Client) -> None:
+    address = ask(signed_in)
+    moved = text(signed_in.get(f"{address}&p.rrf_k=20", headers=HTMX))
+    assert 'class="tree"' not in moved
+    first = order(moved)[0]
+    tree = text(
+        signed_in.get(
+            f"{address}&p.rrf_k=20&explain={first}", headers={"HX-Request": "true", "HX-Target": f"tree-{first}"}
+        )
+    )
+    assert tree.strip().startswith('<div class="tree">')
+    assert '<a href="#p-rrf_k">20</a>' in tree
+
+
+def test_a_grade_is_kept_and_the_last_one_counts(signed_in: Client) -> None:
+    address = ask(signed_in)
+    hit = order(text(signed_in.get(address)))[0]
+    for grade in (1, 3):
+        sent = {"trace": trace_of(address).id, "grade": f"{hit} {grade}", "here": urlsplit(address).query}
+        answer = signed_in.post("/asked/lab/judge/", sent)
+        assert answer["Location"] == address
+    kept = Judgement.objects.get()
+    assert (kept.grade, str(kept.memory_id), kept.judged_by) == (3, hit, "maya")
+    assert (kept.query.text, kept.query.judgement_set.name) == (QUESTION, "Lab")
+    assert f'value="{hit} 3" aria-pressed="true"' in text(signed_in.get(address))
+    assert signed_in.post("/asked/lab/judge/", {**sent, "grade": f"{hit} 4"}).status_code == 400
+
+
+def test_moved_parameters_are_saved_as_a_profile_that_serves_nobody_yet(signed_in: Client) -> None:
+    trace = trace_of(ask(signed_in))
+    sent = {"trace": trace.id, "name": "careful", "p.rrf_k": "20", "p.weight_bm25": "1"}
+    answer = signed_in.post("/asked/lab/save/", sent)
+    version = ProfileVersion.objects.get()
+    assert (version.system, version.params, version.number) == ("recall", {"rrf_k": 20.0}, 1)
+    assert "by=careful%401" in answer["Location"]
+    assert not Publication.objects.exists()
+    assert trace_of(signed_in.get(answer["Location"])["Location"]).params == {"rrf_k": 20.0}
+    assert signed_in.post("/asked/lab/save/", {**sent, "name": "a@b"}).status_code == 400
+    assert signed_in.post("/asked/lab/save/", {**sent, "p.rrf_k": "9999"}).status_code == 400
+
+
+def test_who_only_reads_sees_no_buttons_that_write_and_may_not(client: Client, world: Namespace) -> None:
+    reader = User.objects.create_user("reader")
+    Membership.objects.create(user=reader, namespace=world, role="read")
+    client.force_login(reader)
+    address = ask(client)
+    page = text(client.get(address))
+    assert 'class="judge"' not in page
+    assert "Save as profile" not in page
+    for act, sent in (("judge", {"grade": f"{order(page)[0]} 3"}), ("save", {"name": "mine"})):
+        assert client.post(f"/asked/lab/{act}/", {"trace": trace_of(address).id, **sent}).status_code == 403
+
+
+def test_another_namespace_and_its_traces_do_not_exist(signed_in: Client, world: Namespace, maya: User) -> None:
+    trace = trace_of(ask(signed_in))
+    other = Namespace.objects.create(slug="other", title="Other")
+    assert signed_in.get("/other/lab/").status_code == 404
+    Membership.objects.create(user=maya, namespace=other, role="admin")
+    assert signed_in.get("/other/lab/", {"trace": trace.id}).status_code == 404
+    assert signed_in.post("/other/lab/save/", {"trace": trace.id, "name": "x"}).status_code == 404
+    own = memory(world, "Alma").id
+    mine = signed_in.get("/other/lab/", {"query": "Anything?"})["Location"]
+    sent = {"trace": parse_qs(urlsplit(mine).query)["trace"][0], "grade": f"{own} 3"}
+    assert signed_in.post("/other/lab/judge/", sent).status_code == 404
+    assert "No retriever found anything" in text(signed_in.get(mine))
+
+
+def test_a_move_asks_the_database_a_bounded_number_of_questions(
+    signed_in: Client, django_assert_max_num_queries: DjangoAssertNumQueries
+) -> None:
+    address = ask(signed_in)
+    signed_in.get(address)
+    with django_assert_max_num_queries(12):
+        signed_in.get(f"{address}&p.rrf_k=20", headers=HTMX)
+    with django_assert_max_num_queries(18):
+        signed_in.get(address)
+
+
+@pytest.fixture
+def lab_world(transactional_db: None) -> Iterator[Namespace]:
+    namespace = told("lab-world")
+    user = User.objects.create_user("maya", password="tall-ships-7")
+    Membership.objects.create(user=user, namespace=namespace, role="admin")
+    yield namespace
+    others = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND pid != pg_backend_pid()"
+    with connection.cursor() as cursor:
+        for _ in range(200):  # until the threads of the server that answered the browser are gone
+            cursor.execute(others)
+            if not cursor.fetchone()[0]:
+                break
+            time.sleep(0.05)
+
+
+def shown(page: Page) -> list[str]:
+    return [str(one.get_attribute("id")) for one in page.locator(".hits > li").all()]
+
+
+def test_a_person_asks_drags_a_slider_sees_it_move_and_shares_it(lab_world: Namespace, page: Page) -> None:
+    page.goto("/lab-world/lab/")
+    page.get_by_label("Name").fill("maya")
+    page.get_by_label("Password").fill("tall-ships-7")
+    page.get_by_role("button", name="Sign in").click()
+    page.get_by_label("Ranked by").select_option("recall")
+    page.locator("#q").fill(QUESTION)
+    page.keyboard.press("Enter")
+    expect(page.locator("#summary")).to_contain_text("Replayed from trace")
+    expect(page.locator("[data-figure=fig-skyline] .barlayer path").first).to_be_visible(timeout=30_000)
+    start = shown(page)
+    track = page.locator("#p-weight_semantic")
+    track.scroll_into_view_if_needed()
+    box = track.bounding_box()
+    assert box
+    page.mouse.move(box["x"] + box["width"] / 3, box["y"] + box["height"] / 2)
+    page.mouse.down()
+    page.mouse.move(box["x"] + 2, box["y"] + box["height"] / 2, steps=6)
+    page.mouse.up()
+    expect(page.locator("#summary")).to_contain_text("Against the start")
+    expect(page).to_have_url(re.compile(r"p\.weight_semantic=0\.0(&|$)"))
+    moved = shown(page)
+    assert moved != start
+    assert page.locator(".move.up, .move.new").count() > 0
+    expect(page.locator("#count")).to_have_text("1 changed")
+
+    page.keyboard.press("j")
+    expect(page.locator(".hits > li.now")).to_have_attribute("id", moved[0])
+    page.keyboard.press("e")
+    expect(page.locator(".hits > li.now .tree")).to_be_visible()
+    page.keyboard.press("3")
+    expect(page.locator(".hits > li.now [aria-pressed=true]")).to_have_text("3")
+    page.keyboard.press("/")
+    expect(page.locator("#q")).to_be_focused()
+
+    page.goto(page.url)
+    expect(page.locator("#summary")).to_contain_text("Against the start")
+    assert shown(page) == moved
+    page.get_by_role("button", name="Reset all").click()
+    expect(page.locator("#count")).to_have_text("0 changed")
+    expect(page.locator("#summary")).not_to_contain_text("Against the start")
+    assert shown(page) == start
+    page.locator("#beside-way").select_option("contextdb")
+    expect(page.locator("[data-figure=fig-bump] .scatterlayer .trace").first).to_be_visible(timeout=30_000)
