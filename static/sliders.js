@@ -1,4 +1,4 @@
-// A slider keeps its typed number, its fill and its "changed" mark in step; htmx asks the server for the rest.
+// A slider keeps its typed number, which is what is sent, its fill and its "changed" mark in step.
 "use strict";
 
 // The value that a slider stands for, and the place of a value on it: a wide range is moved by powers of ten.

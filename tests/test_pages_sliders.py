@@ -103,7 +103,9 @@ def test_the_form_shows_every_parameter_once_with_its_bounds() -> None:
     shown = render_to_string("parts/params.html", {"groups": groups(RecallParams, {"rrf_k": 30.0})})
     for name in RecallParams.declared():
         assert shown.count(f'id="p-{name}"') == 1
-    assert 'name="p.rrf_k" min="10" max="200" step="1" value="30.0" data-default="60.0"' in shown
+    # The typed number is what is sent: the track may round to its steps.
+    assert 'name="p.rrf_k" min="10" max="200" step="any" value="30"' in shown
+    assert 'id="p-rrf_k" min="10" max="200" step="1" value="30.0" data-default="60.0"' in shown
     assert "1 changed" in shown
     assert "back to 60" in shown
     assert "style=" not in shown
