@@ -2,8 +2,6 @@
 
 import json
 import re
-import time
-from collections.abc import Iterator
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 from uuid import UUID
@@ -11,12 +9,10 @@ from uuid import UUID
 import numpy as np
 import pytest
 from django.contrib.auth.models import User
-from django.db import connection
 from django.http import HttpResponse
 from django.test import Client
-from playwright.sync_api import Page, expect
 from pytest_django import DjangoAssertNumQueries
-from retrieval_world import asking, memory, told, world
+from retrieval_world import asking, memory, world
 
 from memories.models import DailyAccess, Judgement, Membership, Memory, Namespace, ProfileVersion, Publication, Trace
 from memories.pages.lab.shares import shares
@@ -293,68 +289,3 @@ def test_a_move_asks_the_database_a_bounded_number_of_questions(
         signed_in.get(f"{address}&p.rrf_k=20", headers=HTMX)
     with django_assert_max_num_queries(18):
         signed_in.get(address)
-
-
-@pytest.fixture
-def lab_world(transactional_db: None) -> Iterator[Namespace]:
-    namespace = told("lab-world")
-    user = User.objects.create_user("maya", password="tall-ships-7")
-    Membership.objects.create(user=user, namespace=namespace, role="admin")
-    yield namespace
-    others = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND pid != pg_backend_pid()"
-    with connection.cursor() as cursor:
-        for _ in range(200):  # until the threads of the server that answered the browser are gone
-            cursor.execute(others)
-            if not cursor.fetchone()[0]:
-                break
-            time.sleep(0.05)
-
-
-def shown(page: Page) -> list[str]:
-    return [str(one.get_attribute("id")) for one in page.locator(".hits > li").all()]
-
-
-def test_a_person_asks_drags_a_slider_sees_it_move_and_shares_it(lab_world: Namespace, page: Page) -> None:
-    page.goto("/lab-world/lab/")
-    page.get_by_label("Name").fill("maya")
-    page.get_by_label("Password").fill("tall-ships-7")
-    page.get_by_role("button", name="Sign in").click()
-    page.get_by_label("Ranked by").select_option("recall")
-    page.locator("#q").fill(QUESTION)
-    page.keyboard.press("Enter")
-    expect(page.locator("#summary")).to_contain_text("Replayed from trace")
-    expect(page.locator("[data-figure=fig-skyline] .barlayer path").first).to_be_visible(timeout=30_000)
-    start = shown(page)
-    track = page.locator("#p-weight_semantic")
-    track.scroll_into_view_if_needed()
-    box = track.bounding_box()
-    assert box
-    page.mouse.move(box["x"] + box["width"] / 3, box["y"] + box["height"] / 2)
-    page.mouse.down()
-    page.mouse.move(box["x"] + 2, box["y"] + box["height"] / 2, steps=6)
-    page.mouse.up()
-    expect(page.locator("#summary")).to_contain_text("Against the start")
-    expect(page).to_have_url(re.compile(r"p\.weight_semantic=0\.0(&|$)"))
-    moved = shown(page)
-    assert moved != start
-    assert page.locator(".move.up, .move.new").count() > 0
-    expect(page.locator("#count")).to_have_text("1 changed")
-
-    page.keyboard.press("j")
-    expect(page.locator(".hits > li.now")).to_have_attribute("id", moved[0])
-    page.keyboard.press("e")
-    expect(page.locator(".hits > li.now .tree")).to_be_visible()
-    page.keyboard.press("3")
-    expect(page.locator(".hits > li.now [aria-pressed=true]")).to_have_text("3")
-    page.keyboard.press("/")
-    expect(page.locator("#q")).to_be_focused()
-
-    page.goto(page.url)
-    expect(page.locator("#summary")).to_contain_text("Against the start")
-    assert shown(page) == moved
-    page.get_by_role("button", name="Reset all").click()
-    expect(page.locator("#count")).to_have_text("0 changed")
-    expect(page.locator("#summary")).not_to_contain_text("Against the start")
-    assert shown(page) == start
-    page.locator("#beside-way").select_option("contextdb")
-    expect(page.locator("[data-figure=fig-bump] .scatterlayer .trace").first).to_be_visible(timeout=30_000)
