@@ -12,7 +12,8 @@ from pytest_django import DjangoAssertNumQueries
 
 from memories.models import Entity, Membership, Memory, MemoryTag, Namespace, ScoreEvent, Session
 from memories.models.choices import Status
-from memories.pages import facets
+from memories.pages import browsing, facets
+from memories.retrieval.asking import Found
 from memories.writing.new_memory import NewMemory, Said
 from memories.writing.remember import remember
 
@@ -132,6 +133,7 @@ def test_words_find_the_memories_that_hold_all_of_them(signed_in: Client) -> Non
     nothing = text(signed_in, "/home/memories/?q=zebra")
     assert "No memory holds “zebra”." in nothing
     assert "Search by meaning" in nothing
+    assert contents(text(signed_in, "/home/memories/?q=the&type=Fact")) == []
 
 
 def test_meaning_finds_other_words_and_records_no_access(signed_in: Client, home: Namespace) -> None:
@@ -171,6 +173,18 @@ def test_a_wrong_filter_is_told_with_what_is_allowed(signed_in: Client) -> None:
     assert "must be active where something is searched" in text(
         signed_in, "/home/memories/?q=oven&status=merged", status=400
     )
+
+
+def test_htmx_is_shown_what_is_wrong_too(signed_in: Client) -> None:
+    answer = signed_in.get("/home/memories/?type=Nonsense", headers={"HX-Request": "true"})
+    assert answer.status_code == 200
+    assert "type must be one of" in answer.content.decode()
+
+
+def test_a_search_by_meaning_that_takes_too_long_is_named(signed_in: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(browsing, "ask", lambda questions: Found(late={"semantic": "took longer than 500 ms"}))
+    page = text(signed_in, "/home/memories/?q=breakfast&by=meaning")
+    assert "The search by meaning was left out: it took longer than 500 ms." in page
 
 
 def test_an_empty_namespace_says_what_to_do(signed_in: Client, maya: User) -> None:

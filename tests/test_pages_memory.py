@@ -158,6 +158,7 @@ def test_where_it_does_not_come_back_the_reason_can_be_asked_for(signed_in: Clie
     )
     assert "It was found and held back: low_confidence." in told.content.decode()
     assert "brings it in" in told.content.decode()
+    assert "It was found and held back" in text(signed_in, at(oven, "?q=a+new+oven+for+the+kitchen&why=recall"))
     wrong = signed_in.get(at(oven, "?q=x&why=none"), headers={"HX-Request": "true", "HX-Target": "missed-none"})
     assert wrong.status_code == 404
 

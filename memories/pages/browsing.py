@@ -103,6 +103,7 @@ class Browsing:
     conditions: Mapping[str, Q]
     cosines: Mapping[UUID, float] | None = None  # of a search by meaning
     missing: Sequence[str] = field(default_factory=list)  # words that no memory holds
+    late: str = ""  # why a search by meaning was left out
 
     def rows(self, without: str = "") -> NamespacedQuerySet[Memory]:
         """The memories that match, perhaps without one of the conditions."""
@@ -127,8 +128,9 @@ def browsing(namespace: Namespace, given: Mapping[str, str]) -> Browsing:
     if "q" not in query:
         return Browsing(namespace, query, bands, conditions)
     if query["by"] == "meaning":
-        cosines = by_meaning(namespace, query)
-        return Browsing(namespace, query, bands, {**conditions, "q": Q(id__in=list(cosines))}, cosines)
+        cosines, late = by_meaning(namespace, query)
+        near = Q(id__in=list(cosines))
+        return Browsing(namespace, query, bands, {**conditions, "q": near}, cosines, late=late)
     holds, missing = by_words(namespace, query["q"])
     return Browsing(namespace, query, bands, {**conditions, "q": holds}, missing=missing)
 
@@ -156,8 +158,8 @@ def by_words(namespace: Namespace, text: str) -> tuple[Q, list[str]]:
     return holds, missing
 
 
-def by_meaning(namespace: Namespace, query: Mapping[str, Any]) -> dict[UUID, float]:
-    """The memories nearest to a text, and their cosines; nothing is recorded."""
+def by_meaning(namespace: Namespace, query: Mapping[str, Any]) -> tuple[dict[UUID, float], str]:
+    """The memories nearest to a text with their cosines, or why it was left out; nothing is recorded."""
     # Type and tag narrow the search itself, the other filters what it found.
     filters = Filters(types=tuple_of(query, "type"), tags=tuple_of(query, "tag"))
     by = setting(namespace, system="recall", params={})
@@ -166,7 +168,7 @@ def by_meaning(namespace: Namespace, query: Mapping[str, Any]) -> dict[UUID, flo
     with snapshot():
         put = questions(asked, reading, Scope.of(asked), MEANING, by.under(MEANING), NEAREST)
         found = ask(put)
-    return found.scores.get("semantic", {})
+    return found.scores.get("semantic", {}), found.late.get("semantic", "")
 
 
 def tuple_of(query: Mapping[str, Any], name: str) -> tuple[str, ...]:

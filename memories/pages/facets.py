@@ -6,6 +6,7 @@ from itertools import pairwise
 from typing import Any
 from urllib.parse import urlencode
 
+from django.core.exceptions import EmptyResultSet
 from django.db import connection
 
 from memories.api.access import Access
@@ -147,7 +148,10 @@ def counts(look: Browsing, names: Iterable[str], without: str = "") -> Counts:
     """Count the newest matching memories by some facets, in one question."""
     columns = ("id", "type", "confidence", "created_at", "session_id")
     rows = look.rows(without).order_by("-created_at", "id").values(*columns)
-    matched, values = sliced(rows)
+    try:
+        matched, values = sliced(rows)
+    except EmptyResultSet:  # a search that found nothing asks for none of no ids
+        return Counts(0, {})
     parts, told = ["SELECT '' AS facet, '' AS value, count(*) AS many FROM matched"], list(values)
     for name in names:
         if name in VALUES:

@@ -20,10 +20,12 @@ from memories.pages import saved_views
 from memories.pages.access import access_of, members_only, need
 from memories.pages.browsing import FILTERS, Browsing, browsing
 from memories.pages.facets import COUNTED, address, facets
+from memories.providers.unavailable import ProviderError
 from memories.writing import acts
 from memories.writing.editing import edit
 from memories.writing.refusal import AbsentError, RefusedError, SpanError
 from recall_site.layout import render_page
+from recall_site.middleware import current_request_id
 from recall_site.problems import flat
 
 TOLD = "memories.told"  # in the session, what became of the last chosen ones
@@ -74,9 +76,13 @@ def listed(request: HttpRequest, access: Access, problems: list[dict[str, str]] 
         context |= found(request, access)
     except ValidationError as error:
         problems, status = [*(problems or []), *flat(error.detail)], 400
-    restored = getattr(request, "htmx", None) and request.htmx.history_restore_request  # type: ignore[attr-defined]
-    partial = "" if restored else "found"
-    return render_page(request, TEMPLATE, context | {"problems": problems}, partial=partial, status=status)
+    except ProviderError as error:
+        problems, status = [{"at": "", "message": str(error)}], 503
+    context |= {"problems": problems, "request_id": current_request_id.get()}
+    htmx: Any = getattr(request, "htmx", None)
+    if not htmx or htmx.history_restore_request:
+        return render_page(request, TEMPLATE, context, status=status)
+    return render_page(request, TEMPLATE, context, partial="found")  # htmx shows no answer that tells a failure
 
 
 def found(request: HttpRequest, access: Access) -> dict[str, Any]:
@@ -100,6 +106,7 @@ def found(request: HttpRequest, access: Access) -> dict[str, Any]:
         "one": counts.total == 1,
         "counted": f"{COUNTED:,}" if counts.more else "",
         "missing": look.missing,
+        "late": look.late,
         "meaning": look.cosines is not None,
         "chosen": chosen(look, divided, given),
         "now": access.namespace.now,

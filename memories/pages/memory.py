@@ -49,7 +49,7 @@ def memory(request: HttpRequest, namespace: Namespace, id: UUID) -> HttpResponse
     row = stored(access, id)
     htmx: Any = getattr(request, "htmx", None)
     target = htmx.target if htmx and not htmx.history_restore_request else ""
-    if target and target.startswith("missed-"):
+    if "why" in request.GET and target and target.startswith("missed-"):
         return render_page(request, TEMPLATE, why(access, row, request), partial="missed")
     if target == "decay":
         return render_page(request, TEMPLATE, fading(access, row, request), partial="decay")
@@ -139,9 +139,12 @@ def queried(access: Access, row: Memory, request: HttpRequest) -> dict[str, Any]
     if not text.strip():
         return {"query": "", "scores": None}
     try:
-        return {"query": text, "scores": scores(access.namespace, row, text)}
+        found = scores(access.namespace, row, text)
     except ValidationError as error:
         return {"query": text, "scores": None, "query_problems": list(flat(error.detail))}
+    except ProviderError as error:
+        return {"query": text, "scores": None, "query_problems": [{"at": "", "message": str(error)}]}
+    return {"query": text, "scores": found, **(why(access, row, request) if "why" in request.GET else {})}
 
 
 def why(access: Access, row: Memory, request: HttpRequest) -> dict[str, Any]:
@@ -149,7 +152,7 @@ def why(access: Access, row: Memory, request: HttpRequest) -> dict[str, Any]:
     system = request.GET.get("why", "")
     if system not in SYSTEMS:
         raise Http404(f"There is no system “{system}”; there are {', '.join(SYSTEMS)}.")
-    return {"why": missed(access.namespace, row, request.GET.get("q", ""), system)}
+    return {"asked_why": system, "why": missed(access.namespace, row, request.GET.get("q", ""), system)}
 
 
 class Went(NamedTuple):

@@ -44,6 +44,7 @@ class Waterfall:
     taken_by: str
     confidence: float
     then: float  # if it were confirmed now
+    tree: Node
 
     @property
     def equation(self) -> str:
@@ -78,6 +79,7 @@ def waterfall(events: list[ScoreEvent], standing: Standing, policy: WritePolicy)
         "Cap" if taken and not holds(tree, "grounding_penalty") else "Grounding",
         float(tree["value"]),
         float(confirmed["confidence"]),
+        node(tree),
     )
 
 

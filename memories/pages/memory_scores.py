@@ -19,7 +19,7 @@ from memories.retrieval.why_not import WhyNot, excluded, ordinal, why_not
 from scoring.systems import SYSTEMS
 
 LISTS = {"semantic": "meaning", "bm25": "words", "lexical": "words", "entity": "entity", "temporal": "time"}
-LISTS |= {"traversal": "paths"}
+LISTS |= {"traversal": "paths", "vec_full": "meaning", "rerank": "the reranker"}
 
 
 @dataclass(frozen=True)
