@@ -2,6 +2,7 @@
 
 import json
 import re
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -13,11 +14,15 @@ from test_pages_memories import NOW, TOLD, tell, text
 
 from memories.models import DailyAccess, Membership, Memory, MemoryEdge, Namespace, ScoreEvent
 from memories.models.choices import EdgeKind, Status
+from memories.pages.memory_evidence import waterfall
+from memories.pages.memory_figures import confidence_figure
 from memories.pages.trees import node
 from memories.templatetags.numbers import figure
 from memories.writing import acts
 from memories.writing.new_memory import NewMemory, Said
 from memories.writing.remember import remember
+from memories.writing.standing import loaded
+from scoring.policy import WritePolicy
 from scoring.systems import SYSTEMS
 
 pytestmark = pytest.mark.django_db
@@ -82,14 +87,15 @@ def test_what_a_confirmation_would_give_is_what_it_gives(signed_in: Client, coff
     assert "Confirmed: its confidence" not in text(signed_in, at(coffee))
 
 
-def test_partly_grounded_confidence_shows_what_was_taken_off(signed_in: Client, home: Namespace) -> None:
-    evidence = "The team met on Tuesday and talked about the office."
-    said = NewMemory(content="The team met in Lisbon", type="Fact", said=(Said("direct"),), evidence=evidence)
-    (outcome,) = remember(home, [said], by="tests")
-    if outcome.memory.grounding_penalty:
-        taken = drawn(text(signed_in, at(outcome.memory)), "fig-confidence")["data"][1]
-        assert taken["y"] == ["Grounding"]
-        assert taken["x"] == [pytest.approx(outcome.memory.grounding_penalty)]
+def test_a_partly_grounded_confidence_shows_what_was_taken_off(home: Namespace, coffee: Memory) -> None:
+    policy = WritePolicy()
+    standing = loaded(home, [coffee.id], policy)[coffee.id]
+    standing.evidence = replace(standing.evidence, grounding="partial")
+    parts = waterfall([], standing, policy)
+    assert (parts.taken_by, parts.taken) == ("Grounding", pytest.approx(-policy.grounding_penalty))
+    assert parts.equation.endswith(f" − {figure(policy.grounding_penalty)}")
+    off = confidence_figure(parts, 0.5, 0.75)["data"][1]
+    assert (off["base"], off["x"]) == ([parts.confidence], [pytest.approx(policy.grounding_penalty)])
 
 
 def test_the_history_tells_every_change_and_its_cause(signed_in: Client, home: Namespace, coffee: Memory) -> None:
@@ -290,10 +296,11 @@ def test_an_explanation_reads_as_the_sums_it_is_made_of() -> None:
 def test_a_person_moves_the_half_life_asks_and_confirms(
     page: Page, home: Namespace, database: Memory, complaints: list[str]
 ) -> None:
-    page.goto(at(database))
+    page.goto("/home/memories/")
     page.get_by_label("Name").fill("maya")
     page.get_by_label("Password").fill("tall-ships-7")
     page.get_by_role("button", name="Sign in").click()
+    page.get_by_role("link", name=database.content).click()
     expect(page.get_by_role("heading", level=1)).to_have_text(database.content)
     expect(page.locator("#decay")).to_contain_text("Halves every 90 days")
     expect(page.locator("[data-figure=fig-decay] .main-svg").first).to_be_visible(timeout=30_000)
@@ -318,3 +325,7 @@ def test_a_person_moves_the_half_life_asks_and_confirms(
     page.get_by_role("button", name="Set them against each other").click()
     expect(page.get_by_role("alert")).to_contain_text("must be a UUID")
     assert "status of 400" in complaints.pop()  # the refused form
+    for width in (380, 768, 1400):
+        page.set_viewport_size({"width": width, "height": 900})
+        page.wait_for_timeout(1_000)  # the charts are drawn again a moment later
+        assert page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth") <= 0

@@ -97,6 +97,7 @@ def shown(
         "duplicate": policy.dedup_duplicate,
         "around": around,
         "around_figure": around and figures.graph_figure(around),
+        "around_size": "mid" if max(len(around.entities), len(around.edges)) > 2 else "low",
         **found,
         **fading(access, row, request),
         **queried(access, row, request),

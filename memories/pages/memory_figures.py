@@ -125,7 +125,7 @@ def decay_figure(memory: Memory, now: datetime, tau: str, chosen: HalfLives, usu
     late = age > reach / 2
     notes.append(
         note(
-            f"today, day {age:.0f}: {figure(kept, 2)}",
+            f"today, day {int(age)}: {figure(kept, 2)}",
             today,
             kept,
             xanchor="right" if late else "left",
