@@ -152,6 +152,7 @@ def test_an_index_that_misses_too_much_is_an_alert(full: Namespace, monkeypatch:
     found = index_recall.last_measured(full)
     assert found is not None
     assert found.low
+    assert "stored vectors, since nobody had asked anything" in shown(member_of(full))
     assert "The index misses too much." in shown(member_of(full))
     assert "It finds .800 of the 10 nearest; at least .95 is wanted." in shown(member_of(full))
 

@@ -12,7 +12,7 @@ from memories.jobs.work import Step, Work
 from memories.models import Job, MemoryVector, Namespace, NamespaceStatistics, Trace
 from memories.models.choices import EMBEDDERS, JobKind, JobState, Route
 from memories.retrieval.asking import ask
-from memories.retrieval.planning import plan
+from memories.retrieval.planning import plan, pool_of
 from memories.retrieval.query import Query
 from memories.retrieval.reading import Reading, read
 from memories.retrieval.retrievers.question import Asked
@@ -110,13 +110,14 @@ def nearest(query: Query, reading: Reading, *, large: bool) -> list[UUID]:
     """The nearest, as the retriever finds them by the index or by a scan."""
     params = query.setting.under(plan(reading, query.setting).plan)
     with snapshot():
-        asked = Asked(query.namespace, reading, Scope.of(query), params, TOP, large)
+        # As many as a retrieval asks for: the index looks the further the more are wanted.
+        asked = Asked(query.namespace, reading, Scope.of(query), params, pool_of(params, TOP), large)
         question = semantic(asked)
         patient = replace(question, settings={**question.settings, "statement_timeout": str(PATIENCE)})
         found = ask({"semantic": patient})
     if found.late:
         raise TimeoutError(f"A search {found.late['semantic']}.")
-    return list(found.scores["semantic"])
+    return list(found.scores["semantic"])[:TOP]
 
 
 STEPS: dict[str, Step] = {"measure": measure}

@@ -27,7 +27,17 @@ def jobs(namespace: Namespace) -> dict[str, Any]:
 def shown(namespace: Namespace, jobs: Sequence[Job]) -> list[dict[str, Any]]:
     """Jobs with how much is done of each, and who asked for it."""
     names = callers(namespace, {job.by for job in jobs})
-    return [{"job": job, "percent": 100 * share(job), "by": names.get(job.by, job.by)} for job in jobs]
+    return [
+        {"job": job, "percent": 100 * share(job), "by": names.get(job.by, job.by), "took": lasting(job)} for job in jobs
+    ]
+
+
+def lasting(job: Job) -> str:
+    """How long a job took, where it has ended: in seconds, and from two minutes on in minutes."""
+    if job.started_at is None or job.finished_at is None:
+        return ""
+    seconds = (job.finished_at - job.started_at).total_seconds()
+    return f"{seconds:.0f} s" if seconds < 120 else f"{seconds / 60:,.0f} min"
 
 
 def callers(namespace: Namespace, by: set[str]) -> dict[str, str]:
