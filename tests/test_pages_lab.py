@@ -15,6 +15,7 @@ from pytest_django import DjangoAssertNumQueries
 from retrieval_world import asking, memory, world
 
 from memories.models import DailyAccess, Judgement, Membership, Memory, Namespace, ProfileVersion, Publication, Trace
+from memories.pages.lab.figures import short
 from memories.pages.lab.shares import shares
 from memories.retrieval.retrieve import retrieve
 from scoring.systems import SYSTEMS
@@ -210,7 +211,15 @@ def test_a_missed_memory_is_found_by_its_words(signed_in: Client, world: Namespa
         signed_in.get(f"{ask(signed_in)}&find=hazelnuts", headers={"HX-Request": "true", "HX-Target": "why-not"})
     )
     assert f"missing={memory(world, 'Alma').id}" in page
-    assert "must be the id of a memory" in text(signed_in.get(f"{ask(signed_in)}&missing=nonsense"))
+    assert "must be the id of one of this namespace" in text(signed_in.get(f"{ask(signed_in)}&missing=nonsense"))
+
+
+def test_words_that_no_database_takes_are_refused(signed_in: Client) -> None:
+    assert 'class="problem"' in text(signed_in.get(f"{ask(signed_in)}&find=a%00b"))
+
+
+def test_a_tag_in_a_memory_stays_text_in_a_chart() -> None:
+    assert short("<b>bold</b>") == "&lt;b&gt;bold&lt;/b&gt;"
 
 
 def test_an_explanation_comes_when_it_is_opened(signed_in: Client) -> None:

@@ -20,6 +20,12 @@ def lab_world(transactional_db: None) -> Namespace:
     return namespace
 
 
+def settle(page: Page) -> None:
+    """Wait until the parts that follow a moved slider have asked and been answered."""
+    page.wait_for_timeout(800)
+    page.wait_for_function("!document.querySelector('.htmx-request')", timeout=30_000)
+
+
 def shown(page: Page) -> list[str]:
     return [str(one.get_attribute("id")) for one in page.locator(".hits > li").all()]
 
@@ -59,6 +65,7 @@ def test_a_person_asks_drags_a_slider_sees_it_move_and_shares_it(lab_world: Name
     page.keyboard.press("/")
     expect(page.locator("#q")).to_be_focused()
 
+    settle(page)
     page.goto(page.url)
     expect(page.locator("#summary")).to_contain_text("Against the start")
     assert shown(page) == moved
@@ -68,3 +75,4 @@ def test_a_person_asks_drags_a_slider_sees_it_move_and_shares_it(lab_world: Name
     assert shown(page) == start
     page.locator("#beside-way").select_option("contextdb")
     expect(page.locator("[data-figure=fig-bump] .scatterlayer .trace").first).to_be_visible(timeout=30_000)
+    settle(page)

@@ -2,11 +2,12 @@
 
 import math
 from collections.abc import Mapping, Sequence
+from html import escape
 from typing import Any
 
 import numpy as np
 
-from memories.pages.lab.routes import look
+from memories.pages.lab.routes import Look, look
 from memories.retrieval.retrieve import Retrieval
 from memories.retrieval.why_not import ordinal
 from memories.templatetags.numbers import figure
@@ -17,8 +18,8 @@ LONGEST = 34  # characters of a memory in a chart
 
 
 def short(text: str) -> str:
-    """The beginning of a text."""
-    return text if len(text) <= LONGEST else text[: LONGEST - 1].rstrip() + "…"
+    """The beginning of a text; Plotly would take a tag in it for one of its own."""
+    return escape(text if len(text) <= LONGEST else text[: LONGEST - 1].rstrip() + "…", quote=False)
 
 
 def skyline(retrieval: Retrieval, parts: Mapping[str, Array]) -> dict[str, Any]:
@@ -26,28 +27,25 @@ def skyline(retrieval: Retrieval, parts: Mapping[str, Array]) -> dict[str, Any]:
     ranking, signals = retrieval.ranking, retrieval.signals
     order = np.lexsort((signals.by_id, -ranking.score.value))[:MOST_BARS]
     held = ~np.logical_and.reduce([np.ones(len(signals), bool), *ranking.gates.values()])
-    names = [short(retrieval.batch.rows[row]["content"]) for row in order]
+    pale = held[order].any()
+    drawn = {look(route): np.maximum(values[order], 0.0) for route, values in parts.items()}
+    data: list[dict[str, Any]] = [
+        {
+            "type": "bar",
+            "name": one.name,
+            "x0": 1,
+            "y": brought.round(6).tolist(),
+            "hoverinfo": "skip",
+            "marker": {
+                "color": colour(one.colour),
+                "opacity": np.where(held[order], 0.3, 1.0).tolist() if pale else 1,
+                "line": {"width": 0},
+            },
+        }
+        for one, brought in drawn.items()
+    ]
     total = ranking.score.value[order]
-    wholes = [figure(whole, 4) for whole in total.tolist()]
-    pale = np.where(held[order], 0.3, 1.0).tolist()
-    data = []
-    for route, values in parts.items():
-        one, brought = look(route), np.maximum(values[order], 0.0)
-        told = [
-            f"{name}<br>{one.name} {figure(value, 4)} of {whole}" if value else ""
-            for name, value, whole in zip(names, brought.tolist(), wholes, strict=True)
-        ]
-        data.append(
-            {
-                "type": "bar",
-                "name": one.name,
-                "x": list(range(1, len(order) + 1)),
-                "y": brought.round(6).tolist(),
-                "hovertext": told,
-                "hoverinfo": "text",
-                "marker": {"color": colour(one.colour), "opacity": pale, "line": {"width": 0}},
-            }
-        )
+    data.append(said(total, [retrieval.batch.rows[row]["content"] for row in order], drawn))
     back = set(ranking.order.rows.tolist())
     last = max((place for place, row in enumerate(order.tolist(), 1) if row in back), default=0)
     in_order = not ranking.order.picks and 0 < last < len(order)
@@ -56,6 +54,7 @@ def skyline(retrieval: Retrieval, parts: Mapping[str, Array]) -> dict[str, Any]:
         "data": data,
         "layout": {
             "barmode": "stack",
+            "hovermode": "x",
             "bargap": 0.18 if len(order) <= 60 else 0,
             "margin": {"l": 36, "r": 8, "t": 14, "b": 22},
             "xaxis": {"showgrid": False, "range": [0.4, max(len(order), 10) + 0.6], **ticks(len(order))},
@@ -66,9 +65,27 @@ def skyline(retrieval: Retrieval, parts: Mapping[str, Array]) -> dict[str, Any]:
     }
 
 
+def said(total: Array, contents: Sequence[str], drawn: Mapping[Look, Array]) -> dict[str, Any]:
+    """What a bar says when it is pointed at: once for all its parts, since a page carries two hundred."""
+    texts = [f"{short(content)}<br>{figure(whole, 4)}" for content, whole in zip(contents, total.tolist(), strict=True)]
+    for one, brought in drawn.items():
+        for place, value in enumerate(brought.tolist()):
+            if value:
+                texts[place] += f"<br>{one.name} {figure(value, 4)}"
+    unseen = {"opacity": 0, "size": 1}
+    return {
+        "mode": "markers",
+        "x0": 1,
+        "y": total.round(6).tolist(),
+        "hovertext": texts,
+        "hoverinfo": "text",
+        "marker": unseen,
+    }
+
+
 def colour(name: str) -> str:
-    """A colour token; the rest of a score has the grey of controls."""
-    return "$control" if name == "mid" else f"${name}"
+    """A colour token; what no list brought is grey."""
+    return "$ink-3" if name == "mid" else f"${name}"
 
 
 def ticks(count: int) -> dict[str, Any]:

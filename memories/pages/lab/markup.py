@@ -27,8 +27,7 @@ def bar(segments: Sequence[Any], score: float) -> SafeString:
         parts.append(
             f'<svg x="{one.left:.2f}%" width="{one.width:.2f}%" height="18">'
             f'<rect class="f-{colour}" width="100%" height="18"/>'
-            f'<text x="6" y="13"{" class=on-mid" if colour == "mid" else ""}>{text}</text>'
-            f"<title>{title}</title></svg>{cut}"
+            f'<text x="6" y="13">{text}</text><title>{title}</title></svg>{cut}'
         )
     return mark_safe(f'<svg class="bar" role="img" aria-label="{escape(said)}">{"".join(parts)}</svg>')
 

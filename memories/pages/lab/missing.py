@@ -5,6 +5,8 @@ from uuid import UUID
 
 import numpy as np
 
+from memories.api.retrieval import LONGEST_QUERY
+from memories.api.storable import flaw
 from memories.models import Memory
 from memories.models.choices import Status
 from memories.pages.lab.routes import look
@@ -30,14 +32,16 @@ def shown(state: "State", retrieval: Retrieval) -> dict[str, Any]:
     context: dict[str, Any] = {
         "find": words,
         "near": [offered(state, row, retrieval) for row in missed(retrieval)],
-        "found": search(state, words) if words else [],
     }
+    if wrong := flaw(words) or (len(words) > LONGEST_QUERY and f"must have at most {LONGEST_QUERY} characters"):
+        return context | {"missing_problem": wrong}
+    context["found"] = search(state, words) if words else []
     named = state.sent.get("missing", "")
     if not named:
         return context
     memory = memory_of(state, named)
     if memory is None:
-        return context | {"missing_problem": f"must be the id of a memory of this namespace; got {named}"}
+        return context | {"missing_problem": f"The memory must be the id of one of this namespace; got {named}"}
     asked = why_not(retrieval.query, memory.id)
     change = asked.change
     fix = None
