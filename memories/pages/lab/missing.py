@@ -59,7 +59,8 @@ def shown(state: "State", retrieval: Retrieval) -> dict[str, Any]:
             "link": state.link({**state.changed, change.param: change.after}),
         }
     lists = [{"look": look(route), **listed} for route, listed in asked.retrievers.items()]
-    return context | {"memory": memory, "why_not": asked, "fix": fix, "places": lists}
+    gates = [gate.replace("_", " ") for gate in asked.gates]
+    return context | {"memory": memory, "why_not": asked, "gates": gates, "fix": fix, "places": lists}
 
 
 def missed(retrieval: Retrieval) -> list[int]:
