@@ -3,16 +3,14 @@
 from typing import Any
 from uuid import UUID
 
-from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect, QueryDict
 from django.shortcuts import resolve_url
 from django.views.decorators.http import require_POST
 
 from memories.models import Memory, Namespace, Profile, Trace
 from memories.models.choices import Role
-from memories.pages.access import members_only
+from memories.pages.access import demanded, members_only
 from memories.pages.lab import address, judging, markup
-from memories.pages.lab.page import allowed
 from memories.retrieval.settings import AT_VERSION
 from memories.retrieval.tracing import setting_of
 from memories.tuning import profiles
@@ -26,7 +24,7 @@ LONGEST_NAME: int = Profile._meta.get_field("name").max_length or 0
 @members_only
 def judge(request: HttpRequest, namespace: Namespace) -> HttpResponse:
     """Grade one hit of a question; the page shows the grade it kept."""
-    need(request, namespace, Role.WRITE)
+    demanded(request, namespace, Role.WRITE)
     trace = trace_of(namespace, request.POST)
     memory, _, grade = request.POST.get("grade", "").partition(" ")
     if not grade.isdecimal() or int(grade) not in GRADES:
@@ -42,7 +40,7 @@ def judge(request: HttpRequest, namespace: Namespace) -> HttpResponse:
 @members_only
 def save(request: HttpRequest, namespace: Namespace) -> HttpResponse:
     """Keep the parameters as the next version of a profile, and show the question ranked by it."""
-    need(request, namespace, Role.ADMIN)
+    demanded(request, namespace, Role.ADMIN)
     trace = trace_of(namespace, request.POST)
     name = request.POST.get("name", "").strip()
     if not 0 < len(name) <= LONGEST_NAME or AT_VERSION in name or not name.isprintable():
@@ -64,12 +62,6 @@ def save(request: HttpRequest, namespace: Namespace) -> HttpResponse:
     )
     typed = {**address.typed_of(trace), "by": f"{name}{AT_VERSION}{version.number}"}
     return HttpResponseRedirect(f"{resolve_url('lab', namespace.slug)}?{address.written(typed, {}, {})}")
-
-
-def need(request: HttpRequest, namespace: Namespace, role: Role) -> None:
-    """Refuse whoever may not."""
-    if not allowed(request, namespace, role):
-        raise PermissionDenied(f"This needs the role {role} in {namespace.slug}.")
 
 
 def trace_of(namespace: Namespace, sent: QueryDict) -> Trace:

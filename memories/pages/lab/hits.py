@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
-from django.urls import NoReverseMatch, reverse
+from django.urls import reverse
 from django.utils.safestring import SafeString
 
 from memories.pages.lab import markup
@@ -76,19 +76,11 @@ def hits(
                 "judge": markup.judge(one["id"], grades.get(one["id"]), rank=one["rank"]),
                 "sentence": sentence(retrieval, one, row),
                 "move": Move(one["rank"], start.get(str(one["id"]))),
-                "link": page_of(retrieval.query.namespace.slug, one["id"]),
+                "link": reverse("memories-memory", args=[retrieval.query.namespace.slug, one["id"]]),
                 "grade": grades.get(one["id"]),
             }
         )
     return shown
-
-
-def page_of(namespace: str, id: UUID) -> str:
-    """The address of a memory's own page, where the site has one."""
-    try:
-        return reverse("memory", args=[namespace, id])
-    except NoReverseMatch:
-        return ""
 
 
 def segments(one: Mapping[str, Any], parts: Mapping[str, Array], row: int, best: float) -> list[Segment]:

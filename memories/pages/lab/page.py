@@ -7,10 +7,10 @@ from typing import Any
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.views.decorators.http import require_GET
 
-from memories.models import JudgedQuery, Membership, Namespace, Trace
+from memories.models import JudgedQuery, Namespace, Trace
 from memories.models.choices import MemoryType, Role
 from memories.pages import sliders
-from memories.pages.access import members_only
+from memories.pages.access import access_of, members_only
 from memories.pages.lab import address, beside, figures, judging, missing
 from memories.pages.lab.hits import against, hits, lists, start_of, trees
 from memories.pages.lab.plan import planned
@@ -141,7 +141,7 @@ class State:
             "capped": max(0, len(retrieval.signals) - figures.MOST_BARS),
             "candidates": len(retrieval.signals),
             "lists": lists(retrieval, answer["results"]),
-            "may_judge": allowed(self.request, self.trace.namespace, Role.WRITE),
+            "may_judge": access_of(self.request, self.trace.namespace).allows(Role.WRITE),
         }
 
     def explanation(self, done: Replay) -> dict[str, Any]:
@@ -164,7 +164,7 @@ class State:
             "asked_ms": sum(self.trace.took_ms.values()),
             "retrievers": len(asked),
             "again": self.sent.get("again"),
-            "may_save": allowed(self.request, self.trace.namespace, Role.ADMIN),
+            "may_save": access_of(self.request, self.trace.namespace).allows(Role.ADMIN),
             "profile": self.start.profile,
         }
 
@@ -183,10 +183,3 @@ def frame(namespace: Namespace) -> dict[str, Any]:
 def examples(namespace: Namespace) -> list[JudgedQuery]:
     """Questions that somebody has judged: a good place to begin."""
     return list(JudgedQuery.objects.within(namespace).order_by("id")[:EXAMPLES])
-
-
-def allowed(request: HttpRequest, namespace: Namespace, needed: Role) -> bool:
-    """Whether the user's role in a namespace is the needed one or includes it."""
-    order = list(Role)
-    enough = order[order.index(needed) :]
-    return Membership.objects.filter(user=request.user.pk, namespace=namespace, role__in=enough).exists()
