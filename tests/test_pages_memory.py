@@ -10,7 +10,7 @@ from django.contrib.auth.models import User
 from django.test import Client
 from playwright.sync_api import Page, expect
 from pytest_django import DjangoAssertNumQueries
-from test_pages_memories import NOW, TOLD, tell, text
+from test_pages_memories import NOW, TOLD, home, maya, signed_in, tell, text
 
 from memories.models import DailyAccess, Membership, Memory, MemoryEdge, Namespace, ScoreEvent
 from memories.models.choices import EdgeKind, Status
@@ -25,26 +25,8 @@ from memories.writing.standing import loaded
 from scoring.policy import WritePolicy
 from scoring.systems import SYSTEMS
 
+__all__ = ["home", "maya", "signed_in"]
 pytestmark = pytest.mark.django_db
-
-
-@pytest.fixture
-def maya(db: None) -> User:
-    return User.objects.create_user("maya", password="tall-ships-7")
-
-
-@pytest.fixture
-def home(maya: User) -> Namespace:
-    namespace = Namespace.objects.create(slug="home", title="Maya at home", clock=NOW)
-    Membership.objects.create(user=maya, namespace=namespace, role="admin")
-    tell(namespace, TOLD)
-    return namespace
-
-
-@pytest.fixture
-def signed_in(client: Client, maya: User, home: Namespace) -> Client:
-    client.force_login(maya)
-    return client
 
 
 @pytest.fixture

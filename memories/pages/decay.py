@@ -5,9 +5,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta
 from functools import reduce
-from itertools import pairwise
 from operator import itemgetter, or_
-from typing import Any, NamedTuple
+from typing import Any
 from urllib.parse import urlencode
 
 import numpy as np
@@ -21,7 +20,9 @@ from memories.models.choices import STATEMENTS, Status
 from memories.models.keys import NamespacedQuerySet
 from memories.pages import sliders
 from memories.pages.access import members_only
+from memories.pages.drawing import Dot, apart, line, marks, note
 from memories.templatetags.numbers import figure as written
+from memories.templatetags.spans import days
 from recall_site.layout import render_page
 from scoring.freshness import decay as faded
 from scoring.freshness import half_life_of
@@ -49,15 +50,6 @@ class Curve:
     name: str
     param: str
     whose: Mapping[str, str]  # the memories' own field and its value; none where the query decides
-
-
-class Dot(NamedTuple):
-    """A memory on its curve, or several of about one age."""
-
-    age: float
-    kept: float
-    memories: int
-    says: str
 
 
 @dataclass(frozen=True)
@@ -333,46 +325,3 @@ class Shown:
         )
         since: datetime = memory.since  # type: ignore[attr-defined]  # annotated above
         return since + timedelta(days=self.fades_at(mine))
-
-
-def line(x: Array, y: Array, how: Mapping[str, Any]) -> dict[str, Any]:
-    """One curve of a chart."""
-    points = {"x": np.round(x, 5).tolist(), "y": np.round(y, 4).tolist()}
-    return {"type": "scatter", "mode": "lines", **points, "line": how, "hoverinfo": "skip"}
-
-
-def marks(dots: Sequence[Dot]) -> dict[str, Any]:
-    """The memories of one curve."""
-    size = [min(6 + 2 * float(np.log2(dot.memories)), 22.0) for dot in dots]
-    return {
-        "type": "scatter",
-        "mode": "markers",
-        "x": [round(dot.age, 2) for dot in dots],
-        "y": [round(dot.kept, 4) for dot in dots],
-        "hovertext": [dot.says for dot in dots],
-        "hoverinfo": "text",
-        "marker": {"color": "$mark", "line": {"color": "$ink", "width": 1}, "size": size},
-    }
-
-
-def note(x: float, y: float, text: str, **where: float) -> dict[str, Any]:
-    """A name in a chart, where it is meant."""
-    return {"xref": "paper", "x": x, "y": y, "text": text, "xanchor": "left", "showarrow": False, **where}
-
-
-def apart(ends: Sequence[float], least: float = 0.055) -> list[float]:
-    """Places for names at the ends of lines, none upon another, from the top down."""
-    placed = list(ends)
-    order = sorted(range(len(ends)), key=lambda place: -ends[place])
-    for above, below in pairwise(order):
-        placed[below] = min(placed[below], placed[above] - least)
-    lowest = min(placed, default=0.0)
-    return [one + max(0.0, -lowest) for one in placed]
-
-
-def days(span: float) -> str:
-    """A span of days in the unit in which a person would tell it."""
-    if span >= 2:
-        return f"{written(round(span, 1))} days"
-    hours = span * 24
-    return f"{written(round(hours, 1))} hours" if hours >= 1 else f"{written(round(hours * 3600, 1))} seconds"

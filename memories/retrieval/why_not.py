@@ -92,15 +92,11 @@ def places(retrieval: Retrieval, memory: UUID) -> dict[str, dict[str, Any]]:
     told: dict[str, dict[str, Any]] = {}
     for route in query.setting.system.routes:
         if route not in retrieval.planning.plan.retrievers:
-            told[route] = {
-                "rank": None,
-                "score": None,
-                "why": f"the plan {retrieval.planning.plan.name} does not ask it",
-            }
+            told[route] = unranked(f"the plan {retrieval.planning.plan.name} does not ask it")
         elif route in found.late:
-            told[route] = {"rank": None, "score": None, "why": found.late[route]}
+            told[route] = unranked(found.late[route])
         elif asked[route] is None:
-            told[route] = {"rank": None, "score": None, "why": "the query gives it nothing to look for"}
+            told[route] = unranked("the query gives it nothing to look for")
         else:
             ids = list(found.scores[route])
             rank = ids.index(memory) + 1 if memory in found.scores[route] else None

@@ -44,14 +44,3 @@ def hue(route: str) -> str:
     ('time', 'semantic')
     """
     return HUES.get(route, "semantic")
-
-
-@register.filter
-def nth(rank: int) -> str:
-    """A rank in words.
-
-    >>> nth(1), nth(2), nth(11), nth(23)
-    ('1st', '2nd', '11th', '23rd')
-    """
-    ending = "th" if rank % 100 in (11, 12, 13) else {1: "st", 2: "nd", 3: "rd"}.get(rank % 10, "th")
-    return f"{rank}{ending}"
