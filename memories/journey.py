@@ -1,16 +1,16 @@
 """Several questions to the database in one journey, with answers that come as they are stored."""
 
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, NoReturn
 
 import psycopg
 from django.db import connection
 from pgvector import Vector
-from psycopg.abc import Buffer
-from psycopg.adapt import Dumper
-from psycopg.pq import Format
+from psycopg.errors import error_from_result
+from psycopg.pq import ExecStatus, TransactionStatus
+
+from memories.wire import Connection, Wire, packed
 
 
 class Statement(NamedTuple):
@@ -29,51 +29,49 @@ class Answers:
     error: psycopg.Error | None = None
 
 
-class VectorDumper(Dumper):
-    """A vector as Postgres keeps it: to spell its numbers takes longer than to compare them."""
-
-    format = Format.BINARY
-
-    def dump(self, obj: Vector) -> Buffer:
-        """Its bytes; the statement says what they are, by `::vector`."""
-        packed: bytes = obj.to_binary()
-        return packed
-
-
-class Cursor(psycopg.Cursor[Any]):
-    """A cursor whose values travel beside the statement, so that the database can keep its plan where that is set."""
-
-    def __init__(self, raw: "psycopg.Connection[Any]") -> None:
-        super().__init__(raw)
-        self.format = Format.BINARY
-        self.adapters.register_dumper(Vector, VectorDumper)
-
-
 def asked(statements: Sequence[Statement]) -> Answers:
     """Put questions one after another without waiting for answers in between."""
     connection.close_if_health_check_failed()
     connection.ensure_connection()
     connection.validate_no_broken_transaction()
     raw = connection.connection
-    answers, cursors = Answers(), list[Cursor]()
     if connection.queries_logged:
         connection.queries_log.extend({"sql": spelt(raw, one), "time": "0"} for one in statements)
-    # What follows a failure is refused, and that is told once more when the pipeline ends.
-    with connection.wrap_database_errors, suppress(psycopg.errors.PipelineAborted), raw.pipeline() as pipeline:
-        try:
-            for statement in statements:
-                cursors.append(cursor := Cursor(raw))
-                cursor.execute(statement.sql, statement.values)
-            pipeline.sync()
-        except psycopg.Error as error:
-            answers.error = error
-    for cursor, statement in zip(cursors, statements, strict=False):
-        if statement.answered and cursor.pgresult:
-            answers.rows.append(cursor.fetchall())
+    answers = Answers()
+    try:
+        travel(raw, [*begun(raw), *statements], answers)
+    except psycopg.Error as error:
+        answers.error = error
     return answers
 
 
-def spelt(raw: "psycopg.Connection[Any]", statement: Statement) -> str:
+def begun(raw: Connection) -> list[Statement]:
+    """The order that begins a transaction, where one is wanted and none is under way."""
+    if raw.autocommit or raw.pgconn.transaction_status != TransactionStatus.IDLE:
+        return []
+    level = f" ISOLATION LEVEL {raw.isolation_level.name.replace('_', ' ')}" if raw.isolation_level else ""
+    return [Statement(f"BEGIN{level}", answered=False)]
+
+
+def travel(raw: Connection, statements: Sequence[Statement], answers: Answers) -> None:
+    """Gather the rows up to the first failure; a connection that is interrupted serves nobody any more."""
+    wire = Wire.of(raw)
+    transformer = wire.transformer(raw)
+    ready = [packed(transformer, one.sql, one.values) for one in statements]
+    try:
+        results = wire.results(raw, ready)
+    except BaseException:
+        raw.close()
+        raise
+    for statement, result in zip(statements, results, strict=False):
+        if result.status == ExecStatus.FATAL_ERROR:
+            answers.error = error_from_result(result)
+        elif statement.answered:
+            transformer.set_pgresult(result)
+            answers.rows.append(transformer.load_rows(0, result.ntuples, tuple))
+
+
+def spelt(raw: Connection, statement: Statement) -> str:
     """A statement with its values, as Django's own log of questions has them."""
     return psycopg.ClientCursor(raw).mogrify(statement.sql, plain(statement.values))
 

@@ -5,6 +5,11 @@ from contextlib import contextmanager
 
 from django.db import connection, transaction
 
+from memories.journey import Statement, answered
+
+ONE_MOMENT = Statement("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY", answered=False)
+UNCOMPILED = Statement("SET LOCAL jit = off", answered=False)  # to compile a question takes longer than to answer it
+
 
 @contextmanager
 def snapshot() -> Iterator[None]:
@@ -13,7 +18,5 @@ def snapshot() -> Iterator[None]:
         yield
         return
     with transaction.atomic():
-        with connection.cursor() as cursor:
-            # To compile a question takes longer than to answer it.
-            cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY; SET LOCAL jit = off")
+        answered([ONE_MOMENT, UNCOMPILED])
         yield

@@ -10,7 +10,13 @@ from procrastinate.jobs import Job as Place
 
 from memories.jobs.queue import QUEUE, TASK
 from memories.jobs.running import UnfinishedError, run
-from memories.jobs.scheduled import drop_old_traces, index_the_large, make_days_for_traces, reflect_on_all
+from memories.jobs.scheduled import (
+    compare_with_shadows,
+    drop_old_traces,
+    index_the_large,
+    make_days_for_traces,
+    reflect_on_all,
+)
 from memories.jobs.work import StoppedError, nobody
 from memories.models import Job
 
@@ -59,6 +65,13 @@ def nightly(timestamp: int) -> None:
 def index(timestamp: int) -> None:
     """Have what was written lately indexed, where there is much of it."""
     index_the_large()
+
+
+@app.periodic(cron="* * * * *")
+@app.task(name="memories.shadow", queue=QUEUE)
+def shadow(timestamp: int) -> None:
+    """Have what was asked lately answered by the shadows as well."""
+    compare_with_shadows()
 
 
 # By the hour, because a day that could not be made or dropped while somebody held its table is due all the same.

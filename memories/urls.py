@@ -2,17 +2,53 @@
 
 from django.urls import include, path
 
-from memories.pages import decay, health, keys, members, memories, memory, overview, settings, traces
+from memories.pages import ablation, decay, health, keys, members, memories, memory, overview, settings, traces
+from memories.pages.calibrate import acts as calibrate_acts
+from memories.pages.calibrate import page as calibrate_page
+from memories.pages.dedup import acts as dedup_acts
+from memories.pages.dedup import page as dedup_page
+from memories.pages.graph import page as graph_page
+from memories.pages.guards import page as guards_page
+from memories.pages.judgements import acts as judgement_acts
+from memories.pages.judgements import judging as judging_page
+from memories.pages.judgements import page as judgement_page
 from memories.pages.lab import acts as lab_acts
 from memories.pages.lab import page as lab_page
+from memories.pages.optimise import page as optimise_page
+from memories.pages.profiles import acts as profile_acts
+from memories.pages.profiles import page as profile_pages
+from memories.pages.tune import page as tune_page
 
 urlpatterns = [
     path("api/v1/<slug:namespace>/", include("memories.api.urls")),
     path("", overview.home, name="home"),
     path("<slug:namespace>/", overview.overview, name="overview"),
+    path("<slug:namespace>/ablation/", ablation.ablated, name="ablation"),
+    path("<slug:namespace>/ablation/ask/", ablation.asked, name="ablation-ask"),
+    path("<slug:namespace>/calibrate/", calibrate_page.calibrate_page, name="calibrate"),
+    path("<slug:namespace>/calibrate/annotations/", calibrate_acts.annotated, name="calibrate-annotate"),
+    path("<slug:namespace>/calibrate/drafts/", calibrate_acts.kept, name="calibrate-keep"),
+    path("<slug:namespace>/calibrate/drafts/<uuid:id>/publish/", calibrate_acts.published, name="calibrate-publish"),
+    path("<slug:namespace>/calibrate/import/", calibrate_acts.imported, name="calibrate-import"),
     path("<slug:namespace>/decay/", decay.decay, name="decay"),
+    path("<slug:namespace>/dedup/", dedup_page.dedup, name="dedup"),
+    path("<slug:namespace>/dedup/drafts/", dedup_acts.kept, name="dedup-keep"),
+    path("<slug:namespace>/dedup/drafts/<uuid:id>/publish/", dedup_acts.published, name="dedup-publish"),
+    path("<slug:namespace>/dedup/reviews/<uuid:id>/", dedup_acts.decided, name="dedup-decide"),
+    path("<slug:namespace>/graph/", graph_page.graph, name="graph"),
+    path("<slug:namespace>/guards/", guards_page.guards, name="guards"),
     path("<slug:namespace>/health/", health.health, name="health"),
     path("<slug:namespace>/health/start/", health.start_job, name="health-start"),
+    path("<slug:namespace>/judgements/", judgement_page.judgements, name="judgements"),
+    path("<slug:namespace>/judgements/new/", judgement_acts.made, name="judgements-new"),
+    path("<slug:namespace>/judgements/<uuid:id>/", judgement_page.judgement_set, name="judgements-set"),
+    path("<slug:namespace>/judgements/<uuid:id>/delete/", judgement_acts.deleted, name="judgements-delete"),
+    path("<slug:namespace>/judgements/<uuid:id>/draw/", judgement_acts.drawn, name="judgements-draw"),
+    path("<slug:namespace>/judgements/<uuid:id>/export/", judgement_page.exported, name="judgements-export"),
+    path("<slug:namespace>/judgements/<uuid:id>/grade/", judging_page.judged, name="judgements-grade"),
+    path("<slug:namespace>/judgements/<uuid:id>/import/", judgement_acts.imported, name="judgements-import"),
+    path("<slug:namespace>/judgements/<uuid:id>/judge/", judging_page.judging, name="judgements-judge"),
+    path("<slug:namespace>/judgements/<uuid:id>/pool/", judgement_acts.pooled, name="judgements-pool"),
     path("<slug:namespace>/keys/", keys.keys, name="keys"),
     path("<slug:namespace>/keys/<uuid:id>/revoke/", keys.revoked, name="keys-revoke"),
     path("<slug:namespace>/keys/<uuid:id>/rotate/", keys.rotated, name="keys-rotate"),
@@ -25,10 +61,28 @@ urlpatterns = [
     path("<slug:namespace>/memories/", memories.memories, name="memories"),
     path("<slug:namespace>/memories/<uuid:id>/", memory.memory, name="memories-memory"),
     path("<slug:namespace>/memories/<uuid:id>/<slug:act>/", memory.act, name="memories-act"),
+    path("<slug:namespace>/optimise/", optimise_page.optimise, name="optimise"),
+    path("<slug:namespace>/optimise/start/", optimise_page.begun, name="optimise-start"),
+    path("<slug:namespace>/optimise/<uuid:id>/save/", optimise_page.saved, name="optimise-save"),
+    path("<slug:namespace>/optimise/<uuid:id>/stop/", optimise_page.stopped, name="optimise-stop"),
+    path("<slug:namespace>/profiles/", profile_pages.profiles, name="profiles"),
+    path("<slug:namespace>/profiles/import/", profile_acts.take_in, name="profiles-import"),
+    path("<slug:namespace>/profiles/rollback/", profile_acts.roll_back, name="profiles-rollback"),
+    path("<slug:namespace>/profiles/shadow/end/", profile_acts.unfollow, name="profiles-unfollow"),
+    path("<slug:namespace>/profiles/<uuid:id>/", profile_pages.version, name="profiles-one"),
+    path("<slug:namespace>/profiles/<uuid:id>/check/", profile_acts.check, name="profiles-check"),
+    path("<slug:namespace>/profiles/<uuid:id>/evaluate/", profile_acts.evaluate, name="profiles-evaluate"),
+    path("<slug:namespace>/profiles/<uuid:id>/follow/", profile_acts.follow, name="profiles-follow"),
+    path("<slug:namespace>/profiles/<uuid:id>/publish/", profile_acts.publish, name="profiles-publish"),
+    path("<slug:namespace>/profiles/<uuid:id>/yaml/", profile_pages.text, name="profiles-yaml"),
     path("<slug:namespace>/settings/", settings.settings, name="keys-settings"),
     path("<slug:namespace>/settings/embedder/", settings.reembed, name="keys-embedder"),
     path("<slug:namespace>/settings/new/", settings.new_namespace, name="keys-new-namespace"),
     path("<slug:namespace>/traces/", traces.traces, name="traces"),
+    path("<slug:namespace>/tune/", tune_page.tune, name="tune"),
+    path("<slug:namespace>/tune/ask/", tune_page.ask, name="tune-ask"),
+    path("<slug:namespace>/tune/save/", tune_page.save, name="tune-save"),
+    path("<slug:namespace>/tune/sensitivity/", tune_page.sensitivity, name="tune-sensitivity"),
     path("<slug:namespace>/traces/<uuid:id>/", traces.trace, name="traces-one"),
     path("<slug:namespace>/traces/new/", traces.arrivals, name="traces-new"),
 ]

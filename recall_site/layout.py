@@ -27,11 +27,22 @@ MENU = {
     "Understand": (
         Entry("Lab", "lab", in_namespace=True),
         Entry("Decay", "decay", in_namespace=True),
+        Entry("Dedup", "dedup", in_namespace=True),
+        Entry("Graph", "graph", in_namespace=True),
+        Entry("Guards", "guards", in_namespace=True),
         Entry("Formulas", "formulas"),
+    ),
+    "Improve": (
+        Entry("Tune", "tune", in_namespace=True),
+        Entry("Optimise", "optimise", in_namespace=True),
+        Entry("Ablation", "ablation", in_namespace=True),
+        Entry("Profiles", "profiles", in_namespace=True),
+        Entry("Judgements", "judgements", in_namespace=True),
+        Entry("Calibrate", "calibrate", in_namespace=True),
     ),
     "Operate": (
         Entry("Health", "health", in_namespace=True),
-        Entry("Keys", "keys", in_namespace=True),
+        Entry("Keys and settings", "keys", in_namespace=True),
         Entry("API docs", "docs"),
     ),
 }

@@ -211,7 +211,9 @@ SPECTACULAR_SETTINGS = {
     "ENUM_NAME_OVERRIDES": {
         "SourceLevel": "memories.models.choices.SourceLevel.values",
         "MemoryKind": "memories.models.choices.Kind.values",
+        "MemoryType": "memories.models.choices.MemoryType.values",
         "EdgeKind": "memories.models.choices.EdgeKind.values",
+        "QueryKind": "memories.models.choices.QueryKind.values",
         "TurnRole": "memories.models.choices.TurnRole.values",
         "OutcomeWord": ["stored", "merged", "escalated", "rejected"],
         "OutcomeOfMany": ["stored", "merged", "escalated", "rejected", "refused"],

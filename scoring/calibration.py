@@ -19,12 +19,29 @@ def cohens_kappa(one: Sequence[Hashable], other: Sequence[Hashable]) -> float:
     >>> round(cohens_kappa("yynnyynn", "yynnyyny"), 4)
     0.75
     """
+    observed, chance = _agreement(one, other)
+    return (observed - chance) / (1.0 - chance) if chance < 1.0 else 1.0
+
+
+def kappa_error(one: Sequence[Hashable], other: Sequence[Hashable]) -> float:
+    r"""How far kappa would scatter over other samples of as many items.
+
+    $$ \text{SE} = \frac{\sqrt{p_o (1 - p_o) / n}}{1 - p_e} $$
+
+    >>> round(kappa_error("yynnyynn", "yynnyyny"), 4)
+    0.2339
+    """
+    observed, chance = _agreement(one, other)
+    return math.sqrt(observed * (1.0 - observed) / len(one)) / (1.0 - chance) if chance < 1.0 else 0.0
+
+
+def _agreement(one: Sequence[Hashable], other: Sequence[Hashable]) -> tuple[float, float]:
     if not len(one):
         raise ValueError("agreement needs at least one rated item; got none")
     labels = set(one) | set(other)
     observed = sum(a == b for a, b in zip(one, other, strict=True)) / len(one)
     chance = sum((list(one).count(label) / len(one)) * (list(other).count(label) / len(other)) for label in labels)
-    return (observed - chance) / (1.0 - chance) if chance < 1.0 else 1.0
+    return observed, chance
 
 
 class Fit(NamedTuple):
@@ -45,9 +62,11 @@ def fit_weights(signals: Array, rated: Array, start: Array, *, steps: int, rate:
     array([0.4, 0.3, 0.2, 0.1])
     """
     theta = np.log(start)
+    # Both sides of the slope that no step changes, so that a step costs the same however much is rated.
+    square, pull = signals.T @ signals / len(rated), signals.T @ rated / len(rated)
     for _ in range(steps):
         weights = _softmax(theta)
-        slope = 2.0 * signals.T @ (signals @ weights - rated) / len(rated)
+        slope = 2.0 * (square @ weights - pull)
         theta = theta - rate * len(start) * weights * (slope - weights @ slope)
     fitted = _softmax(theta)
     return Fit(fitted, _squared_error(signals, start, rated), _squared_error(signals, fitted, rated))
@@ -163,6 +182,32 @@ def expected_calibration_error(confidence: Array, right: Array, bins: int) -> fl
     size = np.bincount(place, minlength=bins)
     gap = np.abs(np.bincount(place, right, bins) - np.bincount(place, confidence, bins))
     return float(gap.sum() / size.sum()) if size.sum() else 0.0
+
+
+class Bin(NamedTuple):
+    """Memories of about one confidence, and how many of them are right."""
+
+    low: float
+    high: float
+    memories: int
+    confidence: float  # means
+    right: float
+
+
+def reliability(confidence: Array, right: Array, bins: int) -> list[Bin]:
+    r"""Confidence against truth in equal bins; bins without a memory are left out.
+
+    $$ \text{acc}(b) \ \text{against}\ \text{conf}(b) $$
+
+    >>> [one.memories for one in reliability(np.array([0.55, 0.5, 0.9]), np.array([1.0, 0.0, 1.0]), 10)]
+    [2, 1]
+    """
+    place = np.minimum((confidence * bins).astype(int), bins - 1)
+    return [
+        Bin(at / bins, (at + 1) / bins, int(mine.sum()), float(confidence[mine].mean()), float(right[mine].mean()))
+        for at in np.unique(place)
+        for mine in [place == at]
+    ]
 
 
 class Finding(NamedTuple):

@@ -46,9 +46,9 @@ def jaccard(one: Mask, many: Mask) -> Array:
     >>> jaccard(np.array([True, True, False]), np.array([[True, False, False], [False, False, False]]))
     array([0.5, 0. ])
     """
-    together = (many | one).sum(axis=1)
-    common = (many & one).sum(axis=1)
-    return np.asarray(np.divide(common, together, out=np.zeros(len(many)), where=together > 0))
+    together = (many | one).sum(axis=-1)
+    common = (many & one).sum(axis=-1)
+    return np.asarray(np.divide(common, together, out=np.zeros(together.shape), where=together > 0))
 
 
 def mmr(
@@ -60,21 +60,32 @@ def mmr(
     tags: Mask | None = None,
     tag_share: float = 0.0,
     skip_at: float = np.inf,
-) -> list[Pick]:
-    """Pick greedily; equal candidates keep their order, one as redundant as `skip_at` is never picked."""
-    left = np.ones(len(relevance), bool)
-    worst = np.zeros(len(relevance))
-    nearest = np.full(len(relevance), -1)
-    picks: list[Pick] = []
-    while left.any() and len(picks) < top_k:
+) -> list[list[Pick]]:
+    """Pick greedily for queries of as many candidates each, a row a query.
+
+    Equal candidates keep their order; one as redundant as `skip_at` is never picked.
+    """
+    queries = np.arange(len(relevance))
+    left, worst = np.ones(relevance.shape, bool), np.zeros(relevance.shape)
+    nearest = np.full(relevance.shape, -1)
+    picks: list[list[Pick]] = [[] for _ in queries]
+    for turn in range(top_k):
+        open = np.asarray(left.any(axis=1))
+        if not open.any():
+            break
         value = np.where(left, marginal_relevance(relevance, worst, balance), -np.inf)
-        row = int(np.argmax(value))
-        picks.append(Pick(row, float(relevance[row]), float(worst[row]), int(nearest[row]) if picks else None))
-        left[row] = False
-        alike = vectors @ vectors[row]
+        rows = value.argmax(axis=1)
+        at = queries, rows
+        told = zip(rows.tolist(), relevance[at].tolist(), worst[at].tolist(), nearest[at].tolist(), strict=True)
+        for mine, going, (row, relevant, redundant, near) in zip(picks, open.tolist(), told, strict=True):
+            if going:
+                mine.append(Pick(row, relevant, redundant, near if turn else None))
+        left[at] = False
+        # One product for each query, whoever stands beside it: so the same to the last bit alone and among others.
+        alike = np.matmul(vectors, vectors[at][:, :, None])[:, :, 0]
         if tags is not None:
-            alike = redundancy(alike, jaccard(tags[row], tags), tag_share)
-        closer = alike > worst if len(picks) > 1 else np.ones(len(worst), bool)
-        worst, nearest = np.where(closer, alike, worst), np.where(closer, row, nearest)
+            alike = redundancy(alike, jaccard(tags[at][:, None, :], tags), tag_share)
+        closer = alike > worst if turn else np.ones(worst.shape, bool)
+        worst, nearest = np.where(closer, alike, worst), np.where(closer, rows[:, None], nearest)
         left &= worst < skip_at
     return picks

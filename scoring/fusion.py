@@ -111,13 +111,13 @@ def matched(best: NDArray[Any], weights: Array, power: float) -> Array:
     )
 
 
-def probability(features: Array, coefficients: Array, intercept: float) -> float:
+def probability(features: Array, coefficients: Array, intercept: float) -> Array:
     r"""The chance that the best hit is relevant, from how well it matched; too low, and an answer abstains.
 
     $$ P = \frac{1}{1 + e^{-(\beta_0 + \beta \cdot x)}} $$
 
-    >>> probability(np.array([0.0, 0.0]), np.array([1.0, 2.0]), 0.0)
-    0.5
+    >>> probability(np.array([[0.0, 0.0]]), np.array([1.0, 2.0]), 0.0)
+    array([0.5])
     """
     # tanh does not overflow where exp would.
-    return float(0.5 + 0.5 * np.tanh(0.5 * (intercept + features @ coefficients)))
+    return np.asarray(0.5 + 0.5 * np.tanh(0.5 * (intercept + (features * coefficients).sum(axis=-1))))

@@ -61,6 +61,10 @@ class Reached(NamedTuple):
     score: float
 
 
+Neighbours = Mapping[int, Sequence[tuple[int, float, int]]]
+Widths = Sequence[Mapping[int, float]]
+
+
 def traverse(
     edges: Iterable[tuple[int, int, float]], roots: Iterable[int], hop_scores: Sequence[float]
 ) -> dict[int, Reached]:
@@ -69,25 +73,55 @@ def traverse(
     >>> traverse([(1, 2, 0.9), (2, 3, 0.5), (1, 3, 0.2)], [1], (1.0, 0.6, 0.35))
     {2: Reached(hops=1, confidence=0.9, score=0.9), 3: Reached(hops=2, confidence=0.5, score=0.3)}
     """
-    neighbours: dict[int, list[tuple[int, float]]] = {}
-    for one, other, confidence in edges:
-        neighbours.setdefault(one, []).append((other, confidence))
-        neighbours.setdefault(other, []).append((one, confidence))
-    start = set(roots)
-    # The widest path of exactly h hops to each entity; shorter and weaker ones compete by score, not by length.
-    widest: dict[int, float] = dict.fromkeys(start, 1.0)
-    found: dict[int, Reached] = {}
-    for hops in range(1, len(hop_scores) + 1):
+    return best(widths(neighbours(edges), roots, len(hop_scores)), hop_scores)
+
+
+def neighbours(edges: Iterable[tuple[int, int, float]]) -> Neighbours:
+    """Whom each entity is joined to, either way, how surely, and by which edge."""
+    joined: dict[int, list[tuple[int, float, int]]] = {}
+    for place, (one, other, confidence) in enumerate(edges):
+        joined.setdefault(one, []).append((other, confidence, place))
+        joined.setdefault(other, []).append((one, confidence, place))
+    return joined
+
+
+def widths(joined: Neighbours, roots: Iterable[int], hops: int) -> Widths:
+    """For each number of hops from 0 on, the confidence of the widest path of exactly so many to each entity."""
+    layers: list[Mapping[int, float]] = [dict.fromkeys(roots, 1.0)]
+    for _ in range(hops):
         onward: dict[int, float] = {}
-        for entity, confidence in widest.items():
-            for other, edge in neighbours.get(entity, ()):
+        for entity, confidence in layers[-1].items():
+            for other, edge, _ in joined.get(entity, ()):
                 onward[other] = max(onward.get(other, 0.0), path_confidence((confidence, edge)))
-        for entity, confidence in onward.items():
+        layers.append(onward)
+    return layers
+
+
+def best(layers: Widths, hop_scores: Sequence[float]) -> dict[int, Reached]:
+    """Of the widest paths to each entity the one that scores best: shorter and weaker ones compete by score."""
+    roots, *onward = layers
+    found: dict[int, Reached] = {}
+    for hops, reached in enumerate(onward, start=1):
+        for entity, confidence in reached.items():
             score = hop_score(hops, hop_scores) * confidence
-            if entity not in start and (entity not in found or score > found[entity].score):
+            if entity not in roots and (entity not in found or score > found[entity].score):
                 found[entity] = Reached(hops, confidence, score)
-        widest = onward
     return found
+
+
+def way(joined: Neighbours, layers: Widths, end: int, hops: int) -> list[int]:
+    """The edges of the widest path of so many hops to an entity, from its root on.
+
+    >>> joined = neighbours([(1, 2, 0.9), (2, 3, 0.5), (1, 3, 0.2)])
+    >>> way(joined, widths(joined, [1], 2), 3, 2)
+    [0, 1]
+    """
+    along: list[int] = []
+    for before in reversed(layers[:hops]):
+        last = ((before[other], edge, -place, other) for other, edge, place in joined[end] if other in before)
+        _, _, place, end = max(last, key=lambda one: (path_confidence(one[:2]), *one[1:3]))
+        along.append(-place)
+    return along[::-1]
 
 
 def edge_reach(edges: Edges, anchors: Mask, depth: int, kinds: Sequence[str]) -> Mapping[str, Mask]:

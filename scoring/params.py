@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields, replace
+from functools import cache
+from types import MappingProxyType
 from typing import Any, ClassVar, Literal, NamedTuple, Self
 
 from scoring.term import Term, param, total
@@ -161,9 +163,9 @@ class Params:
             problems = [self._broken(rule) for rule in self.rules if not rule.holds(self)]
         if problems:
             raise ParamsError(problems)
-        for name, declaration in self.declared().items():
-            if isinstance(declaration, Number):
-                object.__setattr__(self, name, (int if declaration.whole else float)(getattr(self, name)))
+        for name, kind in self.numbers().items():
+            if type(value := getattr(self, name)) is not kind:
+                object.__setattr__(self, name, kind(value))
 
     def _broken(self, rule: Rule) -> Problem:
         came = ", ".join(f"{name} {getattr(self, name):g}" for name in rule.names)
@@ -174,9 +176,17 @@ class Params:
         return param(name, getattr(self, name))
 
     @classmethod
-    def declared(cls) -> dict[str, Declaration]:
+    @cache
+    def declared(cls) -> Mapping[str, Declaration]:
         """Every declaration of this set, by name, in the order of the source."""
-        return {one.name: one.metadata["declaration"] for one in fields(cls)}
+        return MappingProxyType({one.name: one.metadata["declaration"] for one in fields(cls)})
+
+    @classmethod
+    @cache
+    def numbers(cls) -> Mapping[str, type[int] | type[float]]:
+        """The names of the numbers, and what each is kept as."""
+        declared = cls.declared().items()
+        return {name: int if one.whole else float for name, one in declared if isinstance(one, Number)}
 
     @classmethod
     def of(cls, values: Mapping[str, object]) -> Self:
@@ -197,7 +207,7 @@ class Params:
 
     def as_dict(self) -> dict[str, float | str | bool]:
         """Plain values, ready for JSON."""
-        return asdict(self)
+        return {name: getattr(self, name) for name in self.declared()}
 
     def weights(self, *names: str) -> list[Term]:
         """These weights divided by their sum, so that they add up to 1."""

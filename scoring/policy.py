@@ -273,6 +273,44 @@ class WritePolicy(Params):
         step=0.005,
         seed="ours: the paper only says logistic",
     )
+    annotated_by_two: int = _calibration(
+        30,
+        "memories that two must have annotated before agreement is told",
+        low=10,
+        high=500,
+        step=1,
+        seed="ours: the paper names 500 conversations",
+    )
+    annotated_each: int = _calibration(
+        8,
+        "annotated memories of a type, and judged pairs of a kind, before they count",
+        low=3,
+        high=100,
+        step=1,
+        seed="ours: the paper names no number",
+    )
+    fit_steps: int = _calibration(
+        500, "steps of gradient descent", low=100, high=10_000, step=100, seed="ours: the paper names no number"
+    )
+    fit_rate: float = _calibration(
+        2.0,
+        "length of a step of gradient descent",
+        low=0.01,
+        high=10,
+        step=0.01,
+        seed="ours: the paper names no number",
+    )
+    reliability_bins: int = _calibration(
+        10, "bins in which confidence is checked", low=2, high=50, step=1, seed="ours: the usual ten"
+    )
+    merge_cost: float = _calibration(
+        2.0,
+        "how many missed merges a false one is worth",
+        low=1,
+        high=10,
+        step=0.5,
+        seed="ours: the paper says that a false merge is more harmful",
+    )
     index_recall: float = number(
         0.95,
         "below this recall@10 of the vector index, an alert is raised",

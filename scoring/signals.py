@@ -14,7 +14,8 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from scoring.term import Array, Mask
+from scoring.batches import Batches
+from scoring.term import Array, Codes, Mask
 
 TYPES = ("Entity", "Event", "Fact", "Preference", "Relation")
 KINDS = ("working", "episodic", "semantic", "procedural", "general")
@@ -44,8 +45,6 @@ ROUTES = (
 )
 INTENTS = ("HIGH", "MEDIUM", "LOW")
 UNIT_TOLERANCE = 0.01  # of a squared length; half-precision storage shortens vectors a little
-
-Codes = NDArray[np.intp]
 
 
 def column(neutral: float, dtype: type = float) -> Any:
@@ -111,6 +110,8 @@ class Signals:
     vectors: Array | None = None
     tags: Mask | None = None
     intent: str = "MEDIUM"
+    lengths: Codes | None = None  # of the batches, where the candidates are those of several queries
+    vector_of: Codes | None = None  # the place of each candidate's vector, where several share one
 
     def __post_init__(self) -> None:
         for one in fields(self):
@@ -141,7 +142,7 @@ class Signals:
         """Refuse vectors that are not of length 1, tags of other candidates, and edges that lead nowhere."""
         n = len(self)
         if self.vectors is not None:
-            if len(self.vectors) != n:
+            if self.vector_of is None and len(self.vectors) != n:
                 raise ValueError(f"vectors must be one for each of {n} candidates; got {len(self.vectors)}")
             lengths = np.einsum("ij,ij->i", self.vectors, self.vectors)
             if not (np.abs(lengths - 1.0) < UNIT_TOLERANCE).all():
@@ -154,6 +155,16 @@ class Signals:
 
     def __len__(self) -> int:
         return len(self.ids)
+
+    @cached_property
+    def batches(self) -> Batches:
+        """The candidates of each query."""
+        return Batches(np.array([len(self)]) if self.lengths is None else self.lengths)
+
+    def vectors_of(self, rows: Codes) -> Array:
+        """The vectors of some candidates."""
+        assert self.vectors is not None
+        return self.vectors[rows if self.vector_of is None else self.vector_of[rows]]
 
     @cached_property
     def by_id(self) -> Codes:

@@ -12,13 +12,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
+if TYPE_CHECKING:
+    from scoring.batches import Batches
+
 Array: TypeAlias = NDArray[np.float64]
 Mask: TypeAlias = NDArray[np.bool_]
+Codes: TypeAlias = NDArray[np.intp]
 Tree: TypeAlias = dict[str, Any]
 Operand: TypeAlias = "Term | Array | float"
 Quantity = TypeVar("Quantity", Array, "Term")
@@ -26,8 +30,8 @@ Quantity = TypeVar("Quantity", Array, "Term")
 
 def scaled(value: Array, low: Array, high: Array) -> Array:
     """Place a value between a batch's lowest and highest; a constant batch stands at 0."""
-    spread = float(high - low)
-    return (value - low) / spread if spread > 0 else np.zeros(value.shape)
+    above, spread = np.asarray(value - low), np.asarray(high - low)
+    return np.divide(above, spread, out=np.zeros(above.shape), where=spread > 0)
 
 
 OPERATIONS: Mapping[str, Callable[..., Array]] = {
@@ -296,15 +300,14 @@ def _gathered(op: str, combine: np.ufunc, neutral: float, parts: list[Term]) -> 
     return Term(op, value, op, tuple(parts))
 
 
-def scale(x: Term) -> Term:
-    """Min–max scaling over the candidates that have a value; where none has, and where all are equal, 0."""
+def scale(x: Term, batches: Batches) -> Term:
+    """Min–max scaling over the candidates of a batch that have a value; where none has, and where all are equal, 0."""
     x = (
         x
         if x.value.ndim or x.present is None
         else Term(x.name, np.full(len(x.present), x.value), x.op, x.parts, x.present)
     )
-    there = x.value if x.present is None else x.value[x.present]
-    low, high = (float(there.min()), float(there.max())) if there.size else (0.0, 0.0)
-    ends = tuple(Term(name, np.asarray(end), "input") for name, end in (("batch min", low), ("batch max", high)))
+    low, high = (batches.told(end(x.value, x.present)) for end in (batches.lowest, batches.highest))
+    ends = tuple(Term(name, end, "input") for name, end in (("batch min", low), ("batch max", high)))
     known = x.value if x.present is None else np.where(x.present, x.value, low)
-    return Term("scale", scaled(known, ends[0].value, ends[1].value), "scale", (x, *ends), x.present)
+    return Term("scale", scaled(known, low, high), "scale", (x, *ends), x.present)

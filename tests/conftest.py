@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 
 import pytest
 from django.conf import settings
+from hypothesis import settings as hypotheses
 from playwright.sync_api import Browser, ConsoleMessage, Error, Page, Request, sync_playwright
 from prometheus_client.values import close_all_multiprocess_files
 from pytest_django.live_server_helper import LiveServer
@@ -32,6 +33,9 @@ BROWSER_OPTIONS = [
 FAST = {"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off", "max_connections": "200"}
 POSTGRES_HOME = "RECALL_TEST_POSTGRES"
 HOME_LOCK = pytest.StashKey[IO[str]]()
+# How long one example takes tells of the machine, not of the law.
+hypotheses.register_profile("unhurried", deadline=None)
+hypotheses.load_profile("unhurried")
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -24,10 +24,14 @@ from schemathesis.specs.openapi.checks import (
     status_code_conformance,
 )
 from test_api_walls import key_to
+from test_tuning_profiles import kept
+from tuning_world import judged as judged_set
 
 from memories.jobs.starting import start
-from memories.models import Entity, EntityEdge, Namespace, ReviewItem
+from memories.judging.storing import NewQuery, keep
+from memories.models import Entity, EntityEdge, JudgementSet, Namespace, ReviewItem
 from memories.models.choices import JobKind, Role
+from memories.tuning import publishing
 from memories.tuning.policies import add_version
 
 pytestmark = pytest.mark.xdist_group("retrieval")
@@ -41,9 +45,19 @@ CHECKS = [
     response_schema_conformance,
 ]
 Call = Callable[[Any, dict[str, str]], Iterator[Any]]
+WORD = {"annotator": "ada", "type": "Fact", "right": True, "confidence": 0.9}
 QUERY = {"query": "Which database does invoicing use?"}
+YAML = "profile: default\nsystem: blend\n"
+# Of a body, what a schema alone cannot make fit.
+UNFIT = ("as_of", "profile", "serving", "set", "sources")
 # Needs a memory that was merged, which no generated text brings about.
-NEVER_DONE = {"POST /api/v1/{namespace}/memories/{id}/split/"}
+NEVER_DONE = {
+    "POST /api/v1/{namespace}/memories/{id}/split/",
+    # Need a set that was asked, or a search under way.
+    "GET /api/v1/{namespace}/ablation/",
+    "POST /api/v1/{namespace}/jobs/{id}/stop/",
+    "POST /api/v1/{namespace}/optimise/",
+}
 TAKES_NOTHING = "GET /api/v1/systems/"
 
 
@@ -67,11 +81,20 @@ def known(world: Namespace) -> dict[str, str]:
     first, second = sorted([memory(world, "Invoicing").id, memory(world, "Priya reviews").id])
     edge = EntityEdge.objects.within(world).get(predicate="works at")
     answer = Client().post(f"/api/v1/{world.slug}/retrieve/", QUERY, "application/json", headers=key_to(world))
+    judged = JudgementSet.objects.create(namespace=world, name="judged")
+    profiles = [kept(world, params) for params in ({}, {"abstain_below": 0.1})]
+    publishing.publish(world, profiles[0], override="something must serve", by="tests")
+    judged_set(world)
     ids = {
         "edges": edge.id,
         "jobs": start(world, JobKind.REFLECT, {}, by="tests").id,
+        "judgements": judged.id,
+        "judged query": keep(judged, [NewQuery("Who?")], by="tests").queries[0].id,
         "memories": memory(world, "Maya prefers").id,
         "policies": add_version(world, name="default", params={}, note="", by="tests").id,
+        "profiles": profiles[1].id,
+        "version": profiles[1].id,
+        "parent": profiles[0].id,
         "reviews": ReviewItem.objects.create(namespace=world, first_id=first, second_id=second, cosine=0.9).id,
         "traces": answer.json()["trace"],
         "memory": memory(world, "Alma").id,
@@ -86,10 +109,28 @@ def sensible(body: Any, known: dict[str, str], place: str) -> Any:
     """A generated body that names what exists, without what the schema alone cannot make fit."""
     if not isinstance(body, dict):
         return body
-    there = {name: known[name] for name in ("memory", "source", "target", "trace")} | {"params": {}}
+    if place == "judgements":
+        return judging(body, known)
+    names = ("memory", "parent", "source", "target", "trace", "version")
+    there: dict[str, Any] = {name: known[name] for name in names} | {"params": {}, "yaml": YAML}
+    there["annotations"] = [{"memory": known["memory"], **WORD}]
     if place == "memories":
         there["target"] = known["memory"]
-    return {name: there.get(name, value) for name, value in body.items() if name not in ("as_of", "profile", "sources")}
+    if place == "faithfulness":
+        there["memories"] = [known["memory"]]
+        body = {"trace": "", **body}
+    return {name: there.get(name, value) for name, value in body.items() if name not in UNFIT}
+
+
+def judging(body: dict[str, Any], known: dict[str, str]) -> dict[str, Any]:
+    """A body about judged queries that names what exists."""
+    grade = {"memory": known["memory"], "grade": 2}
+    there = {"judgements": [grade], "grades": [{**grade, "query": known["judged query"]}], "settings": [], "qrels": ""}
+    if isinstance(body.get("queries"), list):
+        there["queries"] = [judging(one, known) for one in body["queries"]]
+    elif "queries" in body:
+        there["queries"] = "q1\tWho?"
+    return {name: there.get(name, value) for name, value in body.items() if name not in ("as_of", "kind", "docid")}
 
 
 def ending(label: str) -> int:
@@ -106,6 +147,8 @@ def done(operation: Any, mode: GenerationMode, call: Call, known: dict[str, str]
     def attempt(case: Any) -> None:
         if mode.is_positive:
             case.body = sensible(case.body, known, place)
+            if operation.path.endswith("/profiles/{id}/publish/"):
+                case.body = {**case.body, "override": "nothing was checked"}
         once = mode.is_positive and case.headers
         for response in call(case, {"Idempotency-Key": str(uuid4())} if once else {}):
             case.validate_response(response, checks=CHECKS)

@@ -31,6 +31,7 @@ def test_every_key_that_is_referred_to_exists(world: World) -> None:
     assert {end for edge in world.edges for end in (edge.source, edge.target)} <= set(world.entities)
     assert {end for link in world.links for end in (link.source, link.target)} <= set(world.memories)
     assert {key for question in world.questions for key in question.grades} <= set(world.memories)
+    assert {annotation.memory for annotation in world.annotations} <= set(world.memories)
 
 
 def test_nothing_happens_out_of_order_or_after_the_clock(world: World) -> None:

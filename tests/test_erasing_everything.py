@@ -17,6 +17,7 @@ from memories.erasing.erase import HANGING
 from memories.ids import first_id_at
 from memories.keys import make_key
 from memories.models import (
+    Annotation,
     ApiKey,
     Cluster,
     DailyAccess,
@@ -29,6 +30,7 @@ from memories.models import (
     Memory,
     MemoryEdge,
     Namespace,
+    PooledMemory,
     ReviewItem,
     ScoreEvent,
     Session,
@@ -152,12 +154,15 @@ def beside(namespace: Namespace, id: UUID, predecessor: UUID, other: UUID, turn:
     EntityEdge.objects.create(**here, source=maya, predicate="keeps", target=maya, memory_id=id)
     TokenStates.objects.create(**here, memory_id=id, embedder="x", packed=word.encode(), tokens=1, scale=1)
     DailyAccess.objects.create(**here, memory_id=id, day=NOW, count=2)
+    for memory in (id, other):
+        Annotation.objects.create(**here, memory_id=memory, annotator="ada", type="Fact", right=True, confidence=0.9)
     SessionReturn.objects.create(**here, user="bob", session="s", memory_id=id)
     queries = JudgementSet.objects.create(**here, name="set")
     for text, answers in {f"Where is the {word}?": {id: 3, other: 0}, "Which keys?": {id: 2, other: 1}}.items():
         query = JudgedQuery.objects.create(**here, judgement_set=queries, text=text)
         for memory, grade in answers.items():
             Judgement.objects.create(**here, query=query, memory_id=memory, grade=grade)
+            PooledMemory.objects.create(**here, query=query, memory_id=memory, found_by=1, best=1)
     summary = Memory.objects.within(namespace).get(id=id)
     summary.id, summary.content, summary._state.adding = first_id_at(NOW), f"Much about {word}", True
     summary.content_hash = word.encode().ljust(32, b"-")

@@ -111,9 +111,9 @@ class Site:
         return [one for one in psutil.Process(self.process.pid).children() if "worker" in one.cmdline()]
 
     def state(self) -> list[tuple[object, ...]]:
-        """The state of the one job, and the demo's embedder; nothing while the database is away."""
+        """The state of the change of embedder, and the demo's embedder; nothing while the database is away."""
         with suppress(psycopg.OperationalError):
-            return self.query("SELECT state, embedder FROM memories_job, memories_namespace")
+            return self.query("SELECT state, embedder FROM memories_job, memories_namespace WHERE kind = 'reembed'")
         return []
 
     def query(self, statement: str) -> list[tuple[object, ...]]:

@@ -30,6 +30,9 @@ Steps = Callable[..., None]
 
 @pytest.fixture
 def namespace() -> Namespace:
+    """A namespace beside an empty queue: a world that outlives its tests may have asked for work."""
+    with connection.cursor() as cursor:
+        cursor.execute("DELETE FROM procrastinate_jobs")
     return Namespace.objects.create(slug="desk", title="A desk", embedder="wordllama-256")
 
 

@@ -8,7 +8,9 @@ from django.db.transaction import TransactionManagementError
 from django.test.utils import CaptureQueriesContext
 from pgvector import Vector
 
+from memories import wire
 from memories.journey import Statement, answered, asked
+from memories.wire import Wire
 
 pytestmark = pytest.mark.django_db
 ONE, TWO = Statement("SELECT 1"), Statement("SELECT %(x)s::int + 1", {"x": 1})
@@ -67,3 +69,72 @@ def test_what_is_asked_again_keeps_its_plan() -> None:
         answered([Statement("SELECT %(x)s::int + 41", {"x": 1})])
     [kept] = answered([Statement("SELECT statement FROM pg_prepared_statements WHERE statement LIKE '%%+ 41'")])
     assert len(kept) == 1
+
+
+def kept() -> list[str]:
+    """The statements that the database keeps for this connection."""
+    return [sql for (sql,) in answered([Statement("SELECT statement FROM pg_prepared_statements")])[0]]
+
+
+def test_one_that_fails_when_it_is_to_be_kept_fails_as_ever_and_the_next_is_kept() -> None:
+    for _ in range(4):
+        with transaction.atomic():
+            answers = asked([Statement("SAVEPOINT here", answered=False), ONE, Statement("SELECT * FROM nowhere")])
+            assert answers.rows == [[(1,)]]
+            assert isinstance(answers.error, psycopg.errors.UndefinedTable)
+            answered([Statement("ROLLBACK TO SAVEPOINT here", answered=False), ONE])
+    assert "SELECT 1" in kept()
+    assert "SELECT * FROM nowhere" not in kept()
+
+
+def test_no_more_statements_are_kept_than_there_is_room_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    connection.ensure_connection()
+    known = Wire.of(connection.connection)
+    monkeypatch.setattr(wire, "MOST_KEPT", len(known.names) + 2)
+    for number in range(5):
+        for _ in range(4):
+            assert answered([Statement(f"SELECT {number} + 1000")]) == [[(number + 1000,)]]
+    assert len(known.names) == wire.MOST_KEPT
+    assert "SELECT 4 + 1000" in kept()
+    assert {sql.decode() for sql, _ in known.names} <= {*kept()}
+
+
+def test_a_statement_of_other_types_is_another() -> None:
+    same = "SELECT %(x)s + %(x)s"
+    for _ in range(4):
+        assert answered([Statement(same, {"x": 1})]) == [[(2,)]]
+        assert answered([Statement(same, {"x": 0.5})]) == [[(1.0,)]]
+
+
+def test_a_sign_of_percent_is_written_twice() -> None:
+    assert answered([Statement("SELECT 7 %% %(x)s::int, '%%s'", {"x": 4})]) == [[(3, "%s")]]
+
+
+def test_many_long_values_and_answers_travel_at_once() -> None:
+    long = "x" * 1_000_000
+    rows = answered([Statement("SELECT %(x)s::text", {"x": long})] * 20)
+    assert [row for [(row,)] in rows] == [long] * 20
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_journey_begins_the_transaction_that_it_is_part_of() -> None:
+    with transaction.atomic():
+        answered([Statement("CREATE TABLE travelled ()", answered=False), ONE])
+        transaction.set_rollback(True)
+    assert answered([Statement("SELECT to_regclass('travelled')::text")]) == [[(None,)]]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_connection_that_is_interrupted_serves_nobody_any_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(raw: object) -> None:
+        raise KeyboardInterrupt
+
+    answered([ONE])
+    raw = connection.connection
+    monkeypatch.setattr(wire, "received", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        answered([ONE])
+    monkeypatch.undo()
+    assert raw.closed
+    connection.close()
+    assert answered([ONE]) == [[(1,)]]

@@ -92,9 +92,8 @@ def assert_refused(name: str, model: type[Any], values: dict[str, Any], namespac
 
 @pytest.mark.parametrize(("model", "field", "low", "high", "name"), ranges())
 def test_the_ends_of_a_range_are_stored(model: type[Any], field: Any, low: float, high: float, name: str) -> None:
-    namespace = world("here")
-    for edge in (low, high):
-        assert getattr(row(model, namespace, **{field.name: edge}), field.name) == edge
+    for slug, edge in (("here", low), ("there", high)):
+        assert getattr(row(model, world(slug), **{field.name: edge}), field.name) == edge
 
 
 @pytest.mark.parametrize(("model", "field", "low", "high", "name"), ranges())

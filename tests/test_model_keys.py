@@ -20,6 +20,9 @@ FOREIGN_KEYS = f"""
     SELECT conrelid::regclass::text, confrelid::regclass::text, confdeltype::text,
     {COLUMNS_OF.format("conkey", "conrelid")}, {COLUMNS_OF.format("confkey", "confrelid")}
     FROM pg_constraint WHERE contype = 'f' AND conrelid::regclass::text LIKE 'memories\\_%' AND conparentid = 0"""
+REQUIRED = """
+    SELECT attrelid::regclass::text, attname::text FROM pg_attribute
+    WHERE attnotnull AND attrelid::regclass::text LIKE 'memories\\_%'"""
 GLOBAL = {Namespace._meta.db_table, Membership._meta.db_table}
 
 
@@ -57,8 +60,27 @@ def test_every_relation_can_be_followed_from_its_far_end(model: type[models.Mode
 
 @pytest.mark.parametrize("model", NAMESPACED)
 def test_every_table_of_a_namespace_goes_with_it(model: type[models.Model]) -> None:
-    expected = (model._meta.db_table, Namespace._meta.db_table, "c", ["namespace_id"], ["id"])
-    assert expected in ask(FOREIGN_KEYS)
+    reached = {model._meta.db_table}
+    while Namespace._meta.db_table not in reached:
+        onward = {to for table, to in holds() if table in reached}
+        assert onward - reached
+        reached |= onward
+
+
+def test_no_row_is_held_in_its_namespace_twice() -> None:
+    home = Namespace._meta.db_table
+    held = {table for table, to in holds() if to != home}
+    assert not held & {table for table, to in holds() if to == home}
+
+
+def holds() -> set[tuple[str, str]]:
+    """Which table's rows cannot be without a row of which other, and go with it."""
+    required = set(ask(REQUIRED))
+    return {
+        (table, to)
+        for table, to, deletion, columns, _ in ask(FOREIGN_KEYS)
+        if deletion == "c" and all((table, column) in required for column in columns)
+    }
 
 
 def test_every_index_and_key_begins_with_the_namespace() -> None:

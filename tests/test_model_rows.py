@@ -67,6 +67,7 @@ def some_value(field: "models.Field[Any, Any]") -> Any:
         models.CharField: f"{field.name} {number}",
         models.TextField: f"{field.name} {number}",
         models.BinaryField: hashlib.sha256(str(number).encode()).digest(),
+        models.BooleanField: True,
         models.FloatField: 0.5,
         models.PositiveIntegerField: 1,
         models.PositiveSmallIntegerField: 1,

@@ -12,7 +12,9 @@ from playwright.sync_api import Browser, Page, expect
 from pytest_django.fixtures import DjangoAssertNumQueries
 from pytest_django.live_server_helper import LiveServer
 
-from memories.models import Membership, Namespace
+from memories.models import JudgedQuery, JudgementSet, Membership, Namespace
+from memories.writing.new_memory import NewMemory
+from memories.writing.remember import remember
 from scoring.catalogue import SOURCES
 from scoring.policy import WritePolicy
 from scoring.systems import SYSTEMS
@@ -197,8 +199,34 @@ def test_a_page_asks_the_database_a_known_number_of_questions(
     client.get("/home/")
     with django_assert_num_queries(3):  # session, user, namespaces
         client.get("/formulas/recall/")
-    with django_assert_num_queries(10):  # those, membership, and one for each of six tables counted
+    with django_assert_num_queries(11):  # those, membership, one for each of six tables counted, and what may be asked
         client.get("/home/")
+
+
+def test_the_overview_asks_in_the_lab_and_leads_to_what_it_counts(
+    page: Page, home: Namespace, client: Client, maya: User
+) -> None:
+    remember(home, [NewMemory(content="Maya bakes with an Ooni oven.")], by="test")
+    asked = JudgementSet.objects.create(namespace=home, name="asked")
+    JudgedQuery.objects.create(namespace=home, judgement_set_id=asked.id, text="Which pan & which oven?")
+    sign_in(page)
+    expect(page.get_by_role("link", name="Which pan & which oven?")).to_have_attribute(
+        "href", "/home/lab/?query=Which%20pan%20%26%20which%20oven%3F"
+    )
+    page.keyboard.press("/")
+    page.keyboard.type("Which oven has Maya?")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("heading", level=1)).to_have_text("Lab")
+    expect(page.get_by_text("Maya bakes with an Ooni oven.").first).to_be_visible()
+    client.force_login(maya)
+    overview = client.get("/home/").content.decode()
+    for address in re.findall(r'<d[td][^>]*><a href="([^"]*)"', overview):
+        assert client.get(address).status_code == 200, address
+
+
+def test_an_empty_overview_leads_to_a_key(client: Client, maya: User, home: Namespace) -> None:
+    client.force_login(maya)
+    assert '<a class="btn" href="/home/keys/">Make a key</a>' in client.get("/home/").content.decode()
 
 
 @pytest.mark.parametrize("back", ["https://elsewhere.example/", "//elsewhere.example/", "javascript:alert(1)", ""])

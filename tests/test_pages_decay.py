@@ -15,7 +15,7 @@ from test_model_rows import row
 
 from memories.models import Membership, Memory, Namespace
 from memories.models.choices import Role
-from memories.pages import decay
+from memories.pages import aged, decay
 from scoring.systems import SYSTEMS
 from scoring.systems.recall import RecallParams
 
@@ -88,7 +88,7 @@ def test_it_tells_who_reaches_the_floor_by_a_day(client: Client, namespace: Name
 
 
 def test_many_are_counted_together(client: Client, namespace: Namespace, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(decay, "EACH", 2)
+    monkeypatch.setattr(aged, "EACH", 2)
     for age in (20, 20, 21, 300):
         row(Memory, namespace, type="Event", created_at=namespace.now - timedelta(days=age))
     page = shown(client)
@@ -96,6 +96,29 @@ def test_many_are_counted_together(client: Client, namespace: Namespace, monkeyp
     sizes = [text for one in figure(page)["data"] if one["mode"] == "markers" for text in one["hovertext"]]
     assert any(text.startswith("3 memories, ") for text in sizes)
     assert "7 memories on the curves" in page
+
+
+def test_one_of_many_counts_from_when_it_holds(
+    client: Client, namespace: Namespace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(aged, "EACH", 1)
+    since = namespace.now - timedelta(days=700)
+    row(Memory, namespace, kind="semantic", created_at=namespace.now, valid_from=since)
+    page = shown(client, system="contextdb")
+    (marks,) = [one for one in figure(page)["data"] if one["mode"] == "markers" and max(one["x"]) > 650]
+    assert any(text.startswith("1 memory, ") for text in marks["hovertext"])
+
+
+def test_what_holds_from_another_moment_fades_from_then(client: Client, namespace: Namespace) -> None:
+    row(
+        Memory,
+        namespace,
+        kind="semantic",
+        content="holds later",
+        created_at=namespace.now - timedelta(days=90),
+        valid_from=namespace.now,
+    )
+    assert "holds later" in shown(client, system="contextdb")
 
 
 @pytest.mark.parametrize("asked", [{"p.half_life_fact": "-5"}, {"p.half_life_fact": "soon"}, {"by": "tomorrow"}])
@@ -118,7 +141,7 @@ def test_an_empty_namespace_shows_the_curves_alone(client: Client, namespace: Na
 def test_it_asks_a_fixed_number_of_questions(
     client: Client, namespace: Namespace, system: str, django_assert_max_num_queries: DjangoAssertNumQueries
 ) -> None:
-    with django_assert_max_num_queries(14):
+    with django_assert_max_num_queries(9):
         shown(client, system=system)
 
 

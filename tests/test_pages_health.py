@@ -90,6 +90,13 @@ def test_retrievers_tell_how_often_they_found_something_and_why_not(client: Clie
     assert (heard["temporal"].silent, heard["temporal"].last) == (True, None)
 
 
+def test_nobody_is_praised_for_finding_nothing(client: Client, here: Namespace) -> None:
+    asked(client, "bread", system="recall")
+    text = shown(member_of(here, Role.READ))
+    assert "5 of 5 retrievers found nothing yet" in text
+    assert "Every retriever finds something" not in text
+
+
 def test_a_late_retriever_is_named(client: Client, full: Namespace) -> None:
     kept = Trace.objects.get(id=asked(client, "bread", system="recall")["trace"])
     late = [{"retriever": "bm25", "reason": "took longer than 500 ms"}]

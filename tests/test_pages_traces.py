@@ -91,6 +91,48 @@ def test_the_address_chooses_as_the_api_does(
     assert queries(shown(reader, address)) == found
 
 
+@pytest.mark.parametrize(
+    ("address", "found"),
+    [
+        ("?since={1}", ["third", "second"]),
+        ("?until={1}", ["first"]),
+        ("?since={1}&until={2}", ["second"]),
+        ("?since={1}Z&until={2}%2B00:00", ["second"]),
+        ("?since={day}&until=", ["third", "second", "first"]),
+    ],
+)
+def test_a_span_of_time_is_taken_as_utc_and_stays_in_its_fields(
+    here: Namespace, reader: Client, address: str, found: list[str]
+) -> None:
+    made = [trace(here, name, hour) for hour, name in enumerate(["first", "second", "third"])]
+    times = [f"{one.at:%Y-%m-%dT%H:%M:%S}" for one in made]
+    text = shown(reader, address.format(*times, day=times[0][:10]))
+    assert queries(text) == found
+    if "since={1}" in address:
+        assert f'name="since" value="{times[1]}"' in text
+
+
+@pytest.mark.parametrize(
+    ("address", "says"),
+    [
+        ("?since=yesterday", "must be a time in ISO 8601, such as 2026-03-02T12:00:00Z; got &quot;yesterday&quot;"),
+        ("?until=2026-02-31T10:00", "got &quot;2026-02-31T10:00&quot;"),
+        ("?since=2026-03-02T12:00&until=2026-03-02T11:00", "must lie after since (2026-03-02T12:00:00+00:00)"),
+        ("?since=0001-01-01T00:00%2B14:00", "must be a time in ISO 8601"),
+    ],
+)
+def test_a_span_that_cannot_be_is_refused_in_words(here: Namespace, reader: Client, address: str, says: str) -> None:
+    refused = reader.get(f"/here/traces/{address}")
+    assert refused.status_code == 400
+    assert says in refused.content.decode()
+
+
+def test_a_list_that_ended_in_the_past_waits_for_nothing(here: Namespace, reader: Client) -> None:
+    trace(here, "old")
+    assert "recall:poll" not in shown(reader, "?until=2026-03-02T12:00")
+    assert "recall:poll" in shown(reader, "?until=2999-01-01T00:00")
+
+
 def test_pages_go_on_by_key_and_only_the_newest_is_live(here: Namespace, reader: Client) -> None:
     for number in range(5):
         trace(here, f"q{number}", number)
@@ -199,6 +241,12 @@ def test_a_retrieval_appears_in_the_open_page_by_itself(
     page.get_by_label("Query has").fill("pan")
     expect(page.get_by_text("Which oven has Maya?")).to_have_count(0)
     expect(page).to_have_url(re.compile(r"q=pan"))
+    page.reload()
+    page.get_by_role("button", name="Pause").click()  # a look that is under way must not meet the next page
+    page.get_by_label("Since (UTC)").fill("2999-01-01T00:00:00")
+    expect(page.get_by_text("No trace is like that.")).to_be_visible()
+    page.get_by_label("Since (UTC)").fill("2026-01-01T00:00:00")
+    expect(page.get_by_text("No trace is like that.")).to_have_count(0)
     page.get_by_role("link", name="And which pan?", exact=True).click()
     expect(page.get_by_role("heading", level=1)).to_have_text("And which pan?")
     for width in (380, 1400):

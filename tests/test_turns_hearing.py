@@ -292,7 +292,7 @@ def test_the_questions_to_the_database_do_not_grow_with_the_turns(
             for place in range(size)
         ]
         for part in (turns[: size // 2], turns[size // 2 :]):
-            with django_assert_max_num_queries(40):
+            with django_assert_max_num_queries(41):
                 tell(*part, session=session)
 
 

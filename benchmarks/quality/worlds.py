@@ -1,6 +1,7 @@
 """Public data as namespaces of memories, and the questions that are asked of them."""
 
 import json
+import os
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -19,7 +20,7 @@ from memories.writing.new_memory import NewMemory, Said
 from memories.writing.remember import remember
 from scoring.dedup import normalize
 
-DATA = Path(__file__).parents[3] / "shared" / "data"
+DATA = Path(os.environ.get("RECALL_BENCH_DATA") or Path(__file__).parents[3] / "shared" / "data")
 SLUG = "bench"
 TOGETHER = 500
 

@@ -64,9 +64,9 @@ def halves(who: str, one: str, other: str) -> tuple[str, str]:
     return who, " ".join(first[: (len(first) + 1) // 2] + second[len(second) // 2 :])
 
 
-def world(size: int) -> Namespace:
-    """A namespace of this size, loaded where it is missing."""
-    slug = f"{SLUG}-{size}"
+def world(size: int, kind: str = SLUG) -> Namespace:
+    """A namespace of this size, loaded where it is missing; what another kind adds to it stays its own."""
+    slug = f"{kind}-{size}"
     found = Namespace.objects.filter(slug=slug).first()
     if found and found.title == slug:
         return found

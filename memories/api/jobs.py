@@ -19,7 +19,8 @@ from memories.api.serializers import Object, checked
 from memories.api.views import NamespacedView
 from memories.jobs.registry import share
 from memories.jobs.starting import BusyError, start
-from memories.models import Job
+from memories.jobs.stopping import STOPPABLE, stop
+from memories.models import Job, Namespace
 from memories.models.choices import JobKind, JobState, Role
 from memories.writing.reembedding import flaw
 
@@ -130,10 +131,31 @@ class JobDetail(NamespacedView):
     @extend_schema(operation_id="job", responses=JobSerializer, tags=["jobs"])
     def get(self, request: Request, namespace: str, id: UUID) -> Response:
         """Read how far a job is, and what has come of it."""
-        job = Job.objects.within(self.namespace).filter(id=id).first()
-        if job is None:
-            raise Http404(f"There is no job {id} here.")
+        return Response(JobSerializer(job_of(self.namespace, id)).data)
+
+
+class JobStop(NamespacedView):
+    """The end of a job before its time."""
+
+    roles = {"POST": Role.WRITE}
+
+    @extend_schema(operation_id="stop_job", request=None, responses=JobSerializer, tags=["jobs"])
+    def post(self, request: Request, namespace: str, id: UUID) -> Response:
+        """Have an optimisation end with the best so far; one that has ended stays as it is."""
+        Object.of(request)
+        job = job_of(self.namespace, id)
+        if job.kind not in STOPPABLE:
+            raise Conflict(f"Only {', '.join(STOPPABLE)} can be stopped; this is {job.kind}.", code="not_stoppable")
+        stop(job)
         return Response(JobSerializer(job).data)
+
+
+def job_of(namespace: Namespace, id: UUID) -> Job:
+    """A job of a namespace."""
+    job = Job.objects.within(namespace).filter(id=id).select_related("namespace").first()
+    if job is None:
+        raise Http404(f"There is no job {id} here.")
+    return job
 
 
 def started(view: NamespacedView, kind: JobKind, params: dict[str, Any]) -> Job:

@@ -12,12 +12,34 @@ from django.db import connection
 from django.db.models import BinaryField, Field, Model
 from pgvector.django import VectorField
 
-from memories.models import ApiKey, IdempotencyRecord, Job, MemoryVector, Posting, TermStatistic, TokenStates, Trace
+from memories.models import (
+    ApiKey,
+    IdempotencyRecord,
+    Job,
+    MemoryVector,
+    PooledMemory,
+    Posting,
+    TermStatistic,
+    TokenStates,
+    Trace,
+    TracedQuery,
+    TracedSet,
+)
 from memories.models.keys import InNamespace
 from memories.models.references import Reference
 
-# Secrets, what passes, and what the words of the memories give again.
-LEFT_OUT: tuple[type[Model], ...] = (ApiKey, IdempotencyRecord, Job, Trace, Posting, TermStatistic)
+# Secrets, what passes, and what the words of the memories and asking again give anew.
+LEFT_OUT: tuple[type[Model], ...] = (
+    ApiKey,
+    IdempotencyRecord,
+    Job,
+    Trace,
+    PooledMemory,
+    Posting,
+    TermStatistic,
+    TracedQuery,
+    TracedSet,
+)
 VECTORS: tuple[type[Model], ...] = (MemoryVector, TokenStates)
 OF_THE_PLACE = ("namespace_id", "written", "indexed")  # which another database gives anew
 LONGEST_CHAIN = 10_000  # rows that refer to each other; rows in a circle come last, and a restore refuses them

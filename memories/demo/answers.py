@@ -1,23 +1,15 @@
 """The demo's judged queries."""
 
-import hashlib
 from collections.abc import Mapping
 from uuid import UUID
 
 from memories.demo.telling import Telling
 from memories.demo.world import CLOCK, Question
+from memories.judging.parts import part_of
 from memories.models import JudgedQuery, Judgement, JudgementSet
-from memories.models.choices import Part, QueryKind
-from scoring.dedup import normalize
+from memories.models.choices import QueryKind
 
 NAME = "demo"
-TUNED_ON = 0.7
-
-
-def part_of(text: str) -> Part:
-    """Decide by its text alone whether a query is tuned on, so that no reordering moves it to the other side."""
-    digest = hashlib.sha256(normalize(text).encode()).digest()
-    return Part.TUNE if int.from_bytes(digest[:8]) < TUNED_ON * 2**64 else Part.HOLDOUT
 
 
 def add(telling: Telling) -> None:

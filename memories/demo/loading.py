@@ -5,7 +5,7 @@ from django.contrib.auth import get_user_model
 from django.db import transaction
 
 from memories.bulk.statistics import analyse
-from memories.demo import answers, use
+from memories.demo import annotators, answers, use
 from memories.demo.ahead import embedded_ahead
 from memories.demo.telling import Telling
 from memories.demo.world import CLOCK, World, read
@@ -27,6 +27,7 @@ def load(slug: str) -> Namespace:
         telling.conclude()
         use.add(telling)
         answers.add(telling)
+        annotators.add(telling)
     analyse()
     return telling.namespace
 

@@ -144,6 +144,17 @@ class Question:
 
 
 @dataclass(frozen=True)
+class Annotation:
+    """What an annotator says of a memory: its type, whether it is right, and how far to trust it."""
+
+    memory: str
+    annotator: str
+    type: str
+    right: bool
+    confidence: float
+
+
+@dataclass(frozen=True)
 class World:
     """Everything that was written, by key where it has one."""
 
@@ -153,6 +164,7 @@ class World:
     memories: Mapping[str, Memory]
     links: tuple[Link, ...]
     questions: tuple[Question, ...]
+    annotations: tuple[Annotation, ...]
 
     @cached_property
     def turns(self) -> Mapping[str, Turn]:
@@ -183,7 +195,7 @@ class World:
 
 
 def read(folder: Path = FOLDER) -> World:
-    """Read the six files."""
+    """Read the seven files."""
     return World(
         sessions={row.key: row for row in lines(Session, folder / "sessions.jsonl")},
         entities={row.key: row for row in lines(Entity, folder / "entities.jsonl")},
@@ -191,4 +203,5 @@ def read(folder: Path = FOLDER) -> World:
         memories={row.key: row for row in lines(Memory, folder / "memories.jsonl")},
         links=tuple(lines(Link, folder / "links.jsonl")),
         questions=tuple(lines(Question, folder / "judgements.jsonl")),
+        annotations=tuple(lines(Annotation, folder / "annotations.jsonl")),
     )

@@ -30,6 +30,12 @@ TRACES = f"""
     DELETE FROM memories_trace
     WHERE namespace_id = %(namespace)s AND ({among("candidates")} OR {naming("request::text")})
 """
+# What was found for a judged query likewise: its set is asked again before it measures anything.
+TRACED = f"""
+    DELETE FROM memories_tracedset WHERE namespace_id = %(namespace)s AND id IN (
+        SELECT traced_set_id FROM memories_tracedquery WHERE namespace_id = %(namespace)s AND {among("candidates")}
+    )
+"""
 ANSWERS = f"""
     DELETE FROM memories_idempotencyrecord
     WHERE namespace_id = %(namespace)s AND ({among("memory_ids")} OR {naming("response::text")})
@@ -57,7 +63,7 @@ OF_USER = {
     "judged queries": 'DELETE FROM memories_judgedquery WHERE namespace_id = %(namespace)s AND "user" = %(user)s',
     "session returns": 'DELETE FROM memories_sessionreturn WHERE namespace_id = %(namespace)s AND "user" = %(user)s',
 }
-DELETES = {"traces": TRACES, "idempotency records": ANSWERS, "term statistics": WORDS}
+DELETES = {"traces": TRACES, "traced sets": TRACED, "idempotency records": ANSWERS, "term statistics": WORDS}
 
 
 def erase_records(namespace: Namespace, ids: Sequence[UUID], redaction: Redaction) -> Counter[str]:

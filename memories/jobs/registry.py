@@ -35,6 +35,13 @@ def measure() -> dict[str, Step]:
     return STEPS
 
 
+def pool() -> dict[str, Step]:
+    """What several settings find for the queries of a set."""
+    from memories.judging.pooling import STEPS
+
+    return STEPS
+
+
 def recompute() -> dict[str, Step]:
     """What is stored, weighed by the write policy that serves now."""
     from memories.writing.recomputing import STEPS
@@ -42,12 +49,53 @@ def recompute() -> dict[str, Step]:
     return STEPS
 
 
+def trace() -> dict[str, Step]:
+    """The candidates of every query of a judgement set."""
+    from memories.tuning.tracing import STEPS
+
+    return STEPS
+
+
+def evaluate() -> dict[str, Step]:
+    """A version of a profile, measured on a judgement set."""
+    from memories.tuning.evaluations import STEPS
+
+    return STEPS
+
+
+def gate() -> dict[str, Step]:
+    """What publishing a version would do."""
+    from memories.tuning.gate import STEPS
+
+    return STEPS
+
+
+def shadow() -> dict[str, Step]:
+    """What was asked lately, answered by the shadow as well."""
+    from memories.tuning.shadow import STEPS
+
+    return STEPS
+
+
+def optimise() -> dict[str, Step]:
+    """A search for a better setting on a judgement set."""
+    from memories.tuning.optimising import STEPS
+
+    return STEPS
+
+
 JOBS: dict[JobKind, Callable[[], dict[str, Step]]] = {
+    JobKind.EVALUATE: evaluate,
+    JobKind.GATE: gate,
     JobKind.INDEX: index,
     JobKind.MEASURE: measure,
+    JobKind.OPTIMISE: optimise,
+    JobKind.POOL: pool,
     JobKind.RECOMPUTE: recompute,
     JobKind.REEMBED: reembed,
     JobKind.REFLECT: reflect,
+    JobKind.SHADOW: shadow,
+    JobKind.TRACE: trace,
 }
 
 

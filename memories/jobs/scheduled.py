@@ -1,4 +1,4 @@
-"""Work by the clock: changed namespaces are reflected upon at night, large ones indexed, traces kept for their time."""
+"""Work by the clock: reflection at night, large namespaces indexed, shadows asked, traces kept for their time."""
 
 from datetime import timedelta
 
@@ -7,9 +7,10 @@ from django.utils import timezone
 
 from memories.ids import first_id_at
 from memories.jobs.starting import BusyError, start
-from memories.models import Entity, EntityAlias, Job, Memory, Namespace, Publication, ScoreEvent
+from memories.models import Entity, EntityAlias, Job, Memory, Namespace, Publication, ScoreEvent, Shadow
 from memories.models.choices import JobKind, JobState
 from memories.models.partitions import drop_partitions, ensure_partitions
+from memories.tuning.shadow import unseen
 from memories.writing.indexing import due
 from memories.writing.succession import due as due_to_give_way
 
@@ -35,6 +36,13 @@ def reflect_on_all() -> list[Job]:
 def index_the_large() -> list[Job]:
     """Start to index where a namespace has outgrown scanning."""
     return [start(namespace, JobKind.INDEX, {}, by=BY, priority=PRIORITY) for namespace in due()]
+
+
+def compare_with_shadows() -> list[Job]:
+    """Start to compare wherever a shadow has something to look at."""
+    shadows = Shadow.objects.select_related("namespace").order_by("namespace_id")
+    waiting = [one.namespace for one in shadows if unseen(one).exists()]
+    return [start(namespace, JobKind.SHADOW, {}, by=BY, priority=PRIORITY) for namespace in waiting]
 
 
 def make_days_for_traces() -> list[str]:

@@ -4,6 +4,7 @@ from argparse import ArgumentTypeError
 from collections.abc import Callable
 
 from django.core.exceptions import ValidationError
+from django.core.management.base import CommandError
 
 from memories.models import Namespace
 
@@ -15,6 +16,15 @@ def namespace_slug(text: str) -> str:
     except ValidationError as error:
         raise ArgumentTypeError(f"{' '.join(error.messages)} Got {text!r}.") from error
     return text
+
+
+def known_namespace(slug: str) -> Namespace:
+    """Find a namespace that must be there."""
+    namespace = Namespace.objects.filter(slug=slug).first()
+    if namespace is None:
+        known = ", ".join(Namespace.objects.order_by("slug").values_list("slug", flat=True)) or "none yet"
+        raise CommandError(f"There is no namespace {slug}: choose an existing one ({known}).")
+    return namespace
 
 
 def positive(text: str) -> int:

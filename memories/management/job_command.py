@@ -12,7 +12,7 @@ from memories.jobs.queue import QUEUE, take
 from memories.jobs.registry import share, steps_of
 from memories.jobs.starting import BusyError, start
 from memories.jobs.worker import connected
-from memories.management.arguments import namespace_slug
+from memories.management.arguments import known_namespace, namespace_slug
 from memories.models import Job, Namespace
 from memories.models.choices import JobKind, JobState
 
@@ -30,10 +30,7 @@ class JobCommand(BaseCommand):
 
     def have_done(self, slug: str, params: dict[str, Any], *, now: bool) -> None:
         """Start the job, or take the one that waits; see it through if asked to."""
-        namespace = Namespace.objects.filter(slug=slug).first()
-        if namespace is None:
-            known = ", ".join(Namespace.objects.order_by("slug").values_list("slug", flat=True)) or "none yet"
-            raise CommandError(f"There is no namespace {slug}: choose an existing one ({known}).")
+        namespace = known_namespace(slug)
         # A queue of its own keeps other workers off; should this process die, its job goes to theirs.
         queue = f"{QUEUE} {uuid4().hex}" if now else QUEUE
         try:

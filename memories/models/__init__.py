@@ -1,18 +1,21 @@
 """Every table, by topic."""
 
+from memories.models.annotation import Annotation
 from memories.models.evidence import MemorySource, ReviewItem, ScoreEvent, Session, Turn
 from memories.models.graph import Cluster, Entity, EntityAlias, EntityEdge, MemoryEdge, Mention
 from memories.models.job import Job
-from memories.models.judgement import Evaluation, JudgedQuery, Judgement, JudgementSet
+from memories.models.judgement import Evaluation, JudgedQuery, Judgement, JudgementSet, PooledMemory
 from memories.models.memory import Memory, MemoryTag
 from memories.models.namespace import ApiKey, Membership, Namespace
 from memories.models.text import NamespaceStatistics, Posting, TermStatistic
 from memories.models.trace import Trace
-from memories.models.tuning import Profile, ProfileVersion, Publication, WritePolicy, WritePolicyVersion
+from memories.models.traced import TracedQuery, TracedSet
+from memories.models.tuning import Profile, ProfileVersion, Publication, Shadow, WritePolicy, WritePolicyVersion
 from memories.models.usage import DailyAccess, IdempotencyRecord, SessionReturn
 from memories.models.vector import MemoryVector, TokenStates
 
 __all__ = [
+    "Annotation",
     "ApiKey",
     "Cluster",
     "DailyAccess",
@@ -34,6 +37,7 @@ __all__ = [
     "Mention",
     "Namespace",
     "NamespaceStatistics",
+    "PooledMemory",
     "Posting",
     "Profile",
     "ProfileVersion",
@@ -42,9 +46,12 @@ __all__ = [
     "ScoreEvent",
     "Session",
     "SessionReturn",
+    "Shadow",
     "TermStatistic",
     "TokenStates",
     "Trace",
+    "TracedQuery",
+    "TracedSet",
     "Turn",
     "WritePolicy",
     "WritePolicyVersion",

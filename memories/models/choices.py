@@ -148,12 +148,18 @@ class Part(TextChoices):
 class JobKind(TextChoices):
     """What long work there is."""
 
+    EVALUATE = "evaluate"
+    GATE = "gate"
     IMPORT = "import"
     INDEX = "index"
     MEASURE = "measure"
+    OPTIMISE = "optimise"
+    POOL = "pool"
     RECOMPUTE = "recompute"
     REEMBED = "reembed"
     REFLECT = "reflect"
+    SHADOW = "shadow"
+    TRACE = "trace"
 
 
 class JobState(TextChoices):

@@ -9,7 +9,7 @@ from memories.models.keys import Namespaced
 from memories.models.ranges import one_of
 
 # What touches a whole namespace goes one at a time; of the rest there may be many.
-ALONE = (JobKind.INDEX, JobKind.MEASURE, JobKind.RECOMPUTE, JobKind.REEMBED, JobKind.REFLECT)
+ALONE = (JobKind.INDEX, JobKind.MEASURE, JobKind.RECOMPUTE, JobKind.REEMBED, JobKind.REFLECT, JobKind.SHADOW)
 UNFINISHED = (JobState.QUEUED, JobState.RUNNING)
 
 

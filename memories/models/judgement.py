@@ -70,6 +70,26 @@ class Judgement(Namespaced):
         return f"grade {self.grade}"
 
 
+class PooledMemory(Namespaced):
+    """A memory that some settings find for a judged query: what is worth judging."""
+
+    query_id = models.UUIDField()
+    query: Reference[JudgedQuery] = Reference(JudgedQuery, related_name="pooled")
+    memory_id = models.UUIDField()
+    memory: Reference[Memory] = Reference(Memory, related_name="pooled")
+    ranks = models.JSONField(default=dict, help_text="its place in each setting's answer, counted from 1")
+    found_by = models.PositiveSmallIntegerField(help_text="how many settings find it")
+    best = models.PositiveSmallIntegerField(help_text="its best place")
+
+    class Meta:
+        constraints = [UniqueConstraint(fields=["namespace", "query_id", "memory_id"], name="pooledmemory_once")]
+        indexes = [Index(fields=["namespace", "memory_id"], name="pooledmemory_memory")]
+        verbose_name_plural = "pooled memories"
+
+    def __str__(self) -> str:
+        return f"found by {self.found_by}"
+
+
 class Evaluation(Immutable):
     """A system with its parameters, measured on a judgement set."""
 

@@ -9,7 +9,7 @@ from django.db.models.sql import Query
 from django.db.models.sql.where import AND
 
 from memories.ids import uuid7
-from memories.models.references import constrain
+from memories.models.references import Reference, constrain
 
 if TYPE_CHECKING:
     from memories.models.namespace import Namespace
@@ -29,7 +29,9 @@ class NamespaceKey(models.ForeignKey["Namespace", "Namespace"]):
         self, cls: type[models.Model], name: str, private_only: bool = False, **kwargs: Any
     ) -> None:
         super().contribute_to_class(cls, name, private_only, **kwargs)
-        constrain(cls, name, (name,), "memories.namespace")
+        # A row that cannot be without another of its namespace is held there by that reference, and goes with it.
+        if not any(isinstance(field, Reference) and field.holds for field in cls._meta.local_fields):
+            constrain(cls, name, (name,), "memories.namespace")
 
     def deconstruct(self) -> tuple[str, str, list[Any], dict[str, Any]]:
         name, path, _, _ = super().deconstruct()

@@ -102,6 +102,11 @@ class Reference(Relation[T]):
         """Name the column that holds the other row's id."""
         return f"{self.name}_id"
 
+    @property
+    def holds(self) -> bool:
+        """Tell whether no row is without this relation, and each goes with the row referred to."""
+        return self.cascade and not self.null
+
     def contribute_to_class(self, cls: type[Model], name: str, private_only: bool = False, **kwargs: Any) -> None:
         self.from_fields = (f"{name}_id", "namespace")
         # The column decides whether rows without a relation exist, and so whether a join may drop them. In a migration

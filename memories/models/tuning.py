@@ -6,6 +6,7 @@ from django.utils import timezone
 
 from memories.models.immutable import Immutable
 from memories.models.keys import Namespaced
+from memories.models.ranges import between
 from memories.models.references import Reference
 
 
@@ -104,3 +105,21 @@ class Publication(Immutable):
 
     def __str__(self) -> str:
         return f"from {self.published_at:%Y-%m-%d %H:%M}"
+
+
+class Shadow(Namespaced):
+    """The one version that answers real questions beside the one that serves, for comparison alone."""
+
+    version_id = models.UUIDField()
+    version: Reference[ProfileVersion] = Reference(ProfileVersion, related_name="shadows", cascade=False)
+    percent = models.PositiveSmallIntegerField(help_text="of the traces that are answered again")
+    since = models.DateTimeField(default=timezone.now)
+    seen = models.UUIDField(null=True, help_text="the last trace that was looked at; empty: none yet")
+    by = models.CharField(max_length=200, blank=True)
+
+    class Meta:
+        constraints = [UniqueConstraint(fields=["namespace"], name="shadow_once"), *between(1, 100, "percent")]
+        indexes = [Index(fields=["namespace", "version_id"], name="shadow_version")]
+
+    def __str__(self) -> str:
+        return f"{self.percent} % since {self.since:%Y-%m-%d %H:%M}"

@@ -10,17 +10,16 @@ from typing import Any
 from urllib.parse import urlencode
 
 import numpy as np
-from django.db.models import Count, DurationField, ExpressionWrapper, F, Min, Q, Value
-from django.db.models.functions import Coalesce, Extract, Floor
+from django.db.models import Q
 from django.http import HttpRequest, HttpResponse
 from django.views.decorators.http import require_GET
 
 from memories.models import Memory, Namespace
-from memories.models.choices import STATEMENTS, Status
-from memories.models.keys import NamespacedQuerySet
 from memories.pages import sliders
 from memories.pages.access import members_only
+from memories.pages.aged import DAY, Aged, Since, aged, stored
 from memories.pages.drawing import Dot, apart, line, marks, note
+from memories.pages.facets import COUNTED
 from memories.templatetags.numbers import figure as written
 from memories.templatetags.spans import days
 from recall_site.layout import render_page
@@ -31,11 +30,9 @@ from scoring.signals import INTENTS, KINDS, TYPES, Signals
 from scoring.systems import SYSTEMS, contextdb, memorysync, recall
 from scoring.term import Array
 
-DAY, HOURS = timedelta(days=1), 24
+HOURS = 24
 POINTS = 181  # of a curve
 LONGEST = 1460.0  # days that a chart shows
-EACH = 300  # memories up to which each is a dot of its own; more are counted together
-BINS = 60
 SOON = 20  # memories that the list of those about to fade names
 TOLD = (0, 1, 7, 30, 90, 180, 365, 730)  # days that the table tells
 NEVER = 36_500.0  # days after which nobody asks
@@ -62,7 +59,7 @@ class Family:
     params: Sequence[str]  # that the curves go by
     kept: Callable[[Array, Curve, Any], Array]  # of ages in days
     halves: Callable[[Curve, Any], float]  # in how many days
-    since: Any  # from when a memory's age counts, as a column
+    since: Since  # from when a memory's age counts
     by_hours: bool = False  # what fades within hours is drawn by powers of ten
 
 
@@ -89,7 +86,7 @@ def rate(curve: Curve, params: contextdb.ContextdbParams) -> float:
     return float(contextdb.alpha(signals, params).value.item())
 
 
-CREATED = F("created_at")
+CREATED = Since(("created_at",))
 FAMILIES = {
     "recall": Family(
         "recall",
@@ -117,7 +114,7 @@ FAMILIES = {
         ["alpha_by", "alpha", *(f"alpha_{kind}" for kind in KINDS if kind != "general")],
         by_kind,
         lambda curve, params: float(half_life_of(rate(curve, params))) / HOURS,
-        Coalesce("valid_from", "created_at"),
+        Since(("valid_from", "created_at")),
         by_hours=True,
     ),
 }
@@ -187,8 +184,7 @@ class Shown:
 
     def told(self) -> dict[str, Any]:
         """The chart, the table, and who fades by the chosen day."""
-        stored = self.stored()
-        dots = {curve.name: self.dots(stored, curve) for curve in self.family.curves if self.draws(curve)}
+        dots = self.dots()
         oldest = max((dot.age for some in dots.values() for dot in some), default=0.0)
         paces = {curve.name: self.family.halves(curve, self.params) for curve in self.family.curves}
         longest = min(max(oldest, 2 * sorted(paces.values())[len(paces) // 2], 30.0), LONGEST)
@@ -204,7 +200,7 @@ class Shown:
             "memories": sum(dot.memories for some in dots.values() for dot in some),
             "together": any(dot.memories > 1 for some in dots.values() for dot in some),
             "floor": self.floor,
-            **self.fading(stored),
+            **self.fading(),
         }
 
     @property
@@ -226,38 +222,16 @@ class Shown:
         """Whether memories are drawn on a curve."""
         return bool(curve.whose) or curve.name == USUAL_CURVE.get(self.family.system)
 
-    def stored(self) -> NamespacedQuerySet[Memory]:
-        """The statements that can come back."""
-        return Memory.objects.within(self.namespace).filter(status=Status.ACTIVE, level__in=STATEMENTS)
+    def dots(self) -> dict[str, list[Dot]]:
+        """The memories of every curve that has any, on it."""
+        drawn = [curve for curve in self.family.curves if self.draws(curve)]
+        found = aged(self.namespace, self.family.since, next(iter(drawn[0].whose), ""))
+        return {curve.name: self.on(curve, found.get("".join(curve.whose.values()), [])) for curve in drawn}
 
-    def dots(self, stored: NamespacedQuerySet[Memory], curve: Curve) -> list[Dot]:
-        """The memories of a curve: each by itself, or counted together by age where they are many."""
-        now, mine = self.namespace.now, stored.filter(**curve.whose).annotate(since=self.family.since)
-        some = list(mine.order_by("-created_at", "id").values_list("since", "content")[: EACH + 1])
-        told = [(max((now - since) / DAY, 0.0), 1, content[:80]) for since, content in some]
-        if len(some) > EACH:
-            told = self.counted(mine)
-        kept = self.kept(np.array([age for age, _, _ in told]), curve)
-        return [Dot(age, float(left), count, says) for (age, count, says), left in zip(told, kept, strict=True)]
-
-    def counted(self, mine: NamespacedQuerySet[Memory]) -> list[tuple[float, int, str]]:
-        """Many memories by their age, in equal steps."""
-        now = self.namespace.now
-        first = mine.aggregate(first=Min("since"))["first"]
-        width = max(((now - first) / BINS).total_seconds(), 1.0)
-        age = ExpressionWrapper(Value(now) - F("since"), output_field=DurationField())
-        steps = mine.annotate(step=Floor(Extract(age, "epoch") / width)).values("step")
-        counts = steps.annotate(count=Count("id")).order_by("step").values_list("step", "count")
-        days = width / DAY.total_seconds()
-        return [
-            (
-                (float(step) + 0.5) * days,
-                count,
-                f"{count} memories, {step * days:.0f} to {(step + 1) * days:.0f} days old",
-            )
-            for step, count in counts
-            if step >= 0
-        ]
+    def on(self, curve: Curve, some: Sequence[Aged]) -> list[Dot]:
+        """Memories where they stand on a curve."""
+        kept = self.kept(np.array([one.days for one in some]), curve)
+        return [Dot(one.days, float(left), one.memories, one.says) for one, left in zip(some, kept, strict=True)]
 
     def figure(self, dots: Mapping[str, Sequence[Dot]], longest: float) -> dict[str, Any]:
         """Every curve to its named end, where it ran before it was moved, and the memories on it."""
@@ -301,18 +275,19 @@ class Shown:
         halves = ", ".join(f"{name} halves in {days(pace)}" for name, pace in paces.items())
         return f"What {self.family.system} keeps of a memory by its age: {halves}."
 
-    def fading(self, stored: NamespacedQuerySet[Memory]) -> dict[str, Any]:
+    def fading(self) -> dict[str, Any]:
         """The memories that are above the floor today and below it by the chosen day, the first to fade first."""
         now, chosen = self.namespace.now, list[Q]()
         for curve in self.family.curves:
             if self.draws(curve) and (lasts := self.fades_at(curve)) < NEVER:
                 span = timedelta(days=lasts)
-                chosen.append(Q(**curve.whose, since__gt=now - span, since__lte=self.until - span))
-        mine = stored.annotate(since=self.family.since)
+                chosen.append(Q(**curve.whose) & self.family.since.within(now - span, self.until - span))
+        mine = stored(self.namespace)
         fades = mine.filter(reduce(or_, chosen)) if chosen else mine.none()
-        rows = list(fades.order_by("since", "id")[:SOON])
+        rows = list(fades.annotate(since=self.family.since.expression).order_by("since", "id")[:SOON])
         return {
-            "fades": fades.count() if len(rows) == SOON else len(rows),
+            "fades": fades[:COUNTED].count() if len(rows) == SOON else len(rows),
+            "counted": COUNTED,
             "soonest": [(one, self.day_of(one)) for one in rows],
         }
 

@@ -47,6 +47,7 @@ def health(request: HttpRequest, namespace: Namespace) -> HttpResponse:
         "heard": heard,
         "silent": [one for one in heard if one.silent],
         "late": [one for one in heard if one.late],
+        "unfound": [one for one in heard if not one.found],
         "steps": timed(listening.latency(traces)),
         "embedder": embedding(namespace),
         "tables": tables(),

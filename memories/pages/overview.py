@@ -11,8 +11,10 @@ from django.views.decorators.http import require_GET
 from memories.models import Entity, EntityEdge, JudgedQuery, Memory, Namespace, ReviewItem, Session
 from memories.models.choices import STATEMENTS, MemoryType, QueryKind, Status, Verdict
 from memories.pages.access import members_only
+from memories.pages.lab.page import examples
 from recall_site.layout import current, namespaces_of, render_page
 
+SUGGESTED = 3  # questions
 SET_ASIDE = [status for status in Status.values if status != Status.ACTIVE]
 
 
@@ -57,4 +59,5 @@ def holdings(namespace: Namespace) -> dict[str, Any]:
         "sessions": Session.objects.within(namespace).count(),
         "reviews": ReviewItem.objects.within(namespace).filter(state=Verdict.PENDING).count(),
         "queries": queries,
+        "examples": examples(namespace)[:SUGGESTED],
     }

@@ -1,6 +1,7 @@
 """What agents really asked: newest first, chosen by how it went, coming in while one watches; and each by itself."""
 
 from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime
 from statistics import median
 from typing import Any
 from urllib.parse import urlencode
@@ -10,10 +11,11 @@ from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.dateparse import parse_datetime
 from django.views.decorators.http import require_GET
 from rest_framework.exceptions import ValidationError
 
-from memories.api.fields import Identifier
+from memories.api.fields import Identifier, Moment
 from memories.api.paging import page
 from memories.api.trace_list import TraceQuery, asked
 from memories.api.traces import trace_of
@@ -27,9 +29,38 @@ from recall_site.problems import flat
 from scoring.systems import SYSTEMS
 
 AT_ONCE = 50  # new rows in one look
+SPAN = ("since", "until")
 
 
-class ArrivalQuery(TraceQuery):
+class Clock(Moment):
+    """A point in time as the fields of a browser write it; where no offset is said it is UTC, as the page tells."""
+
+    def to_internal_value(self, value: Any) -> datetime:
+        """Read it as the API does, once it has an offset."""
+        try:
+            bare = parse_datetime(value)
+        except ValueError:  # no such day, which the API tells
+            bare = None
+        return super().to_internal_value(
+            bare.replace(tzinfo=UTC).isoformat() if bare and bare.tzinfo is None else value
+        )
+
+
+class ListQuery(TraceQuery):
+    """Which traces a person looks at."""
+
+    since = Clock(required=False)
+    until = Clock(required=False)
+
+    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+        """Refuse a span of time that is over before it begins."""
+        since, until = attrs.get("since"), attrs.get("until")
+        if since and until and until <= since:
+            raise ValidationError({"until": [f"must lie after since ({since.isoformat()}); got {until.isoformat()}"]})
+        return attrs
+
+
+class ArrivalQuery(ListQuery):
     """Which traces, after one that is known."""
 
     after = Identifier()
@@ -41,25 +72,28 @@ def traces(request: HttpRequest, namespace: Namespace) -> HttpResponse:
     """List what was asked, page by page; the first page goes on by itself."""
     sent = complete(request)
     context: dict[str, Any] = {
-        "given": sent.query_params,
+        "given": as_given(sent),
         "systems": list(SYSTEMS),
         "full": settings.RECALL_RETRIEVER_MS,
     }
     try:
-        query = TraceQuery.of(sent)
+        query = ListQuery.of(sent)
         found = page(sent, namespace, asked(namespace, query), query, by_id=True)
     except ValidationError as error:
         wrong = list(flat(error.detail))
         status = 200 if getattr(request, "htmx", False) else 400  # htmx shows nothing of a refusal
         return render_page(request, "memories/traces.html", context | {"wrong": wrong}, partial="found", status=status)
     filters = {name: text for name, text in as_given(sent).items() if name not in ("cursor", "limit")}
-    newest = found.rows[0].id if found.rows else first_id_at(timezone.now())
+    now = timezone.now()
+    newest = found.rows[0].id if found.rows else first_id_at(now)
+    over = "cursor" in query or query.get("until", now) < now  # nothing that comes in belongs here
     context |= {
+        "given": context["given"] | {name: as_field(query[name]) for name in SPAN if name in query},
         "found": found,
         "rows": told(namespace, found.rows),
         "summary": summary(found.rows),
         "filters": filters,
-        "live": None if "cursor" in query else later(namespace, filters, newest),
+        "live": None if over else later(namespace, filters, newest),
         "first": f"{request.path}?{urlencode(filters)}" if filters else request.path,
     }
     return render_page(request, "memories/traces.html", context, partial="found")
@@ -105,6 +139,11 @@ def trace(request: HttpRequest, namespace: Namespace, id: UUID) -> HttpResponse:
         "asked_for": asked_for,
     }
     return render_page(request, "memories/trace.html", context)
+
+
+def as_field(moment: datetime) -> str:
+    """A moment as a field for one takes it."""
+    return moment.replace(tzinfo=None).isoformat(timespec="seconds")
 
 
 def later(namespace: Namespace, filters: dict[str, str], newest: UUID) -> str:

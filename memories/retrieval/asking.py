@@ -18,8 +18,9 @@ logger = logging.getLogger(__name__)
 
 SAVEPOINT = Statement("SAVEPOINT retrievers", answered=False)
 RELEASE = Statement("RELEASE SAVEPOINT retrievers", answered=False)
-CLOCK = Statement("SELECT (1000 * extract(epoch FROM clock_timestamp()))::float8")
-# Whatever was set or failed since; only then, as the driver forgets with it what the database has prepared.
+NOW = "(1000 * extract(epoch FROM clock_timestamp()))::float8"
+CLOCK = Statement(f"SELECT {NOW}")
+# Whatever was set or failed since.
 BACK = Statement("ROLLBACK TO SAVEPOINT retrievers", answered=False)
 
 
@@ -39,9 +40,8 @@ def ask(questions: Mapping[str, Question | None]) -> Found:
     while waiting:
         began = time.perf_counter()
         put = [one for question in waiting.values() for one in (Statement(question.sql, question.values), CLOCK)]
-        limits, unlimited = limits_of(*waiting.values())
-        answers = asked([SAVEPOINT, *limits, CLOCK, *put, *unlimited, RELEASE])
-        since, spent = (answers.rows[0][0][0] if answers.rows else 0.0), 0.0
+        answers = asked([SAVEPOINT, limits_of(*waiting.values()), *put, BACK, RELEASE])
+        since, spent = (answers.rows[0][0][-1] if answers.rows else 0.0), 0.0
         for route, rows, [[now]] in zip(list(waiting), answers.rows[1::2], answers.rows[2::2], strict=False):
             del waiting[route]
             found.scores[route], found.took_ms[route] = dict(rows), now - since
@@ -61,14 +61,13 @@ def ask(questions: Mapping[str, Question | None]) -> Found:
     return Found(answered, found.late, took_ms)
 
 
-def limits_of(*questions: Question) -> tuple[list[Statement], list[Statement]]:
-    """The settings of some questions with a limit on the time of each, and what takes them back."""
+def limits_of(*questions: Question) -> Statement:
+    """The order that sets what some questions want and a limit on the time of each; it tells the time last."""
     wanted = {"statement_timeout": str(settings.RECALL_RETRIEVER_MS)}
     for question in questions:
         wanted |= question.settings
-    put = [Statement(f"SET LOCAL {name} = {value}", answered=False) for name, value in wanted.items()]
-    back = [Statement(f"SET LOCAL {name} TO DEFAULT", answered=False) for name in wanted]
-    return put, back
+    limits = ", ".join(f"set_config('{name}', '{value}', true)" for name, value in wanted.items())
+    return Statement(f"SELECT {limits}, {NOW}")
 
 
 def why(route: str, error: psycopg.Error) -> str:

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
-from operator import attrgetter
+from itertools import chain
 from typing import Any
 from uuid import UUID
 
@@ -17,18 +17,18 @@ from memories.retrieval.matching import matches
 from memories.retrieval.past import told_by
 from memories.retrieval.query import Query
 from memories.retrieval.reading import Reading
+from memories.retrieval.rows import Rows
 from memories.retrieval.scope import Scope
 from memories.retrieval.sessions import Places, places_in_sessions
 from memories.retrieval.vectors import MISSING, vectors_of
 from memories.writing.standing import HISTORY
 from scoring import signals as known
 from scoring.fusion import ranked
-from scoring.signals import KINDS, LEVELS, TYPES, Codes, Edges, Signals
+from scoring.signals import KINDS, LEVELS, TYPES, Edges, Signals
 from scoring.systems.candidates import WordMatch
 from scoring.systems.system import System
-from scoring.term import Array, Mask
+from scoring.term import Array, Codes, Mask
 
-BY_NUMBER = attrgetter("int")  # the order of ids, without comparing them in words
 HOUR, DAY = timedelta(hours=1), timedelta(days=1)
 # Routes whose own score is the cosine that is known of every candidate anyway, and better than an index tells it.
 BY_COSINE = ("semantic", "vec_full")
@@ -55,31 +55,36 @@ class Candidates:
 
 def candidates(query: Query, reading: Reading, scope: Scope, found: Found, params: Any) -> Candidates:
     """Load what every system may ask about the candidates; a fixed number of questions for any number of them."""
-    ids = sorted({memory for scores in found.scores.values() for memory in scores}, key=BY_NUMBER)
+    ids: Sequence[UUID] = ordered(chain.from_iterable(found.scores.values()))
     places = places_in_sessions(scope, ids) if query.setting.system.conversations else Places()
-    facts = Facts.of(query, reading.embedder, sorted({*ids, *places.beside}, key=BY_NUMBER))
+    facts = Facts.of(query, reading.embedder, ordered(chain(ids, places.beside)) if places.beside else ids)
     known = facts.ask({"memories": MEMORIES, "vectors": VECTORS, **read_by(query.setting.system)})
-    rows = then(facts, scope, [dict(zip(COLUMNS, row, strict=True)) for row in known["memories"]])
-    ids = [row["id"] for row in rows]
+    rows = then(facts, scope, Rows(COLUMNS, known["memories"]))
+    ids = rows.column("id")
     vectors, marks = vectors_of(facts, known["vectors"])
     cosine = np.clip(vectors @ reading.vector, -1.0, 1.0)
     cosine[[mark == MISSING for mark in marks]] = 0.0
     tags = tags_of(known.get("tags", ()))
-    now, at = query.now, {id: place for place, id in enumerate(ids)}
-    scores = {route: column(at, cosine, route, listed) for route, listed in found.scores.items()}
+    now = query.now
+    scores = {route: column(facts, cosine, route, listed) for route, listed in found.scores.items()}
     signals = Signals(
-        ids=np.array([str(id) for id in ids]),
+        ids=np.array(facts.names, dtype=str),
         type=coded(rows, "type", TYPES),
         kind=coded(rows, "kind", KINDS),
         level=coded(rows, "level", LEVELS),
-        session=numbered([row["session_id"] for row in rows]),
-        position=np.array([places.positions.get(id, -1) for id in ids], dtype=np.intp),
-        age_days=np.array([(now - row["created_at"]) / DAY for row in rows]),
-        valid_hours=np.array([(now - (row["valid_from"] or row["created_at"])) / HOUR for row in rows]),
-        hours_left=np.array(
-            [np.inf if row["valid_until"] is None else (row["valid_until"] - now) / HOUR for row in rows]
+        session=numbered(rows.column("session_id")),
+        position=positions(places, ids),
+        age_days=np.array([(now - created) / DAY for created in rows.column("created_at")]),
+        valid_hours=np.array(
+            [
+                (now - (since or created)) / HOUR
+                for since, created in zip(rows.column("valid_from"), rows.column("created_at"), strict=True)
+            ]
         ),
-        memory_score=np.array([np.nan if row["memory_score"] is None else row["memory_score"] for row in rows]),
+        hours_left=np.array(
+            [np.inf if until is None else (until - now) / HOUR for until in rows.column("valid_until")]
+        ),
+        memory_score=np.array(rows.column("memory_score"), dtype=float),
         cosine=cosine,
         cluster_cosine=cluster_cosines(known.get("clusters", ()), rows, reading),
         **(matches(facts, rows, reading, params) if isinstance(params, WordMatch) else {}),
@@ -92,7 +97,7 @@ def candidates(query: Query, reading: Reading, scope: Scope, found: Found, param
         vectors=vectors if len(ids) else None,
         tags=tag_matrix(ids, tags),
         intent=reading.intent,
-        **{name: np.array([float(row[name]) for row in rows]) for name in PLAIN},
+        **{name: np.array(rows.column(name), dtype=float) for name in PLAIN},
     )
     return Candidates(rows, signals, marks)
 
@@ -108,38 +113,52 @@ def read_by(system: System) -> dict[str, str]:
     return {name: statement for name, statement in FOR_SOME.items() if name in system.reads}
 
 
-def then(facts: Facts, scope: Scope, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def ordered(ids: Iterable[UUID]) -> list[UUID]:
+    """Ids in the order of their numbers, each once."""
+    known = {id.int: id for id in ids}
+    return [known[number] for number in sorted(known)]
+
+
+def then(facts: Facts, scope: Scope, rows: Rows) -> Rows:
     """The rows of the candidates; of a past moment, with the numbers of then."""
     as_of = facts.query.as_of
     if as_of is None:
         return rows
     told = told_by(facts.query.namespace, facts.ids, as_of)
     used = dict(facts.ask({"accesses": ACCESSES}, gone=list(scope.gone))["accesses"])
+    past = []
     for row in rows:
         then = {name: value for name, value in told.get(row["id"], {}).items() if name in row and name in HISTORY}
         for name in ("valid_from", "valid_until"):
             if isinstance(then.get(name), str):
                 then[name] = as_of.fromisoformat(then[name])
-        row.update(then, access_count=used.get(row["id"], 0))
-    return rows
+        past.append(tuple({**row, **then, "access_count": used.get(row["id"], 0)}.values()))
+    return Rows(COLUMNS, past)
 
 
-def coded(rows: Sequence[Mapping[str, Any]], name: str, order: Sequence[str]) -> Codes:
+def coded(rows: Rows, name: str, order: Sequence[str]) -> Codes:
     """A word of each row as its place among the words that scoring knows."""
     codes = {word: place for place, word in enumerate(order)}
-    return np.array([codes[row[name]] for row in rows], dtype=np.intp)
+    return np.array([codes[word] for word in rows.column(name)], dtype=np.intp)
 
 
-def numbered(values: Sequence[Any]) -> Codes:
-    """Equal values as equal numbers from 0 on; −1 where there is none."""
-    known: dict[Any, int] = {None: -1}
-    return np.array([known.setdefault(value, len(known) - 1) for value in values], dtype=np.intp)
+def numbered(ids: Sequence[UUID | None]) -> Codes:
+    """Equal ids as equal numbers from 0 on; −1 where there is none."""
+    known: dict[int, int] = {}
+    return np.array([-1 if id is None else known.setdefault(id.int, len(known)) for id in ids], dtype=np.intp)
 
 
-def column(at: Mapping[UUID, int], cosine: Array, route: str, scores: Mapping[UUID, float]) -> Array:
+def positions(places: Places, ids: Sequence[UUID]) -> Codes:
+    """Where each candidate stands in its session; −1 where nobody asked."""
+    if not places.positions:
+        return np.full(len(ids), -1, dtype=np.intp)
+    return np.array([places.positions.get(id, -1) for id in ids], dtype=np.intp)
+
+
+def column(facts: Facts, cosine: Array, route: str, scores: Mapping[UUID, float]) -> Array:
     """A route's own scores of all candidates; infinity where it did not find one."""
-    whole = np.full(len(at), np.inf)
-    places = [at[id] for id in scores]
+    whole = np.full(len(facts.ids), np.inf)
+    places = [facts.places[id.int] for id in scores]
     whole[places] = cosine[places] if route in BY_COSINE else list(scores.values())
     return whole
 
@@ -152,30 +171,31 @@ def places_of(scores: Array, cosine: Array) -> Array:
     return ranked(lifted, cosine, np.arange(len(scores)))
 
 
-def cluster_cosines(
-    centroids: Iterable[tuple[UUID, bytes]], rows: Sequence[Mapping[str, Any]], reading: Reading
-) -> Array:
+def cluster_cosines(centroids: Sequence[tuple[UUID, bytes]], rows: Rows, reading: Reading) -> Array:
     """The query's cosine to the middle of each candidate's cluster; NaN where it has none."""
+    if not centroids:
+        return np.full(len(rows), np.nan)
     near: dict[UUID, float] = {}
     for cluster, centroid in centroids:
         middle = np.asarray(Vector.from_binary(centroid).to_list(), dtype=float)
         length = float(np.linalg.norm(middle))
         near[cluster] = float(middle @ reading.vector) / length if length else 0.0
-    return np.array([near.get(row["cluster_id"], np.nan) for row in rows])
+    return np.array([near.get(cluster, np.nan) for cluster in rows.column("cluster_id")])
 
 
-def returned(facts: Facts, rows: Iterable[tuple[UUID]]) -> Mask:
+def returned(facts: Facts, rows: Sequence[tuple[UUID]]) -> Mask:
     """Which candidates were returned earlier in the same session; without a session none was."""
-    known = {memory for (memory,) in rows} if facts.query.session else set()
-    return np.array([id in known for id in facts.ids], dtype=bool)
+    whole = np.zeros(len(facts.ids), dtype=bool)
+    if facts.query.session:
+        whole[[facts.places[memory.int] for (memory,) in rows]] = True
+    return whole
 
 
 def edges_among(facts: Facts, rows: Sequence[tuple[UUID, UUID, str, float]]) -> Edges:
     """The edges that join candidates."""
-    places = {id: place for place, id in enumerate(facts.ids)}
     return Edges(
-        source=np.array([places[source] for source, *_ in rows], dtype=np.intp),
-        target=np.array([places[target] for _, target, *_ in rows], dtype=np.intp),
+        source=np.array([facts.places[source.int] for source, *_ in rows], dtype=np.intp),
+        target=np.array([facts.places[target.int] for _, target, *_ in rows], dtype=np.intp),
         kind=np.array([EDGE_KINDS[kind] for *_, kind, _ in rows], dtype=np.intp),
         weight=np.array([weight for *_, weight in rows], dtype=float),
     )

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 from uuid import UUID
 
@@ -78,20 +79,27 @@ class Facts:
     query: Query
     embedder: str
     ids: Sequence[UUID]
+    names: Sequence[str]
     values: dict[str, Any]
+
+    @cached_property
+    def places(self) -> dict[int, int]:
+        """Where each stands, by its number: an id itself takes ten times as long to look up."""
+        return {id.int: place for place, id in enumerate(self.ids)}
 
     @classmethod
     def of(cls, query: Query, embedder: str, ids: Sequence[UUID]) -> "Facts":
         """Write the ids once: to quote each of them for each table takes longer than to find them."""
+        names = [*map(str, ids)]
         values = {
             "namespace": query.namespace.id,
-            "ids": literal(ids),
+            "ids": literal(names),
             "now": query.now,
             "user": query.user,
             "session": query.session,
             "embedder": embedder,
         }
-        return cls(query, embedder, ids, values)
+        return cls(query, embedder, ids, names, values)
 
     def ask(self, statements: Mapping[str, str], **more: Any) -> dict[str, list[Any]]:
         """What each table has of these memories, by the name of the question, in one journey."""
@@ -102,6 +110,6 @@ class Facts:
         return dict(zip(statements, rows, strict=True))
 
 
-def literal(ids: Iterable[UUID]) -> str:
+def literal(ids: Iterable[UUID | str]) -> str:
     """Ids as one array."""
     return "{" + ",".join(map(str, ids)) + "}"

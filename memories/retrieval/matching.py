@@ -1,6 +1,6 @@
 """The words of a query matched one by one against the words of each candidate, as the embedder sees them."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 from uuid import UUID
 
@@ -10,12 +10,13 @@ from numpy.typing import NDArray
 from memories.providers.token_matrix import TOKEN_DIMENSIONS
 from memories.retrieval.facts import BEFORE, TOKENS, Facts, literal
 from memories.retrieval.reading import Reading
+from memories.retrieval.rows import Rows
 from scoring.fusion import best_words, matched
 from scoring.systems.candidates import WordMatch
 from scoring.term import Array
 
 
-def matches(facts: Facts, rows: Sequence[Mapping[str, Any]], reading: Reading, params: WordMatch) -> dict[str, Array]:
+def matches(facts: Facts, rows: Rows, reading: Reading, params: WordMatch) -> dict[str, Any]:
     """MaxSim of each candidate, how well it meets what is asked for, and how much of that it leaves unmet.
 
     MaxSim is infinite where a candidate's words are not stored.
@@ -25,9 +26,9 @@ def matches(facts: Facts, rows: Sequence[Mapping[str, Any]], reading: Reading, p
     if reading.tokens is None or not len(reading.tokens):
         return found
     told = {
-        "sessions": [row["session_id"] for row in rows],
-        "levels": [row["level"] for row in rows],
-        "happened": [row["happened_at"] for row in rows],
+        "sessions": [*rows.column("session_id")],
+        "levels": [*rows.column("level")],
+        "happened": [*rows.column("happened_at")],
     }
     before = dict(facts.ask({"before": BEFORE}, **told)["before"])
     packs = facts.ask({"tokens": TOKENS}, those=literal({*facts.ids, *before.values()}))["tokens"]

@@ -32,12 +32,16 @@ def replay(trace: Trace, setting: Setting) -> Replay:
     watch = Stopwatch()
     batch, changed = stored(trace)
     watch.lap("load")
+    return Replay(ranked(trace, batch, setting, watch), changed=changed)
+
+
+def ranked(trace: Trace, batch: Candidates, setting: Setting, watch: Stopwatch) -> Retrieval:
+    """The candidates of a trace, ranked under a setting that has the same ones."""
     query, planning = query_of(trace, setting), Planning.of(trace.plan)
     params = setting.under(planning.plan)
     ranking = ranking_of(query, batch.signals, params, planning.plan)
     watch.lap("rank")
-    retrieval = Retrieval(query, None, planning, params, Found(), batch, ranking, watch.took_ms)
-    return Replay(retrieval, changed=changed)
+    return Retrieval(query, None, planning, params, Found(), batch, ranking, watch.took_ms)
 
 
 def asks_again(trace: Trace, setting: Setting) -> tuple[str, ...]:
@@ -65,7 +69,6 @@ def stored(trace: Trace) -> tuple[Candidates, tuple[str, ...]]:
     changed = tuple(
         str(id) for id, then, today in zip(ids, marks, now, strict=True) if then != today or id not in known
     )
-    names = [str(id) for id in ids]
-    signals = signals_of(names, arrays, head, vectors if ids else None)
+    signals = signals_of(facts.names, arrays, head, vectors if ids else None)
     rows = [known.get(id) or dict.fromkeys(COLUMNS) | {"id": id, "content": ""} for id in ids]
     return Candidates(rows, signals, marks), changed

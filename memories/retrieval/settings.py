@@ -24,8 +24,7 @@ def setting(namespace: Namespace, *, system: str = "", profile: str = "", params
         found = of_version(named(namespace, profile))
     else:
         serving = namespace.serving
-        version = serving.profile_version if serving else None
-        found = of_version(version) if version else Setting(SYSTEMS[SHIPPED])
+        found = of_served(serving.profile_version if serving else None)
     return with_params(found, params)
 
 
@@ -58,3 +57,8 @@ def of_version(version: ProfileVersion) -> Setting:
     if version.system not in SYSTEMS:
         raise ParamsError([Problem("system", f"must be one of {', '.join(SYSTEMS)}; got {version.system!r}")])
     return Setting(SYSTEMS[version.system], version.params, version.profile.name, version.number, version.id)
+
+
+def of_served(version: ProfileVersion | None) -> Setting:
+    """What a version says, or where none serves what ships."""
+    return of_version(version) if version else Setting(SYSTEMS[SHIPPED])

@@ -8,7 +8,7 @@ from uuid import UUID
 
 from django.conf import settings
 from django.core.serializers.json import DjangoJSONEncoder
-from django.db import connection, transaction
+from django.db import connection
 from django.utils import timezone
 
 from memories.ids import uuid7
@@ -21,7 +21,7 @@ from memories.retrieval.retrieve import Retrieval
 from scoring.systems import SYSTEMS
 
 # Nobody waits until a trace is on the disk: a crash may lose the last moment's, and nothing else.
-AT_ONCE = Statement("SET LOCAL synchronous_commit = off", answered=False)
+AT_ONCE = Statement("SELECT set_config('synchronous_commit', 'off', true)", answered=False)
 
 
 def sampled() -> bool:
@@ -45,7 +45,7 @@ def write(retrieval: Retrieval, answer: dict[str, Any], *, key: UUID | None) -> 
         "params": spelt(dict(setting.given)),
         "plan": spelt(retrieval.planning.told()),
         "layout": LAYOUT,
-        "candidates": literal(row["id"] for row in retrieval.batch.rows),
+        "candidates": literal(retrieval.signals.ids.tolist()),
         "signals": packed(retrieval.signals, retrieval.batch.marks, retrieval.reading.embedder),
         "answer": spelt(answer),
         "abstained": answer["abstained"],
@@ -54,10 +54,9 @@ def write(retrieval: Retrieval, answer: dict[str, Any], *, key: UUID | None) -> 
         "api_key_id": key,
         "shadow": False,
     }
-    # In a transaction of somebody else's, the rest of it must not be lost either.
+    # A journey is a transaction of its own; in one of somebody else's, the rest of it must not be lost either.
     at_once = [] if connection.in_atomic_block else [AT_ONCE]
-    with transaction.atomic():
-        [[(id,)]] = answered([*at_once, Statement(inserted(*trace), trace)])
+    [[(id,)]] = answered([*at_once, Statement(inserted(*trace), trace)])
     written: UUID = id
     return written
 

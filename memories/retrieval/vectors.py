@@ -26,9 +26,8 @@ def vectors_of(facts: Facts, stored: Sequence[tuple[UUID, bytes]]) -> tuple[Arra
     marks = [MISSING] * len(facts.ids)
     if not stored:
         return vectors, marks
-    places = {id: place for place, id in enumerate(facts.ids)}
-    where = [places[id] for id, _ in stored]
-    rows = np.frombuffer(b"".join(packed[HEAD:] for _, packed in stored), dtype=">f4").reshape(-1, dimensions)
+    where = [facts.places[memory.int] for memory, _ in stored]
+    rows = np.frombuffer(b"".join([packed[HEAD:] for _, packed in stored]), dtype=">f4").reshape(-1, dimensions)
     native = rows.astype(np.float32)
     vectors[where] = native
     for place, row in zip(where, native, strict=True):

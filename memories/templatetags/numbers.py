@@ -24,6 +24,18 @@ def figure(value: float, decimals: int | str = "") -> str:
 
 
 @register.filter
+def worded(value: float | str | bool) -> str:
+    """Write any parameter's value: a number as a number, a switch as on or off.
+
+    >>> worded(0.5), worded(True), worded("plan")
+    ('.5', 'on', 'plan')
+    """
+    if isinstance(value, bool):
+        return "on" if value else "off"
+    return value if isinstance(value, str) else figure(value)
+
+
+@register.filter
 def about(value: float) -> str:
     """Write a number to four decimals at the most, without trailing zeros.
 
@@ -31,6 +43,16 @@ def about(value: float) -> str:
     ('.5319', '8', '.25')
     """
     return figure(round(value, 4))
+
+
+@register.filter
+def percent(share: float) -> str:
+    """Write a share of 1 in whole percent, and what is less than one as that.
+
+    >>> percent(0.123), percent(0.004), percent(0.0)
+    ('12 %', '< 1 %', '0 %')
+    """
+    return "< 1 %" if 0 < share < 0.01 else f"{100 * share:.0f} %"
 
 
 @register.filter
@@ -61,6 +83,26 @@ def signed(value: float, decimals: int | str = "") -> str:
     ('+.0819', '−1.5')
     """
     return ("+" if value >= 0 else "") + figure(value, decimals)
+
+
+@register.filter
+def size(value: float, decimals: int | str = "") -> str:
+    """Write a difference without its sign, where an arrow tells it.
+
+    >>> size(-0.0819, 3)
+    '.082'
+    """
+    return figure(abs(value), decimals)
+
+
+@register.filter
+def chance(p: float) -> str:
+    """Write the chance that a test gives; below one in a thousand it says no more than that.
+
+    >>> chance(0.0312), chance(0.0001)
+    ('.031', '< .001')
+    """
+    return "< .001" if p < 0.001 else figure(p, 3)
 
 
 @register.filter

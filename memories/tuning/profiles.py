@@ -4,31 +4,41 @@ from collections.abc import Mapping
 from typing import Any
 from uuid import UUID
 
-from django.db import transaction
-
 from memories.models import Namespace, Profile, ProfileVersion
+from memories.retrieval.settings import AT_VERSION
+from memories.tuning import versions
+from scoring.params import ParamsError, Problem
 from scoring.systems import SYSTEMS
 
+LONGEST_NAME: int = Profile._meta.get_field("name").max_length or 0
 
-@transaction.atomic
+
 def add_version(
     namespace: Namespace, *, name: str, system: str, params: Mapping[str, Any], parent: UUID | None, note: str, by: str
 ) -> ProfileVersion:
     """Keep a setting as the next version of a profile; it serves nobody until it is published (ParamsError)."""
+    if system not in SYSTEMS:
+        raise ParamsError([Problem("system", f"must be one of {', '.join(SYSTEMS)}; got {system!r}")])
     SYSTEMS[system].params.of(params)
-    made, _ = Profile.objects.get_or_create(namespace=namespace, name=name)
-    # Two at a time must not both become the next version.
-    Profile.objects.within(namespace).select_for_update().get(id=made.id)
-    last = ProfileVersion.objects.within(namespace).filter(profile_id=made.id).order_by("number").last()
-    version = ProfileVersion(
-        namespace=namespace,
-        profile_id=made.id,
-        number=last.number + 1 if last else 1,
+    return versions.add(
+        ProfileVersion,
+        namespace,
+        name=name,
+        parent=parent,
         system=system,
         params=dict(params),
-        parent_id=parent or (last.id if last else None),
         note=note,
         created_by=by,
     )
-    version.save()
-    return version
+
+
+def flaw(name: str) -> str:
+    """What is wrong with a profile's name, if anything."""
+    if 0 < len(name) <= LONGEST_NAME and AT_VERSION not in name and name.isprintable() and name == name.strip():
+        return ""
+    return f"must have 1 to {LONGEST_NAME} printable characters without {AT_VERSION}; got {name!r}"
+
+
+def called(version: ProfileVersion) -> str:
+    """A version as one names it: careful@3."""
+    return f"{version.profile.name}{AT_VERSION}{version.number}"

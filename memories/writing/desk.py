@@ -210,12 +210,13 @@ class Desk:
             for event in one.events:
                 self.filing.add(event)
         updated([memory for memory in self.aside if not memory._state.adding], ["content_hash"])
+        active = [one.memory for one in self.placed.values() if one.memory.status == Status.ACTIVE]
+        words.measure(self.namespace, active)
         self.filing.write()
         changed = [one for one in self.known.values() if one.events or one.memory.id in self.said_again]
         moved = {column for one in changed for event in one.events for column in event.after}
         updated([one.memory for one in changed], sorted(moved | (SILENT if self.said_again else set())))
-        active = [one.memory.id for one in self.placed.values() if one.memory.status == Status.ACTIVE]
-        words.index(self.namespace, active)
+        words.index(self.namespace, [memory.id for memory in active])
 
 
 def least_of(policy: WritePolicy) -> float:

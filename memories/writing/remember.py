@@ -25,9 +25,14 @@ from scoring.dedup import band
 from scoring.systems.recall import RecallParams, rejection
 from scoring.term import Tree
 
-TOGETHER = 250  # memories in one transaction: long enough to be cheap, short enough to let others write
+TOGETHER = 125  # memories in one transaction: long enough to be cheap, short enough to let others write
 FLOOR = RecallParams().min_confidence
-LOCK = "UPDATE memories_namespacestatistics SET writes = writes + 1 WHERE namespace_id = %s RETURNING writes"
+# Whoever checks a reference for the first time on a connection keeps the plan: while tables are empty that would be to
+# read them whole, for as long as the connection lives.
+LOCK = """
+    UPDATE memories_namespacestatistics SET writes = writes + 1 WHERE namespace_id = %s
+    RETURNING writes, set_config('enable_seqscan', 'off', true)
+"""
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from uuid import UUID
 
 from django.db import connection
 
-from memories.models import Namespace
+from memories.models import Memory, Namespace
 
 WORDS = """
     SELECT m.namespace_id, m.id, m.level, w.lexeme, coalesce(cardinality(w.positions), 1) AS frequency
@@ -28,11 +28,16 @@ INDEX = f"""
     measured AS (
         UPDATE memories_memory m SET length = total.length
         FROM (SELECT id, sum(frequency) AS length FROM words GROUP BY id) total
-        WHERE m.namespace_id = %(namespace)s AND m.id = total.id
+        WHERE m.namespace_id = %(namespace)s AND m.id = total.id AND m.length <> total.length
     )
     UPDATE memories_namespacestatistics
     SET documents = documents + %(count)s, total_length = total_length + (SELECT coalesce(sum(frequency), 0) FROM words)
     WHERE namespace_id = %(namespace)s
+"""
+LENGTHS = """
+    SELECT (SELECT coalesce(sum(coalesce(cardinality(w.positions), 1)), 0)
+        FROM unnest(to_tsvector(%(config)s::regconfig, text)) w)
+    FROM unnest(%(texts)s::text[]) WITH ORDINALITY AS t(text, place) ORDER BY place
 """
 UNINDEX = """
     WITH gone AS (
@@ -48,6 +53,16 @@ UNINDEX = """
     SET documents = documents - %(count)s, total_length = total_length - (SELECT coalesce(sum(frequency), 0) FROM gone)
     WHERE namespace_id = %(namespace)s
 """
+
+
+def measure(namespace: Namespace, memories: Sequence[Memory]) -> None:
+    """Tell new memories how many words they hold: a row that is stored first and measured then is written twice."""
+    if not memories:
+        return
+    with connection.cursor() as cursor:
+        cursor.execute(LENGTHS, {"config": namespace.text_config, "texts": [one.content for one in memories]})
+        for memory, (length,) in zip(memories, cursor.fetchall(), strict=True):
+            memory.length = length
 
 
 def index(namespace: Namespace, ids: Sequence[UUID]) -> None:

@@ -120,7 +120,13 @@ SHAPING = (
         ),
     ),
     Formula("Faithfulness", "Faithfulness score", faithfulness.faithfulness),
-    Formula("Risk", "Faithfulness score", faithfulness.risk, note="Read in this order: none, high, medium, low."),
+    Formula(
+        "Risk",
+        "Faithfulness score",
+        faithfulness.risk,
+        note="Read in this order: none, high, medium, low. The paper does not say what is critical; ours: a claim "
+        "with a number, a date, a negation or a name. What is supported in part counts as unsupported.",
+    ),
     Formula(
         "Escape rate",
         "Layered escape rate",

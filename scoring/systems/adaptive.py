@@ -54,6 +54,7 @@ SYSTEM = System(
     summary="recall's weight, lifted or lowered by corroboration and contradiction.",
     params=AdaptiveParams,
     routes=RETRIEVERS,
+    reads=("vectors",),
     score=score,
     gates=recall.gates,
     order=recall.order,

@@ -5,13 +5,14 @@ from functools import partial
 
 import numpy as np
 
+from scoring.batches import Batches
 from scoring.fusion import probability
 from scoring.params import not_all_zero, number, switch
-from scoring.signals import RETRIEVERS, Codes, Signals
+from scoring.signals import RETRIEVERS, Signals
 from scoring.systems import recall
 from scoring.systems.candidates import FiveRetrievers
-from scoring.systems.system import System, by_score
-from scoring.term import Term, const, given, product, scale, total
+from scoring.systems.system import System
+from scoring.term import Array, Term, const, given, product, scale, total
 
 ROUTES = (*RETRIEVERS, "context")
 _weight = partial(number, group="Fusion", low=0, high=1, step=0.01, seed="ours")
@@ -61,7 +62,8 @@ def fused(signals: Signals, params: BlendParams) -> Term:
        + b_e \cdot \text{entity match} + b_t \cdot \text{proximity} $$
     """
     weights = params.weights(*(f"weight_{route}" for route in ROUTES))
-    scores = (scale(given(f"{route} score", signals.raw(route))).named(f"{route} in batch") for route in ROUTES)
+    raw = {route: given(f"{route} score", signals.raw(route)) for route in ROUTES}
+    scores = (scale(score, signals.batches).named(f"{route} in batch") for route, score in raw.items())
     convex = [(weight * score).named(route) for route, weight, score in zip(ROUTES, weights, scores, strict=True)]
     boost = (params["entity_boost"] * given("entity match", signals.entity_match)).only(signals.entity_match > 0)
     # Unscaled: where every memory lies in the window, scaling would leave nothing of it.
@@ -74,19 +76,19 @@ def bounded(x: Term, swing: Term) -> Term:
     return const(1.0) + swing * (x - const(0.5))
 
 
-def expected(matched: Term, base: Term) -> Term:
+def expected(matched: Term, base: Term, batches: Batches) -> Term:
     """MaxSim of a memory whose words are not stored: as high among those of the others as its fused score stands.
 
     So it is never taken for a better match than the best that is known. Where nobody's words are stored there is no
     scale, and the fused score counts alone.
     """
-    known = matched.value if matched.present is None else matched.value[matched.present]
-    if not known.size:
+    if matched.present is not None and not matched.present.any():
         return base
+    ends = {"least": batches.lowest, "best": batches.highest}
     low, high = (
-        given(f"{end} MaxSim", np.asarray(value)) for end, value in (("least", known.min()), ("best", known.max()))
+        given(f"{name} MaxSim", batches.told(end(matched.value, matched.present))) for name, end in ends.items()
     )
-    return (low + (high - low) * scale(base)).named("expected MaxSim")
+    return (low + (high - low) * scale(base, batches)).named("expected MaxSim")
 
 
 def score(signals: Signals, params: BlendParams) -> Term:
@@ -97,32 +99,30 @@ def score(signals: Signals, params: BlendParams) -> Term:
        \left(1 + c_a(\text{freshness} - \frac{1}{2})\right) $$
     """
     base = fused(signals, params)
-    top = np.zeros(len(signals), bool)
-    top[by_score(base, signals, np.arange(len(signals)))[: params.rerank_top]] = True
+    top = signals.batches.leading(base.value, signals.by_id, params.rerank_top)
     matched = given("MaxSim", signals.maxsim)
     seen = np.ones(len(signals), bool) if matched.present is None else matched.present
     kept = ((const(1.0) - params["rerank"]) * base).named("kept of the fused score")
     words = (params["rerank"] * matched).only(top & seen).named("word by word")
     parts = [kept, words]
     if not seen.all():
-        parts.append((params["rerank"] * expected(matched, base)).only(top & ~seen).named("words unknown"))
+        unknown = params["rerank"] * expected(matched, base, signals.batches)
+        parts.append(unknown.only(top & ~seen).named("words unknown"))
     trust = bounded(given("confidence", signals.confidence), params["trust"]).named("trust")
     age = bounded(recall.freshness(signals, params), params["age"]).named("age")
     return product([total(parts).named("relevance"), trust, age]).named("blend")
 
 
-def chance(score: Term, signals: Signals, params: BlendParams, rows: Codes) -> float:
+def chance(signals: Signals, params: BlendParams) -> Array:
     r"""How likely the best hit is an answer: whether what is asked is known of whom the query names.
 
     $$ P = \sigma\left(\beta_0 + \beta_g (\max_{d} \text{met}_d - \max_{d \in E} \text{met}_d)
        + \beta_u \min_{d \in E} \text{unmet}_d\right) $$
     """
-    if not len(rows):
-        return 0.0
-    named = signals.entity_match > 0
-    among = named if named.any() else np.ones(len(signals), bool)
-    gap = float(signals.met.max() - signals.met[among].max())
-    signs = np.array([gap, float(signals.unmet[among].min())])
+    batches, named = signals.batches, signals.entity_match > 0
+    among = named | ~batches.told(batches.any(named))
+    gap = batches.highest(signals.met) - batches.highest(signals.met, among)
+    signs = np.column_stack([gap, batches.lowest(signals.unmet, among)])
     return probability(signs, np.array([params.abstain_gap, params.abstain_unmet]), params.abstain_intercept)
 
 
@@ -135,6 +135,7 @@ SYSTEM = System(
     score=score,
     gates=recall.gates,
     chance=chance,
+    alike=lambda signals: bool(np.isfinite(signals.maxsim).any()),
     outputs={"fused": "fused", "relevance": "relevance"},
     shares={route: route for route in ROUTES},
 )

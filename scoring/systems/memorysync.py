@@ -8,11 +8,11 @@ import numpy as np
 from scoring.freshness import recency, usage
 from scoring.graph import best_edge, edge_reach
 from scoring.params import choice, not_all_zero, number
-from scoring.signals import EDGES, INTENTS, Codes, Signals
+from scoring.signals import EDGES, INTENTS, Signals
 from scoring.systems import recall
 from scoring.systems.candidates import Pool
 from scoring.systems.system import Order, System, by_score
-from scoring.term import Mask, Quantity, Term, best, const, given, least, most, scale, total
+from scoring.term import Codes, Mask, Quantity, Term, best, const, given, least, most, scale, total
 
 FACTORS = ("semantic", "cluster", "recency", "importance", "usage", "quality", "decay", "graph")
 EMPHASES = {"factual": "semantic", "recent": "recency", "analytical": "graph"}
@@ -143,19 +143,17 @@ def hybrid(signals: Signals, params: MemorysyncParams) -> tuple[Term, Mask]:
     """The weighted factors, and the candidates that lead without the help of edges: these anchor every boost."""
     weighed = weights(params)
     parts = [
-        (weighed[name] * in_batch(name, factor)).named(f"{name} share")
+        (weighed[name] * in_batch(name, factor, signals)).named(f"{name} share")
         for name, factor in raw_factors(signals, params).items()
     ]
-    leading = by_score(total(parts), signals, np.arange(len(signals)))[: params.anchors]
-    anchors = np.zeros(len(signals), bool)
-    anchors[leading] = True
-    graph = in_batch("graph", given("best edge", best_edge(signals.edges, anchors)))
+    anchors = signals.batches.leading(total(parts).value, signals.by_id, params.anchors)
+    graph = in_batch("graph", given("best edge", best_edge(signals.edges, anchors)), signals)
     return total([*parts, (weighed["graph"] * graph).named("graph share")]).named("hybrid"), anchors
 
 
-def in_batch(name: str, factor: Term) -> Term:
+def in_batch(name: str, factor: Term, signals: Signals) -> Term:
     """A factor scaled by the least and the greatest value of the current batch."""
-    return scale(factor.named(name)).named(f"{name} in batch")
+    return scale(factor.named(name), signals.batches).named(f"{name} in batch")
 
 
 def weights(params: MemorysyncParams) -> dict[str, Term]:
@@ -198,13 +196,19 @@ def order(score: Term, signals: Signals, params: MemorysyncParams, kept: Codes, 
 
     $$ \sigma(\text{hybrid}) < 0.02 \Rightarrow \text{tiebreak} $$
     """
-    base = score.find("hybrid")
-    if base is None or len(kept) == 0 or float(np.std(base.value)) >= params.tiebreak_sigma:
-        return Order(by_score(score, signals, kept)[:top_k])
+    base, batches = score.find("hybrid"), signals.batches
+    if base is None or not len(kept):
+        return Order(kept)
+    sigmas = np.array([np.std(base.value[rows]) for rows in batches.parted(np.arange(len(signals)))])
+    flat = np.broadcast_to(batches.told(sigmas < params.tiebreak_sigma), len(signals))[kept]
+    steep, even = by_score(score, signals, kept[~flat], top_k), kept[flat]
+    if not len(even):
+        return Order(steep)
     semantic = np.clip(signals.cosine, 0.0, 1.0)
     age = np.maximum(signals.age_days, 0.0)
-    keys = (-signals.by_id[kept], age[kept], -signals.importance[kept], -semantic[kept])
-    return Order(kept[np.lexsort(keys)][:top_k], tiebreak_applied=True)
+    keys = (-signals.by_id[even], age[even], -signals.importance[even], -semantic[even], batches.of_each[even])
+    rows = np.concatenate([steep, batches.first(even[np.lexsort(keys)], top_k)])
+    return Order(rows[np.argsort(batches.of_each[rows], kind="stable")], tiebreak_applied=True)
 
 
 SYSTEM = System(

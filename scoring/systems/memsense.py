@@ -6,12 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from scoring.diversity import mmr
 from scoring.fusion import candidate_limit, rrf
 from scoring.params import Params, number
-from scoring.signals import LEVELS, ROUTES, Codes, Signals
-from scoring.systems.system import Order, System, by_score, found_by, valid
-from scoring.term import Array, Mask, Term, const, given, least, total
+from scoring.signals import LEVELS, ROUTES, Signals
+from scoring.systems.system import Order, System, by_score, found_by, selected, valid
+from scoring.term import Array, Codes, Mask, Term, const, given, least, total
 
 SESSION, TURN = LEVELS.index("session"), LEVELS.index("turn")
 
@@ -128,19 +127,11 @@ def order(score: Term, signals: Signals, params: MemsenseParams, kept: Codes, to
 
     $$ \lambda \cdot \text{final_score} - (1 - \lambda) \cdot \max_{s \in S} \text{redundancy}(m, s) $$
     """
-    rows = by_score(score, signals, kept)[: candidate_limit(top_k, params.limit_factor, params.limit_least)]
-    if signals.vectors is None or len(rows) == 0:
-        return Order(rows[:top_k])
-    picks = mmr(
-        score.value[rows],
-        signals.vectors[rows],
-        balance=params.mmr_lambda,
-        top_k=top_k,
-        tags=None if signals.tags is None else signals.tags[rows],
-        tag_share=params.tag_share,
-        skip_at=params.duplicate,
-    )
-    return Order.of_picks(rows, picks)
+    limited = by_score(score, signals, kept, candidate_limit(top_k, params.limit_factor, params.limit_least))
+    if signals.vectors is None or len(limited) == 0:
+        return Order(signals.batches.first(limited, top_k))
+    how = {"balance": params.mmr_lambda, "tag_share": params.tag_share, "skip_at": params.duplicate}
+    return selected(signals, limited, score.value, top_k, signals.tags, **how)
 
 
 def details(signals: Signals, params: MemsenseParams, row: int) -> dict[str, Any]:
@@ -162,7 +153,7 @@ SYSTEM = System(
     summary="Asks eight routes, fuses them by rank, puts sessions first and avoids saying things twice.",
     params=MemsenseParams,
     routes=ROUTES,
-    reads=("tags",),
+    reads=("tags", "vectors"),
     score=score,
     gates=gates,
     order=order,
@@ -170,4 +161,5 @@ SYSTEM = System(
     shares={route: route for route in ROUTES},
     details=details,
     conversations=True,
+    alike=sessions_there,
 )

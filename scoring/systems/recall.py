@@ -6,16 +6,15 @@ from typing import ClassVar
 
 from scoring.confidence import capped, grounded
 from scoring.confidence import confidence as weighed
-from scoring.diversity import mmr
 from scoring.evidence import Evidence, extractor, prior, repeated, source
 from scoring.freshness import access_boost, effective_freshness
 from scoring.fusion import rrf
 from scoring.params import Params, Rule, choice, not_all_zero, number, switch
 from scoring.policy import WritePolicy
-from scoring.signals import RETRIEVERS, TYPES, Codes, Signals
+from scoring.signals import RETRIEVERS, TYPES, Signals
 from scoring.systems.candidates import Planned
-from scoring.systems.system import Order, System, by_score, valid
-from scoring.term import Mask, Term, given, param_of_each, product, scale
+from scoring.systems.system import Order, System, by_score, selected, valid
+from scoring.term import Codes, Mask, Term, given, param_of_each, product, scale
 
 _TABLE = "000 All Thresholds in One Place"
 RERANK = "rerank"  # the list of a plan that turns the reranker on
@@ -134,14 +133,13 @@ def gates(signals: Signals, params: ConfidenceFloor) -> dict[str, Mask]:
 
 def order(score: Term, signals: Signals, params: RecallParams, kept: Codes, top_k: int, diversify: bool) -> Order:
     """Falling weight; for an exploratory query, maximal marginal relevance over the cut."""
-    rows = by_score(score, signals, kept)[: params.cut]
     wanted = diversify if params.mmr == "plan" else params.mmr == "on"
-    if not wanted or signals.vectors is None or len(rows) == 0:
-        return Order(rows[:top_k])
-    raw = score.find("RRF") if params.mmr_relevance == "raw" else scale(score)
+    if not wanted or signals.vectors is None or len(kept) == 0:
+        return Order(by_score(score, signals, kept, min(params.cut, top_k)))
+    raw = score.find("RRF") if params.mmr_relevance == "raw" else scale(score, signals.batches)
     assert raw is not None
-    picks = mmr(raw.value[rows], signals.vectors[rows], balance=params.mmr_lambda, top_k=top_k)
-    return Order.of_picks(rows, picks)
+    first = by_score(score, signals, kept, params.cut)
+    return selected(signals, first, raw.value, top_k, balance=params.mmr_lambda)
 
 
 def confidence(evidence: Evidence, policy: WritePolicy) -> Term:
@@ -176,6 +174,7 @@ SYSTEM = System(
     summary="Fuses five retrievers by rank, then lets memories fade with age and gain with use.",
     params=RecallParams,
     routes=RETRIEVERS,
+    reads=("vectors",),
     score=score,
     gates=gates,
     order=order,

@@ -1,15 +1,17 @@
 """What a scoring system is, and how one batch of candidates is ranked by it."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from scoring.diversity import Pick
+from scoring.diversity import Pick, mmr
 from scoring.params import Params
-from scoring.signals import Codes, Signals
-from scoring.term import Mask, Term
+from scoring.signals import Signals
+from scoring.term import Array, Codes, Mask, Term
+
+AT_ONCE = 128  # queries among whose candidates is picked together: their vectors stay near the processor
 
 
 class Order(NamedTuple):
@@ -20,18 +22,41 @@ class Order(NamedTuple):
     tiebreak_applied: bool = False
 
     @classmethod
-    def of_picks(cls, rows: Codes, picks: Sequence[Pick]) -> Self:
-        """The order of a greedy selection among these rows."""
-        whole = (
-            pick._replace(row=int(rows[pick.row]), nearest=None if pick.nearest is None else int(rows[pick.nearest]))
-            for pick in picks
-        )
-        return cls(rows[[pick.row for pick in picks]], tuple(whole))
+    def of_picks(cls, selections: Iterable[tuple[Codes, Sequence[Pick]]]) -> Self:
+        """The order of greedy selections, each among the rows of a batch."""
+        picks = [
+            Pick(
+                int(rows[one.row]),
+                one.relevance,
+                one.redundancy,
+                None if one.nearest is None else int(rows[one.nearest]),
+            )
+            for rows, some in selections
+            for one in some
+        ]
+        return cls(np.array([pick.row for pick in picks], np.intp), tuple(picks))
 
 
-def by_score(score: Term, signals: Signals, kept: Codes) -> Codes:
-    """The kept candidates by falling score; ties by id."""
-    return kept[np.lexsort((signals.by_id[kept], -score.value[kept]))]
+def selected(
+    signals: Signals, rows: Codes, relevance: Array, top_k: int, tags: Mask | None = None, **how: float
+) -> Order:
+    """Rows that come batch after batch, of each the most relevant that do not repeat each other (MMR)."""
+    batches = [some for some in signals.batches.parted(rows) if len(some)]
+    picks: dict[int, list[Pick]] = {}
+    sizes = np.array([len(some) for some in batches])
+    for size in np.unique(sizes):
+        alike = np.flatnonzero(sizes == size)
+        for part in np.split(alike, range(AT_ONCE, len(alike), AT_ONCE)):
+            mine = np.stack([batches[number] for number in part])
+            marked = None if tags is None else tags[mine]
+            found = mmr(relevance[mine], signals.vectors_of(mine), top_k=top_k, tags=marked, **how)
+            picks |= dict(zip(part.tolist(), found, strict=True))
+    return Order.of_picks((some, picks[number]) for number, some in enumerate(batches))
+
+
+def by_score(score: Term, signals: Signals, kept: Codes, most: int | None = None) -> Codes:
+    """The kept candidates of each batch by falling score, at most so many; ties by id."""
+    return signals.batches.best(score.value, signals.by_id, kept, most)
 
 
 def found_by(signals: Signals, routes: Sequence[str], row: int) -> list[str]:
@@ -42,7 +67,7 @@ def found_by(signals: Signals, routes: Sequence[str], row: int) -> list[str]:
 
 def plain(score: Term, signals: Signals, params: Any, kept: Codes, top_k: int, diversify: bool) -> Order:
     """Order by score alone."""
-    return Order(by_score(score, signals, kept)[:top_k])
+    return Order(by_score(score, signals, kept, top_k))
 
 
 def valid(signals: Signals, params: Any) -> dict[str, Mask]:
@@ -65,10 +90,12 @@ class System:
     presets: Mapping[str, Mapping[str, float | str | bool]] = field(default_factory=dict)
     outputs: Mapping[str, str] = field(default_factory=dict)  # what a result shows, and the term that holds it
     shares: Mapping[str, str] = field(default_factory=dict)  # what each list brings to a score, by its term
-    # What it reads of candidates that few systems do: tags, edges, clusters, returned, mentions.
+    # What it reads of candidates that few systems do: tags, edges, clusters, returned, mentions, vectors.
     reads: tuple[str, ...] = ()
     conversations: bool = False  # whether it ranks sessions and their turns as well as statements
-    chance: Callable[[Term, Signals, Any, Codes], float] = lambda score, signals, params, rows: float(len(rows) > 0)
+    # How likely the best of each batch is an answer, if there is any.
+    chance: Callable[[Signals, Any], Array] = lambda signals, params: np.ones(len(signals.batches))
+    alike: Callable[[Signals], Hashable] = lambda signals: None  # batches of which this differs are not scored together
     details: Callable[[Signals, Any, int], dict[str, Any]] = lambda signals, params, row: {}
 
 
@@ -84,9 +111,30 @@ class Ranking(NamedTuple):
 
 def rank(system: System, signals: Signals, params: Params, *, top_k: int, diversify: bool = False) -> Ranking:
     """Score the candidates, hold back those a gate stops, put the rest in order."""
+    score, gates, order = ordered(system, signals, params, top_k, diversify)
+    chance = float(system.chance(signals, params)[0]) if len(order.rows) else 0.0
+    return Ranking(score, gates, order, chance, abstained=chance < least_chance(params))
+
+
+def rank_each(
+    system: System, signals: Signals, params: Params, *, top_k: int, diversify: bool = False
+) -> tuple[Codes, Mask]:
+    """Rank several batches at once, each as `rank` would: who comes back, batch after batch, and which abstain."""
+    _, _, order = ordered(system, signals, params, top_k, diversify)
+    answered = np.bincount(signals.batches.of_each[order.rows], minlength=len(signals.batches)) > 0
+    return order.rows, np.where(answered, system.chance(signals, params), 0.0) < least_chance(params)
+
+
+def ordered(
+    system: System, signals: Signals, params: Params, top_k: int, diversify: bool
+) -> tuple[Term, dict[str, Mask], Order]:
+    """The score, the gates, and the candidates that pass them in order."""
     score = system.score(signals, params)
     gates = system.gates(signals, params)
     kept = np.flatnonzero(np.logical_and.reduce([np.ones(len(signals), bool), *gates.values()]))
-    order = system.order(score, signals, params, kept, top_k, diversify)
-    chance = system.chance(score, signals, params, order.rows)
-    return Ranking(score, gates, order, chance, abstained=chance < getattr(params, "abstain_below", 0.0))
+    return score, gates, system.order(score, signals, params, kept, top_k, diversify)
+
+
+def least_chance(params: Params) -> float:
+    """The chance below which an answer is not told."""
+    return float(getattr(params, "abstain_below", 0.0))

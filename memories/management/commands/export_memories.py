@@ -7,8 +7,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from memories.bulk.exporting import exported
-from memories.management.arguments import namespace_slug
-from memories.models import Namespace
+from memories.management.arguments import known_namespace, namespace_slug
 
 
 class Command(BaseCommand):
@@ -22,11 +21,7 @@ class Command(BaseCommand):
         parser.add_argument("--without-vectors", action="store_true", help="smaller; a restore embeds the texts again")
 
     def handle(self, *args: Any, slug: str, file: str | None, without_vectors: bool, **options: Any) -> None:
-        namespace = Namespace.objects.filter(slug=slug).first()
-        if namespace is None:
-            known = ", ".join(Namespace.objects.order_by("slug").values_list("slug", flat=True)) or "none yet"
-            raise CommandError(f"There is no namespace {slug}: choose an existing one ({known}).")
-        lines = exported(namespace, vectors=not without_vectors)
+        lines = exported(known_namespace(slug), vectors=not without_vectors)
         if file is None:
             for line in lines:
                 self.stdout.write(line)

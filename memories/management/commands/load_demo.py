@@ -6,8 +6,10 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from memories.demo.loading import USER, load
 from memories.management.arguments import namespace_slug
-from memories.models import Memory, Namespace
+from memories.models import JudgementSet, Memory, Namespace
 from memories.models.choices import STATEMENTS
+from memories.retrieval.settings import setting
+from memories.tuning.tracing import begin
 
 
 class Command(BaseCommand):
@@ -28,6 +30,9 @@ class Command(BaseCommand):
                 "name another with --namespace, or pass --if-missing to leave it as it is."
             )
         loaded = load(namespace)
+        # So that the first look at the Tune page has something to measure.
+        for judged in JudgementSet.objects.within(loaded):
+            begin(loaded, judged, setting(loaded, params={}), by="load_demo")
         if verbosity:
             count = Memory.objects.within(loaded).filter(level__in=STATEMENTS).count()
             self.stdout.write(f"Loaded {count} memories into {namespace}.")

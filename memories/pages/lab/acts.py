@@ -7,7 +7,7 @@ from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import resolve_url
 from django.views.decorators.http import require_POST
 
-from memories.models import Memory, Namespace, Profile, Trace
+from memories.models import Memory, Namespace, Trace
 from memories.models.choices import Role
 from memories.pages.access import demanded, members_only
 from memories.pages.lab import address, judging, markup
@@ -17,7 +17,6 @@ from memories.tuning import profiles
 from recall_site.layout import render_page
 
 GRADES = range(4)
-LONGEST_NAME: int = Profile._meta.get_field("name").max_length or 0
 
 
 @require_POST
@@ -40,12 +39,11 @@ def judge(request: HttpRequest, namespace: Namespace) -> HttpResponse:
 @members_only
 def save(request: HttpRequest, namespace: Namespace) -> HttpResponse:
     """Keep the parameters as the next version of a profile, and show the question ranked by it."""
-    demanded(request, namespace, Role.ADMIN)
+    demanded(request, namespace, Role.WRITE)
     trace = trace_of(namespace, request.POST)
     name = request.POST.get("name", "").strip()
-    if not 0 < len(name) <= LONGEST_NAME or AT_VERSION in name or not name.isprintable():
-        allowed = f"1 to {LONGEST_NAME} printable characters without {AT_VERSION}"
-        return refused(request, f"name must have {allowed}; got {name!r}")
+    if wrong := profiles.flaw(name):
+        return refused(request, f"name {wrong}")
     start = setting_of(trace)
     usual = {**trace.plan["params"], **start.given}
     changed, problems = address.moved(start.system.params, request.POST, usual)

@@ -164,7 +164,7 @@ class State:
             "asked_ms": sum(self.trace.took_ms.values()),
             "retrievers": len(asked),
             "again": self.sent.get("again"),
-            "may_save": access_of(self.request, self.trace.namespace).allows(Role.ADMIN),
+            "may_save": access_of(self.request, self.trace.namespace).allows(Role.WRITE),
             "profile": self.start.profile,
         }
 

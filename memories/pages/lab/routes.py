@@ -26,7 +26,8 @@ LOOKS = {
     "facet_personal_info": Look("personal", "semantic"),
     "facet_preferences": Look("preferences", "semantic"),
     "facet_events": Look("events", "semantic"),
-    "rerank": Look("reranker", "mid"),
+    "rerank": Look("reranker", "ink"),
+    "word by word": Look("word by word", "ink"),  # stands beside other parts, which are grey
 }
 REST = "rest"  # of a score: what no list brought
 

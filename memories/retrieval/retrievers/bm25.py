@@ -18,8 +18,9 @@ RANKED_BY_TEXT = 2_000  # memories whose text ts_rank_cd reads again
 
 # Shares are added in whole units of this: so the sum does not depend on their order, and rounding never decides.
 UNIT = 2**30
-SHARE = f"""round({UNIT} * asked.idf * p.frequency * (%(k1)s + 1)
-    / (p.frequency + %(k1)s * (1 - %(b)s + %(b)s * p.length / %(average_length)s)))"""
+# What does not change from one posting to the next comes with the question.
+SHARE = """round(asked.units * p.frequency * %(k1_and_1)s
+    / (p.frequency + %(k1)s * (%(b_to_1)s + %(b)s * p.length / %(average_length)s)))"""
 POSTINGS = """
     SELECT p.memory_id, p.term, p.frequency, p.length FROM memories_posting p
     WHERE p.namespace_id = %(namespace)s AND
@@ -61,7 +62,7 @@ def found_by_words(asked: Asked) -> str:
         found = f"SELECT found.id, found.units FROM ({found}) AS found {EACH_MEMORY} WHERE {asked.scope.condition}"
     return f"""
         asked AS MATERIALIZED (
-            SELECT * FROM unnest(%(terms)s::text[], %(idfs)s::float8[], %(finds)s::bool[]) AS t(term, idf, finds)
+            SELECT * FROM unnest(%(terms)s::text[], %(units)s::float8[], %(finds)s::bool[]) AS t(term, units, finds)
         ),
         {f"{HIDDEN}," if asked.scope.gone else ""}
         found AS MATERIALIZED ({found})
@@ -108,15 +109,18 @@ def best(scores: str) -> str:
 def values_of(asked: Asked, terms: list[str]) -> dict[str, Any]:
     """The words with what each tells, and the two constants of the formula."""
     words = asked.reading.words
+    k1, b = (getattr(asked.params, name, getattr(USUAL, name)) for name in ("bm25_k1", "bm25_b"))
     return {
         "terms": terms,
-        "idfs": words.idfs(terms).tolist(),
+        "units": (UNIT * words.idfs(terms)).tolist(),
         "finds": finding(words, terms, FINDING),
         "scored": max(SCORED, getattr(asked.params, "pool", SCORED)),
         "config": asked.namespace.text_config,
         "average_length": words.average_length or 1.0,
-        "k1": getattr(asked.params, "bm25_k1", USUAL.bm25_k1),
-        "b": getattr(asked.params, "bm25_b", USUAL.bm25_b),
+        "k1": k1,
+        "k1_and_1": k1 + 1,
+        "b": b,
+        "b_to_1": 1 - b,
     }
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 from pgvector import Vector
@@ -32,11 +33,16 @@ class Asked:
     pool: int
     large: bool  # whether an index holds most vectors
 
+    @cached_property
+    def vector(self) -> Vector:
+        """What the query means, as it is sent."""
+        return Vector(self.reading.vector)
+
     def question(self, sql: str, *, settings: Mapping[str, str] | None = None, **values: Any) -> Question:
         """A statement with the values that all share."""
         shared = {
             **self.scope.values,
-            "vector": Vector(self.reading.vector),
+            "vector": self.vector,
             "embedder": self.reading.embedder,
             "pool": self.pool,
         }

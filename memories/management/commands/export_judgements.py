@@ -1,0 +1,49 @@
+"""Export judged queries."""
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from memories.judging.exporting import exported
+from memories.management.arguments import known_namespace, namespace_slug
+from memories.models import JudgementSet
+
+
+class Command(BaseCommand):
+    """Write a set of judged queries as JSON lines, or as TREC's two files."""
+
+    help = "Write a set of judged queries as JSON lines that import_judgements reads, or as TREC's files with --qrels."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("slug", type=namespace_slug, help="the namespace")
+        parser.add_argument("set", help="the set's name")
+        parser.add_argument("file", nargs="?", type=Path, help="a new file; without one, standard output")
+        parser.add_argument("--qrels", type=Path, help="a new file for TREC's judgements; the other has the queries")
+        parser.add_argument("--current", action="store_true", help="grades as they hold today, not as they were given")
+        parser.add_argument("--words", action="store_true", help="name memories by what they say, not by their ids")
+
+    def handle(self, *args: Any, slug: str, file: Path | None, qrels: Path | None, **options: Any) -> None:
+        namespace = known_namespace(slug)
+        judged = JudgementSet.objects.within(namespace).filter(name=options["set"]).first()
+        if judged is None:
+            sets = JudgementSet.objects.within(namespace).order_by("name").values_list("name", flat=True)
+            raise CommandError(f"There is no set {options['set']} here: choose one of {', '.join(sets) or 'none yet'}.")
+        if qrels is not None:
+            self.write(qrels, exported(judged, "qrels", holding=options["current"]))
+        shape = "jsonl" if qrels is None else "queries"
+        self.write(file, exported(judged, shape, holding=options["current"], words=options["words"]))
+
+    def write(self, file: Path | None, lines: Iterable[str]) -> None:
+        """Write lines where they were asked for."""
+        if file is None:
+            for line in lines:
+                self.stdout.write(line)
+            return
+        try:
+            with file.open("x", encoding="utf-8") as out:
+                count = sum(1 for line in lines if out.write(f"{line}\n"))
+        except OSError as error:
+            raise CommandError(f"{file} cannot be written: {error.strerror}.") from error
+        self.stderr.write(f"{count} lines in {file}.")

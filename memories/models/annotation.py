@@ -1,0 +1,34 @@
+"""What people say of memories when they check them: the ground that a calibration stands on."""
+
+from django.db import models
+from django.db.models import Index, UniqueConstraint
+from django.utils import timezone
+
+from memories.models.choices import MemoryType
+from memories.models.keys import Namespaced
+from memories.models.memory import Memory
+from memories.models.ranges import between, one_of
+from memories.models.references import Reference
+
+
+class Annotation(Namespaced):
+    """One annotator's word on a memory: of which type it is, whether it is right, and how far to trust it."""
+
+    memory_id = models.UUIDField()
+    memory: Reference[Memory] = Reference(Memory, related_name="annotations")
+    annotator = models.CharField(max_length=200)
+    type = models.CharField(max_length=10, choices=MemoryType, help_text="the type the annotator would give it")
+    right = models.BooleanField(help_text="whether it is so")
+    confidence = models.FloatField(help_text="the confidence the annotator would give it")
+    created_at = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        constraints = [
+            UniqueConstraint(fields=["namespace", "memory_id", "annotator"], name="annotation_once"),
+            *one_of(type=MemoryType),
+            *between(0, 1, "confidence"),
+        ]
+        indexes = [Index(fields=["namespace", "-created_at", "id"], name="annotation_recent")]
+
+    def __str__(self) -> str:
+        return f"{self.annotator}: {self.type}, {'right' if self.right else 'wrong'}"

@@ -1,0 +1,1 @@
+"""Calibrate: annotate memories, see who agrees, and fit the constants to it."""

@@ -1,0 +1,152 @@
+"""What a person does on the page that is kept: a word on a memory, many from a file, a draft of the policy."""
+
+from collections.abc import Iterator
+from copy import copy
+from typing import Any
+from urllib.parse import urlencode
+from uuid import UUID
+
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect, QueryDict
+from django.shortcuts import redirect, resolve_url
+from django.views.decorators.http import require_POST
+from rest_framework.exceptions import ValidationError
+
+from memories.api.annotations import TOGETHER, NewAnnotationSerializer
+from memories.api.serializers import checked
+from memories.bulk.lines import Reader, value
+from memories.jobs.starting import BusyError, start
+from memories.models import Namespace
+from memories.models.choices import JobKind, Role
+from memories.pages.access import demanded, members_only
+from memories.pages.calibrate.page import COST, PARTS, cost, shown
+from memories.pages.calibrate.queue import annotator, as_body, asked
+from memories.pages.publishing import publish
+from memories.tuning import drafts
+from memories.tuning.annotating import NewAnnotation, annotate
+from memories.tuning.calibrating import findings
+from memories.tuning.calibrating.calibrate import calibrate
+from memories.writing.policy import policy_of
+from memories.writing.refusal import AbsentError
+from recall_site.problems import flat
+from scoring.params import Problem
+
+
+@require_POST
+@members_only
+def annotated(request: HttpRequest, namespace: Namespace) -> HttpResponse:
+    """Keep a member's word on a memory, and ask for the next."""
+    demanded(request, namespace, Role.WRITE)
+    problems = list[Problem]()
+    try:
+        annotate(
+            namespace,
+            [NewAnnotation(**checked(NewAnnotationSerializer(data=as_body(request.POST, annotator(request)))))],
+        )
+    except ValidationError as error:
+        problems = [Problem(**one) for one in flat(error.detail)]
+    except AbsentError as error:
+        problems = [Problem("memory", str(error))]
+    here = QueryDict(request.POST.get("here", ""))
+    if not problems and not getattr(request, "htmx", False):
+        return HttpResponseRedirect(f"{resolve_url('calibrate', namespace.slug)}?{here.urlencode()}")
+    again = copy(request)
+    vars(again)["GET"] = here
+    typed = request.POST.dict() if problems else None
+    ask = asked(again, namespace, typed=typed, problems=problems)
+    return shown(again, namespace, ask=ask, partial="answered", status=400 if problems else 200)
+
+
+@require_POST
+@members_only
+def imported(request: HttpRequest, namespace: Namespace) -> HttpResponse:
+    """Keep the annotations of a file, one a line, all or none."""
+    demanded(request, namespace, Role.WRITE)
+    file = request.FILES.get("file")
+    if file is None:
+        messages.warning(request, "Nothing was kept: choose a file of one annotation a line.")
+        return redirect("calibrate", namespace.slug)
+    try:
+        kept = annotate(namespace, list(told(Reader(file))))
+        told_so = f"{kept.added} annotations came from the file, and {kept.replaced} took an earlier one's place."
+        messages.success(request, told_so)
+    except ValidationError as error:
+        at = next(iter(flat(error.detail)))
+        messages.warning(request, f"Nothing was kept: {at['at']} {at['message']}.")
+    except AbsentError as error:
+        messages.warning(request, f"Nothing was kept: {error}")
+    return redirect("calibrate", namespace.slug)
+
+
+def told(reader: Reader) -> Iterator[NewAnnotation]:
+    """The annotations of a file's lines (ValidationError)."""
+    for count, line in enumerate(reader.lines(), 1):
+        if count > TOGETHER:
+            raise ValidationError(
+                {f"line {line.number}": [f"must not come: a file has at most {TOGETHER} annotations"]}
+            )
+        try:
+            yield NewAnnotation(**checked(NewAnnotationSerializer(data=value(line))))
+        except ValidationError as error:
+            at = next(iter(flat(error.detail)))
+            raise ValidationError({f"line {line.number}": [f"{at['at']} {at['message']}"]}) from error
+
+
+def read(body: Any) -> NewAnnotation:
+    """An annotation as the API reads it (ValidationError)."""
+    return NewAnnotation(**checked(NewAnnotationSerializer(data=body)))
+
+
+@require_POST
+@members_only
+def kept(request: HttpRequest, namespace: Namespace) -> HttpResponse:
+    """Keep chosen parts of a calibration as a draft of the write policy, and show it."""
+    access = demanded(request, namespace, Role.ADMIN)
+    asking = copy(request)
+    vars(asking)["GET"] = request.POST
+    moved, wrong = cost(asking, policy_of(namespace))
+    offers = findings.offers(calibrate(namespace, merge_cost=moved.get(COST)))
+    parts = [part for part in offers if part in request.POST.getlist("part")]
+    if refusal := unfit(parts, request.POST.getlist("part"), wrong):
+        messages.warning(request, f"Nothing was kept: {refusal}.")
+        return redirect("calibrate", namespace.slug)
+    change: dict[str, float] = {name: to for part in parts for name, to in offers[part].items()}
+    note = f"Calibrate: {', '.join(PARTS[part] for part in parts)}."
+    version = drafts.keep(namespace, {**moved, **change}, note=note, by=access.caller)
+    here = urlencode({"draft": str(version.id)})
+    return HttpResponseRedirect(f"{resolve_url('calibrate', namespace.slug)}?{here}#draft")
+
+
+def unfit(parts: list[str], sent: list[str], wrong: list[Problem]) -> str:
+    """Why a choice of parts cannot be kept, or nothing."""
+    if wrong:
+        return "; ".join(f"{one.at} {one.message}" for one in wrong)
+    if unknown := sorted(set(sent) - set(parts)):
+        return f"{', '.join(unknown)} is not offered now"
+    if not parts:
+        return "choose what to keep"
+    if {"weights", "formal"} <= set(parts):
+        return "the fitted weights and those for formal speech exclude each other; choose one"
+    return ""
+
+
+@require_POST
+@members_only
+def published(request: HttpRequest, namespace: Namespace, id: UUID) -> HttpResponse:
+    """Let a draft decide from now on, and weigh what is stored by it where that is asked for."""
+    version = publish(request, namespace, id)
+    told = f"Version {version.number} of {version.policy.name} decides from now on."
+    if "recompute" in request.POST:
+        told += f" {recomputed(request, namespace, id)}"
+    messages.success(request, told)
+    return redirect("calibrate", namespace.slug)
+
+
+def recomputed(request: HttpRequest, namespace: Namespace, id: UUID) -> str:
+    """Have what is stored weighed anew; tell where that can be watched."""
+    access = demanded(request, namespace, Role.ADMIN)
+    try:
+        start(namespace, JobKind.RECOMPUTE, {"version": str(id)}, by=access.caller)
+    except BusyError as error:
+        return str(error)
+    return "What is stored is weighed by it as a job; Health shows how far it is."

@@ -1,0 +1,91 @@
+"""What a person does about near pairs that is kept: a verdict, a draft of the policy, its publication."""
+
+from copy import copy
+from urllib.parse import urlencode
+from uuid import UUID
+
+from django.contrib import messages
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect, QueryDict
+from django.shortcuts import redirect, resolve_url
+from django.views.decorators.http import require_POST
+from rest_framework.exceptions import ValidationError
+
+from memories.api.reviews import DecisionSerializer
+from memories.api.serializers import checked
+from memories.models import Namespace
+from memories.models.choices import Role, Verdict
+from memories.pages import sliders
+from memories.pages.access import demanded, members_only
+from memories.pages.dedup import drafts
+from memories.pages.dedup.page import shown
+from memories.pages.publishing import publish
+from memories.writing.policy import policy_of
+from memories.writing.refusal import AbsentError, RefusedError
+from memories.writing.reviewing import decide
+from recall_site.problems import flat
+from scoring.params import ParamsError, Problem
+from scoring.policy import WritePolicy
+
+SAID = {
+    Verdict.DUPLICATE: "Merged: one has absorbed the other, and can be split from it again.",
+    Verdict.DISTINCT: "Kept: they are two, and this pair is decided.",
+    Verdict.CONTRADICTION: "Set against each other: both lost belief.",
+}
+
+
+@require_POST
+@members_only
+def decided(request: HttpRequest, namespace: Namespace, id: UUID) -> HttpResponse:
+    """Decide a pair as the API does; the page again, or where htmx asks the part that changes."""
+    access = demanded(request, namespace, Role.WRITE)
+    here = QueryDict(request.POST.get("here", ""))
+    refused, status = list[Problem](), 200
+    try:
+        verdict = Verdict(checked(DecisionSerializer(data={"verdict": request.POST.get("verdict", "")}))["verdict"])
+        decide(namespace, id, verdict, by=access.caller)
+        messages.success(request, SAID[verdict], extra_tags="queue")  # told beside it
+    except AbsentError as error:
+        raise Http404(str(error)) from error
+    except ValidationError as error:
+        refused, status = [Problem(**one) for one in flat(error.detail)], 400
+    except RefusedError as error:
+        refused, status = [Problem("", str(error))], 409
+    if refused or getattr(request, "htmx", False):
+        return shown(sent_from(request, namespace, here), namespace, refused=refused, status=status)
+    return HttpResponseRedirect(f"{resolve_url('dedup', namespace.slug)}?{here.urlencode()}#queue")
+
+
+def sent_from(request: HttpRequest, namespace: Namespace, here: QueryDict) -> HttpRequest:
+    """The request for the page that a form was sent from."""
+    again = copy(request)
+    again.path = resolve_url("dedup", namespace.slug)
+    vars(again)["GET"] = here
+    return again
+
+
+@require_POST
+@members_only
+def kept(request: HttpRequest, namespace: Namespace) -> HttpResponse:
+    """Keep the thresholds as a draft, and show it."""
+    access = demanded(request, namespace, Role.ADMIN)
+    try:
+        moved = drafts.thresholds(request.POST, policy_of(namespace))
+    except ParamsError as error:
+        messages.warning(request, f"Nothing was kept: {error}.")
+        return redirect("dedup", namespace.slug)
+    if not moved:
+        messages.warning(request, "Nothing was kept: both thresholds stand where they serve.")
+        return redirect("dedup", namespace.slug)
+    version = drafts.keep(namespace, moved, by=access.caller)
+    told = urlencode({**sliders.address(moved), "draft": str(version.id)})
+    return HttpResponseRedirect(f"{resolve_url('dedup', namespace.slug)}?{told}#draft")
+
+
+@require_POST
+@members_only
+def published(request: HttpRequest, namespace: Namespace, id: UUID) -> HttpResponse:
+    """Let a draft decide from now on."""
+    version = publish(request, namespace, id)
+    told = drafts.told(WritePolicy.of(version.params))
+    messages.success(request, f"Version {version.number} of {version.policy.name} decides from now on: {told}.")
+    return redirect("dedup", namespace.slug)

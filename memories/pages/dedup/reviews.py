@@ -1,0 +1,56 @@
+"""The pairs that wait for a person."""
+
+from dataclasses import dataclass
+
+from rest_framework.exceptions import ValidationError
+from rest_framework.request import Request
+
+from memories.api.paging import Page, page
+from memories.api.reviews import pairs
+from memories.models import Namespace, ReviewItem
+from memories.models.choices import Verdict
+from memories.pages.dedup.differences import Piece, differences
+from recall_site.problems import flat
+from scoring.params import Problem
+
+AT_ONCE = 5
+MOST_COUNTED = 1_000
+
+
+@dataclass(frozen=True)
+class Waiting:
+    """A pair that waits, with its differences marked."""
+
+    item: ReviewItem
+    first: list[Piece]
+    second: list[Piece]
+
+
+@dataclass(frozen=True)
+class Queue:
+    """A page of the pairs that wait, and how many there are in all."""
+
+    items: list[Waiting]
+    page: Page
+    waiting: int
+    most: int = MOST_COUNTED
+
+    @property
+    def many(self) -> bool:
+        """Whether there are more than were counted."""
+        return self.waiting > self.most
+
+
+def queue(request: Request, namespace: Namespace) -> tuple[Queue, list[Problem]]:
+    """The newest pairs that wait, or those after a cursor; one that is none leads to the beginning, and is told."""
+    rows = pairs(namespace, Verdict.PENDING)
+    cursor = {"cursor": request.query_params["cursor"]} if "cursor" in request.query_params else {}
+    try:
+        found, wrong = page(request, namespace, rows, {"limit": AT_ONCE, **cursor}), list[Problem]()
+    except ValidationError as error:
+        found, wrong = (
+            page(request, namespace, rows, {"limit": AT_ONCE}),
+            [Problem(**one) for one in flat(error.detail)],
+        )
+    shown = [Waiting(item, *differences(item.first.content, item.second.content)) for item in found.rows]
+    return Queue(shown, found, rows.values("id")[: MOST_COUNTED + 1].count()), wrong

@@ -1,0 +1,1 @@
+"""The Guards page: an answer held against its memories, what grounding let in, and what escapes all guards."""

@@ -1,0 +1,146 @@
+"""What a person does with sets: make, fill, draw, pool, delete."""
+
+from typing import Any
+from uuid import UUID
+
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.views.decorators.http import require_POST
+from rest_framework.exceptions import ValidationError
+
+from memories.api.fields import Choice, Whole
+from memories.api.judgement_files import TrecFiles
+from memories.api.judgement_shapes import LARGEST, DrawSerializer, NewSet
+from memories.api.judgements import set_of
+from memories.api.serializers import checked
+from memories.judging import drawing, pooling, reading, trec
+from memories.judging.reading import Read
+from memories.judging.storing import keep
+from memories.models import JudgementSet, Namespace
+from memories.models.choices import Role
+from memories.pages.access import demanded, members_only
+from memories.pages.addresses import filled
+from memories.pages.judgements.page import listed, shown
+from recall_site.problems import flat, shortened
+
+
+class DrawForm(DrawSerializer):
+    """What to draw, as a form says it."""
+
+    days = Whole(in_query=True, min_value=1, max_value=drawing.MOST_DAYS)
+    most = Whole(in_query=True, min_value=1, max_value=drawing.MOST)
+    way = Choice(choices=list(drawing.WAYS))
+
+
+@require_POST
+@members_only
+def made(request: HttpRequest, namespace: Namespace) -> HttpResponse:
+    """Make a set, empty or filled from a file at once: both or neither."""
+    demanded(request, namespace, Role.WRITE)
+    given = filled(request.POST)
+    try:
+        wanted = checked(NewSet(data={name: given[name] for name in ("name", "note") if name in given}))
+        if JudgementSet.objects.within(namespace).filter(name=wanted["name"]).exists():
+            raise ValidationError({"name": [f"must be a name that no other set has; got {wanted['name']}"]})
+        brought = read(request, namespace).or_refused() if request.FILES else []
+    except ValidationError as error:
+        return listed(request, namespace, given=given, wrong=shortened(list(flat(error.detail))), status=400)
+    judged = JudgementSet.objects.create(namespace=namespace, **wanted)
+    kept = keep(judged, brought, by=request.user.get_username())
+    messages.success(request, f"The set “{judged.name}” is made" + (f": {count(kept.added)}." if brought else "."))
+    return redirect("judgements-set", namespace.slug, judged.id)
+
+
+@require_POST
+@members_only
+def imported(request: HttpRequest, namespace: Namespace, id: UUID) -> HttpResponse:
+    """Fill a set from a file, all of it or nothing."""
+    demanded(request, namespace, Role.WRITE)
+    judged = set_of(namespace, id)
+    try:
+        brought = read(request, namespace).or_refused()
+    except ValidationError as error:
+        return shown(request, judged, wrong=shortened(list(flat(error.detail))), at="import", status=400)
+    if "check" in request.POST:
+        grades = sum(len(one.grades) for one in brought)
+        messages.success(request, f"Nothing is wrong with {count(len(brought))} and {grades} grades; nothing was kept.")
+    else:
+        kept = keep(judged, brought, by=request.user.get_username())
+        messages.success(
+            request, f"{count(len(brought))} came in, {kept.added} of them new, with {kept.grades} grades."
+        )
+    return redirect("judgements-set", namespace.slug, judged.id)
+
+
+@require_POST
+@members_only
+def drawn(request: HttpRequest, namespace: Namespace, id: UUID) -> HttpResponse:
+    """Put what agents really asked into a set."""
+    demanded(request, namespace, Role.WRITE)
+    judged, given = set_of(namespace, id), filled(request.POST)
+    try:
+        asked = checked(DrawForm(data=given))
+    except ValidationError as error:
+        return shown(request, judged, wrong=list(flat(error.detail)), at="draw", drawing=given, status=400)
+    kept = drawing.draw(judged, by=request.user.get_username(), **asked)
+    if kept.queries:
+        messages.success(request, f"{count(len(kept.queries))} drawn, {kept.added} of them new to the set.")
+    else:
+        messages.warning(request, f"Nothing was asked here in the last {asked['days']} days.")
+    return redirect("judgements-set", namespace.slug, judged.id)
+
+
+@require_POST
+@members_only
+def pooled(request: HttpRequest, namespace: Namespace, id: UUID) -> HttpResponse:
+    """Have a set pooled by a worker, and go back to where it can be watched."""
+    access = demanded(request, namespace, Role.WRITE)
+    judged, names, k = set_of(namespace, id), request.POST.getlist("settings"), request.POST.get("k", "")
+    wrong: list[dict[str, Any]] = []
+    if not k.isascii() or not k.isdigit() or not 1 <= int(k[:4]) <= pooling.MOST_K:
+        wrong.append({"at": "k", "message": f"must be from 1 to {pooling.MOST_K}; got {k!r}"})
+    if len(names) > pooling.MOST_SETTINGS:
+        wrong.append({"at": "settings", "message": f"must be at most {pooling.MOST_SETTINGS}; got {len(names)}"})
+    try:
+        if not wrong:
+            pooling.begin(judged, names, int(k), by=access.caller)
+            messages.success(request, "The pool waits for a worker; it is shown here as it grows.")
+    except pooling.SettingsError as error:
+        wrong.append({"at": "settings", "message": str(error)})
+    if wrong:
+        return shown(request, judged, wrong=wrong, at="pool", status=400)
+    return redirect("judgements-set", namespace.slug, judged.id)
+
+
+@require_POST
+@members_only
+def deleted(request: HttpRequest, namespace: Namespace, id: UUID) -> HttpResponse:
+    """Delete a set with all that was judged in it."""
+    demanded(request, namespace, Role.WRITE)
+    judged = set_of(namespace, id)
+    JudgementSet.objects.within(namespace).filter(id=judged.id).delete()
+    messages.success(request, f"The set “{judged.name}” is deleted.")
+    return redirect("judgements", namespace.slug)
+
+
+def read(request: HttpRequest, namespace: Namespace) -> Read:
+    """The file of a form: lines of JSON, or TREC's queries where judgements come beside them."""
+    sent, qrels = request.FILES.get("file"), request.FILES.get("qrels")
+    if sent is None:
+        raise ValidationError({"file": ["is required"]})
+    for name, one in {"file": sent, "qrels": qrels}.items():
+        if one is not None and (one.size or 0) > LARGEST:
+            raise ValidationError({name: [f"must have at most {LARGEST:,} bytes; got {one.size:,}"]})
+    if qrels is None:
+        return reading.lines(namespace, sent)
+    try:
+        texts = {"queries": sent.read().decode(), "qrels": qrels.read().decode()}
+    except UnicodeDecodeError as error:
+        raise ValidationError({"file": [f"must be UTF-8; got 0x{error.object[error.start]:02x}"]}) from error
+    return trec.read(namespace, **checked(TrecFiles(data=texts | {"docid": request.POST.get("docid") or trec.ID})))
+
+
+def count(queries: int) -> str:
+    """So many queries."""
+    return f"{queries:,} {'query' if queries == 1 else 'queries'}"

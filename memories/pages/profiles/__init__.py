@@ -1,0 +1,1 @@
+"""Profiles: versions of a ranking, from the first draft to what serves."""

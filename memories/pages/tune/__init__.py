@@ -1,0 +1,1 @@
+"""The Tune page: the metric moves with the slider."""

@@ -1,0 +1,142 @@
+"""Move a parameter and see what it does to every judged query at once."""
+
+import time
+from typing import Any
+
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect, QueryDict
+from django.shortcuts import resolve_url
+from django.views.decorators.http import require_GET, require_POST
+
+from memories.jobs.registry import share
+from memories.jobs.starting import BusyError
+from memories.models import Job, Namespace, TracedSet
+from memories.models.choices import JobKind, Role
+from memories.models.job import UNFINISHED
+from memories.pages import sliders
+from memories.pages.access import access_of, demanded, members_only
+from memories.pages.lab.address import ways
+from memories.pages.tune import curves as drawing
+from memories.pages.tune.shown import CHOICES, NAMES, shown
+from memories.pages.tune.state import PARTS, State, state_of
+from memories.retrieval.settings import AT_VERSION
+from memories.tuning import profiles
+from memories.tuning.arrays import arrays
+from memories.tuning.evaluating import measured
+from memories.tuning.sensitivity import curves, moving
+from memories.tuning.tracing import begin, writes_of
+from recall_site.layout import render_page
+
+PATIENCE = 2.5  # seconds that one look at the curves may take
+TEMPLATE = "memories/tune.html"
+
+
+@require_GET
+@members_only
+def tune(request: HttpRequest, namespace: Namespace) -> HttpResponse:
+    """The sliders of a system, and the metrics of the judged set under them."""
+    began = time.perf_counter()
+    state = state_of(namespace, request.GET)
+    context: dict[str, Any] = {"state": state, "job": job_of(state), "problems": state.problems}
+    whole = state.traced(state.setting)
+    if whole is not None:
+        before = measured(arrays(state.traced(state.start) or whole), state.start)
+        context |= shown(state, before, measured(arrays(whole), state.setting)) | age_of(whole)
+    htmx = getattr(request, "htmx", False)
+    if not htmx:
+        context |= frame(request, state)
+    context["took"] = 1000 * (time.perf_counter() - began)
+    response = render_page(request, TEMPLATE, context, partial="moved")
+    response["HX-Replace-Url"] = f"?{state.address}"
+    response["HX-Trigger-After-Settle"] = "recall:tuned"
+    return response
+
+
+def frame(request: HttpRequest, state: State) -> dict[str, Any]:
+    """What stands around the metrics: the sliders, and what can be chosen."""
+    start = state.start
+    access = access_of(request, state.namespace)
+    return {
+        "groups": sliders.groups(start.system.params, {**start.given, **state.changed}, start.given),
+        "ways": ways(state.namespace),
+        "parts": [(one or "all", name) for one, name in PARTS.items()],
+        "choices": CHOICES,
+        "may_save": access.allows(Role.WRITE),
+        "longest": profiles.LONGEST_NAME,
+    }
+
+
+def age_of(whole: TracedSet) -> dict[str, Any]:
+    """How old the candidates are that are measured."""
+    return {"traced": whole, "since": writes_of(whole.namespace) - whole.writes}
+
+
+def job_of(state: State) -> dict[str, Any] | None:
+    """The asking of this set that is under way."""
+    open = Job.objects.within(state.namespace).filter(kind=JobKind.TRACE, state__in=UNFINISHED)
+    job = open.filter(params__set=str(state.judged.id)).order_by("created_at").last() if state.judged else None
+    return {"job": job, "percent": 100 * share(job)} if job else None
+
+
+@require_GET
+@members_only
+def sensitivity(request: HttpRequest, namespace: Namespace) -> HttpResponse:
+    """The curve beside each slider, as many as there is time for; the page asks on until it has all."""
+    state = state_of(namespace, request.GET)
+    whole = state.traced(state.setting)
+    if whole is None:
+        return HttpResponse(status=204)
+    declared = sliders.groups(state.start.system.params, {**state.start.given, **state.changed}, state.start.given)
+    known = {one.name: one for group in declared for one in group.sliders}
+    found = list(curves(arrays(whole), state.setting, state.metric, state.part, PATIENCE))
+    swept = next((one for one in found if one.name == drawing.SWEPT), None)
+    context = {
+        "state": state,
+        "metric": NAMES[state.metric],
+        "sparks": drawing.sparks(found, known, state.metric),
+        "tornado": drawing.tornado(found, known),
+        "strongest": drawing.strongest(found, known),
+        "sweep": drawing.sweep(swept, known[swept.name], state.metric) if swept else None,
+        "swept": swept,
+        "left": len(moving(state.setting)) - len(found),
+        "table": [(drawing.named(known[one.name]), one) for one in sorted(found, key=lambda one: -one.swing)],
+    }
+    return render_page(request, "memories/tune_curves.html", context)
+
+
+@require_POST
+@members_only
+def ask(request: HttpRequest, namespace: Namespace) -> HttpResponse:
+    """Have the judged set asked under the candidates of this setting."""
+    access = demanded(request, namespace, Role.WRITE)
+    state = state_of(namespace, QueryDict(request.POST.get("here", "")))
+    if state.judged is not None:
+        try:
+            begin(namespace, state.judged, state.setting, by=access.caller)
+            messages.success(request, "The questions are being asked; the metrics come when all are answered.")
+        except BusyError as error:
+            messages.warning(request, str(error))
+    return HttpResponseRedirect(f"{resolve_url('tune', namespace.slug)}?{state.address}")
+
+
+@require_POST
+@members_only
+def save(request: HttpRequest, namespace: Namespace) -> HttpResponse:
+    """Keep the setting as the next version of a profile; it serves nobody until it is published."""
+    demanded(request, namespace, Role.WRITE)
+    state = state_of(namespace, QueryDict(request.POST.get("here", "")))
+    name = request.POST.get("name", "").strip()
+    if wrong := profiles.flaw(name):
+        messages.error(request, f"The name {wrong}.")
+        return HttpResponseRedirect(f"{resolve_url('tune', namespace.slug)}?{state.address}")
+    version = profiles.add_version(
+        namespace,
+        name=name,
+        system=state.start.system.name,
+        params=dict(state.setting.given),
+        parent=state.start.version_id,
+        note=f"Tuned on {state.judged}." if state.judged else "",
+        by=request.user.get_username(),
+    )
+    messages.success(request, f"Kept as {name}{AT_VERSION}{version.number}. It serves nobody until it is published.")
+    return HttpResponseRedirect(f"{resolve_url('tune', namespace.slug)}?by={name}{AT_VERSION}{version.number}")

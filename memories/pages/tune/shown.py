@@ -1,0 +1,106 @@
+"""What the Tune page shows of a setting: metrics with their intervals, categories, and who won and lost."""
+
+from collections.abc import Sequence
+from typing import Any
+from urllib.parse import urlencode
+
+import numpy as np
+
+from memories.pages import sliders
+from memories.pages.tune.state import State
+from memories.tuning.evaluating import INVENTED, LOST, METRICS, Compared, Measured, compared
+from scoring.resampling import Interval
+
+NAMES = {"ndcg@10": "nDCG@10", "recall@5": "Recall@5", "recall@10": "Recall@10", "mrr": "MRR"}
+MOST = 6  # queries won and lost that are named
+ROOM = 0.01  # beside the widest interval of a strip
+
+
+def shown(state: State, before: Measured, after: Measured) -> dict[str, Any]:
+    """All of it; the difference is against where it started."""
+    was, now = (one.told(state.part) for one in (before, after))
+    moved = compared(before, after, state.metric, state.part)
+    first = (state.metric, *(name for name in ("ndcg@10", "recall@10", "mrr") if name != state.metric))[:3]
+    return {
+        "metrics": [metric(name, was[name], now[name]) for name in first],
+        "queries": int(after.chosen(state.metric, state.part).sum()),
+        "abstention": abstention(state, before, after),
+        "unjudged": after.unjudged(state.part),
+        "moved": moved,
+        "sure": moved.significant,
+        "categories": categories(state, before, after),
+        **winners(state, before, after, moved),
+    }
+
+
+def metric(name: str, was: Interval, now: Interval) -> dict[str, Any]:
+    """One metric with both intervals on a strip of their own, in percent of its width."""
+    low, high = min(was.low, now.low) - ROOM, max(was.high, now.high) + ROOM
+    width = 0.72 * 100 / (high - low)  # the rest is for the names behind
+
+    def strip(one: Interval) -> dict[str, float]:
+        return {"low": (one.low - low) * width, "mean": (one.mean - low) * width, "high": (one.high - low) * width}
+
+    change = now.mean - was.mean
+    return {"name": NAMES[name], "now": now, "was": was, "change": change, "is": strip(now), "before": strip(was)}
+
+
+def abstention(state: State, before: Measured, after: Measured) -> dict[str, Any]:
+    """The two errors: an answer where there is none, and none where there is one."""
+    counted = {}
+    for name, error in (("invented", INVENTED), ("lost", LOST)):
+        chosen = after.chosen(error, state.part)
+        now, was = (int(one.each[error][chosen].sum()) for one in (after, before))
+        counted[name] = {"now": now, "change": now - was, "of": int(chosen.sum())}
+    return counted
+
+
+def categories(state: State, before: Measured, after: Measured) -> list[dict[str, Any]]:
+    """The metric by category, the largest first."""
+    names = sorted({query.category for query in after.arrays.queries if query.category})
+    rows = []
+    for name in names:
+        chosen = after.chosen(state.metric, state.part, name)
+        if chosen.any():
+            was, now = (float(one.each[state.metric][chosen].mean()) for one in (before, after))
+            rows.append({"name": name, "queries": int(chosen.sum()), "was": was, "now": now, "change": now - was})
+    return sorted(rows, key=lambda row: (-row["queries"], row["name"]))
+
+
+def winners(state: State, before: Measured, after: Measured, moved: Compared) -> dict[str, Any]:
+    """How many queries won and lost, and those that did most, each with a link into the Lab."""
+    order = np.argsort(-moved.moves, kind="stable")
+    won = [row for row in order[:MOST].tolist() if moved.moves[row] > 0]
+    lost = [row for row in order[::-1][:MOST].tolist() if moved.moves[row] < 0]
+    same = int(after.chosen(state.metric, state.part).sum()) - moved.won - moved.lost
+    whole = max(moved.won + same + moved.lost, 1)
+    return {
+        "same": same,
+        "shares": {"won": 100 * moved.won / whole, "same": 100 * same / whole, "lost": 100 * moved.lost / whole},
+        "lost_at": 100 * (moved.won + same) / whole,
+        "won": told(state, before, after, won),
+        "lost": told(state, before, after, lost),
+    }
+
+
+def told(state: State, before: Measured, after: Measured, rows: Sequence[int]) -> list[dict[str, Any]]:
+    """Queries with what each had before and has now."""
+    return [
+        {
+            "text": after.arrays.queries[row].text,
+            "was": float(before.each[state.metric][row]),
+            "now": float(after.each[state.metric][row]),
+            "change": float(after.each[state.metric][row] - before.each[state.metric][row]),
+            "lab": lab(state, after.arrays.queries[row]),
+        }
+        for row in rows
+    ]
+
+
+def lab(state: State, query: Any) -> str:
+    """The Lab's address of a query under the setting as it stands."""
+    asked = {"query": query.text, "by": state.by or state.start.system.name, "user": query.user}
+    return urlencode({**{name: value for name, value in asked.items() if value}, **sliders.address(state.changed)})
+
+
+CHOICES = [(name, NAMES[name]) for name in METRICS]

@@ -1,0 +1,162 @@
+"""A traced set as arrays, ready to be ranked under any setting of the scores."""
+
+from collections import defaultdict
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from typing import Any
+from uuid import UUID
+
+import numpy as np
+from django.db.models import Count, Max
+
+from memories.judging import current
+from memories.models import JudgedQuery, Judgement, MemoryVector, Namespace, TracedQuery, TracedSet
+from memories.models.choices import QueryKind, Route
+from memories.retrieval.packing import signals_of, unpacked
+from memories.retrieval.planning import Planning
+from memories.retrieval.query import Setting
+from memories.tuning.tracing import DEPTH, writes_of
+from scoring.signals import Signals
+from scoring.specificity import Plan
+from scoring.stacking import stacked
+from scoring.systems import SYSTEMS
+from scoring.systems.system import System, rank_each
+from scoring.term import Array, Codes, Mask
+
+KEPT = 4  # sets that a process holds
+
+
+@dataclass(frozen=True, eq=False)
+class Stack:
+    """Queries that are planned and scored alike, as one."""
+
+    plan: Plan
+    queries: Codes  # their places among all
+    signals: Signals
+    grades: Array  # of each candidate for its query
+
+
+@dataclass(frozen=True, eq=False)
+class Arrays:
+    """Judged queries, what they should give, and the candidates that each of them has."""
+
+    system: System
+    queries: Sequence[JudgedQuery]
+    ideal: Array  # the grades of all that was judged for each query, best first
+    stacks: Sequence[Stack]
+    candidates: int
+
+    @cached_property
+    def answerable(self) -> Mask:
+        """Which queries have an answer that can come back: what lost its own measures nothing."""
+        meant = np.array([query.kind == QueryKind.ANSWERABLE for query in self.queries], bool)
+        return meant & (self.ideal > 0).any(axis=1)
+
+    @cached_property
+    def never_stored(self) -> Mask:
+        """Which queries ask for what was never stored."""
+        return np.array([query.kind == QueryKind.NEVER_STORED for query in self.queries], bool)
+
+    def ranked(self, setting: Setting) -> tuple[Array, Array, Mask]:
+        """What each query gives under a setting: grades by rank, −1 where it was not judged, places, and who answers.
+
+        Places are those in the stacks; beyond the end of an answer both are absent (grade 0, place −1).
+        """
+        grades = np.zeros((len(self.queries), DEPTH))
+        places = np.full((len(self.queries), DEPTH), -1)
+        answered = np.zeros(len(self.queries), bool)
+        for stack in self.stacks:
+            top_k = min(DEPTH, stack.plan.top_k or DEPTH)
+            params = setting.under(stack.plan)
+            rows, abstained = rank_each(self.system, stack.signals, params, top_k=top_k, diversify=stack.plan.diversify)
+            batches = stack.signals.batches
+            batch = batches.of_each[rows]
+            counts = np.bincount(batch, minlength=len(batches))
+            place = np.arange(len(rows)) - np.repeat(np.cumsum(counts) - counts, counts)
+            told = ~abstained[batch]
+            where = stack.queries[batch[told]], place[told]
+            grades[where], places[where] = stack.grades[rows[told]], rows[told]
+            answered[stack.queries] = ~abstained & (counts > 0)
+        return grades, places, answered
+
+
+def arrays(traced: TracedSet) -> Arrays:
+    """The arrays of a traced set with the judgements that hold now; held in memory until either changes."""
+    namespace = traced.namespace
+    judged = Judgement.objects.within(namespace).filter(query__judgement_set_id=traced.judgement_set_id)
+    mark = tuple(judged.aggregate(count=Count("id"), last=Max("judged_at")).values())
+    return _loaded(namespace.id, traced.id, (writes_of(namespace), *mark))
+
+
+@lru_cache(maxsize=KEPT)
+def _loaded(namespace_id: UUID, traced_id: UUID, mark: Hashable) -> Arrays:
+    traced = TracedSet.objects.select_related("namespace").get(namespace_id=namespace_id, id=traced_id)
+    namespace, system = traced.namespace, SYSTEMS[traced.system]
+    rows = list(TracedQuery.objects.within(namespace).filter(traced_set_id=traced.id).order_by("query_id"))
+    wanted = JudgedQuery.objects.within(namespace).filter(id__in=[row.query_id for row in rows])
+    queries = {query.id: query for query in wanted}
+    rows = [row for row in rows if row.query_id in queries]
+    grades = current.grades(namespace, traced.judgement_set_id).grades
+    vectors = vectors_of(namespace, rows) if "vectors" in system.reads else {}
+    return Arrays(
+        system=system,
+        queries=[queries[row.query_id] for row in rows],
+        ideal=ideal([grades.get(row.query_id, {}) for row in rows]),
+        stacks=stacks(system, rows, grades, vectors),
+        candidates=sum(len(row.candidates) for row in rows),
+    )
+
+
+def ideal(grades: Sequence[Mapping[UUID, int]]) -> Array:
+    """The grades of each query, best first."""
+    best = np.zeros((len(grades), max(map(len, grades), default=0)))
+    for row, each in enumerate(grades):
+        best[row, : len(each)] = sorted(each.values(), reverse=True)
+    return best
+
+
+def vectors_of(namespace: Namespace, rows: Sequence[TracedQuery]) -> Mapping[UUID, Array]:
+    """The vector of every candidate, for the systems that look at likeness."""
+    wanted = {id for row in rows for id in row.candidates}
+    found = MemoryVector.objects.within(namespace).filter(
+        embedder=namespace.embedder, route=Route.FULL, memory_id__in=wanted
+    )
+    return {id: np.asarray(vector, dtype=float) for id, vector in found.values_list("memory_id", "vector")}
+
+
+def stacks(
+    system: System,
+    rows: Sequence[TracedQuery],
+    grades: Mapping[UUID, Mapping[UUID, int]],
+    vectors: Mapping[UUID, Array],
+) -> list[Stack]:
+    """The queries that have candidates, together as far as they are scored alike."""
+    alike: dict[Hashable, list[tuple[int, Signals, Array]]] = defaultdict(list)
+    plans: dict[Hashable, Plan] = {}
+    for number, row in enumerate(rows):
+        if not row.candidates:
+            continue
+        signals, plan = signals_in(row, vectors), Planning.of(row.plan).plan
+        mine = grades.get(row.query_id, {})
+        key = (repr(plan), signals.intent, system.alike(signals))
+        plans[key] = plan
+        alike[key].append((number, signals, np.array([mine.get(id, -1) for id in row.candidates], dtype=float)))
+    return [
+        Stack(
+            plans[key],
+            np.array([number for number, _, _ in some]),
+            stacked([signals for _, signals, _ in some]),
+            np.concatenate([grade for _, _, grade in some]),
+        )
+        for key, some in alike.items()
+    ]
+
+
+def signals_in(row: TracedQuery, vectors: Mapping[UUID, Any]) -> Signals:
+    """What was known of a query's candidates."""
+    packed, head = unpacked(bytes(row.signals))
+    known = next(iter(vectors.values()), None)
+    nowhere = None if known is None else np.eye(1, len(known))[0]
+    mine = None if known is None else np.array([vectors.get(id, nowhere) for id in row.candidates])
+    return signals_of([str(id) for id in row.candidates], packed, head, mine)

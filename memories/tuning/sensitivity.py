@@ -1,0 +1,92 @@
+"""What each parameter does to a metric over its whole range, all others as they stand."""
+
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from memories.retrieval.query import Setting
+from memories.tuning.arrays import Arrays
+from memories.tuning.evaluating import measured
+from scoring.params import Choice, Declaration, Number, ParamsError
+
+POINTS = 13  # of a curve
+
+
+@dataclass(frozen=True)
+class Curve:
+    """A parameter's values, the metric at each, and at the value where it stands."""
+
+    name: str
+    values: tuple[Any, ...]
+    metric: tuple[float, ...]
+    here: float
+
+    @property
+    def lowest(self) -> float:
+        """The worst of the range."""
+        return min(self.metric)
+
+    @property
+    def highest(self) -> float:
+        """The best of the range."""
+        return max(self.metric)
+
+    @property
+    def best(self) -> Any:
+        """The value at which the metric is highest; where it stands, if that is as good."""
+        return self.values[int(np.argmax(self.metric))]
+
+    @property
+    def swing(self) -> float:
+        """How much the parameter can move the metric."""
+        return self.highest - self.lowest
+
+
+def moving(setting: Setting) -> list[str]:
+    """The parameters that move a ranking without asking again."""
+    return [name for name, one in setting.system.params.declared().items() if one.scope == "score"]
+
+
+def curves(arrays: Arrays, setting: Setting, metric: str, part: str, seconds: float) -> Iterator[Curve]:
+    """The curves of one parameter after another, for as long as there is time; asked again, it goes on from there."""
+    until = time.monotonic() + seconds
+    given = tuple(sorted(setting.given.items()))
+    for name in moving(setting):
+        yield _curve(arrays, given, name, metric, part)
+        if time.monotonic() > until:
+            return
+
+
+@lru_cache(maxsize=512)
+def _curve(arrays: Arrays, given: tuple[tuple[str, object], ...], name: str, metric: str, part: str) -> Curve:
+    setting = Setting(arrays.system, dict(given))
+    tried = {value: at(arrays, setting, name, value, metric, part) for value in points(setting, name)}
+    found = {value: mean for value, mean in tried.items() if mean is not None}
+    return Curve(name, tuple(found), tuple(found.values()), measured(arrays, setting).mean(metric, part))
+
+
+def at(arrays: Arrays, setting: Setting, name: str, value: Any, metric: str, part: str) -> float | None:
+    """The metric with one parameter elsewhere; none where a rule forbids that."""
+    given = {**setting.given, name: value}
+    try:
+        setting.system.params.of(given)
+    except ParamsError:
+        return None
+    return measured(arrays, Setting(setting.system, given)).mean(metric, part)
+
+
+def points(setting: Setting, name: str) -> list[Any]:
+    """The values at which a parameter is tried, in order."""
+    declared: Declaration = setting.system.params.declared()[name]
+    if isinstance(declared, Choice):
+        return list(declared.options)
+    if not isinstance(declared, Number):
+        return [False, True]
+    spaced = np.geomspace if declared.log else np.linspace
+    tried = {float(f"{value:.6g}") for value in spaced(declared.low, declared.high, POINTS)}
+    tried = {min(max(value, declared.low), declared.high) for value in tried}
+    return sorted({round(value) for value in tried}) if declared.whole else sorted(tried)

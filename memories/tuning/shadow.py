@@ -1,0 +1,186 @@
+"""A version that answers real questions beside the one that serves: compared and kept, and never told to anybody.
+
+Nothing of it is done while an agent waits: a job by the clock takes up the traces that came since it last looked.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+from uuid import UUID
+
+import numpy as np
+from django.db import transaction
+
+from memories.ids import first_id_at
+from memories.jobs.starting import start
+from memories.jobs.work import Step, Work
+from memories.models import Job, Judgement, Namespace, ProfileVersion, Shadow, Trace
+from memories.models.choices import JobKind
+from memories.retrieval.answer import told as answer_of
+from memories.retrieval.packing import packed
+from memories.retrieval.query import Setting
+from memories.retrieval.replaying import Replay, replay
+from memories.retrieval.settings import of_version
+from memories.retrieval.tracing import request_of, spelt
+from memories.tuning.overlaps import overlap
+from memories.tuning.tracing import DEPTH
+from scoring.metrics import ndcg
+
+AT_A_TIME = 200  # traces that one job looks at
+AGAINST = "against"  # under which a shadow's answer keeps what it was held against
+REPORTED = 2_000  # pairs that a report counts, the newest
+
+
+@transaction.atomic
+def cast(namespace: Namespace, version: ProfileVersion, percent: int, *, by: str) -> Shadow:
+    """Let a version follow what is asked from now on, in place of any other."""
+    Shadow.objects.within(namespace).delete()
+    return Shadow.objects.create(namespace=namespace, version_id=version.id, percent=percent, by=by)
+
+
+def end(namespace: Namespace) -> bool:
+    """Have no shadow any more; tell whether there was one. What it answered stays until its traces go."""
+    count, _ = Shadow.objects.within(namespace).delete()
+    return bool(count)
+
+
+def of(namespace: Namespace) -> Shadow | None:
+    """The shadow, if there is one."""
+    return Shadow.objects.within(namespace).select_related("version__profile").first()
+
+
+def drawn(trace: UUID, percent: int) -> bool:
+    """Whether a trace is among the share that is answered again: by the random end of its id, so always the same."""
+    return trace.int % 2**32 % 100 < percent
+
+
+def unseen(shadow: Shadow) -> Any:
+    """The real traces that came since the shadow last looked, oldest first."""
+    real = Trace.objects.within(shadow.namespace).filter(shadow=False).order_by("id")
+    return real.filter(id__gt=shadow.seen) if shadow.seen else real.filter(id__gte=first_id_at(shadow.since))
+
+
+def begin(namespace: Namespace, *, by: str) -> Job:
+    """Have what came in compared, as a job."""
+    return start(namespace, JobKind.SHADOW, {}, by=by)
+
+
+def compare(work: Work) -> None:
+    """Answer the share of the new traces again; each is kept with the mark of how far the shadow has come."""
+    shadow = of(work.namespace)
+    if shadow is None:
+        return
+    setting = of_version(shadow.version)
+    new = list(unseen(shadow).select_related("namespace")[:AT_A_TIME])
+    grades = graded(work.namespace, {trace.query for trace in new})
+    for number, trace in enumerate(new, start=1):
+        mine = drawn(trace.id, shadow.percent)
+        twin = answered(trace, setting, grades.get(trace.query, {})) if mine else None
+        with transaction.atomic():
+            if twin is not None:
+                twin.save()
+            Shadow.objects.within(work.namespace).filter(id=shadow.id).update(seen=trace.id)
+            work.moved(number, len(new), compared=int(mine))
+
+
+def answered(trace: Trace, setting: Setting, grades: Mapping[UUID, int]) -> Trace:
+    """A trace's question as the shadow answers it, held against what was told."""
+    done = replay(trace, setting)
+    answer = answer_of(done.retrieval, explain="none")
+    before, after = ([str(one["id"]) for one in some["results"][:DEPTH]] for some in (trace.answer, answer))
+    found = overlap(trace.id, before, after)
+    against = {
+        "trace": str(trace.id),
+        "jaccard": found.jaccard,
+        "rbo": found.rbo,
+        "silent": [found.silent_before, found.silent_after],
+        "took_ms": None if not done.live else [sum(some["took_ms"].values()) for some in (trace.answer, answer)],
+        "rank_ms": [some["took_ms"].get("rank", 0.0) for some in (trace.answer, answer)],
+        "ndcg": [gain(some, grades) for some in (before, after)] if any(grades.values()) else None,
+    }
+    return Trace(
+        namespace=trace.namespace,
+        as_of=trace.as_of,
+        query=trace.query,
+        request=request_of(done.retrieval.query),
+        profile_version_id=setting.version_id,
+        system=setting.system.name,
+        params=dict(setting.given),
+        plan=json.loads(spelt(done.retrieval.planning.told())),
+        layout=trace.layout,
+        answer=json.loads(spelt({**answer, AGAINST: against})),
+        abstained=answer["abstained"],
+        best_score=answer["results"][0]["score"] if answer["results"] else None,
+        took_ms=answer["took_ms"],
+        shadow=True,
+        **candidates(trace, done),
+    )
+
+
+def candidates(trace: Trace, done: Replay) -> dict[str, Any]:
+    """The candidates of an answer as a trace keeps them: the same ones, or those that were found live."""
+    if not done.live:
+        return {"candidates": trace.candidates, "signals": trace.signals}
+    retrieval = done.retrieval
+    assert retrieval.reading is not None
+    return {
+        "candidates": [row["id"] for row in retrieval.batch.rows],
+        "signals": packed(retrieval.signals, retrieval.batch.marks, retrieval.reading.embedder),
+    }
+
+
+def graded(namespace: Namespace, texts: set[str]) -> dict[str, dict[UUID, int]]:
+    """What was judged of these questions, in any set."""
+    known: dict[str, dict[UUID, int]] = {}
+    rows = Judgement.objects.within(namespace).filter(query__text__in=texts)
+    for text, memory, grade in rows.values_list("query__text", "memory_id", "grade"):
+        known.setdefault(text, {})[memory] = grade
+    return known
+
+
+def gain(answer: Sequence[str], grades: Mapping[UUID, int]) -> float:
+    """nDCG@10 of one answer."""
+    seen = np.array([[grades.get(UUID(id), 0) for id in answer] or [0]], dtype=float)
+    best = np.array([sorted(grades.values(), reverse=True)], dtype=float)
+    return float(ndcg(seen, best, DEPTH)[0])
+
+
+def report(shadow: Shadow) -> dict[str, Any]:
+    """How the shadow's answers differ from those that were told, over the newest of them."""
+    mine = Trace.objects.within(shadow.namespace).filter(
+        profile_version_id=shadow.version_id, shadow=True, id__gte=first_id_at(shadow.since)
+    )
+    pairs = [one for one in mine.order_by("-id").values_list(f"answer__{AGAINST}", flat=True)[:REPORTED] if one]
+    judged = [one["ndcg"] for one in pairs if one["ndcg"]]
+    return {
+        "compared": len(pairs),
+        "changed": sum(one["rbo"] < 1 - 1e-9 for one in pairs),
+        "jaccard": mean([one["jaccard"] for one in pairs]),
+        "rbo": mean([one["rbo"] for one in pairs]),
+        "newly_silent": sum(one["silent"] == [False, True] for one in pairs),
+        "newly_answered": sum(one["silent"] == [True, False] for one in pairs),
+        "live": sum(one["took_ms"] is not None for one in pairs),
+        "took_ms": medians([one["took_ms"] for one in pairs if one["took_ms"]]),
+        "rank_ms": medians([one["rank_ms"] for one in pairs]),
+        "judged": len(judged),
+        "won": sum(after > before for before, after in judged),
+        "lost": sum(after < before for before, after in judged),
+        "most_changed": [
+            {name: one[name] for name in ("trace", "jaccard", "rbo")}
+            for one in sorted(pairs, key=lambda one: (one["rbo"], one["trace"]))[:5]
+            if one["rbo"] < 1 - 1e-9
+        ],
+    }
+
+
+def mean(values: Sequence[float]) -> float | None:
+    """The mean, where there is one."""
+    return float(np.mean(values)) if values else None
+
+
+def medians(pairs: Sequence[Sequence[float]]) -> list[float] | None:
+    """The median of what was told and of what the shadow did."""
+    return [float(one) for one in np.median(np.array(pairs), axis=0)] if pairs else None
+
+
+STEPS: dict[str, Step] = {"compare": compare}

@@ -1,0 +1,167 @@
+"""Statements on their way to Postgres and back: libpq's own pipeline, with all of a journey sent at once.
+
+The driver's pipeline makes a cursor for each statement and looks at the socket after each; for twenty small ones that
+takes longer than the database takes to answer them.
+"""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
+from itertools import count
+from select import POLLIN, POLLOUT, poll
+from typing import Any, NamedTuple
+from weakref import WeakKeyDictionary
+
+import psycopg
+from pgvector import Vector
+from psycopg import adapt
+from psycopg.abc import Buffer, Transformer
+from psycopg.adapt import AdaptersMap, Dumper, PyFormat
+from psycopg.pq import ConnStatus, ExecStatus, Format
+from psycopg.pq.abc import PGresult
+
+MOST_KEPT = 200  # statements that the database keeps prepared for a connection
+PLACEHOLDER = re.compile(r"%(?:\((\w+)\)s|%)")
+Connection = psycopg.Connection[Any]
+Key = tuple[bytes, tuple[int, ...]]  # the text of a statement and the types of its values
+
+
+class Packed(NamedTuple):
+    """A statement as it travels."""
+
+    key: Key
+    values: Sequence[Buffer | None]
+    formats: Sequence[Format]
+
+
+class Sent(NamedTuple):
+    """What a result answers: a statement, or the order to keep one under a name or to let go of one."""
+
+    key: Key
+    told: bool = True
+    name: bytes = b""
+
+
+class Context(NamedTuple):
+    """How values become bytes on a connection, and bytes values."""
+
+    adapters: AdaptersMap
+    connection: Connection
+
+
+class VectorDumper(Dumper):
+    """A vector as Postgres keeps it: to spell its numbers takes longer than to compare them."""
+
+    format = Format.BINARY
+
+    def dump(self, obj: Vector) -> Buffer:
+        """Its bytes; the statement says what they are, by `::vector`."""
+        packed: bytes = obj.to_binary()
+        return packed
+
+
+@lru_cache(maxsize=512)
+def numbered(sql: str) -> tuple[bytes, tuple[str, ...]]:
+    """A statement with $1, $2 and so on for its named values, and their names in that order.
+
+    >>> numbered("SELECT %(a)s, %(b)s, 5 %% %(a)s")
+    (b'SELECT $1, $2, 5 % $1', ('a', 'b'))
+    """
+    names: dict[str, int] = {}
+    text = PLACEHOLDER.sub(lambda one: f"${names.setdefault(one[1], len(names) + 1)}" if one[1] else "%", sql)
+    return text.encode(), tuple(names)
+
+
+def packed(transformer: Transformer, sql: str, values: Mapping[str, Any]) -> Packed:
+    """A statement ready to be sent."""
+    text, names = numbered(sql)
+    dumped = transformer.dump_sequence([values[name] for name in names], [PyFormat.AUTO] * len(names))
+    return Packed((text, transformer.types or ()), dumped, transformer.formats or ())
+
+
+class Wire:
+    """What is known of a connection: its adapters, and which statements its database has kept."""
+
+    def __init__(self, raw: Connection) -> None:
+        self.adapters = AdaptersMap(raw.adapters)
+        self.adapters.register_dumper(Vector, VectorDumper)
+        self.names: dict[Key, bytes] = {}
+        self.times: dict[Key, int] = {}
+        self.numbers = count()
+
+    @classmethod
+    def of(cls, raw: Connection) -> "Wire":
+        """The one of a connection."""
+        if (wire := _wires.get(raw)) is None:
+            wire = _wires[raw] = cls(raw)
+        return wire
+
+    def transformer(self, raw: Connection) -> Transformer:
+        """A new one for each journey."""
+        return adapt.Transformer(Context(self.adapters, raw))
+
+    def results(self, raw: Connection, statements: Sequence[Packed]) -> list[PGresult]:
+        """Put statements one after another, and give the result of each, up to the first that failed."""
+        raw.pgconn.enter_pipeline_mode()
+        sent = [one for statement in statements for one in self.send(raw, statement)]
+        raw.pgconn.pipeline_sync()
+        results = []
+        for result, one in zip(received(raw), sent, strict=True):
+            if one.name and result.status == ExecStatus.COMMAND_OK:
+                self.names[one.key] = one.name
+            # What follows a failure is refused, and tells nothing.
+            if (one.told or result.status == ExecStatus.FATAL_ERROR) and result.status != ExecStatus.PIPELINE_ABORTED:
+                results.append(result)
+        raw.pgconn.exit_pipeline_mode()
+        return results
+
+    def send(self, raw: Connection, statement: Packed) -> Iterator[Sent]:
+        """Put one statement, by its name where the database has kept it or is to keep it from now on."""
+        (text, types), values, formats = statement
+        name = self.names.get(statement.key)
+        if name is None and self.often(statement.key, raw.prepare_threshold):
+            if len(self.names) >= MOST_KEPT:
+                oldest = next(iter(self.names))
+                raw.pgconn.send_query_params(b"DEALLOCATE " + self.names.pop(oldest), None)
+                yield Sent(oldest, told=False)
+            name = b"recall_%d" % next(self.numbers)
+            raw.pgconn.send_prepare(name, text, types)
+            yield Sent(statement.key, told=False, name=name)
+        if name is None:
+            raw.pgconn.send_query_params(text, values, types, formats, Format.BINARY)
+        else:
+            raw.pgconn.send_query_prepared(name, values, formats, Format.BINARY)
+        yield Sent(statement.key)
+
+    def often(self, key: Key, threshold: int | None) -> bool:
+        """Whether a statement was put often enough to be kept; where a pooler may stand between, none ever is."""
+        if threshold is None:
+            return False
+        if len(self.times) > 10 * MOST_KEPT:
+            self.times.clear()
+        self.times[key] = self.times.get(key, 0) + 1
+        return self.times[key] > threshold
+
+
+def received(raw: Connection) -> Iterator[PGresult]:
+    """What comes back, up to the end of the journey."""
+    pg, waiting = raw.pgconn, poll()
+    waiting.register(pg.socket, POLLIN | POLLOUT)
+    while pg.flush():
+        waiting.poll()
+        pg.consume_input()
+    waiting.modify(pg.socket, POLLIN)
+    while True:
+        while pg.is_busy():
+            waiting.poll()
+            pg.consume_input()
+        if (result := pg.get_result()) is None:
+            if pg.status == ConnStatus.BAD:
+                raise psycopg.OperationalError("the connection to the database is lost")
+        elif result.status == ExecStatus.PIPELINE_SYNC:
+            return
+        else:
+            yield result
+
+
+_wires: WeakKeyDictionary[Connection, Wire] = WeakKeyDictionary()

@@ -1,0 +1,392 @@
+"""Judged sets: on which side a query lies, which grades hold today, and how queries come in."""
+
+import io
+import json
+from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
+from typing import Any
+from uuid import UUID, uuid4
+
+import pytest
+from django.db import connection, connections
+from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
+from pytest_django.fixtures import DjangoAssertNumQueries
+from ranx import Qrels
+from rest_framework.exceptions import ValidationError
+from test_model_queries import without_namespace
+from test_model_rows import row, world
+
+from memories.demo import world as demo_world
+from memories.judging import current, drawing, exporting, reading, trec
+from memories.judging.parts import TUNED_ON, part_of
+from memories.judging.storing import NewQuery, grade, keep
+from memories.judging.tallies import tallies
+from memories.models import JudgedQuery, Judgement, JudgementSet, Memory, Namespace, Trace
+from memories.models.choices import Part, QueryKind, Status
+from recall_site.problems import flat
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def here() -> Namespace:
+    return world("here")
+
+
+@pytest.fixture
+def judged(here: Namespace) -> JudgementSet:
+    return JudgementSet.objects.create(namespace=here, name="set")
+
+
+def memory(here: Namespace, **given: Any) -> UUID:
+    id: UUID = row(Memory, here, **given).id
+    return id
+
+
+def merged(here: Namespace, into: UUID) -> UUID:
+    return memory(here, status=Status.MERGED, merged_into_id=into)
+
+
+# Which side
+
+
+GOLDEN = {
+    "Which database for the billing service?": Part.TUNE,
+    "Who reviews schema changes?": Part.TUNE,
+    "What did the team agree on in Lisbon?": Part.TUNE,
+    "": Part.HOLDOUT,
+}
+
+
+def test_a_query_lies_on_one_side_for_ever() -> None:
+    assert {text: part_of(text) for text in GOLDEN} == GOLDEN
+
+
+def test_spelling_does_not_move_a_query_to_the_other_side() -> None:
+    for text in GOLDEN:
+        assert part_of(f"  {text.upper()}  ") == part_of(text)
+
+
+def test_about_seven_in_ten_are_tuned_on() -> None:
+    tuned = sum(part_of(f"question number {number}") == Part.TUNE for number in range(5_000))
+    assert tuned / 5_000 == pytest.approx(TUNED_ON, abs=0.02)
+
+
+def test_the_demo_has_both_sides() -> None:
+    parts = [part_of(one.query) for one in demo_world.read().questions]
+    assert (parts.count(Part.TUNE), parts.count(Part.HOLDOUT)) == (115, 48)
+
+
+# What holds today
+
+
+def test_a_grade_of_a_merged_memory_counts_for_what_absorbed_it_and_the_higher_one_wins(
+    here: Namespace, judged: JudgementSet
+) -> None:
+    survivor = memory(here)
+    absorbed = merged(here, survivor)
+    first = merged(here, absorbed)  # a chain of two
+    given = {survivor: 1, absorbed: 2, first: 3}
+    (query,) = keep(judged, [NewQuery("Which one?", grades=given)], by="maya").queries
+    graded = current.grades(here, judged.id)
+    assert graded.grades == {query.id: {survivor: 3}}
+    assert graded.queries[0].merged == {absorbed: survivor, first: survivor}
+    assert (graded.merged, graded.left_out, graded.lost) == (2, {}, [])
+
+
+def test_a_superseded_memory_keeps_its_grade_and_is_told_as_such(here: Namespace, judged: JudgementSet) -> None:
+    new = memory(here)
+    old = memory(here, status=Status.SUPERSEDED, superseded_by_id=new)
+    keep(judged, [NewQuery("Which one?", grades={old: 2})], by="maya")
+    (one,) = current.grades(here, judged.id).queries
+    assert (one.grades, one.superseded, one.left_out) == ({old: 2}, {old}, {})
+
+
+@pytest.mark.parametrize("status", [Status.FORGOTTEN, Status.REJECTED, Status.ARCHIVED])
+def test_what_cannot_come_back_is_left_out_and_counted(here: Namespace, judged: JudgementSet, status: Status) -> None:
+    stays, goes = memory(here), memory(here)
+    keep(judged, [NewQuery("Both", grades={stays: 1, goes: 3}), NewQuery("One", grades={goes: 3})], by="maya")
+    Memory.objects.filter(id=goes).update(status=status)
+    graded = current.grades(here, judged.id)
+    both, one = graded.queries
+    assert both.grades == {stays: 1}
+    assert graded.left_out == {status: 2}
+    assert not both.lost
+    assert [lost.query.text for lost in graded.lost] == ["One"]
+    assert one.left_out == {goes: status}
+
+
+def test_a_memory_merged_into_one_that_was_forgotten_is_left_out(here: Namespace, judged: JudgementSet) -> None:
+    survivor = memory(here, status=Status.FORGOTTEN)
+    keep(judged, [NewQuery("Which?", grades={merged(here, survivor): 3})], by="maya")
+    graded = current.grades(here, judged.id)
+    assert graded.left_out == {Status.FORGOTTEN: 1}
+    assert len(graded.lost) == 1
+
+
+def test_a_query_that_nobody_has_judged_is_not_lost(here: Namespace, judged: JudgementSet) -> None:
+    known = memory(here)
+    never = NewQuery("Never", kind=QueryKind.NEVER_STORED, grades={known: 0})
+    keep(judged, [NewQuery("Open"), never, NewQuery("Only wrong ones", grades={known: 0})], by="maya")
+    open, unstored, wrong = current.grades(here, judged.id).queries
+    assert [one.lost for one in (open, unstored, wrong)] == [False, False, False]
+    assert [one.unjudged for one in (open, unstored, wrong)] == [True, False, False]
+
+
+def filled(here: Namespace, judged: JudgementSet, queries: int, grades: int) -> None:
+    known = [memory(here) for _ in range(grades)]
+    known[0] = merged(here, known[1])
+    brought = [NewQuery(f"query {number}", grades=dict.fromkeys(known, 1)) for number in range(queries)]
+    keep(judged, brought, by="maya")
+
+
+def test_a_set_of_any_size_is_read_in_two_questions(
+    here: Namespace, judged: JudgementSet, django_assert_num_queries: DjangoAssertNumQueries
+) -> None:
+    filled(here, judged, 300, 10)
+    with django_assert_num_queries(2):
+        graded = current.grades(here, judged.id)
+    assert len(graded.queries) == 300
+    assert sum(map(len, graded.grades.values())) == 300 * 9
+
+
+def test_the_tally_of_many_sets_agrees_with_each_read_by_itself(
+    here: Namespace, judged: JudgementSet, django_assert_num_queries: DjangoAssertNumQueries
+) -> None:
+    filled(here, judged, 20, 3)
+    other = JudgementSet.objects.create(namespace=here, name="other")
+    gone, old = memory(here), memory(here, status=Status.SUPERSEDED, superseded_by_id=memory(here))
+    keep(other, [NewQuery("a", grades={gone: 2}), NewQuery("b", grades={old: 1, gone: 0}), NewQuery("c")], by="maya")
+    Memory.objects.filter(id=gone).update(status=Status.FORGOTTEN)
+    with django_assert_num_queries(2):
+        told = tallies(here, [judged.id, other.id])
+    for one in (judged, other):
+        graded, tally = current.grades(here, one.id), told[one.id]
+        assert tally.queries == len(graded.queries)
+        assert tally.unjudged == sum(query.unjudged for query in graded.queries)
+        assert (tally.lost, tally.left_out, tally.superseded) == (
+            len(graded.lost),
+            graded.left_out,
+            graded.superseded,
+        )
+        assert tally.merged == graded.merged
+    assert told[other.id].lost == 1
+    assert told[judged.id].parts[Part.TUNE] == sum(part_of(f"query {n}") == Part.TUNE for n in range(20))
+
+
+# Keeping
+
+
+def test_a_query_is_kept_once_and_its_last_grade_counts(here: Namespace, judged: JudgementSet) -> None:
+    known = memory(here)
+    first = keep(judged, [NewQuery("Which?", category="hop", grades={known: 1})], by="maya")
+    again = keep(judged, [NewQuery("Which?", grades={known: 3}), NewQuery("Which?", user="jonas")], by="jonas")
+    assert (first.added, again.added) == (1, 1)
+    assert again.queries[0].id == first.queries[0].id
+    kept = Judgement.objects.get()
+    assert (kept.grade, kept.judged_by, kept.query.category) == (3, "jonas", "hop")
+
+
+def test_a_never_stored_query_that_a_memory_answers_was_stored_after_all(here: Namespace, judged: JudgementSet) -> None:
+    known = memory(here)
+    (query,) = keep(judged, [NewQuery("Which?", kind=QueryKind.NEVER_STORED)], by="maya").queries
+    grade(judged, {(query.id, known): 0}, by="maya")
+    assert JudgedQuery.objects.get().kind == QueryKind.NEVER_STORED
+    grade(judged, {(query.id, known): 2}, by="maya")
+    assert JudgedQuery.objects.get().kind == QueryKind.ANSWERABLE
+
+
+@pytest.mark.django_db(transaction=True)
+def test_sixteen_graders_at_once_leave_one_grade_for_each_pair() -> None:
+    here = world("here")
+    judged = JudgementSet.objects.create(namespace=here, name="set")
+    known = [memory(here) for _ in range(3)]
+
+    def judge(number: int) -> None:
+        try:
+            for one in known if number % 2 else reversed(known):
+                keep(judged, [NewQuery("Which?", grades={one: number % 4})], by=f"grader {number}")
+        finally:
+            connections.close_all()
+
+    with ThreadPoolExecutor(16) as graders:
+        list(graders.map(judge, range(16)))
+    assert JudgedQuery.objects.count() == 1
+    assert sorted(Judgement.objects.values_list("memory_id", flat=True)) == sorted(known)
+
+
+# Lines of JSON
+
+
+def lines_of(*bodies: Any) -> io.BytesIO:
+    return io.BytesIO("\n".join(one if isinstance(one, str) else json.dumps(one) for one in bodies).encode())
+
+
+def test_a_file_names_memories_by_id_or_by_their_words(here: Namespace) -> None:
+    by_id, by_words = memory(here), memory(here, content="Maya likes tea")
+    memory(here, content="Maya likes tea", status=Status.ARCHIVED)
+    judgements = [{"memory": str(by_id), "grade": 3}, {"memory": {"content": "Maya likes tea"}, "grade": 1}]
+    body = {"query": "What?", "as_of": "2026-01-02T00:00:00+01:00", "user": "maya", "judgements": judgements}
+    (query,) = reading.lines(here, lines_of(body, "", "")).or_refused()
+    assert query.grades == {by_id: 3, by_words: 1}
+    assert (query.user, query.as_of and query.as_of.isoformat()) == ("maya", "2026-01-01T23:00:00+00:00")
+
+
+def test_every_wrong_line_is_told_with_its_number(here: Namespace) -> None:
+    twice = "said twice"
+    for _ in range(2):
+        memory(here, content=twice)
+    stranger, forgotten = memory(world("there")), memory(here, status=Status.FORGOTTEN)
+
+    def judging(reference: Any, grade: Any = 1, **more: Any) -> dict[str, Any]:
+        return {"query": "q", "judgements": [{"memory": reference, "grade": grade}], **more}
+
+    read = reading.lines(
+        here,
+        lines_of(
+            {"query": "fine"},
+            "not json",
+            {"query": ""},
+            judging(str(stranger)),
+            judging(str(forgotten)),
+            judging({"content": "unheard of"}),
+            judging({"content": twice}),
+            judging("nothing", 4),
+            judging({"content": twice}, 2, kind="never_stored"),
+            {"query": "q", "as_of": (timezone.now() + timedelta(days=9)).isoformat()},
+            {"query": "q", "weight": 1},
+        ),
+    )
+    with pytest.raises(ValidationError) as refused:
+        read.or_refused()
+    told = {one["at"]: one["message"] for one in flat(refused.value.detail)}
+    assert set(told) == {
+        "line 2.body",
+        "line 3.query",
+        "line 4.judgements.0.memory",
+        "line 5.judgements.0.memory",
+        "line 6.judgements.0.memory",
+        "line 7.judgements.0.memory",
+        "line 8.judgements.0.memory",
+        "line 8.judgements.0.grade",
+        "line 9.kind",
+        "line 10.as_of",
+        "line 11.weight",
+    }
+    assert told["line 4.judgements.0.memory"] == f"must be a memory of this namespace; got {stranger}"
+    assert "2 have it" in told["line 7.judgements.0.memory"]
+
+
+def test_a_set_goes_out_as_lines_and_comes_in_equal(here: Namespace, judged: JudgementSet) -> None:
+    one, other = memory(here), memory(here)
+    then = timezone.now() - timedelta(days=3)
+    brought = [
+        NewQuery("a", category="hop", user="maya", as_of=then, grades={one: 3, other: 0}),
+        NewQuery("b", kind=QueryKind.NEVER_STORED, grades={other: 0}),
+        NewQuery("c\twith a tab"),
+    ]
+    keep(judged, brought, by="maya")
+    for words in (False, True):
+        lines = list(exporting.exported(judged, "jsonl", words=words))
+        copy = JudgementSet.objects.create(namespace=here, name=f"copy {words}")
+        keep(copy, reading.lines(here, lines_of(*lines)).or_refused(), by="jonas")
+        assert list(exporting.exported(copy, "jsonl", words=words)) == lines
+
+
+# TREC
+
+
+@pytest.mark.filterwarnings("ignore::numba.core.errors.NumbaWarning")  # of code that ranx has it compile
+def test_trec_files_go_out_and_in_and_mean_the_same_to_another_reader(
+    here: Namespace, judged: JudgementSet, tmp_path: Any
+) -> None:
+    known = [memory(here) for _ in range(3)]
+    brought = [
+        NewQuery("first", grades={known[0]: 3, known[1]: 0}),
+        NewQuery("second", grades={known[1]: 1, known[2]: 2}),
+    ]
+    kept = keep(judged, brought, by="maya")
+    queries, qrels = ("\n".join(exporting.exported(judged, shape)) for shape in ("queries", "qrels"))
+    path = tmp_path / "set.qrels"
+    path.write_text(qrels + "\n")
+    theirs = Qrels.from_file(str(path), kind="trec").to_dict()
+    assert theirs == {
+        str(query.id): {str(id): grade for id, grade in one.grades.items()}
+        for query, one in zip(kept.queries, brought, strict=True)
+    }
+    again = trec.read(here, queries, qrels).or_refused()
+    assert [(one.text, one.grades) for one in again] == [(one.text, one.grades) for one in brought]
+
+
+def test_a_docid_may_stand_in_the_metadata(here: Namespace) -> None:
+    known = memory(here, metadata={"docid": "D-17"})
+    (query,) = trec.read(here, "q1\tWhich?\n", "q1 0 D-17 2\n", "metadata.docid").or_refused()
+    assert query.grades == {known: 2}
+
+
+def test_every_wrong_line_of_both_files_is_told(here: Namespace) -> None:
+    known = memory(here)
+    queries = f"q1\tWhich?\nq2 no tab\nq1\tagain\n\nq3\t{'x' * 10_001}\n"
+    qrels = f"q1 0 {known} 3\nq1 0 {known} 2\nq1 0 {known}\nq9 0 {known} 1\nq1 0 D-1 1\nq1 0 {uuid4()} 1\nq1 0 x 4\n"
+    read = trec.read(here, queries, qrels)
+    assert set(read.problems) == {
+        "queries line 2",
+        "queries line 3",
+        "queries line 5",
+        *(f"qrels line {number}" for number in range(2, 8)),
+    }
+    assert read.problems["qrels line 2"] == ["must give a docid one grade; line 1 gave it 3"]
+
+
+def test_an_export_of_what_holds_today_leaves_out_what_is_gone(here: Namespace, judged: JudgementSet) -> None:
+    survivor, gone = memory(here), memory(here)
+    absorbed = merged(here, survivor)
+    (query,) = keep(judged, [NewQuery("q", grades={absorbed: 2, gone: 1})], by="maya").queries
+    Memory.objects.filter(id=gone).update(status=Status.ARCHIVED)
+    assert list(exporting.exported(judged, "qrels", holding=True)) == [f"{query.id} 0 {survivor} 2"]
+    assert len(list(exporting.exported(judged, "qrels"))) == 2
+
+
+# Traces
+
+
+def test_a_set_is_drawn_from_what_was_really_asked(here: Namespace, judged: JudgementSet) -> None:
+    usual = {"user": "", "as_of": None}
+    for text, times, more in (
+        ("Often?", 3, {}),
+        ("Twice", 1, {}),
+        ("twice!", 1, {}),
+        ("Once", 1, {}),
+        ("Shadowed", 5, {"shadow": True}),
+        ("Of the past", 5, {"request": usual | {"as_of": "2026-01-01T00:00:00Z"}}),
+    ):
+        for _ in range(times):
+            row(Trace, here, query=text, **({"request": usual} | more))
+    row(Trace, here, query="Often?", request=usual | {"user": "maya"})
+    frequent = [one.key for one in drawing.drawn(here, days=7, most=10, way="frequent")]
+    assert frequent[0] == ("Often?", "", None)
+    assert frequent[1][0] in ("Twice", "twice!")
+    assert len(frequent) == 4
+    assert set(frequent[2:]) == {("Once", "", None), ("Often?", "maya", None)}
+    even = drawing.drawn(here, days=7, most=2, way="even")
+    assert even == drawing.drawn(here, days=7, most=10, way="even")[:2]
+    kept = drawing.draw(judged, days=7, most=10, way="frequent", by="maya")
+    again = drawing.draw(judged, days=7, most=10, way="even", by="maya")
+    assert (kept.added, again.added) == (4, 0)
+    assert not Judgement.objects.exists()
+
+
+def test_every_statement_names_its_namespace(here: Namespace, judged: JudgementSet) -> None:
+    known = memory(here, content="words", metadata={"docid": "D"})
+    with CaptureQueriesContext(connection) as asked:
+        keep(judged, [NewQuery("q", kind="answerable", grades={known: 1})], by="maya")
+        keep(judged, [NewQuery("q", kind="never_stored", grades={known: 0})], by="maya")
+        reading.items(here, [{"query": "q", "judgements": [{"memory": {"content": "words"}, "grade": 1}]}])
+        trec.read(here, "a\tb", "a 0 D 1", "metadata.docid")
+        current.grades(here, judged.id)
+        tallies(here, [judged.id])
+        drawing.drawn(here, days=1, most=1, way="even")
+        for shape in exporting.SHAPES:
+            list(exporting.exported(judged, shape, words=True))
+    assert {sql: missing for query in asked if (missing := without_namespace(sql := query["sql"]))} == {}

@@ -1,0 +1,228 @@
+"""The optimiser and the ablation, as their pages show them."""
+
+import json
+import re
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+from django.test import Client
+from pytest_django import DjangoAssertNumQueries
+from retrieval_world import world
+from tuning_world import judged, traced
+
+from memories.jobs.running import run
+from memories.models import Job, JudgementSet, Membership, Namespace, ProfileVersion
+from memories.models.choices import JobKind, JobState, Role
+from memories.pages.optimise.run import NOTHING, chance, verdict
+from memories.retrieval.query import Setting
+from memories.tuning.ablating import ablation
+from memories.tuning.arrays import arrays
+from memories.tuning.evaluating import MAIN
+from memories.tuning.objective import Objective
+from scoring.systems import SYSTEMS
+
+__all__ = ["world"]
+pytestmark = [pytest.mark.django_db, pytest.mark.xdist_group("retrieval")]
+
+
+@pytest.fixture
+def questions(world: Namespace) -> JudgementSet:
+    return judged(world, "questions to search by")
+
+
+@pytest.fixture
+def ada(client: Client, world: Namespace) -> Client:
+    """An admin of the namespace, signed in."""
+    user = User.objects.create_user("ada")
+    Membership.objects.create(namespace=world, user=user, role=Role.ADMIN)
+    client.force_login(user)
+    return client
+
+
+def wish(questions: JudgementSet, **more: Any) -> dict[str, Any]:
+    """A form that was filled in."""
+    move = ["rerank", "age", "confidence_gate"]
+    return {"set": str(questions.id), "by": "blend", "settings": "10", "seconds": "30", "move": move, **more}
+
+
+def searched(ada: Client, world: Namespace, questions: JudgementSet, **more: Any) -> Job:
+    """A search that was begun on the page and is done."""
+    answer = ada.post(f"/{world.slug}/optimise/start/", wish(questions, **more))
+    assert answer.status_code == 302
+    job = Job.objects.within(world).get(kind=JobKind.OPTIMISE)
+    assert answer["Location"] == f"/{world.slug}/optimise/?job={job.id}"
+    run(world.id, job.id)
+    return Job.objects.within(world).get(id=job.id)
+
+
+def shown(ada: Client, address: str, status: int = 200, **more: Any) -> str:
+    """The page at an address."""
+    response = ada.get(address, **more)
+    assert response.status_code == status
+    return response.content.decode()
+
+
+def test_a_search_is_begun_done_and_told_with_its_own_numbers(
+    ada: Client, world: Namespace, questions: JudgementSet
+) -> None:
+    job = searched(ada, world, questions)
+    page = shown(ada, f"/{world.slug}/optimise/?job={job.id}")
+    found = job.result["search"]
+    assert NOTHING in page  # six queries prove nothing
+    assert f"after {found['tried']} settings" in page
+    figure = re.search(r'<script id="fig-progress" type="application/json">(.*?)</script>', page, re.DOTALL)
+    assert figure
+    line = json.loads(figure[1])["data"][0]
+    assert line["x"][-1] == found["tried"]
+    assert line["y"][-1] == pytest.approx(found["best"], abs=1e-5)
+    held = job.result["check"]["holdout"]["before"][MAIN]
+    assert f"{held['mean']:.3f}".removeprefix("0") in page
+    assert 'data-poll="1"' not in page
+
+
+def test_a_search_under_way_is_asked_for_again_and_can_be_stopped(
+    ada: Client, world: Namespace, questions: JudgementSet
+) -> None:
+    ada.post(f"/{world.slug}/optimise/start/", wish(questions))
+    job = Job.objects.within(world).get(kind=JobKind.OPTIMISE)
+    page = shown(ada, f"/{world.slug}/optimise/")
+    assert "The search waits" in page
+    assert 'data-poll="1"' in page
+    for step in ("ask", "search", "check"):  # every step begins without a total
+        Job.objects.within(world).filter(id=job.id).update(state=JobState.RUNNING, step=step, total=None)
+        assert "Stop, keep the best" in shown(ada, f"/{world.slug}/optimise/", headers={"HX-Request": "true"})
+    stopped = ada.post(f"/{world.slug}/optimise/{job.id}/stop/")
+    assert "Stopping" in shown(ada, stopped["Location"])
+    assert Job.objects.within(world).get(id=job.id).params["stop"] is True
+
+
+def test_what_was_found_is_saved_as_a_profile_that_serves_nobody(
+    ada: Client, world: Namespace, questions: JudgementSet
+) -> None:
+    job = searched(ada, world, questions)
+    address = f"/{world.slug}/optimise/{job.id}/save/"
+    job.result["search"]["chosen"] = {}
+    job.save()
+    ada.post(address, {"name": "found"})
+    assert not ProfileVersion.objects.within(world).exists()
+    job.result["search"]["chosen"] = {"rerank": 0.5}
+    job.save()
+    ada.post(address, {"name": "at@home"})
+    assert not ProfileVersion.objects.within(world).exists()
+    ada.post(address, {"name": "found"})
+    version = ProfileVersion.objects.within(world).select_related("profile").get()
+    assert (version.profile.name, version.system, version.params) == ("found", "blend", {"rerank": 0.5})
+    assert world.serving is None
+    page = shown(ada, f"/{world.slug}/optimise/?job={job.id}")
+    assert "Saved as found@1" in page
+    assert "1 parameter would change" in page
+    assert "p.rerank=0.5" in page  # in the address of the Lab
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"settings": "many"}, "must be an integer; got &quot;many&quot;"),
+        ({"seconds": "0"}, "must be at least 1"),
+        ({"move": []}, "must name at least one parameter; got none"),
+        ({"move": ["pool"]}, "must be some of"),
+        ({"by": "careful@9"}, "must be a profile of this namespace, or name@version; got careful@9"),
+        ({"by": "best"}, "must be one of"),
+        ({"metric": "luck"}, "must be one of"),
+        ({"set": "mine"}, "must be a UUID; got"),
+        ({"price": "free"}, "must be a finite number; got"),
+    ],
+)
+def test_a_wish_that_makes_no_sense_is_told_and_stays_as_typed(
+    ada: Client, world: Namespace, questions: JudgementSet, wrong: dict[str, Any], message: str
+) -> None:
+    answer = ada.post(f"/{world.slug}/optimise/start/", wish(questions, **wrong))
+    assert answer.status_code == 400
+    page = answer.content.decode()
+    assert message in page
+    assert not Job.objects.within(world).filter(kind=JobKind.OPTIMISE).exists()
+    if wrong.get("settings"):
+        assert 'name="settings" inputmode="numeric" value="many" aria-invalid="true"' in page
+
+
+def test_another_system_offers_its_own_parameters(ada: Client, world: Namespace, questions: JudgementSet) -> None:
+    page = shown(ada, f"/{world.slug}/optimise/?by=memsense", headers={"HX-Request": "true", "HX-Target": "choose"})
+    offered = re.findall(r'name="move" value="(\w+)"', page)
+    declared = SYSTEMS["memsense"].params.declared()
+    assert set(offered) == {name for name, one in declared.items() if one.scope == "score"}
+
+
+def test_pages_ask_few_questions(
+    ada: Client,
+    world: Namespace,
+    questions: JudgementSet,
+    django_assert_max_num_queries: DjangoAssertNumQueries,
+) -> None:
+    job = searched(ada, world, questions)
+    for address in (f"optimise/?job={job.id}", "ablation/", "ablation/?by=blend&show=1"):
+        shown(ada, f"/{world.slug}/{address}")
+        with django_assert_max_num_queries(20):
+            shown(ada, f"/{world.slug}/{address}")
+
+
+def test_whoever_may_only_read_sees_and_does_not_act(client: Client, world: Namespace, questions: JudgementSet) -> None:
+    user = User.objects.create_user("bo")
+    Membership.objects.create(namespace=world, user=user, role=Role.READ)
+    client.force_login(user)
+    assert "Searching needs the role write" in shown(client, f"/{world.slug}/optimise/")
+    assert client.post(f"/{world.slug}/optimise/start/", wish(questions)).status_code == 403
+    assert client.post(f"/{world.slug}/ablation/ask/", {"set": str(questions.id)}).status_code == 403
+
+
+def test_a_search_of_another_namespace_is_not_there(ada: Client, world: Namespace) -> None:
+    there = Namespace.objects.create(slug="there", title="There")
+    job = Job.objects.create(namespace=there, kind=JobKind.OPTIMISE)
+    shown(ada, "/there/optimise/", 404)
+    shown(ada, "/there/ablation/", 404)
+    shown(ada, f"/{world.slug}/optimise/?job={job.id}", 404)
+    shown(ada, f"/{world.slug}/optimise/?job=nobody", 404)
+    assert ada.post(f"/{world.slug}/optimise/{job.id}/stop/").status_code == 404
+
+
+def test_without_judged_queries_the_pages_say_what_to_do(ada: Client, world: Namespace) -> None:
+    JudgementSet.objects.within(world).all().delete()
+    assert "no judged queries here yet" in shown(ada, f"/{world.slug}/optimise/")
+    assert "no judged queries here yet" in shown(ada, f"/{world.slug}/ablation/")
+
+
+def test_a_set_that_was_not_asked_can_be_asked_for_the_ablation(
+    ada: Client, world: Namespace, questions: JudgementSet
+) -> None:
+    address = f"/{world.slug}/ablation/?set={questions.id}&by=recall&show=1"
+    assert "Ask the set" in shown(ada, address)
+    ada.post(f"/{world.slug}/ablation/ask/", {"set": str(questions.id), "by": "recall"})
+    assert "The set is being asked" in shown(ada, address)
+    run(world.id, Job.objects.within(world).filter(kind=JobKind.TRACE).latest("created_at").id)
+    assert "Only it found" in shown(ada, address)
+
+
+def test_the_ablation_shows_the_numbers_of_every_retriever(
+    ada: Client, world: Namespace, questions: JudgementSet
+) -> None:
+    held = traced(world, questions, Setting(SYSTEMS["blend"]))
+    page = shown(ada, f"/{world.slug}/ablation/?set={questions.id}&by=blend&show=1")
+    found = ablation(arrays(held), Setting(SYSTEMS["blend"]), Objective(MAIN))
+    for one in found.routes:
+        assert f"</span>{one.mean:.3f}</td>".replace(">0.", ">.") in page
+    cells = re.findall(r"</svg><span>([\d.]+)</span>", page)
+    assert cells == [f"{share:.2f}".removeprefix("0") for row in found.overlap for share in row if share is not None]
+
+
+@pytest.mark.parametrize("wrong", ["set=mine", "by=best", "metric=luck", "by=careful@9"])
+def test_an_ablation_of_nothing_known_is_refused_in_words(
+    ada: Client, world: Namespace, questions: JudgementSet, wrong: str
+) -> None:
+    assert 'class="problem"' in shown(ada, f"/{world.slug}/ablation/?{wrong}&show=1", 400)
+
+
+def test_a_proven_gain_is_told_with_its_interval_and_its_chance() -> None:
+    held = {"difference": 0.021, "low": 0.004, "high": 0.039, "chance": 0.012}
+    job = Job(state="done", result={"search": {"tried": 9}, "check": {"proven": True, "holdout": held}})
+    assert verdict(job) == "Better by .021 (.004 to .039), p .012"
+    assert chance(0.0001) == "< .001"

@@ -1,0 +1,216 @@
+"""The Tune page: the metric moves with the slider, over all judged queries at once."""
+
+import json
+import re
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+from django.test import Client
+from playwright.sync_api import Page, expect
+from pytest_django import DjangoAssertNumQueries
+from pytest_django.live_server_helper import LiveServer
+from retrieval_world import told
+from tuning_world import judged, traced
+
+from memories.models import Job, JudgementSet, Membership, Namespace, ProfileVersion
+from memories.models.choices import JobKind, Part, Role
+from memories.retrieval.query import Setting
+from memories.retrieval.settings import setting
+from memories.templatetags.numbers import figure
+from memories.tuning.arrays import arrays
+from memories.tuning.evaluating import MAIN, measured
+from memories.tuning.sensitivity import curves, moving, points
+from scoring.systems import SYSTEMS
+
+pytestmark = pytest.mark.django_db
+
+SHOWN = re.compile(r'id="metric-1">([^<]+)<')
+
+
+@pytest.fixture
+def namespace(client: Client) -> Namespace:
+    """The small world with a judged set, and somebody who may do everything signed in."""
+    namespace = told("here")
+    user = User.objects.create_user("ada", password="ada")
+    Membership.objects.create(namespace=namespace, user=user, role=Role.ADMIN)
+    client.force_login(user)
+    return namespace
+
+
+@pytest.fixture
+def questions(namespace: Namespace) -> JudgementSet:
+    """Judged questions, asked once."""
+    whole = judged(namespace)
+    traced(namespace, whole, setting(namespace, params={}))
+    return whole
+
+
+def shown(client: Client, **asked: Any) -> str:
+    """The page at an address."""
+    response = client.get("/here/tune/", asked)
+    assert response.status_code == 200
+    return response.content.decode()
+
+
+def mean(namespace: Namespace, questions: JudgementSet, part: str = Part.TUNE, **params: Any) -> float:
+    """The metric, measured apart from the page."""
+    start = setting(namespace, params={})
+    whole = questions.traced.get(system=start.system.name)
+    return measured(arrays(whole), Setting(start.system, params)).mean(MAIN, part)
+
+
+def test_the_page_tells_the_metric_of_what_serves(
+    client: Client, namespace: Namespace, questions: JudgementSet
+) -> None:
+    assert SHOWN.search(shown(client))[1] == figure(mean(namespace, questions), 3)  # type: ignore[index]
+
+
+@pytest.mark.parametrize("part", ["all", "holdout"])
+def test_the_metric_is_that_of_the_chosen_part(
+    client: Client, namespace: Namespace, questions: JudgementSet, part: str
+) -> None:
+    expected = mean(namespace, questions, "" if part == "all" else part)
+    assert SHOWN.search(shown(client, part=part))[1] == figure(expected, 3)  # type: ignore[index]
+
+
+def test_a_moved_parameter_moves_the_metric_and_tells_who_lost(
+    client: Client, namespace: Namespace, questions: JudgementSet
+) -> None:
+    page = shown(client, **{"p.abstain_below": "1"})
+    assert SHOWN.search(page)[1] == ".000" == figure(mean(namespace, questions, abstain_below=1.0), 3)  # type: ignore[index]
+    assert "Lost most" in page
+    assert "/here/lab/?query=backup" in page
+
+
+def test_a_parameter_of_the_candidates_says_that_it_must_ask_again(
+    client: Client, namespace: Namespace, questions: JudgementSet
+) -> None:
+    assert "must be asked again" in shown(client, **{"p.bm25_k1": "2"})
+
+
+def test_questions_that_were_never_asked_are_asked_by_a_job(client: Client, namespace: Namespace) -> None:
+    judged(namespace)
+    assert "have not been asked by blend yet" in shown(client)
+    assert client.post("/here/tune/ask/", {"here": ""}).status_code == 302
+    assert Job.objects.within(namespace).get(kind=JobKind.TRACE).params["system"] == "blend"
+    assert "Asking every question of the set once" in shown(client)
+
+
+def test_a_namespace_without_judgements_says_where_they_come_from(client: Client, namespace: Namespace) -> None:
+    assert "no judged questions here yet" in shown(client)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "says"),
+    [
+        ("set", "nowhere", "must be one of questions"),
+        ("part", "half", "must be one of all, tune, holdout"),
+        ("metric", "f1", "must be one of ndcg@10"),
+        ("by", "nobody", "must be a system"),
+        ("p.trust", "7", "must be a number from 0 to 1; got 7.0"),
+        ("p.nothing", "1", "nothing"),
+    ],
+)
+def test_what_cannot_be_used_is_told_and_the_rest_stands(
+    client: Client, namespace: Namespace, questions: JudgementSet, name: str, value: str, says: str
+) -> None:
+    page = shown(client, **{name: value}).replace("&#x27;", "'")
+    assert says in page
+    assert SHOWN.search(page)
+
+
+def test_every_curve_runs_through_what_a_slider_would_show(namespace: Namespace, questions: JudgementSet) -> None:
+    start = setting(namespace, params={})
+    whole = arrays(questions.traced.get(system="blend"))
+    found = {one.name: one for one in curves(whole, start, MAIN, Part.TUNE, 600)}
+    assert list(found) == moving(start)
+    trust = found["trust"]
+    assert list(trust.values) == points(start, "trust")
+    for value, metric in zip(trust.values, trust.metric, strict=True):
+        assert metric == measured(whole, Setting(start.system, {"trust": value})).mean(MAIN, Part.TUNE)
+    assert found["abstain_below"].lowest == 0.0
+
+
+def test_the_sensitivity_tells_every_parameter_and_the_strongest(
+    client: Client, namespace: Namespace, questions: JudgementSet
+) -> None:
+    page = client.get("/here/tune/sensitivity/").content.decode()
+    for name in moving(setting(namespace, params={})):
+        assert f'id="curve-{name}" hx-swap-oob="true"' in page
+    found = re.search(r'<script id="fig-tornado" type="application/json">(.*?)</script>', page, re.DOTALL)
+    assert found
+    assert json.loads(found[1])["data"][0]["y"][-1] == "The least chance of an answer tha…"
+
+
+def test_the_sweep_of_k_is_one_of_the_curves(client: Client, namespace: Namespace, questions: JudgementSet) -> None:
+    traced(namespace, questions, Setting(SYSTEMS["recall"]))
+    page = client.get("/here/tune/sensitivity/", {"by": "recall"}).content.decode()
+    assert "over k, which flattens ranks" in page
+    assert '"tickvals": [20, 40, 60, 80, 120]' in page
+
+
+def test_a_setting_is_kept_as_a_version_that_serves_nobody(
+    client: Client, namespace: Namespace, questions: JudgementSet
+) -> None:
+    client.post("/here/tune/save/", {"name": "careful", "here": "p.trust=0.4"})
+    version = ProfileVersion.objects.within(namespace).get()
+    assert (version.system, version.params) == ("blend", {"trust": 0.4})
+    assert namespace.serving is None
+
+
+def test_a_reader_can_look_but_neither_ask_nor_keep(
+    client: Client, namespace: Namespace, questions: JudgementSet
+) -> None:
+    Membership.objects.filter(namespace=namespace).update(role=Role.READ)
+    assert SHOWN.search(shown(client))
+    assert client.post("/here/tune/ask/", {"here": ""}).status_code == 403
+    assert client.post("/here/tune/save/", {"name": "x", "here": ""}).status_code == 403
+
+
+def test_a_stranger_finds_nothing(client: Client, namespace: Namespace) -> None:
+    Membership.objects.filter(namespace=namespace).delete()
+    assert client.get("/here/tune/").status_code == 404
+    assert client.get("/here/tune/sensitivity/").status_code == 404
+
+
+def test_moving_a_slider_asks_few_questions_of_the_database(
+    client: Client, namespace: Namespace, questions: JudgementSet, django_assert_max_num_queries: DjangoAssertNumQueries
+) -> None:
+    shown(client)
+    with django_assert_max_num_queries(16):
+        client.get("/here/tune/", {"p.trust": "0.5"}, headers={"HX-Request": "true"})
+
+
+@pytest.fixture
+def served(live_server: LiveServer, transactional_db: None) -> Namespace:
+    """The same world where a browser can see it."""
+    namespace = told("here")
+    user = User.objects.create_user("ada", password="ada-ada-ada")
+    Membership.objects.create(namespace=namespace, user=user, role=Role.ADMIN)
+    traced(namespace, judged(namespace), setting(namespace, params={}))
+    return namespace
+
+
+def test_the_number_under_the_slider_changes_as_it_is_dragged(page: Page, served: Namespace) -> None:
+    page.goto("/sign-in/?next=/here/tune/")
+    page.get_by_label("Name").fill("ada")
+    page.get_by_label("Password").fill("ada-ada-ada")
+    page.get_by_role("button", name="Sign in").click()
+    number = page.locator("#metric-1")
+    before = number.inner_text()
+    expect(page.locator("#curve-abstain_below svg")).to_be_visible(timeout=30_000)
+    slider = page.locator("#p-abstain_below")
+    slider.scroll_into_view_if_needed()
+    box = slider.bounding_box()
+    assert box
+    page.mouse.move(box["x"] + 0.69 * box["width"], box["y"] + box["height"] / 2)
+    page.mouse.down()
+    for step in range(1, 11):
+        page.mouse.move(box["x"] + (0.69 + 0.031 * step) * box["width"], box["y"] + box["height"] / 2)
+    expect(number).to_have_text(".000", timeout=10_000)
+    page.mouse.up()
+    expect(page).to_have_url(re.compile(r"p\.abstain_below=1$"), timeout=10_000)
+    expect(page.get_by_text("Lost most")).to_be_visible()
+    page.get_by_role("button", name="back to .69").click()
+    expect(number).to_have_text(before, timeout=10_000)

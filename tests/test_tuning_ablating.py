@@ -1,0 +1,103 @@
+"""A system without one of its retrievers is what a retrieval that never asks it would be."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from retrieval_world import world
+from tuning_arrays import noise, planted
+from tuning_world import judged, traced
+
+from memories.models import JudgementSet, Namespace
+from memories.retrieval.query import Setting
+from memories.retrieval.retrieve import retrieve
+from memories.retrieval.settings import mode_of
+from memories.tuning import tracing
+from memories.tuning.ablating import TOP, ablation, without
+from memories.tuning.arrays import Arrays, arrays
+from memories.tuning.evaluating import MAIN, measured
+from memories.tuning.objective import Objective
+from scoring.systems import SYSTEMS
+
+__all__ = ["world"]
+pytestmark = [pytest.mark.django_db, pytest.mark.xdist_group("retrieval")]
+
+ROUTES = [(name, route) for name, system in SYSTEMS.items() for route in system.routes]
+
+
+@pytest.fixture(scope="module")
+def questions(world: Namespace, django_db_blocker: Any) -> Iterator[JudgementSet]:
+    """The judged set, made once for all tests of the module."""
+    with django_db_blocker.unblock():
+        whole = judged(world, "ablation")
+    yield whole
+    with django_db_blocker.unblock():
+        whole.delete()
+
+
+@pytest.fixture(scope="module")
+def held(world: Namespace, questions: JudgementSet, django_db_blocker: Any) -> dict[str, Arrays]:
+    """The arrays of every system."""
+    with django_db_blocker.unblock():
+        return {
+            name: arrays(traced(world, questions, Setting(system, mode_of(world, system))))
+            for name, system in SYSTEMS.items()
+        }
+
+
+@pytest.mark.parametrize(("name", "route"), ROUTES)
+def test_leaving_a_retriever_out_ranks_as_a_live_retrieval_that_never_asks_it(
+    world: Namespace, held: dict[str, Arrays], name: str, route: str
+) -> None:
+    system = SYSTEMS[name]
+    lacking = replace(system, routes=tuple(one for one in system.routes if one != route))
+    setting = Setting(lacking, mode_of(world, system))
+    less = without(held[name], route)
+    found = measured(less, setting)
+    for number, query in enumerate(less.queries):
+        stack = next((stack for stack in less.stacks if number in stack.queries), None)
+        places = found.places[number][found.places[number] >= 0]
+        mine = [] if stack is None else stack.signals.ids[places].tolist()
+        live = retrieve(tracing.question(world, query, setting))
+        rows = [] if live.ranking.abstained else live.ranking.order.rows.tolist()
+        assert mine == [str(live.batch.rows[row]["id"]) for row in rows]
+
+
+def test_a_retriever_that_carries_the_answers_is_missed_and_one_that_does_not_is_not() -> None:
+    whole, setting = planted(SYSTEMS["recall"], 60), Setting(SYSTEMS["recall"], {"weight_semantic": 0.1})
+    told = ablation(whole, setting, Objective(MAIN))
+    by_route = {one.route: one for one in told.routes}
+    assert by_route["bm25"].gain.difference < -0.5
+    assert by_route["bm25"].gain.chance < 0.001
+    assert by_route["semantic"].gain.difference >= 0
+    assert by_route["bm25"].mean == pytest.approx(told.mean + by_route["bm25"].gain.difference)
+    assert (by_route["entity"].queries, by_route["entity"].gain.difference, by_route["entity"].gain.chance) == (0, 0, 1)
+
+
+def test_what_only_one_found_is_counted_once_for_it() -> None:
+    whole = planted(SYSTEMS["recall"], 20)
+    told = {one.route: one for one in ablation(whole, Setting(SYSTEMS["recall"]), Objective(MAIN)).routes}
+    expected = sum(
+        int(((stack.grades > 0) & ~np.isfinite(stack.signals.rank("semantic"))).sum()) for stack in whole.stacks
+    )
+    assert told["bm25"].unique == expected > 0
+    assert told["semantic"].unique == 0
+    assert told["bm25"].returned <= expected
+
+
+def test_the_overlap_of_two_lists_is_what_their_first_ten_share() -> None:
+    whole = noise(SYSTEMS["recall"], 12)
+    (stack,) = whole.stacks
+    routes = whole.system.routes
+    found = ablation(whole, Setting(whole.system), Objective(MAIN)).overlap
+    for a, one in enumerate(routes):
+        for b, other in enumerate(routes):
+            shares = []
+            for rows in stack.signals.batches.parted(np.arange(len(stack.signals))):
+                first, second = ({int(r) for r in rows if stack.signals.rank(x)[r] <= TOP} for x in (one, other))
+                if first and second:
+                    shares.append(len(first & second) / min(len(first), len(second)))
+            assert found[a][b] == pytest.approx(np.mean(shares))
+    assert all(found[a][a] == 1.0 for a in range(len(routes)))

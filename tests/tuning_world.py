@@ -1,0 +1,56 @@
+"""A judged set over the small world, and a way to have it traced."""
+
+from typing import Any
+
+from memories.jobs.work import Work
+from memories.models import Job, JudgedQuery, Judgement, JudgementSet, Memory, Namespace, TracedSet
+from memories.models.choices import JobKind, JobState, Part, QueryKind
+from memories.retrieval.query import Setting
+from memories.tuning import tracing
+
+# A question, and by which words its answers are known, with their grades.
+JUDGED: tuple[tuple[str, dict[str, int]], ...] = (
+    ("Which database does invoicing use?", {"PostgreSQL 16": 3, "nightly backup": 1}),
+    ("What does Maya prefer?", {"prefers PostgreSQL": 3, "coffee black": 2}),
+    ("Who left Arrive two months ago?", {"Jonas left": 3}),
+    (
+        "What did we agree on last October in Lisbon, and who reviews the schema?",
+        {"retire MySQL": 3, "reviews every": 2},
+    ),
+    ("backup", {"nightly backup": 3}),
+    ("When does the standup begin?", {"half past nine": 3}),
+    ("Who is allergic to hazelnuts?", {"allergic": 3}),
+    ("What is Maya's shoe size?", {}),
+    ("How much does the new oven cost?", {}),
+)
+
+
+def judged(namespace: Namespace, name: str = "questions") -> JudgementSet:
+    """The set, every third of its queries held out."""
+    whole = JudgementSet.objects.create(namespace=namespace, name=name)
+    for number, (text, grades) in enumerate(JUDGED):
+        query = JudgedQuery.objects.create(
+            namespace=namespace,
+            judgement_set=whole,
+            text=text,
+            category="people" if "Who" in text else "things",
+            kind=QueryKind.ANSWERABLE if grades else QueryKind.NEVER_STORED,
+            part=Part.HOLDOUT if number % 3 == 2 else Part.TUNE,
+        )
+        for words, grade in grades.items():
+            memory = Memory.objects.within(namespace).filter(content__contains=words, status="active").earliest("id")
+            Judgement.objects.create(namespace=namespace, query=query, memory=memory, grade=grade)
+    return whole
+
+
+def traced(namespace: Namespace, whole: JudgementSet, setting: Setting) -> TracedSet:
+    """The set, asked under a setting by a job that runs here."""
+    params: dict[str, Any] = {"set": str(whole.id), "system": setting.system.name, "params": tracing.deciding(setting)}
+    job = Job.objects.create(namespace=namespace, kind=JobKind.TRACE, params=params, by="tests", state=JobState.RUNNING)
+    work = Work(namespace, job)
+    work.begin("ask")
+    tracing.ask(work)
+    Job.objects.within(namespace).filter(id=job.id).update(state=JobState.DONE)
+    found = tracing.traced(namespace, whole, setting)
+    assert found is not None
+    return found
