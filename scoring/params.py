@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, replace
-from functools import cache
+from functools import cache, lru_cache
 from types import MappingProxyType
 from typing import Any, ClassVar, Literal, NamedTuple, Self
 
@@ -191,6 +191,19 @@ class Params:
     @classmethod
     def of(cls, values: Mapping[str, object]) -> Self:
         """Read values that come from outside; a name nobody declared is refused."""
+        if all(isinstance(value, int | float | str) for value in values.values()):
+            known: Self = cls._known(tuple((name, type(value), value) for name, value in values.items()))
+            return known
+        return cls._read(values)
+
+    @classmethod
+    @lru_cache(maxsize=1024)
+    def _known(cls, values: tuple[tuple[str, type, object], ...]) -> Self:
+        """What was read before: the same few sets are read again for every query, and none can be changed."""
+        return cls._read({name: value for name, _, value in values})
+
+    @classmethod
+    def _read(cls, values: Mapping[str, object]) -> Self:
         names = cls.declared()
         unknown = [
             Problem(name, f"is not a parameter here; allowed are {', '.join(names)}")
