@@ -23,6 +23,7 @@ class Problem(NamedTuple):
 
     at: str
     message: str
+    among: tuple[str, ...] = ()  # the values of a broken rule, any of which may be the wrong one
 
 
 class ParamsError(ValueError):
@@ -169,7 +170,7 @@ class Params:
 
     def _broken(self, rule: Rule) -> Problem:
         came = ", ".join(f"{name} {getattr(self, name):g}" for name in rule.names)
-        return Problem(rule.names[0], f"{rule.message}; got {came}")
+        return Problem(rule.names[0], f"{rule.message}; got {came}", rule.names)
 
     def __getitem__(self, name: str) -> Term:
         """The value as a leaf of an explanation."""

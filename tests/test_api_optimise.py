@@ -130,7 +130,11 @@ def test_work_that_is_worth_nothing_half_done_cannot_be_stopped(client: Client, 
 @pytest.mark.parametrize(
     ("wrong", "at", "message"),
     [
-        ({"set": "0190b3c8-0000-7000-8000-000000000000"}, "set", "must be a judgement set of this namespace; got 0190"),
+        (
+            {"set": "0190b3c8-0000-7000-8000-000000000000"},
+            "set",
+            "must be a judgement set of this namespace with queries (to optimise); got",
+        ),
         ({"move": ["pool"]}, "move", "must be some of half_life_entity, "),
         ({"move": "all"}, "move", "must be a list"),
         ({"metric": "luck"}, "metric", "must be one of ndcg@10, recall@5"),

@@ -185,7 +185,9 @@ def test_a_set_is_made_from_a_file_or_not_at_all(here: Namespace) -> None:
     assert not JudgementSet.objects.exists()
     assert send(line).status_code == 302
     assert Judgement.objects.get().grade == 3
-    assert "must be a name that no other set has; got mine" in send(line).content.decode()
+    again = send(line)
+    assert again.status_code == 409
+    assert "must be a name that no other set has; got mine" in again.content.decode()
 
 
 def test_trec_files_are_checked_and_imported(here: Namespace, judged: JudgementSet) -> None:
@@ -232,7 +234,7 @@ def test_a_pool_shows_how_much_of_each_setting_is_unjudged(here: Namespace, judg
     assert "4 pairs to judge" in text
     assert re.search(r"blend serves 4 4 1\.000", text)
     member = member_of(here)
-    for sent in ({"k": "0"}, {"k": "5", "settings": "nobody"}, {"k": "x"}):
+    for sent in ({"k": "0"}, {"k": "5", "settings": "nobody"}, {"k": "x"}, {"k": "00509999"}):
         assert member.post(f"{one(judged)}pool/", sent).status_code == 400
     assert member.post(f"{one(judged)}pool/", {"k": "5", "settings": ["recall", "blend"]}).status_code == 302
     assert "The pool waits for a worker" in shown(member, one(judged))

@@ -2,7 +2,9 @@
 
 import json
 import re
+from html import unescape
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 from django.contrib.auth.models import User
@@ -14,7 +16,7 @@ from tuning_world import judged, traced
 from memories.jobs.running import run
 from memories.models import Job, JudgementSet, Membership, Namespace, ProfileVersion
 from memories.models.choices import JobKind, JobState, Role
-from memories.pages.optimise.run import NOTHING, chance, verdict
+from memories.pages.optimise.run import NOTHING, verdict
 from memories.retrieval.query import Setting
 from memories.tuning.ablating import ablation
 from memories.tuning.arrays import arrays
@@ -100,6 +102,7 @@ def test_a_search_under_way_is_asked_for_again_and_can_be_stopped(
 def test_what_was_found_is_saved_as_a_profile_that_serves_nobody(
     ada: Client, world: Namespace, questions: JudgementSet
 ) -> None:
+    Membership.objects.filter(namespace=world).update(role=Role.WRITE)
     job = searched(ada, world, questions)
     address = f"/{world.slug}/optimise/{job.id}/save/"
     job.result["search"]["chosen"] = {}
@@ -117,7 +120,13 @@ def test_what_was_found_is_saved_as_a_profile_that_serves_nobody(
     page = shown(ada, f"/{world.slug}/optimise/?job={job.id}")
     assert "Saved as found@1" in page
     assert "1 parameter would change" in page
-    assert "p.rerank=0.5" in page  # in the address of the Lab
+    links = {unescape(one) for one in re.findall(r'href="([^"]*p\.rerank=0\.5[^"]*)"', page)}
+    assert {urlsplit(one).path for one in links} == {f"/{world.slug}/lab/", f"/{world.slug}/tune/"}
+    (tune,) = [one for one in links if "/tune/" in one]
+    judged(world, "another set")
+    there = shown(ada, tune)
+    assert f"<option selected>{questions.name}</option>" in there
+    assert "Not everything in the address can be used" not in there
 
 
 @pytest.mark.parametrize(
@@ -130,7 +139,7 @@ def test_what_was_found_is_saved_as_a_profile_that_serves_nobody(
         ({"by": "careful@9"}, "must be a profile of this namespace, or name@version; got careful@9"),
         ({"by": "best"}, "must be one of"),
         ({"metric": "luck"}, "must be one of"),
-        ({"set": "mine"}, "must be a UUID; got"),
+        ({"set": "mine"}, "must be a judgement set of this namespace with queries"),
         ({"price": "free"}, "must be a finite number; got"),
     ],
 )
@@ -225,4 +234,3 @@ def test_a_proven_gain_is_told_with_its_interval_and_its_chance() -> None:
     held = {"difference": 0.021, "low": 0.004, "high": 0.039, "chance": 0.012}
     job = Job(state="done", result={"search": {"tried": 9}, "check": {"proven": True, "holdout": held}})
     assert verdict(job) == "Better by .021 (.004 to .039), p .012"
-    assert chance(0.0001) == "< .001"

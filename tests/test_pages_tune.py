@@ -2,10 +2,14 @@
 
 import json
 import re
+from datetime import UTC, datetime
+from html import escape, unescape
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 from django.contrib.auth.models import User
+from django.http import QueryDict
 from django.test import Client
 from playwright.sync_api import Page, expect
 from pytest_django import DjangoAssertNumQueries
@@ -13,14 +17,16 @@ from pytest_django.live_server_helper import LiveServer
 from retrieval_world import told
 from tuning_world import judged, traced
 
-from memories.models import Job, JudgementSet, Membership, Namespace, ProfileVersion
+from memories.models import Job, JudgedQuery, JudgementSet, Membership, Namespace, ProfileVersion
 from memories.models.choices import JobKind, Part, Role
 from memories.retrieval.query import Setting
 from memories.retrieval.settings import setting
 from memories.templatetags.numbers import figure
 from memories.tuning.arrays import arrays
 from memories.tuning.evaluating import MAIN, measured
+from memories.tuning.profiles import add_version
 from memories.tuning.sensitivity import curves, moving, points
+from memories.tuning.versions import serve
 from scoring.systems import SYSTEMS
 
 pytestmark = pytest.mark.django_db
@@ -120,6 +126,18 @@ def test_what_cannot_be_used_is_told_and_the_rest_stands(
     assert SHOWN.search(page)
 
 
+def test_a_rule_that_the_start_helps_to_break_is_told_and_the_rest_stands(
+    client: Client, namespace: Namespace, questions: JudgementSet
+) -> None:
+    weights = [name for name in SYSTEMS["recall"].params.declared() if name.startswith("weight_")]
+    start = {weights[0]: 0.0}
+    add_version(namespace, name="x", system="recall", params=start, parent=None, note="", by="tests")
+    traced(namespace, questions, setting(namespace, profile="x@1", params={}))
+    page = shown(client, by="x@1", **{f"p.{name}": "0" for name in weights[1:]})
+    assert "must not all be zero" in page
+    assert SHOWN.search(page)
+
+
 def test_every_curve_runs_through_what_a_slider_would_show(namespace: Namespace, questions: JudgementSet) -> None:
     start = setting(namespace, params={})
     whole = arrays(questions.traced.get(system="blend"))
@@ -157,6 +175,36 @@ def test_a_setting_is_kept_as_a_version_that_serves_nobody(
     version = ProfileVersion.objects.within(namespace).get()
     assert (version.system, version.params) == ("blend", {"trust": 0.4})
     assert namespace.serving is None
+
+
+def test_after_keeping_the_page_shows_the_version_on_the_same_queries(
+    client: Client, namespace: Namespace, questions: JudgementSet
+) -> None:
+    name = "a&b #1 100%"
+    kept = client.post("/here/tune/save/", {"name": name, "here": "p.trust=0.4&part=all&metric=mrr"})
+    assert QueryDict(urlsplit(kept["Location"]).query).dict() == {"by": f"{name}@1", "part": "all", "metric": "mrr"}
+    assert f"Kept as {escape(name)}@1" in client.get(kept["Location"]).content.decode()
+
+
+def test_a_set_is_found_by_its_id_too(client: Client, namespace: Namespace, questions: JudgementSet) -> None:
+    judged(namespace, "others")
+    other = JudgementSet.objects.within(namespace).get(name="others")
+    page = shown(client, set=str(other.id))
+    assert "<option selected>others</option>" in page
+    assert "must be one of" not in page
+
+
+def test_a_query_leads_to_the_lab_under_what_serves_and_at_its_moment(
+    client: Client, namespace: Namespace, questions: JudgementSet
+) -> None:
+    then = datetime(2026, 1, 5, tzinfo=UTC)
+    JudgedQuery.objects.within(namespace).filter(text="backup").update(as_of=then)
+    version = add_version(namespace, name="c d", system="blend", params={"trust": 0.4}, parent=None, note="", by="")
+    serve(namespace, None, note="", by="tests", profile_version_id=version.id)
+    found = re.search(r'href="/here/lab/\?([^"]*query=backup[^"]*)"', shown(client, **{"p.abstain_below": "1"}))
+    assert found
+    said = QueryDict(unescape(found[1])).dict()
+    assert said == {"query": "backup", "by": "c d@1", "as_of": then.isoformat(), "p.abstain_below": "1"}
 
 
 def test_a_reader_can_look_but_neither_ask_nor_keep(

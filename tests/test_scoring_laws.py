@@ -9,7 +9,7 @@ import pytest
 from evaluator import evaluate
 from scoring_batches import batch, ids, with_sessions, without_routes
 
-from scoring.params import Choice, Declaration, Number, Params, ParamsError, Switch
+from scoring.params import Choice, Declaration, Number, Params, ParamsError, Problem, Switch
 from scoring.policy import WritePolicy
 from scoring.signals import EDGES, TYPES, Edges, Signals
 from scoring.systems import SYSTEMS
@@ -159,7 +159,7 @@ def test_a_value_beyond_its_range_is_refused_with_what_is_allowed_and_what_came(
     for value in bad_values(declaration):
         with pytest.raises(ParamsError) as refusal:
             SETS[owner].of({name: value})
-        assert refusal.value.problems == [(name, f"must be {declaration.allowed()}; got {value!r}")]
+        assert refusal.value.problems == [Problem(name, f"must be {declaration.allowed()}; got {value!r}")]
 
 
 @pytest.mark.parametrize("owner", SETS)

@@ -36,6 +36,7 @@ from memories.judging.tallies import tallies
 from memories.models import JudgedQuery, Judgement, JudgementSet, Namespace
 from memories.models.choices import Role
 from memories.models.keys import NamespacedQuerySet
+from memories.tuning.sets import UnknownSetError, chosen_set
 
 
 class Judgements(NamespacedView):
@@ -164,6 +165,14 @@ def set_of(namespace: Namespace, id: UUID) -> JudgementSet:
     if found is None:
         raise Http404(f"There is no set of judgements {id} here.")
     return found
+
+
+def set_named(namespace: Namespace, said: str) -> JudgementSet:
+    """The set that a body or a query string names, by its name or its id; nothing is the one with most queries."""
+    try:
+        return chosen_set(namespace, said)
+    except UnknownSetError as error:
+        raise ValidationError({"set": [str(error)]}) from error
 
 
 def named(judged: JudgementSet) -> None:

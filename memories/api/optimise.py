@@ -2,7 +2,6 @@
 
 from dataclasses import asdict
 from typing import Any
-from uuid import UUID
 
 from django.urls import reverse
 from drf_spectacular.utils import extend_schema
@@ -11,13 +10,14 @@ from rest_framework.exceptions import ValidationError
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from memories.api.fields import Choice, Identifier, Items, JsonObject, Real, Text, Whole
+from memories.api.fields import Choice, Items, JsonObject, Real, Text, Whole
 from memories.api.idempotency import idempotent
 from memories.api.jobs import JobSerializer
+from memories.api.judgements import set_named
 from memories.api.refusals import Conflict, wrong_params
 from memories.api.serializers import Object, Query
 from memories.api.views import NamespacedView
-from memories.models import JudgedQuery, JudgementSet, Namespace
+from memories.models import JudgedQuery, Namespace
 from memories.models.choices import Part, Role
 from memories.retrieval.query import Setting
 from memories.retrieval.settings import UnknownProfileError, setting
@@ -35,7 +35,7 @@ from scoring.systems import SYSTEMS
 class SetFields(Object):
     """A judgement set, and by what it is ranked: without system and profile, by what the namespace serves."""
 
-    set = Identifier(help_text="a judgement set")
+    set = Text(max_length=100, required=False, help_text="a judgement set by name or id; else that with most queries")
     system = Choice(choices=list(SYSTEMS), required=False, help_text="a system with its own defaults")
     profile = Text(max_length=120, required=False, help_text="a profile's name, or name@version")
     metric = Choice(choices=list(METRICS), default=MAIN)
@@ -136,7 +136,7 @@ class Ablation(NamespacedView):
         """Tell the metric without each retriever, what only it found, and how much their lists have in common."""
         asked = AblationQuery.of(request)
         ranked_by = setting_of(self.namespace, asked, {})
-        traced = tracing.traced(self.namespace, set_of(self.namespace, asked["set"]), ranked_by)
+        traced = tracing.traced(self.namespace, set_named(self.namespace, asked.get("set", "")), ranked_by)
         if traced is None:
             raise Conflict("This set was not asked under these candidates yet; optimise/ asks it.", code="not_asked")
         return Response(asdict(ablation(arrays(traced), ranked_by, Objective(asked["metric"]))))
@@ -144,7 +144,7 @@ class Ablation(NamespacedView):
 
 def wish_of(namespace: Namespace, asked: dict[str, Any]) -> Wish:
     """What is to be searched, or what is wrong with it."""
-    judged, start = set_of(namespace, asked["set"]), setting_of(namespace, asked, asked["params"])
+    judged, start = set_named(namespace, asked.get("set", "")), setting_of(namespace, asked, asked["params"])
     allowed = optimising.movable(start)
     unknown = [name for name in asked["move"] if name not in allowed]
     if unknown:
@@ -159,14 +159,6 @@ def wish_of(namespace: Namespace, asked: dict[str, Any]) -> Wish:
         objective=Objective(asked["metric"], asked["price"]),
         **{name: asked[name] for name in ("against", "settings", "seconds", "seed")},
     )
-
-
-def set_of(namespace: Namespace, id: UUID) -> JudgementSet:
-    """A judgement set of the namespace."""
-    judged = JudgementSet.objects.within(namespace).filter(id=id).first()
-    if judged is None:
-        raise ValidationError({"set": [f"must be a judgement set of this namespace; got {id}"]})
-    return judged
 
 
 def setting_of(namespace: Namespace, asked: dict[str, Any], params: dict[str, Any]) -> Setting:

@@ -5,7 +5,6 @@ from uuid import UUID
 
 from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
-from rest_framework.exceptions import ValidationError
 from rest_framework.request import Request
 from rest_framework.response import Response
 
@@ -13,20 +12,19 @@ from memories.api.acting import ActingView
 from memories.api.fields import Choice, Identifier, Text
 from memories.api.idempotency import idempotent
 from memories.api.jobs import JobSerializer
+from memories.api.judgements import set_named
 from memories.api.profiles import PublicationSerializer, version_of
 from memories.api.serializers import Object, Query
 from memories.api.views import NamespacedView
-from memories.models import JudgementSet, Namespace
 from memories.models.choices import Part, Role
 from memories.tuning import evaluations, gate, publishing
-from memories.tuning.sets import UnknownSetError, chosen_set
 from memories.tuning.versions import ANY
 
 
 class EvaluateSerializer(Object):
     """On what to measure."""
 
-    set = Text(max_length=100, required=False, help_text="a judgement set's name; else the one with most queries")
+    set = Text(max_length=100, required=False, help_text="a judgement set by name or id; else that with most queries")
     part = Choice(choices=Part.values, required=False, help_text="else all queries")
 
 
@@ -72,7 +70,7 @@ class ProfileEvaluate(NamespacedView):
     def post(self, request: Request, namespace: str, id: UUID) -> Response:
         """Have a version measured on a judgement set, as a job; the version then tells the metrics."""
         version, asked = version_of(self.namespace, id), EvaluateSerializer.of(request)
-        judged = set_of(self.namespace, asked.get("set", ""))
+        judged = set_named(self.namespace, asked.get("set", ""))
         job = evaluations.begin(self.namespace, version, judged, asked.get("part", ""), by=self.access.caller)
         return Response(JobSerializer(job).data, status=202)
 
@@ -148,11 +146,3 @@ class ProfileRollBack(ActingView):
             self.namespace, by=self.access.caller, note=asked["note"], expected=asked.get("serving", ANY)
         )
         return Response(PublicationSerializer(made).data)
-
-
-def set_of(namespace: Namespace, name: str) -> JudgementSet:
-    """The set that a body names."""
-    try:
-        return chosen_set(namespace, name)
-    except UnknownSetError as error:
-        raise ValidationError({"set": [str(error)]}) from error

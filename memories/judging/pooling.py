@@ -17,10 +17,10 @@ from memories.judging.current import STANDING, asked
 from memories.models import Job, JudgedQuery, JudgementSet, Namespace, PooledMemory
 from memories.models.choices import JobKind, JobState
 from memories.models.job import UNFINISHED
-from memories.retrieval.query import Query, Setting
+from memories.retrieval.query import Query, Setting, versioned
 from memories.retrieval.reading import read
 from memories.retrieval.retrieve import retrieve
-from memories.retrieval.settings import AT_VERSION, SHIPPED, UnknownProfileError, setting
+from memories.retrieval.settings import SHIPPED, UnknownProfileError, setting
 from scoring.params import ParamsError
 from scoring.systems import SYSTEMS
 
@@ -62,7 +62,7 @@ def served(namespace: Namespace) -> str:
     """The name of what a namespace serves."""
     serving = namespace.serving
     version = serving.profile_version if serving else None
-    return f"{version.profile.name}{AT_VERSION}{version.number}" if version else SHIPPED
+    return versioned(version.profile.name, version.number) if version else SHIPPED
 
 
 def named(namespace: Namespace, name: str) -> Setting:
@@ -83,7 +83,7 @@ def names_of(namespace: Namespace, given: Sequence[str]) -> list[str]:
             raise SettingsError(f"must be {known}; got {name}") from error
         except ParamsError as error:
             raise SettingsError(f"cannot be used as it stands: {error}; got {name}") from error
-        names.append(f"{found.profile}{AT_VERSION}{found.version}" if found.profile else name)
+        names.append(found.by)
     return sorted(set(names), key=names.index)
 
 

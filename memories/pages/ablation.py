@@ -10,16 +10,19 @@ from django.shortcuts import redirect, resolve_url
 from django.views.decorators.http import require_GET, require_POST
 from rest_framework.exceptions import ValidationError
 
-from memories.api.optimise import AblationQuery, set_of, setting_of
+from memories.api.judgements import set_named
+from memories.api.optimise import AblationQuery, setting_of
 from memories.api.serializers import checked
 from memories.models import Job, JudgementSet, Namespace
 from memories.models.choices import JobKind, Role
 from memories.models.job import UNFINISHED
 from memories.pages.access import access_of, demanded, members_only
 from memories.pages.lab.address import ways
-from memories.pages.optimise.form import named, sets, told
-from memories.pages.optimise.run import chance, interval
+from memories.pages.optimise.form import sets, told
+from memories.pages.optimise.run import interval
 from memories.retrieval.query import Setting
+from memories.retrieval.settings import said as ranked_by
+from memories.templatetags.numbers import chance
 from memories.templatetags.routes import called
 from memories.tuning import tracing
 from memories.tuning.ablating import TOP, Ablated, Ablation, ablation
@@ -84,9 +87,9 @@ def typed_of(sent: QueryDict, offered: Sequence[JudgementSet]) -> dict[str, str]
 
 def read(namespace: Namespace, typed: dict[str, str]) -> tuple[JudgementSet, Setting, str]:
     """The set, the setting and the metric that are meant (ValidationError)."""
-    said = {"set": typed["set"], "metric": typed["metric"], **named(typed["by"])}
+    said = {"set": typed["set"], "metric": typed["metric"], **ranked_by(typed["by"])}
     query = checked(AblationQuery(data=said))
-    return set_of(namespace, query["set"]), setting_of(namespace, query, {}), query["metric"]
+    return set_named(namespace, query.get("set", "")), setting_of(namespace, query, {}), query["metric"]
 
 
 def result(namespace: Namespace, typed: dict[str, str]) -> dict[str, Any]:

@@ -11,6 +11,13 @@ from scoring.params import Params
 from scoring.specificity import Plan, planned
 from scoring.systems.system import System
 
+AT_VERSION = "@"  # a profile's name, or its name and version: careful@3
+
+
+def versioned(profile: str, number: int | None) -> str:
+    """A version of a profile as one names it."""
+    return f"{profile}{AT_VERSION}{number}"
+
 
 @dataclass(frozen=True)
 class Setting:
@@ -21,6 +28,11 @@ class Setting:
     profile: str = ""
     version: int | None = None
     version_id: UUID | None = None
+
+    @property
+    def by(self) -> str:
+        """By what it ranks, as an address says it; what the caller said on top is not told."""
+        return versioned(self.profile, self.version) if self.profile else self.system.name
 
     def under(self, plan: Plan) -> Params:
         """The parameters under a plan: what was given wins over what the plan would set."""

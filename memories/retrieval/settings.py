@@ -3,13 +3,12 @@
 from collections.abc import Mapping
 
 from memories.models import Namespace, ProfileVersion
-from memories.retrieval.query import Setting
+from memories.retrieval.query import AT_VERSION, Setting
 from scoring.params import ParamsError, Problem
 from scoring.systems import SYSTEMS
 from scoring.systems.system import System
 
 SHIPPED = "blend"  # what measured best
-AT_VERSION = "@"  # a profile's name, or its name and version: careful@3
 
 
 class UnknownProfileError(LookupError):
@@ -26,6 +25,11 @@ def setting(namespace: Namespace, *, system: str = "", profile: str = "", params
         serving = namespace.serving
         found = of_served(serving.profile_version if serving else None)
     return with_params(found, params)
+
+
+def said(by: str) -> dict[str, str]:
+    """What an address says it is ranked by, as `setting` and the API name it."""
+    return {"profile" if AT_VERSION in by else "system": by} if by else {}
 
 
 def with_params(found: Setting, params: Mapping[str, object]) -> Setting:

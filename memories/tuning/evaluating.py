@@ -17,8 +17,10 @@ from scoring.term import Array, Mask
 
 AT = 10
 # What is measured of queries that have an answer; the two errors of abstaining follow.
-METRICS = ("ndcg@10", "recall@5", "recall@10", "mrr")
+NAMES = {"ndcg@10": "nDCG@10", "recall@5": "Recall@5", "recall@10": "Recall@10", "mrr": "MRR"}
+METRICS = tuple(NAMES)
 LOST, INVENTED = "lost", "invented"  # an answer that was not told; an answer where there is none
+ERRORS = {LOST: "answers withheld", INVENTED: "answers invented"}
 MAIN = "ndcg@10"
 
 

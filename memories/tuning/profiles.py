@@ -5,7 +5,7 @@ from typing import Any
 from uuid import UUID
 
 from memories.models import Namespace, Profile, ProfileVersion
-from memories.retrieval.settings import AT_VERSION
+from memories.retrieval.query import AT_VERSION, versioned
 from memories.tuning import versions
 from scoring.params import ParamsError, Problem
 from scoring.systems import SYSTEMS
@@ -41,4 +41,4 @@ def flaw(name: str) -> str:
 
 def called(version: ProfileVersion) -> str:
     """A version as one names it: careful@3."""
-    return f"{version.profile.name}{AT_VERSION}{version.number}"
+    return versioned(version.profile.name, version.number)

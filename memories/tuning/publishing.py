@@ -7,15 +7,13 @@ from django.db import transaction
 
 from memories.models import Namespace, ProfileVersion, Publication
 from memories.models.choices import JobState
-from memories.templatetags.numbers import figure, signed
+from memories.templatetags.numbers import chance, signed
 from memories.tuning import gate
-from memories.tuning.evaluating import INVENTED, LOST, MAIN
+from memories.tuning.evaluating import ERRORS, NAMES
 from memories.tuning.profiles import called
 from memories.tuning.versions import ANY, alone, serve
 from memories.writing.refusal import RefusedError
 from scoring.systems import SYSTEMS
-
-CALLED = {MAIN: "nDCG@10", LOST: "answers withheld", INVENTED: "answers invented"}
 
 
 @transaction.atomic
@@ -61,13 +59,8 @@ def objection(namespace: Namespace, version: ProfileVersion) -> RefusedError | N
 def in_words(lost: dict[str, Any]) -> str:
     """One loss, as a person says it."""
     where = "held-out queries" if lost["part"] else "judged queries"
-    moved = f"{CALLED[lost['metric']]} {signed(lost['difference'], 3)}"
-    return f"{moved} on {lost['queries']} {where} ({likely(lost['chance'])})"
-
-
-def likely(chance: float) -> str:
-    """A chance as one writes it: p .012, and p < .001 from there on."""
-    return "p < .001" if chance < 0.001 else f"p {figure(chance, 3)}"
+    moved = f"{(NAMES | ERRORS)[lost['metric']]} {signed(lost['difference'], 3)}"
+    return f"{moved} on {lost['queries']} {where} (p {chance(lost['chance'])})"
 
 
 def before(namespace: Namespace) -> tuple[bool, UUID | None]:

@@ -1,5 +1,7 @@
 """Which judgement set is meant."""
 
+from uuid import UUID
+
 from django.db.models import Count
 
 from memories.models import JudgementSet, Namespace
@@ -10,13 +12,21 @@ class UnknownSetError(LookupError):
 
 
 def chosen_set(namespace: Namespace, name: str = "") -> JudgementSet:
-    """The set of a name, else the one with most queries."""
+    """The set of a name or an id, else the one with most queries."""
     sets = JudgementSet.objects.within(namespace)
     if name:
-        found = sets.filter(name=name).first()
+        found = sets.filter(name=name).first() or of_id(namespace, name)
     else:
         found = sets.annotate(size=Count("queries")).filter(size__gt=0).order_by("-size", "name").first()
     if found is not None:
         return found
     known = ", ".join(sets.order_by("name").values_list("name", flat=True)[:20]) or "none yet"
     raise UnknownSetError(f"must be a judgement set of this namespace with queries ({known}); got {name!r}")
+
+
+def of_id(namespace: Namespace, text: str) -> JudgementSet | None:
+    """The set whose id a text is, if it is one."""
+    try:
+        return JudgementSet.objects.within(namespace).filter(id=UUID(text)).first()
+    except ValueError:
+        return None

@@ -39,12 +39,9 @@ def annotated(request: HttpRequest, namespace: Namespace) -> HttpResponse:
     demanded(request, namespace, Role.WRITE)
     problems = list[Problem]()
     try:
-        annotate(
-            namespace,
-            [NewAnnotation(**checked(NewAnnotationSerializer(data=as_body(request.POST, annotator(request)))))],
-        )
+        annotate(namespace, [read(as_body(request.POST, annotator(request)))])
     except ValidationError as error:
-        problems = [Problem(**one) for one in flat(error.detail)]
+        problems = [Problem(one["at"], one["message"]) for one in flat(error.detail)]
     except AbsentError as error:
         problems = [Problem("memory", str(error))]
     here = QueryDict(request.POST.get("here", ""))
@@ -86,7 +83,7 @@ def told(reader: Reader) -> Iterator[NewAnnotation]:
                 {f"line {line.number}": [f"must not come: a file has at most {TOGETHER} annotations"]}
             )
         try:
-            yield NewAnnotation(**checked(NewAnnotationSerializer(data=value(line))))
+            yield read(value(line))
         except ValidationError as error:
             at = next(iter(flat(error.detail)))
             raise ValidationError({f"line {line.number}": [f"{at['at']} {at['message']}"]}) from error

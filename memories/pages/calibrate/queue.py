@@ -47,10 +47,7 @@ def asked(
     again = (typed or {}).get("memory", "") if problems else ""
     memory = Memory.objects.within(namespace).filter(id=UUID(again)).first() if is_id(again) else None
     memory = memory or next_up(namespace, annotator(request), [UUID(text) for text in skipped])
-    sources = (
-        MemorySource.objects.within(namespace).filter(memory_id=memory.id, turn_id__isnull=False) if memory else None
-    )
-    said = sources.select_related("turn").order_by("observed_at", "id").first() if sources is not None else None
+    said = first_said(namespace, memory) if memory else None
     mine = Annotation.objects.within(namespace).filter(annotator=annotator(request)).count()
     return Asked(memory, said, mine, skipped, typed or {}, problems or [])
 

@@ -47,7 +47,7 @@ def decided(request: HttpRequest, namespace: Namespace, id: UUID) -> HttpRespons
     except AbsentError as error:
         raise Http404(str(error)) from error
     except ValidationError as error:
-        refused, status = [Problem(**one) for one in flat(error.detail)], 400
+        refused, status = [Problem(one["at"], one["message"]) for one in flat(error.detail)], 400
     except RefusedError as error:
         refused, status = [Problem("", str(error))], 409
     if refused or getattr(request, "htmx", False):

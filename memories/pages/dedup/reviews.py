@@ -50,7 +50,7 @@ def queue(request: Request, namespace: Namespace) -> tuple[Queue, list[Problem]]
     except ValidationError as error:
         found, wrong = (
             page(request, namespace, rows, {"limit": AT_ONCE}),
-            [Problem(**one) for one in flat(error.detail)],
+            [Problem(one["at"], one["message"]) for one in flat(error.detail)],
         )
     shown = [Waiting(item, *differences(item.first.content, item.second.content)) for item in found.rows]
     return Queue(shown, found, rows.values("id")[: MOST_COUNTED + 1].count()), wrong

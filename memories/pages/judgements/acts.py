@@ -1,18 +1,19 @@
 """What a person does with sets: make, fill, draw, pool, delete."""
 
-from typing import Any
 from uuid import UUID
 
 from django.contrib import messages
+from django.db import transaction
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.views.decorators.http import require_POST
 from rest_framework.exceptions import ValidationError
 
 from memories.api.fields import Choice, Whole
-from memories.api.judgement_files import TrecFiles
+from memories.api.judgement_files import PoolRequest, TrecFiles
 from memories.api.judgement_shapes import LARGEST, DrawSerializer, NewSet
-from memories.api.judgements import set_of
+from memories.api.judgements import named, set_of
+from memories.api.refusals import Conflict
 from memories.api.serializers import checked
 from memories.judging import drawing, pooling, reading, trec
 from memories.judging.reading import Read
@@ -33,6 +34,12 @@ class DrawForm(DrawSerializer):
     way = Choice(choices=list(drawing.WAYS))
 
 
+class PoolForm(PoolRequest):
+    """By what to pool, as a form says it."""
+
+    k = Whole(in_query=True, min_value=1, max_value=pooling.MOST_K)
+
+
 @require_POST
 @members_only
 def made(request: HttpRequest, namespace: Namespace) -> HttpResponse:
@@ -41,13 +48,15 @@ def made(request: HttpRequest, namespace: Namespace) -> HttpResponse:
     given = filled(request.POST)
     try:
         wanted = checked(NewSet(data={name: given[name] for name in ("name", "note") if name in given}))
-        if JudgementSet.objects.within(namespace).filter(name=wanted["name"]).exists():
-            raise ValidationError({"name": [f"must be a name that no other set has; got {wanted['name']}"]})
         brought = read(request, namespace).or_refused() if request.FILES else []
+        judged = JudgementSet(namespace=namespace, **wanted)
+        with transaction.atomic():
+            named(judged)
+            kept = keep(judged, brought, by=request.user.get_username())
     except ValidationError as error:
         return listed(request, namespace, given=given, wrong=shortened(list(flat(error.detail))), status=400)
-    judged = JudgementSet.objects.create(namespace=namespace, **wanted)
-    kept = keep(judged, brought, by=request.user.get_username())
+    except Conflict as error:
+        return listed(request, namespace, given=given, wrong=error.errors, status=409)
     messages.success(request, f"The set “{judged.name}” is made" + (f": {count(kept.added)}." if brought else "."))
     return redirect("judgements-set", namespace.slug, judged.id)
 
@@ -96,20 +105,16 @@ def drawn(request: HttpRequest, namespace: Namespace, id: UUID) -> HttpResponse:
 def pooled(request: HttpRequest, namespace: Namespace, id: UUID) -> HttpResponse:
     """Have a set pooled by a worker, and go back to where it can be watched."""
     access = demanded(request, namespace, Role.WRITE)
-    judged, names, k = set_of(namespace, id), request.POST.getlist("settings"), request.POST.get("k", "")
-    wrong: list[dict[str, Any]] = []
-    if not k.isascii() or not k.isdigit() or not 1 <= int(k[:4]) <= pooling.MOST_K:
-        wrong.append({"at": "k", "message": f"must be from 1 to {pooling.MOST_K}; got {k!r}"})
-    if len(names) > pooling.MOST_SETTINGS:
-        wrong.append({"at": "settings", "message": f"must be at most {pooling.MOST_SETTINGS}; got {len(names)}"})
+    judged = set_of(namespace, id)
+    sent = {"k": request.POST.get("k", ""), "settings": request.POST.getlist("settings")}
     try:
-        if not wrong:
-            pooling.begin(judged, names, int(k), by=access.caller)
-            messages.success(request, "The pool waits for a worker; it is shown here as it grows.")
+        asked = checked(PoolForm(data=sent))
+        pooling.begin(judged, asked["settings"], asked["k"], by=access.caller)
+    except ValidationError as error:
+        return shown(request, judged, wrong=list(flat(error.detail)), at="pool", status=400)
     except pooling.SettingsError as error:
-        wrong.append({"at": "settings", "message": str(error)})
-    if wrong:
-        return shown(request, judged, wrong=wrong, at="pool", status=400)
+        return shown(request, judged, wrong=[{"at": "settings", "message": str(error)}], at="pool", status=400)
+    messages.success(request, "The pool waits for a worker; it is shown here as it grows.")
     return redirect("judgements-set", namespace.slug, judged.id)
 
 

@@ -11,7 +11,6 @@ from memories.models import Memory, Namespace, Trace
 from memories.models.choices import Role
 from memories.pages.access import demanded, members_only
 from memories.pages.lab import address, judging, markup
-from memories.retrieval.settings import AT_VERSION
 from memories.retrieval.tracing import setting_of
 from memories.tuning import profiles
 from recall_site.layout import render_page
@@ -58,7 +57,7 @@ def save(request: HttpRequest, namespace: Namespace) -> HttpResponse:
         note=f"Saved in the Lab for “{trace.query[:200]}”.",
         by=request.user.get_username(),
     )
-    typed = {**address.typed_of(trace), "by": f"{name}{AT_VERSION}{version.number}"}
+    typed = {**address.typed_of(trace), "by": profiles.called(version)}
     return HttpResponseRedirect(f"{resolve_url('lab', namespace.slug)}?{address.written(typed, {}, {})}")
 
 

@@ -11,10 +11,12 @@ from django.utils.dateparse import parse_date
 from rest_framework.exceptions import ValidationError
 
 from memories.api.retrieval import SettingSerializer, query_of
+from memories.judging.pooling import served
 from memories.models import Namespace, ProfileVersion, Trace
 from memories.pages import sliders
-from memories.retrieval.query import Query
-from memories.retrieval.settings import AT_VERSION, SHIPPED
+from memories.retrieval.query import Query, versioned
+from memories.retrieval.settings import said as ranked_by
+from memories.tuning.profiles import called
 from scoring.params import Params, ParamsError
 from scoring.systems import SYSTEMS
 
@@ -52,9 +54,7 @@ def body(namespace: Namespace, typed: Mapping[str, Any]) -> dict[str, Any]:
         said["tags"] = [tag.strip() for tag in typed["tags"].split(",") if tag.strip()]
     if typed["as_of"]:
         said["as_of"] = moment(namespace, typed["as_of"])
-    if typed["by"]:
-        said["profile" if AT_VERSION in typed["by"] else "system"] = typed["by"]
-    return said
+    return {**said, **ranked_by(typed["by"])}
 
 
 def moment(namespace: Namespace, text: str) -> str:
@@ -85,10 +85,9 @@ def first(wrong: Any) -> str:
 def typed_of(trace: Trace) -> dict[str, Any]:
     """What somebody would have typed to ask what a trace was asked."""
     was = trace.request
-    profile = f"{was['profile']}{AT_VERSION}{was['version']}" if was["profile"] else ""
     return {
         "query": trace.query,
-        "by": profile or trace.system,
+        "by": versioned(was["profile"], was["version"]) if was["profile"] else trace.system,
         "top_k": str(was["top_k"]),
         "as_of": (was["as_of"] or "")[:10],
         "types": was["types"],
@@ -109,16 +108,16 @@ def trace_of(namespace: Namespace, sent: QueryDict) -> Trace | None:
 def moved(params: type[Params], sent: QueryDict, usual: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, str]]:
     """What differs from the start, and what is wrong with the rest; a wrong value leaves the others standing."""
     problems: dict[str, str] = {}
-    said = sent.copy()
+    said, start = sent.copy(), params.of(usual).as_dict()
     while True:
         try:
-            return sliders.given(params, said, usual), problems
+            return sliders.given(params, said, start), problems
         except ParamsError as error:
+            # The start breaks no rule, so one of the values that break one was said.
             for problem in error.problems:
                 problems[problem.at] = problem.message
-                said.pop(f"{sliders.PREFIX}{problem.at}", None)
-            if not any(key.startswith(sliders.PREFIX) for key in said):
-                return {}, problems
+                keys = [f"{sliders.PREFIX}{name}" for name in problem.among or (problem.at,)]
+                said.pop(next((key for key in keys if key in said), ""), None)
 
 
 def written(typed: Mapping[str, Any], more: Mapping[str, Any], changed: Mapping[str, Any]) -> str:
@@ -145,15 +144,10 @@ def plain(value: Any) -> str:
 
 def ways(namespace: Namespace) -> dict[str, list[tuple[str, str]]]:
     """By what a question can be ranked: what serves, every system, and the latest versions of the profiles."""
-    serving = namespace.serving
-    version = serving.profile_version if serving else None
-    served = f"{version.profile.name}{AT_VERSION}{version.number}" if version else SHIPPED
     latest = ProfileVersion.objects.within(namespace).select_related("profile")
-    profiles = [
-        f"{one.profile.name}{AT_VERSION}{one.number}" for one in latest.order_by("profile__name", "-number")[:50]
-    ]
+    profiles = [called(one) for one in latest.order_by("profile__name", "-number")[:50]]
     return {
-        "": [("", f"as served ({served})")],
+        "": [("", f"as served ({served(namespace)})")],
         "Systems": [(name, name) for name in SYSTEMS],
         "Profiles": [(name, name) for name in profiles],
     }

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 from memories.pages.lab import address, figures
 from memories.retrieval.comparing import agreement, compare
 from memories.retrieval.retrieve import Retrieval
-from memories.retrieval.settings import AT_VERSION, UnknownProfileError, setting
+from memories.retrieval.settings import said, setting
 from memories.retrieval.tracing import query_of
 from scoring.params import ParamsError
 from scoring.systems import SYSTEMS
@@ -30,11 +30,8 @@ def shown(state: "State", retrieval: Retrieval) -> dict[str, Any]:
             names = [name for name in SYSTEMS if name != state.start.system.name]
             others = {name: setting(namespace, system=name, params={}) for name in names}
         else:
-            key = "profile" if AT_VERSION in chosen else "system"
-            if key == "system" and chosen not in SYSTEMS:
-                raise UnknownProfileError(chosen)
-            others = {chosen: setting(namespace, **{key: chosen}, params={})}
-    except (UnknownProfileError, ParamsError):
+            others = {chosen: setting(namespace, **said(chosen), params={})}
+    except (LookupError, ParamsError):
         allowed = ", ".join([ALL, *SYSTEMS])
         return context | {"beside_problem": f"must be one of {allowed}, or a profile@version; got {chosen}"}
     found = compare(replace(query_of(state.trace), setting=state.start), others)

@@ -15,7 +15,7 @@ from memories.models.choices import Part
 from memories.pages.lab.address import first, ways
 from memories.pages.sliders import Group, groups
 from memories.retrieval.query import Setting
-from memories.retrieval.settings import AT_VERSION
+from memories.retrieval.settings import said as ranked_by
 from memories.tuning import optimising
 from memories.tuning.evaluating import MAIN, METRICS
 from memories.tuning.optimising import Wish
@@ -38,9 +38,8 @@ MOST_SETS = 50
 def filled(wish: Wish) -> QueryDict:
     """The form as somebody would have filled it in for a search."""
     sent, setting = QueryDict(mutable=True), wish.setting
-    by = f"{setting.profile}{AT_VERSION}{setting.version}" if setting.profile else setting.system.name
     objective = {"metric": wish.objective.metric, "price": f"{wish.objective.price:g}", "against": wish.against}
-    sent.update({"set": str(wish.set), "by": by, **objective})
+    sent.update({"set": str(wish.set), "by": setting.by, **objective})
     sent.update({"settings": str(wish.settings), "seconds": str(wish.seconds)})
     sent.setlist("move", list(wish.move))
     return sent
@@ -61,7 +60,7 @@ class Form:
 
     def body(self) -> dict[str, Any]:
         """The wish as the API would be asked it."""
-        said: dict[str, Any] = {"move": self.sent.getlist("move"), **named(self.typed["by"])}
+        said: dict[str, Any] = {"move": self.sent.getlist("move"), **ranked_by(self.typed["by"])}
         for name in ("set", "metric", "against"):
             said[name] = self.typed[name]
         for name, read in NUMBERS.items():
@@ -97,15 +96,10 @@ class Form:
     def setting(self) -> tuple[Setting, dict[str, str]]:
         """From where the search would start; what is served where the address names something else."""
         try:
-            return setting_of(self.namespace, named(self.typed["by"]), {}), {}
+            return setting_of(self.namespace, ranked_by(self.typed["by"]), {}), {}
         except (ValidationError, KeyError):
             wrong = f"must be a system or a profile of this namespace; got {self.typed['by']!r}"
             return setting_of(self.namespace, {}, {}), {"by": wrong}
-
-
-def named(by: str) -> dict[str, str]:
-    """A system or a profile as the API names it."""
-    return {"profile" if AT_VERSION in by else "system": by} if by else {}
 
 
 def told(error: ValidationError) -> dict[str, str]:

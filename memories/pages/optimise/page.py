@@ -68,7 +68,7 @@ def stopped(request: HttpRequest, namespace: Namespace, id: UUID) -> HttpRespons
 @members_only
 def saved(request: HttpRequest, namespace: Namespace, id: UUID) -> HttpResponse:
     """Keep what a search found as the next version of a profile; it serves nobody until it is published."""
-    demanded(request, namespace, Role.ADMIN)
+    demanded(request, namespace, Role.WRITE)
     job = search_of(namespace, id)
     wish, taken = Wish.of(job.params), job.result.get("search", {}).get("chosen")
     name = request.POST.get("name", "").strip()
@@ -88,7 +88,7 @@ def saved(request: HttpRequest, namespace: Namespace, id: UUID) -> HttpResponse:
         note=f"Found by a search of {job.result['search']['tried']} settings. {verdict(job)}.",
         by=request.user.get_username(),
     )
-    messages.success(request, f"Saved as {name}@{version.number}. It serves nobody until it is published.")
+    messages.success(request, f"Saved as {profiles.called(version)}. It serves nobody until it is published.")
     return redirect(here)
 
 
@@ -97,8 +97,7 @@ def frame(request: HttpRequest, namespace: Namespace) -> dict[str, Any]:
     access = access_of(request, namespace)
     return {
         "namespace": namespace,
-        "may_search": access.allows(Role.WRITE),
-        "may_save": access.allows(Role.ADMIN),
+        "may_write": access.allows(Role.WRITE),
     }
 
 

@@ -1,11 +1,10 @@
 """One search as the page shows it: how far it is, what it found, and whether that holds."""
 
 from collections.abc import Mapping
-from contextlib import suppress
 from typing import Any, NamedTuple
 from urllib.parse import urlencode
 
-from django.urls import NoReverseMatch, reverse
+from django.urls import reverse
 
 from memories.jobs.registry import share
 from memories.jobs.stopping import STOP
@@ -14,8 +13,7 @@ from memories.models.choices import JobKind, JobState, Part
 from memories.models.job import UNFINISHED
 from memories.pages.optimise import figures
 from memories.pages.sliders import address
-from memories.retrieval.settings import AT_VERSION
-from memories.templatetags.numbers import figure, signed, worded
+from memories.templatetags.numbers import chance, figure, signed, worded
 from memories.tuning.evaluating import INVENTED, LOST, METRICS
 from memories.tuning.optimising import Wish
 from memories.tuning.pareto import AGAINST
@@ -32,11 +30,6 @@ class Change(NamedTuple):
     label: str
     before: str
     after: str
-
-
-def chance(value: float) -> str:
-    """How likely by chance, as short as it means something."""
-    return figure(value, 3) if value >= 0.001 else "< .001"
 
 
 def interval(told: Mapping[str, float]) -> str:
@@ -86,22 +79,16 @@ def changes(wish: Wish, changed: Mapping[str, Any]) -> list[Change]:
     ]
 
 
-def by_of(wish: Wish) -> str:
-    """By what the search started to rank, as an address says it."""
-    setting = wish.setting
-    return f"{setting.profile}{AT_VERSION}{setting.version}" if setting.profile else setting.system.name
-
-
 def links(namespace: Namespace, wish: Wish, changed: Mapping[str, Any]) -> dict[str, str]:
-    """Where a setting can be looked at: the Lab with a question of the set, and Tune where there is one."""
+    """Where a setting can be looked at: Tune on the same set, and the Lab with a question of it."""
     query = JudgedQuery.objects.within(namespace).filter(judgement_set_id=wish.set).order_by("id").first()
-    said = {"by": by_of(wish), **address(changed)}
-    found = {
-        "lab": f"{reverse('lab', args=[namespace.slug])}?{urlencode({'query': query.text if query else '', **said})}"
+    # What the start says of its own goes without effect; what its caller said on top does not.
+    ranked_by = {"by": wish.setting.by, **address({**wish.setting.given, **changed})}
+    asked = {"tune": {"set": str(wish.set)}, "lab": {"query": query.text if query else ""}}
+    return {
+        page: f"{reverse(page, args=[namespace.slug])}?{urlencode({**said, **ranked_by})}"
+        for page, said in asked.items()
     }
-    with suppress(NoReverseMatch):
-        found["tune"] = f"{reverse('tune', args=[namespace.slug])}?{urlencode({'set': str(wish.set), **said})}"
-    return found
 
 
 def shown(namespace: Namespace, job: Job) -> dict[str, Any]:
@@ -112,7 +99,7 @@ def shown(namespace: Namespace, job: Job) -> dict[str, Any]:
     told: dict[str, Any] = {
         "job": job,
         "wish": wish,
-        "by": by_of(wish),
+        "by": wish.setting.by,
         "set_name": judged.name if judged else "a set that is gone",
         "open": job.state in UNFINISHED,
         "stopping": bool(job.params.get(STOP)),
@@ -168,5 +155,5 @@ def runs(namespace: Namespace, shown: Job | None) -> list[dict[str, Any]]:
     told = []
     for job in jobs:
         wish = Wish.of(job.params)
-        told.append({"job": job, "by": by_of(wish), "set": names.get(wish.set, "gone"), "verdict": verdict(job)})
+        told.append({"job": job, "by": wish.setting.by, "set": names.get(wish.set, "gone"), "verdict": verdict(job)})
     return told

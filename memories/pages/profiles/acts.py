@@ -9,8 +9,9 @@ from django.shortcuts import redirect, resolve_url
 from django.views.decorators.http import require_POST
 from rest_framework.exceptions import ValidationError
 
+from memories.api.judgements import set_named
 from memories.api.profiles import version_of
-from memories.api.publishing import EvaluateSerializer, PublishProfileSerializer, set_of
+from memories.api.publishing import EvaluateSerializer, PublishProfileSerializer
 from memories.api.serializers import checked
 from memories.api.shadows import CastShadow
 from memories.models import Namespace
@@ -35,7 +36,7 @@ def evaluate(request: HttpRequest, namespace: Namespace, id: UUID) -> HttpRespon
     version = version_of(namespace, id)
     try:
         asked = checked(EvaluateSerializer(data=filled(request.POST)))
-        judged = set_of(namespace, asked.get("set", ""))
+        judged = set_named(namespace, asked.get("set", ""))
     except ValidationError as error:
         return shown(request, namespace, version, wrong=problems(error), status=400)
     evaluations.begin(namespace, version, judged, asked.get("part", ""), by=access.caller)
@@ -136,4 +137,4 @@ def take_in(request: HttpRequest, namespace: Namespace) -> HttpResponse:
 
 def problems(error: ValidationError) -> list[Problem]:
     """What is wrong with a form, place by place."""
-    return [Problem(**one) for one in flat(error.detail)]
+    return [Problem(one["at"], one["message"]) for one in flat(error.detail)]

@@ -19,14 +19,12 @@ from memories.pages.jobs import callers
 from memories.retrieval.settings import SHIPPED
 from memories.tuning import files, gate, histories, publishing, shadow
 from memories.tuning.differences import differences
-from memories.tuning.evaluating import INVENTED, LOST, MAIN
+from memories.tuning.evaluating import ERRORS, NAMES
 from memories.tuning.profiles import called
 from recall_site.layout import render_page
 from scoring.params import Problem
 from scoring.systems import SYSTEMS
 
-NAMES = {MAIN: "nDCG@10", "recall@5": "Recall@5", "recall@10": "Recall@10", "mrr": "MRR"}
-ERRORS = {LOST: "Answers withheld", INVENTED: "Answers invented"}
 PARTS = {"": "judged queries", Part.TUNE: "queries to tune on", Part.HOLDOUT: "held-out queries"}
 
 
@@ -191,7 +189,6 @@ def checked(namespace: Namespace, one: ProfileVersion) -> dict[str, Any]:
             **test,
             "name": (NAMES | ERRORS)[test["metric"]],
             "on": PARTS[test["part"]],
-            "likely": publishing.likely(test["chance"]).removeprefix("p "),
         }
         for test in job.result.get("judge", {}).get("tests", ())
         if test["queries"]

@@ -7,9 +7,9 @@ import numpy as np
 
 from memories.pages.drawing import line
 from memories.pages.sliders import Slider
-from memories.pages.tune.shown import NAMES
 from memories.templatetags.numbers import figure as written
 from memories.templatetags.numbers import signed
+from memories.tuning.evaluating import NAMES
 from memories.tuning.sensitivity import Curve
 from scoring.params import Number
 

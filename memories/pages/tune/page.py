@@ -1,6 +1,7 @@
 """Move a parameter and see what it does to every judged query at once."""
 
 import time
+from dataclasses import replace
 from typing import Any
 
 from django.contrib import messages
@@ -17,12 +18,11 @@ from memories.pages import sliders
 from memories.pages.access import access_of, demanded, members_only
 from memories.pages.lab.address import ways
 from memories.pages.tune import curves as drawing
-from memories.pages.tune.shown import CHOICES, NAMES, shown
+from memories.pages.tune.shown import shown
 from memories.pages.tune.state import PARTS, State, state_of
-from memories.retrieval.settings import AT_VERSION
 from memories.tuning import profiles
 from memories.tuning.arrays import arrays
-from memories.tuning.evaluating import measured
+from memories.tuning.evaluating import NAMES, measured
 from memories.tuning.sensitivity import curves, moving
 from memories.tuning.tracing import begin, writes_of
 from recall_site.layout import render_page
@@ -60,7 +60,7 @@ def frame(request: HttpRequest, state: State) -> dict[str, Any]:
         "groups": sliders.groups(start.system.params, {**start.given, **state.changed}, start.given),
         "ways": ways(state.namespace),
         "parts": [(one or "all", name) for one, name in PARTS.items()],
-        "choices": CHOICES,
+        "choices": NAMES.items(),
         "may_save": access.allows(Role.WRITE),
         "longest": profiles.LONGEST_NAME,
     }
@@ -138,5 +138,7 @@ def save(request: HttpRequest, namespace: Namespace) -> HttpResponse:
         note=f"Tuned on {state.judged}." if state.judged else "",
         by=request.user.get_username(),
     )
-    messages.success(request, f"Kept as {name}{AT_VERSION}{version.number}. It serves nobody until it is published.")
-    return HttpResponseRedirect(f"{resolve_url('tune', namespace.slug)}?by={name}{AT_VERSION}{version.number}")
+    kept = profiles.called(version)
+    messages.success(request, f"Kept as {kept}. It serves nobody until it is published.")
+    here = replace(state, by=kept, changed={}).address
+    return HttpResponseRedirect(f"{resolve_url('tune', namespace.slug)}?{here}")

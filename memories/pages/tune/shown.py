@@ -6,12 +6,12 @@ from urllib.parse import urlencode
 
 import numpy as np
 
+from memories.models import JudgedQuery
 from memories.pages import sliders
 from memories.pages.tune.state import State
-from memories.tuning.evaluating import INVENTED, LOST, METRICS, Compared, Measured, compared
+from memories.tuning.evaluating import INVENTED, LOST, NAMES, Compared, Measured, compared
 from scoring.resampling import Interval
 
-NAMES = {"ndcg@10": "nDCG@10", "recall@5": "Recall@5", "recall@10": "Recall@10", "mrr": "MRR"}
 MOST = 6  # queries won and lost that are named
 ROOM = 0.01  # beside the widest interval of a strip
 
@@ -97,10 +97,8 @@ def told(state: State, before: Measured, after: Measured, rows: Sequence[int]) -
     ]
 
 
-def lab(state: State, query: Any) -> str:
+def lab(state: State, query: JudgedQuery) -> str:
     """The Lab's address of a query under the setting as it stands."""
-    asked = {"query": query.text, "by": state.by or state.start.system.name, "user": query.user}
+    then = query.as_of.isoformat() if query.as_of else ""
+    asked = {"query": query.text, "by": state.start.by, "user": query.user, "as_of": then}
     return urlencode({**{name: value for name, value in asked.items() if value}, **sliders.address(state.changed)})
-
-
-CHOICES = [(name, NAMES[name]) for name in METRICS]

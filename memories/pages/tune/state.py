@@ -12,7 +12,7 @@ from memories.models.choices import Part
 from memories.pages import sliders
 from memories.pages.lab.address import moved
 from memories.retrieval.query import Setting
-from memories.retrieval.settings import AT_VERSION, UnknownProfileError, setting, with_params
+from memories.retrieval.settings import said, setting, with_params
 from memories.tuning.evaluating import MAIN, METRICS
 from memories.tuning.tracing import traced
 from scoring.systems import SYSTEMS
@@ -47,23 +47,23 @@ class State:
     def address(self) -> str:
         """The query string of this state: what differs, and nothing else."""
         first = self.sets[0].name if self.sets else ""
-        said = {
+        told = {
             "set": self.judged.name if self.judged else first,
             "by": self.by,
             "part": self.part or "all",
             "metric": self.metric,
         }
         usual = {"set": first, "by": "", "part": Part.TUNE, "metric": MAIN}
-        told = {name: value for name, value in said.items() if value != usual[name]}
-        return urlencode({**told, **sliders.address(self.changed)})
+        differ = {name: value for name, value in told.items() if value != usual[name]}
+        return urlencode({**differ, **sliders.address(self.changed)})
 
 
 def state_of(namespace: Namespace, sent: QueryDict) -> State:
     """Read an address; what is wrong with it is told, and the rest stands."""
     problems: dict[str, str] = {}
     sets = list(JudgementSet.objects.within(namespace).order_by("created_at", "id"))
-    judged = next((one for one in sets if one.name == sent.get("set")), sets[0] if sets else None)
-    if sent.get("set") and judged and judged.name != sent["set"]:
+    judged = next((one for one in sets if sent.get("set") in (one.name, str(one.id))), sets[0] if sets else None)
+    if sent.get("set") and judged and sent["set"] not in (judged.name, str(judged.id)):
         problems["set"] = f"must be one of {', '.join(one.name for one in sets)}; got {sent['set']!r}"
     start, by = started(namespace, sent.get("by", ""), problems)
     part = {"all": "", **{one: one for one in Part.values}}.get(sent.get("part", Part.TUNE))
@@ -83,12 +83,7 @@ def state_of(namespace: Namespace, sent: QueryDict) -> State:
 def started(namespace: Namespace, by: str, problems: dict[str, str]) -> tuple[Setting, str]:
     """The setting to start from: what serves, a system as its paper has it, or a profile's version."""
     try:
-        if AT_VERSION in by:
-            return setting(namespace, profile=by, params={}), by
-        if by in SYSTEMS:
-            return setting(namespace, system=by, params={}), by
-    except UnknownProfileError:
-        pass
-    if by:
+        return setting(namespace, **said(by), params={}), by
+    except LookupError:
         problems["by"] = f"must be a system ({', '.join(SYSTEMS)}) or a profile with its version; got {by!r}"
-    return setting(namespace, params={}), ""
+        return setting(namespace, params={}), ""
