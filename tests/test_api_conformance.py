@@ -55,8 +55,8 @@ NEVER_DONE = {
     "POST /api/v1/{namespace}/memories/{id}/split/",
     # Need a set that was asked, or a search under way.
     "GET /api/v1/{namespace}/ablation/",
+    "GET /api/v1/{namespace}/sensitivity/",
     "POST /api/v1/{namespace}/jobs/{id}/stop/",
-    "POST /api/v1/{namespace}/optimise/",
 }
 TAKES_NOTHING = "GET /api/v1/systems/"
 

@@ -18,7 +18,8 @@ from test_api_walls import key_to
 from test_api_walls import world as namespace
 
 from memories.client import Recall, RecallError
-from memories.models import Memory
+from memories.jobs.running import run
+from memories.models import JudgedQuery, Judgement, JudgementSet, Memory, Namespace
 from memories.models.choices import Role
 
 Reply = tuple[int, dict[str, str], str]
@@ -97,6 +98,36 @@ def test_what_was_asked_is_walked_newest_first(recall: Recall) -> None:
     found = recall.traces(limit=1, since=began, q="cello", abstained=False, best_below=1000.5)
     assert [(one["query"], one["results"]) for one in found] == [("Which cello?", 1), ("cello", 1)]
     assert list(recall.traces(until=began)) == []
+
+
+def test_a_setting_is_measured_kept_checked_published_and_rolled_back(live_server: LiveServer) -> None:
+    recall = opened(live_server, Role.ADMIN)
+    here = Namespace.objects.get(slug="here")
+    known = Memory.objects.get(id=recall.remember("Maya plays the cello", source_level="direct")["memory"]["id"])
+    judged = JudgementSet.objects.create(namespace=here, name="music")
+    for number, part in enumerate(("tune", "holdout")):
+        query = JudgedQuery.objects.create(
+            namespace=here, judgement_set=judged, text=f"cello {number}", kind="answerable", part=part
+        )
+        Judgement.objects.create(namespace=here, query=query, memory=known, grade=3)
+    job = recall.measure(system="recall")
+    assert "state" in job
+    run(here.id, UUID(job["id"]))
+    assert recall.job(job["id"])["state"] == "done"
+    told = recall.measure(system="recall", params={"rrf_k": 20.0}, against={"system": "recall"}, part="tune")
+    assert "metrics" in told
+    assert told["metrics"]["ndcg@10"]["queries"] == 1
+    assert [one["id"] for one in recall.evaluations(limit=1)] == [told["evaluation"]]
+    curves = recall.sensitivity(system="recall", param="rrf_k")
+    assert [one["name"] for one in curves["curves"]] == ["rrf_k"]
+    assert recall.ablation(system="recall")["queries"] == 2
+    search = recall.optimise(system="recall", move=["rrf_k"], settings=2, seconds=1)
+    assert recall.stop(search["id"])["kind"] == "optimise"
+    kept = recall.keep_profile("music", "recall", {"rrf_k": 20.0})
+    assert recall.check_profile(kept["id"])["kind"] == "gate"
+    assert recall.publish_profile(kept["id"], override="a test")["profile_version"] == kept["id"]
+    assert [one["serving"] for one in recall.profiles()["results"]] == [True]
+    assert recall.roll_back()["profile_version"] is None
 
 
 def test_a_refusal_says_what_is_wrong_and_where(recall: Recall) -> None:

@@ -17,7 +17,7 @@ from memories.api.judgements import set_named
 from memories.api.refusals import Conflict, wrong_params
 from memories.api.serializers import Object, Query
 from memories.api.views import NamespacedView
-from memories.models import JudgedQuery, Namespace
+from memories.models import JudgedQuery, JudgementSet, Namespace, TracedSet
 from memories.models.choices import Part, Role
 from memories.retrieval.query import Setting
 from memories.retrieval.settings import UnknownProfileError, setting
@@ -32,19 +32,24 @@ from scoring.params import ParamsError
 from scoring.systems import SYSTEMS
 
 
-class SetFields(Object):
-    """A judgement set, and by what it is ranked: without system and profile, by what the namespace serves."""
+class RankedBy(Object):
+    """By what is ranked: without system and profile, by what the namespace serves."""
 
-    set = Text(max_length=100, required=False, help_text="a judgement set by name or id; else that with most queries")
     system = Choice(choices=list(SYSTEMS), required=False, help_text="a system with its own defaults")
     profile = Text(max_length=120, required=False, help_text="a profile's name, or name@version")
-    metric = Choice(choices=list(METRICS), default=MAIN)
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
         """Refuse two answers to one question."""
         if "system" in attrs and "profile" in attrs:
             raise ValidationError({"profile": ["must not come with system: a profile names its own"]})
         return attrs
+
+
+class SetFields(RankedBy):
+    """A judgement set, and by what it is ranked."""
+
+    set = Text(max_length=100, required=False, help_text="a judgement set by name or id; else that with most queries")
+    metric = Choice(choices=list(METRICS), default=MAIN)
 
 
 class OptimiseSerializer(SetFields):
@@ -136,10 +141,16 @@ class Ablation(NamespacedView):
         """Tell the metric without each retriever, what only it found, and how much their lists have in common."""
         asked = AblationQuery.of(request)
         ranked_by = setting_of(self.namespace, asked, {})
-        traced = tracing.traced(self.namespace, set_named(self.namespace, asked.get("set", "")), ranked_by)
-        if traced is None:
-            raise Conflict("This set was not asked under these candidates yet; optimise/ asks it.", code="not_asked")
-        return Response(asdict(ablation(arrays(traced), ranked_by, Objective(asked["metric"]))))
+        whole = asked_for(self.namespace, set_named(self.namespace, asked.get("set", "")), ranked_by)
+        return Response(asdict(ablation(arrays(whole), ranked_by, Objective(asked["metric"]))))
+
+
+def asked_for(namespace: Namespace, judged: JudgementSet, ranked_by: Setting) -> TracedSet:
+    """A set as it was asked under the candidates of a setting, or where that is to be had."""
+    traced = tracing.traced(namespace, judged, ranked_by)
+    if traced is None:
+        raise Conflict("This set was not asked under these candidates yet; evaluations/ asks it.", code="not_asked")
+    return traced
 
 
 def wish_of(namespace: Namespace, asked: dict[str, Any]) -> Wish:

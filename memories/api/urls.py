@@ -8,6 +8,7 @@ from memories.api.bulk import Export, Import
 from memories.api.calibration import CalibrationView
 from memories.api.edges import EdgeDetail, Edges, MemoryEdges
 from memories.api.entities import Entities
+from memories.api.evaluations import Evaluations, Sensitivity
 from memories.api.faithfulness import Faithfulness
 from memories.api.jobs import JobDetail, Jobs, JobStop
 from memories.api.judgement_files import JudgementExport, JudgementImport, Pool
@@ -45,6 +46,7 @@ urlpatterns = [
     path("edges/", Edges.as_view(), name="api-edges"),
     path("edges/<uuid:id>/", EdgeDetail.as_view(), name="api-edge"),
     path("entities/", Entities.as_view(), name="api-entities"),
+    path("evaluations/", Evaluations.as_view(), name="api-evaluations"),
     path("export/", Export.as_view(), name="api-export"),
     path("faithfulness/", Faithfulness.as_view(), name="api-faithfulness"),
     path("import/", Import.as_view(), name="api-import"),
@@ -77,6 +79,7 @@ urlpatterns = [
     path("retrieve/", Retrieve.as_view(), name="api-retrieve"),
     path("reviews/", Reviews.as_view(), name="api-reviews"),
     path("reviews/<uuid:id>/decide/", Decide.as_view(), name="api-decide"),
+    path("sensitivity/", Sensitivity.as_view(), name="api-sensitivity"),
     path("traces/", Traces.as_view(), name="api-traces"),
     path("traces/<uuid:id>/", TraceDetail.as_view(), name="api-trace"),
     path("turns/", Turns.as_view(), name="api-turns"),

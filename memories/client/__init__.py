@@ -6,10 +6,9 @@ Recall('http://127.0.0.1:8000', 'workshop')
 """
 
 from collections.abc import Iterable, Iterator, Mapping
-from datetime import datetime
 from typing import Any, Literal, Unpack, cast, overload
-from urllib.parse import quote, urlencode, urlsplit
-from uuid import UUID, uuid4
+from urllib.parse import quote
+from uuid import UUID
 
 from memories.client.shapes import (
     Answer,
@@ -32,11 +31,12 @@ from memories.client.shapes import (
     WhyNot,
 )
 from memories.client.transport import RecallError, Transport
+from memories.client.tuning import Tuning
 
 __all__ = ["Recall", "RecallError"]
 
 
-class Recall:
+class Recall(Tuning):
     """One namespace of a Recall, opened by a key; a call that fails raises a RecallError."""
 
     def __init__(
@@ -90,11 +90,7 @@ class Recall:
 
     def traces(self, **asked: Unpack[Tracing]) -> Iterator[TraceRow]:
         """Walk what was asked and how it went, newest first, page by page."""
-        query: str | None = urlencode({name: written(value) for name, value in asked.items()})
-        while query is not None:
-            page = self._transport.send("GET", f"traces/?{query}", again=True)
-            yield from page["results"]
-            query = urlsplit(page["next"]).query if page["next"] else None
+        return self._walk("traces/", asked)
 
     def confirm(self, memory: UUID | str) -> Change:
         """Say that a memory is so."""
@@ -115,23 +111,6 @@ class Recall:
     def turns(self, session: str, turns: Iterable[NewTurn], **more: Unpack[Conversation]) -> Heard:
         """Tell turns of a conversation, of which memories are made."""
         return cast(Heard, self._write("turns/", {"session": session, "turns": list(turns), **more}))
-
-    def _read(self, address: str, body: Mapping[str, Any]) -> Any:
-        return self._transport.send("POST", address, body, again=True)
-
-    def _write(
-        self, address: str, body: Mapping[str, Any] | None = None, *, method: str = "POST", dry_run: bool = False
-    ) -> Any:
-        """Write under a key of its own, so that a repeated request is told the first one's answer."""
-        once = {"Idempotency-Key": str(uuid4())}
-        return self._transport.send(method, address + "?dry_run=1" * dry_run, body, headers=once, again=True)
-
-
-def written(value: object) -> str:
-    """A value as a query string holds it."""
-    if isinstance(value, bool):
-        return str(value).lower()
-    return value.isoformat() if isinstance(value, datetime) else str(value)
 
 
 def place(memory: UUID | str) -> str:

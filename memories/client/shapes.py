@@ -240,3 +240,151 @@ class Heard(TypedDict):
     turns: list[dict[str, Any]]
     memories: list[dict[str, Any]]
     chunks: list[dict[str, Any]]
+
+
+class OnSet(TypedDict, total=False):
+    """On which judged queries, and ranked by what."""
+
+    set: str
+    system: str
+    profile: str
+    metric: str
+
+
+class Sensing(OnSet, total=False):
+    """Of which part, and which parameter alone."""
+
+    part: str
+    param: str
+
+
+class Measuring(OnSet, total=False):
+    """What to measure, and against what."""
+
+    part: str
+    params: Mapping[str, Any]
+    against: Mapping[str, Any]
+    record: bool
+    ask: bool
+
+
+class Evaluating(TypedDict, total=False):
+    """Which evaluations."""
+
+    set: str
+    version: str
+    limit: int
+
+
+class Optimising(OnSet, total=False):
+    """What to search."""
+
+    params: Mapping[str, Any]
+    move: Sequence[str]
+    price: float
+    against: str
+    settings: int
+    seconds: int
+    seed: int
+
+
+class Metric(TypedDict):
+    """A mean over queries, and its 95 % interval."""
+
+    mean: float
+    low: float
+    high: float
+    queries: int
+
+
+class Measured(TypedDict):
+    """How good a setting is."""
+
+    evaluation: str | None
+    set: str
+    part: str
+    system: str
+    params: dict[str, Any]
+    metrics: dict[str, Metric]
+    categories: list[dict[str, Any]]
+    unjudged: float
+    against: dict[str, Any] | None
+    asked_at: str
+    written_since: int
+    took_ms: float
+
+
+class EvaluationRow(TypedDict):
+    """What was measured of which setting; it holds more."""
+
+    id: str
+    system: str
+    params: dict[str, Any]
+    profile_version_id: str | None
+    judgement_set_id: str
+    part: str
+    metrics: dict[str, Metric]
+    created_at: str
+
+
+class Curves(TypedDict):
+    """What each parameter alone can do to a metric."""
+
+    metric: str
+    here: float
+    curves: list[dict[str, Any]]
+    left: list[str]
+    asks_again: list[str]
+
+
+class Ablated(TypedDict):
+    """What the retrievers are good for."""
+
+    metric: str
+    mean: float
+    queries: int
+    relevant: int
+    routes: list[dict[str, Any]]
+    overlap: list[list[float | None]]
+
+
+class Job(TypedDict):
+    """A piece of long work; it holds more."""
+
+    id: str
+    kind: str
+    state: str
+    share: float
+    params: dict[str, Any]
+    result: dict[str, Any]
+    error: str
+
+
+class ProfileVersion(TypedDict):
+    """One version of a profile; it holds more."""
+
+    id: str
+    profile: str
+    number: int
+    state: str
+    serving: bool
+    system: str
+    params: dict[str, Any]
+    parent: str | None
+    changes: list[str]
+
+
+class Publication(TypedDict):
+    """What serves."""
+
+    id: str
+    profile_version: str | None
+    note: str
+    published_at: str
+
+
+class Profiles(TypedDict):
+    """The newest versions, and what serves."""
+
+    serving: Publication | None
+    results: list[ProfileVersion]

@@ -2,13 +2,14 @@
 
 import json
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from http.client import HTTPException, HTTPMessage
 from typing import Any
 from urllib.error import HTTPError, URLError
+from urllib.parse import urlencode, urlsplit
 from urllib.request import HTTPRedirectHandler, Request, build_opener
-from uuid import UUID
+from uuid import UUID, uuid4
 
 from memories.client.shapes import Error
 
@@ -85,6 +86,41 @@ class Transport:
         except (HTTPException, OSError) as error:
             reason = error.reason if isinstance(error, URLError) else error
             raise RecallError(0, "unreachable", f"Recall at {self.base} does not answer: {reason!r}") from error
+
+
+class Calls:
+    """What calls have in common: they read, walk, or write once."""
+
+    _transport: Transport
+
+    def _get(self, address: str, asked: Mapping[str, Any] | None = None) -> Any:
+        query = urlencode({name: written(value) for name, value in (asked or {}).items()})
+        return self._transport.send("GET", f"{address}?{query}" if query else address, again=True)
+
+    def _walk(self, address: str, asked: Mapping[str, Any]) -> Iterator[Any]:
+        """Walk a list from page to page."""
+        page = self._get(address, asked)
+        yield from page["results"]
+        while page["next"]:
+            page = self._transport.send("GET", f"{address}?{urlsplit(page['next']).query}", again=True)
+            yield from page["results"]
+
+    def _read(self, address: str, body: Mapping[str, Any]) -> Any:
+        return self._transport.send("POST", address, body, again=True)
+
+    def _write(
+        self, address: str, body: Mapping[str, Any] | None = None, *, method: str = "POST", dry_run: bool = False
+    ) -> Any:
+        """Write under a key of its own, so that a repeated request is told the first one's answer."""
+        once = {"Idempotency-Key": str(uuid4())}
+        return self._transport.send(method, address + "?dry_run=1" * dry_run, body, headers=once, again=True)
+
+
+def written(value: object) -> str:
+    """A value as a query string holds it."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    return value.isoformat() if isinstance(value, datetime) else str(value)
 
 
 def passing(error: RecallError, *, again: bool) -> bool:

@@ -1,19 +1,22 @@
 """A version of a profile measured on a judgement set, and the measurement kept."""
 
 import time
+from collections import Counter
 from typing import Any
 from uuid import UUID
 
+import numpy as np
 from django.db import transaction
 
 from memories.jobs.starting import start
 from memories.jobs.work import Step, Work
-from memories.models import Evaluation, Job, JudgementSet, Namespace, ProfileVersion
+from memories.models import Evaluation, Job, JudgementSet, Namespace, ProfileVersion, TracedSet
 from memories.models.choices import JobKind
 from memories.retrieval.query import Setting
 from memories.retrieval.settings import of_version
-from memories.tuning.arrays import arrays
+from memories.tuning.arrays import Arrays, arrays
 from memories.tuning.evaluating import Measured, measured, within
+from memories.tuning.objective import some_of
 from memories.tuning.tracing import Tell, fresh, silent
 
 
@@ -36,16 +39,31 @@ def evaluate(
     setting = of_version(version)
     began = time.perf_counter()
     found = measured_on(namespace, judged, setting, tell)
+    took_ms = 1000 * (time.perf_counter() - began)
+    return kept(namespace, judged, found, part, version=version.id, by=by, took_ms=took_ms)
+
+
+def kept(
+    namespace: Namespace,
+    judged: JudgementSet,
+    found: Measured,
+    part: str,
+    *,
+    version: UUID | None,
+    by: str,
+    took_ms: float,
+) -> Evaluation:
+    """Write down how good a setting was; a version is named where nothing was said on top of it."""
     evaluation = Evaluation(
         namespace=namespace,
         judgement_set_id=judged.id,
-        profile_version_id=version.id,
-        system=version.system,
-        params=version.params,
+        profile_version_id=version,
+        system=found.setting.system.name,
+        params=dict(found.setting.given),
         part=part,
         metrics=metrics(found, part),
         per_query=per_query(found, part),
-        took_ms=1000 * (time.perf_counter() - began),
+        took_ms=took_ms,
         created_by=by,
     )
     evaluation.save()
@@ -57,12 +75,30 @@ def measured_on(namespace: Namespace, judged: JudgementSet, setting: Setting, te
     return measured(arrays(fresh(namespace, judged, setting, tell)), setting)
 
 
-def metrics(found: Measured, part: str) -> dict[str, dict[str, float]]:
+def metrics(found: Measured, part: str, category: str = "") -> dict[str, dict[str, float]]:
     """Each metric with its interval, and how many queries it counts."""
     return {
-        name: {**one._asdict(), "queries": int(found.chosen(name, part).sum())}
-        for name, one in found.told(part).items()
+        name: {**one._asdict(), "queries": int(found.chosen(name, part, category).sum())}
+        for name, one in found.told(part, category).items()
     }
+
+
+def categories(found: Measured, part: str) -> list[str]:
+    """The categories of a part's queries, the largest first."""
+    there = within(found.arrays.queries, part, "")
+    counts = Counter(one.category for one, mine in zip(found.arrays.queries, there, strict=True) if mine)
+    return sorted(counts.keys() - {""}, key=lambda name: (-counts[name], name))
+
+
+def on_the_same(before: TracedSet, after: TracedSet) -> tuple[Arrays, Arrays]:
+    """Two askings of a set as arrays of the same queries: one that was added in between was asked once only."""
+    pair = arrays(before), arrays(after)
+    ids = [{query.id for query in one.queries} for one in pair]
+    if ids[0] == ids[1]:
+        return pair
+    shared = ids[0] & ids[1]
+    first, second = (some_of(one, np.array([query.id in shared for query in one.queries], bool)) for one in pair)
+    return first, second
 
 
 def per_query(found: Measured, part: str) -> dict[str, dict[str, float]]:

@@ -1,7 +1,7 @@
 """What each parameter does to a metric over its whole range, all others as they stand."""
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -14,6 +14,8 @@ from memories.tuning.evaluating import measured
 from scoring.params import Choice, Declaration, Number, ParamsError
 
 POINTS = 13  # of a curve
+SWEPT = "rrf_k"
+PAPER = (20, 40, 50, 60, 70, 80, 120)  # where the paper looked at it
 
 
 @dataclass(frozen=True)
@@ -51,11 +53,18 @@ def moving(setting: Setting) -> list[str]:
     return [name for name, one in setting.system.params.declared().items() if one.scope == "score"]
 
 
-def curves(arrays: Arrays, setting: Setting, metric: str, part: str, seconds: float) -> Iterator[Curve]:
+def asking_again(setting: Setting) -> list[str]:
+    """The parameters that decide about the candidates, so that each value needs the questions asked anew."""
+    return [name for name, one in setting.system.params.declared().items() if one.scope == "candidates"]
+
+
+def curves(
+    arrays: Arrays, setting: Setting, metric: str, part: str, seconds: float, names: Sequence[str] | None = None
+) -> Iterator[Curve]:
     """The curves of one parameter after another, for as long as there is time; asked again, it goes on from there."""
     until = time.monotonic() + seconds
     given = tuple(sorted(setting.given.items()))
-    for name in moving(setting):
+    for name in names or moving(setting):
         yield _curve(arrays, given, name, metric, part)
         if time.monotonic() > until:
             return
@@ -88,5 +97,6 @@ def points(setting: Setting, name: str) -> list[Any]:
         return [False, True]
     spaced = np.geomspace if declared.log else np.linspace
     tried = {float(f"{value:.6g}") for value in spaced(declared.low, declared.high, POINTS)}
+    tried |= set(PAPER) if name == SWEPT else set()
     tried = {min(max(value, declared.low), declared.high) for value in tried}
     return sorted({round(value) for value in tried}) if declared.whole else sorted(tried)
