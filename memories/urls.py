@@ -34,6 +34,7 @@ urlpatterns = [
     path("<slug:namespace>/dedup/", dedup_page.dedup, name="dedup"),
     path("<slug:namespace>/dedup/drafts/", dedup_acts.kept, name="dedup-keep"),
     path("<slug:namespace>/dedup/drafts/<uuid:id>/publish/", dedup_acts.published, name="dedup-publish"),
+    path("<slug:namespace>/dedup/draw/", dedup_acts.drawn, name="dedup-draw"),
     path("<slug:namespace>/dedup/reviews/<uuid:id>/", dedup_acts.decided, name="dedup-decide"),
     path("<slug:namespace>/graph/", graph_page.graph, name="graph"),
     path("<slug:namespace>/guards/", guards_page.guards, name="guards"),

@@ -16,11 +16,13 @@ def cohens_kappa(one: Sequence[Hashable], other: Sequence[Hashable]) -> float:
 
     $$ \kappa = \frac{p_o - p_e}{1 - p_e} $$
 
-    >>> round(cohens_kappa("yynnyynn", "yynnyyny"), 4)
-    0.75
+    Not a number where both give one label throughout: chance alone agrees as much.
+
+    >>> round(cohens_kappa("yynnyynn", "yynnyyny"), 4), cohens_kappa("nnn", "nnn")
+    (0.75, nan)
     """
     observed, chance = _agreement(one, other)
-    return (observed - chance) / (1.0 - chance) if chance < 1.0 else 1.0
+    return (observed - chance) / (1.0 - chance) if chance < 1.0 else math.nan
 
 
 def kappa_error(one: Sequence[Hashable], other: Sequence[Hashable]) -> float:
@@ -32,7 +34,7 @@ def kappa_error(one: Sequence[Hashable], other: Sequence[Hashable]) -> float:
     0.2339
     """
     observed, chance = _agreement(one, other)
-    return math.sqrt(observed * (1.0 - observed) / len(one)) / (1.0 - chance) if chance < 1.0 else 0.0
+    return math.sqrt(observed * (1.0 - observed) / len(one)) / (1.0 - chance) if chance < 1.0 else math.nan
 
 
 def _agreement(one: Sequence[Hashable], other: Sequence[Hashable]) -> tuple[float, float]:

@@ -164,6 +164,57 @@ def test_a_preference_that_is_unclear_comes_before_everything_else(here: Namespa
     assert first.change == {"prior_preference": found.preference.fitted}
 
 
+def test_a_type_that_fails_the_gate_gives_no_prior_and_it_is_said_why(client: Client, here: Namespace) -> None:
+    for place, memory in enumerate(memories(here, 60)):
+        doubted = memory.type == "Relation" and place % 2
+        say(here, memory, {"ada": (memory.type, True, 0.8), "bob": ("Fact" if doubted else memory.type, True, 0.8)})
+    found = calibrate(here)
+    assert found.valid
+    failing = {one.type for one in found.types if not one.valid}
+    assert "Relation" in failing
+    offered = findings.offers(found)["priors"]
+    assert offered.keys() == {one.param for one in found.types if one.valid and one.fitted != one.prior}
+    told = {one.what: one.because for one in findings.found(found)}
+    assert "is not above .75, so its prior stays" in told["make clearer what is a Relation"]
+    assert "Make clearer what is a Relation" in shown(client)
+
+
+def test_annotators_who_never_use_a_type_do_not_raise_its_kappa(client: Client, here: Namespace) -> None:
+    for place, memory in enumerate(memories(here, 60)):
+        other = memory.type if place % 3 else "Event"
+        plain = "Fact" if memory.type == "Preference" else memory.type
+        say(here, memory, {"ada": (plain, True, 0.8), "bob": (plain, True, 0.8), "cleo": (other, True, 0.8)})
+    found = calibrate(here)
+    ada, cleo = ([type == "Preference" for type in words_of(here, name)] for name in ("ada", "cleo"))
+    told = found.preference.kappa
+    assert told is not None
+    assert told.value == pytest.approx(kappa(ada, cleo))
+    assert (told.pairs, told.undefined) == (3, 1)
+    assert "1 of 3 pairs of annotators never differ on it and are left out" in shown(client)
+
+
+def test_one_answer_throughout_is_no_agreement(client: Client, here: Namespace) -> None:
+    for memory in memories(here, 40):
+        say(here, memory, {"ada": ("Fact", True, 0.8), "bob": ("Fact", True, 0.8)})
+    found = calibrate(here)
+    assert (found.kappa, found.valid, {one.kappa for one in found.types}) == (None, False, {None})
+    assert "so κ says nothing" in heading(shown(client), "gate-h")
+
+
+def test_a_threshold_is_weighed_only_where_pairs_on_both_sides_were_judged(client: Client, here: Namespace) -> None:
+    for place in range(20):  # as the queue has them: between the thresholds alone
+        state = "duplicate" if place % 2 else "distinct"
+        row(ReviewItem, here, cosine=0.851 + place / 300, state=state, decided_at=here.created_at)
+    found = calibrate(here)
+    assert found.best is None
+    assert "threshold" not in findings.offers(found)
+    assert findings.found(found)[-1].what == "judge pairs on both sides of .92"
+    assert heading(shown(client), "errors-h").startswith("Too few pairs are judged")
+    for place in range(8):
+        row(ReviewItem, here, cosine=0.93 + place / 200, state="duplicate", decided_at=here.created_at)
+    assert calibrate(here).best is not None
+
+
 def test_a_prior_follows_from_how_often_annotators_agree_with_what_was_stored(agreed: Calibration) -> None:
     for one in agreed.types:
         share = one.agreed / one.stored

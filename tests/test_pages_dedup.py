@@ -383,6 +383,19 @@ def test_the_errors_are_those_of_the_judged_pairs(client: Client, here: Namespac
     assert "5 judged pairs: 3 found the same, 2 different" in page
 
 
+def test_pairs_are_drawn_from_all_cosines_but_not_those_that_no_threshold_decides(
+    client: Client, here: Namespace
+) -> None:
+    for _ in range(2):  # what is drawn is not drawn again
+        assert client.post("/here/dedup/draw/")["Location"] == "/here/dedup/#queue"
+    drawn = ReviewItem.objects.within(here).order_by("-cosine")
+    assert [round(one.cosine, 2) for one in drawn] == [0.95, 0.90, 0.86]
+    page = client.get("/here/dedup/").content.decode()
+    assert "3 pairs wait" in page
+    Membership.objects.filter(namespace=here).update(role=Role.READ)
+    assert client.post("/here/dedup/draw/").status_code == 403
+
+
 def test_a_merge_that_was_split_counts_as_a_false_one(client: Client, waiting: ReviewItem) -> None:
     decide(client, waiting, "duplicate")
     split(Namespace.objects.get(), waiting.second_id, by="test")

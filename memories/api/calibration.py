@@ -38,18 +38,26 @@ class KappaSerializer(serializers.Serializer[Any]):
     value = serializers.FloatField()
     low = serializers.FloatField()
     high = serializers.FloatField()
+    pairs = serializers.IntegerField(help_text="of annotators who share memories")
+    undefined = serializers.IntegerField(
+        help_text="of them, those who give one answer throughout; they count no further"
+    )
 
 
 class TypeAgreementSerializer(serializers.Serializer[Any]):
     """One type against all others."""
 
     type = serializers.ChoiceField(choices=MemoryType.choices)
-    kappa = KappaSerializer(allow_null=True, help_text="null where too few are annotated by two, or nobody gave it")
+    kappa = KappaSerializer(
+        allow_null=True, help_text="null where too few are annotated by two, or nobody tells it from others"
+    )
     valid = serializers.BooleanField(help_text="whether κ is above the gate")
     stored = serializers.IntegerField(help_text="annotated memories stored as this type")
     agreed = serializers.IntegerField(help_text="of them, those that every annotator calls so too")
     prior = serializers.FloatField(help_text="that serves")
-    fitted = serializers.FloatField(allow_null=True, help_text="the share of agreement, through the logistic")
+    fitted = serializers.FloatField(
+        allow_null=True, help_text="the share of agreement, through the logistic; offered where valid"
+    )
 
 
 class BeforeAfterSerializer(serializers.Serializer[Any]):

@@ -35,6 +35,11 @@ class Judged:
     def __len__(self) -> int:
         return len(self.same)
 
+    def covers(self, threshold: float, least: int) -> bool:
+        """Whether enough pairs on either side of a threshold were judged for it to be weighed against others."""
+        above = int((self.cosines > threshold).sum())
+        return min(above, len(self) - above) >= least
+
 
 @dataclass(frozen=True)
 class Row:

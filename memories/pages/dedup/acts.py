@@ -17,6 +17,7 @@ from memories.models.choices import Role, Verdict
 from memories.pages import sliders
 from memories.pages.access import demanded, members_only
 from memories.pages.dedup import drafts
+from memories.pages.dedup.drawing import draw
 from memories.pages.dedup.page import shown
 from memories.pages.publishing import publish
 from memories.writing.policy import policy_of
@@ -53,6 +54,19 @@ def decided(request: HttpRequest, namespace: Namespace, id: UUID) -> HttpRespons
     if refused or getattr(request, "htmx", False):
         return shown(sent_from(request, namespace, here), namespace, refused=refused, status=status)
     return HttpResponseRedirect(f"{resolve_url('dedup', namespace.slug)}?{here.urlencode()}#queue")
+
+
+@require_POST
+@members_only
+def drawn(request: HttpRequest, namespace: Namespace) -> HttpResponse:
+    """Lay pairs of all cosines into the queue."""
+    demanded(request, namespace, Role.WRITE)
+    if count := draw(namespace):
+        told = f"{count} pair{'s' if count > 1 else ''} came into the queue, from the nearest to the farthest."
+        messages.success(request, told, extra_tags="queue")
+    else:
+        messages.warning(request, "Every near pair was looked at already.", extra_tags="queue")
+    return HttpResponseRedirect(f"{resolve_url('dedup', namespace.slug)}#queue")
 
 
 def sent_from(request: HttpRequest, namespace: Namespace, here: QueryDict) -> HttpRequest:

@@ -1,5 +1,6 @@
 """How far annotators agree, type by type, and the prior that follows from it."""
 
+import math
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from itertools import combinations
@@ -21,6 +22,8 @@ class Kappa(NamedTuple):
     value: float
     low: float
     high: float
+    pairs: int = 1  # of annotators who share memories
+    undefined: int = 0  # of them, those who give one answer throughout, which agrees by chance alone
 
 
 @dataclass(frozen=True)
@@ -28,7 +31,7 @@ class TypeAgreement:
     """One type: whether annotators agree on what it is, and how often they agree with what was stored."""
 
     type: str
-    kappa: Kappa | None  # none where too few share memories, or nobody gave the type
+    kappa: Kappa | None  # none where too few share memories, or no two of them tell the type from others
     gate: float
     stored: int  # annotated memories stored as this type
     agreed: int  # of them, those which every annotator calls so too
@@ -59,8 +62,7 @@ def by_type(ground: Ground, policy: WritePolicy) -> list[TypeAgreement]:
 
 def of_type(ground: Ground, type: str, policy: WritePolicy, *, enough: bool) -> TypeAgreement:
     """One type: kappa over “it is this” and “it is another”."""
-    named = any(word.type == type for one in ground.shared for word in one.words.values())
-    kappa = kappa_over(ground, lambda word: word.type == type) if enough and named else None
+    kappa = kappa_over(ground, lambda word: word.type == type) if enough else None
     stored = [one for one in ground.memories if one.type == type]
     agreed = sum(all(word.type == type for word in one.words.values()) for one in stored)
     prior = float(getattr(policy, f"prior_{type.lower()}"))
@@ -81,19 +83,24 @@ def fitted_prior(agreement: float, policy: WritePolicy) -> float:
 
 
 def kappa_over(ground: Ground, label: Callable[[Word], Hashable]) -> Kappa | None:
-    """Kappa of what annotators say; of more than two the mean over pairs, each by the memories that both know."""
+    """Kappa of what annotators say; of more than two the mean over pairs, each by the memories that both know.
+
+    A pair that gives one answer throughout has no kappa: it is counted, and left out of the mean.
+    """
     known: list[tuple[float, float, int]] = []
     for one, other in combinations(ground.annotators, 2):
         both = [memory for memory in ground.shared if one in memory.words and other in memory.words]
         if both:
             labels = labels_of(both, one, label), labels_of(both, other, label)
             known.append((cohens_kappa(*labels), kappa_error(*labels), len(both)))
-    if not known:
+    defined = [one for one in known if not math.isnan(one[0])]
+    if not defined:
         return None
-    values, errors, counts = (np.array(column, dtype=float) for column in zip(*known, strict=True))
+    values, errors, counts = (np.array(column, dtype=float) for column in zip(*defined, strict=True))
     weights = counts / counts.sum()
     middle, spread = float(weights @ values), WIDTH * float(np.sqrt(weights**2 @ errors**2))
-    return Kappa(middle, max(middle - spread, -1.0), min(middle + spread, 1.0))
+    low, high = max(middle - spread, -1.0), min(middle + spread, 1.0)
+    return Kappa(middle, low, high, len(known), len(known) - len(defined))
 
 
 def labels_of(memories: Sequence[Annotated], annotator: str, label: Callable[[Word], Hashable]) -> list[Hashable]:

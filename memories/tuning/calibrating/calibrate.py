@@ -55,11 +55,16 @@ class Calibration:
 
     @property
     def best(self) -> Row | None:
-        """The paper's threshold that costs least; among equals the one that serves, else the one that merges least."""
+        """The paper's threshold that costs least; among equals the one that serves, else the one that merges least.
+
+        None where too few pairs were judged on either side of the one that serves: most come from the band between
+        the two thresholds, and of what lies beyond they say nothing.
+        """
         least = self.policy.annotated_each
-        if self.pairs.duplicates < least or self.pairs.others < least:
+        covered = [row for row in self.table if self.pairs.covers(row.threshold, least)]
+        if min(self.pairs.duplicates, self.pairs.others) < least or not any(row.current for row in covered):
             return None
-        return min(self.table, key=lambda row: (row.ours.cost, not row.current, -row.threshold))
+        return min(covered, key=lambda row: (row.ours.cost, not row.current, -row.threshold))
 
 
 def calibrate(namespace: Namespace, *, merge_cost: float | None = None) -> Calibration:

@@ -17,7 +17,7 @@ def offers(found: Calibration) -> Changes:
     if found.preference_first and first.fitted is not None:
         parts["preference"] = {first.param: first.fitted}
     if found.valid:
-        parts["priors"] = {one.param: one.fitted for one in found.types if one.fitted is not None}
+        parts["priors"] = {one.param: one.fitted for one in found.types if one.fitted is not None and one.valid}
         if found.weights and found.weights.helps:
             parts["weights"] = dict(found.weights.fitted)
     if formal := [one.change for one in triggers(found) if one.change]:
@@ -47,7 +47,7 @@ def triggers(found: Calibration) -> list[Finding]:
 def found(of: Calibration) -> list[Finding]:
     """Everything worth saying, in the order in which to do it."""
     changes = offers(of)
-    return [*gate(of), *first(of, changes), *fits(of, changes), *thresholds(of, changes)]
+    return [*gate(of), *first(of, changes), *unclear(of), *fits(of, changes), *thresholds(of, changes)]
 
 
 def gate(of: Calibration) -> Iterator[Finding]:
@@ -72,6 +72,20 @@ def first(of: Calibration, changes: Changes) -> Iterator[Finding]:
         yield Finding(one.what, low, changes.get("preference", {}))
 
 
+def unclear(of: Calibration) -> Iterator[Finding]:
+    """The types that fail the gate though all together pass it; of a Preference below its own limit is told first."""
+    gate = figure(of.policy.kappa_gate)
+    for one in of.types if of.valid else ():
+        if one.kappa and not one.valid and not (one is of.preference and of.preference_first):
+            low = f"κ {figure(one.kappa.value, 2)} is not above {gate}, so its prior stays until annotators agree on it"
+            yield Finding(f"make clearer what is {named(one.type)}", low, {})
+
+
+def named(type: str) -> str:
+    """A type with its article."""
+    return f"{'an' if type[0] in 'AEIOU' else 'a'} {type}"
+
+
 def fits(of: Calibration, changes: Changes) -> Iterator[Finding]:
     """What the fitted weights and priors are worth."""
     if of.weights:
@@ -91,3 +105,6 @@ def thresholds(of: Calibration, changes: Changes) -> Iterator[Finding]:
         times = f"a false merge counted {figure(of.policy.merge_cost)} times"
         told = f"it costs least, {figure(of.best.cost, 1)} % with {times}"
         yield Finding(f"merge above {figure(of.best.threshold)}", told, changes["threshold"])
+    elif of.pairs and of.best is None:
+        have = f"of {len(of.pairs)} judged pairs too few lie on one side of it to weigh it against others"
+        yield Finding(f"judge pairs on both sides of {figure(of.policy.dedup_duplicate)}", have, {})
