@@ -27,6 +27,7 @@ urlpatterns = [
     path("<slug:namespace>/ablation/ask/", ablation.asked, name="ablation-ask"),
     path("<slug:namespace>/calibrate/", calibrate_page.calibrate_page, name="calibrate"),
     path("<slug:namespace>/calibrate/annotations/", calibrate_acts.annotated, name="calibrate-annotate"),
+    path("<slug:namespace>/calibrate/k/", calibrate_acts.k_kept, name="calibrate-k"),
     path("<slug:namespace>/calibrate/drafts/", calibrate_acts.kept, name="calibrate-keep"),
     path("<slug:namespace>/calibrate/drafts/<uuid:id>/publish/", calibrate_acts.published, name="calibrate-publish"),
     path("<slug:namespace>/calibrate/import/", calibrate_acts.imported, name="calibrate-import"),

@@ -15,16 +15,34 @@ from django.http import HttpResponse
 from django.test import Client
 from playwright.sync_api import Page, expect
 from pytest_django import DjangoAssertNumQueries
+from retrieval_world import told
 from scipy.optimize import minimize
 from test_api_walls import key_to, problem
 from test_model_rows import row
+from tuning_world import judged, traced
 
-from memories.models import Annotation, Job, Membership, Memory, Namespace, NamespaceStatistics, ReviewItem
+from memories.models import (
+    Annotation,
+    Job,
+    Membership,
+    Memory,
+    Namespace,
+    NamespaceStatistics,
+    ProfileVersion,
+    ReviewItem,
+)
 from memories.models import WritePolicyVersion as Version
 from memories.models.choices import MemoryType, Role, Status
+from memories.retrieval.settings import setting
+from memories.templatetags.numbers import figure
 from memories.tuning.annotating import NewAnnotation, annotate, next_up
+from memories.tuning.arrays import arrays
 from memories.tuning.calibrating import findings
 from memories.tuning.calibrating.calibrate import Calibration, calibrate
+from memories.tuning.evaluating import MAIN, NAMES
+from memories.tuning.profiles import add_version
+from memories.tuning.sweeping import sweep
+from memories.tuning.versions import serve
 from memories.writing.acts import forget
 from memories.writing.new_memory import NewMemory
 from memories.writing.policy import policy_of
@@ -213,6 +231,30 @@ def test_a_threshold_is_weighed_only_where_pairs_on_both_sides_were_judged(clien
     for place in range(8):
         row(ReviewItem, here, cosine=0.93 + place / 200, state="duplicate", decided_at=here.created_at)
     assert calibrate(here).best is not None
+
+
+def test_k_is_swept_where_the_questions_were_asked_and_its_best_is_kept_as_a_profile(client: Client) -> None:
+    here = told("here")
+    member(client, here, Role.WRITE)
+    assert "needs judged queries" in heading(shown(client), "k-h")
+    questions = judged(here)
+    assert "is not swept yet" in heading(shown(client), "k-h")
+    start = setting(here, system="recall", params={})
+    whole = arrays(traced(here, questions, start))
+    found = sweep(whole, start)
+    page = shown(client)
+    for one in found.rows:
+        assert f"{figure(one.metric.low, 3)} to {figure(one.metric.high, 3)}" in page
+    client.post("/here/calibrate/k/", {"name": "smooth"})
+    kept = list(ProfileVersion.objects.within(here).values_list("system", "params"))
+    assert kept == ([("recall", {"rrf_k": found.best.k})] if found.moves else [])
+    version = add_version(here, name="flat", system="recall", params={"rrf_k": 200.0}, parent=None, note="", by="")
+    serve(here, None, note="", by="tests", profile_version_id=version.id)
+    found = sweep(whole, setting(here, params={}))
+    assert found.here.k == 200.0
+    assert f"{NAMES[MAIN]} of flat@1" in shown(client)
+    client.post("/here/calibrate/k/", {"name": "flat"})
+    assert ProfileVersion.objects.within(here).filter(number=2).exists() == found.moves
 
 
 def test_a_prior_follows_from_how_often_annotators_agree_with_what_was_stored(agreed: Calibration) -> None:

@@ -21,11 +21,12 @@ from memories.models import Job, JudgedQuery, JudgementSet, Membership, Namespac
 from memories.models.choices import JobKind, Part, Role
 from memories.retrieval.query import Setting
 from memories.retrieval.settings import setting
-from memories.templatetags.numbers import figure
+from memories.templatetags.numbers import figure, percent
 from memories.tuning.arrays import arrays
 from memories.tuning.evaluating import MAIN, measured
 from memories.tuning.profiles import add_version
-from memories.tuning.sensitivity import curves, moving, points
+from memories.tuning.sensitivity import PAPER, asking_again, curves, moving, points
+from memories.tuning.sweeping import sweep
 from memories.tuning.versions import serve
 from scoring.systems import SYSTEMS
 
@@ -165,7 +166,46 @@ def test_the_sweep_of_k_is_one_of_the_curves(client: Client, namespace: Namespac
     traced(namespace, questions, Setting(SYSTEMS["recall"]))
     page = client.get("/here/tune/sensitivity/", {"by": "recall"}).content.decode()
     assert "over k, which flattens ranks" in page
-    assert '"tickvals": [20, 40, 60, 80, 120]' in page
+    whole = arrays(questions.traced.get(system="recall"))
+    found = sweep(whole, Setting(SYSTEMS["recall"]), MAIN, Part.TUNE)
+    assert [one.k for one in found.rows] == list(PAPER)
+    table = re.search(r'<table class="sweep".*?</table>', page, re.DOTALL)
+    assert table
+    for one in found.rows:
+        told = measured(whole, Setting(SYSTEMS["recall"], {"rrf_k": one.k})).told(Part.TUNE)[MAIN]
+        assert one.metric == told
+        assert f"{figure(told.low, 3)} to {figure(told.high, 3)}" in table[0]
+
+
+def test_a_system_without_k_leads_to_those_that_have_one(
+    client: Client, namespace: Namespace, questions: JudgementSet
+) -> None:
+    page = client.get("/here/tune/sensitivity/", {"metric": "mrr"}).content.decode()
+    assert "blend has no k to sweep" in page
+    for name in ("recall", "memsense"):
+        assert f'href="/here/tune/?by={name}&amp;metric=mrr">Sweep it for {name}</a>' in page
+
+
+def test_what_decides_about_candidates_is_listed_as_asking_again(
+    client: Client, namespace: Namespace, questions: JudgementSet
+) -> None:
+    page = client.get("/here/tune/sensitivity/").content.decode()
+    names = asking_again(setting(namespace, params={}))
+    assert "bm25_k1" in names
+    assert page.count("needs asking again</td>") == len(names)
+    assert shown(client).count("needs asking again</small>") == len(names)
+
+
+def test_categories_and_errors_come_with_their_intervals(
+    client: Client, namespace: Namespace, questions: JudgementSet
+) -> None:
+    found = measured(arrays(questions.traced.get(system="blend")), setting(namespace, params={}))
+    page = shown(client, part="all")
+    for name in ("people", "things"):
+        told = found.told("", name)[MAIN]
+        assert f"{figure(told.low, 3)} to {figure(told.high, 3)}</small>" in page
+    lost = found.told("")["lost"]
+    assert f"({percent(lost.low)} to {percent(lost.high)})" in page.replace("&lt;", "<")
 
 
 def test_a_setting_is_kept_as_a_version_that_serves_nobody(

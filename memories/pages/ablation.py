@@ -27,7 +27,7 @@ from memories.templatetags.routes import called
 from memories.tuning import tracing
 from memories.tuning.ablating import TOP, Ablated, Ablation, ablation
 from memories.tuning.arrays import Arrays, arrays
-from memories.tuning.evaluating import MAIN, METRICS
+from memories.tuning.evaluating import MAIN, NAMES
 from memories.tuning.objective import Objective, some_of
 from recall_site.layout import render_page
 
@@ -58,7 +58,7 @@ def ablated(request: HttpRequest, namespace: Namespace) -> HttpResponse:
         except ValidationError as error:
             context["wrong"] = [{"at": at, "message": message} for at, message in told(error).items()]
             status = 200 if htmx else 400  # htmx shows nothing of a refusal
-    context |= {"sets": offered, "ways": ways(namespace), "metrics": METRICS}
+    context |= {"sets": offered, "ways": ways(namespace), "metrics": NAMES.items()}
     response = render_page(request, TEMPLATE, context, partial="result", status=status)
     if htmx:
         response["HX-Replace-Url"] = f"?{urlencode(typed)}"
@@ -104,6 +104,7 @@ def result(namespace: Namespace, typed: dict[str, str]) -> dict[str, Any]:
         "found": found,
         "answerable": int(whole.answerable.sum()),
         "system": setting.system.name,
+        "metric": NAMES[metric],
         "head": finding(found),
         "rows": rows(found),
         "top": TOP,

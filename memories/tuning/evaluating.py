@@ -20,7 +20,7 @@ AT = 10
 NAMES = {"ndcg@10": "nDCG@10", "recall@5": "Recall@5", "recall@10": "Recall@10", "mrr": "MRR"}
 METRICS = tuple(NAMES)
 LOST, INVENTED = "lost", "invented"  # an answer that was not told; an answer where there is none
-ERRORS = {LOST: "answers withheld", INVENTED: "answers invented"}
+ERRORS = {LOST: "Answers withheld", INVENTED: "Answers invented"}
 MAIN = "ndcg@10"
 
 

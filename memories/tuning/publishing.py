@@ -59,7 +59,7 @@ def objection(namespace: Namespace, version: ProfileVersion) -> RefusedError | N
 def in_words(lost: dict[str, Any]) -> str:
     """One loss, as a person says it."""
     where = "held-out queries" if lost["part"] else "judged queries"
-    moved = f"{(NAMES | ERRORS)[lost['metric']]} {signed(lost['difference'], 3)}"
+    moved = f"{NAMES.get(lost['metric']) or ERRORS[lost['metric']].lower()} {signed(lost['difference'], 3)}"
     return f"{moved} on {lost['queries']} {where} (p {chance(lost['chance'])})"
 
 

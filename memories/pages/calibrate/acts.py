@@ -19,13 +19,15 @@ from memories.jobs.starting import BusyError, start
 from memories.models import Namespace
 from memories.models.choices import JobKind, Role
 from memories.pages.access import demanded, members_only
-from memories.pages.calibrate.page import COST, PARTS, cost, shown
+from memories.pages.calibrate.page import COST, PARTS, cost, k_of, shown
 from memories.pages.calibrate.queue import annotator, as_body, asked
 from memories.pages.publishing import publish
-from memories.tuning import drafts
+from memories.templatetags.numbers import chance, signed
+from memories.tuning import drafts, profiles
 from memories.tuning.annotating import NewAnnotation, annotate
 from memories.tuning.calibrating import findings
 from memories.tuning.calibrating.calibrate import calibrate
+from memories.tuning.sensitivity import SWEPT
 from memories.writing.policy import policy_of
 from memories.writing.refusal import AbsentError
 from recall_site.problems import flat
@@ -112,6 +114,31 @@ def kept(request: HttpRequest, namespace: Namespace) -> HttpResponse:
     version = drafts.keep(namespace, {**moved, **change}, note=note, by=access.caller)
     here = urlencode({"draft": str(version.id)})
     return HttpResponseRedirect(f"{resolve_url('calibrate', namespace.slug)}?{here}#draft")
+
+
+@require_POST
+@members_only
+def k_kept(request: HttpRequest, namespace: Namespace) -> HttpResponse:
+    """Keep the best k of the sweep as the next version of a profile; it serves nobody until it is published."""
+    access = demanded(request, namespace, Role.WRITE)
+    found, name = k_of(namespace).get("sweep"), request.POST.get("name", "").strip()
+    if found is None or not found.moves:
+        messages.warning(request, "Nothing was kept: no other k is better.")
+    elif wrong := profiles.flaw(name):
+        messages.warning(request, f"Nothing was kept: the name {wrong}.")
+    else:
+        start, moved = found.setting, found.best.moved
+        version = profiles.add_version(
+            namespace,
+            name=name,
+            system=start.system.name,
+            params={**start.given, SWEPT: found.best.k},
+            parent=start.version_id,
+            note=f"Calibrate: k by its sweep, {signed(moved.difference, 3)} (p {chance(moved.chance)}).",
+            by=access.caller,
+        )
+        messages.success(request, f"Kept as {profiles.called(version)}. It serves nobody until it is published.")
+    return HttpResponseRedirect(f"{resolve_url('calibrate', namespace.slug)}#k")
 
 
 def unfit(parts: list[str], sent: list[str], wrong: list[Problem]) -> str:

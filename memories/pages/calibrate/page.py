@@ -4,7 +4,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 from django.http import HttpRequest, HttpResponse
-from django.urls import NoReverseMatch, reverse
+from django.urls import reverse
 from django.views.decorators.http import require_GET
 
 from memories.models import Namespace
@@ -13,10 +13,16 @@ from memories.pages import sliders
 from memories.pages.access import access_of, members_only
 from memories.pages.calibrate import figures
 from memories.pages.calibrate.queue import Asked, asked
+from memories.tuning.arrays import arrays
 from memories.tuning.calibrating import findings
 from memories.tuning.calibrating.calibrate import Calibration, calibrate
 from memories.tuning.calibrating.ground import MOST, SIGNALS
 from memories.tuning.drafts import draft
+from memories.tuning.evaluating import MAIN, NAMES
+from memories.tuning.profiles import LONGEST_NAME
+from memories.tuning.sets import UnknownSetError, chosen_set
+from memories.tuning.sweeping import sweep, swept_setting
+from memories.tuning.tracing import traced
 from memories.writing.policy import policy_of
 from memories.writing.recomputing import preview
 from recall_site.layout import render_page
@@ -53,6 +59,8 @@ def shown(
 ) -> HttpResponse:
     """The page, or the part that changes where htmx asks."""
     told = {**context(request, namespace, ask), "beside": partial == "answered"}
+    if not getattr(request, "htmx", False):
+        told |= {"k": k_of(namespace), "longest": LONGEST_NAME}
     status = 200 if getattr(request, "htmx", False) else status  # htmx shows nothing of a refusal
     response = render_page(request, "memories/calibrate.html", told, partial=partial, status=status)
     response["HX-Replace-Url"] = f"{told['path']}?{told['here']}" if told["here"] else told["path"]
@@ -86,7 +94,6 @@ def context(request: HttpRequest, namespace: Namespace, ask: Asked | None = None
         "draft": version,
         "writes": access.allows(Role.WRITE),
         "admin": access.allows(Role.ADMIN),
-        "tune": tune(namespace),
         "here": urlencode(here),
         "path": reverse("calibrate", args=[namespace.slug]),
     }
@@ -118,9 +125,13 @@ def weighed(found: Calibration) -> list[tuple[str, float, float, float]]:
     return [(name, served, fitted, fitted - served) for name, served, fitted in pairs]
 
 
-def tune(namespace: Namespace) -> str:
-    """Where the smoothing constant is swept, if there is such a page."""
+def k_of(namespace: Namespace) -> dict[str, Any]:
+    """The sweep of k on judged queries: what came of it, or what it still needs."""
     try:
-        return reverse("tune", args=[namespace.slug])
-    except NoReverseMatch:
-        return ""
+        judged = chosen_set(namespace)
+    except UnknownSetError:
+        return {}
+    start = swept_setting(namespace)
+    asked, whole = {"set": judged.name, "by": start.by, "part": "all"}, traced(namespace, judged, start)
+    told = {"judged": judged, "swept": start, "tune": urlencode(asked), "metric": NAMES[MAIN]}
+    return told | ({"sweep": sweep(arrays(whole), start)} if whole else {})

@@ -17,7 +17,7 @@ from memories.pages.sliders import Group, groups
 from memories.retrieval.query import Setting
 from memories.retrieval.settings import said as ranked_by
 from memories.tuning import optimising
-from memories.tuning.evaluating import MAIN, METRICS
+from memories.tuning.evaluating import MAIN, NAMES
 from memories.tuning.optimising import Wish
 from memories.tuning.pareto import AGAINST, DIVERSITY
 
@@ -85,7 +85,7 @@ class Form:
             "problems": {**problems, **self.problems},
             "sets": sets(self.namespace),
             "ways": ways(self.namespace),
-            "metrics": METRICS,
+            "metrics": NAMES.items(),
             "against": AGAINST,
             "most": {"settings": optimising.MOST_SETTINGS, "seconds": optimising.MOST_SECONDS},
             "groups": offered(setting),

@@ -14,7 +14,7 @@ from memories.models.job import UNFINISHED
 from memories.pages.optimise import figures
 from memories.pages.sliders import address
 from memories.templatetags.numbers import chance, figure, signed, worded
-from memories.tuning.evaluating import INVENTED, LOST, METRICS
+from memories.tuning.evaluating import ERRORS, NAMES
 from memories.tuning.optimising import Wish
 from memories.tuning.pareto import AGAINST
 
@@ -100,6 +100,7 @@ def shown(namespace: Namespace, job: Job) -> dict[str, Any]:
         "job": job,
         "wish": wish,
         "by": wish.setting.by,
+        "metric_name": NAMES[wish.objective.metric],
         "set_name": judged.name if judged else "a set that is gone",
         "open": job.state in UNFINISHED,
         "stopping": bool(job.params.get(STOP)),
@@ -112,7 +113,7 @@ def shown(namespace: Namespace, job: Job) -> dict[str, Any]:
         return told
     front = sorted((one for one in found["points"] if one["front"]), key=lambda one: -one["quality"])
     taken = found.get("chosen", found["changed"])
-    metric = "worth" if wish.objective.price else wish.objective.metric
+    metric = "worth" if wish.objective.price else told["metric_name"]
     says = AGAINST[wish.against][0]
     return told | {
         "rate": found["tried"] / found["seconds"] if found["seconds"] else 0.0,
@@ -142,8 +143,8 @@ def shown(namespace: Namespace, job: Job) -> dict[str, Any]:
 
 def both(part: Mapping[str, Any]) -> list[tuple[str, tuple[Any, Any]]]:
     """Every metric of a part, before and after."""
-    known = [name for name in (*METRICS, LOST, INVENTED) if name in part["before"]]
-    return [(name, (part["before"][name], part["after"][name])) for name in known]
+    known = {metric: name for metric, name in (NAMES | ERRORS).items() if metric in part["before"]}
+    return [(name, (part["before"][metric], part["after"][metric])) for metric, name in known.items()]
 
 
 def runs(namespace: Namespace, shown: Job | None) -> list[dict[str, Any]]:

@@ -17,8 +17,7 @@ LEFT, RIGHT, TOP, BOTTOM = 4.0, 128.0, 4.0, 32.0  # of a small curve
 MOST = 12  # parameters that the chart of what matters names
 LONGEST = 34  # characters of a name beside a bar
 FLAT = 0.0005
-SWEPT = "rrf_k"
-PAPER = (20, 40, 60, 80, 120)  # where the paper looked at k
+TICKS = (20, 40, 60, 80, 120)  # of k
 
 
 def sparks(curves: Sequence[Curve], sliders: dict[str, Slider], metric: str) -> list[dict[str, Any]]:
@@ -106,12 +105,11 @@ def strongest(curves: Sequence[Curve], sliders: dict[str, Slider]) -> str:
     return f"{', then '.join(first)}." if first else "No parameter moves the metric on these queries."
 
 
-def sweep(curve: Curve, slider: Slider, metric: str) -> dict[str, Any]:
-    """The metric over k, with the values at which the paper looked."""
+def sweep(curve: Curve, slider: Slider, metric: str, usual: float) -> dict[str, Any]:
+    """The metric over k, with the value that stands and that of the start, whose metric is `usual`."""
     x, y = np.array(curve.values, dtype=float), np.array(curve.metric)
     room = max(curve.swing, 0.02)
     dots = {"size": [9, 13], "color": ["$surface", "$mark"], "line": {"color": ["$control", "$ink"], "width": 2}}
-    usual = float(np.interp(slider.default, x, y))
     return {
         "data": [
             {**line(x, y, {"color": "$ink", "width": 2.5}), "hoverinfo": "x+y"},
@@ -126,7 +124,7 @@ def sweep(curve: Curve, slider: Slider, metric: str) -> dict[str, Any]:
         ],
         "layout": {
             "margin": {"l": 44, "r": 12, "t": 12, "b": 36},
-            "xaxis": {"showgrid": False, "tickvals": list(PAPER), "title": {"text": "k"}},
+            "xaxis": {"showgrid": False, "tickvals": list(TICKS), "title": {"text": "k"}},
             "yaxis": {
                 "range": [curve.lowest - 0.3 * room, curve.highest + 0.3 * room],
                 "title": {"text": NAMES[metric]},

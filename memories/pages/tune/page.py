@@ -21,9 +21,11 @@ from memories.pages.tune import curves as drawing
 from memories.pages.tune.shown import shown
 from memories.pages.tune.state import PARTS, State, state_of
 from memories.tuning import profiles
-from memories.tuning.arrays import arrays
+from memories.tuning.arrays import Arrays, arrays
 from memories.tuning.evaluating import NAMES, measured
-from memories.tuning.sensitivity import curves, moving
+from memories.tuning.evaluations import on_the_same
+from memories.tuning.sensitivity import SWEPT, Curve, asking_again, at, curves, moving
+from memories.tuning.sweeping import HAVE_K, sweep
 from memories.tuning.tracing import begin, writes_of
 from recall_site.layout import render_page
 
@@ -40,8 +42,8 @@ def tune(request: HttpRequest, namespace: Namespace) -> HttpResponse:
     context: dict[str, Any] = {"state": state, "job": job_of(state), "problems": state.problems}
     whole = state.traced(state.setting)
     if whole is not None:
-        before = measured(arrays(state.traced(state.start) or whole), state.start)
-        context |= shown(state, before, measured(arrays(whole), state.setting)) | age_of(whole)
+        started, moved = on_the_same(state.traced(state.start) or whole, whole)
+        context |= shown(state, measured(started, state.start), measured(moved, state.setting)) | age_of(whole)
     htmx = getattr(request, "htmx", False)
     if not htmx:
         context |= frame(request, state)
@@ -88,20 +90,30 @@ def sensitivity(request: HttpRequest, namespace: Namespace) -> HttpResponse:
         return HttpResponse(status=204)
     declared = sliders.groups(state.start.system.params, {**state.start.given, **state.changed}, state.start.given)
     known = {one.name: one for group in declared for one in group.sliders}
-    found = list(curves(arrays(whole), state.setting, state.metric, state.part, PATIENCE))
-    swept = next((one for one in found if one.name == drawing.SWEPT), None)
+    held = arrays(whole)
+    found = list(curves(held, state.setting, state.metric, state.part, PATIENCE))
+    swept = next((one for one in found if one.name == SWEPT), None)
     context = {
         "state": state,
         "metric": NAMES[state.metric],
         "sparks": drawing.sparks(found, known, state.metric),
         "tornado": drawing.tornado(found, known),
         "strongest": drawing.strongest(found, known),
-        "sweep": drawing.sweep(swept, known[swept.name], state.metric) if swept else None,
-        "swept": swept,
+        **(k_of(state, held, swept, known[SWEPT]) if swept else {}),
+        "have_k": [(name, replace(state, by=name, changed={}).address) for name in HAVE_K],
+        "has_k": SWEPT in known,
+        "asks_again": [drawing.named(known[name]) for name in asking_again(state.setting)],
         "left": len(moving(state.setting)) - len(found),
         "table": [(drawing.named(known[one.name]), one) for one in sorted(found, key=lambda one: -one.swing)],
     }
     return render_page(request, "memories/tune_curves.html", context)
+
+
+def k_of(state: State, held: Arrays, curve: Curve, slider: sliders.Slider) -> dict[str, Any]:
+    """The sweep of k: its curve, and what the paper looked at with intervals."""
+    usual = at(held, state.setting, SWEPT, slider.default, state.metric, state.part)
+    figure = drawing.sweep(curve, slider, state.metric, curve.here if usual is None else usual)
+    return {"sweep_figure": figure, "sweep": sweep(held, state.setting, state.metric, state.part)}
 
 
 @require_POST

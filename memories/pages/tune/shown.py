@@ -10,6 +10,7 @@ from memories.models import JudgedQuery
 from memories.pages import sliders
 from memories.pages.tune.state import State
 from memories.tuning.evaluating import INVENTED, LOST, NAMES, Compared, Measured, compared
+from memories.tuning.evaluations import categories as by_size
 from scoring.resampling import Interval
 
 MOST = 6  # queries won and lost that are named
@@ -47,24 +48,24 @@ def metric(name: str, was: Interval, now: Interval) -> dict[str, Any]:
 
 def abstention(state: State, before: Measured, after: Measured) -> dict[str, Any]:
     """The two errors: an answer where there is none, and none where there is one."""
-    counted = {}
+    counted, told = {}, after.told(state.part)
     for name, error in (("invented", INVENTED), ("lost", LOST)):
         chosen = after.chosen(error, state.part)
         now, was = (int(one.each[error][chosen].sum()) for one in (after, before))
-        counted[name] = {"now": now, "change": now - was, "of": int(chosen.sum())}
+        counted[name] = {"now": now, "change": now - was, "of": int(chosen.sum()), "share": told.get(error)}
     return counted
 
 
 def categories(state: State, before: Measured, after: Measured) -> list[dict[str, Any]]:
     """The metric by category, the largest first."""
-    names = sorted({query.category for query in after.arrays.queries if query.category})
     rows = []
-    for name in names:
+    for name in by_size(after, state.part):
         chosen = after.chosen(state.metric, state.part, name)
         if chosen.any():
-            was, now = (float(one.each[state.metric][chosen].mean()) for one in (before, after))
-            rows.append({"name": name, "queries": int(chosen.sum()), "was": was, "now": now, "change": now - was})
-    return sorted(rows, key=lambda row: (-row["queries"], row["name"]))
+            was, now = (one.told(state.part, name)[state.metric] for one in (before, after))
+            change = now.mean - was.mean
+            rows.append({"name": name, "queries": int(chosen.sum()), "was": was, "now": now, "change": change})
+    return rows
 
 
 def winners(state: State, before: Measured, after: Measured, moved: Compared) -> dict[str, Any]:
