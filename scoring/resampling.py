@@ -1,5 +1,6 @@
 r"""How sure a mean over queries is, and whether two settings differ by more than chance; the same answer each time."""
 
+import math
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -10,6 +11,7 @@ from scoring.term import Array
 RESAMPLES = 1_000
 FLIPS = 10_000
 SEED = 20_011
+Z = 1.959964  # standard errors to either side, for 95 %
 
 
 class Interval(NamedTuple):
@@ -20,7 +22,7 @@ class Interval(NamedTuple):
     high: float
 
 
-@lru_cache(maxsize=8)
+@lru_cache(maxsize=16)
 def _drawn(queries: int) -> Array:
     """How often each query is drawn in each resample."""
     rng = np.random.default_rng(SEED)
@@ -40,6 +42,23 @@ def bootstrap(values: Array) -> list[Interval]:
     means = _drawn(len(values)) @ values / len(values)
     low, high = np.quantile(means, (0.025, 0.975), axis=0)
     return [Interval(*map(float, one)) for one in zip(values.mean(axis=0), low, high, strict=True)]
+
+
+def share(true: Array) -> Interval:
+    r"""How many of some are so, with Wilson's interval: where none or all are, it still says how sure that is.
+
+    $$ \frac{\hat{p} + \frac{z^2}{2n} \pm z \sqrt{\frac{\hat{p}(1 - \hat{p})}{n} + \frac{z^2}{4n^2}}}
+            {1 + \frac{z^2}{n}} $$
+
+    >>> [round(one, 3) for one in share(np.array([0.0] * 20))], share(np.zeros(0))
+    ([0.0, 0.0, 0.161], Interval(mean=0.0, low=0.0, high=0.0))
+    """
+    if not len(true):
+        return Interval(0.0, 0.0, 0.0)
+    count, mean = len(true), float(true.mean())
+    wide = Z * Z / count
+    middle, half = mean + wide / 2, Z * math.sqrt(mean * (1 - mean) / count + wide / (4 * count))
+    return Interval(mean, max((middle - half) / (1 + wide), 0.0), min((middle + half) / (1 + wide), 1.0))
 
 
 def randomisation_test(differences: Array) -> float:

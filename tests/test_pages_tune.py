@@ -205,7 +205,7 @@ def test_categories_and_errors_come_with_their_intervals(
         told = found.told("", name)[MAIN]
         assert f"{figure(told.low, 3)} to {figure(told.high, 3)}</small>" in page
     lost = found.told("")["lost"]
-    assert f"({percent(lost.low)} to {percent(lost.high)})" in page.replace("&lt;", "<")
+    assert f", {percent(lost.low)} to {percent(lost.high)}." in page.replace("&lt;", "<")
 
 
 def test_a_setting_is_kept_as_a_version_that_serves_nobody(

@@ -12,7 +12,7 @@ from memories.models.choices import Part
 from memories.retrieval.query import Setting
 from memories.tuning.arrays import Arrays
 from scoring.metrics import ndcg, recall, reciprocal_rank
-from scoring.resampling import Interval, bootstrap, randomisation_test
+from scoring.resampling import Interval, bootstrap, randomisation_test, share
 from scoring.term import Array, Mask
 
 AT = 10
@@ -54,12 +54,10 @@ class Measured:
 
     def told(self, part: str = "", category: str = "") -> dict[str, Interval]:
         """Every metric with its interval over the queries of a part and a category."""
-        answerable = self.chosen(MAIN, part, category)
-        names = (*METRICS, LOST)
-        columns = np.column_stack([self.each[name][answerable] for name in names])
-        found = dict(zip(names, bootstrap(columns), strict=True))
-        never = self.chosen(INVENTED, part, category)
-        return {**found, INVENTED: bootstrap(self.each[INVENTED][never][:, None])[0]} if never.any() else found
+        answerable, never = (self.chosen(name, part, category) for name in (MAIN, INVENTED))
+        columns = np.column_stack([self.each[name][answerable] for name in METRICS])
+        found = {**dict(zip(METRICS, bootstrap(columns), strict=True)), LOST: share(self.each[LOST][answerable])}
+        return {**found, INVENTED: share(self.each[INVENTED][never])} if never.any() else found
 
     def mean(self, metric: str, part: str = "") -> float:
         """One metric, without its interval."""

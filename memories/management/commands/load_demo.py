@@ -9,6 +9,7 @@ from memories.management.arguments import namespace_slug
 from memories.models import JudgementSet, Memory, Namespace
 from memories.models.choices import STATEMENTS
 from memories.retrieval.settings import setting
+from memories.tuning.sweeping import swept_setting
 from memories.tuning.tracing import begin
 
 
@@ -30,9 +31,10 @@ class Command(BaseCommand):
                 "name another with --namespace, or pass --if-missing to leave it as it is."
             )
         loaded = load(namespace)
-        # So that the first look at the Tune page has something to measure.
+        # So that the first look at Tune has something to measure, and that at Calibrate a k to sweep.
         for judged in JudgementSet.objects.within(loaded):
-            begin(loaded, judged, setting(loaded, params={}), by="load_demo")
+            for start in (setting(loaded, params={}), swept_setting(loaded)):
+                begin(loaded, judged, start, by="load_demo")
         if verbosity:
             count = Memory.objects.within(loaded).filter(level__in=STATEMENTS).count()
             self.stdout.write(f"Loaded {count} memories into {namespace}.")

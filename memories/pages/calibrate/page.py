@@ -33,7 +33,7 @@ COST = "merge_cost"
 # What each part of an offer is called.
 PARTS = {
     "preference": "the prior of Preference",
-    "priors": "the priors of all types",
+    "priors": "the priors of the types that annotators agree on",
     "weights": "the weights of confidence",
     "formal": "the weights for formal speech",
     "threshold": "the threshold of merging",

@@ -107,4 +107,5 @@ def sides(points: Sequence[Mapping[str, Any]]) -> dict[str, list[float]]:
 def dot(x: Sequence[float], y: Sequence[float]) -> dict[str, Any]:
     """The highlighted place."""
     mark = {"color": "$mark", "size": 11, "line": {"color": "$ink", "width": 1.5}}
-    return {"type": "scatter", "mode": "markers", "x": x, "y": y, "marker": mark, "hoverinfo": "skip"}
+    shown = {"marker": mark, "hoverinfo": "skip", "cliponaxis": False}
+    return {"type": "scatter", "mode": "markers", "x": x, "y": y, **shown}

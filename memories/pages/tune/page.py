@@ -91,7 +91,8 @@ def sensitivity(request: HttpRequest, namespace: Namespace) -> HttpResponse:
     declared = sliders.groups(state.start.system.params, {**state.start.given, **state.changed}, state.start.given)
     known = {one.name: one for group in declared for one in group.sliders}
     held = arrays(whole)
-    found = list(curves(held, state.setting, state.metric, state.part, PATIENCE))
+    names = sorted(moving(state.setting), key=lambda name: name != SWEPT)  # which has a panel of its own
+    found = list(curves(held, state.setting, state.metric, state.part, PATIENCE, names))
     swept = next((one for one in found if one.name == SWEPT), None)
     context = {
         "state": state,
@@ -101,9 +102,8 @@ def sensitivity(request: HttpRequest, namespace: Namespace) -> HttpResponse:
         "strongest": drawing.strongest(found, known),
         **(k_of(state, held, swept, known[SWEPT]) if swept else {}),
         "have_k": [(name, replace(state, by=name, changed={}).address) for name in HAVE_K],
-        "has_k": SWEPT in known,
         "asks_again": [drawing.named(known[name]) for name in asking_again(state.setting)],
-        "left": len(moving(state.setting)) - len(found),
+        "left": len(names) - len(found),
         "table": [(drawing.named(known[one.name]), one) for one in sorted(found, key=lambda one: -one.swing)],
     }
     return render_page(request, "memories/tune_curves.html", context)
