@@ -1,6 +1,6 @@
 """What the Tune page shows of a setting: metrics with their intervals, categories, and who won and lost."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 from urllib.parse import urlencode
 
@@ -11,7 +11,7 @@ from memories.pages import sliders
 from memories.pages.tune.state import State
 from memories.tuning.evaluating import INVENTED, LOST, NAMES, Compared, Measured, compared
 from memories.tuning.evaluations import categories as by_size
-from scoring.resampling import Interval
+from scoring.resampling import Interval, bootstrap
 
 MOST = 6  # queries won and lost that are named
 ROOM = 0.01  # beside the widest interval of a strip
@@ -25,7 +25,7 @@ def shown(state: State, before: Measured, after: Measured) -> dict[str, Any]:
     return {
         "metrics": [metric(name, was[name], now[name]) for name in first],
         "queries": int(after.chosen(state.metric, state.part).sum()),
-        "abstention": abstention(state, before, after),
+        "abstention": abstention(state, before, after, now),
         "unjudged": after.unjudged(state.part),
         "moved": moved,
         "sure": moved.significant,
@@ -46,9 +46,9 @@ def metric(name: str, was: Interval, now: Interval) -> dict[str, Any]:
     return {"name": NAMES[name], "now": now, "was": was, "change": change, "is": strip(now), "before": strip(was)}
 
 
-def abstention(state: State, before: Measured, after: Measured) -> dict[str, Any]:
+def abstention(state: State, before: Measured, after: Measured, told: Mapping[str, Interval]) -> dict[str, Any]:
     """The two errors: an answer where there is none, and none where there is one."""
-    counted, told = {}, after.told(state.part)
+    counted = {}
     for name, error in (("invented", INVENTED), ("lost", LOST)):
         chosen = after.chosen(error, state.part)
         now, was = (int(one.each[error][chosen].sum()) for one in (after, before))
@@ -62,9 +62,10 @@ def categories(state: State, before: Measured, after: Measured) -> list[dict[str
     for name in by_size(after, state.part):
         chosen = after.chosen(state.metric, state.part, name)
         if chosen.any():
-            was, now = (one.told(state.part, name)[state.metric] for one in (before, after))
-            change = now.mean - was.mean
-            rows.append({"name": name, "queries": int(chosen.sum()), "was": was, "now": now, "change": change})
+            was, now = float(before.each[state.metric][chosen].mean()), after.each[state.metric][chosen]
+            [told] = bootstrap(now[:, None])  # this metric alone: a slider waits for it
+            change = told.mean - was
+            rows.append({"name": name, "queries": len(now), "was": was, "now": told, "change": change})
     return rows
 
 
