@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from scoring.term import Array, Mask, Quantity, most
+from scoring.term import Array, Codes, Mask, Quantity, most
 
 
 class Pick(NamedTuple):
@@ -14,6 +14,24 @@ class Pick(NamedTuple):
     relevance: float
     redundancy: float
     nearest: int | None
+
+
+class Selection(NamedTuple):
+    """The choices for several queries, a row a query and a column a turn; −1 where nobody was left to choose."""
+
+    rows: Codes
+    relevance: Array
+    redundancy: Array
+    nearest: Codes
+
+    def picks(self, query: int) -> list[Pick]:
+        """The choices for one query; the first has nobody before it."""
+        told = enumerate(zip(*(side[query].tolist() for side in self), strict=True))
+        return [
+            Pick(row, relevance, redundancy, nearest if turn else None)
+            for turn, (row, relevance, redundancy, nearest) in told
+            if row >= 0
+        ]
 
 
 def marginal_relevance(relevance: Quantity, redundancy: Quantity | float, balance: Quantity | float) -> Quantity:
@@ -46,8 +64,9 @@ def jaccard(one: Mask, many: Mask) -> Array:
     >>> jaccard(np.array([True, True, False]), np.array([[True, False, False], [False, False, False]]))
     array([0.5, 0. ])
     """
-    together = (many | one).sum(axis=-1)
-    common = (many & one).sum(axis=-1)
+    ours, theirs = one.astype(float), many.astype(float)
+    common = (theirs @ ours[..., None])[..., 0]
+    together = theirs @ np.ones(one.shape[-1]) + ours.sum(axis=-1)[..., None] - common
     return np.asarray(np.divide(common, together, out=np.zeros(together.shape), where=together > 0))
 
 
@@ -60,15 +79,15 @@ def mmr(
     tags: Mask | None = None,
     tag_share: float = 0.0,
     skip_at: float = np.inf,
-) -> list[list[Pick]]:
-    """Pick greedily for queries of as many candidates each, a row a query.
+) -> Selection:
+    """Pick greedily for queries of as many candidates each, at least one; a row a query.
 
     Equal candidates keep their order; one as redundant as `skip_at` is never picked.
     """
     queries = np.arange(len(relevance))
     left, worst = np.ones(relevance.shape, bool), np.zeros(relevance.shape)
     nearest = np.full(relevance.shape, -1)
-    picks: list[list[Pick]] = [[] for _ in queries]
+    turns = []
     for turn in range(top_k):
         open = np.asarray(left.any(axis=1))
         if not open.any():
@@ -76,16 +95,13 @@ def mmr(
         value = np.where(left, marginal_relevance(relevance, worst, balance), -np.inf)
         rows = value.argmax(axis=1)
         at = queries, rows
-        told = zip(rows.tolist(), relevance[at].tolist(), worst[at].tolist(), nearest[at].tolist(), strict=True)
-        for mine, going, (row, relevant, redundant, near) in zip(picks, open.tolist(), told, strict=True):
-            if going:
-                mine.append(Pick(row, relevant, redundant, near if turn else None))
+        turns.append((np.where(open, rows, -1), relevance[at], worst[at], nearest[at]))
         left[at] = False
         # One product for each query, whoever stands beside it: so the same to the last bit alone and among others.
         alike = np.matmul(vectors, vectors[at][:, :, None])[:, :, 0]
         if tags is not None:
-            alike = redundancy(alike, jaccard(tags[at][:, None, :], tags), tag_share)
+            alike = redundancy(alike, jaccard(tags[at], tags), tag_share)
         closer = alike > worst if turn else np.ones(worst.shape, bool)
         worst, nearest = np.where(closer, alike, worst), np.where(closer, rows[:, None], nearest)
         left &= worst < skip_at
-    return picks
+    return Selection(*(np.stack(side, axis=1) for side in zip(*turns, strict=True)))

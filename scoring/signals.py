@@ -112,6 +112,7 @@ class Signals:
     intent: str = "MEDIUM"
     lengths: Codes | None = None  # of the batches, where the candidates are those of several queries
     vector_of: Codes | None = None  # the place of each candidate's vector, where several share one
+    places: Codes | None = None  # by id, where they are known: to sort so many ids takes longer than to score them
 
     def __post_init__(self) -> None:
         for one in fields(self):
@@ -170,7 +171,8 @@ class Signals:
     def by_id(self) -> Codes:
         """The place of each candidate in the order of the ids, the last word in every tie."""
         place = np.empty(len(self), np.intp)
-        place[np.argsort(self.ids, kind="stable")] = np.arange(len(self))
+        order = self.ids if self.places is None else self.places
+        place[np.argsort(order, kind="stable")] = np.arange(len(self))
         return place
 
     def rank(self, route: str) -> Array:

@@ -109,5 +109,6 @@ def kept(whole: Signals, rows: Codes) -> Signals:
         tags=None if whole.tags is None else whole.tags[rows],
         intent=whole.intent,
         lengths=counts[counts > 0],
+        places=whole.by_id[rows],
         **{name: getattr(whole, name)[rows] for name in columns},
     )

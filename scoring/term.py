@@ -105,14 +105,22 @@ class Term:
 
     def taken(self, rows: NDArray[np.intp]) -> Term:
         """The term with its candidates exchanged: row i becomes row rows[i], and is absent where that is negative."""
+        there = rows >= 0
+        return self._taken(rows, there, np.flatnonzero(there))
+
+    def _taken(self, rows: NDArray[np.intp], there: Mask, at: NDArray[np.intp]) -> Term:
         if self.value.ndim == 0 and self.present is None:
-            return self if (rows >= 0).all() else self.only(rows >= 0)
+            return self if len(at) == len(rows) else self.only(there)
+        # Often few are there: what the others get costs nothing.
+        value, present = np.zeros(len(rows)), np.zeros(len(rows), bool)
+        value[at] = self.value if self.value.ndim == 0 else self.value[rows[at]]
+        present[at] = True if self.present is None else self.present[rows[at]]
         return Term(
             self.name if isinstance(self.name, str) else self.name[rows],
-            self.value if self.value.ndim == 0 else np.where(rows >= 0, self.value[rows], 0.0),
+            self.value if self.value.ndim == 0 else value,
             self.op,
-            tuple(part.taken(rows) for part in self.parts),
-            (rows >= 0) & (True if self.present is None else self.present[rows]),
+            tuple(part._taken(rows, there, at) for part in self.parts),
+            present,
         )
 
     def find(self, name: str) -> Term | None:

@@ -94,7 +94,7 @@ def test_mmr_picks_what_the_naive_loop_picks(seed: int, n: int, balance: float, 
     vectors = rng.normal(size=(n, 5))
     vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
     relevance = rng.random(n)
-    (picks,) = mmr(relevance[None], vectors[None], balance=balance, top_k=10, skip_at=skip)
+    picks = mmr(relevance[None], vectors[None], balance=balance, top_k=10, skip_at=skip).picks(0)
     assert [pick.row for pick in picks] == naive_mmr(
         relevance.tolist(), (vectors @ vectors.T).tolist(), balance, 10, skip
     )
@@ -113,7 +113,9 @@ def test_mmr_with_tags_counts_the_larger_of_cosine_and_tag_overlap(seed: int, n:
             mine, theirs = set(np.flatnonzero(tags[a])), set(np.flatnonzero(tags[b]))
             overlap = len(mine & theirs) / len(mine | theirs) if mine | theirs else 0.0
             alike[a][b] = max(float(vectors[a] @ vectors[b]), 0.35 * overlap)
-    (picks,) = mmr(relevance[None], vectors[None], balance=0.78, top_k=8, tags=tags[None], tag_share=0.35, skip_at=0.94)
+    picks = mmr(
+        relevance[None], vectors[None], balance=0.78, top_k=8, tags=tags[None], tag_share=0.35, skip_at=0.94
+    ).picks(0)
     assert [pick.row for pick in picks] == naive_mmr(relevance.tolist(), alike, 0.78, 8, 0.94)
 
 

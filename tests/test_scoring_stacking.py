@@ -58,7 +58,7 @@ def test_a_stack_is_ranked_as_each_of_its_batches(
         assume(False)
     groups: dict[Any, list[Signals]] = {}
     for one in several(seed, 12):
-        groups.setdefault(system.alike(one), []).append(one)
+        groups.setdefault(bool(system.alike(one)[0]), []).append(one)
     for alike in groups.values():
         whole = stacked(alike)
         rows, abstained = rank_each(system, whole, params, top_k=top_k, diversify=diversify)

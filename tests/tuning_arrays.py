@@ -19,7 +19,7 @@ def made_up(system: System, several: list[Signals], grades: list[Array]) -> Arra
     """Queries with their candidates and grades, every third held out; all under one plan."""
     alike: dict[object, list[int]] = {}
     for number, one in enumerate(several):
-        alike.setdefault(system.alike(one), []).append(number)
+        alike.setdefault(bool(system.alike(one)[0]), []).append(number)
     plan = Plan("all", retrievers=system.routes)
     ideal = np.array([np.sort(np.pad(one, (0, max(map(len, grades)) - len(one))))[::-1] for one in grades])
     return Arrays(

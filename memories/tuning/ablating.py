@@ -1,8 +1,8 @@
 """What each retriever is good for: the metric without it, what only it found, and how much its list is another's."""
 
 from collections import defaultdict
-from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -131,18 +131,10 @@ def closed_up(signals: Signals, ranks: Array) -> Array:
 
 def regrouped(system: System, stack: Stack) -> list[Stack]:
     """A stack by what is still scored alike: who has lost candidates may be scored in another way."""
-    signals, batches = stack.signals, stack.signals.batches
-    if system.alike(signals) is None:
+    alike = system.alike(stack.signals)
+    if alike.all() or not alike.any():
         return [stack]
-    columns = [one.name for one in fields(Signals) if "neutral" in one.metadata]
-    alike: dict[Hashable, list[int]] = defaultdict(list)
-    for number, (first, length) in enumerate(zip(batches.starts, batches.lengths, strict=True)):
-        part = slice(first, first + length)
-        mine = Signals(ids=signals.ids[part], **{name: getattr(signals, name)[part] for name in columns})
-        alike[system.alike(mine)].append(number)
-    if len(alike) == 1:
-        return [stack]
-    return [some_of(stack, np.array(some)) for some in alike.values()]
+    return [some_of(stack, np.flatnonzero(some)) for some in (alike, ~alike)]
 
 
 def some_of(stack: Stack, batches: Codes) -> Stack:

@@ -139,7 +139,7 @@ def stacks(
             continue
         signals, plan = signals_in(row, vectors), Planning.of(row.plan).plan
         mine = grades.get(row.query_id, {})
-        key = (repr(plan), signals.intent, system.alike(signals))
+        key = (repr(plan), signals.intent, bool(system.alike(signals)[0]))
         plans[key] = plan
         alike[key].append((number, signals, np.array([mine.get(id, -1) for id in row.candidates], dtype=float)))
     return [

@@ -135,7 +135,7 @@ SYSTEM = System(
     score=score,
     gates=recall.gates,
     chance=chance,
-    alike=lambda signals: bool(np.isfinite(signals.maxsim).any()),
+    alike=lambda signals: signals.batches.any(np.isfinite(signals.maxsim)),
     outputs={"fused": "fused", "relevance": "relevance"},
     shares={route: route for route in ROUTES},
 )

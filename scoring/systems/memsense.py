@@ -72,6 +72,9 @@ def anchor_of(signals: Signals, values: Array, found: Mask) -> Codes:
     if not len(lost) or not len(rows):
         return anchors
     place = signals.session * (signals.position.max() + 3) + signals.position
+    rows = rows[np.isin(place[rows], np.concatenate([place[lost] - 1, place[lost] + 1]))]
+    if not len(rows):
+        return anchors
     rows = rows[np.lexsort((-signals.by_id[rows], values[rows], place[rows]))]
     highest = np.full(len(lost), -np.inf)
     for step in (-1, 1):
@@ -83,10 +86,10 @@ def anchor_of(signals: Signals, values: Array, found: Mask) -> Codes:
     return anchors
 
 
-def sessions_there(signals: Signals) -> bool:
-    """Whether a session chunk can come back; one that has expired does not push the others aside."""
+def sessions_there(signals: Signals) -> Mask:
+    """Of each batch, whether a session chunk can come back; one that has expired does not push the others aside."""
     holds = np.logical_and.reduce(list(valid(signals, None).values()))
-    return bool((holds & (signals.level == SESSION)).any())
+    return signals.batches.any(holds & (signals.level == SESSION))
 
 
 def score(signals: Signals, params: MemsenseParams) -> Term:
@@ -100,7 +103,7 @@ def score(signals: Signals, params: MemsenseParams) -> Term:
     base = fused(signals, params)
     stored = given("memory score", np.where(np.isnan(signals.memory_score), signals.confidence, signals.memory_score))
     memory = (params["memory_weight"] * stored).named("memory")
-    if sessions_there(signals):
+    if sessions_there(signals).any():
         turns = best_of_session(base.value, signals.level == TURN, signals.session, signals.by_id)
         support = least(params["turn_share"] * base.taken(turns).named("best turn"), params["turn_cap"])
         session_rrf = base.named("session_rrf_score")
@@ -118,7 +121,7 @@ def score(signals: Signals, params: MemsenseParams) -> Term:
 
 def gates(signals: Signals, params: MemsenseParams) -> dict[str, Mask]:
     """Turns support their session and do not come back themselves while a session chunk is there."""
-    carried = (signals.level == SESSION) | (not sessions_there(signals))
+    carried = (signals.level == SESSION) | (not sessions_there(signals).any())
     return {**valid(signals, params), "supports_its_session": carried}
 
 

@@ -1,8 +1,8 @@
 """What a scoring system is, and how one batch of candidates is ranked by it."""
 
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -11,7 +11,7 @@ from scoring.params import Params
 from scoring.signals import Signals
 from scoring.term import Array, Codes, Mask, Term
 
-AT_ONCE = 128  # queries among whose candidates is picked together: their vectors stay near the processor
+AT_ONCE = 32  # queries among whose candidates is picked together: their vectors stay near the processor
 
 
 class Order(NamedTuple):
@@ -21,37 +21,35 @@ class Order(NamedTuple):
     picks: tuple[Pick, ...] = ()
     tiebreak_applied: bool = False
 
-    @classmethod
-    def of_picks(cls, selections: Iterable[tuple[Codes, Sequence[Pick]]]) -> Self:
-        """The order of greedy selections, each among the rows of a batch."""
-        picks = [
-            Pick(
-                int(rows[one.row]),
-                one.relevance,
-                one.redundancy,
-                None if one.nearest is None else int(rows[one.nearest]),
-            )
-            for rows, some in selections
-            for one in some
-        ]
-        return cls(np.array([pick.row for pick in picks], np.intp), tuple(picks))
-
 
 def selected(
     signals: Signals, rows: Codes, relevance: Array, top_k: int, tags: Mask | None = None, **how: float
 ) -> Order:
-    """Rows that come batch after batch, of each the most relevant that do not repeat each other (MMR)."""
+    """Rows that come batch after batch, of each the most relevant that do not repeat each other (MMR).
+
+    Why each was chosen is told of a single batch alone.
+    """
     batches = [some for some in signals.batches.parted(rows) if len(some)]
-    picks: dict[int, list[Pick]] = {}
     sizes = np.array([len(some) for some in batches])
+    chosen = np.full((len(batches), min(top_k, int(sizes.max(initial=0)))), -1)
+    picks: tuple[Pick, ...] = ()
     for size in np.unique(sizes):
         alike = np.flatnonzero(sizes == size)
         for part in np.split(alike, range(AT_ONCE, len(alike), AT_ONCE)):
             mine = np.stack([batches[number] for number in part])
             marked = None if tags is None else tags[mine]
             found = mmr(relevance[mine], signals.vectors_of(mine), top_k=top_k, tags=marked, **how)
-            picks |= dict(zip(part.tolist(), found, strict=True))
-    return Order.of_picks((some, picks[number]) for number, some in enumerate(batches))
+            taken = np.take_along_axis(mine, found.rows, axis=1)
+            chosen[part, : taken.shape[1]] = np.where(found.rows >= 0, taken, -1)
+            if len(signals.batches) == 1:
+                picks = tuple(named(one, batches[0]) for one in found.picks(0))
+    return Order(chosen[chosen >= 0], picks)
+
+
+def named(pick: Pick, rows: Codes) -> Pick:
+    """A choice among some rows, by the rows themselves."""
+    nearest = None if pick.nearest is None else int(rows[pick.nearest])
+    return pick._replace(row=int(rows[pick.row]), nearest=nearest)
 
 
 def by_score(score: Term, signals: Signals, kept: Codes, most: int | None = None) -> Codes:
@@ -95,7 +93,8 @@ class System:
     conversations: bool = False  # whether it ranks sessions and their turns as well as statements
     # How likely the best of each batch is an answer, if there is any.
     chance: Callable[[Signals, Any], Array] = lambda signals, params: np.ones(len(signals.batches))
-    alike: Callable[[Signals], Hashable] = lambda signals: None  # batches of which this differs are not scored together
+    # Of each batch: those of which it differs are not scored together.
+    alike: Callable[[Signals], Mask] = lambda signals: np.zeros(len(signals.batches), bool)
     details: Callable[[Signals, Any, int], dict[str, Any]] = lambda signals, params, row: {}
 
 
