@@ -410,7 +410,8 @@ def test_the_share_that_a_shadow_answers_is_about_what_was_declared() -> None:
 
 
 def test_a_question_that_was_judged_tells_how_good_an_answer_is(world: Namespace, questions: JudgementSet) -> None:
-    known = shadow.graded(world, {"backup"})["backup"]
+    trace = Trace(query="backup", request={"user": None, "as_of": None})
+    known = shadow.graded(world, [trace])["backup", "", None]
     assert list(known.values()) == [3]
     [best] = known
     assert shadow.gain([str(best)], known) == 1.0

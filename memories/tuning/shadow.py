@@ -4,8 +4,9 @@ Nothing of it is done while an agent waits: a job by the clock takes up the trac
 """
 
 import json
-from collections.abc import Mapping, Sequence
-from typing import Any
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, TypeAlias
 from uuid import UUID
 
 import numpy as np
@@ -14,8 +15,10 @@ from django.db import transaction
 from memories.ids import first_id_at
 from memories.jobs.starting import start
 from memories.jobs.work import Step, Work
-from memories.models import Job, Judgement, Namespace, ProfileVersion, Shadow, Trace
+from memories.judging import current
+from memories.models import Job, JudgedQuery, Namespace, ProfileVersion, Shadow, Trace
 from memories.models.choices import JobKind
+from memories.models.job import UNFINISHED
 from memories.retrieval.answer import told as answer_of
 from memories.retrieval.packing import packed
 from memories.retrieval.query import Setting
@@ -26,9 +29,13 @@ from memories.tuning.overlaps import overlap
 from memories.tuning.tracing import DEPTH
 from scoring.metrics import ndcg
 
-AT_A_TIME = 200  # traces that one job looks at
+LOOKED_AT, AT_A_TIME = 5_000, 100  # traces among which is drawn, and that are loaded
+SECONDS = 50.0  # that one job takes; the next one begins within a minute
+JOBS_KEPT = 10  # of those that are done
 AGAINST = "against"  # under which a shadow's answer keeps what it was held against
 REPORTED = 2_000  # pairs that a report counts, the newest
+
+Asked: TypeAlias = tuple[str, str, str | None]
 
 
 @transaction.atomic
@@ -66,21 +73,35 @@ def begin(namespace: Namespace, *, by: str) -> Job:
 
 
 def compare(work: Work) -> None:
-    """Answer the share of the new traces again; each is kept with the mark of how far the shadow has come."""
-    shadow = of(work.namespace)
-    if shadow is None:
-        return
-    setting = of_version(shadow.version)
-    new = list(unseen(shadow).select_related("namespace")[:AT_A_TIME])
-    grades = graded(work.namespace, {trace.query for trace in new})
-    for number, trace in enumerate(new, start=1):
-        mine = drawn(trace.id, shadow.percent)
-        twin = answered(trace, setting, grades.get(trace.query, {})) if mine else None
+    """Answer the share of the new traces again until none is left or time is up, and forget all but the last such jobs.
+
+    Each answer is kept with the mark of how far the shadow has come.
+    """
+    shadow, until = of(work.namespace), time.monotonic() + SECONDS
+    while shadow is not None and time.monotonic() < until:
+        new = list(unseen(shadow).values_list("id", flat=True)[:LOOKED_AT])
+        if not new:
+            break
+        mine = [id for id in new if drawn(id, shadow.percent)]
+        answer_again(work, shadow, mine[:AT_A_TIME])
+        if len(mine) <= AT_A_TIME:
+            Shadow.objects.within(work.namespace).filter(id=shadow.id).update(seen=new[-1])
+        shadow = of(work.namespace)
+    done = Job.objects.within(work.namespace).filter(kind=JobKind.SHADOW).exclude(state__in=UNFINISHED)
+    older = done.order_by("-created_at", "-id").values_list("id", flat=True)[JOBS_KEPT:]
+    done.filter(id__in=list(older)).delete()
+
+
+def answer_again(work: Work, shadow: Shadow, ids: Sequence[UUID]) -> None:
+    """Answer some traces by the shadow, oldest first."""
+    traces = Trace.objects.within(work.namespace).filter(id__in=ids).select_related("namespace").order_by("id")
+    setting, grades = of_version(shadow.version), graded(work.namespace, traces)
+    for trace in traces:
+        twin = answered(trace, setting, grades.get(asked_as(trace), {}))
         with transaction.atomic():
-            if twin is not None:
-                twin.save()
+            twin.save()
             Shadow.objects.within(work.namespace).filter(id=shadow.id).update(seen=trace.id)
-            work.moved(number, len(new), compared=int(mine))
+            work.moved(work.job.done + 1, compared=1)
 
 
 def answered(trace: Trace, setting: Setting, grades: Mapping[UUID, int]) -> Trace:
@@ -129,12 +150,22 @@ def candidates(trace: Trace, done: Replay) -> dict[str, Any]:
     }
 
 
-def graded(namespace: Namespace, texts: set[str]) -> dict[str, dict[UUID, int]]:
-    """What was judged of these questions, in any set."""
-    known: dict[str, dict[UUID, int]] = {}
-    rows = Judgement.objects.within(namespace).filter(query__text__in=texts)
-    for text, memory, grade in rows.values_list("query__text", "memory_id", "grade"):
-        known.setdefault(text, {})[memory] = grade
+def asked_as(trace: Trace) -> Asked:
+    """By what a question is known again: its words, who asks and from when."""
+    return trace.query, trace.request.get("user") or "", trace.request.get("as_of")
+
+
+def graded(namespace: Namespace, traces: Iterable[Trace]) -> dict[Asked, dict[UUID, int]]:
+    """What is judged of these questions in any set, as it holds today; of those about the past nothing is told."""
+    wanted = {asked_as(trace) for trace in traces}
+    queries = JudgedQuery.objects.within(namespace).filter(text__in={key[0] for key in wanted}, as_of=None)
+    known: dict[Asked, dict[UUID, int]] = {}
+    for set_id in queries.values_list("judgement_set_id", flat=True).distinct():
+        for one in current.grades(namespace, set_id).queries:
+            key = one.query.text, one.query.user, None
+            if key in wanted and one.query.as_of is None:
+                mine = known.setdefault(key, {})
+                mine.update({memory: max(grade, mine.get(memory, 0)) for memory, grade in one.grades.items()})
     return known
 
 
