@@ -15,7 +15,8 @@ from memories.models.choices import QueryKind, Role
 from memories.retrieval.query import Setting
 from memories.tuning.arrays import arrays
 from memories.tuning.evaluating import MAIN, measured
-from memories.tuning.sensitivity import PAPER, moving
+from memories.tuning.optimising import movable
+from memories.tuning.sensitivity import PAPER
 from scoring.systems import SYSTEMS
 
 __all__ = ["world"]
@@ -146,7 +147,7 @@ def test_the_curves_tell_the_metric_at_every_value_and_name_what_asks_again(
     assert told["here"] == measured(whole, Setting(SYSTEMS["blend"])).mean(MAIN, "tune")
     assert "bm25_k1" in told["asks_again"]
     everything = asked(client, world, "sensitivity").json()
-    assert [one["name"] for one in everything["curves"]] + everything["left"] == moving(Setting(SYSTEMS["blend"]))
+    assert [one["name"] for one in everything["curves"]] + everything["left"] == movable(Setting(SYSTEMS["blend"]))
 
 
 def test_k_is_measured_exactly_where_the_paper_looked(

@@ -90,6 +90,7 @@ def test_what_quality_costs_is_told_for_what_nothing_beats(
 def test_a_search_that_is_stopped_keeps_the_best_so_far(
     client: Client, world: Namespace, questions: JudgementSet, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    traced(world, questions, Setting(SYSTEMS["blend"]))
     answer = begun(client, world, questions, settings=500)
     clock = itertools.count()
     monkeypatch.setattr(optimising.time, "perf_counter", lambda: next(clock) / 10)  # a word every few settings

@@ -24,8 +24,9 @@ from memories.retrieval.settings import setting
 from memories.templatetags.numbers import figure, percent
 from memories.tuning.arrays import arrays
 from memories.tuning.evaluating import MAIN, measured
+from memories.tuning.optimising import movable
 from memories.tuning.profiles import add_version
-from memories.tuning.sensitivity import PAPER, asking_again, curves, moving, points
+from memories.tuning.sensitivity import PAPER, asking_again, curves, points
 from memories.tuning.sweeping import sweep
 from memories.tuning.versions import serve
 from scoring.systems import SYSTEMS
@@ -143,7 +144,7 @@ def test_every_curve_runs_through_what_a_slider_would_show(namespace: Namespace,
     start = setting(namespace, params={})
     whole = arrays(questions.traced.get(system="blend"))
     found = {one.name: one for one in curves(whole, start, MAIN, Part.TUNE, 600)}
-    assert list(found) == moving(start)
+    assert list(found) == movable(start)
     trust = found["trust"]
     assert list(trust.values) == points(start, "trust")
     for value, metric in zip(trust.values, trust.metric, strict=True):
@@ -155,7 +156,7 @@ def test_the_sensitivity_tells_every_parameter_and_the_strongest(
     client: Client, namespace: Namespace, questions: JudgementSet
 ) -> None:
     page = client.get("/here/tune/sensitivity/").content.decode()
-    for name in moving(setting(namespace, params={})):
+    for name in movable(setting(namespace, params={})):
         assert f'id="curve-{name}" hx-swap-oob="true"' in page
     found = re.search(r'<script id="fig-tornado" type="application/json">(.*?)</script>', page, re.DOTALL)
     assert found
@@ -266,8 +267,34 @@ def test_moving_a_slider_asks_few_questions_of_the_database(
     client: Client, namespace: Namespace, questions: JudgementSet, django_assert_max_num_queries: DjangoAssertNumQueries
 ) -> None:
     shown(client)
-    with django_assert_max_num_queries(16):
+    with django_assert_max_num_queries(17):
         client.get("/here/tune/", {"p.trust": "0.5"}, headers={"HX-Request": "true"})
+
+
+def test_queries_that_came_since_are_told_and_asked_for_again(
+    client: Client, namespace: Namespace, questions: JudgementSet
+) -> None:
+    assert "Ask them again" not in shown(client)
+    JudgedQuery.objects.create(namespace=namespace, judgement_set=questions, text="Who sings?", kind="never_stored")
+    page = shown(client)
+    assert "1 query came into the set, not measured here" in page
+    assert "Ask them again" in page
+
+
+def test_a_start_that_was_asked_with_other_queries_is_compared_on_those_that_both_have(
+    client: Client, namespace: Namespace, questions: JudgementSet
+) -> None:
+    JudgedQuery.objects.create(namespace=namespace, judgement_set=questions, text="Who sings?", kind="never_stored")
+    traced(namespace, questions, setting(namespace, params={"bm25_k1": 2.0}))
+    page = shown(client, part="all", **{"p.bm25_k1": "2"})
+    assert "nDCG@10, 7 queries" in page
+    assert "of 2 never stored are answered" in page
+    assert "never asked with candidates of its own" not in page
+
+
+def test_a_start_that_was_never_asked_says_so(client: Client, namespace: Namespace) -> None:
+    traced(namespace, judged(namespace), setting(namespace, params={"bm25_k1": 2.0}))
+    assert "The start was never asked with candidates of its own" in shown(client, **{"p.bm25_k1": "2"})
 
 
 @pytest.fixture

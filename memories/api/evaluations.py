@@ -26,8 +26,9 @@ from memories.models.choices import Part, Role
 from memories.retrieval.query import Setting
 from memories.tuning import evaluations, tracing
 from memories.tuning.arrays import arrays
-from memories.tuning.evaluating import Compared, Measured, compared, measured
-from memories.tuning.sensitivity import asking_again, curves, moving
+from memories.tuning.evaluating import Compared, Measured, compared, measured, shared
+from memories.tuning.optimising import movable
+from memories.tuning.sensitivity import asking_again, curves
 from scoring.resampling import bootstrap
 
 MOST_MOVED = 200  # queries that are named
@@ -47,7 +48,7 @@ class MeasureSerializer(SetFields):
     part = Choice(choices=Part.values, required=False, help_text="else all queries")
     against = Against(required=False, help_text="another setting, to tell which queries win and lose by `metric`")
     record = Flag(default=True, help_text="whether the evaluation is kept")
-    ask = Flag(default=False, help_text="have the questions asked again first, where memories were written since")
+    ask = Flag(default=False, help_text="have the questions asked again first, where something came since")
 
 
 class EvaluationsQuery(PageQuery):
@@ -206,13 +207,11 @@ class Evaluations(NamespacedView):
         """All that is known of a setting on a set."""
         part = asked.get("part", "")
         whole = asked_for(self.namespace, judged, setting)
-        mine = arrays(whole)
-        against = None
+        found, against = measured(arrays(whole), setting), None
         if other is not None:
-            theirs, mine = evaluations.on_the_same(asked_for(self.namespace, judged, other), whole)
-            before, after = measured(theirs, other), measured(mine, setting)
-            against = held(before, after, compared(before, after, asked["metric"], part), part)
-        found = measured(mine, setting)
+            theirs = measured(arrays(asked_for(self.namespace, judged, other)), other)
+            before, found = shared(theirs, found)
+            against = held(before, found, compared(before, found, asked["metric"], part), part)
         return {
             "found": found,
             "set": judged.id,
@@ -243,7 +242,7 @@ class Sensitivity(NamespacedView):
         """Tell the metric over the range of each parameter, all others as they stand."""
         asked = SensitivityQuery.of(request)
         setting, part = setting_of(self.namespace, asked, {}), asked.get("part", "")
-        names = moving(setting)
+        names = movable(setting)
         if "param" in asked and asked["param"] not in names:
             wrong = f"must be one of {', '.join(names)}; got {asked['param']}"
             raise ValidationError({"param": [wrong]})
@@ -270,8 +269,7 @@ def other_of(namespace: Namespace, against: dict[str, Any]) -> Setting:
 
 def wanting(namespace: Namespace, judged: JudgementSet, setting: Setting, *, again: bool) -> bool:
     """Whether the questions must be asked first."""
-    whole = tracing.traced(namespace, judged, setting)
-    return whole is None or (again and whole.writes != tracing.writes_of(namespace))
+    return (tracing.current if again else tracing.traced)(namespace, judged, setting) is None
 
 
 def held(before: Measured, after: Measured, found: Compared, part: str) -> dict[str, Any]:

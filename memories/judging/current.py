@@ -12,9 +12,12 @@ from functools import cached_property
 from typing import Any
 from uuid import UUID
 
+from django.contrib.postgres.aggregates import StringAgg
 from django.db import connection
+from django.db.models import Count, Max, TextField
+from django.db.models.functions import MD5, Cast, Concat
 
-from memories.models import JudgedQuery, Namespace
+from memories.models import JudgedQuery, Judgement, Namespace
 from memories.models.choices import QueryKind, Status
 
 HOLD = (Status.ACTIVE, Status.SUPERSEDED)
@@ -100,6 +103,15 @@ class Graded:
     def lost(self) -> Sequence[GradedQuery]:
         """The queries that have lost all of their answers."""
         return [one for one in self.queries if one.lost]
+
+
+def mark(namespace: Namespace, sets: Sequence[UUID]) -> str:
+    """By what one sees that sets have changed: their queries with kind and category, and what was judged of them."""
+    queries = JudgedQuery.objects.within(namespace).filter(judgement_set_id__in=sets)
+    said = Concat(Cast("id", TextField()), "kind", "category", output_field=TextField())
+    asked = queries.aggregate(mark=MD5(StringAgg(said, " ", order_by="id")))
+    judged = Judgement.objects.within(namespace).filter(query__judgement_set_id__in=sets)
+    return " ".join(map(str, (*asked.values(), *judged.aggregate(Count("id"), Max("judged_at")).values())))
 
 
 def grades(namespace: Namespace, set_id: UUID) -> Graded:

@@ -44,7 +44,10 @@ class Kept:
 
 @transaction.atomic
 def keep(judged: JudgementSet, brought: Sequence[NewQuery], *, by: str) -> Kept:
-    """Keep queries with their grades; those that the set has already take what is new of them."""
+    """Keep queries with their grades; those that the set has already take what is new of them.
+
+    Grades weigh more than words: what is called never stored and has an answer here counts as answerable.
+    """
     held(judged)
     here = JudgedQuery.objects.within(judged.namespace).filter(judgement_set_id=judged.id)
     known = {key_of(one): one for one in here.filter(text__in={one.text for one in brought})}
@@ -52,7 +55,7 @@ def keep(judged: JudgementSet, brought: Sequence[NewQuery], *, by: str) -> Kept:
     changed: dict[tuple[Any, ...], JudgedQuery] = {}
     for one in brought:
         query = known.get(one.key) or added.setdefault(one.key, made(judged, one))
-        said = {"kind": one.kind, "category": one.category}
+        said = {"kind": one.kind, "category": one.category, "overruled": None if one.kind is None else False}
         for name, value in said.items():
             if value is not None and value != getattr(query, name):
                 setattr(query, name, value)
@@ -60,7 +63,7 @@ def keep(judged: JudgementSet, brought: Sequence[NewQuery], *, by: str) -> Kept:
                     changed[one.key] = query
     JudgedQuery.objects.bulk_create(added.values(), batch_size=AT_ONCE)
     if changed:
-        here.bulk_update(changed.values(), ["kind", "category"], batch_size=AT_ONCE)
+        here.bulk_update(changed.values(), ["kind", "category", "overruled"], batch_size=AT_ONCE)
     both = {**known, **added}
     given = {(both[one.key].id, memory): grade for one in brought for memory, grade in one.grades.items()}
     written(judged, given, by)
@@ -97,9 +100,7 @@ def key_of(query: JudgedQuery) -> tuple[Any, ...]:
 
 
 def written(judged: JudgementSet, given: Mapping[tuple[UUID, UUID], int], by: str) -> None:
-    """Write grades over those that were there; a query that a memory turns out to answer was stored after all."""
-    if not given:
-        return
+    """Write grades over those that were there."""
     rows = (
         Judgement(namespace_id=judged.namespace_id, query_id=query, memory_id=memory, grade=grade, judged_by=by)
         for (query, memory), grade in given.items()
@@ -111,11 +112,21 @@ def written(judged: JudgementSet, given: Mapping[tuple[UUID, UUID], int], by: st
         update_fields=["grade", "judged_by", "judged_at"],
         unique_fields=["namespace", "query_id", "memory_id"],
     )
-    answers = Judgement.objects.within(judged.namespace).filter(query_id=OuterRef("id"), grade__gt=0)
-    wrongly = JudgedQuery.objects.within(judged.namespace).filter(Exists(answers), kind=QueryKind.NEVER_STORED)
-    wrongly.filter(judgement_set_id=judged.id).update(kind=QueryKind.ANSWERABLE)
+    settle(judged.namespace, judged.id)
 
 
-def withdraw(namespace: Namespace, query: UUID, memory: UUID) -> int:
+def settle(namespace: Namespace, set_id: UUID) -> None:
+    """Have each query's kind follow its grades: what a memory answers was stored after all, for as long as it does."""
+    answers = Judgement.objects.within(namespace).filter(query_id=OuterRef("id"), grade__gt=0)
+    mine = JudgedQuery.objects.within(namespace).filter(judgement_set_id=set_id)
+    mine.filter(Exists(answers), kind=QueryKind.NEVER_STORED).update(kind=QueryKind.ANSWERABLE, overruled=True)
+    mine.filter(~Exists(answers), overruled=True).update(kind=QueryKind.NEVER_STORED, overruled=False)
+
+
+@transaction.atomic
+def withdraw(judged: JudgementSet, query: UUID, memory: UUID) -> int:
     """Take a grade back."""
-    return Judgement.objects.within(namespace).filter(query_id=query, memory_id=memory).delete()[0]
+    held(judged)
+    count = Judgement.objects.within(judged.namespace).filter(query_id=query, memory_id=memory).delete()[0]
+    settle(judged.namespace, judged.id)
+    return count

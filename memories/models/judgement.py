@@ -35,6 +35,7 @@ class JudgedQuery(Namespaced):
     text = models.TextField()
     category = models.CharField(max_length=50, blank=True)
     kind = models.CharField(max_length=15, choices=QueryKind, default=QueryKind.ANSWERABLE)
+    overruled = models.BooleanField(default=False, help_text="said to be never stored, and then a memory answered it")
     part = models.CharField(max_length=10, choices=Part, default=Part.TUNE)
     user = models.CharField(max_length=200, blank=True)
     as_of = models.DateTimeField(null=True, help_text="empty: the namespace's now")

@@ -91,6 +91,7 @@ class Publication(Immutable):
     policy_version: Reference[WritePolicyVersion | None] = Reference(
         WritePolicyVersion, related_name="publications", cascade=False
     )
+    rolled_back = models.BooleanField(default=False, help_text="takes the publication before it back")
     note = models.TextField(blank=True)
     published_at = models.DateTimeField(default=timezone.now)
     published_by = models.CharField(max_length=200, blank=True)

@@ -109,7 +109,7 @@ def result(namespace: Namespace, typed: dict[str, str]) -> dict[str, Any]:
         "rows": rows(found),
         "top": TOP,
         "map": heat(found),
-        "old": tracing.writes_of(namespace) - traced.writes,
+        "age": tracing.age(traced),
         "alike": alike(found),
     }
 

@@ -1,22 +1,22 @@
 """A traced set as arrays, ready to be ranked under any setting of the scores."""
 
-from collections import defaultdict
-from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass
+from collections import OrderedDict, defaultdict
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
-from typing import Any
+from threading import Lock
+from typing import Any, TypeVar
 from uuid import UUID
 
 import numpy as np
-from django.db.models import Count, Max
 
 from memories.judging import current
-from memories.models import JudgedQuery, Judgement, MemoryVector, Namespace, TracedQuery, TracedSet
+from memories.models import JudgedQuery, JudgementSet, MemoryVector, Namespace, TracedQuery, TracedSet
 from memories.models.choices import QueryKind, Route
 from memories.retrieval.packing import signals_of, unpacked
 from memories.retrieval.planning import Planning
 from memories.retrieval.query import Setting
-from memories.tuning.tracing import DEPTH, writes_of
+from memories.tuning.tracing import DEPTH, Tell, fresh, silent, writes_of
 from scoring.signals import Signals
 from scoring.specificity import Plan
 from scoring.stacking import stacked
@@ -25,6 +25,29 @@ from scoring.systems.system import System, rank_each
 from scoring.term import Array, Codes, Mask
 
 KEPT = 4  # sets that a process holds
+RANKINGS, CURVES = 64, 512  # that each of them holds
+
+T = TypeVar("T")
+
+
+class Held:
+    """The last results of something, no more than so many."""
+
+    def __init__(self, most: int) -> None:
+        self.most, self.known, self.lock = most, OrderedDict[Hashable, Any](), Lock()
+
+    def get(self, key: Hashable, make: Callable[[], T]) -> T:
+        """What is held under a key, made where it is not."""
+        with self.lock:
+            if key in self.known:
+                self.known.move_to_end(key)
+                return self.known[key]  # type: ignore[no-any-return]
+        made = make()
+        with self.lock:
+            self.known[key] = made
+            while len(self.known) > self.most:
+                self.known.popitem(last=False)
+        return made
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,6 +69,9 @@ class Arrays:
     ideal: Array  # the grades of all that was judged for each query, best first
     stacks: Sequence[Stack]
     candidates: int
+    # Results go with what they were made of, and hold no way back to it.
+    rankings: Held = field(init=False, default_factory=lambda: Held(RANKINGS))
+    curves: Held = field(init=False, default_factory=lambda: Held(CURVES))
 
     @cached_property
     def answerable(self) -> Mask:
@@ -84,16 +110,16 @@ class Arrays:
 def arrays(traced: TracedSet) -> Arrays:
     """The arrays of a traced set with the judgements that hold now; held in memory until either changes."""
     namespace = traced.namespace
-    judged = Judgement.objects.within(namespace).filter(query__judgement_set_id=traced.judgement_set_id)
-    mark = tuple(judged.aggregate(count=Count("id"), last=Max("judged_at")).values())
-    return _loaded(namespace.id, traced.id, (writes_of(namespace), *mark))
+    marks = writes_of(namespace), current.mark(namespace, [traced.judgement_set_id])
+    return _loaded(namespace.id, traced.id, marks)
 
 
 @lru_cache(maxsize=KEPT)
-def _loaded(namespace_id: UUID, traced_id: UUID, mark: Hashable) -> Arrays:
+def _loaded(namespace_id: UUID, traced_id: UUID, marks: Hashable) -> Arrays:
+    rows = list(TracedQuery.objects.filter(namespace_id=namespace_id, traced_set_id=traced_id).order_by("query_id"))
+    # Looked up after its rows: what is still there then was whole before.
     traced = TracedSet.objects.select_related("namespace").get(namespace_id=namespace_id, id=traced_id)
     namespace, system = traced.namespace, SYSTEMS[traced.system]
-    rows = list(TracedQuery.objects.within(namespace).filter(traced_set_id=traced.id).order_by("query_id"))
     wanted = JudgedQuery.objects.within(namespace).filter(id__in=[row.query_id for row in rows])
     queries = {query.id: query for query in wanted}
     rows = [row for row in rows if row.query_id in queries]
@@ -106,6 +132,15 @@ def _loaded(namespace_id: UUID, traced_id: UUID, mark: Hashable) -> Arrays:
         stacks=stacks(system, rows, grades, vectors),
         candidates=sum(len(row.candidates) for row in rows),
     )
+
+
+def fresh_arrays(namespace: Namespace, judged: JudgementSet, setting: Setting, tell: Tell = silent) -> Arrays:
+    """The arrays of a set as the namespace is now."""
+    while True:
+        try:
+            return arrays(fresh(namespace, judged, setting, tell))
+        except TracedSet.DoesNotExist:  # a later asking has just taken its place
+            continue
 
 
 def ideal(grades: Sequence[Mapping[UUID, int]]) -> Array:

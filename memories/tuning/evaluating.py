@@ -1,14 +1,13 @@
 """How good a setting is on judged queries: metrics with intervals, and who won and lost against another setting."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 
 from memories.models import JudgedQuery
-from memories.models.choices import Part
 from memories.retrieval.query import Setting
 from memories.tuning.arrays import Arrays
 from scoring.metrics import ndcg, recall, reciprocal_rank
@@ -22,6 +21,7 @@ METRICS = tuple(NAMES)
 LOST, INVENTED = "lost", "invented"  # an answer that was not told; an answer where there is none
 ERRORS = {LOST: "Answers withheld", INVENTED: "Answers invented"}
 MAIN = "ndcg@10"
+BOUND = 0.05  # what chance alone does less often is told as found
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,11 +64,25 @@ class Measured:
         some = self.each[metric][self.chosen(metric, part)]
         return float(some.mean()) if len(some) else 0.0
 
+    def only(self, rows: Sequence[int]) -> "Measured":
+        """The same of some queries, whose candidates are left behind."""
+        whole = self.arrays
+        queries = [whole.queries[row] for row in rows]
+        some = replace(whole, queries=queries, ideal=whole.ideal[rows], stacks=(), candidates=0)
+        return Measured(some, self.setting, self.grades[rows], self.places[rows], self.answered[rows])
+
     def unjudged(self, part: str = "") -> float:
         """Which share of what comes back nobody has judged."""
         some = self.chosen(MAIN, part)
         back = self.places[some] >= 0
         return float((self.grades[some] < 0).sum() / back.sum()) if back.any() else 0.0
+
+
+def shared(before: Measured, after: Measured) -> tuple[Measured, Measured]:
+    """Two measurements on the queries that both have: between two askings of a set some may have come into it."""
+    places = {query.id: place for place, query in enumerate(after.arrays.queries)}
+    both = [(row, places[query.id]) for row, query in enumerate(before.arrays.queries) if query.id in places]
+    return before.only([row for row, _ in both]), after.only([place for _, place in both])
 
 
 def within(queries: Sequence[JudgedQuery], part: str, category: str) -> Mask:
@@ -77,14 +91,9 @@ def within(queries: Sequence[JudgedQuery], part: str, category: str) -> Mask:
 
 
 def measured(arrays: Arrays, setting: Setting) -> Measured:
-    """Rank every query under a setting; the last ones are held."""
-    return _measured(arrays, tuple(sorted(setting.given.items())))
-
-
-@lru_cache(maxsize=64)
-def _measured(arrays: Arrays, given: tuple[tuple[str, object], ...]) -> Measured:
-    setting = Setting(arrays.system, dict(given))
-    return Measured(arrays, setting, *arrays.ranked(setting))
+    """Rank every query under a setting; the arrays hold the last rankings."""
+    key = tuple(sorted(setting.given.items()))
+    return Measured(arrays, setting, *arrays.rankings.get(key, lambda: arrays.ranked(setting)))
 
 
 class Compared(NamedTuple):
@@ -100,7 +109,7 @@ class Compared(NamedTuple):
     @property
     def significant(self) -> bool:
         """Whether chance alone would hardly do it."""
-        return self.chance < 0.05
+        return self.chance < BOUND
 
 
 def compared(before: Measured, after: Measured, metric: str = MAIN, part: str = "") -> Compared:
@@ -119,6 +128,3 @@ def paired(metric: str, moves: Array, chosen: Mask) -> Compared:
         int((some < 0).sum()),
         np.where(chosen, moves, 0.0),
     )
-
-
-PARTS = (Part.TUNE, Part.HOLDOUT)

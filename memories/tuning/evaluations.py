@@ -1,23 +1,23 @@
 """A version of a profile measured on a judgement set, and the measurement kept."""
 
+import json
 import time
 from collections import Counter
+from collections.abc import Sequence
 from typing import Any
 from uuid import UUID
 
-import numpy as np
 from django.db import transaction
 
 from memories.jobs.starting import start
 from memories.jobs.work import Step, Work
-from memories.models import Evaluation, Job, JudgementSet, Namespace, ProfileVersion, TracedSet
+from memories.models import Evaluation, Job, JudgementSet, Namespace, ProfileVersion
 from memories.models.choices import JobKind
 from memories.retrieval.query import Setting
 from memories.retrieval.settings import of_version
-from memories.tuning.arrays import Arrays, arrays
+from memories.tuning.arrays import Arrays, fresh_arrays
 from memories.tuning.evaluating import Measured, measured, within
-from memories.tuning.objective import some_of
-from memories.tuning.tracing import Tell, fresh, silent
+from memories.tuning.tracing import Tell, deciding, silent
 
 
 def begin(namespace: Namespace, version: ProfileVersion, judged: JudgementSet, part: str, *, by: str) -> Job:
@@ -36,9 +36,8 @@ def evaluate(
     tell: Tell = silent,
 ) -> Evaluation:
     """Measure a version on a set or a part of it, asking the set first where it was not asked; keep what came out."""
-    setting = of_version(version)
     began = time.perf_counter()
-    found = measured_on(namespace, judged, setting, tell)
+    [found] = measured_on(namespace, judged, [of_version(version)], tell)
     took_ms = 1000 * (time.perf_counter() - began)
     return kept(namespace, judged, found, part, version=version.id, by=by, took_ms=took_ms)
 
@@ -70,9 +69,18 @@ def kept(
     return evaluation
 
 
-def measured_on(namespace: Namespace, judged: JudgementSet, setting: Setting, tell: Tell = silent) -> Measured:
-    """A setting on a set as the namespace is now."""
-    return measured(arrays(fresh(namespace, judged, setting, tell)), setting)
+def measured_on(
+    namespace: Namespace, judged: JudgementSet, settings: Sequence[Setting], tell: Tell = silent
+) -> list[Measured]:
+    """Settings on a set as the namespace is now; those that have the same candidates on one asking of it."""
+    held: dict[str, Arrays] = {}
+    found = []
+    for setting in settings:
+        key = json.dumps([setting.system.name, deciding(setting)])
+        if key not in held:
+            held[key] = fresh_arrays(namespace, judged, setting, tell)
+        found.append(measured(held[key], setting))
+    return found
 
 
 def metrics(found: Measured, part: str, category: str = "") -> dict[str, dict[str, float]]:
@@ -88,17 +96,6 @@ def categories(found: Measured, part: str) -> list[str]:
     there = within(found.arrays.queries, part, "")
     counts = Counter(one.category for one, mine in zip(found.arrays.queries, there, strict=True) if mine)
     return sorted(counts.keys() - {""}, key=lambda name: (-counts[name], name))
-
-
-def on_the_same(before: TracedSet, after: TracedSet) -> tuple[Arrays, Arrays]:
-    """Two askings of a set as arrays of the same queries: one that was added in between was asked once only."""
-    pair = arrays(before), arrays(after)
-    ids = [{query.id for query in one.queries} for one in pair]
-    if ids[0] == ids[1]:
-        return pair
-    shared = ids[0] & ids[1]
-    first, second = (some_of(one, np.array([query.id in shared for query in one.queries], bool)) for one in pair)
-    return first, second
 
 
 def per_query(found: Measured, part: str) -> dict[str, dict[str, float]]:
@@ -126,9 +123,11 @@ def work_at(work: Work) -> None:
         return
     version = ProfileVersion.objects.within(work.namespace).select_related("profile").get(id=wanted["version"])
     judged = JudgementSet.objects.within(work.namespace).get(id=wanted["set"])
-    fresh(work.namespace, judged, of_version(version), work.moved)
+    began = time.perf_counter()
+    [found] = measured_on(work.namespace, judged, [of_version(version)], work.moved)
+    took_ms = 1000 * (time.perf_counter() - began)
     with transaction.atomic():
-        made = evaluate(work.namespace, version, judged, wanted["part"], by=work.job.by)
+        made = kept(work.namespace, judged, found, wanted["part"], version=version.id, by=work.job.by, took_ms=took_ms)
         work.facts["evaluation"] = str(made.id)
         work.moved(1, 1)
 

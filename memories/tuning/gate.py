@@ -2,25 +2,32 @@
 
 import time
 from collections.abc import Sequence
+from datetime import timedelta
 from typing import Any
 from uuid import UUID
 
 import numpy as np
+from django.utils import timezone
 
 from memories.jobs.starting import start
 from memories.jobs.work import Step, Work
+from memories.judging import current
 from memories.models import Job, JudgementSet, Namespace, ProfileVersion
 from memories.models.choices import JobKind, Part
 from memories.retrieval.query import Setting
 from memories.retrieval.settings import of_served, of_version
 from memories.tuning import overlaps
-from memories.tuning.arrays import arrays
-from memories.tuning.evaluating import INVENTED, LOST, MAIN, Measured, measured, paired
-from memories.tuning.tracing import fresh
+from memories.tuning.evaluating import BOUND, INVENTED, LOST, MAIN, Measured, paired, shared
+from memories.tuning.evaluations import measured_on
+from memories.tuning.tracing import writes_of
+from scoring.dedup import normalize
+from scoring.resampling import holm
+from scoring.term import Mask
 
 # What is tested, and whether more of it is better.
 TESTED = {MAIN: True, LOST: False, INVENTED: False}
 PARTS = ("", Part.HOLDOUT)  # all queries, and those that nobody tuned on
+HOLDS = timedelta(days=1)  # a check, where memories are written meanwhile
 MOST = 10  # changed questions that are named
 LIVE = 50  # questions that are asked again, where their candidates would be others
 SECONDS = 60.0  # for those
@@ -62,25 +69,36 @@ def both(work: Work) -> tuple[Setting, Setting]:
 
 def judge(work: Work) -> None:
     """Hold the version against what serves on every judged query, all together and the held-out ones."""
-    before, after = both(work)
     sets = list(JudgementSet.objects.within(work.namespace).filter(queries__isnull=False).distinct().order_by("id"))
-    pairs = []
-    for judged in sets:
-        asked = [(fresh(work.namespace, judged, one, work.moved), one) for one in (before, after)]
-        first, second = (measured(arrays(traced), one) for traced, one in asked)
-        pairs.append((first, second))
-    work.facts["sets"] = [one.name for one in sets]
-    work.facts["tests"] = [tested(pairs, metric, part) for part in PARTS for metric in TESTED]
+    # Before anything is asked: what is judged meanwhile makes the check old.
+    work.facts.update(sets=[one.name for one in sets], mark=mark_of(work.namespace), writes=writes_of(work.namespace))
+    pairs = [shared(*measured_on(work.namespace, judged, both(work), work.moved)) for judged in sets]
+    work.facts["tests"] = corrected([tested(pairs, metric, part) for part in PARTS for metric in TESTED])
     work.moved(1, 1)
 
 
+def mark_of(namespace: Namespace) -> str:
+    """By what one sees that somebody has judged something, in any set."""
+    return current.mark(namespace, list(JudgementSet.objects.within(namespace).values_list("id", flat=True)))
+
+
+def old(job: Job) -> str:
+    """Why a check does not count any more, if it does not: what is judged has changed, or it is from another day."""
+    namespace, told = job.namespace, job.result.get("judge", {})
+    if told.get("mark") != mark_of(namespace):
+        return "queries or judgements have changed since"
+    written = writes_of(namespace) - told["writes"]
+    if written and job.finished_at and timezone.now() - job.finished_at > HOLDS:
+        return f"that was more than a day ago, and memories were written {written} time{'s' * (written > 1)} since"
+    return ""
+
+
 def tested(pairs: Pairs, metric: str, part: str) -> dict[str, Any]:
-    """One metric over the queries of all sets: how it moves, and whether that is a loss."""
+    """One metric over the queries of all sets: how it moves, and which way."""
     moves = [after.each[metric] - before.each[metric] for before, after in pairs]
-    chosen = [before.chosen(metric, part) for before, _ in pairs]
+    chosen = once(pairs, [before.chosen(metric, part) & after.chosen(metric, part) for before, after in pairs])
     found = paired(metric, joined(moves), joined(chosen).astype(bool))
     mean = [joined([one.each[metric][mask] for one, mask in zip(side, chosen, strict=True)]) for side in sides(pairs)]
-    worse = found.difference < 0 if TESTED[metric] else found.difference > 0
     return {
         "metric": metric,
         "part": part,
@@ -91,8 +109,36 @@ def tested(pairs: Pairs, metric: str, part: str) -> dict[str, Any]:
         "chance": found.chance,
         "won": found.won if TESTED[metric] else found.lost,
         "lost": found.lost if TESTED[metric] else found.won,
-        "loss": bool(worse and found.significant),
+        "worse": found.difference < 0 if TESTED[metric] else found.difference > 0,
     }
+
+
+def once(pairs: Pairs, chosen: Sequence[Mask]) -> list[Mask]:
+    """The chosen queries without those that an earlier set has as well: a question counts once."""
+    seen, first = set[tuple[Any, ...]](), []
+    for (before, _), mask in zip(pairs, chosen, strict=True):
+        mine = mask.copy()
+        for row in np.flatnonzero(mask).tolist():
+            query = before.arrays.queries[row]
+            key = normalize(query.text), query.user, query.as_of
+            mine[row] = key not in seen
+            seen.add(key)
+        first.append(mine)
+    return first
+
+
+def corrected(tests: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Tests with their chances corrected for how many there are (Holm), and whether each is a loss by that.
+
+    Where too few queries move for any chance below the bound, nothing can be found, so it does not count among them.
+    """
+    able = np.array([2.0 ** (1 - one["won"] - one["lost"]) < BOUND for one in tests], bool)
+    chances = np.array([one["chance"] for one in tests], dtype=float)
+    chances[able] = holm(chances[able])
+    return [
+        {**one, "corrected": chance, "loss": one["worse"] and chance < BOUND}
+        for one, chance in zip(tests, chances.tolist(), strict=True)
+    ]
 
 
 def sides(pairs: Pairs) -> tuple[list[Measured], list[Measured]]:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from memories.tuning.arrays import Arrays, Stack
-from memories.tuning.evaluating import INVENTED, LOST, Measured
+from memories.tuning.evaluating import BOUND, INVENTED, LOST, Measured
 from scoring.resampling import Interval, bootstrap, randomisation_test
 from scoring.stacking import kept
 from scoring.term import Array, Mask
@@ -19,8 +19,11 @@ class Objective:
     price: float = 0.0
 
     def counted(self, arrays: Arrays) -> Mask:
-        """The queries that count: those with an answer, and where errors cost something all."""
-        return np.ones(len(arrays.queries), bool) if self.price else arrays.answerable
+        """The queries that count: those with an answer, and where errors cost something those that never had one.
+
+        What nobody has judged yet, or what has lost its answers, is neither right nor wrong to answer.
+        """
+        return arrays.answerable | arrays.never_stored if self.price else arrays.answerable
 
     def each(self, measured: Measured) -> Array:
         """What each query that counts is worth."""
@@ -45,7 +48,7 @@ class Gain:
     @property
     def proven(self) -> bool:
         """Whether it is better, and hardly by chance."""
-        return self.difference > 0 and self.chance < 0.05
+        return self.difference > 0 and self.chance < BOUND
 
 
 def gain(objective: Objective, before: Measured, after: Measured) -> Gain:

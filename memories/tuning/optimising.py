@@ -106,13 +106,38 @@ def begin(namespace: Namespace, wish: Wish, *, by: str) -> Job:
     return start(namespace, JobKind.OPTIMISE, wish.told(), by=by)
 
 
+class StopError(Exception):
+    """Somebody has said that it is enough."""
+
+
 def ask(work: Work) -> None:
-    """Have the queries asked, unless they were and nothing was written since."""
+    """Have the queries asked, unless nothing came since they were; what is half asked at a stop is gone."""
     wish = Wish.of(work.job.params)
     judged = JudgementSet.objects.within(work.namespace).get(id=wish.set)
-    known = tracing.traced(work.namespace, judged, wish.setting)
-    if known is None or known.writes != tracing.writes_of(work.namespace) or "traced_set" in work.facts:
-        tracing.ask(work)
+    if "traced_set" not in work.facts and tracing.current(work.namespace, judged, wish.setting):
+        return
+    whole = tracing.set_of(work, work.job.params)
+    try:
+        tracing.fill(whole, Heeding(work).moved)
+    except StopError:
+        whole.delete()
+        work.facts["stopped"] = True
+        work.moved(0)
+
+
+class Heeding:
+    """A job's progress while it asks, which looks now and then whether somebody says stop."""
+
+    def __init__(self, work: Work) -> None:
+        self.work, self.last = work, time.perf_counter()
+
+    def moved(self, done: int, total: int | None = None, **counted: int) -> None:
+        """Tell how far it is."""
+        if time.perf_counter() - self.last > TELL:
+            self.last = time.perf_counter()
+            if told_to_stop(self.work.job):
+                raise StopError
+        self.work.moved(done, total, **counted)
 
 
 def held(work: Work, wish: Wish) -> Arrays:
@@ -125,6 +150,9 @@ def held(work: Work, wish: Wish) -> Arrays:
 
 def search(work: Work) -> None:
     """Try settings on the tune part until all are tried, time is up or somebody says stop; then choose one."""
+    if work.job.result.get("ask", {}).get("stopped"):
+        work.facts.update(stopped=True, tried=0)
+        return
     wish = Wish.of(work.job.params)
     looked = Looked(work, wish, part_of(held(work, wish), Part.TUNE))
     looked.go()
@@ -217,6 +245,8 @@ class Looked:
 
 def check(work: Work) -> None:
     """Look once at the hold-out part: is what was chosen better there than the start, by more than chance?"""
+    if not work.job.result["search"]["tried"]:
+        return
     wish, taken = Wish.of(work.job.params), work.job.result["search"]["chosen"]
     whole = held(work, wish)
     for part in (Part.TUNE, Part.HOLDOUT):

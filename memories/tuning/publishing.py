@@ -51,6 +51,8 @@ def objection(namespace: Namespace, version: ProfileVersion) -> RefusedError | N
     against = gate.serving_version(namespace)
     if job is None or job.state != JobState.DONE or job.params["against"] != (str(against) if against else None):
         return RefusedError(f"{called(version)} was not checked against what serves now.", "unchecked")
+    if why := gate.old(job):
+        return RefusedError(f"{called(version)} was checked, but {why}; check it again.", "unchecked")
     if lost := gate.losses(job):
         return RefusedError(f"{called(version)} loses: {'; '.join(map(in_words, lost))}.", "loss")
     return None
@@ -60,18 +62,22 @@ def in_words(lost: dict[str, Any]) -> str:
     """One loss, as a person says it."""
     where = "held-out queries" if lost["part"] else "judged queries"
     moved = f"{NAMES.get(lost['metric']) or ERRORS[lost['metric']].lower()} {signed(lost['difference'], 3)}"
-    return f"{moved} on {lost['queries']} {where} (p {chance(lost['chance'])})"
+    return f"{moved} on {lost['queries']} {where} (p {chance(lost['corrected'])})"
 
 
 def before(namespace: Namespace) -> tuple[bool, UUID | None]:
-    """Whether another version served before the one that does, and which; none is what ships."""
-    serving = gate.serving_version(namespace)
-    known = Publication.objects.within(namespace).order_by("-published_at", "-id")
-    others = known.exclude(profile_version_id=serving) if serving else known.filter(profile_version_id__isnull=False)
-    other = others.first()
-    if other is not None:
-        return True, other.profile_version_id
-    return serving is not None, None
+    """Whether another version served before the one that does, and which; none is what ships.
+
+    A roll-back takes a publication back, so that a second one goes to what was there before both.
+    """
+    standing: list[UUID | None] = [None]
+    history = Publication.objects.within(namespace).order_by("published_at", "id")
+    for version, rolled_back in history.values_list("profile_version_id", "rolled_back"):
+        if rolled_back:
+            del standing[-1]
+        elif version != standing[-1]:  # a write policy was published alone
+            standing.append(version)
+    return len(standing) > 1, standing[-2] if len(standing) > 1 else None
 
 
 @transaction.atomic
@@ -81,4 +87,5 @@ def roll_back(namespace: Namespace, *, by: str, note: str = "", expected: object
     any_before, version = before(namespace)
     if not any_before:
         raise RefusedError("No profile was published here: there is nothing to go back to.", "nothing_before")
-    return serve(namespace, serving, note=f"Rolled back. {note}".strip(), by=by, profile_version_id=version)
+    said = f"Rolled back. {note}".strip()
+    return serve(namespace, serving, note=said, by=by, rolled_back=True, profile_version_id=version)

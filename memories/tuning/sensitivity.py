@@ -3,7 +3,7 @@
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -11,6 +11,7 @@ import numpy as np
 from memories.retrieval.query import Setting
 from memories.tuning.arrays import Arrays
 from memories.tuning.evaluating import measured
+from memories.tuning.optimising import movable
 from scoring.params import Choice, Declaration, Number, ParamsError
 
 POINTS = 13  # of a curve
@@ -20,11 +21,12 @@ PAPER = (20, 40, 50, 60, 70, 80, 120)  # where the paper looked at it
 
 @dataclass(frozen=True)
 class Curve:
-    """A parameter's values, the metric at each, and at the value where it stands."""
+    """A parameter's values and the metric at each; the value where it stands, and the metric there."""
 
     name: str
     values: tuple[Any, ...]
     metric: tuple[float, ...]
+    stands: Any
     here: float
 
     @property
@@ -40,17 +42,12 @@ class Curve:
     @property
     def best(self) -> Any:
         """The value at which the metric is highest; where it stands, if that is as good."""
-        return self.values[int(np.argmax(self.metric))]
+        return self.stands if self.here >= self.highest else self.values[int(np.argmax(self.metric))]
 
     @property
     def swing(self) -> float:
         """How much the parameter can move the metric."""
         return self.highest - self.lowest
-
-
-def moving(setting: Setting) -> list[str]:
-    """The parameters that move a ranking without asking again."""
-    return [name for name, one in setting.system.params.declared().items() if one.scope == "score"]
 
 
 def asking_again(setting: Setting) -> list[str]:
@@ -64,18 +61,18 @@ def curves(
     """The curves of one parameter after another, for as long as there is time; asked again, it goes on from there."""
     until = time.monotonic() + seconds
     given = tuple(sorted(setting.given.items()))
-    for name in names or moving(setting):
-        yield _curve(arrays, given, name, metric, part)
+    for name in names or movable(setting):
+        yield arrays.curves.get((given, name, metric, part), partial(curve, arrays, setting, name, metric, part))
         if time.monotonic() > until:
             return
 
 
-@lru_cache(maxsize=512)
-def _curve(arrays: Arrays, given: tuple[tuple[str, object], ...], name: str, metric: str, part: str) -> Curve:
-    setting = Setting(arrays.system, dict(given))
+def curve(arrays: Arrays, setting: Setting, name: str, metric: str, part: str) -> Curve:
+    """One parameter tried over its range."""
     tried = {value: at(arrays, setting, name, value, metric, part) for value in points(setting, name)}
     found = {value: mean for value, mean in tried.items() if mean is not None}
-    return Curve(name, tuple(found), tuple(found.values()), measured(arrays, setting).mean(metric, part))
+    stands = setting.system.params.of(dict(setting.given)).as_dict()[name]
+    return Curve(name, tuple(found), tuple(found.values()), stands, measured(arrays, setting).mean(metric, part))
 
 
 def at(arrays: Arrays, setting: Setting, name: str, value: Any, metric: str, part: str) -> float | None:

@@ -54,10 +54,17 @@ def alone(namespace: Namespace, expected: object = ANY) -> Publication | None:
 
 
 def serve(
-    namespace: Namespace, serving: Publication | None, *, note: str, by: str, **changed: UUID | None
+    namespace: Namespace,
+    serving: Publication | None,
+    *,
+    note: str,
+    by: str,
+    rolled_back: bool = False,
+    **changed: UUID | None,
 ) -> Publication:
     """Write down what serves from now on: what is changed, and all else as before."""
     kept = {name: getattr(serving, name, None) for name in ("profile_version_id", "policy_version_id")}
-    publication = Publication(namespace=namespace, **kept | changed, note=note, published_by=by)
+    said = {"note": note, "published_by": by, "rolled_back": rolled_back}
+    publication = Publication(namespace=namespace, **kept | changed, **said)
     publication.save()
     return publication

@@ -60,7 +60,7 @@ def judged(request: HttpRequest, namespace: Namespace, id: UUID) -> HttpResponse
         return shown(request, found, here, wrong=list(flat(error.detail)), status=400)
     here.pop("last", None)
     if given["act"] == "undo":
-        withdraw(namespace, given["query"], given["memory"])
+        withdraw(found, given["query"], given["memory"])
     elif given["act"] == "skip":
         kept = [one for one in here.getlist("skip") if one != str(given.get("pair"))]
         here.setlist("skip", [*kept, str(given.get("pair", ""))][-MOST_SKIPPED:])

@@ -44,6 +44,8 @@ def verdict(job: Job) -> str:
         return "The search failed"
     if job.state in UNFINISHED:
         return f"Best so far {figure(found['best'], 3)}" if found.get("tried") else "The search waits"
+    if not found.get("tried"):
+        return "It was stopped before anything was tried"
     if not check.get("proven"):
         return NOTHING
     held = check[Part.HOLDOUT]

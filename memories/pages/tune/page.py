@@ -11,7 +11,7 @@ from django.views.decorators.http import require_GET, require_POST
 
 from memories.jobs.registry import share
 from memories.jobs.starting import BusyError
-from memories.models import Job, Namespace, TracedSet
+from memories.models import Job, Namespace
 from memories.models.choices import JobKind, Role
 from memories.models.job import UNFINISHED
 from memories.pages import sliders
@@ -22,11 +22,11 @@ from memories.pages.tune.shown import shown
 from memories.pages.tune.state import PARTS, State, state_of
 from memories.tuning import profiles
 from memories.tuning.arrays import Arrays, arrays
-from memories.tuning.evaluating import NAMES, measured
-from memories.tuning.evaluations import on_the_same
-from memories.tuning.sensitivity import SWEPT, Curve, asking_again, at, curves, moving
+from memories.tuning.evaluating import NAMES, measured, shared
+from memories.tuning.optimising import movable
+from memories.tuning.sensitivity import SWEPT, Curve, asking_again, at, curves
 from memories.tuning.sweeping import HAVE_K, sweep
-from memories.tuning.tracing import begin, writes_of
+from memories.tuning.tracing import age, begin
 from recall_site.layout import render_page
 
 PATIENCE = 2.5  # seconds that one look at the curves may take
@@ -42,8 +42,10 @@ def tune(request: HttpRequest, namespace: Namespace) -> HttpResponse:
     context: dict[str, Any] = {"state": state, "job": job_of(state), "problems": state.problems}
     whole = state.traced(state.setting)
     if whole is not None:
-        started, moved = on_the_same(state.traced(state.start) or whole, whole)
-        context |= shown(state, measured(started, state.start), measured(moved, state.setting)) | age_of(whole)
+        start, held = state.traced(state.start), arrays(whole)
+        before = measured(held if start in (None, whole) else arrays(start), state.start)
+        context |= {"traced": whole, "age": age(whole), "borrowed": start is None}
+        context |= shown(state, *shared(before, measured(held, state.setting)))
     htmx = getattr(request, "htmx", False)
     if not htmx:
         context |= frame(request, state)
@@ -68,11 +70,6 @@ def frame(request: HttpRequest, state: State) -> dict[str, Any]:
     }
 
 
-def age_of(whole: TracedSet) -> dict[str, Any]:
-    """How old the candidates are that are measured."""
-    return {"traced": whole, "since": writes_of(whole.namespace) - whole.writes}
-
-
 def job_of(state: State) -> dict[str, Any] | None:
     """The asking of this set that is under way."""
     open = Job.objects.within(state.namespace).filter(kind=JobKind.TRACE, state__in=UNFINISHED)
@@ -91,7 +88,7 @@ def sensitivity(request: HttpRequest, namespace: Namespace) -> HttpResponse:
     declared = sliders.groups(state.start.system.params, {**state.start.given, **state.changed}, state.start.given)
     known = {one.name: one for group in declared for one in group.sliders}
     held = arrays(whole)
-    names = sorted(moving(state.setting), key=lambda name: name != SWEPT)  # which has a panel of its own
+    names = sorted(movable(state.setting), key=lambda name: name != SWEPT)  # which has a panel of its own
     found = list(curves(held, state.setting, state.metric, state.part, PATIENCE, names))
     swept = next((one for one in found if one.name == SWEPT), None)
     context = {
