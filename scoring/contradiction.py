@@ -41,6 +41,7 @@ _WORD = re.compile(r"[^\W\d_]+")
 _SIGNED = re.compile(r"(?<!\w)([^\W\d_]+)(\+\+|#)?(?!\w)")  # C, C++, C#
 
 ANOTHER_VALUE = "another value"
+SWAPPED_ROLES = "swapped roles"
 
 
 @dataclass(frozen=True)
@@ -69,7 +70,7 @@ def conflicts(one: Statement, other: Statement) -> tuple[str, ...]:
     if _another_sign(a, b):
         reasons.append("another sign")
     if _swapped(_WORD.findall(a), _WORD.findall(b)):
-        reasons.append("swapped roles")
+        reasons.append(SWAPPED_ROLES)
     if _another_value(one, other):
         reasons.append(ANOTHER_VALUE)
     return tuple(reasons)

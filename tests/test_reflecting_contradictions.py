@@ -70,6 +70,14 @@ def test_numbers_in_memories_about_other_things_are_no_contradiction(namespace: 
     assert not MemoryEdge.objects.exists()
 
 
+def test_what_is_said_of_two_subjects_is_no_contradiction(namespace: Namespace) -> None:
+    entity(namespace, "Grind")
+    entity(namespace, "Slottet")
+    for name, subject, words in zip("ab", ("Maya", "Elias"), KEEPS, strict=True):
+        tell(namespace, words, session=name, subject=subject)
+    assert reflect(namespace, "contradictions")["contradictions"] == 0
+
+
 def test_what_holds_after_the_other_has_ended_contradicts_nothing(namespace: Namespace) -> None:
     entity(namespace, "Grind")
     entity(namespace, "Slottet")

@@ -248,6 +248,71 @@ def test_what_was_hidden_and_shown_again_is_one_neighbour(namespace: Namespace) 
 
 
 @pytest.mark.django_db(transaction=True)
+def test_what_is_hidden_takes_no_place_from_what_is_active(namespace: Namespace) -> None:
+    fill = [NewMemory(content=f"Parcel {number} waits at gate {number * 7}") for number in range(MANY)]
+    words = "The ledger runs on PostgreSQL"
+    texts = [f"{words} {number} and has done so" for number in range(NEAREST + 2)]
+    gone = remember(namespace, [NewMemory(content=text) for text in texts], by="tests")
+    kept = tell(namespace, f"{words} 99", session="a")
+    remember(namespace, fill, by="tests")
+    for outcome in gone:
+        forget(namespace, outcome.memory.id, by="tests")
+    *_, last = remember(namespace, [*fill, NewMemory(content=f"{words} 98 and has done so", session="b")], by="tests")
+    edge = MemoryEdge.objects.get(source_id=last.memory.id)
+    assert (edge.kind, edge.target_id) == (EdgeKind.CONTRADICTION, kept.memory.id)
+
+
+@pytest.mark.parametrize("company", [0, MANY])
+def test_what_others_say_of_themselves_takes_no_place_from_what_a_user_says(namespace: Namespace, company: int) -> None:
+    users = [f"user {number}" for number in range(NEAREST + 2)]
+    told = [tell(namespace, "I prefer tea in the morning", user=user, session="a") for user in users]
+    fill = [NewMemory(content=f"Parcel {number} waits at gate {number * 7}") for number in range(company)]
+    news = [*fill, NewMemory(content="I do not prefer tea in the morning", user=users[-1], session="b")]
+    *_, last = remember(namespace, news, by="tests")
+    assert last.reason == "negation"
+    assert MemoryEdge.objects.get(source_id=last.memory.id).target_id == told[-1].memory.id
+
+
+def test_what_is_said_of_other_subjects_takes_no_place(namespace: Namespace) -> None:
+    whose = [f"Person {chr(65 + number)}" for number in range(NEAREST + 2)]
+    told = [tell(namespace, "Was born in 1990", subject=subject, session="a") for subject in whose]
+    last = tell(namespace, "Was born in 1991", subject=whose[-1], session="b")
+    assert MemoryEdge.objects.get().target_id == told[-1].memory.id
+    assert last.reason == "another number"
+
+
+@pytest.mark.parametrize("known", [False, True])
+def test_what_is_said_of_two_subjects_neither_opposes_nor_backs(namespace: Namespace, known: bool) -> None:
+    for name in ("Alice", "Bob", "Carol") if known else ():
+        entity(namespace, name)
+    one = tell(namespace, "Was born in 1990", subject="Alice", session="a")
+    other = tell(namespace, "Was born in 1991", subject="Bob", session="b")
+    tell(namespace, "Plays chess with Carol", subject="Alice", entities=("Carol",), session="a")
+    tell(namespace, "Plays chess with Carol", subject="Bob", entities=("Carol",), session="b")
+    assert (one.memory.belief, other.memory.belief, other.outcome) == (5.0, 5.0, "stored")
+    assert not MemoryEdge.objects.exists()
+
+
+@pytest.mark.parametrize("known", [False, True])
+def test_two_subjects_that_have_changed_their_roles_oppose_each_other(namespace: Namespace, known: bool) -> None:
+    for name in ("Alice", "Bob") if known else ():
+        entity(namespace, name)
+    tell(namespace, "Alice reports to Bob", subject="Alice", session="a")
+    assert tell(namespace, "Bob reports to Alice", subject="Bob", session="b").reason == "swapped roles"
+    assert contradictions() == 1
+    tell(namespace, "Likes Rome more than Paris", subject="Alice", session="a")
+    tell(namespace, "Likes Paris more than Rome", subject="Bob", session="b")
+    assert contradictions() == 1
+
+
+def test_who_becomes_known_later_is_the_same_subject(namespace: Namespace) -> None:
+    tell(namespace, "Was born in 1990", subject="Alice", session="a")
+    entity(namespace, "Alice")
+    tell(namespace, "Was born in 1991", subject="alice", session="b")
+    assert contradictions() == 1
+
+
+@pytest.mark.django_db(transaction=True)
 def test_a_batch_that_is_taken_back_leaves_nothing_in_memory(namespace: Namespace) -> None:
     news = [NewMemory(content=f"Parcel {number} waits at gate {number * 7}") for number in range(MANY + 1)]
     remember(namespace, news, by="tests")

@@ -8,7 +8,7 @@ from django.conf import settings
 from memories.models import Memory
 from memories.providers.judge import Judge, judge
 from memories.providers.rules_judge import stems
-from memories.writing.comparing import opposed, unrelated
+from memories.writing.comparing import disputes, opposed, unrelated
 from memories.writing.desk import least_of
 from scoring.contradiction import ANOTHER_VALUE
 from scoring.policy import WritePolicy
@@ -52,7 +52,7 @@ def by(judge: Judge) -> Judged:
 def _opposed(question: Question, policy: WritePolicy) -> bool | None:
     one, other, cosine = question
     reasons = () if unrelated(one, other) else opposed(one, other)
-    if not reasons:
+    if not disputes(one, other, reasons):
         return False
     if ANOTHER_VALUE in reasons and single_valued(one.predicate):
         return True

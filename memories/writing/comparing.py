@@ -1,11 +1,28 @@
 """How two memories bear on each other, by what they state, of whom, and when they hold."""
 
+import re
 from datetime import datetime
 from hashlib import sha256
 
 from memories.models import Memory
-from scoring.contradiction import ANOTHER_VALUE, Statement, conflicts
+from scoring.contradiction import ANOTHER_VALUE, SWAPPED_ROLES, Statement, conflicts
+from scoring.dedup import normalize
 from scoring.predicates import single_valued
+
+# What the comparison reads of a memory.
+COMPARED = (
+    "content",
+    "subject_id",
+    "subject_fallback",
+    "subject_surface",
+    "predicate",
+    "object",
+    "user",
+    "created_at",
+    "happened_at",
+    "valid_from",
+    "valid_until",
+)
 
 
 def statement(memory: Memory) -> Statement:
@@ -23,15 +40,31 @@ def opposed(one: Memory, other: Memory) -> tuple[str, ...]:
     return conflicts(statement(one), statement(other))
 
 
-def disputes(memory: Memory, reasons: tuple[str, ...]) -> bool:
-    """Whether one of two memories must be wrong: who likes tea may like coffee too, but that is not the same."""
-    return bool(reasons) and (reasons != (ANOTHER_VALUE,) or single_valued(memory.predicate))
+def disputes(one: Memory, other: Memory, reasons: tuple[str, ...]) -> bool:
+    """Whether one of two memories must be wrong: who likes tea may like coffee too, and two may differ in all else."""
+    if of_others(one, other):
+        return SWAPPED_ROLES in reasons
+    return bool(reasons) and (reasons != (ANOTHER_VALUE,) or single_valued(one.predicate))
 
 
 def of_others(one: Memory, other: Memory) -> bool:
     """Whether two memories speak of two subjects: then the same words do not say the same."""
     here, there = subject_of(one), subject_of(other)
-    return bool(here and there and here != there)
+    if not (here and there) or here == there:
+        return False
+    # Of two that are called the same, one was told before anybody knew who is meant.
+    known = bool(one.subject_id and other.subject_id)
+    return known or normalize(one.subject_surface) != normalize(other.subject_surface)
+
+
+def of_both(one: Memory, other: Memory) -> bool:
+    """Whether each of two memories names the other's subject."""
+    return all(words(whose.subject_surface) <= words(naming.content) for whose, naming in ((one, other), (other, one)))
+
+
+def words(text: str) -> set[str]:
+    """The words of a text, whatever their form."""
+    return set(re.findall(r"\w+", normalize(text)))
 
 
 def of_two_users(one: Memory, other: Memory) -> bool:
@@ -41,7 +74,7 @@ def of_two_users(one: Memory, other: Memory) -> bool:
 
 def unrelated(one: Memory, other: Memory) -> bool:
     """Whether two memories neither back nor oppose each other, whatever they say: of two people, or of two times."""
-    return of_two_users(one, other) or in_turn(one, other)
+    return of_two_users(one, other) or in_turn(one, other) or (of_others(one, other) and not of_both(one, other))
 
 
 def in_turn(one: Memory, other: Memory) -> bool:

@@ -9,12 +9,12 @@ from uuid import UUID
 import numpy as np
 from django.db.models import Q
 
-from memories.ids import uuid7
 from memories.models import Memory, Namespace, ReviewItem
-from memories.models.choices import ChunkLevel, EdgeKind, MemoryType, Status
+from memories.models.choices import ChunkLevel, EdgeKind, Status
 from memories.writing import words
 from memories.writing.comparing import apart, hash_beside, over
 from memories.writing.copying import updated
+from memories.writing.drafting import drafted
 from memories.writing.filing import Filing
 from memories.writing.neighbours import PLACES, Neighbour, nearest
 from memories.writing.new_memory import NewMemory
@@ -23,7 +23,6 @@ from memories.writing.preparing import Prepared
 from memories.writing.resolving import Named, Names, sessions_of
 from memories.writing.standing import Origin, Standing, loaded
 from memories.writing.uniting import SILENT, brought
-from scoring.dedup import content_hash
 from scoring.policy import WritePolicy
 from scoring.predicates import single_valued, spellings, spoken
 from scoring.term import Array
@@ -40,6 +39,7 @@ class Desk:
     ready: Prepared
     named: list[Named]
     sessions: dict[tuple[str, str], UUID]
+    drafts: list[Memory]
     near: list[list[Neighbour]]
     known: dict[UUID, Standing]
     by_hash: dict[bytes, Standing]
@@ -54,21 +54,22 @@ class Desk:
         """Read all that the batch needs, a fixed number of questions for any number of memories."""
         now, news = namespace.now, ready.news
         policy = policy_of(namespace)
-        near = nearest(namespace, ready.vectors, least_of(policy), locked=True)
         names = Names.of(namespace, now)
         named = [names.of_memory(new, found) for new, found in zip(news, names.found_in(ready), strict=True)]
         names.file()
-        hashes = [hash_of(new, whom) for new, whom in zip(news, named, strict=True)]
+        sessions = sessions_of(namespace, news, now)
+        homes = [sessions.get((new.user, new.session)) for new in news]
+        drafts = [drafted(namespace, policy, *one) for one in zip(news, named, homes, strict=True)]
+        near = nearest(namespace, ready.vectors, least_of(policy), drafts, locked=True)
+        hashes = [draft.content_hash for draft in drafts]
         twins = Memory.objects.within(namespace).filter(status=Status.ACTIVE, content_hash__in=hashes)
         close = {one.memory for found in near for one in found}
         ids = close | set(twins.values_list("id", flat=True)) | rivals_of(namespace, news, named)
-        # What this process holds in memory may have been hidden by another since.
-        known = {id: one for id, one in loaded(namespace, ids, policy).items() if one.memory.status == Status.ACTIVE}
+        known = loaded(namespace, ids, policy)
         by_hash = {bytes(one.memory.content_hash): one for one in known.values()}
-        sessions = sessions_of(namespace, news, now)
         alike = np.round(ready.vectors @ ready.vectors.T, PLACES)
         filing = Filing(namespace, policy, now)
-        return cls(namespace, policy, by, now, ready, named, sessions, near, known, by_hash, alike, filing)
+        return cls(namespace, policy, by, now, ready, named, sessions, drafts, near, known, by_hash, alike, filing)
 
     def origin(self, place: int) -> Origin:
         """What tells this observation apart: its session, else its source."""
@@ -77,41 +78,9 @@ class Desk:
 
     def weighed(self, place: int) -> Standing:
         """A new memory with the evidence it comes with, not yet stored."""
-        new, whom = self.ready.news[place], self.named[place]
-        memory = Memory(
-            namespace=self.namespace,
-            id=uuid7(),
-            type=MemoryType.FACT if new.uncertain else new.type,
-            type_uncertain=new.uncertain,
-            kind=new.kind,
-            content=new.content,
-            content_hash=hash_of(new, whom),
-            subject_id=whom.subject,
-            subject_surface=new.subject,
-            subject_fallback=whom.fallback,
-            predicate=new.predicate,
-            object=new.object,
-            evidence=new.evidence,
-            metadata=new.metadata,
-            belief=self.policy.belief_start,
-            importance=new.importance,
-            quality=new.quality,
-            memory_score=new.memory_score,
-            provenance_depth=new.provenance_depth,
-            created_at=new.created_at or self.now,
-            happened_at=new.happened_at or new.created_at or self.now,
-            event_at=new.event_at,
-            event_until=new.event_until,
-            valid_from=new.valid_from,
-            valid_until=new.valid_until,
-            user=new.user,
-            agent=new.agent,
-            session_id=self.sessions.get((new.user, new.session)),
-            turn_id=next((said.turn for said in new.said if said.turn), None),
-        )
-        return Standing(
-            memory, new.heard(self.ready.groundings[place]), self.policy, {self.origin(place)}, set(whom.entities)
-        )
+        evidence = self.ready.news[place].heard(self.ready.groundings[place])
+        entities = set(self.named[place].entities)
+        return Standing(self.drafts[place], evidence, self.policy, {self.origin(place)}, entities)
 
     def twin_of(self, standing: Standing) -> Standing | None:
         """The active memory of the same hash, stored or in this batch, if it is the same."""
@@ -246,10 +215,3 @@ def rivals_of(namespace: Namespace, news: Sequence[NewMemory], named: Sequence[N
         level=ChunkLevel.FACT,
     )
     return set(said.values_list("id", flat=True))
-
-
-def hash_of(new: NewMemory, whom: Named) -> bytes:
-    """The hash under which a memory is known; an uncertain type counts as a Fact, and who tells it as its subject."""
-    type = MemoryType.FACT if new.uncertain else new.type
-    implied = f"user {new.user}" if new.user else ""
-    return content_hash(type, whom.subject_name or new.subject or implied, new.predicate, new.content)

@@ -8,9 +8,11 @@ from django.db import transaction
 
 from memories.models import Memory, Namespace
 from memories.providers.judge import Judge, Pair, judge
+from memories.writing.drafting import drafted
 from memories.writing.neighbours import nearest
 from memories.writing.policy import policy_of
 from memories.writing.preparing import Prepared
+from memories.writing.resolving import Names
 from scoring.dedup import band
 
 
@@ -42,8 +44,11 @@ def doubtful(namespace: Namespace, ready: Prepared) -> list[Pair]:
     def close(cosine: float) -> bool:
         return band(cosine, duplicate=policy.dedup_duplicate, escalate=policy.dedup_escalate) == "escalate"
 
+    names = Names(namespace, ready.registry, namespace.now)
+    named = [names.of_memory(new, found) for new, found in zip(ready.news, ready.named, strict=True)]
+    drafts = [drafted(namespace, policy, *one) for one in zip(ready.news, named, strict=True)]
     with transaction.atomic():  # an index is told how to search for the time of a transaction
-        near = nearest(namespace, ready.vectors, policy.dedup_escalate)
+        near = nearest(namespace, ready.vectors, policy.dedup_escalate, drafts)
     ids = {one.memory for found in near for one in found if close(one.cosine)}
     stored = dict(Memory.objects.within(namespace).filter(id__in=ids).values_list("id", "content"))
     pairs = [

@@ -1,14 +1,16 @@
 """The stored memories nearest to new ones, by the vector of the full text."""
 
-from typing import NamedTuple
+from collections.abc import Callable, Collection, Sequence
+from typing import NamedTuple, TypeAlias
 from uuid import UUID
 
 from django.db import connection
 from pgvector import Vector
 from psycopg.sql import Literal
 
-from memories.models import Namespace, NamespaceStatistics
-from memories.models.choices import EMBEDDERS
+from memories.models import Memory, Namespace, NamespaceStatistics
+from memories.models.choices import EMBEDDERS, Status
+from memories.writing.comparing import COMPARED, unrelated
 from memories.writing.neighbourhood import FINDABLE, LARGEST, neighbourhood
 from scoring.term import Array
 
@@ -26,38 +28,74 @@ class Neighbour(NamedTuple):
     cosine: float
 
 
+# So many of the nearest, for the vectors at some places.
+Search: TypeAlias = Callable[[Sequence[int], int], list[list[Neighbour]]]
 # A cosine is known to six places: what lies behind differs by how it was computed, and must not decide.
 PLACES = 6
 
 
-def nearest(namespace: Namespace, vectors: Array, least: float, *, locked: bool = False) -> list[list[Neighbour]]:
-    """For each vector the nearest memories that are at least so close, nearest first."""
+def nearest(
+    namespace: Namespace, vectors: Array, least: float, news: Sequence[Memory] = (), *, locked: bool = False
+) -> list[list[Neighbour]]:
+    """For each vector the nearest memories that are at least so close, nearest first.
+
+    Where the memories that the vectors stand for are given, those that have nothing to do with them take no place.
+    """
+    search = searched(namespace, vectors, least, locked=locked)
+    if not news:
+        return search(range(len(vectors)), NEAREST)
+    chosen: list[list[Neighbour]] = [[] for _ in vectors]
+    waiting, limit = list(range(len(vectors))), NEAREST
+    while waiting:
+        found = dict(zip(waiting, search(waiting, limit), strict=True))
+        rows = active(namespace, {one.memory for some in found.values() for one in some})
+        for place, some in found.items():
+            known = [one for one in some if one.memory in rows]
+            chosen[place] = [one for one in known if not unrelated(news[place], rows[one.memory])][:NEAREST]
+        # Of those that took all places there may be more behind.
+        waiting = [place for place, some in found.items() if len(some) == limit and len(chosen[place]) < NEAREST]
+        limit *= NEAREST
+    return chosen
+
+
+def searched(namespace: Namespace, vectors: Array, least: float, *, locked: bool) -> Search:
+    """How to search a namespace: in memory for many vectors, else by the database."""
     statistics = NamespaceStatistics.objects.filter(namespace=namespace).first()
     if statistics is None or not statistics.documents:
-        return [[] for _ in vectors]
+        return lambda places, limit: [[] for _ in places]
     if len(vectors) >= MANY and statistics.documents <= LARGEST:
         # Whoever holds the lock has a number already, and has yet to write under it.
         last = statistics.writes - locked
         near = neighbourhood(namespace, statistics.epoch, last, vectors.shape[1]).near(vectors, least)
-        found = [[Neighbour(*pair) for pair in pairs] for pairs in near]
-    else:
-        large = statistics.documents >= SCAN_BELOW and namespace.embedder in EMBEDDERS
-        found = by_index_and_scan(namespace, vectors) if large else by_scan(namespace, vectors)
-    return [closest(some, least) for some in found]
+        held = [closest([Neighbour(*pair) for pair in pairs], least) for pairs in near]
+        return lambda places, limit: [held[place][:limit] for place in places]
+    large = statistics.documents >= SCAN_BELOW and namespace.embedder in EMBEDDERS
+    ask = by_index_and_scan if large else by_scan
+    return lambda places, limit: [
+        closest(some, least)[:limit] for some in ask(namespace, vectors[list(places)], limit=limit)
+    ]
+
+
+def active(namespace: Namespace, ids: Collection[UUID]) -> dict[UUID, Memory]:
+    """Those of some memories that are active; what this process holds may have been hidden by another since."""
+    if not ids:
+        return {}
+    rows = Memory.objects.within(namespace).filter(id__in=ids, status=Status.ACTIVE)
+    return {row.id: row for row in rows.only(*COMPARED)}
 
 
 def closest(found: list[Neighbour], least: float) -> list[Neighbour]:
-    """The nearest of some neighbours, nearest first; equally near ones by their ids."""
+    """Neighbours that are close enough, nearest first; equally near ones by their ids."""
     known = [Neighbour(memory, round(cosine, PLACES)) for memory, cosine in found]
-    return sorted((one for one in known if one.cosine >= least), key=lambda one: (-one.cosine, one.memory))[:NEAREST]
+    return sorted((one for one in known if one.cosine >= least), key=lambda one: (-one.cosine, one.memory))
 
 
-def by_scan(namespace: Namespace, vectors: Array, among: str = "") -> list[list[Neighbour]]:
+def by_scan(namespace: Namespace, vectors: Array, among: str = "", *, limit: int = NEAREST) -> list[list[Neighbour]]:
     """Compare with each stored vector."""
-    return asked(namespace, vectors, "v.vector <=> q.vector", among)
+    return asked(namespace, vectors, "v.vector <=> q.vector", among, limit)
 
 
-def by_index_and_scan(namespace: Namespace, vectors: Array) -> list[list[Neighbour]]:
+def by_index_and_scan(namespace: Namespace, vectors: Array, *, limit: int = NEAREST) -> list[list[Neighbour]]:
     """Ask the index for what it has, and scan what it does not have yet."""
     # Without its cast, and without the embedder as a literal, the index would be left out.
     halves = f"halfvec({EMBEDDERS[namespace.embedder]})"
@@ -65,19 +103,19 @@ def by_index_and_scan(namespace: Namespace, vectors: Array) -> list[list[Neighbo
     with connection.cursor() as cursor:
         # Go on until enough rows match: the nearest in the index may be another namespace's.
         cursor.execute("SET LOCAL hnsw.iterative_scan = 'strict_order'")
-    by_index = asked(namespace, vectors, f"v.vector::{halves} <=> q.vector::{halves}", among)
-    rest = by_scan(namespace, vectors, "AND NOT v.indexed")
+    by_index = asked(namespace, vectors, f"v.vector::{halves} <=> q.vector::{halves}", among, limit)
+    rest = by_scan(namespace, vectors, "AND NOT v.indexed", limit=limit)
     return [[*one, *other] for one, other in zip(by_index, rest, strict=True)]
 
 
-def asked(namespace: Namespace, vectors: Array, distance: str, among: str) -> list[list[Neighbour]]:
+def asked(namespace: Namespace, vectors: Array, distance: str, among: str, limit: int) -> list[list[Neighbour]]:
     """Let the database compare; one question for all vectors."""
     found: list[list[Neighbour]] = [[] for _ in vectors]
     statement = f"""
         SELECT q.place, found.memory_id, found.distance
         FROM unnest(%s::vector[]) WITH ORDINALITY AS q(vector, place)
         CROSS JOIN LATERAL (
-            SELECT v.memory_id, {distance} AS distance {FINDABLE} {among} ORDER BY {distance} LIMIT {NEAREST}
+            SELECT v.memory_id, {distance} AS distance {FINDABLE} {among} ORDER BY {distance} LIMIT {limit}
         ) found
     """
     # One literal for all: as a list, psycopg would quote each vector's text by itself.

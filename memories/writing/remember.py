@@ -133,7 +133,7 @@ def decided(desk: Desk, opinions: Opinions, place: int) -> Outcome:
         if not reasons and backs(desk, place, standing, other, cosine):
             desk.corroborate(standing, other, cosine, EdgeKind.SUPPORTS)
     opposing: dict[UUID, tuple[Standing, float | None, tuple[str, ...]]]
-    opposing = {pair[0].memory.id: pair for pair in close if disputes(memory, pair[2])}
+    opposing = {pair[0].memory.id: pair for pair in close if disputes(memory, pair[0].memory, pair[2])}
     for other in desk.rivals(place):
         if not unrelated(memory, other.memory) and ANOTHER_VALUE in (reasons := opposed(memory, other.memory)):
             opposing.setdefault(other.memory.id, (other, None, reasons))

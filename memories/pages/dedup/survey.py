@@ -13,26 +13,13 @@ from django.utils import timezone
 
 from memories.models import Memory, Namespace, NamespaceStatistics
 from memories.pages.dedup.nearest import Near, compared
-from memories.writing.comparing import of_others, of_two_users, opposed, unrelated
+from memories.writing.comparing import COMPARED, in_turn, of_others, of_two_users, opposed
 from scoring.params import Number
 from scoring.policy import WritePolicy
 
 HELD = 8  # namespaces
 AT_ONCE = 1_000  # memories that are compared while a page is made
 LASTING = timedelta(minutes=10)  # for which a sample is good enough although more was written
-# What the check reads of a memory.
-READ = (
-    "content",
-    "subject_id",
-    "subject_fallback",
-    "predicate",
-    "object",
-    "user",
-    "created_at",
-    "happened_at",
-    "valid_from",
-    "valid_until",
-)
 
 _escalate = WritePolicy.declared()["dedup_escalate"]
 assert isinstance(_escalate, Number)
@@ -114,7 +101,7 @@ def surveyed(namespace: Namespace, now: Moment) -> Survey:
 def texts(namespace: Namespace, pairs: Sequence[Near]) -> dict[UUID, Memory]:
     """What the memories of some pairs say, as far as the check reads it."""
     ids = {id for pair in pairs for id in (pair.first, pair.second)}
-    return {row.id: row for row in Memory.objects.within(namespace).filter(id__in=ids).only(*READ)}
+    return {row.id: row for row in Memory.objects.within(namespace).filter(id__in=ids).only(*COMPARED)}
 
 
 def reasons(pair: Near, rows: Mapping[UUID, Memory]) -> tuple[str, ...]:
@@ -123,8 +110,5 @@ def reasons(pair: Near, rows: Mapping[UUID, Memory]) -> tuple[str, ...]:
     if one is None or two is None:
         return ()
     found = opposed(one, two)
-    if of_others(one, two):
-        found += ("another subject",)
-    if unrelated(one, two):
-        found += ("another user" if of_two_users(one, two) else "another time",)
-    return found
+    others = {"another subject": of_others, "another user": of_two_users, "another time": in_turn}
+    return found + tuple(name for name, told in others.items() if told(one, two))
