@@ -26,6 +26,7 @@ class Evidence:
     logprob: float | None = None  # mean over the extracted tokens
     grounding: Grounding = "supported"
     confirmed: bool = False
+    absorbed: frozenset[str] = frozenset()  # other types under which the same was told
 
 
 def source(evidence: Evidence, policy: WritePolicy) -> Term:
@@ -48,8 +49,10 @@ def extractor(evidence: Evidence, policy: WritePolicy) -> Term:
 
 
 def prior(evidence: Evidence, policy: WritePolicy) -> Term:
-    """t: the baseline of the memory's type."""
-    return policy[f"prior_{evidence.type.lower() if evidence.type in TYPES else 'unknown'}"]
+    """t: the baseline of the memory's type, or of one that it absorbed where that is higher."""
+    types = [evidence.type, *sorted(evidence.absorbed)]
+    priors = [policy[f"prior_{type.lower() if type in TYPES else 'unknown'}"] for type in types]
+    return max(priors, key=lambda one: float(one.value))
 
 
 def observed(evidence: Evidence) -> Evidence:
@@ -63,7 +66,7 @@ def confirmed(evidence: Evidence) -> Evidence:
 
 
 def merged(one: Evidence, other: Evidence, policy: WritePolicy) -> Evidence:
-    """Two memories that say the same: of each signal the stronger, so that confidence never falls.
+    """Two memories that say the same, of which the first is kept: of each signal the stronger, so that none falls.
 
     >>> merged(Evidence(type="Fact", model="haiku"), Evidence(type="Fact", model="opus"), WritePolicy()).model
     'opus'
@@ -73,9 +76,10 @@ def merged(one: Evidence, other: Evidence, policy: WritePolicy) -> Evidence:
     return Evidence(
         levels=frozenset(level for each in (one, other) for level in each.levels or (policy.source_default,)),
         repetitions=merged_repetitions(one.repetitions, other.repetitions),
-        type=max((one, other), key=lambda each: float(prior(each, policy).value)).type,
+        type=one.type,
         model=surer.model,
         logprob=surer.logprob,
         grounding=min(one.grounding, other.grounding, key=doubts.index),
         confirmed=one.confirmed or other.confirmed,
+        absorbed=(one.absorbed | other.absorbed | {other.type}) - {one.type},
     )

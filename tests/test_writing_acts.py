@@ -120,6 +120,39 @@ def test_every_change_of_belief_and_utility_is_explained(namespace: Namespace, t
     assert evaluate(useful.parts) == pytest.approx(2 / 3)
 
 
+def test_belief_that_is_taken_back_is_explained(namespace: Namespace, tell: Tell) -> None:
+    one, other = tell("Maya plays the cello").memory, tell("The boat lies in Lund").memory
+    for session in "abc":
+        tell("Maya plays the cello", session=session)
+    acts.contradict(namespace, one.id, other.id, reason="she sold it", by="tests")
+    unlink(namespace, MemoryEdge.objects.get().id, by="tests")
+    Memory.objects.filter(id=other.id).update(belief=4.25)  # as an older policy would have it
+    acts.contradict(namespace, one.id, other.id, reason="", by="tests")
+    unlink(namespace, MemoryEdge.objects.get().id, by="tests")
+    removed = ScoreEvent.objects.filter(cause="edge removed")
+    assert removed.count() == 4
+    for event in removed:
+        assert evaluate(event.parts) == pytest.approx(event.after["belief"], abs=1e-9)
+
+
+def test_a_split_explains_the_belief_it_takes_back(namespace: Namespace, tell: Tell) -> None:
+    tell(DATABASE[0], session="a")
+    tell(DATABASE[1], session="b")
+    split(namespace, Memory.objects.get(status=Status.MERGED).id, by="maya")
+    event = ScoreEvent.objects.get(cause="split", after__has_key="belief")
+    assert evaluate(event.parts["belief"]) == event.after["belief"] == 5.0
+    assert evaluate(event.parts) == pytest.approx(event.after["confidence"], abs=1e-9)
+
+
+def test_a_survivor_of_another_type_splits_back(namespace: Namespace, tell: Tell) -> None:
+    kept = tell(DATABASE[0], type="Relation", session="a").memory
+    before = numbers(kept.id)
+    tell(DATABASE[1], type="Entity", session="b")
+    assert stored(kept.id).type_prior == 0.90
+    split(namespace, Memory.objects.get(status=Status.MERGED).id, by="maya")
+    assert numbers(kept.id) == before
+
+
 def test_a_correction_to_what_another_memory_says_merges_there(namespace: Namespace, tell: Tell) -> None:
     right = tell("Elias plays the oboe", session="a").memory
     wrong = tell("Maya keeps a kestrel in the shed", session="b").memory
@@ -218,6 +251,7 @@ NUMBERS = (
     "repetitions",
     "extractor_confidence",
     "extractor_model",
+    "type_prior",
     "grounding",
     "grounding_penalty",
     "belief",

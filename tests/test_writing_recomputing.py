@@ -3,6 +3,7 @@
 from datetime import UTC, datetime
 
 import pytest
+from evaluator import evaluate
 from pytest_django.fixtures import DjangoAssertNumQueries
 
 from memories.jobs.work import Work
@@ -68,13 +69,30 @@ def test_a_recomputation_leaves_events_and_does_nothing_a_second_time(namespace:
     published(namespace, source_direct=0.8)
     work = job(namespace)
     recompute(work)
-    assert work.facts == {"looked_at": 3, "changed": 1}
+    assert (work.facts["looked_at"], work.facts["changed"]) == (3, 1)
     event = ScoreEvent.objects.get(cause="recomputed")
     assert event.before["source_strength"] == 0.95
     assert event.after["source_strength"] == 0.8
     again = job(namespace)
     recompute(again)
-    assert again.facts == {"looked_at": 3, "changed": 0}
+    assert (again.facts["looked_at"], again.facts["changed"]) == (3, 0)
+
+
+def test_a_recomputation_that_is_begun_anew_counts_nothing_twice(namespace: Namespace) -> None:
+    published(namespace, source_direct=0.8)
+    work = job(namespace)
+    recompute(work)
+    work.job = Job.objects.get(id=work.job.id)
+    recompute(work)
+    assert (work.facts["looked_at"], work.facts["changed"], work.job.done) == (3, 1, 3)
+
+
+def test_a_belief_that_alone_is_recomputed_is_explained(namespace: Namespace) -> None:
+    published(namespace, belief_boost=2.0)
+    recompute(job(namespace))
+    event = ScoreEvent.objects.get(cause="recomputed")
+    assert set(event.after) == {"belief"}
+    assert evaluate(event.parts) == event.after["belief"] == 7.0
 
 
 def test_the_shipped_policy_changes_nothing(namespace: Namespace) -> None:

@@ -6,6 +6,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
+from django.db import transaction
 from evaluator import evaluate
 from pytest_django.fixtures import DjangoAssertNumQueries
 
@@ -26,10 +27,13 @@ from memories.models import (
     ScoreEvent,
     Session,
     TermStatistic,
+    Turn,
     WritePolicy,
     WritePolicyVersion,
 )
 from memories.models.choices import Status
+from memories.writing import preparing
+from memories.writing import remember as remembering
 from memories.writing.new_memory import NewMemory, Said
 from memories.writing.remember import Outcome, remember
 
@@ -219,6 +223,65 @@ def test_a_close_memory_does_not_corroborate_without_a_shared_entity_or_from_the
     assert stored(reviews).belief == 5.0
 
 
+def test_a_session_corroborates_a_memory_once_in_whatever_words(namespace: Namespace, tell: Tell) -> None:
+    publish(namespace, corroboration_cosine=0.7, dedup_duplicate=0.98, dedup_escalate=0.92)
+    Entity.objects.create(namespace=namespace, name="Arrive", normalised="arrive", kind="organisation")
+    first = tell(GRAFANA[0], session="a")
+    for words in (GRAFANA[1], "The dashboards of Arrive are made with Grafana", "Arrive draws dashboards in Grafana"):
+        tell(words, session="b")
+    assert (stored(first).belief, stored(first).corroborations) == (5.5, 1)
+    again = tell(GRAFANA[0], session="b")
+    assert (again.reason, stored(first).repetitions) == ("said before", 1)
+    assert (stored(first).belief, stored(first).corroborations) == (5.5, 1)
+    tell("Arrive shows its dashboards by Grafana", session="c")
+    assert (stored(first).belief, stored(first).corroborations) == (6.0, 2)
+
+
+def turn(namespace: Namespace, session: str, text: str = "I play the cello") -> Turn:
+    """What somebody says in a session."""
+    home, _ = Session.objects.get_or_create(namespace=namespace, key=session, defaults={"started_at": NOW})
+    position = Turn.objects.filter(session_id=home.id).count() + 1
+    return Turn.objects.create(
+        namespace=namespace, session=home, position=position, role="user", text=text, said_at=NOW
+    )
+
+
+def test_turns_of_two_sessions_are_two_observations(namespace: Namespace, tell: Tell) -> None:
+    first, other, again = (turn(namespace, session) for session in "xyx")
+    memory = tell("Plays the cello", said=(Said("direct", first.id),))
+    assert stored(memory).session_id == first.session_id
+    assert tell("Plays the cello", said=(Said("direct", other.id),)).reason == "said before"
+    assert tell("Plays the cello", said=(Said("direct", again.id),)).reason == "said before in the same session"
+    assert (stored(memory).repetitions, stored(memory).belief) == (1, 5.5)
+
+
+def test_turns_of_two_sessions_count_as_much_when_they_come_together(namespace: Namespace, tell: Tell) -> None:
+    turns = [turn(namespace, session) for session in "xyx"]
+    memory = stored(tell("Plays the cello", said=tuple(Said("direct", one.id) for one in turns)))
+    assert (memory.repetitions, memory.belief, memory.corroborations) == (1, 5.5, 1)
+    assert [event.cause for event in ScoreEvent.objects.order_by("id")] == ["stored", "observed"]
+    assert MemorySource.objects.count() == 3
+
+
+def test_an_uncertain_type_becomes_certain_when_the_same_words_tell_it(tell: Tell) -> None:
+    memory = tell("Hums while parking", type="Habit", session="a")
+    tell("Hums while parking", type="Fact", session="a")
+    assert (stored(memory).type_uncertain, stored(memory).type_prior) == (False, 0.80)
+    tell("Hums while parking", type="Habit", session="a")
+    assert not stored(memory).type_uncertain
+
+
+def test_a_survivor_is_never_below_a_paraphrase_of_another_type(tell: Tell) -> None:
+    words = "The invoicing service uses PostgreSQL as {} database"
+    kept = tell(words.format("its"), type="Relation", session="a")
+    tell(words.format("the"), type="Entity", session="a")
+    gone = Memory.objects.get(status=Status.MERGED)
+    assert (stored(kept).type, stored(kept).type_prior) == ("Relation", 0.90)
+    assert stored(kept).confidence >= gone.confidence
+    again = tell(words.format("its"), type="Relation", session="a")
+    assert stored(again).confidence >= gone.confidence
+
+
 def test_the_published_policy_decides_what_confidence_is(namespace: Namespace, tell: Tell) -> None:
     publish(namespace, weight_source=1.0, weight_repetition=0.0, weight_extractor=0.0, weight_prior=0.0)
     assert stored(tell("Plays the cello")).confidence == pytest.approx(0.95)
@@ -302,6 +365,26 @@ def test_the_number_of_questions_does_not_grow_with_the_batch(
         news = [NewMemory(content=f"Fact {size} about thing {place * 7919}", session="y") for place in range(size)]
         with django_assert_max_num_queries(30):
             remember(namespace, news, by="tests")
+
+
+def test_within_a_callers_transaction_everything_is_embedded_before_the_lock_is_taken(
+    namespace: Namespace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    did: list[str] = []
+
+    def noting(what: str, act: Callable[..., Any]) -> Callable[..., Any]:
+        def noted(*of: Any) -> Any:
+            did.append(what)
+            return act(*of)
+
+        return noted
+
+    monkeypatch.setattr(remembering, "TOGETHER", 2)
+    monkeypatch.setattr(remembering, "lock", noting("lock", remembering.lock))
+    monkeypatch.setattr(preparing, "embedded", noting("embed", preparing.embedded))
+    with transaction.atomic():
+        remember(namespace, [NewMemory(content=f"Parcel {number * 7919} waits") for number in range(5)], by="tests")
+    assert did == ["embed"] * 3 + ["lock"] * 3
 
 
 def test_two_namespaces_do_not_know_of_each_other(tell: Tell) -> None:

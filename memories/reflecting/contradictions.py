@@ -91,8 +91,8 @@ def withdraw(work: Work, hold: Held, pair: Pair) -> bool:
     for standing, other in (sides, sides[::-1]):
         step = belief_history.Step("corroboration", other.memory.id)
         # An edge that somebody drew by hand never counted.
-        if step in belief_history.steps(belief_history.history_of(standing)):
-            belief_history.withdraw(standing, step)
+        if count := belief_history.steps(belief_history.history_of(standing)).count(step):
+            belief_history.withdraw(standing, step, count)
             standing.settle(hold.now, "corroboration withdrawn", hold.by, other.memory.id)
     tell(work, "no_longer_supporting", {"memories": [str(pair.later), str(pair.earlier)]})
     return bool(edges.delete()[0])

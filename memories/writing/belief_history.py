@@ -4,10 +4,13 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 from uuid import UUID
 
+import numpy as np
+
 from memories.models import ScoreEvent
-from memories.writing.standing import Standing
+from memories.writing.standing import Standing, stepped
 from scoring import belief as beliefs
 from scoring.policy import WritePolicy
+from scoring.term import Term, given, least, most
 
 SIGNS: dict[str, beliefs.Evidence] = {"corroborations": "corroboration", "contradictions": "contradiction"}
 
@@ -36,12 +39,6 @@ def steps(events: Iterable[ScoreEvent]) -> list[Step]:
     return told
 
 
-def backed(events: Iterable[ScoreEvent], other: UUID) -> bool:
-    """Whether another memory counts for this one by itself, whatever a merge of the two has given."""
-    apart = [event for event in events if event.cause not in ("merged", "split")]
-    return Step("corroboration", other) in steps(apart)
-
-
 def without(told: Sequence[Step], gone: Step, count: int) -> list[Step]:
     """Leave some evidence out: that of the same memory, else the latest of the same sign."""
     left = list(told)
@@ -59,32 +56,29 @@ def withdraw(standing: Standing, gone: Step, count: int = 1) -> None:
     events = history_of(standing)
     told = steps(events)
     start = events[0].after.get("belief", standing.policy.belief_start) if events else standing.policy.belief_start
-    so_far, left = (folded(standing, start, some) for some in (told, without(told, gone, count)))
+    begun = given("belief at the start", np.asarray(start))
+    so_far, left = (folded(some, begun, standing.policy) for some in (told, without(told, gone, count)))
     memory = standing.memory
-    # Where history does not add up to the belief (an older policy, say), the difference alone is taken back.
-    value = left if so_far == memory.belief else memory.belief + left - so_far
-    memory.belief = min(max(value, beliefs.LOWEST), beliefs.HIGHEST)
+    if float(so_far.value) == memory.belief:
+        standing.believed = left
+    else:
+        # Where history does not add up to the belief (an older policy, say), the difference alone is taken back.
+        now = given("belief before", np.asarray(memory.belief)) + left - so_far
+        standing.believed = least(most(now, beliefs.LOWEST), beliefs.HIGHEST).named("belief")
+    memory.belief = float(standing.believed.value)
     column = next(column for column, sign in SIGNS.items() if sign == gone.sign)
     setattr(memory, column, max(getattr(memory, column) - count, 0))
 
 
-def folded(standing: Standing, start: float, told: Iterable[Step]) -> float:
-    """The belief that evidence leads to under the policy in force."""
-    return believed(told, start, standing.policy).value
+def refolded(events: Iterable[ScoreEvent], policy: WritePolicy) -> Term:
+    """The belief that a whole history leads to under another policy, and how."""
+    return folded(steps(events), policy["belief_start"].named("belief"), policy)
 
 
-def refolded(events: Iterable[ScoreEvent], policy: WritePolicy) -> beliefs.Belief:
-    """The belief that a whole history leads to under another policy."""
-    return believed(steps(events), policy.belief_start, policy)
-
-
-def believed(told: Iterable[Step], start: float, policy: WritePolicy) -> beliefs.Belief:
-    """Fold evidence, piece by piece."""
-    return beliefs.folded(
-        [step.sign for step in told],
-        start=start,
-        boost=policy.belief_boost,
-        penalty=policy.belief_penalty,
-        protected=policy.belief_protected,
-        needed=policy.belief_needed,
-    )
+def folded(told: Iterable[Step], start: Term, policy: WritePolicy) -> Term:
+    """The belief that evidence leads to from a start, piece by piece, and how."""
+    belief, corroborations = start, 0
+    for step in told:
+        corroborations += step.sign == "corroboration"
+        belief = stepped(belief, step.sign, corroborations, policy)
+    return belief

@@ -1,7 +1,7 @@
 """The desk a batch is written at: what is known of the namespace, what is new, and what will be filed."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Self
 from uuid import UUID
@@ -21,7 +21,8 @@ from memories.writing.new_memory import NewMemory
 from memories.writing.policy import policy_of
 from memories.writing.preparing import Prepared
 from memories.writing.resolving import Named, Names, sessions_of
-from memories.writing.standing import Origin, Standing, loaded
+from memories.writing.sources import Observation, Origin, observations
+from memories.writing.standing import Standing, loaded
 from memories.writing.uniting import SILENT, brought
 from scoring.policy import WritePolicy
 from scoring.predicates import single_valued, spellings, spoken
@@ -38,7 +39,7 @@ class Desk:
     now: datetime
     ready: Prepared
     named: list[Named]
-    sessions: dict[tuple[str, str], UUID]
+    heard: list[list[Observation]]
     drafts: list[Memory]
     near: list[list[Neighbour]]
     known: dict[UUID, Standing]
@@ -57,8 +58,8 @@ class Desk:
         names = Names.of(namespace, now)
         named = [names.of_memory(new, found) for new, found in zip(news, names.found_in(ready), strict=True)]
         names.file()
-        sessions = sessions_of(namespace, news, now)
-        homes = [sessions.get((new.user, new.session)) for new in news]
+        heard = observations(namespace, news, sessions_of(namespace, news, now), policy)
+        homes = [session for (_, (session, _)), *_ in heard]
         drafts = [drafted(namespace, policy, *one) for one in zip(news, named, homes, strict=True)]
         near = nearest(namespace, ready.vectors, least_of(policy), drafts, locked=True)
         hashes = [draft.content_hash for draft in drafts]
@@ -69,18 +70,18 @@ class Desk:
         by_hash = {bytes(one.memory.content_hash): one for one in known.values()}
         alike = np.round(ready.vectors @ ready.vectors.T, PLACES)
         filing = Filing(namespace, policy, now)
-        return cls(namespace, policy, by, now, ready, named, sessions, drafts, near, known, by_hash, alike, filing)
+        return cls(namespace, policy, by, now, ready, named, heard, drafts, near, known, by_hash, alike, filing)
 
-    def origin(self, place: int) -> Origin:
-        """What tells this observation apart: its session, else its source."""
-        new = self.ready.news[place]
-        return self.sessions.get((new.user, new.session)), new.source
+    def origins(self, place: int) -> set[Origin]:
+        """What tells the observations of a memory apart: sessions, else a source."""
+        return {origin for _, origin in self.heard[place]}
 
     def weighed(self, place: int) -> Standing:
         """A new memory with the evidence it comes with, not yet stored."""
         evidence = self.ready.news[place].heard(self.ready.groundings[place])
         entities = set(self.named[place].entities)
-        return Standing(self.drafts[place], evidence, self.policy, {self.origin(place)}, entities)
+        _, first = self.heard[place][0]
+        return Standing(self.drafts[place], evidence, self.policy, {first}, entities)
 
     def twin_of(self, standing: Standing) -> Standing | None:
         """The active memory of the same hash, stored or in this batch, if it is the same."""
@@ -121,7 +122,10 @@ class Desk:
         standing.settle(self.now, cause, self.by, into, status=status, reason=reason, merged_into_id=into)
         self.placed[place] = standing
         self.filing.add_memory(memory, new, whom)
-        self.filing.add_sources(memory.id, self.origin(place), new)
+        self.filing.add_sources(memory.id, self.heard[place])
+        # Who says it in several sessions at once says it again in each but the first.
+        if status != Status.REJECTED and standing.hear(self.origins(place), standing.evidence):
+            standing.settle(self.now, "observed", self.by)
         if status == Status.ACTIVE:
             # What was absorbed or rejected is not looked for; a split embeds its text again.
             self.filing.add_vector(memory, self.ready, place)
@@ -142,15 +146,17 @@ class Desk:
     def observe(self, place: int, standing: Standing) -> None:
         """Note that a known memory was said again in the same words, where, and what more was said of it."""
         memory, new, whom = standing.memory, self.ready.news[place], self.named[place]
-        self.filing.add_sources(memory.id, self.origin(place), new)
+        self.filing.add_sources(memory.id, self.heard[place])
         self.filing.add_again(memory, new, whom)
         standing.entities |= whom.entities.keys()
+        if memory.type_uncertain and not new.uncertain:
+            standing.evidence = replace(standing.evidence, type=new.type)
         self.said_again.add(memory.id)
         standing.settle(self.now, "observed", self.by, **brought(memory, new))
 
     def absorb(self, place: int, standing: Standing, gone: Standing) -> None:
         """Note that a known memory was said again in other words, which have a row of their own."""
-        self.filing.add_sources(standing.memory.id, self.origin(place), self.ready.news[place], absorbed=True)
+        self.filing.add_sources(standing.memory.id, self.heard[place], absorbed=True)
         standing.settle(self.now, "merged", self.by, gone.memory.id)
 
     def contradict(self, one: Standing, other: Standing, cosine: float | None) -> None:
@@ -163,7 +169,7 @@ class Desk:
     def corroborate(self, one: Standing, other: Standing, cosine: float, kind: EdgeKind) -> None:
         """Let a new memory count for an old one."""
         self.filing.join(one, other, cosine, kind)
-        other.corroborated()
+        other.corroborated(other.independent(one.origins))
         other.settle(self.now, "corroborated", self.by, one.memory.id)
 
     def escalate(self, one: Standing, other: Standing, cosine: float) -> None:

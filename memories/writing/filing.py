@@ -1,5 +1,6 @@
 """The rows that a batch adds, gathered while it is decided and written together."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
@@ -23,8 +24,8 @@ from memories.writing.copying import bare, copied, updated
 from memories.writing.new_memory import NewMemory
 from memories.writing.preparing import Prepared
 from memories.writing.resolving import Named
-from memories.writing.sources import Place, place_of
-from memories.writing.standing import Origin, Standing
+from memories.writing.sources import Observation, Place, place_of
+from memories.writing.standing import Standing
 from scoring.policy import WritePolicy
 
 # A row comes after those it refers to.
@@ -100,11 +101,11 @@ class Filing:
             source, target, sure = related
             self.put(EntityEdge, source_id=source, target_id=target, confidence=sure, again=again, **told)
 
-    def add_sources(self, memory: UUID, origin: Origin, new: NewMemory, *, absorbed: bool = False) -> None:
-        """The sources of one observation, each turn or session once."""
-        session, source = origin
-        for turn, level in [(one.turn, one.level) for one in new.said] or [(None, self.policy.source_default)]:
-            told = {"memory_id": memory, "session_id": session, "turn_id": turn, "source": source, "level": level}
+    def add_sources(self, memory: UUID, heard: Sequence[Observation], *, absorbed: bool = False) -> None:
+        """The sources of a memory, each turn or session once."""
+        for said, (session, source) in heard:
+            told = {"memory_id": memory, "session_id": session, "turn_id": said.turn, "source": source}
+            told["level"] = level = said.level
             strength = float(self.policy[f"source_{level}"].value)
             row = bare(MemorySource, namespace_id=self.namespace.id, strength=strength, observed_at=self.now, **told)
             known = (self.absorbed if absorbed else self.sources).setdefault((memory, place_of(row)), row)

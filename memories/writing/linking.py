@@ -99,6 +99,6 @@ def unweigh(hold: Held, edge: MemoryEdge) -> None:
     for end in ends:
         standing = joined[getattr(edge, end)]
         other = edge.source_id if end == "target_id" else edge.target_id
-        if Step(sign, other) in steps(history_of(standing)):
-            withdraw(standing, Step(sign, other))
+        if count := steps(history_of(standing)).count(Step(sign, other)):
+            withdraw(standing, Step(sign, other), count)
             standing.settle(hold.now, "edge removed", hold.by, other)

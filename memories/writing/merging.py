@@ -1,7 +1,6 @@
 """Two stored memories that say the same become one; the absorbed one stays, and can be split off again."""
 
 from collections.abc import Iterable
-from dataclasses import replace
 
 from django.db.models import F
 
@@ -9,11 +8,10 @@ from memories.ids import uuid7
 from memories.models import Memory, MemorySource
 from memories.models.choices import Status
 from memories.writing import visibility
-from memories.writing.belief_history import backed, history_of
 from memories.writing.held import Held
-from memories.writing.standing import Origin, Standing
+from memories.writing.sources import Origin
+from memories.writing.standing import Standing
 from memories.writing.succession import awaiting, release
-from scoring import evidence
 
 
 def absorb(hold: Held, kept: Standing, gone: Standing, reason: str) -> None:
@@ -24,21 +22,13 @@ def absorb(hold: Held, kept: Standing, gone: Standing, reason: str) -> None:
             release(hold, one)
         else:
             one.settle(hold.now, "merged", hold.by, kept.memory.id, superseded_by_id=kept.memory.id)
-    fresh = gone.origins - kept.origins
     # The event comes before the rows it brings: by their ids a split tells them from the survivor's own.
     where = {"status": Status.MERGED, "reason": reason, "merged_into_id": kept.memory.id}
     gone.settle(hold.now, "merged", hold.by, kept.memory.id, **where)
     brought = (copy_for(kept, row) for row in gone.memory.sources.all())
     MemorySource.objects.bulk_create(brought, ignore_conflicts=True)
-    together = evidence.merged(kept.evidence, gone.evidence, kept.policy)
     # n₁ + n₂ + 1, less one for each session or source that said both: it is no independent observation.
-    heard = kept.evidence.repetitions + len(fresh) + beyond_origins(gone)
-    # The text that is kept is the survivor's, and so is its type.
-    kept.evidence = replace(together, repetitions=heard, type=kept.evidence.type)
-    kept.origins |= gone.origins
-    # What backed it before has counted once.
-    for _ in range(len(fresh) - backed(history_of(kept), gone.memory.id)):
-        kept.corroborated()
+    kept.hear(gone.origins, gone.evidence, beyond_origins(gone))
     confirmed = kept.memory.confirmed_at or gone.memory.confirmed_at
     kept.settle(hold.now, "merged", hold.by, gone.memory.id, confirmed_at=confirmed)
     add_accesses(kept.memory, gone.memory.access_count)

@@ -13,7 +13,7 @@ from scoring.signals import TYPES
 
 @dataclass(frozen=True)
 class Said:
-    """One utterance that says it: the turn, where there is one, and how directly."""
+    """One utterance that says it: the turn, where there is one, and how directly, where that is told."""
 
     level: str
     turn: UUID | None = None
@@ -59,7 +59,7 @@ class NewMemory:
     def heard(self, grounding: Grounding) -> Evidence:
         """The evidence it starts with."""
         return Evidence(
-            levels=frozenset(said.level for said in self.said),
+            levels=frozenset(said.level for said in self.said if said.level),
             type=self.type,
             model=self.model,
             logprob=mean_logprob(self.logprobs) if self.logprobs else None,

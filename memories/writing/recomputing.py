@@ -18,7 +18,7 @@ from memories.writing.belief_history import refolded
 from memories.writing.copying import updated
 from memories.writing.policy import policy_of
 from memories.writing.remember import lock
-from memories.writing.sources import heard_by
+from memories.writing.sources import Told, heard_by
 from memories.writing.standing import TRACKED, evidence_of, loaded, weighed
 from scoring.policy import WritePolicy
 
@@ -29,11 +29,11 @@ BIN = 0.05  # width of the histogram's columns
 EVIDENCE = f"""
     SELECT m.type, m.type_uncertain, m.repetitions, m.extractor_model, m.extractor_logprob, m.grounding,
         CASE WHEN m.confirmed_at IS NOT NULL THEN true END AS confirmed_at,
-        coalesce(said.levels, '{{}}') AS levels, m.confidence, count(*) AS memories, (array_agg(m.id))[1] AS example
+        said.levels, said.types, m.confidence, count(*) AS memories, (array_agg(m.id))[1] AS example
     FROM memories_memory m
-    LEFT JOIN ({heard_by("m.status = 'active'")}) said ON said.memory_id = m.id
+    JOIN ({heard_by("m.status = 'active'")}) said ON said.memory_id = m.id
     WHERE m.namespace_id = %(namespace)s AND m.status = 'active'
-    GROUP BY 1, 2, 3, 4, 5, 6, 7, 8, 9
+    GROUP BY 1, 2, 3, 4, 5, 6, 7, 8, 9, 10
 """
 
 
@@ -108,7 +108,7 @@ def confidences(namespace: Namespace, policy: WritePolicy) -> Iterator[Change]:
         names = [column.name for column in cursor.description]
         rows = [SimpleNamespace(**dict(zip(names, row, strict=True))) for row in cursor.fetchall()]
     for row in rows:
-        numbers, _ = weighed(evidence_of(row, row.levels), policy)
+        numbers, _ = weighed(evidence_of(row, Told(frozenset(row.levels), frozenset(row.types))), policy)
         yield Change(row.example, row.confidence, numbers["confidence"], row.memories)
 
 
@@ -121,7 +121,7 @@ def beliefs(namespace: Namespace, policy: WritePolicy) -> Iterator[Change]:
     moved = active.exclude(corroborations=0, contradictions=0).values_list("id", "belief")
     histories = histories_of(namespace, [id for id, _ in moved])
     for id, belief in moved:
-        yield Change(id, belief, refolded(histories[id], policy).value)
+        yield Change(id, belief, float(refolded(histories[id], policy).value))
 
 
 def histories_of(namespace: Namespace, ids: list[UUID]) -> dict[UUID, list[ScoreEvent]]:
@@ -135,13 +135,15 @@ def histories_of(namespace: Namespace, ids: list[UUID]) -> dict[UUID, list[Score
 def recompute(work: Work) -> None:
     """Weigh every active memory's evidence by the policy that serves, piece by piece; each change is an event."""
     active = Memory.objects.within(work.namespace).filter(status=Status.ACTIVE).order_by("id")
-    total, done = active.count(), 0
-    last = UUID(int=0)
+    total, done = active.count(), work.facts.get("looked_at", 0)
+    last = UUID(work.facts.get("through", UUID(int=0).hex))
+    work.moved(done, max(total, done))
     while ids := list(active.filter(id__gt=last).values_list("id", flat=True)[:TOGETHER]):
         with transaction.atomic():
             lock(work.namespace)
             changed = reweighed(work, ids)
             done, last = done + len(ids), ids[-1]
+            work.facts["through"] = str(last)
             work.moved(done, max(total, done), looked_at=len(ids), changed=changed)
 
 
@@ -151,8 +153,8 @@ def reweighed(work: Work, ids: list[UUID]) -> int:
     standings = loaded(work.namespace, ids, policy)
     histories = histories_of(work.namespace, ids)
     for id, standing in standings.items():
-        belief = refolded(histories[id], policy)
-        standing.settle(work.now, "recomputed", work.job.by, belief=belief.value)
+        standing.believed = refolded(histories[id], policy)
+        standing.settle(work.now, "recomputed", work.job.by, belief=float(standing.believed.value))
     changed = [one for one in standings.values() if one.events]
     updated([one.memory for one in changed], TRACKED)
     ScoreEvent.objects.bulk_create(event for one in changed for event in one.events)

@@ -1,7 +1,7 @@
 """From what a caller asks to be remembered to what is stored of it."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from typing import Literal
 from uuid import UUID
 
@@ -71,7 +71,10 @@ def remember(namespace: Namespace, news: Sequence[NewMemory], *, by: str, dry_ru
     asks_inside = connection.in_atomic_block and judge(settings.RECALL_JUDGE).remote
     length = len(news) if dry_run or asks_inside else TOGETHER
     parts = [news[start : start + length] for start in range(0, len(news), length)]
-    ready = prepared_ahead(namespace, parts)
+    ready: Iterable[Prepared] = prepared_ahead(namespace, parts)
+    if connection.in_atomic_block:
+        # The first part would hold the lock while the others are embedded.
+        ready = list(ready)
     return [outcome for part in ready for outcome in written(namespace, part, by, dry_run)]
 
 
@@ -114,7 +117,7 @@ def decided(desk: Desk, opinions: Opinions, place: int) -> Outcome:
         desk.keep(place, standing, Status.REJECTED, reason)
         return told(standing, "rejected", reason)
     if (twin := desk.twin_of(standing)) is not None:
-        counted = twin.hear(desk.origin(place), standing.evidence)
+        counted = twin.hear(desk.origins(place), replace(standing.evidence, type=twin.evidence.type))
         desk.observe(place, twin)
         return told(twin, "merged", "said before" if counted else "said before in the same session")
     memory = standing.memory
@@ -130,7 +133,7 @@ def decided(desk: Desk, opinions: Opinions, place: int) -> Outcome:
             )
     desk.keep(place, standing, Status.ACTIVE, "")
     for other, cosine, reasons in close:
-        if not reasons and backs(desk, place, standing, other, cosine):
+        if not reasons and backs(desk, standing, other, cosine):
             desk.corroborate(standing, other, cosine, EdgeKind.SUPPORTS)
     opposing: dict[UUID, tuple[Standing, float | None, tuple[str, ...]]]
     opposing = {pair[0].memory.id: pair for pair in close if disputes(memory, pair[0].memory, pair[2])}
@@ -169,19 +172,19 @@ def unsure(
     return where == "escalate" and opinions.same(one.memory.content, other.memory.content) is None
 
 
-def backs(desk: Desk, place: int, one: Standing, other: Standing, cosine: float) -> bool:
+def backs(desk: Desk, one: Standing, other: Standing, cosine: float) -> bool:
     """Whether a new memory is independent evidence for an old one."""
     policy, shared = desk.policy, len(one.entities & other.entities)
     similar = corroborates(
         shared, cosine, needed=policy.corroboration_shared, threshold=policy.corroboration_cosine, conflict=False
     )
-    return similar and desk.origin(place) not in other.origins
+    return similar and bool(other.independent(one.origins))
 
 
 def merge(desk: Desk, place: int, standing: Standing, other: Standing, reason: str) -> Outcome:
     """Let a new memory be absorbed by an old one; it stays, and can be split off again."""
     desk.keep(place, standing, Status.MERGED, reason, into=other.memory.id)
-    other.hear(desk.origin(place), standing.evidence)
+    other.hear(standing.origins, standing.evidence)
     desk.absorb(place, other, standing)
     return told(other, "merged", reason)
 

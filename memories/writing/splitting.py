@@ -8,14 +8,14 @@ from memories.language.loading import load
 from memories.models import Memory, MemorySource, MemoryVector, Namespace, ScoreEvent, TokenStates
 from memories.models.choices import Status, Verdict
 from memories.writing import visibility
-from memories.writing.belief_history import Step, backed, history_of, withdraw
+from memories.writing.belief_history import Step, history_of, withdraw
 from memories.writing.held import Held, held
 from memories.writing.merging import add_accesses, beyond_origins, copy_for, origins_of
 from memories.writing.new_memory import NewMemory
 from memories.writing.preparing import Prepared, embedded_for, prepared
 from memories.writing.refusal import AbsentError, RefusedError, not_so
 from memories.writing.reviewing import note_verdict
-from memories.writing.sources import levels_of, place_of
+from memories.writing.sources import place_of, told_of
 from memories.writing.standing import Standing
 from memories.writing.unmerged import confirmed_without, heard_without
 
@@ -56,15 +56,16 @@ def part(hold: Held, lone: Standing, survivor: Standing) -> None:
     kept = sources_without(survivor, lone, others)
     lost, survivor.origins = survivor.origins - origins_of(kept), origins_of(kept)
     heard = max(survivor.evidence.repetitions - len(lost) - beyond_origins(lone), 0)
-    confirmed_at = confirmed_without(history, others)
+    confirmed_at, told = confirmed_without(history, others), told_of(hold.namespace, ids).values()
     survivor.evidence = replace(
         heard_without(survivor, others, history),
-        levels=frozenset(row.level for row in kept).union(*levels_of(hold.namespace, ids).values()),
+        levels=frozenset(row.level for row in kept).union(*(one.levels for one in told)),
+        absorbed=frozenset().union(*(one.types for one in told)) - {survivor.evidence.type},
         repetitions=heard,
         confirmed=confirmed_at is not None,
     )
-    given = max(len(lost) - backed(history, lone.memory.id), 0)
-    withdraw(survivor, Step("corroboration", lone.memory.id), given)
+    # What counts for it by itself keeps counting.
+    withdraw(survivor, Step("corroboration", lone.memory.id), len(lost - survivor.backers))
     survivor.settle(hold.now, "split", hold.by, lone.memory.id, confirmed_at=confirmed_at)
     add_accesses(survivor.memory, -lone.memory.access_count)
     lone.settle(hold.now, "split", hold.by, survivor.memory.id, status=Status.ACTIVE, reason="", merged_into_id=None)

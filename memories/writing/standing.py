@@ -1,6 +1,6 @@
 """A stored memory with the evidence it stands on, and what further evidence does to it."""
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Set
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import lru_cache
@@ -12,7 +12,7 @@ import numpy as np
 
 from memories.models import Memory, Namespace, ScoreEvent
 from memories.writing.copying import Repeated
-from memories.writing.sources import levels_of
+from memories.writing.sources import Origin, Told, backers_of, told_of
 from scoring import belief as beliefs
 from scoring import evidence as heard
 from scoring.belief import Belief
@@ -21,9 +21,6 @@ from scoring.evidence import Evidence
 from scoring.policy import WritePolicy
 from scoring.systems import recall
 from scoring.term import Term, Tree, const, given
-
-# An observation is told apart by its session, or by its source where there is no session.
-Origin = tuple[UUID | None, str]
 
 
 @dataclass
@@ -35,6 +32,7 @@ class Standing:
     policy: WritePolicy
     origins: set[Origin]
     entities: set[UUID]
+    backers: set[Origin] = field(default_factory=set)  # origins of other memories that count for this one
     events: list[ScoreEvent] = field(default_factory=list)
     told: dict[str, Any] = field(init=False)  # the columns as history knows them
     explained: Tree = field(default_factory=dict)  # how the confidence came about
@@ -43,20 +41,28 @@ class Standing:
     def __post_init__(self) -> None:
         self.told = {} if self.memory._state.adding else self.columns()
 
-    def hear(self, origin: Origin, said: Evidence) -> bool:
-        """Take the stronger of each signal, count it once for a session or source; tell whether it counted."""
-        counts = origin not in self.origins
-        self.origins.add(origin)
-        together = heard.merged(self.evidence, said, self.policy)
-        # The text that is kept is this memory's, and so is its type; a repeated text is one observation more.
-        self.evidence = replace(together, repetitions=self.evidence.repetitions + counts, type=self.evidence.type)
-        if counts:
-            self._believe("corroboration")
-        return counts
+    def hear(self, origins: Set[Origin], said: Evidence, beyond: int = 0) -> bool:
+        """Take the stronger of each signal, and count what is new: sessions and sources, and what stands beyond them.
 
-    def corroborated(self) -> None:
-        """Another memory of another origin supports this one."""
-        self._believe("corroboration")
+        A session or source that counts for it in other words already is believed no further. Tell whether any is new.
+        """
+        fresh = origins - self.origins
+        self.origins |= fresh
+        together = heard.merged(self.evidence, said, self.policy)
+        self.evidence = replace(together, repetitions=self.evidence.repetitions + len(fresh) + beyond)
+        for _ in fresh - self.backers:
+            self._believe("corroboration")
+        return bool(fresh)
+
+    def corroborated(self, origins: Set[Origin]) -> None:
+        """Another memory supports this one, from where nothing has counted for it yet."""
+        for _ in origins:
+            self._believe("corroboration")
+        self.backers |= origins
+
+    def independent(self, origins: Set[Origin]) -> Set[Origin]:
+        """Those of some origins that have not counted for this memory."""
+        return origins - self.origins - self.backers
 
     def contradicted(self) -> None:
         """Another memory says otherwise."""
@@ -74,16 +80,9 @@ class Standing:
             needed=policy.belief_needed,
         )
         self.memory.belief, self.memory.corroborations, self.memory.contradictions = after
-        self._explain(before, sign, after)
-
-    def _explain(self, before: Belief, sign: beliefs.Evidence, after: Belief) -> None:
-        """Write down the step: the same formula over terms, after those that no event has told of yet."""
-        policy = self.policy
-        step = policy["belief_boost"] if sign == "corroboration" else -policy["belief_penalty"]
-        open_to = after.corroborations >= policy.belief_needed
-        ceiling = const(beliefs.HIGHEST) if open_to else policy["belief_protected"]
+        # After the steps that no event has told of yet.
         start = self.believed or given("belief before", np.asarray(before.value))
-        self.believed = beliefs.moved(start, step, ceiling).named("belief")
+        self.believed = stepped(start, sign, after.corroborations, policy)
 
     def settle(self, at: datetime, cause: str, by: str, other: UUID | None = None, **columns: Any) -> None:
         """Write what the evidence amounts to into the memory, and note the change as an event."""
@@ -136,19 +135,29 @@ class Standing:
         return dict(zip(HISTORY, _history(self.memory), strict=True))
 
     @classmethod
-    def of(cls, memory: Memory, levels: Iterable[str], policy: WritePolicy) -> Self:
+    def of(cls, memory: Memory, told: Told, backers: set[Origin], policy: WritePolicy) -> Self:
         """Read a stored memory's evidence back from its rows."""
         origins = {(one.session_id, one.source) for one in memory.sources.all()}
         entities = {mention.entity_id for mention in memory.mentions.all()}
-        return cls(memory, evidence_of(memory, levels), policy, origins, entities)
+        return cls(memory, evidence_of(memory, told), policy, origins, entities, backers)
 
 
-def evidence_of(memory: Any, levels: Iterable[str]) -> Evidence:
-    """The evidence that a memory's columns and the levels at which it was said tell of."""
+def stepped(belief: Term, sign: beliefs.Evidence, corroborations: int, policy: WritePolicy) -> Term:
+    """One step of belief over terms; the corroborations are those there are after it."""
+    step = policy["belief_boost"] if sign == "corroboration" else -policy["belief_penalty"]
+    open_to = corroborations >= policy.belief_needed
+    ceiling = const(beliefs.HIGHEST) if open_to else policy["belief_protected"]
+    return beliefs.moved(belief, step, ceiling).named("belief")
+
+
+def evidence_of(memory: Any, told: Told) -> Evidence:
+    """The evidence that a memory's columns tell of, and how it was told."""
+    type = "" if memory.type_uncertain else memory.type
     return Evidence(
-        levels=frozenset(levels),
+        levels=told.levels,
         repetitions=memory.repetitions,
-        type="" if memory.type_uncertain else memory.type,
+        type=type,
+        absorbed=told.types - {type},
         model=memory.extractor_model,
         logprob=memory.extractor_logprob,
         grounding=memory.grounding,
@@ -221,8 +230,10 @@ def begun(evidence: Evidence, policy: WritePolicy) -> Tree:
 
 
 def loaded(namespace: Namespace, ids: Iterable[UUID], policy: WritePolicy) -> dict[UUID, Standing]:
-    """The standings of stored memories, four questions for all of them."""
+    """The standings of stored memories, five questions for all of them."""
     wanted = set(ids)
+    if not wanted:
+        return {}
     memories = Memory.objects.within(namespace).filter(id__in=wanted).prefetch_related("sources", "mentions")
-    levels = levels_of(namespace, wanted)
-    return {memory.id: Standing.of(memory, levels.get(memory.id, ()), policy) for memory in memories}
+    told, backers = told_of(namespace, wanted), backers_of(namespace, wanted)
+    return {one.id: Standing.of(one, told[one.id], backers.get(one.id, set()), policy) for one in memories}

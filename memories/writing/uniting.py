@@ -10,7 +10,7 @@ GREATER = ("importance", "quality")
 NOTHING = (None, "")
 OPEN = (("event_at", "event_until"), ("valid_from", "valid_until"), ("memory_score",), ("evidence",), ("object",))
 # Columns of which history tells nothing.
-SILENT = frozenset(["evidence", "object", "metadata"])
+SILENT = frozenset(["evidence", "object", "metadata", "type_uncertain"])
 
 
 def brought(known: Memory, new: NewMemory) -> dict[str, Any]:
@@ -26,4 +26,5 @@ def brought(known: Memory, new: NewMemory) -> dict[str, Any]:
         if all(getattr(known, name) in NOTHING for name in names)
         for name in names
     }
-    return {**greater, **filled, "metadata": new.metadata | known.metadata}
+    surer = {"metadata": new.metadata | known.metadata, "type_uncertain": known.type_uncertain and new.uncertain}
+    return {**greater, **filled, **surer}
