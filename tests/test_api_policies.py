@@ -48,6 +48,14 @@ def test_a_version_is_kept_listed_and_decides_nothing_until_it_is_published(admi
     assert admin.get("/api/v1/desk/policies/").json()["serving"] == version["id"]
 
 
+def test_a_version_whose_recomputation_cannot_begin_is_not_published(admin: Client, namespace: Namespace) -> None:
+    first, other = kept(admin, source_direct=0.5), kept(admin, source_direct=0.6)
+    assert post(admin, f"policies/{first['id']}/publish/", {"recompute": True}).status_code == 200
+    refused = post(admin, f"policies/{other['id']}/publish/", {"recompute": True})
+    assert (refused.status_code, refused.json()["code"]) == (409, "job_unfinished")
+    assert admin.get("/api/v1/desk/policies/").json()["serving"] == first["id"]
+
+
 def test_publishing_with_recompute_does_to_the_stored_what_the_preview_told(
     admin: Client, namespace: Namespace
 ) -> None:

@@ -3,6 +3,7 @@
 from typing import Any
 from uuid import UUID
 
+from django.db import transaction
 from django.db.models import Prefetch
 from django.http import Http404
 from drf_spectacular.utils import extend_schema
@@ -170,10 +171,11 @@ class PolicyPublish(NamespacedView):
     )
     @idempotent
     def post(self, request: Request, namespace: str, id: UUID) -> Response:
-        """Let a version decide from now on, and weigh what is stored by it where that is asked for."""
+        """Let a version decide from now on, and weigh what is stored by it where that is asked for: both or neither."""
         asked, version = PublishSerializer.of(request), version_of(self, id)
-        policies.publish(self.namespace, version.id, note=asked["note"], by=self.access.caller)
-        job = started(self, JobKind.RECOMPUTE, {"version": str(version.id)}) if asked["recompute"] else None
+        with transaction.atomic():
+            policies.publish(self.namespace, version.id, note=asked["note"], by=self.access.caller)
+            job = started(self, JobKind.RECOMPUTE, {"version": str(version.id)}) if asked["recompute"] else None
         return Response(PublishedSerializer({"version": version, "job": job}).data)
 
 
