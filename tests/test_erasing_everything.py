@@ -173,6 +173,7 @@ def beside(namespace: Namespace, id: UUID, predecessor: UUID, other: UUID, turn:
     examples = [
         {"cluster": str(cluster.id), "label": word},
         {"memories": [str(id)], "content": word},
+        {"entity": str(Entity.objects.within(namespace).get(name=word).id), "name": word},
         {"id": str(other)},
     ]
     Job.objects.create(**here, kind="reflect", result={"clusters": {"examples": examples, "memories": 3}})

@@ -12,7 +12,7 @@ from memories.erasing.conversations import erase_sessions, erase_turns
 from memories.erasing.families import chunks_of, family, from_sessions, of_user, turns_alone
 from memories.erasing.graph import entities_of, erase_unnamed, middle_again
 from memories.erasing.judgements import erase_unanswered, queries_answered_by
-from memories.erasing.records import erase_records, erase_records_of
+from memories.erasing.records import erase_records, erase_records_of, redact_jobs
 from memories.erasing.redaction import Redaction
 from memories.erasing.shared import hand_over
 from memories.erasing.survivors import archive_left, redact_history, weigh_again
@@ -77,7 +77,8 @@ class Erasure:
         visibility.hide(namespace, [memory.id for memory in memories if memory.status == Status.ACTIVE])
         self.erased["events redacted"] += redact_history(namespace, ids, told)
         self.erased["memories archived"] += archive_left(namespace, ids)
-        self.erased += erase_records(namespace, ids, told)
+        self.erased += erase_records(namespace, ids)
+        self.erased["jobs redacted"] += redact_jobs(namespace, told)
         answered, named = queries_answered_by(namespace, ids), entities_of(namespace, ids)
         heads = {memory.merged_into_id for memory in memories if memory.merged_into_id} - set(ids)
         self._delete(ids)
@@ -86,7 +87,9 @@ class Erasure:
         middle_again(namespace, clusters)
         self.erased["judged queries"] += erase_unanswered(namespace, answered)
         # Only who is to be forgotten takes along the names that were registered for their own sake.
-        self.erased["entities"] += erase_unnamed(namespace, named, registered=self.user is not None)
+        unnamed = erase_unnamed(namespace, named, registered=self.user is not None)
+        self.erased["entities"] += len(unnamed)
+        self.erased["jobs redacted"] += redact_jobs(namespace, Redaction.of(unnamed, ()))
         self.erased += erase_turns(namespace, turns) if turns else Counter()
         have_let_go(namespace)
 

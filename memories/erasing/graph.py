@@ -51,8 +51,8 @@ def entities_of(namespace: Namespace, ids: Collection[UUID]) -> set[UUID]:
     }
 
 
-def erase_unnamed(namespace: Namespace, entities: Collection[UUID], *, registered: bool) -> int:
-    """Erase those of some entities that nothing names any more, with their other names.
+def erase_unnamed(namespace: Namespace, entities: Collection[UUID], *, registered: bool) -> list[UUID]:
+    """Erase those of some entities that nothing names any more, with their other names; tell which.
 
     What somebody registered for its own sake goes only where that is asked for.
     """
@@ -64,4 +64,6 @@ def erase_unnamed(namespace: Namespace, entities: Collection[UUID], *, registere
         id__in=entities,
     )
     unnamed = unnamed if registered else unnamed.filter(registered=False)
-    return Entity.objects.within(namespace).filter(id__in=list(unnamed.values_list("id", flat=True))).delete()[0]
+    gone = list(unnamed.values_list("id", flat=True))
+    Entity.objects.within(namespace).filter(id__in=gone).delete()
+    return gone

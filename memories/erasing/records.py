@@ -66,20 +66,25 @@ OF_USER = {
 DELETES = {"traces": TRACES, "traced sets": TRACED, "idempotency records": ANSWERS, "term statistics": WORDS}
 
 
-def erase_records(namespace: Namespace, ids: Sequence[UUID], redaction: Redaction) -> Counter[str]:
-    """Erase the records that tell of memories; of a job only the part that does."""
+def erase_records(namespace: Namespace, ids: Sequence[UUID]) -> Counter[str]:
+    """Erase the records that tell of memories."""
     values: dict[str, Any] = {"namespace": namespace.id, "ids": list(ids), "config": namespace.text_config}
     erased: Counter[str] = Counter()
     with connection.cursor() as cursor:
         for name, statement in DELETES.items():
             cursor.execute(statement, values)
             erased[name] = cursor.rowcount
-        cursor.execute(JOBS, values | {"ids": list(map(UUID, redaction.ids))})
+    return erased
+
+
+def redact_jobs(namespace: Namespace, redaction: Redaction) -> int:
+    """Take from what jobs have found the parts that tell of ids; tell how many did."""
+    with connection.cursor() as cursor:
+        cursor.execute(JOBS, {"namespace": namespace.id, "ids": list(map(UUID, redaction.ids))})
         jobs = Job.objects.within(namespace).filter(id__in=[id for (id,) in cursor.fetchall()])
     for job in jobs:
         job.params, job.result = redaction.of_json(job.params), redaction.of_json(job.result)
-    erased["jobs redacted"] = Job.objects.bulk_update(jobs, ["params", "result"]) if jobs else 0
-    return erased
+    return Job.objects.bulk_update(jobs, ["params", "result"]) if jobs else 0
 
 
 def erase_records_of(namespace: Namespace, user: str) -> Counter[str]:
