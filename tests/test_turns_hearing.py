@@ -29,6 +29,7 @@ from memories.providers.judge import judge
 from memories.turns.backfill import backfill
 from memories.turns.conversation import Conversation, NewTurn, PlaceTakenError
 from memories.turns.draft import drafted
+from memories.turns.exchanges import LONGEST
 from memories.turns.hearing import Heard, hear
 from memories.writing.acts import forget
 from memories.writing.correcting import correct
@@ -292,7 +293,7 @@ def test_the_questions_to_the_database_do_not_grow_with_the_turns(
             for place in range(size)
         ]
         for part in (turns[: size // 2], turns[size // 2 :]):
-            with django_assert_max_num_queries(41):
+            with django_assert_max_num_queries(44):
                 tell(*part, session=session)
 
 
@@ -367,3 +368,19 @@ def can_write(namespace: Namespace) -> bool:
         return False
     finally:
         connection.close()
+
+
+def test_answers_too_long_for_one_chunk_make_several_and_nothing_is_left_out(namespace: Namespace, tell: Tell) -> None:
+    namespace.embedder = "wordllama-256"
+    namespace.save()
+    answers = [f"Chapter {number} begins. " + "And so the story went on. " * 700 for number in range(8)]
+    tell(user("Tell me the whole story"), *map(assistant, answers), user("Thank you"), extract=False)
+    parts = chunks()
+    said = "\n".join(chunk.content for chunk in parts)
+    assert all(f"Chapter {number} begins" in said for number in range(8))
+    assert len(parts) == 3
+    assert max(len(chunk.content) for chunk in parts) <= LONGEST
+    following = MemoryVector.objects.filter(route=Route.NEXT_USER).values_list("memory_id", flat=True)
+    assert set(following) >= {chunk.id for chunk in parts[:2]}
+    (session,) = chunks(ChunkLevel.SESSION)
+    assert session.content.startswith("[4 earlier turns]\n")

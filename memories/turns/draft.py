@@ -55,13 +55,14 @@ def routes_of(
     """The texts of every exchange that new turns change: they belong to it, or are what the user says next."""
     new = {turn.id for turn in fresh}
     found: dict[UUID, dict[Route, str]] = {}
-    for one, following in zip(cut, [*cut[1:], None], strict=False):
+    for place, one in enumerate(cut):
         texts: dict[Route, str] = {}
         if any(turn.id in new for turn in one.turns):
             old = [turn for turn in one.turns if turn.id not in new]
             heard = read_of(old, stored_of(namespace, [turn.id for turn in old]), context) if old else []
             texts = one.texts() | facets([*heard, *by_turn(news, [turn.id for turn in one.turns])])
-        if following and following.opening.strip() and following.first.id in new:
+        following = next((after for after in cut[place + 1 :] if after.opening.strip()), None)
+        if following and following.first.id in new:
             texts[Route.NEXT_USER] = following.opening
         if texts:
             found[one.first.id] = texts

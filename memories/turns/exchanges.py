@@ -10,12 +10,12 @@ from memories.models.choices import Route, TurnRole
 
 # Instructions and the output of tools are stored, but nobody says them.
 SPOKEN = (TurnRole.USER, TurnRole.ASSISTANT)
-LONGEST = 100_000  # characters of a chunk: Postgres indexes the words of no more than a megabyte
+LONGEST = 100_000  # characters of a chunk's turns: Postgres indexes the words of no more than a megabyte
 
 
 @dataclass(frozen=True)
 class Exchange:
-    """A user's turn with the answers to it, and the turn before."""
+    """A user's turn with the answers to it, or as many as one chunk takes, and the turn before."""
 
     turns: tuple[Turn, ...]
     before: Turn | None
@@ -47,9 +47,16 @@ class Exchange:
 
 
 def exchanges(turns: Sequence[Turn]) -> list[Exchange]:
-    """Cut a session's turns where a user speaks; two people who are both users answer each other turn by turn."""
-    spoken = [turn for turn in turns if turn.role in SPOKEN]
-    starts = [place for place, turn in enumerate(spoken) if not place or turn.role == TurnRole.USER]
+    """Cut a session's turns where a user speaks, and answers that go on for too long where one more would not fit.
+
+    Two people who are both users answer each other turn by turn.
+    """
+    spoken, starts, length = [turn for turn in turns if turn.role in SPOKEN], [], 0
+    for place, turn in enumerate(spoken):
+        length += len(str(turn)) + 1
+        if not place or turn.role == TurnRole.USER or length > LONGEST:
+            starts.append(place)
+            length = len(str(turn)) + 1
     return [
         Exchange(tuple(spoken[start:end]), spoken[start - 1] if start else None)
         for start, end in pairwise([*starts, len(spoken)])
@@ -68,10 +75,14 @@ def in_context(before: Turn | None, text: str) -> str:
 
 
 def shown(turns: Sequence[Turn]) -> str:
-    """Turns as a person reads them, with names."""
-    return joined([str(turn) for turn in turns])
+    """Turns as a person reads them, with names; of too many the latest, and how many came before."""
+    lines = [str(turn) for turn in turns]
+    length, kept = 0, len(lines)
+    while kept and (length := length + len(lines[kept - 1]) + 1) <= LONGEST:
+        kept -= 1
+    return joined([f"[{kept} earlier turns]", *lines[kept:]] if kept else lines)
 
 
 def joined(texts: Sequence[str]) -> str:
-    """Texts line by line; of too many the latest."""
-    return "\n".join(texts)[-LONGEST:]
+    """Texts line by line."""
+    return "\n".join(texts)
