@@ -10,7 +10,7 @@ from evaluator import evaluate
 from pytest_django.fixtures import DjangoAssertNumQueries
 
 from memories.keys import make_key
-from memories.models import ApiKey, Entity, Membership, Memory, Namespace, Session, Turn
+from memories.models import ApiKey, Entity, Membership, Memory, MemorySource, Namespace, Session, Turn
 from memories.providers import endpoint
 
 pytestmark = pytest.mark.django_db
@@ -139,6 +139,12 @@ def test_the_same_request_under_a_key_is_done_once(agent: Client) -> None:
             "sources.0.turn",
             "must be a turn of this namespace",
         ),
+        ({"content": "x", "turn": "0198c7a4-0000-7000-8000-000000000000"}, "turn", "must be a turn of this namespace"),
+        (
+            {"content": "x", "turn": "0198c7a4-0000-7000-8000-000000000000", "sources": [{"level": "direct"}]},
+            "turn",
+            "must not come with sources",
+        ),
     ],
 )
 def test_bad_input_is_refused_at_its_place_and_nothing_is_stored(
@@ -228,6 +234,16 @@ def test_a_batch_asks_no_more_questions_for_more_memories(
         memories = [{"content": content, "tags": ["n"], "sources": sources} for content in said]
         with django_assert_max_num_queries(40):
             assert post(agent, {"memories": memories}, "batch/").status_code == 200
+
+
+@pytest.mark.parametrize(("more", "level"), [({"source_level": "direct"}, "direct"), ({}, "strong_inference")])
+def test_a_turn_alone_is_one_source(agent: Client, namespace: Namespace, more: dict[str, str], level: str) -> None:
+    session = Session.objects.create(namespace=namespace, key="a", started_at=timezone.now())
+    turn = Turn.objects.create(session=session, position=1, role="user", text="…", said_at=timezone.now())
+    assert post(agent, {"content": "Plays the cello", "turn": str(turn.id), **more}).status_code == 201
+    source, memory = MemorySource.objects.get(), Memory.objects.get()
+    assert (source.turn_id, source.session_id, source.level) == (turn.id, session.id, level)
+    assert (memory.turn_id, memory.source_strength) == (turn.id, source.strength)
 
 
 def test_an_unknown_turn_is_refused_at_its_own_place(agent: Client) -> None:

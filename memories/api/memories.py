@@ -61,6 +61,7 @@ class NewMemorySerializer(Object):
     object = Text(max_length=2_000, allow_blank=True, default="")
     source_level = Choice(choices=SourceLevel.values, required=False, help_text="where there are no sources to name")
     sources = SourceSerializer(many=True, required=False)
+    turn = Identifier(required=False, help_text="the turn that says it, where it is one: a source of the source_level")
     extractor = ExtractorSerializer(required=False)
     entities = Items(child=Name(), max_length=50, default=list)
     tags = Items(child=Text(max_length=100), max_length=50, default=list)
@@ -87,6 +88,8 @@ class NewMemorySerializer(Object):
         """Refuse what contradicts itself."""
         if "source_level" in attrs and attrs.get("sources"):
             raise ValidationError({"source_level": ["must not come with sources, which name their own levels"]})
+        if "turn" in attrs and attrs.get("sources"):
+            raise ValidationError({"turn": ["must not come with sources, which name their own turns"]})
         for first, last in (("valid_from", "valid_until"), ("event_at", "event_until")):
             if first in attrs and last in attrs and attrs[first] > attrs[last]:
                 raise ValidationError({last: [f"must not lie before {first}; got {attrs[last].isoformat()}"]})
@@ -265,7 +268,7 @@ def with_tags(namespace: Namespace) -> NamespacedQuerySet[Memory]:
 
 def turns_known(namespace: Namespace, bodies: Iterable[dict[str, Any]]) -> set[UUID]:
     """Give those turns that bodies name and the namespace has, one question for all."""
-    named = {one["turn"] for body in bodies for one in body.get("sources", ()) if "turn" in one}
+    named = {one["turn"] for body in bodies for one in (body, *body.get("sources", ())) if "turn" in one}
     return set(Turn.objects.within(namespace).filter(id__in=named).values_list("id", flat=True)) if named else set()
 
 
@@ -278,14 +281,21 @@ def told(namespace: Namespace, values: dict[str, Any], turns: set[UUID]) -> NewM
     sources = plain.pop("sources", ())
     for place, one in enumerate(sources):
         if "turn" in one and one["turn"] not in turns:
-            wrong = f"must be a turn of this namespace; got {one['turn']}"
-            raise ValidationError({"sources": {str(place): {"turn": [wrong]}}})
-    level = plain.pop("source_level", None)
-    said = [Said(one["level"], one.get("turn")) for one in sources] or ([Said(level)] if level else [])
+            raise ValidationError({"sources": {str(place): unknown_turn(one["turn"])}})
+    level, turn = plain.pop("source_level", ""), plain.pop("turn", None)
+    if turn and turn not in turns:
+        raise ValidationError(unknown_turn(turn))
+    alone = [Said(level, turn)] if level or turn else []
+    said = [Said(one["level"], one.get("turn")) for one in sources] or alone
     for name in ("entities", "tags"):
         plain[name] = tuple(plain[name])
     logprobs = tuple(extractor.get("logprobs", ()))
     return NewMemory(said=tuple(said), model=extractor.get("model", ""), logprobs=logprobs, **plain)
+
+
+def unknown_turn(turn: UUID) -> dict[str, list[str]]:
+    """What is wrong with a turn that the namespace does not have."""
+    return {"turn": [f"must be a turn of this namespace; got {turn}"]}
 
 
 def read(namespace: Namespace, items: Iterable[Any]) -> list[NewMemory | dict[str, Any]]:

@@ -24,6 +24,7 @@ class NewMemory(TypedDict, total=False):
     object: str
     source_level: Literal["direct", "confirmation", "strong_inference", "weak_inference", "speculation"]
     sources: Sequence[Mapping[str, Any]]
+    turn: str
     extractor: Mapping[str, Any]
     entities: Sequence[str]
     tags: Sequence[str]
