@@ -2,9 +2,11 @@
 
 import io
 import json
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from django.core.management import CommandError, call_command
 from django.db import connection, transaction
@@ -15,11 +17,22 @@ from memories.bulk.exporting import exported
 from memories.bulk.importing import Import
 from memories.bulk.tables import LEFT_OUT, referred, tables
 from memories.ids import uuid7
-from memories.models import Job, Memory, MemoryTag, MemoryVector, Namespace, NamespaceStatistics, Posting, TermStatistic
-from memories.models.choices import JobState, Status
+from memories.models import (
+    Job,
+    Memory,
+    MemoryTag,
+    MemoryVector,
+    Namespace,
+    NamespaceStatistics,
+    Posting,
+    TermStatistic,
+    TokenStates,
+)
+from memories.models.choices import JobState, Route, Status
 from memories.turns.conversation import Conversation, NewTurn
 from memories.turns.hearing import hear
 from memories.writing import words
+from memories.writing.acts import forget
 from memories.writing.new_memory import NewMemory
 from memories.writing.remember import lock, remember
 
@@ -128,6 +141,30 @@ def test_without_its_vectors_a_namespace_is_embedded_again(tmp_path: Path) -> No
     assert vectors[0] == vectors[1]
     assert len(vectors[0]) == 2
     assert lines_of(there, vectors=False)[1:] == lines[1:]
+
+
+@pytest.mark.django_db
+def test_without_their_vectors_conversations_are_found_by_every_route_again(tmp_path: Path) -> None:
+    here = Namespace.objects.create(slug="here", title="Here", clock=datetime(2026, 3, 2, tzinfo=UTC))
+    turns = ("I love the cello.", "Since when?", "Since school. I moved to Berlin last week.", "Welcome!")
+    said = [NewTurn(role=role, text=text) for role, text in zip(("user", "assistant") * 2, turns, strict=True)]
+    hear(here, Conversation(session="monday", turns=said, user="maya"), by="tests")
+    remember(here, [NewMemory(content="Maya likes sailing", session=name) for name in "ab"], by="tests")
+    forget(here, Memory.objects.get(content="Maya likes sailing").id, by="tests")
+    run("import_memories", "there", written(tmp_path, lines_of(here, vectors=False)), "--create")
+    there = Namespace.objects.get(slug="there")
+
+    def found(namespace: Namespace) -> tuple[Any, Any]:
+        rows = MemoryVector.objects.within(namespace).order_by("memory_id", "route")
+        states = TokenStates.objects.within(namespace).order_by("memory_id").values_list("memory_id", "tokens")
+        return {(row.memory_id, row.route, row.level, row.active): row.vector for row in rows}, list(states)
+
+    (old, states), (new, again) = found(here), found(there)
+    assert old.keys() == new.keys()
+    assert {route for _, route, *_ in old} >= {Route.FULL, Route.USER, Route.ASSISTANT, Route.NEXT_USER, Route.CONTEXT}
+    assert states == again
+    for key, vector in old.items():
+        assert np.asarray(vector) == pytest.approx(np.asarray(new[key]), abs=1e-5)
 
 
 @pytest.mark.django_db

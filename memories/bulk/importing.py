@@ -84,6 +84,9 @@ class Import:
                 raise StoppedError(
                     f"The export is cut off after line {self.reader.number}: its last line is not there."
                 )
+            if isinstance(self.work, Restore):
+                for _ in self.work.embedded():
+                    yield self.reader.number
         except TakenError:
             raise
         except StoppedError as error:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from functools import partial
 from itertools import groupby
 from typing import Any
+from uuid import UUID
 
 from django.core.exceptions import ValidationError
 from django.db import connection, transaction
@@ -17,16 +18,18 @@ from memories.bulk.exporting import FORMAT, NOT_TOLD
 from memories.bulk.lines import Batch, Line, value
 from memories.bulk.tables import tables, unpacked
 from memories.models import Memory, MemoryVector, Namespace
-from memories.models.choices import Status
+from memories.models.choices import ChunkLevel, Status
 from memories.models.keys import InNamespace
-from memories.providers.embedder import ALLOWED, embedder, known
+from memories.providers.embedder import ALLOWED, known
 from memories.writing import words
 from memories.writing.copying import copied
+from memories.writing.remaking import likes_of, lost, middles, put, remade
 from memories.writing.remember import lock
 from recall_site.problems import flat
 
 # What makes no value of a column, and what the database itself refuses of a COPY.
 WRONG = (ValueError, TypeError, OverflowError, ValidationError, DataError, IntegrityError)
+TOGETHER = 200  # memories that are embedded in one transaction
 LONGEST_REASON = 400  # characters; the database repeats a whole row
 
 
@@ -96,7 +99,8 @@ class Restore:
                 store([row for _, row in rows])
         except WRONG as error:
             raise (culprit(rows) or error) from error
-        self.index([row for _, row in rows if isinstance(row, Memory) and row.status == Status.ACTIVE])
+        active = [row.id for _, row in rows if isinstance(row, Memory) and row.status == Status.ACTIVE]
+        words.index(self.namespace, active)
         told = [{"line": number, "outcome": RESTORED} for number, _ in rows]
         return [*told, {"line": lines[-1].number, "outcome": ENDED}] if self.ended else told
 
@@ -127,18 +131,24 @@ class Restore:
             raise LineError(line.number, f"end must be {self.rows}, the number of rows before it; got {came(rows)}")
         self.ended = True
 
-    def index(self, memories: Sequence[Memory]) -> None:
-        """Let active memories be found by their words, and by their vectors where those were left out."""
-        words.index(self.namespace, [memory.id for memory in memories])
-        if self.vectors or not memories:
+    def embedded(self) -> Iterator[int]:
+        """Make the vectors that an export left out, piece by piece; whatever stops it, the next attempt goes on.
+
+        What a conversation says is told by its turns, so they come after all rows, and a session after its exchanges.
+        """
+        if self.vectors:
             return
-        name = self.namespace.embedder
-        vectors = embedder(name).embed([memory.content for memory in memories])
-        pairs = zip(memories, vectors, strict=True)
-        rows = [MemoryVector(memory_id=one.id, level=one.level, embedder=name, vector=vector) for one, vector in pairs]
-        for row in rows:
-            row.namespace, row.written = self.namespace, self.namespace.writing
-        copied(MemoryVector, rows)
+        namespace, rows = self.namespace, lost(self.namespace).order_by("id")
+        spoken, whole = rows.exclude(level=ChunkLevel.SESSION), rows.filter(level=ChunkLevel.SESSION)
+        for make, memories in ((remade, spoken), (middles, whole), (remade, whole)):
+            last = UUID(int=0)
+            while piece := list(memories.filter(id__gt=last)[:TOGETHER]):
+                last, likes = piece[-1].id, likes_of(piece)
+                made = make(namespace, namespace.embedder, likes)
+                with transaction.atomic():
+                    lock(namespace)
+                    put(namespace, namespace.embedder, likes, made)
+                yield len(piece)
 
 
 def body(line: Line) -> dict[str, Any]:

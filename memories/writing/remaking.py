@@ -1,14 +1,14 @@
-"""Vectors of one embedder made again by another: which lack a like, what they are made of, and where they go."""
+"""Vectors made again, by another embedder or after a loss: which are lacking, what they are made of, where they go."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 from uuid import UUID
 
 from django.db.models import Exists, OuterRef, Q
 
-from memories.models import Memory, MemoryVector, Namespace, TokenStates
-from memories.models.choices import ChunkLevel, Route
+from memories.models import Memory, MemoryVector, Namespace, ScoreEvent, TokenStates
+from memories.models.choices import ChunkLevel, Route, Status
 from memories.models.keys import NamespacedQuerySet
 from memories.providers.token_matrix import TokenMatrix
 from memories.turns.embedded import Embedded
@@ -71,6 +71,22 @@ def remade(namespace: Namespace, name: str, old: Sequence[MemoryVector]) -> Made
     )
 
 
+def lost(namespace: Namespace) -> NamespacedQuerySet[Memory]:
+    """The memories that have been findable once and have no vector of the embedder now."""
+    active = ScoreEvent.objects.within(namespace).filter(memory_id=OuterRef("id"), after__status=Status.ACTIVE)
+    full = vectors_by(namespace, namespace.embedder).filter(memory_id=OuterRef("id"), route=Route.FULL)
+    return Memory.objects.within(namespace).filter(Q(status=Status.ACTIVE) | Exists(active), ~Exists(full))
+
+
+def likes_of(memories: Iterable[Memory]) -> list[MemoryVector]:
+    """A vector for every route that memories may have, as visible as they are, yet to be made."""
+    return [
+        MemoryVector(memory_id=memory.id, route=route, level=memory.level, active=memory.status == Status.ACTIVE)
+        for memory in memories
+        for route in Route
+    ]
+
+
 def middles(namespace: Namespace, name: str, old: Sequence[MemoryVector]) -> Made:
     """The vectors of whole sessions, by what the new embedder has made of their exchanges."""
     return Made(means(namespace, [row.memory_id for row in old], name))
@@ -79,7 +95,11 @@ def middles(namespace: Namespace, name: str, old: Sequence[MemoryVector]) -> Mad
 def store(namespace: Namespace, name: str, old: Sequence[MemoryVector], made: Made) -> int:
     """Write what is still wanted, as visible as its like is now; the caller holds the lock."""
     # A chunk that changed meanwhile has other vectors than those that were read: it is left for the next pass.
-    likes = lacking_of(namespace, name).filter(id__in=[row.id for row in old])
+    return put(namespace, name, lacking_of(namespace, name).filter(id__in=[row.id for row in old]), made)
+
+
+def put(namespace: Namespace, name: str, likes: Iterable[MemoryVector], made: Made) -> int:
+    """Write what was made of the likes of some vectors; the caller holds the lock."""
     vectors, states = [], []
     for like in likes:
         key = (like.memory_id, Route(like.route))
