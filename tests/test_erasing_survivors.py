@@ -20,6 +20,7 @@ from memories.models import (
     MemoryEdge,
     MemorySource,
     MemoryVector,
+    Mention,
     Namespace,
     NamespaceStatistics,
     Posting,
@@ -147,11 +148,15 @@ def test_what_two_users_say_of_themselves_goes_with_each_of_them(namespace: Name
 
 def test_a_survivor_does_not_rest_on_what_it_absorbed_once_that_is_erased(namespace: Namespace, tell: Tell) -> None:
     kept = tell("The invoicing service uses PostgreSQL as its database", Said("speculation"), session="a").memory
-    tell("The invoicing service uses PostgreSQL as the database", Said("direct"), session="a")
+    more: dict[str, Any] = {"tags": ("sql",), "entities": ("Postgres",), "metadata": {"b": 3}, "importance": 0.9}
+    tell("The invoicing service uses PostgreSQL as the database", Said("direct"), session="a", **more)
     assert stands(kept)["source_strength"] == 0.95
+    assert Memory.objects.get(id=kept.id).tag_names == ["sql"]
     Erasure(namespace).erase([Memory.objects.get(status=Status.MERGED).id])
     assert stands(kept)["source_strength"] == 0.30
     assert stands(kept) == folded(kept)
+    left = Memory.objects.get()
+    assert (left.tag_names, left.metadata, left.importance, Mention.objects.count()) == ([], {}, 0.5, 0)
 
 
 def test_a_memory_that_loses_a_source_is_weighed_by_the_others(namespace: Namespace, tell: Tell) -> None:

@@ -17,6 +17,7 @@ from memories.models import (
     MemoryEdge,
     MemorySource,
     MemoryVector,
+    Mention,
     Namespace,
     NamespaceStatistics,
     Posting,
@@ -344,6 +345,66 @@ def test_a_merge_on_store_splits_back_to_what_was_before(namespace: Namespace, t
     assert TokenStates.objects.filter(memory_id=gone.id).exists()
     assert told(namespace) == (2, {kept.id, gone.id})
     assert [event.cause for event in ScoreEvent.objects.filter(memory_id=kept.id).order_by("id")][-1] == "split"
+
+
+def known_by(id: UUID) -> dict[str, Any]:
+    """What else is known of a memory: tags, entities, and what callers told."""
+    memory = stored(id)
+    columns = ("importance", "quality", "memory_score", "event_at", "event_until", "valid_from", "metadata")
+    named = sorted(mention.entity.name for mention in Mention.objects.filter(memory_id=id).select_related("entity"))
+    return {name: getattr(memory, name) for name in columns} | {"tags": memory.tag_names, "named": named}
+
+
+KNOWN: list[dict[str, Any]] = [
+    {"tags": ("db",), "entities": ("Postgres",), "metadata": {"a": 1}, "importance": 0.6},
+    {
+        "tags": ("db", "sql"),
+        "entities": ("Postgres", "Invoicing"),
+        "metadata": {"a": 2, "b": 3},
+        "importance": 0.9,
+        "event_at": NOW,
+        "memory_score": 0.7,
+    },
+]
+
+
+@pytest.mark.parametrize("way", ["stored", "reviewed"])
+def test_a_survivor_gets_what_a_paraphrase_knows_and_gives_it_back(namespace: Namespace, tell: Tell, way: str) -> None:
+    words = DATABASE if way == "stored" else ("Maya likes sailing", "Sails, Maya does, and gladly")
+    kept = tell(words[0], session="a", **KNOWN[0]).memory
+    before = known_by(kept.id)
+    outcome = tell(words[1], session="b", **KNOWN[1])
+    if way == "reviewed":
+        decide(namespace, review(namespace, kept, outcome.memory).id, Verdict.DUPLICATE, by="maya")
+    else:
+        assert outcome.memory.tag_names == ["db", "sql"]
+    assert known_by(kept.id) == {
+        "tags": ["db", "sql"],
+        "named": ["Invoicing", "Postgres"],
+        "metadata": {"a": 1, "b": 3},
+        "importance": 0.9,
+        "quality": 0.5,
+        "event_at": NOW,
+        "event_until": None,
+        "valid_from": None,
+        "memory_score": 0.7,
+    }
+    split(namespace, Memory.objects.get(status=Status.MERGED).id, by="maya")
+    assert known_by(kept.id) == before
+
+
+def test_what_two_paraphrases_brought_goes_with_the_last_of_them(namespace: Namespace, tell: Tell) -> None:
+    kept = tell(CONTENTS[0], session="a", **KNOWN[0]).memory
+    before = known_by(kept.id)
+    others = [tell(content, session="b", **KNOWN[1]).memory for content in CONTENTS[1:]]
+    for other in others:
+        decide(namespace, review(namespace, kept, other).id, Verdict.DUPLICATE, by="tests")
+    after = known_by(kept.id)
+    edit(namespace, kept.id, {"quality": 0.9}, by="tests")
+    split(namespace, others[0].id, by="tests")
+    assert known_by(kept.id) == after | {"quality": 0.9}
+    split(namespace, others[1].id, by="tests")
+    assert known_by(kept.id) == before | {"quality": 0.9}
 
 
 def test_what_was_split_stays_apart_when_both_are_heard_again(namespace: Namespace, tell: Tell) -> None:

@@ -15,7 +15,7 @@ from memories.erasing.judgements import erase_unanswered, queries_answered_by
 from memories.erasing.records import erase_records, erase_records_of, redact_jobs
 from memories.erasing.redaction import Redaction
 from memories.erasing.shared import hand_over
-from memories.erasing.survivors import archive_left, redact_history, weigh_again
+from memories.erasing.survivors import archive_left, give_back, redact_history, weigh_again
 from memories.models import Memory, Namespace, NamespaceStatistics, Posting, Session
 from memories.models.choices import Status
 from memories.models.immutable import ImmutableQuerySet
@@ -81,6 +81,7 @@ class Erasure:
         self.erased["jobs redacted"] += redact_jobs(namespace, told)
         answered, named = queries_answered_by(namespace, ids), entities_of(namespace, ids)
         heads = {memory.merged_into_id for memory in memories if memory.merged_into_id} - set(ids)
+        give_back(namespace, heads, memories)
         self._delete(ids)
         # What they had absorbed was part of what they stand on.
         self.erased["memories weighed again"] += weigh_again(namespace, heads)

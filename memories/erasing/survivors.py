@@ -9,12 +9,14 @@ from django.db.models import Q
 from memories.erasing.redaction import ERASED, Redaction
 from memories.models import Memory, Namespace, ScoreEvent
 from memories.models.choices import Status
-from memories.writing import visibility
+from memories.writing import borrowing, visibility
+from memories.writing.belief_history import history_of
 from memories.writing.comparing import over
 from memories.writing.held import Held
 from memories.writing.policy import policy_of
 from memories.writing.standing import loaded
 from memories.writing.succession import awaits, release
+from memories.writing.unmerged import completed_without
 
 BY = "purge"
 LEFT = {
@@ -59,8 +61,19 @@ def weigh_again(namespace: Namespace, ids: Iterable[UUID]) -> int:
     """Weigh memories that lost a source by what they still rest on."""
     hold = holding(namespace, ids)
     for standing in hold.known.values():
-        standing.settle(hold.now, "source erased", BY)
+        told_itself = completed_without(history_of(standing), standing.memory.absorbed.order_by("id"))
+        standing.settle(hold.now, "source erased", BY, **told_itself)
     return filed(hold)
+
+
+def give_back(namespace: Namespace, heads: Iterable[UUID], memories: Iterable[Memory]) -> None:
+    """Take from survivors what memories that go had brought to them."""
+    ids = {memory.id for memory in memories}
+    for survivor in Memory.objects.within(namespace).filter(id__in=heads):
+        absorbed = list(survivor.absorbed.order_by("id"))
+        gone, others = ([one for one in absorbed if (one.id in ids) is going] for going in (True, False))
+        borrowing.give_back(survivor, gone, others)
+        survivor.save(update_fields=["metadata"])
 
 
 def holding(namespace: Namespace, ids: Iterable[UUID]) -> Held:

@@ -74,12 +74,13 @@ def meetings(work: Work, arrivals: Arrivals, ids: Sequence[UUID]) -> Iterator[Me
 def connect(work: Work, met: Sequence[Met], arrivals: Arrivals) -> dict[str, int]:
     """Write what memories turned out to speak of; the caller holds the lock."""
     found = [one for one in met if one.resolved]
-    merged = give_subjects(work, found)
     mentions = [row for one in met for row in mentions_of(one, arrivals)]
     relations = [row for one in met for row in relation_of(work, one, arrivals)]
     Mention.objects.bulk_create(mentions)
     # A relation that somebody drew from the memory by hand stays the only one.
     EntityEdge.objects.bulk_create(relations, ignore_conflicts=True)
+    # A merge tells by what a memory names itself what it gets of another.
+    merged = give_subjects(work, found)
     return {"resolved": len(found), "merged": merged, "mentions": len(mentions), "relations": len(relations)}
 
 

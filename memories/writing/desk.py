@@ -9,9 +9,10 @@ from uuid import UUID
 import numpy as np
 from django.db.models import Q
 
-from memories.models import Memory, Namespace, ReviewItem
+from memories.models import Memory, MemoryTag, Namespace, ReviewItem
 from memories.models.choices import ChunkLevel, EdgeKind, Status
-from memories.writing import words
+from memories.writing import borrowing, words
+from memories.writing.borrowing import Names as Borrowed
 from memories.writing.comparing import apart, hash_beside, over
 from memories.writing.copying import updated
 from memories.writing.drafting import drafted
@@ -23,7 +24,7 @@ from memories.writing.preparing import Prepared
 from memories.writing.resolving import Named, Names, sessions_of
 from memories.writing.sources import Observation, Origin, observations
 from memories.writing.standing import Standing, loaded
-from memories.writing.uniting import SILENT, brought
+from memories.writing.uniting import SILENT, brought, completed, together
 from scoring.policy import WritePolicy
 from scoring.predicates import single_valued, spellings, spoken
 from scoring.term import Array
@@ -48,6 +49,7 @@ class Desk:
     filing: Filing
     placed: dict[int, Standing] = field(default_factory=dict)
     said_again: set[UUID] = field(default_factory=set)
+    absorbed: list[tuple[Memory, Standing, Borrowed]] = field(default_factory=list)  # with what the survivor had
     aside: list[Memory] = field(default_factory=list)  # memories whose words stand for another one from now on
 
     @classmethod
@@ -156,8 +158,30 @@ class Desk:
 
     def absorb(self, place: int, standing: Standing, gone: Standing) -> None:
         """Note that a known memory was said again in other words, which have a row of their own."""
-        self.filing.add_sources(standing.memory.id, self.heard[place], absorbed=True)
-        standing.settle(self.now, "merged", self.by, gone.memory.id)
+        memory, new, whom = standing.memory, self.ready.news[place], self.named[place]
+        self.filing.add_sources(memory.id, self.heard[place], absorbed=True)
+        self.absorbed.append(
+            (memory, gone, {"entities": {*map(str, standing.entities)}, "metadata": {*memory.metadata}})
+        )
+        self.filing.add_names(memory, new, whom, again=True)
+        standing.entities |= whom.entities.keys()
+        self.said_again.add(memory.id)
+        more = {**completed(memory, gone.memory), **together(memory, gone.memory)}
+        standing.settle(self.now, "merged", self.by, gone.memory.id, **more)
+
+    def note_borrowed(self) -> None:
+        """Write down what each absorbed memory brings to its survivor."""
+        known = {memory.id: set(memory.given_tags or ()) for memory, *_ in self.absorbed}
+        stored = MemoryTag.objects.within(self.namespace).filter(memory_id__in=known) if known else ()
+        for tag in stored:
+            known[tag.memory_id].add(tag.tag)
+        for memory, gone, names in self.absorbed:
+            own: set[str] = set(gone.memory.given_tags or ())
+            theirs = {"tags": own, "entities": {*map(str, gone.entities)}, "metadata": {*gone.memory.metadata}}
+            borrowing.note(gone.events, names | {"tags": known[memory.id]}, theirs)
+            known[memory.id] |= own
+            if memory.given_tags is not None:
+                memory.given_tags = known[memory.id]
 
     def contradict(self, one: Standing, other: Standing, cosine: float | None) -> None:
         """Join two memories that cannot both hold; both lose belief, once."""
@@ -181,6 +205,7 @@ class Desk:
 
     def file(self) -> None:
         """Write everything: new rows, changed memories, their history, the words of what is active."""
+        self.note_borrowed()
         for one in (*self.known.values(), *self.placed.values()):
             for event in one.events:
                 self.filing.add(event)

@@ -9,6 +9,7 @@ from memories.models import Memory, MemorySource, MemoryVector, Namespace, Score
 from memories.models.choices import Status, Verdict
 from memories.writing import visibility
 from memories.writing.belief_history import Step, history_of, withdraw
+from memories.writing.borrowing import give_back
 from memories.writing.held import Held, held
 from memories.writing.merging import add_accesses, beyond_origins, copy_for, origins_of
 from memories.writing.new_memory import NewMemory
@@ -17,7 +18,7 @@ from memories.writing.refusal import AbsentError, RefusedError, not_so
 from memories.writing.reviewing import note_verdict
 from memories.writing.sources import place_of, told_of
 from memories.writing.standing import Standing
-from memories.writing.unmerged import confirmed_without, heard_without
+from memories.writing.unmerged import completed_without, confirmed_without, heard_without
 
 
 def split(namespace: Namespace, memory: UUID, *, by: str) -> tuple[Standing, Standing]:
@@ -49,9 +50,9 @@ def refuse_where_they_cannot_part(hold: Held, lone: Standing, survivor: Standing
 
 
 def part(hold: Held, lone: Standing, survivor: Standing) -> None:
-    """Give back what the merge gave: sources, observations, the surer extractor, belief, accesses."""
+    """Give back what the merge gave: sources, names, observations, the surer extractor, belief, accesses."""
     rest = Memory.objects.within(hold.namespace).filter(merged_into=survivor.memory, status=Status.MERGED)
-    others = list(rest.exclude(id=lone.memory.id).order_by("id").prefetch_related("sources"))
+    others = list(rest.exclude(id=lone.memory.id).order_by("id").prefetch_related("sources", "tags", "mentions"))
     ids, history = [other.id for other in others], history_of(survivor)
     kept = sources_without(survivor, lone, others)
     lost, survivor.origins = survivor.origins - origins_of(kept), origins_of(kept)
@@ -66,7 +67,9 @@ def part(hold: Held, lone: Standing, survivor: Standing) -> None:
     )
     # What counts for it by itself keeps counting.
     withdraw(survivor, Step("corroboration", lone.memory.id), len(lost - survivor.backers))
-    survivor.settle(hold.now, "split", hold.by, lone.memory.id, confirmed_at=confirmed_at)
+    give_back(survivor.memory, [lone.memory], others)
+    told_itself = completed_without(history, others)
+    survivor.settle(hold.now, "split", hold.by, lone.memory.id, confirmed_at=confirmed_at, **told_itself)
     add_accesses(survivor.memory, -lone.memory.access_count)
     lone.settle(hold.now, "split", hold.by, survivor.memory.id, status=Status.ACTIVE, reason="", merged_into_id=None)
 

@@ -3,10 +3,12 @@
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime
+from types import SimpleNamespace
 from typing import Any, cast
 
 from memories.models import Memory, ScoreEvent
 from memories.writing.standing import Standing
+from memories.writing.uniting import COMPLETED, completed
 from scoring import evidence
 from scoring.evidence import Evidence, Grounding
 
@@ -37,8 +39,28 @@ def own(history: Iterable[ScoreEvent], names: tuple[str, ...]) -> Iterator[tuple
     for event in history:
         told = {name: event.after[name] for name in names if name in event.after}
         state |= told
-        if told and event.cause not in ("merged", "split"):
+        if told and by_itself(event):
             yield tuple(state.values())
+
+
+def by_itself(event: ScoreEvent) -> bool:
+    """Whether an event tells of the memory alone: its first, or one that no merge made."""
+    return not event.before or event.cause not in ("merged", "split")
+
+
+def completed_without(history: Iterable[ScoreEvent], others: Iterable[Memory]) -> dict[str, Any]:
+    """The numbers and times that the survivor was told itself, completed by those that are still merged into it."""
+    told: dict[str, Any] = {}
+    for event in filter(by_itself, history):
+        told |= {name: event.after[name] for name in COMPLETED if name in event.after}
+    if told.keys() != set(COMPLETED):
+        return {}  # history does not reach back
+    itself = SimpleNamespace(
+        **{name: datetime.fromisoformat(value) if isinstance(value, str) else value for name, value in told.items()}
+    )
+    for other in others:
+        vars(itself).update(completed(itself, other))
+    return vars(itself)
 
 
 def confirmed_without(history: Iterable[ScoreEvent], others: Iterable[Memory]) -> datetime | None:
