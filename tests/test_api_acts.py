@@ -289,9 +289,9 @@ def test_an_act_asks_a_fixed_number_of_questions(
     for session in range(10):
         stored(agent, DATABASE[0], session=f"s{session}")
     for most, what, id, body in (
-        (14, "confirm", kept, {}),
-        (14, "feedback", kept, {"useful": True}),
-        (19, "contradict", kept, {"memory": other}),
+        (15, "confirm", kept, {}),
+        (15, "feedback", kept, {"useful": True}),
+        (20, "contradict", kept, {"memory": other}),
         (40, "split", gone, {}),
         (45, "correct", kept, {"content": "The invoicing service uses SQLite"}),
     ):

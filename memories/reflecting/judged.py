@@ -8,7 +8,7 @@ from django.conf import settings
 from memories.models import Memory
 from memories.providers.judge import Judge, judge
 from memories.providers.rules_judge import stems
-from memories.writing.comparing import disputes, opposed, unrelated
+from memories.writing.comparing import disputes, elsewhere, opposed, unrelated
 from memories.writing.desk import least_of
 from scoring.contradiction import ANOTHER_VALUE
 from scoring.policy import WritePolicy
@@ -42,9 +42,10 @@ def by(judge: Judge) -> Judged:
     """Let a judge decide; what has nothing to do with each other is not asked."""
 
     def decide(questions: Sequence[Question], policy: WritePolicy) -> list[bool | None]:
-        asked = [question for question in questions if not unrelated(question[0], question[1])]
+        apart = [unrelated(one, other) or elsewhere(one, other) for one, other, _ in questions]
+        asked = [question for question, alone in zip(questions, apart, strict=True) if not alone]
         verdicts = iter(judge.contradicts([(one.content, other.content) for one, other, _ in asked]))
-        return [False if unrelated(question[0], question[1]) else next(verdicts) for question in questions]
+        return [False if alone else next(verdicts) for alone in apart]
 
     return decide
 

@@ -43,7 +43,7 @@ def opposed(one: Memory, other: Memory) -> tuple[str, ...]:
 def disputes(one: Memory, other: Memory, reasons: tuple[str, ...]) -> bool:
     """Whether one of two memories must be wrong: who likes tea may like coffee too, and two may differ in all else."""
     if of_others(one, other):
-        return SWAPPED_ROLES in reasons
+        return SWAPPED_ROLES in reasons and of_both(one, other)
     return bool(reasons) and (reasons != (ANOTHER_VALUE,) or single_valued(one.predicate))
 
 
@@ -58,8 +58,14 @@ def of_others(one: Memory, other: Memory) -> bool:
 
 
 def of_both(one: Memory, other: Memory) -> bool:
-    """Whether each of two memories names the other's subject."""
-    return all(words(whose.subject_surface) <= words(naming.content) for whose, naming in ((one, other), (other, one)))
+    """Whether each of two memories names the other's subject, by one of the words that tell the two apart."""
+    names = words(one.subject_surface), words(other.subject_surface)
+    return bool((names[0] - names[1]) & words(other.content) and (names[1] - names[0]) & words(one.content))
+
+
+def elsewhere(one: Memory, other: Memory) -> bool:
+    """Whether two memories speak of two subjects and not of both: then they may agree, but never oppose each other."""
+    return of_others(one, other) and not of_both(one, other)
 
 
 def words(text: str) -> set[str]:
@@ -74,7 +80,7 @@ def of_two_users(one: Memory, other: Memory) -> bool:
 
 def unrelated(one: Memory, other: Memory) -> bool:
     """Whether two memories neither back nor oppose each other, whatever they say: of two people, or of two times."""
-    return of_two_users(one, other) or in_turn(one, other) or (of_others(one, other) and not of_both(one, other))
+    return of_two_users(one, other) or in_turn(one, other)
 
 
 def in_turn(one: Memory, other: Memory) -> bool:

@@ -10,7 +10,7 @@ from psycopg.sql import Literal
 
 from memories.models import Memory, Namespace, NamespaceStatistics
 from memories.models.choices import EMBEDDERS, Status
-from memories.writing.comparing import COMPARED, unrelated
+from memories.writing.comparing import COMPARED, elsewhere, unrelated
 from memories.writing.neighbourhood import FINDABLE, LARGEST, neighbourhood
 from scoring.term import Array
 
@@ -39,7 +39,8 @@ def nearest(
 ) -> list[list[Neighbour]]:
     """For each vector the nearest memories that are at least so close, nearest first.
 
-    Where the memories that the vectors stand for are given, those that have nothing to do with them take no place.
+    Where the memories that the vectors stand for are given, those that have nothing to do with them take no place, and
+    those of other subjects none from their own.
     """
     search = searched(namespace, vectors, least, locked=locked)
     if not news:
@@ -51,9 +52,12 @@ def nearest(
         rows = active(namespace, {one.memory for some in found.values() for one in some})
         for place, some in found.items():
             known = [one for one in some if one.memory in rows]
-            chosen[place] = [one for one in known if not unrelated(news[place], rows[one.memory])][:NEAREST]
-        # Of those that took all places there may be more behind.
-        waiting = [place for place, some in found.items() if len(some) == limit and len(chosen[place]) < NEAREST]
+            near = [one for one in known if not unrelated(news[place], rows[one.memory])]
+            own = [one for one in near if not elsewhere(news[place], rows[one.memory])]
+            chosen[place] = [one for one in near if one in near[:NEAREST] or one in own[:NEAREST]]
+            # Behind those that took all places there may be more.
+            if len(some) < limit or len(own) >= NEAREST:
+                waiting.remove(place)
         limit *= NEAREST
     return chosen
 
