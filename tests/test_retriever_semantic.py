@@ -25,9 +25,10 @@ from memories import journey
 from memories.models import Memory, MemoryVector, Namespace
 from memories.models.choices import Route
 from memories.retrieval import retrieve as retrieving
-from memories.retrieval.query import Filters
+from memories.retrieval.query import Filters, Query
 from memories.retrieval.reading import read
 from memories.retrieval.retrieve import retrieve
+from memories.retrieval.why_not import why_not
 
 __all__ = ["world"]
 pytestmark = [pytest.mark.django_db, pytest.mark.xdist_group("retrieval")]
@@ -90,24 +91,64 @@ def test_the_index_is_asked_on_past_the_vectors_of_others_and_those_filtered_out
 ) -> None:
     query = asking(world, "coffee", filters=Filters(tags=("routine",)))
     expected = found(query, "semantic")
+    crowd_around(query)
+    monkeypatch.setattr(retrieving, "SCAN_BELOW", 1)
+    MemoryVector.objects.within(world).update(indexed=True)
+    only_the_index()
+    question = asked(query, "semantic", pool=1)
+    assert question is not None
+    [way] = journey.answered([journey.Statement(f"EXPLAIN {question.sql}", question.values)])
+    assert "memoryvector_all_minilm_l6_v2" in str(way)
+    same(found(query, "semantic", pool=1), expected, within=1e-3)
+
+
+def test_a_rare_filter_finds_all_it_names_where_the_index_gives_up_early(
+    world: Namespace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    query = asking(world, "coffee", filters=Filters(tags=("database",)))
+    expected = found(query, "semantic")
+    assert len(expected) == 3
+    crowd_around(query)
+    monkeypatch.setattr(retrieving, "SCAN_BELOW", 1)
+    MemoryVector.objects.within(world).update(indexed=True)
+    only_the_index()
+    journey.answered([journey.Statement("SET LOCAL hnsw.max_scan_tuples = 1", answered=False)])
+    same(found(query, "semantic"), expected)
+    same(found(query, "semantic", pool=2), expected[:2])
+
+
+@pytest.mark.parametrize("system", ["recall", "blend", "memsense"])
+def test_no_list_is_too_long_for_the_index(world: Namespace, monkeypatch: pytest.MonkeyPatch, system: str) -> None:
+    longest = {"limit_factor": 20, "route_widening": 10} if system == "memsense" else {"pool": 500}
+    query = asking(world, "coffee", system, params=longest, top_k=100)
+    monkeypatch.setattr(retrieving, "SCAN_BELOW", 1)
+    MemoryVector.objects.within(world).update(indexed=True)
+    assert retrieve(query).found.late == {}
+    places = why_not(query, memory(world, "Maya drinks").id).retrievers
+    assert places["vec_full" if system == "memsense" else "semantic"]["rank"] == 1
+
+
+def only_the_index() -> None:
+    """Leave no other way to the nearest vectors than the index, until the test ends."""
+    ways = ("seqscan", "bitmapscan", "sort")
+    journey.answered([journey.Statement(f"SET LOCAL enable_{name} = off", answered=False) for name in ways])
+
+
+def crowd_around(query: Query) -> None:
+    """Put memories of another namespace nearer to a query than any of its own."""
     crowd = Namespace.objects.create(slug="crowd", title="Crowd", clock=NOW)
     nearer = read(query).vector + np.random.default_rng(1).normal(size=(150, 384)) / 60
     nearer /= np.linalg.norm(nearer, axis=1, keepdims=True)
     MemoryVector.objects.bulk_create(
         MemoryVector(
-            memory=row(Memory, crowd), namespace=crowd, embedder=world.embedder, vector=one.tolist(), indexed=True
+            memory=row(Memory, crowd),
+            namespace=crowd,
+            embedder=query.namespace.embedder,
+            vector=one.tolist(),
+            indexed=True,
         )
         for one in nearer
     )
-    monkeypatch.setattr(retrieving, "SCAN_BELOW", 1)
-    MemoryVector.objects.within(world).update(indexed=True)
-    question = asked(query, "semantic", pool=10)
-    assert question is not None
-    ways = ("seqscan", "bitmapscan", "sort")
-    off = (journey.Statement(f"SET LOCAL enable_{name} = off", answered=False) for name in ways)
-    [way] = journey.answered([*off, journey.Statement(f"EXPLAIN {question.sql}", question.values)])
-    assert "memoryvector_all_minilm_l6_v2" in str(way)
-    same(found(query, "semantic", pool=10), expected, within=1e-3)
 
 
 def test_a_world_of_another_embedder_is_never_compared(world: Namespace) -> None:

@@ -7,7 +7,7 @@ from psycopg.sql import Literal
 from memories.models.choices import EMBEDDERS, Route
 from memories.retrieval.retrievers.question import Asked, Question
 
-LEAST_EFFORT = 100  # how many neighbours a search of the index keeps in view
+LEAST_EFFORT, MOST_EFFORT = 100, 1_000  # how many neighbours a search of the index keeps in view; pgvector's bound
 
 
 def semantic(asked: Asked, route: Route = Route.FULL) -> Question:
@@ -25,10 +25,20 @@ def semantic(asked: Asked, route: Route = Route.FULL) -> Question:
         f"%(vector)s::vector::{halves}",
         then="",  # to tell equals apart the index would be searched once more for the next
     )
-    rest = nearest(asked, route, "v.vector", "AND NOT v.indexed", "%(vector)s::vector")
-    sql = f"SELECT * FROM (({by_index}) UNION ALL ({rest})) AS found ORDER BY score DESC, memory_id LIMIT %(pool)s"
+    exactly = partial(nearest, asked, route, "v.vector", wanted="%(vector)s::vector")
+    # A search of the index ends after so many steps, whatever it has found: where it came short, all are compared.
+    short = "(SELECT count(*) FROM by_index) < %(pool)s"
+    sql = f"""
+        WITH by_index AS MATERIALIZED ({by_index})
+        SELECT * FROM (
+            SELECT * FROM by_index WHERE NOT {short}
+            UNION ALL ({exactly(among="AND NOT v.indexed")})
+            UNION ALL ({exactly(among=f"AND v.indexed AND {short}")})
+        ) AS found ORDER BY score DESC, memory_id LIMIT %(pool)s
+    """
     # Go on until enough rows match: the nearest in the index may be another namespace's, or filtered out.
-    effort = {"hnsw.iterative_scan": "strict_order", "hnsw.ef_search": str(max(asked.pool, LEAST_EFFORT))}
+    width = min(max(asked.pool, LEAST_EFFORT), MOST_EFFORT)
+    effort = {"hnsw.iterative_scan": "strict_order", "hnsw.ef_search": str(width)}
     return asked.question(sql, settings=effort)
 
 
