@@ -223,6 +223,21 @@ def test_an_answer_is_withheld_when_what_is_asked_is_known_of_another_alone() ->
     assert not rank(system, replace(signals, entity_match=np.array([0.0, 1.0])), params, top_k=3).abstained
 
 
+def test_what_a_gate_holds_back_makes_no_answer_more_likely() -> None:
+    signals = Signals(
+        ids=np.array(["his", "was hers"]), met=np.array([0.8, 0.9]), unmet=np.zeros(2),
+        entity_match=np.array([0.0, 1.0]), scores={"semantic": np.array([0.4, 0.3])},
+    )  # fmt: skip
+    system = SYSTEMS["blend"]
+    expired = replace(signals, hours_left=np.array([np.inf, -1.0]))
+    assert not rank(system, signals, system.params(), top_k=3).abstained
+    assert rank(system, expired, system.params(), top_k=3).abstained
+    # And held back, it makes nothing less likely either.
+    both_hers = replace(expired, entity_match=np.ones(2))
+    alone = rank(system, both_hers.permuted(np.array([0])), system.params(), top_k=3)
+    assert rank(system, both_hers, system.params(), top_k=3).chance == alone.chance
+
+
 def test_an_expired_session_chunk_does_not_push_the_others_aside() -> None:
     signals = Signals(
         ids=np.array(["session", "fact"]), level=np.array([0, 2]), session=np.zeros(2, np.intp),

@@ -39,6 +39,9 @@ def several(seed: int, count: int) -> list[Signals]:
         one = MAKERS[int(rng.integers(len(MAKERS)))](size, seed + number)
         if rng.random() < 0.3:
             one = replace(one, maxsim=np.full(size, np.inf))
+        if rng.random() < 0.5:
+            held = np.where(rng.random(size) < 0.5, -1.0, np.inf)
+            one = replace(one, hours_left=held, met=rng.random(size), unmet=rng.random(size))
         if rng.random() < 0.2:
             one = replace(one, importance=np.full(size, 0.5), cosine=np.full(size, 0.25), age_days=np.zeros(size))
         made.append(replace(one, ids=np.char.add(f"{number:03}", one.ids)))

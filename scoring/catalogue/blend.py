@@ -25,7 +25,12 @@ SOURCE = Source(
             "than the best of them.",
         ),
         Formula("MaxSim", "ours", fusion.maxsim),
-        Formula("Chance of an answer", "ours", blend.chance, where="E the memories of whom the query names, or all"),
+        Formula(
+            "Chance of an answer",
+            "ours",
+            blend.chance,
+            where="d the candidates that pass the gates, E those of them of whom the query names, or all",
+        ),
         Formula("Logistic", "ours", fusion.probability),
         Formula("nDCG", "metrics", metrics.ndcg),
         Formula("DCG", "metrics", metrics.dcg),

@@ -12,7 +12,7 @@ from scoring.signals import RETRIEVERS, Signals
 from scoring.systems import recall
 from scoring.systems.candidates import FiveRetrievers
 from scoring.systems.system import System
-from scoring.term import Array, Term, const, given, product, scale, total
+from scoring.term import Array, Mask, Term, const, given, product, scale, total
 
 ROUTES = (*RETRIEVERS, "context")
 _weight = partial(number, group="Fusion", low=0, high=1, step=0.01, seed="ours")
@@ -113,16 +113,20 @@ def score(signals: Signals, params: BlendParams) -> Term:
     return product([total(parts).named("relevance"), trust, age]).named("blend")
 
 
-def chance(signals: Signals, params: BlendParams) -> Array:
+def chance(signals: Signals, params: BlendParams, passed: Mask) -> Array:
     r"""How likely the best hit is an answer: whether what is asked is known of whom the query names.
+
+    Whom it names is told by all candidates, what is known by those that pass the gates: of whom all is held back,
+    nothing is.
 
     $$ P = \sigma\left(\beta_0 + \beta_g (\max_{d} \text{met}_d - \max_{d \in E} \text{met}_d)
        + \beta_u \min_{d \in E} \text{unmet}_d\right) $$
     """
     batches, named = signals.batches, signals.entity_match > 0
-    among = named | ~batches.told(batches.any(named))
-    gap = batches.highest(signals.met) - batches.highest(signals.met, among)
-    signs = np.column_stack([gap, batches.lowest(signals.unmet, among)])
+    among = passed & (named | ~batches.told(batches.any(named)))
+    gap = batches.highest(signals.met, passed) - batches.highest(signals.met, among)
+    unmet = np.where(batches.any(among), batches.lowest(signals.unmet, among), 1.0)
+    signs = np.column_stack([gap, unmet])
     return probability(signs, np.array([params.abstain_gap, params.abstain_unmet]), params.abstain_intercept)
 
 

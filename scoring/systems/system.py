@@ -91,8 +91,8 @@ class System:
     # What it reads of candidates that few systems do: tags, edges, clusters, returned, mentions, vectors.
     reads: tuple[str, ...] = ()
     conversations: bool = False  # whether it ranks sessions and their turns as well as statements
-    # How likely the best of each batch is an answer, if there is any.
-    chance: Callable[[Signals, Any], Array] = lambda signals, params: np.ones(len(signals.batches))
+    # How likely the best of each batch is an answer, by those that pass the gates, if any do.
+    chance: Callable[[Signals, Any, Mask], Array] = lambda signals, params, passed: np.ones(len(signals.batches))
     # Of each batch: those of which it differs are not scored together.
     alike: Callable[[Signals], Mask] = lambda signals: np.zeros(len(signals.batches), bool)
     details: Callable[[Signals, Any, int], dict[str, Any]] = lambda signals, params, row: {}
@@ -110,8 +110,8 @@ class Ranking(NamedTuple):
 
 def rank(system: System, signals: Signals, params: Params, *, top_k: int, diversify: bool = False) -> Ranking:
     """Score the candidates, hold back those a gate stops, put the rest in order."""
-    score, gates, order = ordered(system, signals, params, top_k, diversify)
-    chance = float(system.chance(signals, params)[0]) if len(order.rows) else 0.0
+    score, gates, passed, order = ordered(system, signals, params, top_k, diversify)
+    chance = float(system.chance(signals, params, passed)[0]) if len(order.rows) else 0.0
     return Ranking(score, gates, order, chance, abstained=chance < least_chance(params))
 
 
@@ -119,19 +119,19 @@ def rank_each(
     system: System, signals: Signals, params: Params, *, top_k: int, diversify: bool = False
 ) -> tuple[Codes, Mask]:
     """Rank several batches at once, each as `rank` would: who comes back, batch after batch, and which abstain."""
-    _, _, order = ordered(system, signals, params, top_k, diversify)
+    _, _, passed, order = ordered(system, signals, params, top_k, diversify)
     answered = np.bincount(signals.batches.of_each[order.rows], minlength=len(signals.batches)) > 0
-    return order.rows, np.where(answered, system.chance(signals, params), 0.0) < least_chance(params)
+    return order.rows, np.where(answered, system.chance(signals, params, passed), 0.0) < least_chance(params)
 
 
 def ordered(
     system: System, signals: Signals, params: Params, top_k: int, diversify: bool
-) -> tuple[Term, dict[str, Mask], Order]:
-    """The score, the gates, and the candidates that pass them in order."""
+) -> tuple[Term, dict[str, Mask], Mask, Order]:
+    """The score, the gates, who passes them, and those in order."""
     score = system.score(signals, params)
     gates = system.gates(signals, params)
-    kept = np.flatnonzero(np.logical_and.reduce([np.ones(len(signals), bool), *gates.values()]))
-    return score, gates, system.order(score, signals, params, kept, top_k, diversify)
+    passed = np.logical_and.reduce([np.ones(len(signals), bool), *gates.values()])
+    return score, gates, passed, system.order(score, signals, params, np.flatnonzero(passed), top_k, diversify)
 
 
 def least_chance(params: Params) -> float:
