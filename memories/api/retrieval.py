@@ -182,6 +182,7 @@ class WhyNotAnswerSerializer(serializers.Serializer[Any]):
     score = serializers.FloatField(allow_null=True)
     needed = serializers.FloatField(allow_null=True, help_text="the score of the last that came back")
     change = ParameterChangeSerializer(allow_null=True, help_text="the smallest single change that brings it in")
+    tried = serializers.ListField(child=serializers.CharField(), help_text="the parameters that were tried for it")
     reason = serializers.CharField()
 
 

@@ -231,6 +231,7 @@ class WhyNot(TypedDict):
     score: float | None
     needed: float | None
     change: dict[str, Any] | None
+    tried: list[str]
     reason: str
 
 

@@ -9,7 +9,7 @@ from memories.models import Memory
 from memories.models.choices import Status
 from memories.retrieval.answer import stopped_by
 from memories.retrieval.asking import ask
-from memories.retrieval.least_change import Change, least_change, rank_of
+from memories.retrieval.least_change import Change, Sought, least_change, place_of, row_of
 from memories.retrieval.past import Past
 from memories.retrieval.planning import pool_of
 from memories.retrieval.query import Query
@@ -31,6 +31,7 @@ class WhyNot:
     score: float | None
     needed: float | None  # the score of the last that came back
     change: Change | None
+    tried: Sequence[str]  # the parameters among which the change was looked for
     reason: str
 
 
@@ -40,9 +41,9 @@ def why_not(query: Query, memory: UUID) -> WhyNot:
     stored = Memory.objects.within(query.namespace).get(id=memory)
     outside = excluded(query, stored)
     lists = {} if outside else places(retrieval, memory)
-    row = next((place for place, one in enumerate(retrieval.batch.rows) if one["id"] == memory), None)
-    rank = rank_of(retrieval, memory)
-    change = None if outside or rank else least_change(retrieval, memory, lists)
+    row = row_of(retrieval, memory)
+    rank = None if row is None else place_of(retrieval.ranking, row)
+    sought = Sought(None, ()) if outside or rank else least_change(retrieval, memory, lists)
     needed = retrieval.ranking.order.rows[-1:].tolist()
     return WhyNot(
         rank=rank,
@@ -51,8 +52,9 @@ def why_not(query: Query, memory: UUID) -> WhyNot:
         retrievers=lists,
         score=None if row is None else float(retrieval.ranking.score.value[row]),
         needed=float(retrieval.ranking.score.value[needed[0]]) if needed else None,
-        change=change,
-        reason=told(retrieval, row, rank, outside, lists, change),
+        change=sought.change,
+        tried=sought.tried,
+        reason=told(retrieval, row, rank, outside, lists, sought),
     )
 
 
@@ -117,23 +119,19 @@ def told(
     rank: int | None,
     outside: Sequence[str],
     lists: Mapping[str, Mapping[str, Any]],
-    change: Change | None,
+    sought: Sought,
 ) -> str:
     """The answer in a sentence."""
     if rank:
         return f"It came back, {ordinal(rank)}."
     if outside:
         return f"It cannot come back: {'; '.join(outside)}."
-    end = (
-        f"{change.param} {change.after:g} instead of {change.before:g} brings it in, {ordinal(change.rank)}."
-        if change and isinstance(change.after, int | float) and not isinstance(change.after, bool)
-        else f"{change.param} {change.after} instead of {change.before} brings it in, {ordinal(change.rank)}."
-        if change
-        else "No single parameter brings it in."
-    )
+    end = brought_by(sought, candidate=row is not None)
     if row is None:
         best = min((one["rank"] for one in lists.values() if one["rank"]), default=None)
         found = f"the best list has it {ordinal(best)}" if best else "no retriever finds it"
+        if best and retrieval.found.late and best <= pool_of(retrieval.params, retrieval.query.top_k):
+            return f"It was no candidate: {', '.join(retrieval.found.late)} did not answer. Asked again, {found}."
         return f"It was no candidate: {found}. {end}"
     if gates := stopped_by(retrieval, row):
         return f"It was found and held back: {', '.join(gates)}. {end}"
@@ -142,6 +140,22 @@ def told(
     score, signals = retrieval.ranking.score.value, retrieval.signals
     place = int((score > score[row]).sum() + ((score == score[row]) & (signals.by_id < signals.by_id[row])).sum()) + 1
     return f"It was found, and {ordinal(place)} of {len(signals)} by score. {end}"
+
+
+def brought_by(sought: Sought, *, candidate: bool) -> str:
+    """What brings a memory in, or what was tried in vain."""
+    if (change := sought.change) is not None:
+        numbers = isinstance(change.after, int | float) and not isinstance(change.after, bool)
+        after, before = (f"{one:g}" if numbers else f"{one}" for one in (change.after, change.before))
+        return f"{change.param} {after} instead of {before} brings it in, {ordinal(change.rank)}."
+    if candidate:
+        return (
+            f"Tried one by one, none of the {len(sought.tried)} parameters that rank brings it in; "
+            "those that choose the candidates were not tried."
+        )
+    if not sought.tried:
+        return "No parameter makes a list reach it."
+    return f"Longer lists do not bring it in: {', '.join(sought.tried)} were tried one by one."
 
 
 def ordinal(rank: int) -> str:
