@@ -2,6 +2,7 @@
 
 from datetime import UTC, date, datetime, timedelta
 from typing import Any
+from uuid import uuid4
 
 import pytest
 from django.db import connection
@@ -48,7 +49,7 @@ def listed(headers: dict[str, str], **chosen: Any) -> list[str]:
 
 
 def test_a_row_tells_what_was_asked_and_how_it_went(client: Client, here: Namespace, headers: dict[str, str]) -> None:
-    answer = {"results": [{"id": 1}, {"id": 2}]}
+    answer = {"results": [{"id": str(uuid4())}, {"id": str(uuid4())}]}
     kept = trace(
         here,
         "Which oven?",

@@ -11,6 +11,7 @@ from retrieval_world import memory, world
 from test_api_walls import key_to, problem
 
 from memories.models import ApiKey, DailyAccess, Memory, Namespace, Profile, ProfileVersion, Publication, Trace
+from memories.models.choices import Role
 from scoring.systems import SYSTEMS
 
 __all__ = ["world"]
@@ -79,6 +80,20 @@ def answer_of(response: Any) -> dict[str, Any]:
     assert response.status_code == 200, response.content
     told: dict[str, Any] = response.json()
     return told
+
+
+def test_what_is_forgotten_can_be_read_through_no_trace_any_more(world: Namespace) -> None:
+    told = answer(world, system="recall")
+    first = told["results"][0]
+    address = f"/api/v1/{world.slug}/memories/{first['id']}/"
+    assert Client().delete(address, headers=key_to(world, Role.WRITE)).status_code == 204
+    kept = Client().get(f"/api/v1/{world.slug}/traces/{told['trace']}/", headers=key_to(world))
+    again = post(world, "replay", trace=told["trace"])
+    assert kept.json()["answer"]["gone"] == again.json()["changed"] == [first["id"]]
+    assert again.json()["results"][0]["gone"]
+    for response in (kept, again):
+        assert first["id"] in response.content.decode()
+        assert first["content"] not in response.content.decode()
 
 
 def test_a_trace_names_the_key_that_asked(world: Namespace) -> None:

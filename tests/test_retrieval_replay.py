@@ -1,21 +1,28 @@
 """Everything replays: a trace under any score parameters gives exactly what a live retrieval with them gives."""
 
+import json
+from datetime import datetime, timedelta
 from typing import Any
+from uuid import UUID
 
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from retrieval_world import asking, world
+from retrieval_world import NOW, asking, memory, world
 from test_scoring_reference import setting as random_params
 
 from memories.models import MemoryVector, Namespace, Trace
 from memories.models.choices import Route
 from memories.retrieval import tracing
 from memories.retrieval.answer import told
+from memories.retrieval.readable import readable
 from memories.retrieval.replaying import replay
 from memories.retrieval.retrieve import Retrieval, retrieve
 from memories.retrieval.settings import with_params
+from memories.writing.acts import confirm, contradict, forget
+from memories.writing.correcting import correct
+from memories.writing.editing import edit
 from scoring.systems import SYSTEMS
 
 __all__ = ["world"]
@@ -30,6 +37,21 @@ QUERIES = (
 )
 
 
+BETWEEN, AFTER = NOW + timedelta(days=5), NOW + timedelta(days=20)
+
+
+@pytest.fixture
+def changed(world: Namespace) -> Namespace:
+    """The world later, after some of it was confirmed, corrected, dated anew and contradicted."""
+    Namespace.objects.filter(id=world.id).update(clock=AFTER)
+    now = Namespace.objects.get(id=world.id)
+    confirm(now, memory(now, "The kitchen at Arrive").id, by="tests")
+    edit(now, memory(now, "Maya prefers").id, {"valid_from": AFTER}, by="tests")
+    contradict(now, memory(now, "Invoicing stores").id, memory(now, "Maya drinks").id, reason="", by="tests")
+    correct(now, memory(now, "Standup begins").id, {"content": "Standup begins at ten"}, by="tests")
+    return now
+
+
 def ranked(retrieval: Retrieval) -> tuple[Any, ...]:
     """All that a ranking decides: who, in which order, with which scores, why, and whether it is an answer."""
     ranking = retrieval.ranking
@@ -42,6 +64,7 @@ def ranked(retrieval: Retrieval) -> tuple[Any, ...]:
         ranking.chance,
         ranking.abstained,
         [(pick.relevance, pick.redundancy) for pick in ranking.order.picks],
+        json.loads(tracing.spelt({**told(retrieval, explain="none"), "took_ms": {}})),
     )
 
 
@@ -54,11 +77,17 @@ def traced(query: Any) -> Trace:
 
 @pytest.mark.parametrize("system", SYSTEMS)
 @settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(text=st.sampled_from(QUERIES), seed=st.integers(0, 2**32 - 1), top_k=st.integers(1, 12))
+@given(
+    text=st.sampled_from(QUERIES),
+    seed=st.integers(0, 2**32 - 1),
+    top_k=st.integers(1, 12),
+    as_of=st.sampled_from([None, BETWEEN]),
+)
 def test_a_replay_is_what_a_live_retrieval_would_be(
-    world: Namespace, system: str, text: str, seed: int, top_k: int
+    changed: Namespace, system: str, text: str, seed: int, top_k: int, as_of: datetime | None
 ) -> None:
-    query = asking(world, text, system, top_k=top_k, user="maya", session="s")
+    world = changed
+    query = asking(world, text, system, top_k=top_k, user="maya", session="s", as_of=as_of)
     declared = SYSTEMS[system].params.declared()
     drawn = random_params(SYSTEMS[system].params, np.random.default_rng(seed)).as_dict()
     moved = {name: value for name, value in drawn.items() if declared[name].scope == "score"}
@@ -71,7 +100,7 @@ def test_a_replay_is_what_a_live_retrieval_would_be(
 
 def context(query: Any) -> dict[str, Any]:
     """How a query was asked, besides its text and setting."""
-    return {"top_k": query.top_k, "user": query.user, "session": query.session}
+    return {"top_k": query.top_k, "user": query.user, "session": query.session, "as_of": query.as_of}
 
 
 @pytest.mark.parametrize("system", SYSTEMS)
@@ -96,6 +125,31 @@ def test_a_replay_names_the_candidates_whose_vectors_are_others_now(world: Names
     vectors = MemoryVector.objects.within(world).filter(memory_id=other, route=Route.FULL)
     vectors.update(vector=np.eye(1, 384)[0].tolist())
     assert replay(trace, tracing.setting_of(trace)).changed == (str(other),)
+
+
+def test_a_replay_names_the_retriever_that_was_late_then(world: Namespace) -> None:
+    trace = traced(asking(world, QUERIES[0]))
+    trace.answer["late"] = [{"retriever": "bm25", "reason": "took longer than 500 ms"}]
+    assert told(replay(trace, tracing.setting_of(trace)).retrieval)["late"] == trace.answer["late"]
+
+
+@pytest.mark.parametrize("system", SYSTEMS)
+def test_what_was_forgotten_since_is_read_in_no_replay_and_no_trace(world: Namespace, system: str) -> None:
+    trace = traced(asking(world, QUERIES[0], system, params={"abstain_below": 0.0} if system == "blend" else {}))
+    first = next(one for one in trace.answer["results"] if one["level"] == "fact" or system == "memsense")
+    forget(world, UUID(first["id"]), by="tests")
+    done = replay(trace, tracing.setting_of(trace))
+    again, kept = told(done.retrieval), readable(trace)
+    assert first["id"] in done.changed
+    assert kept["gone"] == [first["id"]]
+    for answer in (json.loads(tracing.spelt(again)), kept):
+        assert first["content"] not in json.dumps(answer, ensure_ascii=False)
+        assert first["id"] not in [one["id"] for group in answer["context"].values() for one in group]
+        [shown] = [one for one in answer["results"] if one["id"] == first["id"]]
+        assert shown["gone"]
+        assert [shown[name] for name in ("rank", "score", "confidence", "type")] == [
+            first[name] for name in ("rank", "score", "confidence", "type")
+        ]
 
 
 def test_what_a_trace_keeps_is_small(world: Namespace) -> None:

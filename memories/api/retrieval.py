@@ -106,6 +106,7 @@ class ResultSerializer(serializers.Serializer[Any]):
     retrievers = serializers.DictField(child=RetrieverSerializer())
     outdated = serializers.BooleanField(help_text="whether a later one that came back too contradicts it")
     conflicts_with = serializers.ListField(child=serializers.UUIDField(), required=False)
+    gone = serializers.BooleanField(required=False, help_text="in a replay: forgotten since, so its words are not told")
     explanation = serializers.DictField(required=False, help_text="{name, value, op, parts}")
     selection = serializers.DictField(required=False, help_text="{step, relevance, redundancy, nearest}")
 

@@ -4,7 +4,7 @@ from typing import Any
 from uuid import UUID
 
 from django.http import Http404
-from drf_spectacular.utils import extend_schema
+from drf_spectacular.utils import extend_schema, extend_schema_field
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -18,6 +18,7 @@ from memories.models import Namespace, Trace
 from memories.models.choices import Role
 from memories.retrieval.answer import told
 from memories.retrieval.query import Setting
+from memories.retrieval.readable import readable
 from memories.retrieval.replaying import replay
 from memories.retrieval.settings import setting, with_params
 from memories.retrieval.tracing import setting_of
@@ -40,7 +41,7 @@ class ReplayedSerializer(AnswerSerializer):
     replayed = serializers.BooleanField(help_text="false: asked live, because of what stands in `live`")
     live = serializers.ListField(child=serializers.CharField(), help_text="what decides about the candidates")
     changed = serializers.ListField(
-        child=serializers.UUIDField(), help_text="candidates whose text or vector is another now"
+        child=serializers.UUIDField(), help_text="candidates whose vector is another now, or that are gone"
     )
 
 
@@ -56,12 +57,19 @@ class TraceSerializer(serializers.Serializer[Trace]):
     params = serializers.DictField(help_text="those that were given")
     plan = serializers.DictField()
     candidates = serializers.SerializerMethodField()
-    answer = serializers.DictField()
+    answer = serializers.SerializerMethodField()
     took_ms = serializers.DictField(child=serializers.FloatField())
 
     def get_candidates(self, trace: Trace) -> int:
         """Say how many memories were ranked."""
         return len(trace.candidates)
+
+    @extend_schema_field(
+        serializers.DictField(help_text="as it was told, without the words of those in `gone`: forgotten since")
+    )
+    def get_answer(self, trace: Trace) -> dict[str, Any]:
+        """Tell what was answered."""
+        return readable(trace)
 
 
 class TraceDetail(NamespacedView):

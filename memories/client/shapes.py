@@ -172,6 +172,7 @@ class Result(TypedDict):
     score: float
     outdated: bool
     conflicts_with: NotRequired[list[str]]
+    gone: NotRequired[bool]
     explanation: NotRequired[dict[str, Any]]
 
 

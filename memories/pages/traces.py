@@ -23,6 +23,7 @@ from memories.ids import first_id_at
 from memories.models import ApiKey, Namespace, Trace
 from memories.pages.access import members_only
 from memories.pages.addresses import as_given, complete
+from memories.retrieval.readable import readable
 from memories.retrieval.retrieve import STEPS
 from recall_site.layout import render_page
 from recall_site.problems import flat
@@ -131,7 +132,7 @@ def trace(request: HttpRequest, namespace: Namespace, id: UUID) -> HttpResponse:
     }
     context = {
         "trace": found,
-        "answer": found.answer,
+        "answer": readable(found),
         "who": callers(namespace, [found])[0],
         "total": sum(took.values()),
         "steps": [(step, ms, 100 * ms / longest) for step, ms in took.items()],

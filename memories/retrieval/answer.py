@@ -6,6 +6,7 @@ from uuid import UUID
 
 import numpy as np
 
+from memories.models.choices import Status
 from memories.retrieval.conflicts import conflicts, outdated
 from memories.retrieval.context import grouped, within
 from memories.retrieval.retrieve import Retrieval
@@ -15,6 +16,7 @@ from scoring.term import Term, Tree
 Explain = Literal["none", "parts", "full"]
 NEAREST = 3  # misses that an answer shows where it abstains
 SHOWN = ("id", "type", "level", "content", "confidence")
+UNDERSTOOD = ("entities", "window", "embedded")
 THEN = "word statistics, clusters, vectors and tags are today's, all else is of then"
 
 
@@ -28,9 +30,11 @@ def told(retrieval: Retrieval, *, explain: Explain = "parts", token_budget: int 
         if others := against.get(one["id"]):
             one["conflicts_with"] = others
     old = outdated([retrieval.batch.rows[row] for row in order], against)
-    for one in results:
+    for one, row in zip(results, order, strict=True):
         one["outdated"] = one["id"] in old
-    current = [one for one in results if not one["outdated"]]
+        if retrieval.batch.rows[row]["status"] == Status.FORGOTTEN:
+            one["gone"] = True
+    current = [one for one in results if not (one["outdated"] or "gone" in one)]
     abstained = not results
     return {
         "profile": {"name": setting.profile or None, "version": setting.version, "system": setting.system.name},
@@ -53,7 +57,7 @@ def told(retrieval: Retrieval, *, explain: Explain = "parts", token_budget: int 
 def plan_of(retrieval: Retrieval) -> dict[str, Any]:
     """The plan, the names and the time that were understood, and the parameters that came of it."""
     planning, reading = retrieval.planning, retrieval.reading
-    understood: dict[str, Any] = {}
+    understood = dict(retrieval.understood)
     if reading is not None:
         understood = {
             "entities": [

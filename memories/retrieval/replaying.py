@@ -1,18 +1,24 @@
 """A trace ranked again: the same candidates under other parameters, exactly as a live retrieval would rank them."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 from memories.models import Trace
+from memories.models.choices import Status
+from memories.retrieval.answer import UNDERSTOOD
 from memories.retrieval.asking import Found
-from memories.retrieval.candidates import Candidates
+from memories.retrieval.candidates import Candidates, then
 from memories.retrieval.facts import COLUMNS, MEMORIES, VECTORS, Facts
 from memories.retrieval.packing import marks_of, signals_of, unpacked
 from memories.retrieval.planning import Planning
 from memories.retrieval.query import Setting
 from memories.retrieval.retrieve import Retrieval, Stopwatch, ranking_of, retrieve
+from memories.retrieval.rows import Rows
+from memories.retrieval.scope import Scope
 from memories.retrieval.tracing import query_of
 from memories.retrieval.vectors import vectors_of
+from scoring.signals import LEVELS, TYPES, Signals
 from scoring.systems.system import System
 
 
@@ -32,7 +38,10 @@ def replay(trace: Trace, setting: Setting) -> Replay:
     watch = Stopwatch()
     batch, changed = stored(trace)
     watch.lap("load")
-    return Replay(ranked(trace, batch, setting, watch), changed=changed)
+    late = {one["retriever"]: one["reason"] for one in trace.answer.get("late", ())}
+    understood = {name: value for name, value in trace.answer.get("plan", {}).items() if name in UNDERSTOOD}
+    retrieval = replace(ranked(trace, batch, setting, watch), found=Found(late=late), understood=understood)
+    return Replay(retrieval, changed=changed)
 
 
 def ranked(trace: Trace, batch: Candidates, setting: Setting, watch: Stopwatch) -> Retrieval:
@@ -59,16 +68,30 @@ def whole(system: System, given: Mapping[str, object]) -> Mapping[str, object]:
 
 
 def stored(trace: Trace) -> tuple[Candidates, tuple[str, ...]]:
-    """The candidates of a trace: signals from the trace, texts and vectors from where they are kept."""
+    """The candidates of a trace: signals from the trace, texts and vectors from where they are kept.
+
+    Of one that was forgotten since, or is not kept any more, only the numbers are left.
+    """
     arrays, head = unpacked(bytes(trace.signals))
-    ids, marks = list(trace.candidates), marks_of(arrays)
-    facts = Facts.of(query_of(trace), head["embedder"], ids)
+    ids, marks, query = list(trace.candidates), marks_of(arrays), query_of(trace)
+    facts = Facts.of(query, head["embedder"], ids)
     found = facts.ask({"memories": MEMORIES, "vectors": VECTORS})
-    known = {row[0]: dict(zip(COLUMNS, row, strict=True)) for row in found["memories"]}
+    kept = [row for row in found["memories"] if row[COLUMNS.index("status")] != Status.FORGOTTEN]
+    known = {row["id"]: row for row in then(facts, Scope.of(query), Rows(COLUMNS, kept))}
     vectors, now = vectors_of(facts, found["vectors"])
     changed = tuple(
         str(id) for id, then, today in zip(ids, marks, now, strict=True) if then != today or id not in known
     )
     signals = signals_of(facts.names, arrays, head, vectors if ids else None)
-    rows = [known.get(id) or dict.fromkeys(COLUMNS) | {"id": id, "content": ""} for id in ids]
+    gone = dict.fromkeys(COLUMNS) | {"content": "", "status": Status.FORGOTTEN}
+    rows = [{**known.get(id, gone), "id": id, **of_then(signals, place)} for place, id in enumerate(ids)]
     return Candidates(rows, signals, marks), changed
+
+
+def of_then(signals: Signals, place: int) -> dict[str, Any]:
+    """What an answer shows of a candidate and its trace has kept."""
+    return {
+        "type": TYPES[signals.type[place]],
+        "level": LEVELS[signals.level[place]],
+        "confidence": float(signals.confidence[place]),
+    }

@@ -3,6 +3,7 @@
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from memories.models.choices import EMBEDDERS
 from memories.retrieval.asking import Found, ask
@@ -55,6 +56,7 @@ class Retrieval:
     batch: Candidates
     ranking: Ranking
     took_ms: Mapping[str, float]
+    understood: Mapping[str, Any] = field(default_factory=dict)  # what the trace of a replay tells of its reading
 
     @property
     def signals(self) -> Signals:

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from memories.pages.lab import address, figures
 from memories.retrieval.comparing import agreement, compare
+from memories.retrieval.readable import readable
 from memories.retrieval.retrieve import Retrieval
 from memories.retrieval.settings import said, setting
 from memories.retrieval.tracing import query_of
@@ -36,8 +37,8 @@ def shown(state: "State", retrieval: Retrieval) -> dict[str, Any]:
         return context | {"beside_problem": f"must be one of {allowed}, or a profile@version; got {chosen}"}
     found = compare(replace(query_of(state.trace), setting=state.start), others)
     own = state.typed["by"]
-    columns = {f"{own}, {START}": [one["id"] for one in state.trace.answer["results"]], f"{own}, {NOW}": list(now)}
-    contents = {**now, **{one["id"]: one["content"] for one in state.trace.answer["results"]}}
+    columns = {f"{own}, {START}": [one["id"] for one in readable(state.trace)["results"]], f"{own}, {NOW}": list(now)}
+    contents = {**now, **{one["id"]: one["content"] for one in readable(state.trace)["results"]}}
     for name, one in found.items():
         other = returned(one)
         columns[name] = list(other)

@@ -134,7 +134,7 @@ class State:
             "moved": bool(self.changed),
             "live": [name.replace("_", " ") for name in done.live],
             "gone": len(done.changed),
-            "late": answer["late"] or self.trace.answer["late"],
+            "late": answer["late"],
             "keys": colours(brought),
             "skyline": figures.skyline(retrieval, brought),
             "skyline_label": figures.skyline_label(retrieval),
