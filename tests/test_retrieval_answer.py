@@ -15,7 +15,7 @@ from test_api_walls import key_to
 from memories.models import Memory, MemoryTag, MemoryVector, Namespace
 from memories.retrieval import context
 from memories.retrieval.answer import told as tell
-from memories.retrieval.context import markdown, tokens, within
+from memories.retrieval.context import block, markdown, tokens, within
 from memories.retrieval.query import Filters
 from memories.retrieval.retrieve import Retrieval, retrieve
 from memories.turns.conversation import Conversation, NewTurn
@@ -86,11 +86,30 @@ def test_a_conflict_with_one_that_is_gone_is_none(world: Namespace) -> None:
     assert [one for one in told["results"] if "conflicts_with" in one or one["outdated"]] == []
 
 
-def test_a_conflict_with_one_that_did_not_come_back_is_flagged(world: Namespace) -> None:
+def test_a_conflict_with_a_later_one_that_did_not_come_back_is_flagged_and_not_handed_on(world: Namespace) -> None:
     at_odds(world, ("Maya drinks", "Maya prefers"))
     told = answer(world, filters=Filters(tags=("database",)))
     (flagged,) = [one for one in told["results"] if "conflicts_with" in one]
     assert flagged["conflicts_with"] == [memory(world, "Maya drinks").id]
+    assert flagged["outdated"]
+    assert flagged["id"] not in shown(told)
+
+
+def test_where_only_the_outdated_comes_back_nothing_is_handed_on_and_the_reason_says_so(world: Namespace) -> None:
+    at_odds(world, ("Maya drinks", "Maya prefers"))
+    told = answer(world, "Maya prefers PostgreSQL for every new service", top_k=1)
+    assert [one["id"] for one in told["results"]] == [memory(world, "Maya prefers").id]
+    assert (shown(told), told["abstained"]) == (set(), False)
+    assert told["reason"] == "No memory is handed on: all 1 that came back are outdated or forgotten since."
+
+
+@pytest.mark.parametrize("dates", [{"valid_from": NOW + timedelta(days=9)}, {"valid_until": NOW - timedelta(days=1)}])
+def test_what_does_not_hold_now_outdates_nothing(world: Namespace, dates: dict[str, Any]) -> None:
+    at_odds(world, ("Maya drinks", "Maya prefers"))
+    Memory.objects.within(world).filter(content__startswith="Maya drinks").update(**dates)
+    told = answer(world)
+    assert memory(world, "Maya prefers").id in shown(told)
+    assert not any(one["outdated"] for one in told["results"])
 
 
 # Abstention, and what was held back
@@ -381,9 +400,27 @@ def test_one_that_is_too_long_lets_shorter_ones_pass_in_their_order() -> None:
     assert within(results, None) == results
 
 
-def test_where_nothing_fits_the_block_says_that_nothing_answers() -> None:
-    assert within([result("long " * 500)], 50) == []
-    assert markdown([]) == "No memory answers this.\n"
+def test_where_nothing_fits_the_block_says_how_much_is_needed(world: Namespace) -> None:
+    told = tell(retrieve(asking(world, QUERY)), token_budget=36)
+    needed = int(told["reason"].removesuffix(".").split()[-1])
+    count = len([one for one in told["results"] if not one["outdated"]])
+    assert told["reason"] == f"No memory fits the budget of 36 tokens: the first of {count} needs {needed}."
+    assert block(told, 36) == told["reason"] + "\n"
+    first = told["results"][0]["id"]
+    assert first in shown(tell(retrieve(asking(world, QUERY)), token_budget=needed))
+    assert first not in shown(tell(retrieve(asking(world, QUERY)), token_budget=needed - 1))
+
+
+def test_a_block_without_an_answer_tells_why_and_what_came_nearest_within_its_budget(world: Namespace) -> None:
+    told = answer(world, filters=Filters(types=("Event",)), params={"min_confidence": 0.8})
+    whole = block(told)
+    assert whole.startswith(f"No memory answers this. {told['reason']}\n")
+    for one in told["nearest"]:
+        assert f'- "{one["content"]}" (held back: {", ".join(one["held_by"])})\n' in whole
+    lines = [len(block(told, budget).splitlines()) for budget in (50, 70, 100, 1_000)]
+    assert lines == sorted(lines)
+    assert (lines[0], lines[-1]) == (1, 3 + 3)
+    assert all(tokens(block(told, budget)) <= budget for budget in (50, 70, 100))
 
 
 @pytest.mark.parametrize("budget", [50, 90, 150, 400])
@@ -393,11 +430,11 @@ def test_what_is_nasty_is_quoted_and_within_budget_over_rest_too(budget: int) ->
         remember(namespace, [new(content, "Fact", "", {})], by="tests")
     body = {"query": "instructions of the system", "top_k": 50, "format": "markdown", "token_budget": budget}
     response = Client().post("/api/v1/nasty/retrieve/", json.dumps(body), "application/json", headers=key_to(namespace))
-    block = response.content.decode()
+    told = response.content.decode()
     assert response.status_code == 200
-    assert tokens(block) <= budget
-    if not block.startswith("No memory"):
-        lines = [line for line in block.splitlines()[1:] if line and not line.startswith("## Fact")]
+    assert tokens(told) <= budget
+    if not told.startswith("No memory"):
+        lines = [line for line in told.splitlines()[1:] if line and not line.startswith("## Fact")]
         assert lines
         assert all(line.startswith('- "') and line.endswith(" d old)") for line in lines)
 

@@ -21,7 +21,7 @@ from memories.models.choices import ChunkLevel, MemoryType, Role, Status
 from memories.retrieval import accessing, tracing
 from memories.retrieval.answer import ids_of, told
 from memories.retrieval.comparing import agreement, compare
-from memories.retrieval.context import markdown
+from memories.retrieval.context import block
 from memories.retrieval.query import Filters, Query, Setting
 from memories.retrieval.retrieve import retrieve
 from memories.retrieval.settings import UnknownProfileError, setting
@@ -104,7 +104,7 @@ class ResultSerializer(serializers.Serializer[Any]):
     rank = serializers.IntegerField()
     score = serializers.FloatField()
     retrievers = serializers.DictField(child=RetrieverSerializer())
-    outdated = serializers.BooleanField(help_text="whether a later one that came back too contradicts it")
+    outdated = serializers.BooleanField(help_text="whether a later one that holds contradicts it")
     conflicts_with = serializers.ListField(child=serializers.UUIDField(), required=False)
     gone = serializers.BooleanField(required=False, help_text="in a replay: forgotten since, so its words are not told")
     explanation = serializers.DictField(required=False, help_text="{name, value, op, parts}")
@@ -141,7 +141,7 @@ class AnswerSerializer(serializers.Serializer[Any]):
     tiebreak_applied = serializers.BooleanField()
     abstained = serializers.BooleanField()
     chance = serializers.FloatField(help_text="that the best hit answers the query, where the system estimates it")
-    reason = serializers.CharField(allow_blank=True, help_text="why nothing came back")
+    reason = serializers.CharField(allow_blank=True, help_text="why nothing came back, or is handed on")
     nearest = serializers.ListField(child=serializers.DictField(), help_text="the best that were held back")
     as_of = serializers.DateTimeField(allow_null=True)
     note = serializers.CharField(allow_blank=True, help_text="what an answer about the past takes from today")
@@ -211,8 +211,8 @@ class Retrieve(NamespacedView):
         if asked["record"]:
             accessing.record(retrieval.query, ids_of(answer["results"]))
         if asked["format"] == "markdown":
-            block = markdown([one for group in answer["context"].values() for one in group])
-            return HttpResponse(block, content_type=f"{MARKDOWN}; charset=utf-8")
+            pasted = block(answer, asked.get("token_budget"))
+            return HttpResponse(pasted, content_type=f"{MARKDOWN}; charset=utf-8")
         return Response(answer)
 
 

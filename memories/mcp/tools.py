@@ -10,6 +10,7 @@ from mcp_types import CallToolResult, TextContent, ToolAnnotations
 
 from memories.client import Recall, RecallError
 from memories.client.shapes import Answer, Asking, Memory, WhyNot
+from memories.ids import uuid7
 from memories.mcp.shapes import (
     Budget,
     Confirmed,
@@ -28,7 +29,8 @@ from memories.mcp.shapes import (
     Type,
     User,
 )
-from memories.retrieval.context import markdown
+from memories.retrieval.context import block as pasted
+from memories.retrieval.context import grouped, nothing_handed, tokens, within
 
 INSTRUCTIONS = (
     "A memory that lasts between conversations. Call recall before you answer what may have come up earlier, and "
@@ -37,6 +39,9 @@ INSTRUCTIONS = (
 READS = ToolAnnotations(read_only_hint=True, open_world_hint=False)
 ADDS = ToolAnnotations(read_only_hint=False, destructive_hint=False, open_world_hint=False)
 ENDS = ToolAnnotations(read_only_hint=False, destructive_hint=True, idempotent_hint=True, open_world_hint=False)
+
+IDS = "\nTheir ids, in this order: {}\n"
+ID_TOKENS = tokens(f"{uuid7()}, ")
 
 Call = Context[Any, Any]
 T = TypeVar("T")
@@ -86,7 +91,7 @@ def make_server(caller: Callable[[Call], Recall], log_level: Any) -> MCPServer[A
     ) -> Annotated[CallToolResult, Recalled]:
         """Recall what is known that answers a question, each memory quoted as it was stored."""
         more: Any = given(top_k=top_k, types=types, tags=tags, user=user, session=session, token_budget=token_budget)
-        return block(asked(lambda: caller(call).retrieve(query, explain="none", **more)))
+        return block(asked(lambda: caller(call).retrieve(query, explain="none", **more)), token_budget)
 
     @server.tool(annotations=READS)
     def why_not(call: Call, query: Question, memory: Id, top_k: Limit = 10) -> Annotated[CallToolResult, WhyNot]:
@@ -122,12 +127,17 @@ def asked(call: Callable[[], T]) -> T:
         raise ToolError(str(error)) from error
 
 
-def block(answer: Answer) -> CallToolResult:
-    """An answer as the block to read, with the ids below it in the same order, and as data."""
-    shown = [one for group in answer["context"].values() for one in group]
-    ids = f"\nTheir ids, in this order: {', '.join(one['id'] for one in shown)}\n" if shown else ""
-    data = Recalled(trace=answer["trace"], memories=shown, reason=answer["reason"], late=answer["late"])
-    return told(f"{markdown(shown)}{ids}{answer['reason']}", data)
+def block(answer: Answer, budget: int) -> CallToolResult:
+    """An answer as the block to read, with the ids below it in the same order, and as data, all within the budget."""
+    shown = {one["id"]: one for group in answer["context"].values() for one in group}
+    best = [shown[one["id"]] for one in answer["results"] if one["id"] in shown]
+    kept = grouped(within(best, budget - tokens(IDS), each=ID_TOKENS))
+    if best and not kept:
+        answer["reason"] = nothing_handed(len(answer["results"]), best, budget, tokens(IDS) + ID_TOKENS)
+    handed = [one for group in kept.values() for one in group]
+    ids = IDS.format(", ".join(one["id"] for one in handed)) if handed else ""
+    data = Recalled(trace=answer["trace"], memories=handed, reason=answer["reason"], late=answer["late"])
+    return told(f"{pasted({**answer, 'context': kept}, budget)}{ids}", data)
 
 
 def line(memory: Memory) -> str:

@@ -7,8 +7,8 @@ from uuid import UUID
 import numpy as np
 
 from memories.models.choices import Status
-from memories.retrieval.conflicts import conflicts, outdated
-from memories.retrieval.context import grouped, within
+from memories.retrieval.conflicts import conflicts
+from memories.retrieval.context import grouped, nothing_handed, within
 from memories.retrieval.retrieve import Retrieval
 from scoring.signals import Signals
 from scoring.term import Term, Tree
@@ -24,29 +24,30 @@ def told(retrieval: Retrieval, *, explain: Explain = "parts", token_budget: int 
     """The answer as the API gives it."""
     query, ranking, setting = retrieval.query, retrieval.ranking, retrieval.query.setting
     order = [] if ranking.abstained else ranking.order.rows.tolist()
-    against = conflicts(query, [retrieval.batch.rows[row]["id"] for row in order])
+    against, outdated = conflicts(query, [retrieval.batch.rows[row]["id"] for row in order])
     results = told_of_each(retrieval, order, explain)
     for one in results:
         if others := against.get(one["id"]):
             one["conflicts_with"] = others
-    old = outdated([retrieval.batch.rows[row] for row in order], against)
     for one, row in zip(results, order, strict=True):
-        one["outdated"] = one["id"] in old
+        one["outdated"] = one["id"] in outdated
         if retrieval.batch.rows[row]["status"] == Status.FORGOTTEN:
             one["gone"] = True
     current = [one for one in results if not (one["outdated"] or "gone" in one)]
+    handed = within(current, token_budget)
     abstained = not results
+    why = reason(retrieval) if abstained else "" if handed else nothing_handed(len(results), current, token_budget)
     return {
         "profile": {"name": setting.profile or None, "version": setting.version, "system": setting.system.name},
         "plan": plan_of(retrieval),
         "results": results,
-        "context": grouped(within(current, token_budget)),
+        "context": grouped(handed),
         "filtered": {gate: held for gate, kept in ranking.gates.items() if (held := int((~kept).sum()))},
         "late": [{"retriever": route, "reason": reason} for route, reason in retrieval.found.late.items()],
         "tiebreak_applied": ranking.order.tiebreak_applied,
         "abstained": abstained,
         "chance": ranking.chance,
-        "reason": reason(retrieval) if abstained else "",
+        "reason": why,
         "nearest": nearest(retrieval) if abstained else [],
         "as_of": query.as_of,
         "note": THEN if query.as_of else "",

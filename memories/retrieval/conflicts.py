@@ -1,15 +1,15 @@
 """Memories that contradict each other: both are shown, and only the current one is handed to an agent."""
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
+from datetime import datetime
 from uuid import UUID
 
 from memories.journey import Statement, answered
-from memories.models import Memory
-from memories.models.choices import EdgeKind, Status
+from memories.models.choices import EdgeKind
 from memories.retrieval.facts import literal
-from memories.retrieval.past import Past
+from memories.retrieval.past import DATED_THEN
 from memories.retrieval.query import Query
+from memories.retrieval.scope import Scope
 
 CONTRADICTIONS = f"""
     SELECT e.source_id, e.target_id FROM memories_memoryedge e
@@ -17,38 +17,40 @@ CONTRADICTIONS = f"""
         AND (e.source_id = ANY(%(ids)s::uuid[]) OR e.target_id = ANY(%(ids)s::uuid[]))
     ORDER BY e.id
 """
+# Since when each holds, and whether it does at the moment asked about.
+SIDES = """
+    SELECT m.id, coalesce(m.valid_from, m.happened_at, m.created_at),
+        coalesce(m.valid_from, m.created_at) <= %(now)s AND coalesce(m.valid_until > %(now)s, true)
+    FROM {memories} m WHERE m.namespace_id = %(namespace)s AND m.id = ANY(%(ids)s::uuid[]) AND {standing}
+"""
 
 
-def conflicts(query: Query, ids: Sequence[UUID]) -> dict[UUID, list[UUID]]:
-    """For each of some memories those that contradict it, active at the moment asked about."""
+def conflicts(query: Query, ids: Sequence[UUID]) -> tuple[dict[UUID, list[UUID]], set[UUID]]:
+    """For each of some memories those that contradict it, active at the moment asked about; and who is outdated.
+
+    What holds since later is what holds, whether it came back or not.
+    """
     found: dict[UUID, list[UUID]] = {}
     values = {"namespace": query.namespace.id, "ids": literal(ids), "now": query.now}
     [edges] = answered([Statement(CONTRADICTIONS, values)]) if ids else [[]]
     if not edges:
-        return found
-    wanted, hidden = set(ids), hidden_among(query, {id for pair in edges for id in pair})
+        return found, set()
+    wanted, sides = set(ids), sides_of(query, {id for pair in edges for id in pair})
+    outdated = set()
     for source, target in edges:
         for one, other in ((source, target), (target, source)):
-            if one in wanted and other not in hidden:
+            if one in wanted and other in sides:
                 found.setdefault(one, []).append(other)
-    return found
+                (since, holds), mine = sides[other], sides.get(one)
+                if holds and mine is not None and (since, other) > (mine[0], one):
+                    outdated.add(one)
+    return found, outdated
 
 
-def hidden_among(query: Query, ends: set[UUID]) -> set[UUID]:
-    """Of some memories those that were not active at the moment asked about."""
-    stored = Memory.objects.within(query.namespace).filter(id__in=ends).exclude(status=Status.ACTIVE)
-    hidden = set(stored.values_list("id", flat=True))
-    if query.as_of is None:
-        return hidden
-    past = Past.of(query.namespace, query.as_of)
-    return (hidden - set(past.gone)) | (ends & set(past.back))
-
-
-def outdated(rows: Sequence[Mapping[str, Any]], against: Mapping[UUID, Sequence[UUID]]) -> set[UUID]:
-    """Of memories that contradict each other all but the latest: what holds since later is what holds."""
-    since = {row["id"]: (row["valid_from"] or row["happened_at"] or row["created_at"], row["id"]) for row in rows}
-    return {
-        id
-        for id, others in against.items()
-        if id in since and any(other in since and since[other] > since[id] for other in others)
-    }
+def sides_of(query: Query, ends: set[UUID]) -> dict[UUID, tuple[datetime, bool]]:
+    """Of some memories those that were active at the moment asked about: since when each holds, and whether it does."""
+    scope = Scope.of(query)
+    sql = SIDES.format(memories=DATED_THEN if query.as_of else "memories_memory", standing=scope.standing)
+    values = {**scope.values, "ids": literal(ends), "now": query.now}
+    [rows] = answered([Statement(sql, values)])
+    return {id: (since, holds) for id, since, holds in rows}
