@@ -17,7 +17,7 @@ from pgvector import Vector
 from psycopg import adapt
 from psycopg.abc import Buffer, Transformer
 from psycopg.adapt import AdaptersMap, Dumper, PyFormat
-from psycopg.pq import ConnStatus, ExecStatus, Format
+from psycopg.pq import ConnStatus, ExecStatus, Format, TransactionStatus
 from psycopg.pq.abc import PGresult
 
 MOST_KEPT = 200  # statements that the database keeps prepared for a connection
@@ -39,7 +39,8 @@ class Sent(NamedTuple):
 
     key: Key
     told: bool = True
-    name: bytes = b""
+    kept: bytes = b""
+    dropped: bytes = b""
 
 
 class Context(NamedTuple):
@@ -102,36 +103,48 @@ class Wire:
 
     def results(self, raw: Connection, statements: Sequence[Packed]) -> list[PGresult]:
         """Put statements one after another, and give the result of each, up to the first that failed."""
+        # In a transaction that has failed only the way out of it is let through, and no order to let go of a statement.
+        failed = raw.pgconn.transaction_status == TransactionStatus.INERROR
+        threshold = None if failed else raw.prepare_threshold
         raw.pgconn.enter_pipeline_mode()
-        sent = [one for statement in statements for one in self.send(raw, statement)]
+        sent = [one for statement in statements for one in self.send(raw, statement, threshold)]
         raw.pgconn.pipeline_sync()
         results = []
         for result, one in zip(received(raw), sent, strict=True):
-            if one.name and result.status == ExecStatus.COMMAND_OK:
-                self.names[one.key] = one.name
+            if result.status != ExecStatus.COMMAND_OK:
+                self.undo(one)
             # What follows a failure is refused, and tells nothing.
             if (one.told or result.status == ExecStatus.FATAL_ERROR) and result.status != ExecStatus.PIPELINE_ABORTED:
                 results.append(result)
         raw.pgconn.exit_pipeline_mode()
         return results
 
-    def send(self, raw: Connection, statement: Packed) -> Iterator[Sent]:
+    def send(self, raw: Connection, statement: Packed, threshold: int | None) -> Iterator[Sent]:
         """Put one statement, by its name where the database has kept it or is to keep it from now on."""
         (text, types), values, formats = statement
         name = self.names.get(statement.key)
-        if name is None and self.often(statement.key, raw.prepare_threshold):
+        if name is None and self.often(statement.key, threshold):
             if len(self.names) >= MOST_KEPT:
                 oldest = next(iter(self.names))
-                raw.pgconn.send_query_params(b"DEALLOCATE " + self.names.pop(oldest), None)
-                yield Sent(oldest, told=False)
-            name = b"recall_%d" % next(self.numbers)
+                dropped = self.names.pop(oldest)
+                raw.pgconn.send_query_params(b"DEALLOCATE " + dropped, None)
+                yield Sent(oldest, told=False, dropped=dropped)
+            # At once: the same statement may come again in this journey.
+            name = self.names[statement.key] = b"recall_%d" % next(self.numbers)
             raw.pgconn.send_prepare(name, text, types)
-            yield Sent(statement.key, told=False, name=name)
+            yield Sent(statement.key, told=False, kept=name)
         if name is None:
             raw.pgconn.send_query_params(text, values, types, formats, Format.BINARY)
         else:
             raw.pgconn.send_query_prepared(name, values, formats, Format.BINARY)
         yield Sent(statement.key)
+
+    def undo(self, sent: Sent) -> None:
+        """Take back what was noted of a statement that the database did not come to keep, or to let go of."""
+        if sent.kept and self.names.get(sent.key) == sent.kept:
+            del self.names[sent.key]
+        if sent.dropped:
+            self.names[sent.key] = sent.dropped
 
     def often(self, key: Key, threshold: int | None) -> bool:
         """Whether a statement was put often enough to be kept; where a pooler may stand between, none ever is."""

@@ -99,6 +99,28 @@ def test_no_more_statements_are_kept_than_there_is_room_for(monkeypatch: pytest.
     assert {sql.decode() for sql, _ in known.names} <= {*kept()}
 
 
+def test_one_that_comes_twice_in_a_journey_is_kept_once() -> None:
+    twice = [Statement("SELECT 2 + 2000")] * 2
+    for _ in range(4):
+        assert answered(twice) == [[(2002,)]] * 2
+    assert kept().count("SELECT 2 + 2000") == 1
+
+
+def test_what_a_journey_that_fails_was_to_let_go_of_is_still_known(monkeypatch: pytest.MonkeyPatch) -> None:
+    connection.ensure_connection()
+    known = Wire.of(connection.connection)
+    for _ in range(4):
+        answered([ONE, TWO, Statement("SELECT 3 + 3000")])
+    monkeypatch.setattr(wire, "MOST_KEPT", len(known.names))
+    for _ in range(4):
+        with transaction.atomic():
+            asked([Statement("SAVEPOINT here", answered=False), WRONG, Statement("SELECT 4 + 3000")])
+            answered([Statement("ROLLBACK TO SAVEPOINT here", answered=False)])
+    names = answered([Statement("SELECT name FROM pg_prepared_statements WHERE name LIKE 'recall%%'")])[0]
+    assert sorted(name.encode() for (name,) in names) == sorted(known.names.values())
+    assert len(names) == wire.MOST_KEPT
+
+
 def test_a_statement_of_other_types_is_another() -> None:
     same = "SELECT %(x)s + %(x)s"
     for _ in range(4):
