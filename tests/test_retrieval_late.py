@@ -123,6 +123,27 @@ def test_a_retriever_that_the_database_refuses_is_named_and_the_others_answer(
     assert {route for one in answer["results"] for route in one["retrievers"]} == ALL - {route}
 
 
+RAISED = "DO $$ BEGIN RAISE EXCEPTION '{}' USING ERRCODE = '{}'; END $$"
+
+
+@pytest.mark.parametrize(
+    ("code", "reason"),
+    [
+        ("53200", "out of memory"),
+        ("53100", "the disk is full"),
+        ("53400", "temporary file size exceeds its limit"),
+        ("55P03", "a lock is not available"),
+    ],
+)
+def test_a_retriever_that_lacks_what_it_needs_is_named_and_the_others_answer(
+    world: Namespace, monkeypatch: pytest.MonkeyPatch, code: str, reason: str
+) -> None:
+    broken("temporal", RAISED.format(reason, code), monkeypatch)
+    retrieval = retrieve(asking(world, QUERY))
+    assert retrieval.found.late == {"temporal": f"failed: {reason}"}
+    assert set(retrieval.found.scores) == ALL - {"temporal"}
+
+
 def test_a_slow_question_is_cut_off(world: Namespace, monkeypatch: pytest.MonkeyPatch) -> None:
     broken("temporal", "SELECT NULL::uuid, pg_sleep(5)", monkeypatch)
     retrieval = retrieve(asking(world, QUERY))

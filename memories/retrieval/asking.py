@@ -74,7 +74,7 @@ def why(route: str, error: psycopg.Error) -> str:
     """Why a retriever did not answer; where the database itself is away, nobody does."""
     if isinstance(error, QueryCanceled):
         return f"took longer than {settings.RECALL_RETRIEVER_MS} ms"
-    if isinstance(error, psycopg.OperationalError) or connection.connection.closed:
+    if connection.connection.closed:
         raised(error)
     logger.error("the retriever %s failed", route, exc_info=error)
     return f"failed: {str(error).splitlines()[0]}"
