@@ -111,6 +111,15 @@ def test_beyond_the_budget_the_best_by_the_rare_words_are_scored_by_all(monkeypa
         assert scores == pytest.approx({id: whole[id] for id in scores})
 
 
+def test_beyond_the_budget_a_list_is_as_long_as_its_system_asks_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    namespace = crowd(BOTH)
+    monkeypatch.setattr(by_words, "FINDING", 0)
+    monkeypatch.setattr(by_words, "SCORED", 5)
+    query = asking(namespace, "harbour lantern Alaxton", "memsense", top_k=7)
+    # Whoever holds the name or the rarer of the two words: as many as the list of 64 has room for.
+    assert len(retrieve(query).found.scores["lexical"]) == 60 + 1 + 1
+
+
 def test_whom_why_not_ranks_within_the_list_is_a_candidate(monkeypatch: pytest.MonkeyPatch) -> None:
     namespace = crowd(BOTH)
     monkeypatch.setattr(by_words, "FINDING", 20)

@@ -91,7 +91,8 @@ def questions(
 ) -> dict[str, Question | None]:
     """What the retrievers of a plan ask."""
     large = reading.words.documents >= SCAN_BELOW and reading.embedder in EMBEDDERS
-    asked = Asked(query.namespace, reading, scope, params, pool or pool_of(params, query.top_k), large)
+    listed = pool_of(params, query.top_k)
+    asked = Asked(query.namespace, reading, scope, params, pool or listed, large, listed)
     return {route: RETRIEVERS[route](asked) for route in query.setting.system.routes if route in plan.retrievers}
 
 

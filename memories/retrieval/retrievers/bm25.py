@@ -114,7 +114,7 @@ def values_of(asked: Asked, terms: list[str]) -> dict[str, Any]:
         "terms": terms,
         "units": (UNIT * words.idfs(terms)).tolist(),
         "finds": finding(words, terms, FINDING),
-        "scored": max(SCORED, getattr(asked.params, "pool", SCORED)),
+        "scored": max(SCORED, asked.listed or asked.pool),
         "config": asked.namespace.text_config,
         "average_length": words.average_length or 1.0,
         "k1": k1,

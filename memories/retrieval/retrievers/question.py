@@ -32,6 +32,7 @@ class Asked:
     params: Any
     pool: int
     large: bool  # whether an index holds most vectors
+    listed: int = 0  # how long the list of an answer is, where more of it is asked for
 
     @cached_property
     def vector(self) -> Vector:
