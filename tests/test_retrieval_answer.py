@@ -237,12 +237,13 @@ def test_a_session_comes_first_and_its_best_turn_supports_it(world: Namespace) -
     turns = Memory.objects.within(world).filter(level="turn")
     best = max(turns, key=lambda one: rrf(retrieval, one.id))
     support = min(0.12, 0.6 * rrf(retrieval, best.id))
-    assert told["rrf_score"] == told["session_rrf_score"] == pytest.approx(rrf(retrieval, told["id"]))
-    assert told["turn_support"] == pytest.approx(support)
+    explain = told["explain"]
+    assert told["rrf_score"] == explain["session_rrf_score"] == pytest.approx(rrf(retrieval, told["id"]))
+    assert explain["turn_support"] == pytest.approx(support)
     assert told["final_score"] == told["score"] == pytest.approx(told["rrf_score"] + support + 0.1 * told["confidence"])
-    assert told["supporting_turn_count"] == 2
+    assert explain["supporting_turn_count"] == 2
     assert set(told["routes"]) == set(told["retrievers"])
-    assert set(told["best_turn_routes"]) == {
+    assert set(explain["best_turn_routes"]) == {
         route for route, scores in retrieval.found.scores.items() if best.id in scores
     }
     assert tell(retrieval)["filtered"] == {"supports_its_session": len(retrieval.batch) - 1, "not_yet_valid": 1}
@@ -251,7 +252,7 @@ def test_a_session_comes_first_and_its_best_turn_supports_it(world: Namespace) -
 def test_a_stored_score_stands_in_for_the_confidence(world: Namespace) -> None:
     Memory.objects.within(world).filter(level="session").update(memory_score=0.2)
     (told,) = tell(retrieve(asking(world, "backup", "memsense")))["results"]
-    assert told["final_score"] == pytest.approx(told["rrf_score"] + told["turn_support"] + 0.02)
+    assert told["final_score"] == pytest.approx(told["rrf_score"] + told["explain"]["turn_support"] + 0.02)
 
 
 def long_talk() -> Namespace:

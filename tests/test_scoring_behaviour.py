@@ -268,13 +268,19 @@ def test_everything_a_system_says_it_outputs_is_in_its_score(system: System) -> 
 
 def test_memsense_tells_the_routes_and_the_turns_behind_a_session() -> None:
     signals = Signals(
-        ids=np.array(["session", "one", "two"]), level=np.array([0, 1, 1]), session=np.zeros(3, np.intp),
-        ranks={"vec_full": np.array([2.0, 3.0, np.inf]), "lexical": np.array([1.0, 1.0, 9.0])},
+        ids=np.array(["session", "one", "two", "beside"]), level=np.array([0, 1, 1, 1]), session=np.zeros(4, np.intp),
+        ranks={"vec_full": np.array([2.0, 3.0, np.inf, np.inf]), "lexical": np.array([1.0, 1.0, 9.0, np.inf])},
     )  # fmt: skip
     system = SYSTEMS["memsense"]
     told = system.details(signals, system.params(), 0)
     assert told["routes"] == ["lexical", "vec_full"]
-    assert (told["supporting_turn_count"], told["best_turn_routes"]) == (2, ["lexical", "vec_full"])
+    explain, score = told["explain"], system.score(signals, system.params())
+    assert (explain["supporting_turn_count"], explain["best_turn_routes"]) == (2, ["lexical", "vec_full"])
+    for name in ("session_rrf_score", "turn_support"):
+        term = score.find(name)
+        assert term is not None
+        assert explain[name] == term.value[0]
+    assert system.details(signals, system.params(), 1)["explain"] is None
 
 
 @pytest.mark.parametrize("k1", [0.0, 3.0])

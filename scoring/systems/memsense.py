@@ -111,8 +111,7 @@ def score(signals: Signals, params: MemsenseParams) -> Term:
             "final_score"
         )
     final = total([base, memory])
-    found = np.logical_or.reduce([np.isfinite(signals.rank(route)) for route in ROUTES])
-    anchors = anchor_of(signals, final.value, found)
+    anchors = anchor_of(signals, final.value, found(signals))
     if (anchors < 0).all():
         return final.named("final_score")
     beside = params["neighbour_share"] * final.taken(anchors).named("anchor")
@@ -138,16 +137,29 @@ def order(score: Term, signals: Signals, params: MemsenseParams, kept: Codes, to
 
 
 def details(signals: Signals, params: MemsenseParams, row: int) -> dict[str, Any]:
-    """What a result says of itself besides its score: its routes, and the turns that carry its session."""
+    """What a result says of itself besides its score: its routes, and of a session the turns that carry it."""
     base = fused(signals, params)
+    told: dict[str, Any] = {"rrf_score": float(base.value[row]), "routes": found_by(signals, ROUTES, row)}
+    if signals.level[row] != SESSION:
+        return {**told, "explain": None}
     turns = (signals.level == TURN) & (signals.session >= 0)
     best = int(best_of_session(base.value, turns, signals.session, signals.by_id)[row])
-    return {
-        "rrf_score": float(base.value[row]),
-        "routes": found_by(signals, ROUTES, row),
-        "supporting_turn_count": int((turns & (signals.session == signals.session[row])).sum()),
+    support = min(params.turn_share * float(base.value[best]), params.turn_cap) if best >= 0 else 0.0
+    # A turn that only stands beside one that was found supports nothing.
+    supporting = turns & found(signals) & (signals.session == signals.session[row])
+    explain = {
+        "session_rrf_score": float(base.value[row]),
+        "turn_support": support,
+        "supporting_turn_count": int(supporting.sum()),
         "best_turn_routes": found_by(signals, ROUTES, best) if best >= 0 else [],
     }
+    return {**told, "explain": explain}
+
+
+def found(signals: Signals) -> Mask:
+    """Whom some route found; the others stand beside one in its session."""
+    there: Mask = np.logical_or.reduce([np.isfinite(signals.rank(route)) for route in ROUTES])
+    return there
 
 
 SYSTEM = System(
@@ -160,7 +172,7 @@ SYSTEM = System(
     score=score,
     gates=gates,
     order=order,
-    outputs={"final_score": "final_score", "session_rrf_score": "session_rrf_score", "turn_support": "turn_support"},
+    outputs={"final_score": "final_score"},
     shares={route: route for route in ROUTES},
     details=details,
     conversations=True,
