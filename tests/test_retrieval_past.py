@@ -366,6 +366,29 @@ def test_what_a_user_cares_for_is_told_by_the_accesses_of_then(world: Namespace)
     assert asked(today, system="memorysync", as_of=NOW).signals.affinity.tolist() == then
 
 
+def test_the_turn_before_is_the_one_that_stood_there_then(world: Namespace) -> None:
+    def matched(namespace: Namespace, **more: Any) -> list[float]:
+        wanted = Filters(levels=("turn",))
+        # One word: how rare it is by today's statistics weighs nothing.
+        retrieval = asked(namespace, "quieter", "blend", filters=wanted, **more)
+        return [
+            float(retrieval.signals.maxsim[place])
+            for place, row in enumerate(retrieval.batch.rows)
+            if second == row["id"]
+        ]
+
+    first, second = (
+        Memory.objects.within(world).filter(level="turn").order_by("happened_at", "id").values_list("id", flat=True)
+    )
+    then = matched(world)
+    today = on(world, TODAY)
+    with held(today, first, by="tests") as hold:
+        visibility.hide(today, [first])
+        hold.take(first).settle(hold.now, "archived", "tests", status="archived", reason="doubted")
+    assert matched(today) != then
+    assert matched(today, as_of=NOW) == then
+
+
 def test_a_filter_holds_in_the_past(world: Namespace) -> None:
     archive(on(world, LATER))
     today = on(world, TODAY)

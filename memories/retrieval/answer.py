@@ -17,7 +17,10 @@ Explain = Literal["none", "parts", "full"]
 NEAREST = 3  # misses that an answer shows where it abstains
 SHOWN = ("id", "type", "level", "content", "confidence")
 UNDERSTOOD = ("entities", "window", "embedded")
-THEN = "word statistics, clusters, vectors and tags are today's, all else is of then"
+THEN = (
+    "word statistics, clusters, vectors, tags, names, whom a memory is about or mentions, and what the asker uses most "
+    "are today's, all else is of then"
+)
 
 
 def told(retrieval: Retrieval, *, explain: Explain = "parts", token_budget: int | None = None) -> dict[str, Any]:

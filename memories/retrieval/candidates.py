@@ -87,7 +87,7 @@ def candidates(query: Query, reading: Reading, scope: Scope, found: Found, param
         memory_score=np.array(rows.column("memory_score"), dtype=float),
         cosine=cosine,
         cluster_cosine=cluster_cosines(known.get("clusters", ()), rows, reading),
-        **(matches(facts, rows, reading, params) if isinstance(params, WordMatch) else {}),
+        **(matches(facts, scope, rows, reading, params) if isinstance(params, WordMatch) else {}),
         entity_match=np.where(np.isfinite(named := scores.get("entity", np.zeros(len(ids)))), named, 0.0),
         affinity=affinities(facts, known.get("mentions", ()), tags),
         returned=returned(facts, known.get("returned", ())),

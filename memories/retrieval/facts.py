@@ -7,7 +7,7 @@ from typing import Any
 from uuid import UUID
 
 from memories.journey import Statement, answered
-from memories.models.choices import Route, Status
+from memories.models.choices import Route
 from memories.retrieval.query import Query
 
 COLUMNS = (
@@ -23,15 +23,15 @@ TOKENS = """
     WHERE {} AND memory_id = ANY(%(those)s::uuid[]) AND embedder = %(embedder)s
 """
 # What came before each in its session: the exchange before an exchange, the fact before a fact.
-BEFORE = f"""
-    SELECT m.id, earlier.id
+BEFORE = """
+    SELECT mine.id, earlier.id
     FROM unnest(%(ids)s::uuid[], %(sessions)s::uuid[], %(levels)s::text[], %(happened)s::timestamptz[])
-        AS m(id, session_id, level, happened_at)
+        AS mine(id, session_id, level, happened_at)
     JOIN LATERAL (
-        SELECT p.id FROM memories_memory p
-        WHERE p.namespace_id = %(namespace)s AND p.session_id = m.session_id AND p.level = m.level
-            AND p.status = '{Status.ACTIVE}' AND (p.happened_at, p.id) < (m.happened_at, m.id)
-        ORDER BY p.happened_at DESC, p.id DESC LIMIT 1
+        SELECT m.id FROM memories_memory m
+        WHERE m.namespace_id = %(namespace)s AND m.session_id = mine.session_id AND m.level = mine.level
+            AND {standing} AND (m.happened_at, m.id) < (mine.happened_at, mine.id)
+        ORDER BY m.happened_at DESC, m.id DESC LIMIT 1
     ) earlier ON true
 """
 EDGES = """

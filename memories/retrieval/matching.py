@@ -11,12 +11,13 @@ from memories.providers.token_matrix import TOKEN_DIMENSIONS
 from memories.retrieval.facts import BEFORE, TOKENS, Facts, literal
 from memories.retrieval.reading import Reading
 from memories.retrieval.rows import Rows
+from memories.retrieval.scope import Scope
 from scoring.fusion import best_words, matched
 from scoring.systems.candidates import WordMatch
 from scoring.term import Array
 
 
-def matches(facts: Facts, rows: Rows, reading: Reading, params: WordMatch) -> dict[str, Any]:
+def matches(facts: Facts, scope: Scope, rows: Rows, reading: Reading, params: WordMatch) -> dict[str, Any]:
     """MaxSim of each candidate, how well it meets what is asked for, and how much of that it leaves unmet.
 
     MaxSim is infinite where a candidate's words are not stored.
@@ -26,11 +27,12 @@ def matches(facts: Facts, rows: Rows, reading: Reading, params: WordMatch) -> di
     if reading.tokens is None or not len(reading.tokens):
         return found
     told = {
+        **scope.values,
         "sessions": [*rows.column("session_id")],
         "levels": [*rows.column("level")],
         "happened": [*rows.column("happened_at")],
     }
-    before = dict(facts.ask({"before": BEFORE}, **told)["before"])
+    before = dict(facts.ask({"before": BEFORE.format(standing=scope.standing)}, **told)["before"])
     packs = facts.ask({"tokens": TOKENS}, those=literal({*facts.ids, *before.values()}))["tokens"]
     stored = {memory: packed for memory, packed in packs if packed}
     if not stored:
