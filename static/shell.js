@@ -1,4 +1,5 @@
-// The frame of every page: switching the theme without a reload, closing open menus, and the key that asks.
+// The frame of every page: switching the theme without a reload, closing open menus, the key that asks, and what
+// stands there when the server does not answer.
 "use strict";
 
 const YEAR = 365 * 24 * 3600;
@@ -40,6 +41,35 @@ function ask(event) {
   question.focus();
 }
 
+let failed = null; // what asked last in vain
+
+// htmx leaves the page as it was when a request fails; that it did is said where one looks, until it works again.
+function fail(event) {
+  const { elt, xhr } = event.detail;
+  const told = new DOMParser().parseFromString(xhr.responseText, "text/html").querySelector(".problem")?.textContent.trim();
+  const why = xhr.status ? `${told || "The server refused it."} (${xhr.status})` : "The server cannot be reached.";
+  const id = xhr.status && xhr.getResponseHeader("X-Request-ID");
+  const box = document.createElement("div");
+  Object.assign(box, { id: "failure", className: "problem" });
+  box.setAttribute("role", "alert");
+  box.append(line("b", why), line("p", "The page stands as it was before, and what you typed is kept; try again."));
+  if (id) box.append(line("p", "request ", line("code", id)));
+  mend();
+  failed = elt;
+  document.getElementById("main").prepend(box);
+}
+
+function line(name, ...parts) {
+  const element = document.createElement(name);
+  element.append(...parts);
+  return element;
+}
+
+function mend(event) {
+  if (event && !(event.detail.successful && (event.detail.elt === failed || !failed?.isConnected))) return;
+  document.getElementById("failure")?.remove();
+}
+
 document.addEventListener("submit", chooseTheme);
 document.addEventListener("click", closeMenus);
 document.addEventListener("keydown", closeMenus);
@@ -47,3 +77,6 @@ document.addEventListener("keydown", ask);
 document.addEventListener("htmx:afterSwap", markScrollers);
 addEventListener("resize", markScrollers);
 markScrollers();
+document.addEventListener("htmx:responseError", fail);
+document.addEventListener("htmx:sendError", fail);
+document.addEventListener("htmx:afterRequest", mend);

@@ -4,10 +4,11 @@ import re
 
 import pytest
 from django.contrib.auth.models import User
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Locator, Page, expect
 from retrieval_world import told
 
 from memories.models import Membership, Namespace
+from memories.pages.lab import page as lab_page
 
 QUESTION = "Which database does Maya prefer for invoicing?"
 
@@ -30,15 +31,30 @@ def shown(page: Page) -> list[str]:
     return [str(one.get_attribute("id")) for one in page.locator(".hits > li").all()]
 
 
-def test_a_person_asks_drags_a_slider_sees_it_move_and_shares_it(lab_world: Namespace, page: Page) -> None:
-    page.goto("/lab-world/lab/")
+def sign_in(page: Page) -> None:
     page.get_by_label("Name").fill("maya")
     page.get_by_label("Password").fill("tall-ships-7")
     page.get_by_role("button", name="Sign in").click()
+
+
+def ask(page: Page) -> None:
+    """Sign in, and ask by recall."""
+    page.goto("/lab-world/lab/")
+    sign_in(page)
     page.get_by_label("Ranked by").select_option("recall")
     page.locator("#q").fill(QUESTION)
     page.keyboard.press("Enter")
     expect(page.locator("#summary")).to_contain_text("Replayed from trace")
+    page.wait_for_load_state()
+
+
+def typed(page: Page, name: str) -> Locator:
+    """The typed number of a slider."""
+    return page.locator(f"[name='p.{name}']")
+
+
+def test_a_person_asks_drags_a_slider_sees_it_move_and_shares_it(lab_world: Namespace, page: Page) -> None:
+    ask(page)
     expect(page.locator("[data-figure=fig-skyline] .barlayer path").first).to_be_visible(timeout=30_000)
     start = shown(page)
     track = page.locator("#p-weight_semantic")
@@ -75,4 +91,55 @@ def test_a_person_asks_drags_a_slider_sees_it_move_and_shares_it(lab_world: Name
     assert shown(page) == start
     page.locator("#beside-way").select_option("contextdb")
     expect(page.locator("[data-figure=fig-bump] .scatterlayer .trace").first).to_be_visible(timeout=30_000)
+    settle(page)
+
+
+def test_a_value_out_of_bounds_is_told_stays_as_typed_and_holds_up_no_other(lab_world: Namespace, page: Page) -> None:
+    ask(page)
+    typed(page, "rrf_k").fill("5")
+    expect(page.locator("#param-problems .problem")).to_contain_text("rrf_k must be a number from 10 to 200; got 5")
+    expect(typed(page, "rrf_k")).to_have_value("5")
+    typed(page, "weight_semantic").fill("0")
+    expect(page.locator("#summary")).to_contain_text("Against the start")
+    typed(page, "rrf_k").fill("50")
+    expect(page.locator("#param-problems .problem")).to_have_count(0)
+    settle(page)
+
+
+def test_a_request_that_fails_is_told_until_one_works_again(
+    lab_world: Namespace, page: Page, monkeypatch: pytest.MonkeyPatch, complaints: list[str]
+) -> None:
+    ask(page)
+    problem = page.locator("#failure[role=alert]")
+    with monkeypatch.context() as broken:
+        broken.setattr(lab_page, "replay", None)
+        typed(page, "rrf_k").fill("50")
+        expect(problem).to_contain_text("Something broke on our side")
+        expect(problem).to_contain_text(re.compile(r"what you typed is kept; try again\.request [0-9a-f]{32}"))
+        expect(typed(page, "rrf_k")).to_have_value("50")
+    page.context.set_offline(True)
+    typed(page, "rrf_k").fill("40")
+    expect(problem).to_contain_text("The server cannot be reached.")
+    expect(problem).to_be_in_viewport()
+    page.context.set_offline(False)
+    complaints.clear()
+    typed(page, "rrf_k").fill("30")
+    expect(page.locator("#summary")).to_contain_text("Against the start")
+    expect(problem).to_have_count(0)
+    settle(page)
+
+
+def test_who_is_signed_out_meanwhile_is_led_to_the_door_and_back(lab_world: Namespace, page: Page) -> None:
+    ask(page)
+    typed(page, "weight_semantic").fill("0")
+    expect(page.locator("#summary")).to_contain_text("Against the start")
+    settle(page)
+    moved = page.url
+    page.context.clear_cookies(name="sessionid")
+    typed(page, "rrf_k").fill("50")
+    expect(page.get_by_role("button", name="Sign in")).to_be_visible()
+    assert page.locator("#answer").count() == 0
+    sign_in(page)
+    expect(page).to_have_url(moved)
+    expect(page.locator("#summary")).to_contain_text("Against the start")
     settle(page)

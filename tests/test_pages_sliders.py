@@ -1,9 +1,12 @@
 """Declared parameters as a person moves them."""
 
+import re
 from contextlib import suppress
+from pathlib import Path
 from urllib.parse import urlencode
 
 import pytest
+from django.conf import settings
 from django.http import QueryDict
 from django.template.loader import render_to_string
 from hypothesis import given
@@ -16,6 +19,8 @@ from scoring.systems import SYSTEMS
 from scoring.systems.contextdb import ContextdbParams
 from scoring.systems.recall import RecallParams
 
+SLIDERS = '{% include "parts/params.html"'
+TEMPLATES = [path for path in Path(settings.ROOT, "templates").rglob("*.html") if SLIDERS in path.read_text()]
 EVERY = [(system, name) for system in SYSTEMS for name in SYSTEMS[system].params.declared()]
 
 
@@ -109,3 +114,11 @@ def test_the_form_shows_every_parameter_once_with_its_bounds() -> None:
     assert "1 changed" in shown
     assert "back to 60" in shown
     assert "style=" not in shown
+
+
+@pytest.mark.parametrize("template", TEMPLATES, ids=lambda path: path.stem)
+def test_a_form_of_sliders_leaves_it_to_the_server_to_refuse_a_value(template: Path) -> None:
+    # htmx sends nothing of a form that the browser finds invalid, and says nothing either.
+    before, _ = template.read_text().split(SLIDERS)
+    form = re.findall(r"<form\b.*?>", before, re.DOTALL)[-1]
+    assert " novalidate " in form

@@ -4,9 +4,10 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Any
 
-from django.contrib.auth.decorators import login_required
+from django.contrib.auth.views import redirect_to_login
 from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpRequest, HttpResponse
+from django_htmx.http import HttpResponseClientRedirect
 
 from memories.api.access import Access
 from memories.api.authentication import access_of_member
@@ -17,9 +18,10 @@ from memories.models.choices import Role
 def members_only(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
     """Hand the view the namespace its address names, if the user is a member of it."""
 
-    @login_required
     @wraps(view)
     def wrapped(request: HttpRequest, namespace: str, **kwargs: Any) -> HttpResponse:
+        if not request.user.is_authenticated:
+            return to_sign_in(request)
         found = Namespace.objects.filter(slug=namespace, memberships__user=request.user.pk).first()
         if found is None:
             raise Http404(f"There is no namespace “{namespace}”, or you are not a member of it.")
@@ -28,6 +30,13 @@ def members_only(view: Callable[..., HttpResponse]) -> Callable[..., HttpRespons
         return view(request, found, **kwargs)
 
     return wrapped
+
+
+def to_sign_in(request: HttpRequest) -> HttpResponse:
+    """The way to sign in and back; the whole page goes there where htmx asked for a part of it."""
+    if not (htmx := getattr(request, "htmx", None)):
+        return redirect_to_login(request.get_full_path())
+    return HttpResponseClientRedirect(redirect_to_login(htmx.current_url_abs_path or request.path).url)
 
 
 def access_of(request: HttpRequest, namespace: Namespace) -> Access:
