@@ -10,22 +10,25 @@ from typing import Any
 from urllib.parse import urlencode
 
 import numpy as np
-from django.db.models import Q
+from django.db.models import Case, DateTimeField, DurationField, ExpressionWrapper, Q, Value, When
 from django.http import HttpRequest, HttpResponse
 from django.views.decorators.http import require_GET
 
-from memories.models import Memory, Namespace
+from memories.models import Namespace
 from memories.pages import sliders
 from memories.pages.access import members_only
 from memories.pages.aged import DAY, Aged, Since, aged, stored
 from memories.pages.drawing import Dot, apart, line, marks, note
 from memories.pages.facets import COUNTED
+from memories.pages.lab.address import moved
+from memories.retrieval.query import Setting
+from memories.retrieval.settings import setting
 from memories.templatetags.numbers import figure as written
 from memories.templatetags.spans import days
 from recall_site.layout import render_page
 from scoring.freshness import decay as faded
 from scoring.freshness import half_life_of
-from scoring.params import Params, ParamsError, Problem
+from scoring.params import Params, Problem
 from scoring.signals import INTENTS, KINDS, TYPES, Signals
 from scoring.systems import SYSTEMS, contextdb, memorysync, recall
 from scoring.term import Array
@@ -37,6 +40,9 @@ SOON = 20  # memories that the list of those about to fade names
 TOLD = (0, 1, 7, 30, 90, 180, 365, 730)  # days that the table tells
 NEVER = 36_500.0  # days after which nobody asks
 TICKS = {"tickvals": [1 / 24, 1, 7, 30, 365], "ticktext": ["1 h", "1 d", "7 d", "30 d", "1 y"]}
+SHARES = [0, 0.2, 0.4, 0.6, 0.8, 1]  # that the scale of what is kept names
+NAME = 0.2  # of a chart's width that a name may take, and how far the next stands below it
+BELOW = 0.07
 FADED = 0.1  # where a system names no floor
 
 
@@ -126,35 +132,40 @@ USUAL_CURVE = {"memorysync": "MEDIUM"}  # on which memories are drawn where the 
 def decay(request: HttpRequest, namespace: Namespace) -> HttpResponse:
     """The curves of one system with the namespace's memories on them."""
     family = FAMILIES.get(request.GET.get("system", ""), FAMILIES["recall"])
-    params_of = SYSTEMS[family.system].params
-    problems: list[Problem] = []
-    try:
-        moved = sliders.given(params_of, request.GET)
-    except ParamsError as error:
-        moved, problems = {}, error.problems
+    params_of, start = SYSTEMS[family.system].params, started(namespace, family)
+    usual = {name: value for name, value in start.given.items() if name in family.params}
+    changed, problems = moved(params_of, request.GET, usual)
     until, wrong = chosen_day(request.GET.get("by", ""), namespace)
-    params = params_of.of(moved)
-    shown = Shown(namespace, family, params, params_of(), until)
+    shown = Shown(namespace, family, params_of.of({**usual, **changed}), params_of.of(usual), until)
     context = {
         "family": family,
         "families": FAMILIES.values(),
         "groups": [
             sliders.Group(group.name, some)
-            for group in sliders.groups(params_of, moved)
+            for group in sliders.groups(params_of, {**usual, **changed}, usual)
             if (some := [one for one in group.sliders if one.name in family.params])
         ],
-        "problems": [*problems, *wrong],
+        "problems": [*(Problem(at, message) for at, message in problems.items()), *wrong],
+        "start": start,
         "sent": request.GET,
         "by": until.date(),
-        "changed": len(moved),
+        "changed": len(changed),
         **shown.told(),
     }
     response = render_page(request, "memories/decay.html", context, partial="shown")
     # The address tells what differs, and nothing else.
-    told = {"system": family.system, **sliders.address(moved)}
+    told = {"system": family.system, **sliders.address(changed)}
     told |= {"by": request.GET["by"]} if until.date() != usual_day(namespace) else {}
     response["HX-Replace-Url"] = f"?{urlencode(told)}"
     return response
+
+
+def started(namespace: Namespace, family: Family) -> Setting:
+    """From where the sliders start: what serves where it has these parameters, else the system as it ships."""
+    served = setting(namespace, params={})
+    if served.system.params.declared().keys() >= set(family.params):
+        return served
+    return setting(namespace, system=family.system, params={})
 
 
 def usual_day(namespace: Namespace) -> date:
@@ -244,17 +255,13 @@ class Shown:
         )
         data: list[dict[str, Any]] = []
         notes: list[dict[str, Any]] = []
-        ends = apart([float(self.kept(ages[-1:], curve)[0]) for curve in self.family.curves])
-        for curve, end in zip(self.family.curves, ends, strict=True):
+        for curve, place in zip(self.family.curves, self.named(ages), strict=True):
             now, before = self.kept(ages, curve), self.kept(ages, curve, self.usual)
             moved = not np.array_equal(now, before)
             if moved:
                 data.append(line(ages, before, {"color": "$control", "width": 1.5, "dash": "dot"}))
             data.append(line(ages, now, {"color": "$ink" if moved else "$ink-2", "width": 2.5 if moved else 1.5}))
-            # By powers of ten all end at nothing: there a name stands where its curve has halved.
-            halved = max(math.log(self.family.halves(curve, self.params) * HOURS) / math.log(longest * HOURS), 0.0)
-            at = (halved, 0.5) if by_hours else (1.0, end)
-            notes.append(note(*at, curve.name, xshift=6))
+            notes.append(note(*place, curve.name, xshift=6))
         data += [marks(some) for some in dots.values() if some]
         floor = {"type": "line", "xref": "paper", "x0": 0, "x1": 1, "y0": self.floor, "y1": self.floor}
         notes.append(note(0.0, self.floor, f"floor {written(self.floor)}", yshift=-8))
@@ -263,12 +270,31 @@ class Shown:
             "layout": {
                 "margin": {"l": 40, "r": 88, "t": 8, "b": 40},
                 "xaxis": {**across, "title": {"text": "age" if by_hours else "age in days"}, "showgrid": False},
-                "yaxis": {"range": [0, 1.04], "title": {"text": "kept"}},
+                "yaxis": {
+                    "range": [0, 1.04],
+                    "title": {"text": "kept"},
+                    "tickvals": SHARES,
+                    "ticktext": [written(one) for one in SHARES],
+                },
                 "shapes": [{**floor, "line": {"color": "$ink-3", "width": 1, "dash": "dash"}}],
                 "annotations": notes,
             },
             "narrow": {"margin": {"l": 34, "r": 72, "t": 8, "b": 40}},
         }
+
+    def named(self, ages: Array) -> list[tuple[float, float]]:
+        """Where each curve's name stands: at its end, or about where it has halved, none upon another."""
+        if not self.family.by_hours:
+            return [(1.0, end) for end in apart([float(self.kept(ages[-1:], one)[0]) for one in self.family.curves])]
+        # By powers of ten all end at nothing.
+        places, last, width = dict[str, tuple[float, float]](), (-1.0, 0.5), math.log(ages[-1] * HOURS)
+        for curve in sorted(self.family.curves, key=lambda one: self.family.halves(one, self.params)):
+            halves = self.family.halves(curve, self.params) * HOURS
+            near = math.log(max(halves, 1.0)) / width - last[0] < NAME
+            height = last[1] - BELOW if near else 0.5
+            last = math.log(max(halves * math.log2(1 / height), 1.0)) / width, height
+            places[curve.name] = last
+        return [places[curve.name] for curve in self.family.curves]
 
     def label(self, paces: Mapping[str, float]) -> str:
         """What the chart shows, in words."""
@@ -277,26 +303,20 @@ class Shown:
 
     def fading(self) -> dict[str, Any]:
         """The memories that are above the floor today and below it by the chosen day, the first to fade first."""
-        now, chosen = self.namespace.now, list[Q]()
+        now, since, chosen, spans = self.namespace.now, self.family.since, list[Q](), list[When]()
+        span = timedelta()
         for curve in self.family.curves:
             if self.draws(curve) and (lasts := self.fades_at(curve)) < NEVER:
                 span = timedelta(days=lasts)
-                chosen.append(Q(**curve.whose) & self.family.since.within(now - span, self.until - span))
+                chosen.append(Q(**curve.whose) & since.within(now - span, self.until - span))
+                spans += [When(**curve.whose, then=Value(span))] if curve.whose else []
         mine = stored(self.namespace)
         fades = mine.filter(reduce(or_, chosen)) if chosen else mine.none()
-        rows = list(fades.annotate(since=self.family.since.expression).order_by("since", "id")[:SOON])
+        lasting = Case(*spans, default=Value(span), output_field=DurationField())
+        day = ExpressionWrapper(since.expression + lasting, output_field=DateTimeField())
+        rows = list(fades.annotate(fades=day).order_by("fades", "id")[:SOON])
         return {
             "fades": fades[:COUNTED].count() if len(rows) == SOON else len(rows),
             "counted": COUNTED,
-            "soonest": [(one, self.day_of(one)) for one in rows],
+            "soonest": rows,
         }
-
-    def day_of(self, memory: Memory) -> datetime:
-        """When a memory reaches the floor."""
-        mine = next(
-            curve
-            for curve in self.family.curves
-            if self.draws(curve) and all(getattr(memory, name) == value for name, value in curve.whose.items())
-        )
-        since: datetime = memory.since  # type: ignore[attr-defined]  # annotated above
-        return since + timedelta(days=self.fades_at(mine))
