@@ -76,8 +76,8 @@ def average_precision(grades: Array, ideal: Array) -> Array:
     return _share((precision * hit).sum(axis=1), (ideal > 0).sum(axis=1))
 
 
-def kendall_tau(one: Sequence[Hashable], other: Sequence[Hashable]) -> float:
-    r"""Agreement in order of what two rankings share: 1 the same, −1 reversed.
+def kendall_tau(one: Sequence[Hashable], other: Sequence[Hashable]) -> float | None:
+    r"""Agreement in order of what two rankings share: 1 the same, −1 reversed, none where they share no pair.
 
     $$ \tau = \frac{\text{concordant} - \text{discordant}}{\binom{n}{2}} $$
 
@@ -88,7 +88,7 @@ def kendall_tau(one: Sequence[Hashable], other: Sequence[Hashable]) -> float:
     shared = np.array([place[item] for item in one if item in place])
     pairs = len(shared) * (len(shared) - 1) // 2
     if not pairs:
-        return 1.0
+        return None
     above = np.triu(np.sign(shared[None, :] - shared[:, None]), 1)
     return float(above.sum()) / pairs
 

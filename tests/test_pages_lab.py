@@ -258,7 +258,9 @@ def test_moved_parameters_are_saved_as_a_profile_that_serves_nobody_yet(signed_i
     assert (version.system, version.params, version.number) == ("recall", {"rrf_k": 20.0}, 1)
     assert "by=careful%401" in answer["Location"]
     assert not Publication.objects.exists()
-    assert trace_of(signed_in.get(answer["Location"])["Location"]).params == {"rrf_k": 20.0}
+    saved = signed_in.get(answer["Location"])["Location"]
+    assert trace_of(saved).params == {"rrf_k": 20.0}
+    assert f'Kept as <a href="/asked/profiles/{version.id}/">careful@1</a>.' in text(signed_in.get(saved))
     assert signed_in.post("/asked/lab/save/", {**sent, "name": "a@b"}).status_code == 400
     assert signed_in.post("/asked/lab/save/", {**sent, "p.rrf_k": "9999"}).status_code == 400
 

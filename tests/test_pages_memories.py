@@ -3,6 +3,7 @@
 import re
 from datetime import UTC, datetime, timedelta
 from typing import Any
+from uuid import uuid4
 
 import pytest
 from django.contrib.auth.models import User
@@ -142,6 +143,18 @@ def test_meaning_finds_other_words_and_records_no_access(signed_in: Client, home
     assert "cosine" in page
     assert contents(text(signed_in, "/home/memories/?q=software&by=meaning&type=Fact&age=quarter")) == [TOLD[2][0]]
     assert set(Memory.objects.within(home).values_list("access_count", flat=True)) == {0}
+
+
+def test_filters_that_choose_among_the_nearest_say_so(signed_in: Client) -> None:
+    some = text(signed_in, "/home/memories/?q=software&by=meaning&age=quarter")
+    assert re.search(r"<b>\d</b> of the \d nearest in meaning pass(es)? these filters", some)
+    none = text(signed_in, f"/home/memories/?q=software&by=meaning&session={uuid4()}")
+    assert contents(none) == []
+    assert "nearest in meaning passes these filters." in none
+    assert "holds all of these words" not in none
+    assert "Nothing that can be searched by meaning is here under these filters." in text(
+        signed_in, "/home/memories/?q=software&by=meaning&tag=nobody+has+it"
+    )
 
 
 def test_pages_follow_each_other_without_a_gap(signed_in: Client, home: Namespace) -> None:

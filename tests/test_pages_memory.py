@@ -14,6 +14,7 @@ from test_pages_memories import NOW, TOLD, home, maya, signed_in, tell, text
 
 from memories.models import DailyAccess, Membership, Memory, MemoryEdge, Namespace, ScoreEvent
 from memories.models.choices import EdgeKind, Status
+from memories.pages import memory_evidence, memory_nearby
 from memories.pages.memory_evidence import waterfall
 from memories.pages.memory_figures import confidence_figure
 from memories.pages.trees import node
@@ -181,6 +182,29 @@ def test_a_correction_leads_to_what_is_right(signed_in: Client, home: Namespace,
     coffee.refresh_from_db()
     assert coffee.status == Status.SUPERSEDED
     assert "It gave way to" in text(signed_in, at(coffee))
+    assert f'It took the place of <a href="{at(coffee)}">{coffee.content}</a>' in answer.content.decode()
+
+
+def test_a_person_who_corrects_says_it_directly(signed_in: Client, home: Namespace) -> None:
+    guess = NewMemory(content="Jonas lives in Bergen", type="Fact", said=(Said("strong_inference"),), model="gpt-4o")
+    (outcome,) = remember(home, [guess], by="tests")
+    signed_in.post(at(outcome.memory, "correct/"), {"content": "Jonas lives in Oslo"})
+    right = Memory.objects.within(home).get(content="Jonas lives in Oslo")
+    assert right.confidence > outcome.memory.confidence
+    assert "direct .95" in text(signed_in, at(right))
+
+
+def test_more_than_is_shown_is_counted_and_said(
+    signed_in: Client, home: Namespace, coffee: Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for day in range(3):
+        same = {"content": coffee.content, "type": coffee.type, "subject": coffee.subject_surface}
+        remember(home, [NewMemory(**same, session=f"day {day}", said=(Said("direct"),))], by="tests")
+    monkeypatch.setattr(memory_nearby, "MOST", 2)
+    monkeypatch.setattr(memory_evidence, "MOST", 2)
+    page = text(signed_in, at(coffee))
+    assert "Said 4 times</h2><p>The first 2 are shown.</p>" in page
+    assert f"The last 2 of {ScoreEvent.objects.within(home).filter(memory_id=coffee.id).count()} changes" in page
 
 
 def test_what_is_refused_stands_beside_its_form_and_the_input_stays(
@@ -232,7 +256,7 @@ def test_forgetting_asks_first_and_hides_it_from_all_but_admins(
     signed_in.post(at(coffee, "forget/"), {"sure": "1"})
     coffee.refresh_from_db()
     assert coffee.status == Status.FORGOTTEN
-    assert signed_in.get(at(coffee)).status_code == 200
+    assert "Forgotten by maya." in text(signed_in, at(coffee))
     Membership.objects.update(role="write")
     assert signed_in.get(at(coffee)).status_code == 404
 

@@ -162,3 +162,8 @@ def test_kendalls_tau_counts_the_pairs_that_agree(order: list[int]) -> None:
     pairs = [(a, b) for a in range(7) for b in range(a + 1, 7)]
     agreeing = sum(1 if order.index(a) < order.index(b) else -1 for a, b in pairs)
     assert metrics.kendall_tau(list(range(7)), order) == pytest.approx(agreeing / len(pairs))
+
+
+@pytest.mark.parametrize("other", ["", "xyz", "cxy"])
+def test_rankings_that_share_no_pair_have_no_tau(other: str) -> None:
+    assert metrics.kendall_tau("abc", other) is None

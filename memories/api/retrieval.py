@@ -152,7 +152,7 @@ class AgreementSerializer(serializers.Serializer[Any]):
     """How far two systems agree."""
 
     systems = serializers.ListField(child=serializers.CharField())
-    kendall_tau = serializers.FloatField()
+    kendall_tau = serializers.FloatField(allow_null=True, help_text="null where they share fewer than two memories")
     rbo = serializers.FloatField(help_text="rank-biased overlap, p = .9")
 
 

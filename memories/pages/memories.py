@@ -108,6 +108,7 @@ def found(request: HttpRequest, access: Access) -> dict[str, Any]:
         "missing": look.missing,
         "late": look.late,
         "meaning": look.cosines is not None,
+        "nearest": len(look.cosines or ()),
         "chosen": chosen(look, divided, given),
         "now": access.namespace.now,
     }

@@ -7,6 +7,7 @@ from uuid import UUID
 
 import numpy as np
 from django.contrib import messages
+from django.contrib.auth.models import User
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, resolve_url
 from django.views.decorators.http import require_GET, require_http_methods
@@ -17,7 +18,7 @@ from memories.api.acts import ContradictionSerializer, CorrectionSerializer, put
 from memories.api.memories import visible, with_tags
 from memories.api.serializers import checked
 from memories.models import Memory, Namespace
-from memories.models.choices import ChunkLevel, Role, Status
+from memories.models.choices import ChunkLevel, Role, SourceLevel, Status
 from memories.pages import memory_figures as figures
 from memories.pages.access import access_of, members_only, need
 from memories.pages.memory_evidence import events_of, history, waterfall
@@ -72,7 +73,7 @@ def shown(
 ) -> HttpResponse:
     """The whole page; what was refused stands beside its form, with what was typed."""
     namespace, policy = access.namespace, policy_of(access.namespace)
-    events = events_of(row)
+    events, happened = events_of(row)
     found = heard(access, row)
     changes = history(access, events, found["sources"])
     around = surroundings(access, row)
@@ -82,6 +83,7 @@ def shown(
     least = ConfidenceFloor().min_confidence
     context = {
         "memory": row,
+        "reason": reason(row),
         "now": namespace.now,
         "age": max((namespace.now - row.created_at).days, 0),
         "writes": access.allows(Role.WRITE),
@@ -90,6 +92,7 @@ def shown(
         "parts": parts,
         "parts_figure": figures.confidence_figure(parts, least, policy.high_confidence),
         "changes": changes,
+        "happened": happened,
         "belief_figure": changes and figures.belief_figure(changes, found["days"], namespace.now, policy),
         "near": near,
         "near_figure": near and figures.neighbours_figure(near, policy),
@@ -103,6 +106,13 @@ def shown(
         **queried(access, row, request),
     }
     return render_page(request, TEMPLATE, context, status=status)
+
+
+def reason(row: Memory) -> str:
+    """Why it is no longer active, with a person called by name."""
+    said, _, number = row.reason.rpartition(" user ")
+    name = User.objects.filter(pk=number).values_list("username", flat=True).first() if number.isdecimal() else None
+    return f"{said} {name}" if name else row.reason
 
 
 def fading(access: Access, row: Memory, request: HttpRequest) -> dict[str, Any]:
@@ -171,7 +181,9 @@ def confirm(access: Access, row: Memory, sent: Mapping[str, str]) -> Went:
 
 
 def correct(access: Access, row: Memory, sent: Mapping[str, str]) -> Went:
-    outcome, old = put_right(access, row.id, checked(CorrectionSerializer(data={"content": sent.get("content", "")})))
+    # A person says it here, and so directly, however the other came about.
+    body = {"content": sent.get("content", ""), "source_level": SourceLevel.DIRECT}
+    outcome, old = put_right(access, row.id, checked(CorrectionSerializer(data=body)))
     if outcome.outcome == "rejected":
         raise RefusedError(f"The correction was rejected: {outcome.reason}.", "rejected")
     return Went(f"Corrected: this is {outcome.outcome}, and what it corrects is {old.memory.status}.", outcome.memory)

@@ -115,10 +115,11 @@ class Change:
         return str(self.event.parts.get("reason", ""))
 
 
-def events_of(memory: Memory) -> list[ScoreEvent]:
-    """The last changes of a memory, the first first."""
+def events_of(memory: Memory) -> tuple[list[ScoreEvent], int]:
+    """The last changes of a memory, the first first, and how many there are in all."""
     rows = ScoreEvent.objects.filter(namespace_id=memory.namespace_id, memory_id=memory.id)
-    return list(rows.order_by("-at", "-id")[:MOST])[::-1]
+    last = list(rows.order_by("-at", "-id")[:MOST])[::-1]
+    return last, rows.count() if len(last) == MOST else len(last)
 
 
 def history(access: Access, events: list[ScoreEvent], sources: list[MemorySource]) -> list[Change]:

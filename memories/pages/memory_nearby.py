@@ -20,7 +20,6 @@ from memories.models import (
     MemoryVector,
     Mention,
     ReviewItem,
-    SessionReturn,
 )
 from memories.models.choices import EdgeKind, Route, Verdict
 from memories.writing.comparing import opposed
@@ -134,15 +133,19 @@ def surroundings(access: Access, memory: Memory) -> Surroundings:
 
 
 def heard(access: Access, memory: Memory) -> dict[str, Any]:
-    """Where it was said, when it was used, and what it absorbed."""
+    """Where it was said, when it was used, what it absorbed, and what gave way to it."""
     namespace = access.namespace
     sources = MemorySource.objects.within(namespace).filter(memory_id=memory.id).select_related("turn", "session")
     days = DailyAccess.objects.within(namespace).filter(memory_id=memory.id).order_by("-day")
-    returns = SessionReturn.objects.within(namespace).filter(memory_id=memory.id).order_by("-returned_at")
     absorbed = Memory.objects.within(namespace).filter(merged_into_id=memory.id, status__in=visible(access))
+    replaced = Memory.objects.within(namespace).filter(superseded_by_id=memory.id, status__in=visible(access))
+    shown = {"sources": sources.order_by("observed_at", "id"), "absorbed": absorbed.order_by("id")}
+    found: dict[str, list[Any]] = {name: list(rows[:MOST]) for name, rows in shown.items()}
+    # The count is asked for where there may be more than is shown.
+    counts = {name: shown[name].count() if len(some) == MOST else len(some) for name, some in found.items()}
     return {
-        "sources": list(sources.order_by("observed_at", "id")[:MOST]),
+        **found,
+        "counts": counts,
         "days": list(days[: 4 * MOST]),
-        "returns": list(returns[:MOST]),
-        "absorbed": list(absorbed.order_by("id")[:MOST]),
+        "replaced": list(replaced.order_by("-id")[:MOST]),
     }

@@ -163,7 +163,18 @@ def reason(retrieval: Retrieval) -> str:
         held = ", ".join(f"{int((~kept).sum())} {gate}" for gate, kept in ranking.gates.items() if not kept.all())
         return f"All {count} candidates were held back: {held}."
     least = getattr(retrieval.params, "abstain_below", 0.0)
-    return f"The best of {count} candidates answers this with a chance of {ranking.chance:.2f}, below {least:.2f}."
+    chance, bound = apart(ranking.chance, least)
+    return f"The best of {count} candidates answers this with a chance of {chance}, below {bound}."
+
+
+def apart(low: float, high: float) -> tuple[str, str]:
+    """Two numbers with as many decimals as tell them apart, two at the least.
+
+    >>> apart(0.5, 0.69), apart(0.6899, 0.69)
+    (('0.50', '0.69'), ('0.6899', '0.6900'))
+    """
+    written = ((f"{low:.{digits}f}", f"{high:.{digits}f}") for digits in range(2, 18))
+    return next((pair for pair in written if pair[0] != pair[1]), (f"{low}", f"{high}"))
 
 
 def nearest(retrieval: Retrieval) -> list[dict[str, Any]]:

@@ -3,8 +3,10 @@
 from typing import Any
 from uuid import UUID
 
+from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect, QueryDict
 from django.shortcuts import resolve_url
+from django.utils.html import format_html
 from django.views.decorators.http import require_POST
 
 from memories.models import Memory, Namespace, Trace
@@ -57,7 +59,10 @@ def save(request: HttpRequest, namespace: Namespace) -> HttpResponse:
         note=f"Saved in the Lab for “{trace.query[:200]}”.",
         by=request.user.get_username(),
     )
-    typed = {**address.typed_of(trace), "by": profiles.called(version)}
+    called, page = profiles.called(version), resolve_url("profiles-one", namespace.slug, version.id)
+    told = format_html('Kept as <a href="{}">{}</a>. It serves nobody until it is published.', page, called)
+    messages.success(request, told)
+    typed = {**address.typed_of(trace), "by": called}
     return HttpResponseRedirect(f"{resolve_url('lab', namespace.slug)}?{address.written(typed, {}, {})}")
 
 
