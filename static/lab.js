@@ -115,6 +115,7 @@ function jump(event) {
   const slider = link && document.getElementById(link.hash.slice(1));
   if (!slider) return;
   slider.closest("details").open = true;
+  document.querySelector(".rail > .fold").open = true;
   slider.focus();
 }
 

@@ -54,8 +54,9 @@ function fail(event) {
   box.setAttribute("role", "alert");
   box.append(line("b", why), line("p", "The page stands as it was before, and what you typed is kept; try again."));
   if (id) box.append(line("p", "request ", line("code", id)));
-  mend();
   failed = elt;
+  if (document.getElementById("failure")?.textContent === box.textContent) return; // said once, however often it is asked
+  mend();
   document.getElementById("main").prepend(box);
 }
 

@@ -143,3 +143,41 @@ def test_who_is_signed_out_meanwhile_is_led_to_the_door_and_back(lab_world: Name
     expect(page).to_have_url(moved)
     expect(page.locator("#summary")).to_contain_text("Against the start")
     settle(page)
+
+
+def test_why_not_leads_to_the_change_that_brings_it_in_and_that_is_kept(lab_world: Namespace, page: Page) -> None:
+    ask(page)
+    missed = "The kitchen at Arrive has a new oven"
+    expect(page.locator(".hits")).not_to_contain_text(missed)
+    page.get_by_label("A memory’s words").fill("a new oven in the kitchen")
+    page.get_by_role("button", name="Find it").click()
+    page.locator("#why-not").get_by_role("link", name=missed).click()
+    page.locator("#why-not .fix").get_by_role("link", name="Apply").click()
+    expect(page.locator(".hits")).to_contain_text(missed)
+    page.get_by_text("Save as profile").click()
+    page.get_by_label("Name", exact=True).fill("mine")
+    page.get_by_role("button", name="Save", exact=True).click()
+    expect(page.get_by_role("status")).to_contain_text("Kept as mine@1.")
+    expect(page.locator(".hits")).to_contain_text(missed)
+    page.get_by_role("link", name="mine@1").click()
+    expect(page.get_by_role("heading", level=1)).to_contain_text("mine@1")
+
+
+def test_a_trace_opens_in_the_lab_as_it_was_and_on_a_phone_the_sliders_fold_away(
+    lab_world: Namespace, page: Page
+) -> None:
+    ask(page)
+    start = shown(page)
+    page.goto("/lab-world/traces/")
+    page.get_by_role("link", name=f"Open “{QUESTION}” in the Lab").click()
+    expect(page.locator("#summary")).to_contain_text("Replayed from trace")
+    assert shown(page) == start
+    fold = page.locator(".rail > .fold > summary")
+    expect(fold).to_be_hidden()
+    page.set_viewport_size({"width": 390, "height": 800})
+    expect(page.locator("#params")).to_be_visible()
+    fold.click()
+    expect(page.locator("#params")).to_be_hidden()
+    page.set_viewport_size({"width": 1280, "height": 800})
+    expect(page.locator("#params")).to_be_visible()
+    settle(page)

@@ -145,8 +145,10 @@ def test_where_it_does_not_come_back_the_reason_can_be_asked_for(signed_in: Clie
         at(oven, "?q=a+new+oven+for+the+kitchen&why=recall"),
         headers={"HX-Request": "true", "HX-Target": "missed-recall"},
     )
-    assert "It was found and held back: low_confidence." in told.content.decode()
-    assert "brings it in" in told.content.decode()
+    said = told.content.decode()
+    assert "It was found and held back: low confidence." in said
+    assert re.search(r"\. The least confidence that comes back: \.\d+ instead of \.5 brings it in, 4th\.", said)
+    assert '<span class="chip">meaning 1st</span>' in said
     assert "It was found and held back" in text(signed_in, at(oven, "?q=a+new+oven+for+the+kitchen&why=recall"))
     wrong = signed_in.get(at(oven, "?q=x&why=none"), headers={"HX-Request": "true", "HX-Target": "missed-none"})
     assert wrong.status_code == 404
@@ -335,3 +337,28 @@ def test_a_person_moves_the_half_life_asks_and_confirms(
         page.set_viewport_size({"width": width, "height": 900})
         page.wait_for_timeout(1_000)  # the charts are drawn again a moment later
         assert page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth") <= 0
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_person_corrects_splits_off_and_forgets(page: Page, home: Namespace, coffee: Memory) -> None:
+    page.goto(at(coffee))
+    page.get_by_label("Name").fill("maya")
+    page.get_by_label("Password").fill("tall-ships-7")
+    page.get_by_role("button", name="Sign in").click()
+    page.get_by_text("Correct…").click()
+    page.get_by_label("What is right instead").fill("Maya drinks her coffee with oat milk")
+    page.get_by_role("button", name="Correct it").click()
+    expect(page.get_by_role("status")).to_contain_text("Corrected: this is")
+    expect(page.get_by_role("heading", level=1)).to_have_text("Maya drinks her coffee with oat milk")
+    page.get_by_role("link", name=coffee.content).first.click()
+    expect(page.get_by_text("It gave way to")).to_be_visible()
+    said = NewMemory(content="Maya prefers PostgreSQL for each new service", type="Preference", said=(Said("direct"),))
+    remember(home, [said], by="tests")
+    gone = Memory.objects.within(home).get(status=Status.MERGED)
+    page.goto(at(gone))
+    page.get_by_role("button", name="Split off").click()
+    expect(page.get_by_role("status")).to_contain_text("Split off: it stands by itself again")
+    page.get_by_role("link", name="Forget…").click()
+    page.get_by_role("button", name="Forget it").click()
+    expect(page.get_by_role("status")).to_contain_text("Forgotten: no answer holds it any more")
+    expect(page.get_by_text("Forgotten by maya.")).to_be_visible()

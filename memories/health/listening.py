@@ -38,7 +38,7 @@ class Heard:
     asked: int = 0
     found: int = 0
     late: int = 0
-    silent_for: int = 0  # times asked since it last found something
+    silent_for: int = 0  # times asked since it last found something, where there was something to look for
     last: datetime | None = None
     reasons: Counter[str] = field(default_factory=Counter)
 
@@ -94,18 +94,17 @@ def heard(traces: Iterable[Mapping[str, Any]]) -> list[Heard]:
                 one.last = one.last or trace["at"]
                 continue
             one.late += route in late
-            one.silent_for += one.last is None
-            one.reasons[f"it {late[route]}" if route in late else silence(route, trace)] += 1
+            lacking = lack(route, trace)
+            one.silent_for += one.last is None and not lacking
+            one.reasons[f"it {late[route]}" if route in late else lacking or OTHERWISE.get(route, NO_VECTOR)] += 1
     order = list(dict.fromkeys(route for system in SYSTEMS.values() for route in system.routes))
     return sorted(all.values(), key=lambda one: order.index(one.route))
 
 
-def silence(route: str, trace: Mapping[str, Any]) -> str:
-    """Why a retriever that was in time found nothing."""
+def lack(route: str, trace: Mapping[str, Any]) -> str:
+    """What a query did not give a retriever to look for, if so."""
     needed, lacking = NEEDS.get(route, ("", ""))
-    if needed and not trace[f"answer__plan__{needed}"]:
-        return lacking
-    return OTHERWISE.get(route, NO_VECTOR)
+    return lacking if needed and not trace[f"answer__plan__{needed}"] else ""
 
 
 def latency(traces: Sequence[Mapping[str, Any]]) -> list[Step]:

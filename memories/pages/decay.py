@@ -261,7 +261,7 @@ class Shown:
             if moved:
                 data.append(line(ages, before, {"color": "$control", "width": 1.5, "dash": "dot"}))
             data.append(line(ages, now, {"color": "$ink" if moved else "$ink-2", "width": 2.5 if moved else 1.5}))
-            notes.append(note(*place, curve.name, xshift=6))
+            notes.append(note(*place, curve.name, xshift=6, bgcolor="$surface"))
         data += [marks(some) for some in dots.values() if some]
         floor = {"type": "line", "xref": "paper", "x0": 0, "x1": 1, "y0": self.floor, "y1": self.floor}
         notes.append(note(0.0, self.floor, f"floor {written(self.floor)}", yshift=-8))

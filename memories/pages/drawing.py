@@ -38,7 +38,7 @@ def marks(dots: Sequence[Dot]) -> dict[str, Any]:
     }
 
 
-def note(x: float, y: float, text: str, **where: float) -> dict[str, Any]:
+def note(x: float, y: float, text: str, **where: float | str) -> dict[str, Any]:
     """A name in a chart, where it is meant."""
     return {"xref": "paper", "x": x, "y": y, "text": text, "xanchor": "left", "showarrow": False, **where}
 

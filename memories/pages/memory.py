@@ -21,6 +21,7 @@ from memories.models import Memory, Namespace
 from memories.models.choices import ChunkLevel, Role, SourceLevel, Status
 from memories.pages import memory_figures as figures
 from memories.pages.access import access_of, members_only, need
+from memories.pages.lab.missing import in_words
 from memories.pages.memory_evidence import events_of, history, waterfall
 from memories.pages.memory_nearby import heard, neighbours, surroundings
 from memories.pages.memory_scores import missed, scores
@@ -163,7 +164,8 @@ def why(access: Access, row: Memory, request: HttpRequest) -> dict[str, Any]:
     system = request.GET.get("why", "")
     if system not in SYSTEMS:
         raise Http404(f"There is no system “{system}”; there are {', '.join(SYSTEMS)}.")
-    return {"asked_why": system, "why": missed(access.namespace, row, request.GET.get("q", ""), system)}
+    found = missed(access.namespace, row, request.GET.get("q", ""), system)
+    return {"asked_why": system, "why": found, "why_in_words": in_words(found, SYSTEMS[system].params)}
 
 
 class Went(NamedTuple):

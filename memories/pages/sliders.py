@@ -14,6 +14,11 @@ LOG_STEP = 0.01  # of a power of ten
 PREFIX = "p."  # of a parameter in an address or a form
 
 
+def called(declaration: Declaration) -> str:
+    """A parameter as its slider calls it."""
+    return declaration.affects[:1].upper() + declaration.affects[1:]
+
+
 @dataclass(frozen=True)
 class Slider:
     """One parameter, where it stands, and where it would stand by default."""
@@ -27,7 +32,7 @@ class Slider:
     @property
     def label(self) -> str:
         """What it does, in a few words."""
-        return self.declaration.affects[:1].upper() + self.declaration.affects[1:]
+        return called(self.declaration)
 
     @property
     def kind(self) -> str:

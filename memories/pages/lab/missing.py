@@ -1,5 +1,6 @@
 """Why not? For a memory that did not come back: what stopped it, and the smallest change that brings it in."""
 
+from functools import reduce
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
@@ -9,13 +10,15 @@ from memories.api.retrieval import LONGEST_QUERY
 from memories.api.storable import flaw
 from memories.models import Memory
 from memories.models.choices import Status
+from memories.pages import sliders
 from memories.pages.lab.routes import look
 from memories.retrieval.answer import stopped_by
 from memories.retrieval.query import Query
 from memories.retrieval.retrieve import Retrieval, retrieve
 from memories.retrieval.settings import setting
-from memories.retrieval.why_not import why_not
-from scoring.params import Number
+from memories.retrieval.why_not import WhyNot, ordinal, why_not
+from memories.templatetags.numbers import worded
+from scoring.params import Number, Params
 
 if TYPE_CHECKING:
     from memories.pages.lab.page import State
@@ -47,9 +50,8 @@ def shown(state: "State", retrieval: Retrieval) -> dict[str, Any]:
     fix = None
     if change is not None:
         declared = state.start.system.params.declared()[change.param]
-        label = declared.affects[:1].upper() + declared.affects[1:]
         fix = {
-            "label": label,
+            "label": sliders.called(declared),
             "group": declared.group,
             "before": change.before,
             "after": change.after,
@@ -60,7 +62,19 @@ def shown(state: "State", retrieval: Retrieval) -> dict[str, Any]:
         }
     lists = [{"look": look(route), **listed} for route, listed in asked.retrievers.items()]
     gates = [gate.replace("_", " ") for gate in asked.gates]
-    return context | {"memory": memory, "why_not": asked, "gates": gates, "fix": fix, "places": lists}
+    told = {"reason": in_words(asked, state.start.system.params), "gates": gates, "fix": fix, "places": lists}
+    return context | {"memory": memory, "why_not": asked, **told}
+
+
+def in_words(asked: WhyNot, params: type[Params]) -> str:
+    """The answer in a sentence, with gates and a parameter called as the page calls them."""
+    said = reduce(lambda text, gate: text.replace(gate, gate.replace("_", " ")), asked.gates, asked.reason)
+    if (change := asked.change) is None:
+        return said
+    before, _, _ = said.rpartition(f"{change.param} ")
+    label = sliders.called(params.declared()[change.param])
+    moved = f"{worded(change.after)} instead of {worded(change.before)}"
+    return f"{before}{label}: {moved} brings it in, {ordinal(change.rank)}."
 
 
 def missed(retrieval: Retrieval) -> list[int]:
