@@ -16,7 +16,7 @@ from test_model_rows import row
 
 from memories.models import Membership, Memory, Namespace
 from memories.models.choices import Role
-from memories.pages import aged, decay
+from memories.pages import aged, decay, drawing
 from memories.tuning import profiles, publishing
 from scoring.systems import SYSTEMS
 from scoring.systems.recall import RecallParams
@@ -119,6 +119,12 @@ def test_no_name_of_a_curve_stands_upon_another(client: Client, namespace: Names
     assert len(notes) == len(names)
     for one, other in combinations(notes, 2):
         assert abs(one["x"] - other["x"]) > 0.15 or abs(one["y"] - other["y"]) > 0.05
+
+
+def test_names_of_lines_that_end_together_stand_around_where_they_end() -> None:
+    assert drawing.apart([0.9, 0.3], 0.1) == [0.9, 0.3]
+    assert drawing.apart([0.5, 0.9, 0.5, 0.5], 0.1) == pytest.approx([0.6, 0.9, 0.5, 0.4])
+    assert drawing.apart([0.0, 0.02], 0.1) == pytest.approx([0.0, 0.1])
 
 
 def test_many_are_counted_together(client: Client, namespace: Namespace, monkeypatch: pytest.MonkeyPatch) -> None:

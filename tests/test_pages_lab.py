@@ -201,7 +201,7 @@ def test_a_memory_that_did_not_come_back_is_explained_and_one_click_brings_it_in
     address = ask(signed_in, query="What is new in the kitchen at Arrive?")
     assert str(unsure.id) not in order(text(signed_in.get(address)))
     page = text(signed_in.get(f"{address}&missing={unsure.id}", headers={"HX-Request": "true", "HX-Target": "why-not"}))
-    assert "held back: low_confidence" in page
+    assert "held back: low confidence" in page
     apply = re.findall(r'<a class="btn" href="([^"]+)">Apply</a>', page)[0].replace("&amp;", "&")
     assert str(unsure.id) in order(text(signed_in.get(apply)))
 

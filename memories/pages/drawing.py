@@ -1,7 +1,6 @@
 """Pieces of charts: lines, marks and names where they are meant."""
 
 from collections.abc import Mapping, Sequence
-from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -44,10 +43,17 @@ def note(x: float, y: float, text: str, **where: float | str) -> dict[str, Any]:
 
 
 def apart(ends: Sequence[float], least: float = 0.055) -> list[float]:
-    """Places for names at the ends of lines, none upon another, from the top down."""
-    placed = list(ends)
-    order = sorted(range(len(ends)), key=lambda place: -ends[place])
-    for above, below in pairwise(order):
-        placed[below] = min(placed[below], placed[above] - least)
-    lowest = min(placed, default=0.0)
-    return [one + max(0.0, -lowest) for one in placed]
+    """Places for names at the ends of lines, none upon another: those too near share the room around their middle."""
+    stacks: list[list[int]] = []
+
+    def top(stack: Sequence[int]) -> float:
+        return float(np.mean([ends[place] for place in stack])) + least * (len(stack) - 1) / 2
+
+    for place in sorted(range(len(ends)), key=lambda place: -ends[place]):
+        stack = [place]
+        while stacks and top(stacks[-1]) - least * len(stacks[-1]) < top(stack):
+            stack = stacks.pop() + stack
+        stacks.append(stack)
+    placed = {place: top(stack) - least * below for stack in stacks for below, place in enumerate(stack)}
+    lowest = min(placed.values(), default=0.0)
+    return [placed[place] + max(0.0, -lowest) for place in range(len(ends))]
