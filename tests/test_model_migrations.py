@@ -1,5 +1,6 @@
 """The migrations make exactly the models, and can be taken back."""
 
+import re
 from io import StringIO
 
 import pytest
@@ -12,6 +13,7 @@ from django.db.migrations.state import ProjectState
 
 pytestmark = pytest.mark.django_db
 
+A_DAY = re.compile(r"memories_trace_\d{4}_")
 SCHEMA = """
     SELECT 'column', table_name || '.' || column_name, data_type || ' ' || is_nullable
     FROM information_schema.columns WHERE table_name LIKE 'memories\\_%'
@@ -22,10 +24,10 @@ SCHEMA = """
 
 
 def schema() -> list[tuple[str, str, str]]:
-    """List all that the migrations have made."""
+    """List all that the migrations have made, without the days that the worker adds to the traces."""
     with connection.cursor() as cursor:
         cursor.execute(SCHEMA.replace("%", "%%"), [])
-        return cursor.fetchall()
+        return [found for found in cursor.fetchall() if not A_DAY.search(f"{found[1]} {found[2]}")]
 
 
 def test_no_migration_is_missing() -> None:

@@ -213,10 +213,11 @@ def test_the_overview_asks_in_the_lab_and_leads_to_what_it_counts(
     expect(page.get_by_role("link", name="Which pan & which oven?")).to_have_attribute(
         "href", "/home/lab/?query=Which%20pan%20%26%20which%20oven%3F"
     )
+    page.wait_for_load_state()  # keys are heard from then on
     page.keyboard.press("/")
     page.keyboard.type("Which oven has Maya?")
     page.keyboard.press("Enter")
-    expect(page.get_by_role("heading", level=1)).to_have_text("Lab")
+    expect(page.get_by_role("heading", level=1)).to_have_text("Lab", timeout=30_000)  # the model is read first
     expect(page.get_by_text("Maya bakes with an Ooni oven.").first).to_be_visible()
     client.force_login(maya)
     overview = client.get("/home/").content.decode()

@@ -80,6 +80,11 @@ def test_a_window_of_two_steps_is_not_missed(world: Namespace) -> None:
     assert asked.change is not None
 
 
+def test_a_gate_that_a_switch_would_add_is_tried_like_all_else(world: Namespace) -> None:
+    asked = why_not(asking(world, "0", "blend"), memory(world, "Alma").id)
+    assert asked.change is not None or "confidence_gate" in asked.tried
+
+
 def test_what_was_tried_in_vain_is_told(world: Namespace) -> None:
     query = asking(world, "Which database does invoicing use?", "contextdb", top_k=1)
     facts = Memory.objects.within(world).filter(level="fact", status="active").order_by("id")

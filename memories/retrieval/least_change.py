@@ -160,6 +160,7 @@ def same(one: Ranking, other: Ranking) -> bool:
         one.abstained == other.abstained
         and np.array_equal(one.order.rows, other.order.rows)
         and np.array_equal(one.score.value, other.score.value)
+        and one.gates.keys() == other.gates.keys()
         and all(np.array_equal(kept, other.gates[gate]) for gate, kept in one.gates.items())
     )
 
