@@ -29,6 +29,7 @@ BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 OPTIONS = ["--no-sandbox", "--disable-gpu", "--hide-scrollbars", "--disable-background-networking"]
 SIZE, COLOURS = {"width": 1440, "height": 900}, 256
 DRAWN = 1_000  # milliseconds after which charts stand
+ASKED = 300_000  # milliseconds in which the judged questions are asked
 LARGEST = 250_000  # bytes of a picture
 SCHEMES = ("light", "dark")
 
@@ -138,6 +139,18 @@ def memory(page: Page) -> None:
     page.get_by_role("heading", level=1).wait_for()
 
 
+def tune(page: Page) -> None:
+    """The metric of all judged questions with a slider moved; they are asked by the worker as the site comes up."""
+    page.goto("/demo/tune/")
+    page.locator("#metric-1").wait_for(timeout=ASKED)
+    slider = page.locator("#p-rerank")
+    slider.focus()
+    slider.press("PageDown")
+    page.get_by_text("1 moved from").wait_for()
+    page.locator("#curve-rerank svg").wait_for(timeout=ASKED)
+    page.evaluate("document.activeElement.blur(); scrollTo(0, 0)")
+
+
 def at(address: str) -> Callable[[Page], None]:
     """A page as it opens."""
     return lambda page: page.goto(address) and None
@@ -155,6 +168,10 @@ PICTURES: dict[str, Callable[[Page], None]] = {
     "traces": at("/demo/traces/"),
     "health": at("/demo/health/"),
     "formulas": at("/formulas/recall/"),
+    "tune": tune,
+    "ablation": at("/demo/ablation/"),
+    "judgements": at("/demo/judgements/"),
+    "calibrate": at("/demo/calibrate/"),
 }
 
 
