@@ -37,8 +37,9 @@ def shown(state: "State", retrieval: Retrieval) -> dict[str, Any]:
         return context | {"beside_problem": f"must be one of {allowed}, or a profile@version; got {chosen}"}
     found = compare(replace(query_of(state.trace), setting=state.start), others)
     own = state.typed["by"]
-    columns = {f"{own}, {START}": [one["id"] for one in readable(state.trace)["results"]], f"{own}, {NOW}": list(now)}
-    contents = {**now, **{one["id"]: one["content"] for one in readable(state.trace)["results"]}}
+    before = {one["id"]: one["content"] for one in readable(state.trace)["results"]}
+    columns = {f"{own}, {START}": list(before), f"{own}, {NOW}": list(now)}
+    contents = {**now, **before}
     for name, one in found.items():
         other = returned(one)
         columns[name] = list(other)
