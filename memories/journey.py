@@ -21,6 +21,12 @@ class Statement(NamedTuple):
     answered: bool = True
 
 
+# To compile a question that only reads, or to start other processes for it, takes longer than to answer it.
+AT_ONCE = [
+    Statement(f"SET LOCAL {name}", answered=False) for name in ("jit = off", "max_parallel_workers_per_gather = 0")
+]
+
+
 @dataclass
 class Answers:
     """The rows of each question up to the first that failed, and why that one did."""
@@ -46,11 +52,13 @@ def asked(statements: Sequence[Statement]) -> Answers:
 
 
 def begun(raw: Connection) -> list[Statement]:
-    """The order that begins a transaction, where one is wanted and none is under way."""
+    """The orders that begin a transaction, where one is wanted and none is under way."""
     if raw.autocommit or raw.pgconn.transaction_status != TransactionStatus.IDLE:
         return []
     level = f" ISOLATION LEVEL {raw.isolation_level.name.replace('_', ' ')}" if raw.isolation_level else ""
-    return [Statement(f"BEGIN{level}", answered=False)]
+    if not raw.read_only:
+        return [Statement(f"BEGIN{level}", answered=False)]
+    return [Statement(f"BEGIN{level} READ ONLY", answered=False), *AT_ONCE]
 
 
 def travel(raw: Connection, statements: Sequence[Statement], answers: Answers) -> None:

@@ -1,16 +1,14 @@
 """What a user cares for: the entities and tags of the memories that are used most."""
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 from uuid import UUID
 
 import numpy as np
-from django.db import connection
 
 from memories.models.choices import Status
 from memories.retrieval.facts import Facts
 from memories.retrieval.query import Query
-from scoring.params import Params
-from scoring.systems.memorysync import MemorysyncParams
 from scoring.term import Array
 
 USED = 500  # memories of a user that tell what they care for: those used most
@@ -32,16 +30,27 @@ MOST_USED = f"""
         UNION ALL
         SELECT t.tag, sum(used.access_count)
         FROM used JOIN memories_memorytag t ON t.namespace_id = %(namespace)s AND t.memory_id = used.id GROUP BY 1
-    ) AS cared_for WHERE uses > 0 ORDER BY uses DESC, name LIMIT %(most)s
+    ) AS cared_for WHERE uses > 0 ORDER BY uses DESC, name LIMIT {{most}}
 """
 
 
-def affinities(facts: Facts, mentions: Sequence[tuple[UUID, UUID]], tags: Mapping[UUID, set[str]]) -> Array:
+def used_most(query: Query, params: Any) -> dict[str, str]:
+    """The question for what the memories are about that an asker's agent was given most often, where a system asks."""
+    if not query.user or not hasattr(params, "affinity_top"):
+        return {}
+    return {
+        "used most": MOST_USED.format(uses=USES_THEN if query.as_of else "m.access_count", most=params.affinity_top)
+    }
+
+
+def affinities(
+    facts: Facts, mentions: Sequence[tuple[UUID, UUID]], tags: Mapping[UUID, set[str]], used: Sequence[tuple[str]]
+) -> Array:
     """The share of each candidate's entities and tags that are among those its asker uses most."""
     share = np.zeros(len(facts.ids))
-    if not facts.query.user or not (mentions or tags):
+    if not used:
         return share
-    theirs = most_used(facts.query)
+    theirs = {name for (name,) in used}
     named: dict[UUID, set[str]] = {}
     for memory, entity in mentions:
         named.setdefault(memory, set()).add(str(entity))
@@ -49,13 +58,3 @@ def affinities(facts: Facts, mentions: Sequence[tuple[UUID, UUID]], tags: Mappin
         own = named.get(id, set()) | tags.get(id, set())
         share[place] = len(own & theirs) / len(own) if own else 0.0
     return share
-
-
-def most_used(query: Query) -> set[str]:
-    """The entities and tags of the memories that a user's agent was given most often."""
-    params: Params = query.setting.system.params.of(dict(query.setting.given))
-    most = getattr(params, "affinity_top", MemorysyncParams().affinity_top)
-    values = {"namespace": query.namespace.id, "user": query.user, "most": most, "now": query.now}
-    with connection.cursor() as cursor:
-        cursor.execute(MOST_USED.format(uses=USES_THEN if query.as_of else "m.access_count"), values)
-        return {name for (name,) in cursor.fetchall()}

@@ -10,9 +10,10 @@ from uuid import UUID
 import numpy as np
 from pgvector import Vector
 
-from memories.retrieval.affinity import affinities
+from memories.journey import Statement
+from memories.retrieval.affinity import affinities, used_most
 from memories.retrieval.asking import Found
-from memories.retrieval.facts import ACCESSES, COLUMNS, FOR_SOME, MEMORIES, VECTORS, Facts
+from memories.retrieval.facts import ACCESSES, COLUMNS, COSINES, FOR_SOME, MEMORIES, TOKENS, Facts
 from memories.retrieval.matching import matches
 from memories.retrieval.past import told_by
 from memories.retrieval.query import Query
@@ -53,17 +54,22 @@ class Candidates:
         return replace(self, signals=replace(self.signals, ranks=ranked, scores=scored))
 
 
-def candidates(query: Query, reading: Reading, scope: Scope, found: Found, params: Any) -> Candidates:
-    """Load what every system may ask about the candidates; a fixed number of questions for any number of them."""
+def candidates(
+    query: Query, reading: Reading, scope: Scope, found: Found, params: Any, end: Sequence[Statement] = ()
+) -> Candidates:
+    """Load what a system may ask about the candidates; a fixed number of questions for any number of them.
+
+    What ends their common moment goes along with the last of them; a past one takes more.
+    """
     ids: Sequence[UUID] = ordered(chain.from_iterable(found.scores.values()))
     places = places_in_sessions(scope, ids) if query.setting.system.conversations else Places()
     facts = Facts.of(query, reading.embedder, ordered(chain(ids, places.beside)) if places.beside else ids)
-    known = facts.ask({"memories": MEMORIES, "vectors": VECTORS, **read_by(query.setting.system)})
+    asked = read_by(query.setting.system) | tokens_for(reading, scope, params) | used_most(query, params)
+    meant = {**scope.values, "vector": Vector(reading.vector)}
+    known = facts.ask({"memories": MEMORIES, **asked}, () if query.as_of else end, **meant)
     rows = then(facts, scope, Rows(COLUMNS, known["memories"]))
     ids = rows.column("id")
-    vectors, marks = vectors_of(facts, known["vectors"])
-    cosine = np.clip(vectors @ reading.vector, -1.0, 1.0)
-    cosine[[mark == MISSING for mark in marks]] = 0.0
+    cosine, vectors, marks = meaning(facts, known, reading)
     tags = tags_of(known.get("tags", ()))
     now = query.now
     scores = {route: column(facts, cosine, route, listed) for route, listed in found.scores.items()}
@@ -87,14 +93,14 @@ def candidates(query: Query, reading: Reading, scope: Scope, found: Found, param
         memory_score=np.array(rows.column("memory_score"), dtype=float),
         cosine=cosine,
         cluster_cosine=cluster_cosines(known.get("clusters", ()), rows, reading),
-        **(matches(facts, scope, rows, reading, params) if isinstance(params, WordMatch) else {}),
+        **matches(facts, known.get("tokens", ()), reading, params),
         entity_match=np.where(np.isfinite(named := scores.get("entity", np.zeros(len(ids)))), named, 0.0),
-        affinity=affinities(facts, known.get("mentions", ()), tags),
+        affinity=affinities(facts, known.get("mentions", ()), tags, known.get("used most", ())),
         returned=returned(facts, known.get("returned", ())),
         ranks={route: places_of(listed, cosine) for route, listed in scores.items()},
         scores=scores,
         edges=edges_among(facts, known.get("edges", ())),
-        vectors=vectors if len(ids) else None,
+        vectors=vectors,
         tags=tag_matrix(ids, tags),
         intent=reading.intent,
         **{name: np.array(rows.column(name), dtype=float) for name in PLAIN},
@@ -109,8 +115,30 @@ PLAIN = (
 
 
 def read_by(system: System) -> dict[str, str]:
-    """The questions whose answers a system reads."""
-    return {name: statement for name, statement in FOR_SOME.items() if name in system.reads}
+    """The questions whose answers a system reads; who reads no vectors needs to know only how near they are."""
+    near = {} if "vectors" in system.reads else {"cosines": COSINES}
+    return near | {name: statement for name, statement in FOR_SOME.items() if name in system.reads}
+
+
+def tokens_for(reading: Reading, scope: Scope, params: Any) -> dict[str, str]:
+    """The question for the states of words, where the query has some and the system matches them."""
+    matched = isinstance(params, WordMatch) and reading.tokens is not None and len(reading.tokens)
+    return {"tokens": TOKENS.format(standing=scope.standing)} if matched else {}
+
+
+def meaning(
+    facts: Facts, known: Mapping[str, Sequence[Any]], reading: Reading
+) -> tuple[Array, Array | None, Sequence[bytes]]:
+    """The query's cosine to each candidate, 0 where there is no vector; and the vectors with their marks if read."""
+    if "vectors" in known and facts.ids:
+        vectors, marks = vectors_of(facts, known["vectors"])
+        cosine = np.clip(vectors @ reading.vector, -1.0, 1.0)
+        cosine[[mark == MISSING for mark in marks]] = 0.0
+        return cosine, vectors, marks
+    cosine = np.zeros(len(facts.ids))
+    for memory, near in known.get("cosines", ()):
+        cosine[facts.places[memory.int]] = min(max(near, -1.0), 1.0)
+    return cosine, None, [MISSING] * len(facts.ids)
 
 
 def ordered(ids: Iterable[UUID]) -> list[UUID]:

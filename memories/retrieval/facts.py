@@ -18,21 +18,27 @@ COLUMNS = (
 MEMORIES = f"SELECT {', '.join(COLUMNS)} FROM memories_memory WHERE {{}} AND id = ANY(%(ids)s::uuid[]) ORDER BY id"
 TAGS = "SELECT memory_id, tag FROM memories_memorytag WHERE {} AND memory_id = ANY(%(ids)s::uuid[])"
 MENTIONS = "SELECT memory_id, entity_id FROM memories_mention WHERE {} AND memory_id = ANY(%(ids)s::uuid[])"
+# The states of the words of each, and of what came before it in its session: the exchange before an exchange, the fact
+# before a fact.
 TOKENS = """
-    SELECT memory_id, packed FROM memories_tokenstates
-    WHERE {} AND memory_id = ANY(%(those)s::uuid[]) AND embedder = %(embedder)s
-"""
-# What came before each in its session: the exchange before an exchange, the fact before a fact.
-BEFORE = """
-    SELECT mine.id, earlier.id
-    FROM unnest(%(ids)s::uuid[], %(sessions)s::uuid[], %(levels)s::text[], %(happened)s::timestamptz[])
-        AS mine(id, session_id, level, happened_at)
-    JOIN LATERAL (
-        SELECT m.id FROM memories_memory m
-        WHERE m.namespace_id = %(namespace)s AND m.session_id = mine.session_id AND m.level = mine.level
-            AND {standing} AND (m.happened_at, m.id) < (mine.happened_at, mine.id)
-        ORDER BY m.happened_at DESC, m.id DESC LIMIT 1
-    ) earlier ON true
+    WITH mine AS MATERIALIZED (
+        SELECT one.id, (
+            SELECT m.id FROM memories_memory m
+            WHERE m.namespace_id = %(namespace)s AND m.session_id = one.session_id AND m.level = one.level
+                AND {standing} AND (m.happened_at, m.id) < (one.happened_at, one.id)
+            ORDER BY m.happened_at DESC, m.id DESC LIMIT 1
+        ) AS before
+        FROM memories_memory one WHERE one.namespace_id = %(namespace)s AND one.id = ANY(%(ids)s::uuid[])
+    )
+    SELECT those.id, those.before, (
+        SELECT t.packed FROM memories_tokenstates t
+        WHERE t.namespace_id = %(namespace)s AND t.memory_id = those.id AND t.embedder = %(embedder)s LIMIT 1
+    )
+    FROM (
+        SELECT id, before FROM mine
+        UNION ALL
+        SELECT DISTINCT before, NULL::uuid FROM mine WHERE before NOT IN (SELECT id FROM mine)
+    ) AS those ORDER BY 1
 """
 EDGES = """
     SELECT source_id, target_id, kind, weight FROM memories_memoryedge
@@ -62,14 +68,23 @@ CENTROIDS = """
         SELECT cluster_id FROM memories_memory WHERE {} AND id = ANY(%(ids)s::uuid[])
     )
 """
-VECTORS = f"""
-    SELECT v.memory_id, v.vector FROM memories_memoryvector v
+OF_WHOLE_TEXTS = f"""
+    FROM memories_memoryvector v
     WHERE v.namespace_id = %(namespace)s AND v.memory_id = ANY(%(ids)s::uuid[]) AND v.embedder = %(embedder)s
         AND v.route = '{Route.FULL}'
 """
+VECTORS = f"SELECT v.memory_id, v.vector {OF_WHOLE_TEXTS}"
+COSINES = f"SELECT v.memory_id, 1 - (v.vector <=> %(vector)s::vector) {OF_WHOLE_TEXTS}"
 WITHIN = "namespace_id = %(namespace)s"
 # What only some systems read.
-FOR_SOME = {"tags": TAGS, "edges": EDGES, "clusters": CENTROIDS, "returned": RETURNED, "mentions": MENTIONS}
+FOR_SOME = {
+    "tags": TAGS,
+    "edges": EDGES,
+    "clusters": CENTROIDS,
+    "returned": RETURNED,
+    "mentions": MENTIONS,
+    "vectors": VECTORS,
+}
 
 
 @dataclass(frozen=True)
@@ -101,12 +116,12 @@ class Facts:
         }
         return cls(query, embedder, ids, names, values)
 
-    def ask(self, statements: Mapping[str, str], **more: Any) -> dict[str, list[Any]]:
-        """What each table has of these memories, by the name of the question, in one journey."""
+    def ask(self, statements: Mapping[str, str], end: Sequence[Statement] = (), **more: Any) -> dict[str, list[Any]]:
+        """What each table has of these memories, by the name of the question, in one journey, and what ends it."""
         if not self.ids:
             return {name: [] for name in statements}
         values = {**self.values, **more}
-        rows = answered([Statement(one.replace("{}", WITHIN), values) for one in statements.values()])
+        rows = answered([*(Statement(one.replace("{}", WITHIN), values) for one in statements.values()), *end])
         return dict(zip(statements, rows, strict=True))
 
 

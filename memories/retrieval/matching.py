@@ -1,6 +1,6 @@
 """The words of a query matched one by one against the words of each candidate, as the embedder sees them."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 from uuid import UUID
 
@@ -8,35 +8,25 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memories.providers.token_matrix import TOKEN_DIMENSIONS
-from memories.retrieval.facts import BEFORE, TOKENS, Facts, literal
+from memories.retrieval.facts import Facts
 from memories.retrieval.reading import Reading
-from memories.retrieval.rows import Rows
-from memories.retrieval.scope import Scope
 from scoring.fusion import best_words, matched
-from scoring.systems.candidates import WordMatch
 from scoring.term import Array
 
 
-def matches(facts: Facts, scope: Scope, rows: Rows, reading: Reading, params: WordMatch) -> dict[str, Any]:
+def matches(
+    facts: Facts, tokens: Sequence[tuple[UUID, UUID | None, bytes | None]], reading: Reading, params: Any
+) -> dict[str, Any]:
     """MaxSim of each candidate, how well it meets what is asked for, and how much of that it leaves unmet.
 
     MaxSim is infinite where a candidate's words are not stored.
     """
     count = len(facts.ids)
     found = {"maxsim": np.full(count, np.inf), "met": np.ones(count), "unmet": np.zeros(count)}
-    if reading.tokens is None or not len(reading.tokens):
+    stored = {memory: packed for memory, _, packed in tokens if packed}
+    if not stored or reading.tokens is None:
         return found
-    told = {
-        **scope.values,
-        "sessions": [*rows.column("session_id")],
-        "levels": [*rows.column("level")],
-        "happened": [*rows.column("happened_at")],
-    }
-    before = dict(facts.ask({"before": BEFORE.format(standing=scope.standing)}, **told)["before"])
-    packs = facts.ask({"tokens": TOKENS}, those=literal({*facts.ids, *before.values()}))["tokens"]
-    stored = {memory: packed for memory, packed in packs if packed}
-    if not stored:
-        return found
+    before = {memory: other for memory, other, _ in tokens if other}
     columns = {memory: place for place, memory in enumerate(stored)}
     best = best_words(reading.tokens.astype(np.float32), states_of(stored), starts_of(stored))
     with_before = best.copy()

@@ -19,6 +19,7 @@ from memories.retrieval.scope import Scope
 from memories.retrieval.tracing import query_of
 from memories.retrieval.vectors import vectors_of
 from scoring.signals import LEVELS, TYPES, Signals
+from scoring.systems import SYSTEMS
 from scoring.systems.system import System
 
 
@@ -75,14 +76,15 @@ def stored(trace: Trace) -> tuple[Candidates, tuple[str, ...]]:
     arrays, head = unpacked(bytes(trace.signals))
     ids, marks, query = list(trace.candidates), marks_of(arrays), query_of(trace)
     facts = Facts.of(query, head["embedder"], ids)
-    found = facts.ask({"memories": MEMORIES, "vectors": VECTORS})
+    reads = "vectors" in SYSTEMS[trace.system].reads
+    found = facts.ask({"memories": MEMORIES} | ({"vectors": VECTORS} if reads else {}))
     kept = [row for row in found["memories"] if row[COLUMNS.index("status")] != Status.FORGOTTEN]
     known = {row["id"]: row for row in then(facts, Scope.of(query), Rows(COLUMNS, kept))}
-    vectors, now = vectors_of(facts, found["vectors"])
+    vectors, now = vectors_of(facts, found["vectors"]) if reads and ids else (None, marks)
     changed = tuple(
         str(id) for id, then, today in zip(ids, marks, now, strict=True) if then != today or id not in known
     )
-    signals = signals_of(facts.names, arrays, head, vectors if ids else None)
+    signals = signals_of(facts.names, arrays, head, vectors)
     gone = dict.fromkeys(COLUMNS) | {"content": "", "status": Status.FORGOTTEN}
     rows = [{**known.get(id, gone), "id": id, **of_then(signals, place)} for place, id in enumerate(ids)]
     return Candidates(rows, signals, marks), changed

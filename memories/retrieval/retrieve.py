@@ -72,11 +72,11 @@ def retrieve(query: Query, reading: Reading | None = None) -> Retrieval:
     watch.apart("embed", reading.embedding_ms, of="read")
     planning = plan(reading, query.setting)
     params = query.setting.under(planning.plan)
-    with snapshot():
+    with snapshot() as end:
         scope = Scope.of(query)
         found = ask(questions(query, reading, scope, planning.plan, params))
         watch.lap("retrieve")
-        batch = candidates(query, reading, scope, found, params)
+        batch = candidates(query, reading, scope, found, params, end)
         watch.lap("load")
     batch, planning = reranked(query, batch, found, params, planning)
     if planning.reranker:

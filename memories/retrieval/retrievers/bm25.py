@@ -26,7 +26,7 @@ POSTINGS = """
     WHERE p.namespace_id = %(namespace)s AND
 """
 OF_WORD = "p.term = asked.term AND p.level = ANY(%(levels)s)"
-OF_MEMORY = "p.memory_id = found.id"
+OF_LEADERS = "p.memory_id = ANY(ARRAY(SELECT id FROM leaders)) AND p.term = ANY(%(common)s)"
 # What was hidden since the moment asked about has lost its postings; its text has not.
 HIDDEN = """hidden AS MATERIALIZED (
     SELECT h.id AS memory_id, w.lexeme AS term, coalesce(cardinality(w.positions), 1) AS frequency, h.length
@@ -80,14 +80,15 @@ def scored(asked: Asked, values: Mapping[str, Any]) -> str:
         return f"{found_by_words(asked)}, scored AS (SELECT id, units / {UNIT} AS score FROM found)"
     return f"""
         {found_by_words(asked)},
+        leaders AS MATERIALIZED (SELECT * FROM found ORDER BY units DESC, id LIMIT %(scored)s),
+        more AS (
+            SELECT p.memory_id AS id, sum({SHARE}) AS units
+            FROM ({postings(asked, OF_LEADERS, OF_LEADERS)}) p JOIN asked ON asked.term = p.term
+            GROUP BY p.memory_id
+        ),
         scored AS (
-            SELECT found.id, (found.units + coalesce(more.units, 0)) / {UNIT} AS score
-            FROM (SELECT * FROM found ORDER BY units DESC, id LIMIT %(scored)s) AS found
-            CROSS JOIN LATERAL (
-                SELECT sum({SHARE}) AS units
-                FROM ({postings(asked, OF_MEMORY, OF_MEMORY)}) p JOIN asked ON asked.term = p.term
-                WHERE NOT asked.finds
-            ) more
+            SELECT id, (leaders.units + coalesce(more.units, 0)) / {UNIT} AS score
+            FROM leaders LEFT JOIN more USING (id)
         )
     """
 
@@ -110,10 +111,12 @@ def values_of(asked: Asked, terms: list[str]) -> dict[str, Any]:
     """The words with what each tells, and the two constants of the formula."""
     words = asked.reading.words
     k1, b = (getattr(asked.params, name, getattr(USUAL, name)) for name in ("bm25_k1", "bm25_b"))
+    finds = finding(words, terms, FINDING)
     return {
         "terms": terms,
         "units": (UNIT * words.idfs(terms)).tolist(),
-        "finds": finding(words, terms, FINDING),
+        "finds": finds,
+        "common": [term for term, finding in zip(terms, finds, strict=True) if not finding],
         "scored": max(SCORED, asked.listed or asked.pool),
         "config": asked.namespace.text_config,
         "average_length": words.average_length or 1.0,

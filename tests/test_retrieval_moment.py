@@ -1,0 +1,91 @@
+"""One retrieval sees one moment, from its first question to its last, and leaves the connection as it was."""
+
+from typing import Any
+
+import psycopg
+import pytest
+from django.db import DataError, connection, transaction
+from django.test.utils import CaptureQueriesContext
+from psycopg.pq import TransactionStatus
+from retrieval_world import asking, memory, told
+
+from memories.journey import Statement, answered
+from memories.models import Memory, Namespace
+from memories.retrieval import retrieve as retrieving
+from memories.retrieval.retrieve import retrieve
+from memories.snapshot import END, snapshot
+from scoring.systems import SYSTEMS
+
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.xdist_group("retrieval")]
+QUERY = "What does Maya drink?"
+
+
+@pytest.fixture
+def world() -> Namespace:
+    return told("asked")
+
+
+def elsewhere(statement: str, *values: Any) -> None:
+    """Change something as another process would."""
+    given = connection.get_connection_params()
+    given = {name: given[name] for name in ("dbname", "user", "password", "host", "port") if given.get(name)}
+    with psycopg.connect(**given) as other:
+        other.execute(statement, values)
+
+
+@pytest.mark.parametrize("system", SYSTEMS)
+def test_what_is_written_while_a_retrieval_is_under_way_is_not_seen_by_it(
+    world: Namespace, system: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked, tea = retrieving.ask, memory(world, "Maya drinks").id
+
+    def ask_and_be_overtaken(questions: Any) -> Any:
+        found = asked(questions)
+        elsewhere("UPDATE memories_memory SET confidence = .123, access_count = 99 WHERE id = %s", tea)
+        return found
+
+    query = asking(world, QUERY, system, user="maya", session="s")
+    before = retrieve(query)
+    monkeypatch.setattr(retrieving, "ask", ask_and_be_overtaken)
+    overtaken = retrieve(query)
+    assert overtaken.ranking.score.value.tolist() == before.ranking.score.value.tolist()
+    assert Memory.objects.get(pk=(world.id, tea)).confidence == 0.123
+
+
+@pytest.mark.parametrize("system", SYSTEMS)
+def test_the_moment_ends_with_the_last_question(world: Namespace, system: str) -> None:
+    with CaptureQueriesContext(connection) as seen:
+        retrieve(asking(world, QUERY, system, user="maya", session="s"))
+    # The last word is Django's own, for which nothing travels: there is nothing left to end.
+    assert [one["sql"] == END.sql for one in seen][-3:] == [False, True, True]
+
+
+def test_a_connection_is_left_as_it_was(world: Namespace) -> None:
+    retrieve(asking(world, QUERY))
+    raw = connection.connection
+    assert (raw.isolation_level, raw.read_only) == (None, None)
+    assert raw.info.transaction_status == TransactionStatus.IDLE
+    assert answered([Statement("SHOW transaction_isolation"), Statement("SHOW transaction_read_only")]) == [
+        [("read committed",)],
+        [("off",)],
+    ]
+
+
+def test_a_moment_that_fails_leaves_the_connection_as_it_was(world: Namespace) -> None:
+    with pytest.raises(DataError), snapshot():
+        answered([Statement("SELECT 1 / 0")])
+    assert connection.connection.read_only is None
+    assert Memory.objects.within(world).update(quality=0.5)
+
+
+def test_a_moment_only_reads_at_once_and_alone(world: Namespace) -> None:
+    names = ("transaction_isolation", "transaction_read_only", "jit", "max_parallel_workers_per_gather")
+    with snapshot():
+        told = answered([Statement(f"SHOW {name}") for name in names])
+    assert [rows[0][0] for rows in told] == ["repeatable read", "on", "off", "0"]
+
+
+def test_whoever_is_in_a_transaction_goes_by_the_moment_of_theirs(world: Namespace) -> None:
+    with transaction.atomic(), snapshot() as end:
+        assert not end
+        Memory.objects.within(world).update(quality=0.5)
