@@ -39,7 +39,7 @@ def test_entities_are_related_listed_and_filtered(
     assert (told["predicate"], told["confidence"], told["memory"]) == ("works at", 0.8, None)
     relate(agent, arrive, "lies in", lund)
     # Namespace, key, and the edges with both ends.
-    with django_assert_num_queries(3):
+    with django_assert_num_queries(2):
         listed = agent.get("/api/v1/here/edges/").json()["results"]
     assert [edge["predicate"] for edge in listed] == ["lies in", "works at"]
     for query, found in (

@@ -184,7 +184,7 @@ def test_a_list_of_sets_asks_a_known_number_of_questions(
         one = JudgementSet.objects.create(namespace=here, name=f"set {number}")
         row(Judgement, here, query=row(JudgedQuery, here, judgement_set=one), grade=1)
     sent("", headers)
-    with django_assert_num_queries(5):  # namespace and key, the sets, two tallies
+    with django_assert_num_queries(4):  # the key with its namespace, the sets, two tallies
         sent("", headers)
 
 

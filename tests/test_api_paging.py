@@ -93,7 +93,7 @@ def test_a_page_and_its_aliases_cost_two_questions_whatever_its_length(
     client.get("/api/v1/here/", headers=headers)
     for limit in (1, 7):
         # Namespace and key before them.
-        with django_assert_num_queries(4):
+        with django_assert_num_queries(3):
             page = client.get(f"/api/v1/here/entities/?limit={limit}", headers=headers).json()
         assert page["results"][0]["aliases"] == ["a6", "b6"]
         assert len(page["results"]) == limit

@@ -224,7 +224,7 @@ def test_a_namespace_tells_its_facts(client: Client, django_assert_num_queries: 
     headers = key_to(here, Role.READ)
     client.get("/api/v1/here/", headers=headers)
     # Namespace, key, and one question for each of five tables.
-    with django_assert_num_queries(7):
+    with django_assert_num_queries(6):
         told = client.get("/api/v1/here/", headers=headers).json()
     assert told.pop("created_at").endswith("Z")
     assert told.pop("counts") == {

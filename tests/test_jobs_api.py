@@ -95,7 +95,7 @@ def test_jobs_are_listed_newest_first_by_kind_and_state(
     ]
     headers = key_to(namespace, Role.READ)
     client.get(JOBS, headers=headers)
-    with django_assert_num_queries(3):  # namespace, key, jobs
+    with django_assert_num_queries(2):  # the key with its namespace, jobs
         found = client.get(JOBS, headers=headers).json()["results"]
     assert [one["id"] for one in found] == [str(job.id) for job in reversed(made)]
     for query, expected in {"kind=reflect": 2, "state=done": 1, "kind=reflect&state=failed": 1}.items():
