@@ -100,6 +100,8 @@ class Signals:
     maxsim: Array = column(np.inf)
     met: Array = column(1.0)
     unmet: Array = column(0.0)
+    of_whom: Array = column(1.0)
+    of_what: Mask = column(True, np.bool_)
     entity_match: Array = column(0.0)
     affinity: Array = column(0.0)
     returned: Mask = column(False, np.bool_)

@@ -41,6 +41,8 @@ def batch(n: int, seed: int = 0, **changes: Any) -> Signals:
         "maxsim": np.where(rng.random(n) < 0.8, rng.random(n), np.inf),
         "met": rng.random(n),
         "unmet": rng.random(n),
+        "of_whom": np.where(rng.random(n) < 0.5, rng.random(n), 0.0),
+        "of_what": rng.random(n) < 0.8,
         "entity_match": np.where(rng.random(n) < 0.3, 1.0, 0.0),
         "affinity": np.where(rng.random(n) < 0.5, rng.random(n), 0.0),
         "returned": rng.random(n) < 0.2,

@@ -145,9 +145,9 @@ def test_an_answer_that_is_too_unlikely_is_withheld_with_its_nearest_misses(worl
     retrieval = retrieve(asking(world, QUERY, "blend", params={**fitted, "abstain_below": below}, top_k=5))
     told = tell(retrieval)
     signals, rows = retrieval.signals, retrieval.ranking.order.rows
-    named = [place for place, match in enumerate(signals.entity_match) if match > 0] or range(len(signals))
-    gap = max(signals.met) - max(signals.met[place] for place in named)
-    chance = 1 / (1 + math.exp(-(1 - 2 * gap - min(signals.unmet[place] for place in named))))
+    fitting = [place for place, fits in enumerate(signals.of_whom) if fits > 0 and signals.of_what[place]]
+    gap = max(signals.met) - max(signals.met[place] * signals.of_whom[place] for place in fitting)
+    chance = 1 / (1 + math.exp(-(1 - 2 * gap - min(signals.unmet[place] for place in fitting))))
     assert told["chance"] == pytest.approx(chance)
     assert 0.3 < chance < 0.9
     assert told["abstained"] == (chance < below)

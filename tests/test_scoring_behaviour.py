@@ -213,27 +213,40 @@ def test_where_all_words_are_stored_or_none_nothing_is_guessed() -> None:
 def test_an_answer_is_withheld_when_what_is_asked_is_known_of_another_alone() -> None:
     signals = Signals(
         ids=np.array(["hers", "his"]), met=np.array([0.4, 0.8]), unmet=np.array([0.5, 0.0]),
-        entity_match=np.array([1.0, 0.0]), scores={"semantic": np.array([0.4, 0.3])},
+        of_whom=np.array([1.0, 0.0]), scores={"semantic": np.array([0.4, 0.3])},
     )  # fmt: skip
     system = SYSTEMS["blend"]
     params = system.params(abstain_below=0.5, abstain_intercept=2.0, abstain_gap=-10.0, abstain_unmet=-1.0)
     doubtful = rank(system, signals, params, top_k=3)
     assert doubtful.chance == pytest.approx(1 / (1 + math.exp(2.5)))
     assert doubtful.abstained
-    assert not rank(system, replace(signals, entity_match=np.array([0.0, 1.0])), params, top_k=3).abstained
+    assert not rank(system, replace(signals, of_whom=np.array([0.0, 1.0])), params, top_k=3).abstained
+
+
+def test_an_answer_is_withheld_when_nothing_holds_the_kind_of_thing_that_is_asked_for() -> None:
+    signals = Signals(
+        ids=np.array(["hers", "his"]), met=np.array([0.8, 0.3]), unmet=np.array([0.0, 0.9]),
+        of_what=np.array([False, True]), scores={"semantic": np.array([0.4, 0.3])},
+    )  # fmt: skip
+    system = SYSTEMS["blend"]
+    params = system.params(abstain_below=0.5, abstain_intercept=2.0, abstain_gap=-10.0, abstain_unmet=-1.0)
+    assert rank(system, signals, params, top_k=3).chance == pytest.approx(1 / (1 + math.exp(3.9)))
+    assert not rank(system, replace(signals, of_what=np.array([True, False])), params, top_k=3).abstained
+    nothing = rank(system, replace(signals, of_what=np.zeros(2, bool)), params, top_k=3)
+    assert nothing.chance == pytest.approx(1 / (1 + math.exp(7.0)))
 
 
 def test_what_a_gate_holds_back_makes_no_answer_more_likely() -> None:
     signals = Signals(
         ids=np.array(["his", "was hers"]), met=np.array([0.8, 0.9]), unmet=np.zeros(2),
-        entity_match=np.array([0.0, 1.0]), scores={"semantic": np.array([0.4, 0.3])},
+        of_whom=np.array([0.0, 1.0]), scores={"semantic": np.array([0.4, 0.3])},
     )  # fmt: skip
     system = SYSTEMS["blend"]
     expired = replace(signals, hours_left=np.array([np.inf, -1.0]))
     assert not rank(system, signals, system.params(), top_k=3).abstained
     assert rank(system, expired, system.params(), top_k=3).abstained
     # And held back, it makes nothing less likely either.
-    both_hers = replace(expired, entity_match=np.ones(2))
+    both_hers = replace(expired, of_whom=np.ones(2))
     alone = rank(system, both_hers.permuted(np.array([0])), system.params(), top_k=3)
     assert rank(system, both_hers, system.params(), top_k=3).chance == alone.chance
 

@@ -11,6 +11,7 @@ MONTHS = words(
     "january february march april may june july august september october november december"
     " jan feb mar apr jun jul aug sep sept oct nov dec"
 )
+HOLIDAYS = words("christmas easter halloween hanukkah midsummer passover ramadan thanksgiving diwali eve")
 CALENDAR = WEEKDAYS | {f"{day}s" for day in WEEKDAYS} | MONTHS
 
 FUNCTION_WORDS = words(

@@ -13,6 +13,7 @@ from pgvector import Vector
 from memories.journey import Statement
 from memories.retrieval.affinity import affinities, used_most
 from memories.retrieval.asking import Found
+from memories.retrieval.expecting import fitting
 from memories.retrieval.facts import ACCESSES, COLUMNS, COSINES, FOR_SOME, MEMORIES, TOKENS, Facts
 from memories.retrieval.matching import matches
 from memories.retrieval.past import told_by
@@ -73,6 +74,9 @@ def candidates(
     tags = tags_of(known.get("tags", ()))
     now = query.now
     scores = {route: column(facts, cosine, route, listed) for route, listed in found.scores.items()}
+    matched = matches(facts, known.get("tokens", ()), reading, params)
+    if np.isfinite(matched["maxsim"]).any():
+        matched |= fitting(rows, reading.expects, scores.get("entity"), matched["met"])
     signals = Signals(
         ids=np.array(facts.names, dtype=str),
         type=coded(rows, "type", TYPES),
@@ -93,7 +97,7 @@ def candidates(
         memory_score=np.array(rows.column("memory_score"), dtype=float),
         cosine=cosine,
         cluster_cosine=cluster_cosines(known.get("clusters", ()), rows, reading),
-        **matches(facts, known.get("tokens", ()), reading, params),
+        **matched,
         entity_match=np.where(np.isfinite(named := scores.get("entity", np.zeros(len(ids)))), named, 0.0),
         affinity=affinities(facts, known.get("mentions", ()), tags, known.get("used most", ())),
         returned=returned(facts, known.get("returned", ())),

@@ -54,7 +54,11 @@ def unpacked(data: bytes, beginning: str = "") -> tuple[Mapping[str, NDArray[Any
 def signals_of(
     ids: Sequence[str], arrays: Mapping[str, NDArray[Any]], head: Mapping[str, Any], vectors: Array | None
 ) -> Signals:
-    """The signals again, with vectors from where they are kept."""
+    """The signals again, with vectors from where they are kept; a trace may be older than some of the columns."""
+    columns = {name: arrays[name] for name in COLUMNS if name in arrays}
+    if "of_whom" not in arrays:
+        named = arrays["entity_match"] > 0
+        columns["of_whom"] = (named | ~named.any()).astype(float)
     return Signals(
         ids=np.array(ids, dtype=str),
         ranks={name.removeprefix("rank "): array for name, array in arrays.items() if name.startswith("rank ")},
@@ -63,7 +67,7 @@ def signals_of(
         vectors=vectors,
         tags=arrays.get("tags"),
         intent=head["intent"],
-        **{name: arrays[name] for name in COLUMNS},
+        **columns,
     )
 
 

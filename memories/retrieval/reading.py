@@ -13,6 +13,7 @@ from memories.language.resolution import PERSON
 from memories.models import Namespace
 from memories.providers.embedder import TokenEmbedder, embedder
 from memories.retrieval.cues import Window, intent, type_cue, window
+from memories.retrieval.expecting import Expectation, expected
 from memories.retrieval.query import Query
 from memories.retrieval.words import Words, words_of
 from scoring.specificity import TEMPORAL_PRECISION, TYPE_CUE_STRENGTH, entity_density, lexical_rarity
@@ -25,6 +26,7 @@ class Reading:
 
     text: str
     named: Sequence[Found]
+    expects: Expectation
     window: Window | None
     words: Words
     intent: str
@@ -49,8 +51,15 @@ class Reading:
         }
 
     def asked_words(self) -> list[tuple[list[int], float]]:
-        """The words that say what is asked for, neither common nor names: the tokens of each, and what it tells."""
-        names = {term for one in self.named for term in self.words.lexemes_of(one.surface)}
+        """The words that say what is asked for, neither common nor names: the tokens of each, and what it tells.
+
+        An identifier says it all, and how much is said by the kind of the answer.
+        """
+        if self.expects.coded:
+            return []
+        # Of a name of several words that nobody registered, memories may hold each word and never the name.
+        said = (*(one.surface for one in self.named), *(name for name in self.expects.said if " " not in name), "much")
+        names = {term for surface in said for term in self.words.lexemes_of(surface)}
         told = dict(zip(self.words.holding, self.words.idfs(list(self.words.holding)).tolist(), strict=True))
         asked = []
         for start, end, terms in self.bare_words.spans:
@@ -70,13 +79,16 @@ def read(query: Query) -> Reading:
     words, writes = words_of(namespace, text)
     registry = after(namespace, writes)
     forms = meant(text, registry)
-    bare = without(text, [one.surface for one in forms if registry.kinds[one.entity_id] == PERSON])
+    named = each_once(forms)
+    people = frozenset(one.entity_id for one in forms if registry.kinds[one.entity_id] == PERSON)
+    bare = without(text, [one.surface for one in forms if one.entity_id in people])
     began = time.perf_counter()
     vector, tokens, spans = embedded(namespace, bare)
     embedding_ms = 1000 * (time.perf_counter() - began)
     return Reading(
         text=text,
-        named=each_once(forms),
+        named=named,
+        expects=expected(text, named, people, words),
         window=window(text, query.now),
         words=words,
         intent=intent(text),

@@ -114,9 +114,12 @@ def forgotten(signals: Signals, route: str) -> Signals:
     ranks = {name: ranks for name, ranks in signals.ranks.items() if name != route}
     if RERANK in ranks:  # the reranker ranks whoever is there
         ranks[RERANK] = closed_up(signals, ranks[RERANK])
-    named = np.zeros(len(signals)) if route == "entity" else signals.entity_match
+    named, of_whom = signals.entity_match, signals.of_whom
+    if route == "entity":
+        of_whom = np.where(signals.batches.told(signals.batches.any(named > 0)), 1.0, of_whom)
+        named = np.zeros(len(signals))
     scores = {name: scores for name, scores in signals.scores.items() if name != route}
-    return replace(signals, ranks=ranks, scores=scores, entity_match=named)
+    return replace(signals, ranks=ranks, scores=scores, entity_match=named, of_whom=of_whom)
 
 
 def closed_up(signals: Signals, ranks: Array) -> Array:

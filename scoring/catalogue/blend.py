@@ -29,7 +29,10 @@ SOURCE = Source(
             "Chance of an answer",
             "ours",
             blend.chance,
-            where="d the candidates that pass the gates, E those of them of whom the query names, or all",
+            where="d the candidates that pass the gates, F those of them that fit: of whom the query names, "
+            "or of anybody, and holding the kind of thing it asks for",
+            note="Of a person, a memory that only mentions them counts less than one about them. A name that nobody "
+            "registered must be said, and who is only described (“the team that owns it”) may stand elsewhere.",
         ),
         Formula("Logistic", "ours", fusion.probability),
         Formula("nDCG", "metrics", metrics.ndcg),
