@@ -56,8 +56,12 @@ def names_in(text: str) -> list[str]:
 
 
 def is_code(name: str) -> bool:
-    """Whether a name is an identifier, which nobody says in other words: PLAT-1187."""
-    return any(sign.isdigit() for sign in name)
+    """Whether a name is an identifier, which nobody says in other words: PLAT-1187, but not k8s.
+
+    >>> [is_code(name) for name in ("PLAT-1187", "E24", "k8s", "Lisbon")]
+    [True, True, False, False]
+    """
+    return sum(sign.isdigit() for sign in name) > 1
 
 
 def is_held(name: str, words: Words) -> bool:
