@@ -4,7 +4,7 @@ import json
 import os
 from collections import defaultdict
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -159,23 +159,23 @@ def scifact() -> Iterator[Case]:
 
 
 def beam() -> Iterator[Case]:
-    """BEAM: long chats with an assistant, and questions about what was never said."""
+    """BEAM: long chats with an assistant, a memory for each message, and questions about what was never said."""
     messages, questions = grouped(rows("beam/memories"), "conversation"), grouped(rows("beam/queries"), "conversation")
     for (name,), asked in questions.items():
         items = [one | {"timestamp": one.get("timestamp") or "2024-01-01"} for one in messages[(name,)]]
-        namespace, ids = spoken(f"{name}", items, max(moment(one["timestamp"]) for one in items))
+        namespace, new = world(name, max(moment(one["timestamp"]) for one in items))
+        if new:
+            told(namespace, items, [message(one) for one in items])
+        ids = named(namespace)
         for one in asked:
             grades = {ids[evidence]: 1 for evidence in one["evidence"] if evidence in ids}
-            filters = Filters(levels=(ChunkLevel.TURN,))
-            yield Case(
-                namespace,
-                one["question"],
-                grades,
-                one["category"],
-                name,
-                filters=filters,
-                answerable=not one.get("unanswerable", False),
-            )
+            answerable = not one.get("unanswerable", False)
+            yield Case(namespace, one["question"], grades, one["category"], name, answerable=answerable)
+
+
+def message(one: dict[str, Any]) -> NewMemory:
+    """What was said in a chat, as a memory."""
+    return NewMemory(content=one["text"][:20_000], session=str(one["session"]), created_at=moment(one["timestamp"]))
 
 
 def longmemeval() -> Iterator[Case]:
@@ -183,16 +183,7 @@ def longmemeval() -> Iterator[Case]:
     items = rows("longmemeval/memories")
     namespace, new = world("longmemeval", moment(max(one["query_time"] for one in rows("longmemeval/queries"))))
     if new:
-        news = [
-            NewMemory(
-                content=one["text"][:20_000],
-                session=one["session"],
-                tags=(one["session"],),
-                created_at=moment(one["timestamp"]),
-            )
-            for one in items
-        ]
-        told(namespace, items, news)
+        told(namespace, items, [replace(message(one), tags=(one["session"],)) for one in items])
     ids = named(namespace)
     for one in rows("longmemeval/queries"):
         seen = tuple(session["id"] for session in (*one["sessions"], *one["distractors"]))
