@@ -59,12 +59,32 @@ class Batches:
         return of_batches.reshape(()) if len(self) == 1 else of_batches[self.of_each]
 
     def best(self, value: Array, ties: Codes, rows: Codes, most: int | None = None) -> Codes:
-        """Of some candidates the best of each batch, at most so many, best first and batch after batch; ties by id."""
+        """Of some candidates the best of each batch, at most so many, best first and batch after batch.
+
+        Ties end at the place by id within the batch.
+        """
         if len(self) == 1:
             return rows[np.lexsort((ties[rows], -value[rows]))][:most]
         if most is not None:
             rows = rows[self._leading(value, rows, most)]
-        return self.first(rows[np.lexsort((ties[rows], -value[rows], self.of_each[rows]))], most)
+        rows = self._by_id(ties, rows)
+        table = self._table(rows)
+        worth = np.where(table >= 0, -value[table], np.inf)
+        found = np.take_along_axis(table, np.argsort(worth, axis=1, kind="stable")[:, :most], axis=1)
+        return found[found >= 0]
+
+    def _by_id(self, ties: Codes, rows: Codes) -> Codes:
+        """The same rows batch after batch, each by its ids; every place is known, so nothing is sorted."""
+        whole = np.full(len(ties), -1)
+        whole[self.starts[self.of_each[rows]] + ties[rows]] = rows
+        return whole[whole >= 0]
+
+    def _table(self, rows: Codes) -> Codes:
+        """Rows that come batch after batch, a line a batch; −1 beyond the end of one."""
+        counts = self.counts(rows)
+        table = np.full((len(self), int(counts.max(initial=0))), -1)
+        table[np.arange(table.shape[1]) < counts[:, None]] = rows
+        return table
 
     def leading(self, value: Array, ties: Codes, most: int) -> Mask:
         """Who is among the best so many of its batch."""
@@ -84,13 +104,17 @@ class Batches:
         least = np.partition(table, widest - most, axis=1)[:, widest - most]
         return np.asarray(value[rows] >= least[batch])
 
+    def counts(self, rows: Codes) -> Codes:
+        """How many of some candidates each batch has."""
+        return np.bincount(self.of_each[rows], minlength=len(self))
+
     def first(self, rows: Codes, most: int | None) -> Codes:
         """The first rows of each batch; they come batch after batch."""
         if most is None or not len(rows):
             return rows
         if len(self) == 1:
             return rows[:most]
-        counts = np.bincount(self.of_each[rows], minlength=len(self))
+        counts = self.counts(rows)
         place = np.arange(len(rows)) - np.repeat(np.cumsum(counts) - counts, counts)
         return rows[place < most]
 
@@ -99,3 +123,18 @@ class Batches:
         if len(self) == 1:
             return iter([rows])
         return iter(np.split(rows, np.searchsorted(self.of_each[rows], np.arange(1, len(self)))))
+
+    def of_one_size(self, rows: Codes) -> Iterator[tuple[Codes, Codes]]:
+        """Rows that come batch after batch: the batches that have as many of them, and their rows, a line a batch."""
+        counts = self.counts(rows)
+        begins = np.cumsum(counts) - counts
+        for size in np.unique(counts[counts > 0]).tolist():
+            batches = np.flatnonzero(counts == size)
+            yield batches, rows[begins[batches][:, None] + np.arange(size)]
+
+    def deviations(self, values: Array) -> Array:
+        """The standard deviation of each batch."""
+        found = np.zeros(len(self))
+        for batches, rows in self.of_one_size(np.arange(len(values))):
+            found[batches] = np.std(values[rows], axis=1)
+        return found

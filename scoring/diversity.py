@@ -1,10 +1,16 @@
 r"""Choose results that are relevant and do not say the same thing twice."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from scoring.term import Array, Codes, Mask, Quantity, most
+
+WORD = 64  # tags that are compared at once
+
+Vectors: TypeAlias = NDArray[np.floating[Any]]  # compared in single precision, in which they are stored
+Words: TypeAlias = NDArray[np.uint64]
 
 
 class Pick(NamedTuple):
@@ -56,27 +62,42 @@ def redundancy(cosine: Quantity, tag_overlap: Quantity | float, share: Quantity 
     return most(cosine, share * tag_overlap)
 
 
-def jaccard(one: Mask, many: Mask) -> Array:
-    r"""The share of tags two memories have in common; none of two empty sets.
+def packed(tags: Mask) -> Words:
+    """Tags as bits, so that those of two memories are compared a word at a time."""
+    whole = np.zeros((len(tags), max(-(-tags.shape[1] // WORD), 1) * WORD), bool)
+    whole[:, : tags.shape[1]] = tags
+    return np.packbits(whole, axis=1).view(np.uint64)
+
+
+def in_common(one: Words, other: Words) -> Array:
+    """How many tags two memories share.
+
+    >>> in_common(packed(np.array([[True, True, False]])), packed(np.array([[True, False, True]])))
+    array([1.])
+    """
+    first, *others = (np.bitwise_count(one[..., word] & other[..., word]) for word in range(one.shape[-1]))
+    return np.asarray(sum(others, start=first.astype(float)))
+
+
+def jaccard(common: Array, ours: Array, theirs: Array) -> Array:
+    r"""The share of tags two memories have in common, by how many both and each have; none of two empty sets.
 
     $$ J(A, B) = \frac{|A \cap B|}{|A \cup B|} $$
 
-    >>> jaccard(np.array([True, True, False]), np.array([[True, False, False], [False, False, False]]))
+    >>> jaccard(np.array([1.0, 0.0]), np.array([2.0, 0.0]), np.array([1.0, 0.0]))
     array([0.5, 0. ])
     """
-    ours, theirs = one.astype(float), many.astype(float)
-    common = (theirs @ ours[..., None])[..., 0]
-    together = theirs @ np.ones(one.shape[-1]) + ours.sum(axis=-1)[..., None] - common
-    return np.asarray(np.divide(common, together, out=np.zeros(together.shape), where=together > 0))
+    # Where both are empty 0 is divided by 1; no other two have fewer than one together.
+    return np.asarray(common / np.maximum(ours + theirs - common, 1.0))
 
 
 def mmr(
     relevance: Array,
-    vectors: Array,
+    vectors: Vectors,
     *,
     balance: float,
     top_k: int,
-    tags: Mask | None = None,
+    tags: Words | None = None,
     tag_share: float = 0.0,
     skip_at: float = np.inf,
 ) -> Selection:
@@ -87,6 +108,7 @@ def mmr(
     queries = np.arange(len(relevance))
     left, worst = np.ones(relevance.shape, bool), np.zeros(relevance.shape)
     nearest = np.full(relevance.shape, -1)
+    sizes = None if tags is None else in_common(tags, tags)
     turns = []
     for turn in range(top_k):
         open = np.asarray(left.any(axis=1))
@@ -96,11 +118,15 @@ def mmr(
         rows = value.argmax(axis=1)
         at = queries, rows
         turns.append((np.where(open, rows, -1), relevance[at], worst[at], nearest[at]))
+        if turn == top_k - 1:
+            break
         left[at] = False
-        # One product for each query, whoever stands beside it: so the same to the last bit alone and among others.
-        alike = np.matmul(vectors, vectors[at][:, :, None])[:, :, 0]
-        if tags is not None:
-            alike = redundancy(alike, jaccard(tags[at], tags), tag_share)
+        # A product for each two, whoever stands beside them: the same to the last bit alone and among others, and in
+        # whichever place, so that equal memories stay equal.
+        alike = np.vecdot(vectors, vectors[at][:, None]).astype(float)
+        if tags is not None and sizes is not None:
+            overlap = jaccard(in_common(tags, tags[at][:, None]), sizes, sizes[at][:, None])
+            alike = redundancy(alike, overlap, tag_share)
         closer = alike > worst if turn else np.ones(worst.shape, bool)
         worst, nearest = np.where(closer, alike, worst), np.where(closer, rows[:, None], nearest)
         left &= worst < skip_at

@@ -15,7 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scoring.batches import Batches
-from scoring.term import Array, Codes, Mask
+from scoring.diversity import Vectors, Words, packed
+from scoring.term import Array, Codes, Mask, Term, given
 
 TYPES = ("Entity", "Event", "Fact", "Preference", "Relation")
 KINDS = ("working", "episodic", "semantic", "procedural", "general")
@@ -109,7 +110,7 @@ class Signals:
     ranks: Mapping[str, Array] = field(default_factory=dict)
     scores: Mapping[str, Array] = field(default_factory=dict)
     edges: Edges = field(default_factory=Edges)
-    vectors: Array | None = None
+    vectors: Vectors | None = None
     tags: Mask | None = None
     intent: str = "MEDIUM"
     lengths: Codes | None = None  # of the batches, where the candidates are those of several queries
@@ -127,6 +128,8 @@ class Signals:
         for kind, columns in (("rank", self.ranks), ("score", self.scores)):
             for route, column in columns.items():
                 self._check(f"{route} {kind}", column, absent=np.inf)
+        if self.vectors is not None:
+            object.__setattr__(self, "vectors", np.asarray(self.vectors, np.float32))
         self._check_relations()
 
     def _check(self, name: str, column: NDArray[Any], absent: float) -> None:
@@ -164,22 +167,38 @@ class Signals:
         """The candidates of each query."""
         return Batches(np.array([len(self)]) if self.lengths is None else self.lengths)
 
-    def vectors_of(self, rows: Codes) -> Array:
+    def vectors_of(self, rows: Codes) -> Vectors:
         """The vectors of some candidates."""
         assert self.vectors is not None
         return self.vectors[rows if self.vector_of is None else self.vector_of[rows]]
 
     @cached_property
     def by_id(self) -> Codes:
-        """The place of each candidate in the order of the ids, the last word in every tie."""
+        """The place of each candidate of a batch in the order of its ids, the last word in every tie."""
+        order = np.argsort(self.ids if self.places is None else self.places, kind="stable")
+        order = order[np.argsort(self.batches.of_each[order], kind="stable")]
         place = np.empty(len(self), np.intp)
-        order = self.ids if self.places is None else self.places
-        place[np.argsort(order, kind="stable")] = np.arange(len(self))
+        place[order] = np.arange(len(self)) - self.batches.starts[self.batches.of_each[order]]
         return place
+
+    @cached_property
+    def tag_words(self) -> Words | None:
+        """The tags of each candidate, as bits."""
+        return None if self.tags is None else packed(self.tags)
 
     def rank(self, route: str) -> Array:
         """The candidates' places in one route's list; a route that was not asked found nobody."""
         return self.ranks.get(route, np.full(len(self), np.inf))
+
+    def placed(self, route: str) -> Term:
+        """The same as a term, made once however often they are scored."""
+        if route not in self._placed:
+            self._placed[route] = given(f"{route} rank", self.rank(route))
+        return self._placed[route]
+
+    @cached_property
+    def _placed(self) -> dict[str, Term]:
+        return {}
 
     def raw(self, route: str) -> Array:
         """The route's own scores; infinity where it did not find the candidate."""

@@ -5,8 +5,9 @@ from dataclasses import fields
 
 import numpy as np
 
+from scoring.diversity import Vectors
 from scoring.signals import Edges, Signals
-from scoring.term import Array, Codes, Mask
+from scoring.term import Codes, Mask
 
 
 def stacked(several: Sequence[Signals]) -> Signals:
@@ -70,7 +71,7 @@ def tags(several: Sequence[Signals]) -> Mask | None:
     return whole
 
 
-def shared_vectors(several: Sequence[Signals], ids: Codes) -> tuple[Array | None, Codes | None]:
+def shared_vectors(several: Sequence[Signals], ids: Codes) -> tuple[Vectors | None, Codes | None]:
     """Each memory's vector once, and where each candidate's is: the same memory answers many queries."""
     if any(one.vectors is None for one in several):
         return None, None

@@ -304,7 +304,8 @@ def _gathered(op: str, combine: np.ufunc, neutral: float, parts: list[Term]) -> 
     """Combine parts of which some may be absent; the result itself is always there."""
     value = np.asarray(neutral)
     for part in parts:
-        value = combine(value, part.value if part.present is None else np.where(part.present, part.value, neutral))
+        known = part.value if part.present is None else np.where(part.present, part.value, neutral)
+        value = np.asarray(combine(value, known, out=value if value.ndim else None))
     return Term(op, value, op, tuple(parts))
 
 

@@ -9,6 +9,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from scoring_batches import batch, with_sessions, without_routes
 
+from scoring.diversity import in_common, jaccard, mmr, packed
 from scoring.params import Choice, Declaration, Number, ParamsError
 from scoring.signals import Signals
 from scoring.stacking import stacked
@@ -81,3 +82,45 @@ def test_a_memory_that_answers_many_queries_has_one_vector() -> None:
     assert len(whole.vectors) == 20
     for start, each in zip(whole.batches.starts, (one, one.permuted(np.arange(20)[::-1]), one), strict=True):
         np.testing.assert_array_equal(whole.vectors_of(start + np.arange(20)), each.vectors)
+
+
+def test_the_best_of_each_batch_are_those_of_a_sort_by_score_and_then_by_id() -> None:
+    rng = np.random.default_rng(3)
+    whole = stacked(several(3, 30))
+    value = rng.integers(0, 4, len(whole)).astype(float)
+    rows = rng.permutation(np.flatnonzero(rng.random(len(whole)) < 0.7))
+    order = rows[np.lexsort((whole.ids[rows], -value[rows], whole.batches.of_each[rows]))]
+    for most in (None, 1, 5, 100):
+        found = whole.batches.best(value, whole.by_id, rows, most)
+        np.testing.assert_array_equal(found, whole.batches.first(order, most))
+
+
+def test_the_spread_of_each_batch_is_its_own_to_the_last_bit() -> None:
+    whole = stacked(several(5, 200))
+    values = np.random.default_rng(5).normal(size=len(whole))
+    each = [np.std(values[rows]) for rows in whole.batches.parted(np.arange(len(whole)))]
+    np.testing.assert_array_equal(whole.batches.deviations(values), each)
+
+
+@settings(max_examples=60, deadline=None)
+@given(pairs=st.lists(st.tuples(st.sets(st.integers(0, 199)), st.sets(st.integers(0, 199))), min_size=1, max_size=9))
+def test_tags_are_shared_as_sets_share_them(pairs: list[tuple[set[int], set[int]]]) -> None:
+    marked = np.array([[[tag in one for tag in range(200)] for one in pair] for pair in pairs])
+    ours, theirs = packed(marked[:, 0]), packed(marked[:, 1])
+    sizes = in_common(ours, ours), in_common(theirs, theirs)
+    expected = [len(one & other) / len(one | other) if one | other else 0.0 for one, other in pairs]
+    np.testing.assert_array_equal(jaccard(in_common(ours, theirs), *sizes), expected)
+
+
+def test_no_tags_at_all_are_no_overlap() -> None:
+    none = packed(np.zeros((3, 0), bool))
+    np.testing.assert_array_equal(in_common(none, none), np.zeros(3))
+
+
+@pytest.mark.parametrize(("count", "dimensions"), [(37, 24), (37, 256), (9, 383), (37, 384)])
+def test_equal_memories_are_equally_redundant_wherever_they_stand(count: int, dimensions: int) -> None:
+    one, other = np.random.default_rng(7).normal(size=(2, dimensions)).astype(np.float32)
+    vectors = np.stack([one, *[other] * count])[None]
+    vectors /= np.linalg.norm(vectors, axis=2, keepdims=True)
+    found = mmr(np.array([[2.0, *[1.0] * count]]), vectors, balance=0.5, top_k=count + 1)
+    assert found.rows[0].tolist() == list(range(count + 1))

@@ -199,8 +199,7 @@ def order(score: Term, signals: Signals, params: MemorysyncParams, kept: Codes, 
     base, batches = score.find("hybrid"), signals.batches
     if base is None or not len(kept):
         return Order(kept)
-    sigmas = np.array([np.std(base.value[rows]) for rows in batches.parted(np.arange(len(signals)))])
-    flat = np.broadcast_to(batches.told(sigmas < params.tiebreak_sigma), len(signals))[kept]
+    flat = np.broadcast_to(batches.told(batches.deviations(base.value) < params.tiebreak_sigma), len(signals))[kept]
     steep, even = by_score(score, signals, kept[~flat], top_k), kept[flat]
     if not len(even):
         return Order(steep)

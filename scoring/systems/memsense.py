@@ -51,7 +51,7 @@ def fused(signals: Signals, params: MemsenseParams) -> Term:
 
     $$ \text{rrf_score} = \sum_{\text{route}} \frac{1}{15 + \text{rank}_{\text{route}}} $$
     """
-    ranks = {route: given(f"{route} rank", signals.rank(route)) for route in ROUTES}
+    ranks = {route: signals.placed(route) for route in ROUTES}
     return rrf(ranks, dict.fromkeys(ROUTES, const(1.0)), params["rrf_k"]).named("rrf_score")
 
 
@@ -133,7 +133,7 @@ def order(score: Term, signals: Signals, params: MemsenseParams, kept: Codes, to
     if signals.vectors is None or len(limited) == 0:
         return Order(signals.batches.first(limited, top_k))
     how = {"balance": params.mmr_lambda, "tag_share": params.tag_share, "skip_at": params.duplicate}
-    return selected(signals, limited, score.value, top_k, signals.tags, **how)
+    return selected(signals, limited, score.value, top_k, signals.tag_words, **how)
 
 
 def details(signals: Signals, params: MemsenseParams, row: int) -> dict[str, Any]:
@@ -158,7 +158,8 @@ def details(signals: Signals, params: MemsenseParams, row: int) -> dict[str, Any
 
 def found(signals: Signals) -> Mask:
     """Whom some route found; the others stand beside one in its session."""
-    there: Mask = np.logical_or.reduce([np.isfinite(signals.rank(route)) for route in ROUTES])
+    masks = [signals.placed(route).present for route in ROUTES]
+    there: Mask = np.logical_or.reduce([np.ones(len(signals), bool) if mask is None else mask for mask in masks])
     return there
 
 

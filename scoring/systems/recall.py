@@ -110,7 +110,7 @@ def freshness(signals: Signals, params: HalfLives) -> Term:
 
 def fused(signals: Signals, params: RecallParams) -> Term:
     """RRF(m) = Σᵢ wᵢ / (k + rankᵢ(m))"""
-    ranks = {name: given(f"{name} rank", signals.rank(name)) for name in LISTS}
+    ranks = {name: signals.placed(name) for name in LISTS}
     weights = {name: params[f"weight_{name}"] for name in LISTS}
     return rrf(ranks, weights, params["rrf_k"]).named("RRF")
 

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from scoring.diversity import Pick, mmr
+from scoring.diversity import Pick, Words, mmr
 from scoring.params import Params
 from scoring.signals import Signals
 from scoring.term import Array, Codes, Mask, Term
@@ -23,26 +23,23 @@ class Order(NamedTuple):
 
 
 def selected(
-    signals: Signals, rows: Codes, relevance: Array, top_k: int, tags: Mask | None = None, **how: float
+    signals: Signals, rows: Codes, relevance: Array, top_k: int, tags: Words | None = None, **how: float
 ) -> Order:
     """Rows that come batch after batch, of each the most relevant that do not repeat each other (MMR).
 
     Why each was chosen is told of a single batch alone.
     """
-    batches = [some for some in signals.batches.parted(rows) if len(some)]
-    sizes = np.array([len(some) for some in batches])
-    chosen = np.full((len(batches), min(top_k, int(sizes.max(initial=0)))), -1)
+    chosen = np.full((len(signals.batches), min(top_k, int(signals.batches.counts(rows).max(initial=0)))), -1)
     picks: tuple[Pick, ...] = ()
-    for size in np.unique(sizes):
-        alike = np.flatnonzero(sizes == size)
-        for part in np.split(alike, range(AT_ONCE, len(alike), AT_ONCE)):
-            mine = np.stack([batches[number] for number in part])
+    for batches, lines in signals.batches.of_one_size(rows):
+        for start in range(0, len(batches), AT_ONCE):
+            part, mine = batches[start : start + AT_ONCE], lines[start : start + AT_ONCE]
             marked = None if tags is None else tags[mine]
             found = mmr(relevance[mine], signals.vectors_of(mine), top_k=top_k, tags=marked, **how)
             taken = np.take_along_axis(mine, found.rows, axis=1)
             chosen[part, : taken.shape[1]] = np.where(found.rows >= 0, taken, -1)
             if len(signals.batches) == 1:
-                picks = tuple(named(one, batches[0]) for one in found.picks(0))
+                picks = tuple(named(one, mine[0]) for one in found.picks(0))
     return Order(chosen[chosen >= 0], picks)
 
 
