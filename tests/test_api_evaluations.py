@@ -13,8 +13,8 @@ from memories.jobs.running import run
 from memories.models import Evaluation, JudgedQuery, JudgementSet, Namespace, TracedSet
 from memories.models.choices import QueryKind, Role
 from memories.retrieval.query import Setting
-from memories.tuning.arrays import arrays
 from memories.tuning.evaluating import MAIN, measured
+from memories.tuning.holding import arrays
 from memories.tuning.optimising import movable
 from memories.tuning.sensitivity import PAPER
 from scoring.systems import SYSTEMS

@@ -14,8 +14,8 @@ from memories.models import Job, JudgedQuery, JudgementSet, Namespace, TracedSet
 from memories.models.choices import JobState, Role
 from memories.retrieval.query import Setting
 from memories.tuning import optimising
-from memories.tuning.arrays import arrays
 from memories.tuning.evaluating import MAIN, measured
+from memories.tuning.holding import arrays
 from memories.tuning.objective import Objective, part_of
 from scoring.systems import SYSTEMS
 

@@ -36,10 +36,10 @@ from memories.models.choices import MemoryType, Role, Status
 from memories.retrieval.settings import setting
 from memories.templatetags.numbers import figure
 from memories.tuning.annotating import NewAnnotation, annotate, next_up
-from memories.tuning.arrays import arrays
 from memories.tuning.calibrating import findings
 from memories.tuning.calibrating.calibrate import Calibration, calibrate
 from memories.tuning.evaluating import MAIN, NAMES
+from memories.tuning.holding import arrays
 from memories.tuning.profiles import add_version
 from memories.tuning.sweeping import sweep
 from memories.tuning.versions import serve

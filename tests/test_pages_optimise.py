@@ -19,8 +19,8 @@ from memories.models.choices import JobKind, JobState, Role
 from memories.pages.optimise.run import NOTHING, verdict
 from memories.retrieval.query import Setting
 from memories.tuning.ablating import ablation
-from memories.tuning.arrays import arrays
 from memories.tuning.evaluating import MAIN
+from memories.tuning.holding import arrays
 from memories.tuning.objective import Objective
 from scoring.systems import SYSTEMS
 

@@ -22,8 +22,8 @@ from memories.models.choices import JobKind, Part, Role
 from memories.retrieval.query import Setting
 from memories.retrieval.settings import setting
 from memories.templatetags.numbers import figure, percent
-from memories.tuning.arrays import arrays
 from memories.tuning.evaluating import MAIN, measured
+from memories.tuning.holding import arrays
 from memories.tuning.optimising import movable
 from memories.tuning.profiles import add_version
 from memories.tuning.sensitivity import PAPER, asking_again, curves, points

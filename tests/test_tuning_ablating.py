@@ -16,8 +16,9 @@ from memories.retrieval.retrieve import retrieve
 from memories.retrieval.settings import mode_of
 from memories.tuning import tracing
 from memories.tuning.ablating import TOP, ablation, without
-from memories.tuning.arrays import Arrays, arrays
+from memories.tuning.arrays import Arrays
 from memories.tuning.evaluating import MAIN, measured
+from memories.tuning.holding import arrays
 from memories.tuning.objective import Objective
 from scoring.systems import SYSTEMS
 

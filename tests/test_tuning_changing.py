@@ -30,8 +30,8 @@ from memories.models import (
 from memories.models.choices import JobKind, JobState, Part, QueryKind
 from memories.retrieval.query import Setting
 from memories.tuning import evaluations, gate, optimising, policies, publishing, shadow, tracing
-from memories.tuning.arrays import arrays
 from memories.tuning.evaluating import INVENTED, MAIN, measured, shared
+from memories.tuning.holding import arrays
 from memories.tuning.objective import Objective
 from memories.tuning.optimising import Wish
 from memories.tuning.sensitivity import curve

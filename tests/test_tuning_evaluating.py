@@ -13,13 +13,15 @@ from retrieval_world import world
 from test_scoring_reference import setting as random_params
 from tuning_world import judged, traced
 
-from memories.models import JudgedQuery, Judgement, JudgementSet, Memory, Namespace
+from memories.models import JudgedQuery, Judgement, JudgementSet, Memory, MemoryVector, Namespace
+from memories.models.choices import Route
 from memories.retrieval.query import Setting
 from memories.retrieval.retrieve import retrieve
 from memories.retrieval.settings import mode_of
-from memories.tuning import tracing
-from memories.tuning.arrays import Arrays, arrays
+from memories.tuning import holding, tracing
+from memories.tuning.arrays import Arrays
 from memories.tuning.evaluating import INVENTED, LOST, MAIN, compared, measured
+from memories.tuning.holding import arrays
 from memories.writing.remember import lock
 from scoring.systems import SYSTEMS
 
@@ -173,3 +175,59 @@ def test_a_merged_memory_counts_for_what_absorbed_it_and_a_forgotten_one_no_more
     assert before.answerable[gone]
     assert not after.answerable[gone]
     assert measured(after, Setting(SYSTEMS["memorysync"])).chosen(MAIN).sum() == before.answerable.sum() - 1
+
+
+def test_a_write_that_touches_nothing_judged_or_found_leaves_the_arrays_and_their_rankings(
+    world: Namespace, questions: JudgementSet
+) -> None:
+    whole = traced(world, questions, Setting(SYSTEMS["memsense"]))
+    before = arrays(whole)
+    ranked = measured(before, Setting(SYSTEMS["memsense"]))
+    lock(world)  # as every write does
+    assert arrays(whole) is before
+    assert measured(arrays(whole), Setting(SYSTEMS["memsense"])).places is ranked.places
+
+
+def test_after_a_grade_or_a_merge_the_arrays_are_those_of_a_process_that_loads_them_anew(
+    world: Namespace, questions: JudgementSet
+) -> None:
+    whole = traced(world, questions, Setting(SYSTEMS["memsense"]))
+    before = arrays(whole)
+    shoes, standup = (Memory.objects.within(world).get(content__contains=words) for words in ("shoes", "half past"))
+    Memory.objects.within(world).filter(id=standup.id).update(status="merged", merged_into_id=shoes.id)
+    lock(world)
+    query = next(one for one in before.queries if one.text == "backup")
+    Judgement.objects.create(namespace=world, query=query, memory=shoes, grade=2)
+    after = arrays(whole)
+    assert all(one.signals is other.signals for one, other in zip(after.stacks, before.stacks, strict=True))
+    holding._loaded.clear()
+    anew = arrays(whole)
+    np.testing.assert_array_equal(after.ideal, anew.ideal)
+    for one, other in zip(after.stacks, anew.stacks, strict=True):
+        np.testing.assert_array_equal(one.grades, other.grades)
+        np.testing.assert_array_equal(one.queries, other.queries)
+    assert not np.array_equal(after.ideal, before.ideal)
+
+
+def test_a_candidate_with_another_vector_is_loaded_again_where_vectors_are_read(
+    world: Namespace, questions: JudgementSet
+) -> None:
+    reading, others = (traced(world, questions, Setting(SYSTEMS[name])) for name in ("memsense", "contextdb"))
+    before, blind = arrays(reading), arrays(others)
+    lock(world)
+    shoes = Memory.objects.within(world).get(content__contains="shoes")
+    vectors = MemoryVector.objects.within(world).filter(memory_id=shoes.id, route=Route.FULL, embedder=world.embedder)
+    turned = np.roll(np.asarray(vectors.get().vector), 1)
+    vectors.update(vector=turned, written=tracing.writes_of(world))
+    after = arrays(reading)
+    assert arrays(others) is blind
+    assert any(
+        not np.array_equal(one.signals.vectors, other.signals.vectors)  # type: ignore[arg-type]
+        for one, other in zip(before.stacks, after.stacks, strict=True)
+    )
+
+
+def test_a_process_holds_no_more_sets_than_it_may(world: Namespace, questions: JudgementSet) -> None:
+    for name in SYSTEMS:
+        arrays(traced(world, questions, Setting(SYSTEMS[name])))
+    assert len(holding._loaded) == holding.KEPT < len(SYSTEMS)

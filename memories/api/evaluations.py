@@ -25,8 +25,8 @@ from memories.models import Evaluation, JudgementSet, Namespace
 from memories.models.choices import Part, Role
 from memories.retrieval.query import Setting
 from memories.tuning import evaluations, tracing
-from memories.tuning.arrays import arrays
 from memories.tuning.evaluating import Compared, Measured, compared, measured, shared
+from memories.tuning.holding import arrays
 from memories.tuning.optimising import movable
 from memories.tuning.sensitivity import asking_again, curves
 from scoring.resampling import bootstrap

@@ -23,8 +23,8 @@ from memories.retrieval.query import Setting
 from memories.retrieval.settings import UnknownProfileError, setting
 from memories.tuning import optimising, tracing
 from memories.tuning.ablating import ablation
-from memories.tuning.arrays import arrays
 from memories.tuning.evaluating import MAIN, METRICS
+from memories.tuning.holding import arrays
 from memories.tuning.objective import Objective
 from memories.tuning.optimising import Wish
 from memories.tuning.pareto import AGAINST, DIVERSITY

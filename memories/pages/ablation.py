@@ -26,8 +26,9 @@ from memories.templatetags.numbers import chance
 from memories.templatetags.routes import called
 from memories.tuning import tracing
 from memories.tuning.ablating import TOP, Ablated, Ablation, ablation
-from memories.tuning.arrays import Arrays, arrays
+from memories.tuning.arrays import Arrays
 from memories.tuning.evaluating import MAIN, NAMES
+from memories.tuning.holding import arrays
 from memories.tuning.objective import Objective, some_of
 from recall_site.layout import render_page
 

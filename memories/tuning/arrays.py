@@ -3,29 +3,26 @@
 from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property, lru_cache
+from functools import cached_property
 from threading import Lock
 from typing import Any, TypeVar
 from uuid import UUID
 
 import numpy as np
 
-from memories.judging import current
-from memories.models import JudgedQuery, JudgementSet, MemoryVector, Namespace, TracedQuery, TracedSet
+from memories.models import JudgedQuery, MemoryVector, Namespace, TracedQuery
 from memories.models.choices import QueryKind, Route
 from memories.retrieval.packing import signals_of, unpacked
 from memories.retrieval.planning import Planning
 from memories.retrieval.query import Setting
-from memories.tuning.tracing import DEPTH, Tell, fresh, silent, writes_of
+from memories.tuning.tracing import DEPTH
 from scoring.signals import Signals
 from scoring.specificity import Plan
 from scoring.stacking import stacked
-from scoring.systems import SYSTEMS
 from scoring.systems.system import System, rank_each
 from scoring.term import Array, Codes, Mask
 
-KEPT = 4  # sets that a process holds
-RANKINGS, CURVES = 64, 512  # that each of them holds
+RANKINGS, CURVES = 64, 512  # that each set holds
 
 T = TypeVar("T")
 
@@ -107,40 +104,10 @@ class Arrays:
         return grades, places, answered
 
 
-def arrays(traced: TracedSet) -> Arrays:
-    """The arrays of a traced set with the judgements that hold now; held in memory until either changes."""
-    namespace = traced.namespace
-    marks = writes_of(namespace), current.mark(namespace, [traced.judgement_set_id])
-    return _loaded(namespace.id, traced.id, marks)
-
-
-@lru_cache(maxsize=KEPT)
-def _loaded(namespace_id: UUID, traced_id: UUID, marks: Hashable) -> Arrays:
-    rows = list(TracedQuery.objects.filter(namespace_id=namespace_id, traced_set_id=traced_id).order_by("query_id"))
-    # Looked up after its rows: what is still there then was whole before.
-    traced = TracedSet.objects.select_related("namespace").get(namespace_id=namespace_id, id=traced_id)
-    namespace, system = traced.namespace, SYSTEMS[traced.system]
-    wanted = JudgedQuery.objects.within(namespace).filter(id__in=[row.query_id for row in rows])
-    queries = {query.id: query for query in wanted}
-    rows = [row for row in rows if row.query_id in queries]
-    grades = current.grades(namespace, traced.judgement_set_id).grades
-    vectors = vectors_of(namespace, rows) if "vectors" in system.reads else {}
-    return Arrays(
-        system=system,
-        queries=[queries[row.query_id] for row in rows],
-        ideal=ideal([grades.get(row.query_id, {}) for row in rows]),
-        stacks=stacks(system, rows, grades, vectors),
-        candidates=sum(len(row.candidates) for row in rows),
-    )
-
-
-def fresh_arrays(namespace: Namespace, judged: JudgementSet, setting: Setting, tell: Tell = silent) -> Arrays:
-    """The arrays of a set as the namespace is now."""
-    while True:
-        try:
-            return arrays(fresh(namespace, judged, setting, tell))
-        except TracedSet.DoesNotExist:  # a later asking has just taken its place
-            continue
+def graded(grades: Mapping[UUID, int], ids: Sequence[str]) -> Array:
+    """The grade of each candidate; −1 where nobody has judged it."""
+    known = {str(id): grade for id, grade in grades.items()}
+    return np.array([known.get(id, -1) for id in ids], dtype=float)
 
 
 def ideal(grades: Sequence[Mapping[UUID, int]]) -> Array:
@@ -173,10 +140,9 @@ def stacks(
         if not row.candidates:
             continue
         signals, plan = signals_in(row, vectors), Planning.of(row.plan).plan
-        mine = grades.get(row.query_id, {})
         key = (repr(plan), signals.intent, bool(system.alike(signals)[0]))
         plans[key] = plan
-        alike[key].append((number, signals, np.array([mine.get(id, -1) for id in row.candidates], dtype=float)))
+        alike[key].append((number, signals, graded(grades.get(row.query_id, {}), signals.ids.tolist())))
     return [
         Stack(
             plans[key],

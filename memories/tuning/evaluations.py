@@ -15,8 +15,9 @@ from memories.models import Evaluation, Job, JudgementSet, Namespace, ProfileVer
 from memories.models.choices import JobKind
 from memories.retrieval.query import Setting
 from memories.retrieval.settings import of_version
-from memories.tuning.arrays import Arrays, fresh_arrays
+from memories.tuning.arrays import Arrays
 from memories.tuning.evaluating import Measured, measured, within
+from memories.tuning.holding import fresh_arrays
 from memories.tuning.tracing import Tell, deciding, silent
 
 

@@ -15,9 +15,10 @@ from memories.models import Job, JudgementSet, Namespace
 from memories.models.choices import JobKind, Part
 from memories.retrieval.query import Setting
 from memories.tuning import tracing
-from memories.tuning.arrays import Arrays, arrays
+from memories.tuning.arrays import Arrays
 from memories.tuning.choosing import chosen
 from memories.tuning.evaluating import measured
+from memories.tuning.holding import arrays
 from memories.tuning.objective import Objective, gain, part_of
 from memories.tuning.pareto import AGAINST, front, yardstick
 from scoring.params import ParamsError

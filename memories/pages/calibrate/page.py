@@ -13,12 +13,12 @@ from memories.pages import sliders
 from memories.pages.access import access_of, members_only
 from memories.pages.calibrate import figures
 from memories.pages.calibrate.queue import Asked, asked
-from memories.tuning.arrays import arrays
 from memories.tuning.calibrating import findings
 from memories.tuning.calibrating.calibrate import Calibration, calibrate
 from memories.tuning.calibrating.ground import MOST, SIGNALS
 from memories.tuning.drafts import draft
 from memories.tuning.evaluating import MAIN, NAMES
+from memories.tuning.holding import arrays
 from memories.tuning.profiles import LONGEST_NAME
 from memories.tuning.sets import UnknownSetError, chosen_set
 from memories.tuning.sweeping import sweep, swept_setting

@@ -21,8 +21,9 @@ from memories.pages.tune import curves as drawing
 from memories.pages.tune.shown import shown
 from memories.pages.tune.state import PARTS, State, state_of
 from memories.tuning import profiles
-from memories.tuning.arrays import Arrays, arrays
+from memories.tuning.arrays import Arrays
 from memories.tuning.evaluating import NAMES, measured, shared
+from memories.tuning.holding import arrays
 from memories.tuning.optimising import movable
 from memories.tuning.sensitivity import SWEPT, Curve, asking_again, at, curves
 from memories.tuning.sweeping import HAVE_K, sweep
