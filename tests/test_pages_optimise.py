@@ -18,6 +18,7 @@ from memories.models import Job, JudgementSet, Membership, Namespace, ProfileVer
 from memories.models.choices import JobKind, JobState, Role
 from memories.pages.optimise.run import NOTHING, verdict
 from memories.retrieval.query import Setting
+from memories.templatetags.numbers import chance
 from memories.tuning.ablating import ablation
 from memories.tuning.evaluating import MAIN
 from memories.tuning.holding import arrays
@@ -219,6 +220,8 @@ def test_the_ablation_shows_the_numbers_of_every_retriever(
     found = ablation(arrays(held), Setting(SYSTEMS["blend"]), Objective(MAIN))
     for one in found.routes:
         assert f"</span>{one.mean:.3f}</td>".replace(">0.", ">.") in page
+        assert f'<span class="narrow-word">p </span>{chance(one.corrected)}</td>' in page
+    assert "corrected for the number of retrievers tested (Holm)" in page
     cells = re.findall(r"</svg><span>([\d.]+)</span>", page)
     assert cells == [f"{share:.2f}".removeprefix("0") for row in found.overlap for share in row if share is not None]
 

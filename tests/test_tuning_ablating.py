@@ -20,6 +20,7 @@ from memories.tuning.arrays import Arrays
 from memories.tuning.evaluating import MAIN, measured
 from memories.tuning.holding import arrays
 from memories.tuning.objective import Objective
+from scoring.resampling import holm
 from scoring.systems import SYSTEMS
 
 __all__ = ["world"]
@@ -71,10 +72,20 @@ def test_a_retriever_that_carries_the_answers_is_missed_and_one_that_does_not_is
     told = ablation(whole, setting, Objective(MAIN))
     by_route = {one.route: one for one in told.routes}
     assert by_route["bm25"].gain.difference < -0.5
-    assert by_route["bm25"].gain.chance < 0.001
+    assert by_route["bm25"].proven
     assert by_route["semantic"].gain.difference >= 0
     assert by_route["bm25"].mean == pytest.approx(told.mean + by_route["bm25"].gain.difference)
     assert (by_route["entity"].queries, by_route["entity"].gain.difference, by_route["entity"].gain.chance) == (0, 0, 1)
+
+
+def test_the_more_retrievers_are_left_out_the_rarer_chance_must_be() -> None:
+    whole, setting = noise(SYSTEMS["recall"], 40), Setting(SYSTEMS["recall"])
+    told = ablation(whole, setting, Objective(MAIN)).routes
+    tested = [one for one in told if one.gain.won + one.gain.lost > 5]
+    expected = holm(np.array([one.gain.chance for one in tested]))
+    assert [one.corrected for one in tested] == pytest.approx(expected.tolist())
+    assert len(tested) > 1
+    assert min(tested, key=lambda one: one.gain.chance).corrected > min(one.gain.chance for one in tested)
 
 
 def test_what_only_one_found_is_counted_once_for_it() -> None:

@@ -220,12 +220,12 @@ def test_the_more_is_tested_the_rarer_chance_must_be_for_a_loss() -> None:
     def test(chance: float, lost: int, worse: bool = True) -> dict[str, Any]:
         return {"chance": chance, "won": 0, "lost": lost, "worse": worse}
 
-    told = gate.corrected([test(0.02, 40), test(0.03, 40), test(0.04, 40), test(0.5, 2)])
+    told = gate.weighed([test(0.02, 40), test(0.03, 40), test(0.04, 40), test(0.5, 2)])
     assert [one["corrected"] for one in told] == pytest.approx([0.06, 0.06, 0.06, 0.5])
     assert not any(one["loss"] for one in told)
     # Two moved queries can prove nothing, and take nothing from the others.
-    assert gate.corrected([test(0.04, 40), test(0.5, 2)])[0]["loss"]
-    assert not gate.corrected([test(0.04, 40, worse=False)])[0]["loss"]
+    assert gate.weighed([test(0.04, 40), test(0.5, 2)])[0]["loss"]
+    assert not gate.weighed([test(0.04, 40, worse=False)])[0]["loss"]
 
 
 def test_rolling_back_twice_goes_back_twice_whatever_else_was_published(world: Namespace) -> None:

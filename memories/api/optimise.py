@@ -100,6 +100,7 @@ class AblatedSerializer(serializers.Serializer[Any]):
     returned = serializers.IntegerField(help_text="of those, in an answer")
     mean = serializers.FloatField(help_text="the metric without it")
     gain = GainSerializer(help_text="of leaving it out")
+    corrected = serializers.FloatField(help_text="the gain's chance, raised for how many are left out (Holm)")
 
 
 class AblationSerializer(serializers.Serializer[Any]):

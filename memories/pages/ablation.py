@@ -130,7 +130,7 @@ def asking(namespace: Namespace, judged: JudgementSet, setting: Setting) -> Job 
 def finding(found: Ablation) -> str:
     """Who is missed most, in words."""
     worst = min(found.routes, key=lambda one: one.gain.difference)
-    if worst.gain.difference < 0 and worst.gain.chance < 0.05:
+    if worst.gain.difference < 0 and worst.proven:
         return f"{called(worst.route).capitalize()} would be missed most"
     return "No retriever would be missed"
 
@@ -143,7 +143,7 @@ def rows(found: Ablation) -> list[dict[str, Any]]:
         {
             "one": one,
             "interval": interval(vars(one.gain)),
-            "p": chance(one.gain.chance),
+            "p": chance(one.corrected),
             "says": says(one),
             **{name: 50 + 48 * getattr(one.gain, name) / widest for name in ("low", "high", "difference")},
         }
@@ -155,7 +155,7 @@ def says(one: Ablated) -> str:
     """Whether it is missed, in a word."""
     if not one.queries:
         return "found nothing"
-    if one.gain.chance >= 0.05:
+    if not one.proven:
         return "no difference proven"
     return "missed" if one.gain.difference < 0 else "in the way"
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from memories.retrieval.query import Setting
 from memories.tuning.arrays import Arrays, Stack
-from memories.tuning.evaluating import Measured, measured
+from memories.tuning.evaluating import BOUND, Measured, corrected, measured
 from memories.tuning.objective import Gain, Objective, gain
 from scoring.signals import Signals
 from scoring.stacking import kept
@@ -29,6 +29,12 @@ class Ablated:
     returned: int  # of those, in an answer
     mean: float  # of the metric without it
     gain: Gain  # of leaving it out
+    corrected: float = 1.0  # the gain's chance, raised for how many retrievers are left out
+
+    @property
+    def proven(self) -> bool:
+        """Whether leaving it out makes a difference, and hardly by chance."""
+        return self.corrected < BOUND
 
 
 @dataclass(frozen=True)
@@ -51,9 +57,16 @@ def ablation(whole: Arrays, setting: Setting, objective: Objective) -> Ablation:
         mean=full.mean(objective.metric),
         queries=int(whole.answerable.sum()),
         relevant=sum(int((stack.grades > 0).sum()) for stack in whole.stacks),
-        routes=[ablated(full, route, objective) for route in routes],
+        routes=together([ablated(full, route, objective) for route in routes]),
         overlap=overlap(whole),
     )
+
+
+def together(routes: Sequence[Ablated]) -> list[Ablated]:
+    """Each retriever's test as one of so many."""
+    gains = [one.gain for one in routes]
+    chances = corrected([one.chance for one in gains], [one.won + one.lost for one in gains])
+    return [replace(one, corrected=chance) for one, chance in zip(routes, chances, strict=True)]
 
 
 def ablated(full: Measured, route: str, objective: Objective) -> Ablated:

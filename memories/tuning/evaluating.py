@@ -11,7 +11,7 @@ from memories.models import JudgedQuery
 from memories.retrieval.query import Setting
 from memories.tuning.arrays import Arrays
 from scoring.metrics import ndcg, recall, reciprocal_rank
-from scoring.resampling import Interval, bootstrap, randomisation_test, share
+from scoring.resampling import Interval, bootstrap, holm, randomisation_test, share
 from scoring.term import Array, Mask
 
 AT = 10
@@ -128,3 +128,14 @@ def paired(metric: str, moves: Array, chosen: Mask) -> Compared:
         int((some < 0).sum()),
         np.where(chosen, moves, 0.0),
     )
+
+
+def corrected(chances: Sequence[float], moved: Sequence[int]) -> list[float]:
+    """The chances of tests made together, raised for how many there are (Holm); `moved` counts each one's queries.
+
+    Where too few queries move for any chance below the bound, nothing can be found, so it does not count among them.
+    """
+    able = np.array([2.0 ** (1 - count) < BOUND for count in moved], bool)
+    raised = np.array(chances, dtype=float)
+    raised[able] = holm(raised[able])
+    return [float(one) for one in raised]

@@ -17,11 +17,10 @@ from memories.models.choices import JobKind, Part
 from memories.retrieval.query import Setting
 from memories.retrieval.settings import of_served, of_version
 from memories.tuning import overlaps
-from memories.tuning.evaluating import BOUND, INVENTED, LOST, MAIN, Measured, paired, shared
+from memories.tuning.evaluating import BOUND, INVENTED, LOST, MAIN, Measured, corrected, paired, shared
 from memories.tuning.evaluations import measured_on
 from memories.tuning.tracing import writes_of
 from scoring.dedup import normalize
-from scoring.resampling import holm
 from scoring.term import Mask
 
 # What is tested, and whether more of it is better.
@@ -73,7 +72,7 @@ def judge(work: Work) -> None:
     # Before anything is asked: what is judged meanwhile makes the check old.
     work.facts.update(sets=[one.name for one in sets], mark=mark_of(work.namespace), writes=writes_of(work.namespace))
     pairs = [shared(*measured_on(work.namespace, judged, both(work), work.moved)) for judged in sets]
-    work.facts["tests"] = corrected([tested(pairs, metric, part) for part in PARTS for metric in TESTED])
+    work.facts["tests"] = weighed([tested(pairs, metric, part) for part in PARTS for metric in TESTED])
     work.moved(1, 1)
 
 
@@ -127,17 +126,12 @@ def once(pairs: Pairs, chosen: Sequence[Mask]) -> list[Mask]:
     return first
 
 
-def corrected(tests: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Tests with their chances corrected for how many there are (Holm), and whether each is a loss by that.
-
-    Where too few queries move for any chance below the bound, nothing can be found, so it does not count among them.
-    """
-    able = np.array([2.0 ** (1 - one["won"] - one["lost"]) < BOUND for one in tests], bool)
-    chances = np.array([one["chance"] for one in tests], dtype=float)
-    chances[able] = holm(chances[able])
+def weighed(tests: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Tests with their chances corrected for how many there are, and whether each is a loss by that."""
+    chances = corrected([one["chance"] for one in tests], [one["won"] + one["lost"] for one in tests])
     return [
         {**one, "corrected": chance, "loss": one["worse"] and chance < BOUND}
-        for one, chance in zip(tests, chances.tolist(), strict=True)
+        for one, chance in zip(tests, chances, strict=True)
     ]
 
 
