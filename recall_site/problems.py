@@ -1,12 +1,13 @@
 """Every failure in one shape: RFC 9457 problem+json for programs, the page `error.html` for people."""
 
 import logging
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from http import HTTPStatus
 from typing import Any
 
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.template.loader import render_to_string
+from django.urls import Resolver404, resolve
 from rest_framework import exceptions, views
 
 from memories.providers.unavailable import ProviderError
@@ -87,7 +88,7 @@ def flat(detail: Any, at: str = "") -> Iterator[dict[str, str]]:
         yield {"at": at or WHOLE_BODY, "message": str(detail)}
 
 
-def answer(request: HttpRequest, status: int, detail: str, *, code: str = "") -> HttpResponse:
+def answer(request: HttpRequest, status: int, detail: str, *, code: str = "", back: str = "/") -> HttpResponse:
     """A failure outside the REST framework, told to whoever asked."""
     if request.path.startswith(FOR_PROGRAMS):
         return problem(status, detail, code=code)
@@ -97,6 +98,7 @@ def answer(request: HttpRequest, status: int, detail: str, *, code: str = "") ->
         "detail": detail,
         "request_id": current_request_id.get(),
         "theme": chosen_theme(request),
+        "back": back,
     }
     # Without the request no context processor runs: what the frame of a page needs may be what has just failed.
     return HttpResponse(render_to_string("error.html", context), status=status)
@@ -126,3 +128,31 @@ def not_found(request: HttpRequest, exception: Exception | None = None) -> HttpR
 def server_error(request: HttpRequest) -> HttpResponse:
     """handler500; the log has the cause under the request's id."""
     return answer(request, 500, "Something broke on our side; the server's log tells what, under this request's id.")
+
+
+def forms_only(get_response: Callable[[HttpRequest], HttpResponse]) -> Callable[[HttpRequest], HttpResponse]:
+    """Lead whoever opens the address of a form's act, such as one kept after a refusal, to the page above it."""
+
+    def middleware(request: HttpRequest) -> HttpResponse:
+        response = get_response(request)
+        if response.status_code != 405 or request.path.startswith(FOR_PROGRAMS):
+            return response
+        told = answer(
+            request, 405, "This address takes what a form sends, and shows nothing.", back=above(request.path)
+        )
+        told["Allow"] = response["Allow"]
+        return told
+
+    return middleware
+
+
+def above(path: str) -> str:
+    """The nearest address above one at which there is something."""
+    while path != "/":
+        path = path.rstrip("/").rpartition("/")[0] + "/"
+        try:
+            resolve(path)
+        except Resolver404:
+            continue
+        return path
+    return path

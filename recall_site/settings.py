@@ -124,6 +124,7 @@ MIDDLEWARE = [
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
+    "recall_site.problems.forms_only",
 ]
 ROOT_URLCONF = "recall_site.urls"
 WSGI_APPLICATION = "recall_site.wsgi.application"

@@ -16,6 +16,7 @@ from tuning_world import judged, traced
 from memories.jobs.running import run
 from memories.models import Job, JudgementSet, Membership, Namespace, ProfileVersion
 from memories.models.choices import JobKind, JobState, Role
+from memories.pages.optimise import figures
 from memories.pages.optimise.run import NOTHING, verdict
 from memories.retrieval.query import Setting
 from memories.templatetags.numbers import chance
@@ -154,6 +155,33 @@ def test_a_wish_that_makes_no_sense_is_told_and_stays_as_typed(
     assert not Job.objects.within(world).filter(kind=JobKind.OPTIMISE).exists()
     if wrong.get("settings"):
         assert 'name="settings" inputmode="numeric" value="many" aria-invalid="true"' in page
+
+
+def test_a_search_that_was_left_is_found_again_with_its_form_as_it_was_filled_in(
+    ada: Client, world: Namespace, questions: JudgementSet
+) -> None:
+    ada.post(f"/{world.slug}/optimise/start/", wish(questions, price="0.25"))
+    for finished in (False, True):
+        page = shown(ada, f"/{world.slug}/optimise/")
+        assert ("The search waits" in page) != finished
+        assert 'value="0.25"' in page
+        assert len(re.findall(r'name="move" value="\w+" checked', page)) == 3
+        run(world.id, Job.objects.within(world).get(kind=JobKind.OPTIMISE).id)
+
+
+def test_a_few_settings_far_off_do_not_press_the_others_into_a_corner() -> None:
+    near = [
+        {"quality": 0.6 + number / 1000, "other": 0.7 + number / 1000, "front": number > 95} for number in range(100)
+    ]
+    points = [*near, {"quality": -0.2, "other": 0.0, "front": False}]
+    low, high = figures.reach(points, "other")
+    assert 0.6 < low < 0.7
+    assert 0.799 < high < 0.9
+    assert figures.outside(points) == 1
+    assert figures.outside(near) == 0
+    front = [*near, {"quality": 0.9, "other": 0.0, "front": True}]
+    assert figures.reach(front, "other")[0] < 0.0
+    assert figures.reach([], "other") == [-0.08, 1.08]
 
 
 def test_another_system_offers_its_own_parameters(ada: Client, world: Namespace, questions: JudgementSet) -> None:

@@ -127,6 +127,16 @@ def test_publishing_a_loss_is_refused_with_the_words_kept_and_done_with_a_reason
     assert "careful@1 serves" in seen(client)
 
 
+def test_the_address_that_a_refusal_leaves_behind_leads_back_to_the_version(world: Namespace) -> None:
+    version, client = kept(world, GOOD), member_of(world)
+    answer = client.get(f"/{world.slug}/profiles/{version.id}/publish/")
+    assert (answer.status_code, answer["Allow"]) == (405, "POST")
+    assert f'href="/{world.slug}/profiles/{version.id}/"' in answer.content.decode()
+    assert (
+        f'href="/{world.slug}/optimise/"' in client.get(f"/{world.slug}/optimise/{version.id}/save/").content.decode()
+    )
+
+
 def test_measuring_and_checking_are_begun_and_told_of_while_they_run(world: Namespace, questions: JudgementSet) -> None:
     version = kept(world, GOOD)
     client = member_of(world, Role.WRITE)

@@ -7,6 +7,7 @@ from html import escape, unescape
 from typing import Any
 from urllib.parse import urlsplit
 
+import numpy as np
 import pytest
 from django.contrib.auth.models import User
 from django.http import QueryDict
@@ -15,6 +16,7 @@ from playwright.sync_api import Page, expect
 from pytest_django import DjangoAssertNumQueries
 from pytest_django.live_server_helper import LiveServer
 from retrieval_world import told
+from tuning_arrays import planted
 from tuning_world import judged, traced
 
 from memories.models import Job, JudgedQuery, JudgementSet, Membership, Namespace, ProfileVersion
@@ -29,6 +31,7 @@ from memories.tuning.profiles import add_version
 from memories.tuning.sensitivity import PAPER, asking_again, curves, points
 from memories.tuning.sweeping import sweep
 from memories.tuning.versions import serve
+from scoring.resampling import holm
 from scoring.systems import SYSTEMS
 
 pytestmark = pytest.mark.django_db
@@ -176,6 +179,17 @@ def test_the_sweep_of_k_is_one_of_the_curves(client: Client, namespace: Namespac
         told = measured(whole, Setting(SYSTEMS["recall"], {"rrf_k": one.k})).told(Part.TUNE)[MAIN]
         assert one.metric == told
         assert f"{figure(told.low, 3)} to {figure(told.high, 3)}" in table[0]
+    assert "corrected for how many are tried (Holm)" in page
+
+
+def test_the_more_k_are_tried_the_rarer_chance_must_be() -> None:
+    whole = planted(SYSTEMS["recall"], 60)
+    found = sweep(whole, Setting(SYSTEMS["recall"], {"weight_semantic": 0.1}))
+    tested = [one for one in found.rows if one.moved.won + one.moved.lost > 5]
+    assert len(tested) > 1
+    raised = holm(np.array([one.moved.chance for one in tested]))
+    assert [one.chance for one in tested] == pytest.approx(raised.tolist())
+    assert not found.here.proven
 
 
 def test_a_system_without_k_leads_to_those_that_have_one(

@@ -1,12 +1,12 @@
 """The paper's sweep of k on judged queries: the metric at each with its interval, and what the best would bring."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from memories.models import Namespace
 from memories.retrieval.query import Setting
 from memories.retrieval.settings import setting
 from memories.tuning.arrays import Arrays
-from memories.tuning.evaluating import MAIN, Compared, compared, measured
+from memories.tuning.evaluating import BOUND, MAIN, Compared, compared, corrected, measured
 from memories.tuning.sensitivity import PAPER, SWEPT
 from scoring.params import Number
 from scoring.resampling import Interval
@@ -23,6 +23,12 @@ class Swept:
     metric: Interval
     moved: Compared
     current: bool
+    chance: float = 1.0  # of the move, raised for how many are tried
+
+    @property
+    def proven(self) -> bool:
+        """Whether it does better or worse by more than chance."""
+        return self.chance < BOUND
 
 
 @dataclass(frozen=True)
@@ -60,7 +66,15 @@ def sweep(arrays: Arrays, start: Setting, metric: str = MAIN, part: str = "") ->
         found = before if k == here else measured(arrays, Setting(start.system, {**start.given, SWEPT: k}))
         told = found.told(part)[metric]
         rows.append(Swept(float(k), told, compared(before, found, metric, part), k == here))
-    return Sweep(start, metric, rows)
+    return Sweep(start, metric, together(rows))
+
+
+def together(rows: list[Swept]) -> list[Swept]:
+    """Each k's test as one of so many; the one that stands is held against nothing."""
+    others = [one for one in rows if not one.current]
+    chances = corrected([one.moved.chance for one in others], [one.moved.won + one.moved.lost for one in others])
+    raised = dict(zip([one.k for one in others], chances, strict=True))
+    return [replace(one, chance=raised.get(one.k, 1.0)) for one in rows]
 
 
 def swept_setting(namespace: Namespace) -> Setting:

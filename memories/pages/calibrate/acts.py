@@ -127,14 +127,14 @@ def k_kept(request: HttpRequest, namespace: Namespace) -> HttpResponse:
     elif wrong := profiles.flaw(name):
         messages.warning(request, f"Nothing was kept: the name {wrong}.")
     else:
-        start, moved = found.setting, found.best.moved
+        start, best = found.setting, found.best
         version = profiles.add_version(
             namespace,
             name=name,
             system=start.system.name,
-            params={**start.given, SWEPT: found.best.k},
+            params={**start.given, SWEPT: best.k},
             parent=start.version_id,
-            note=f"Calibrate: k by its sweep, {signed(moved.difference, 3)} (p {chance(moved.chance)}).",
+            note=f"Calibrate: k by its sweep, {signed(best.moved.difference, 3)} (p {chance(best.chance)}).",
             by=access.caller,
         )
         messages.success(request, f"Kept as {profiles.called(version)}. It serves nobody until it is published.")

@@ -80,8 +80,13 @@ def pareto(points: Sequence[Mapping[str, Any]], metric: str, against: str) -> di
         ],
         "layout": {
             "margin": {"l": 44, "r": 16, "t": 8, "b": 40},
-            "xaxis": {"title": {"text": against}, "nticks": 6},
-            "yaxis": {"tickformat": ".3f", "title": {"text": metric}, "nticks": 6},
+            "xaxis": {"title": {"text": against}, "nticks": 6, "range": reach(points, "other")},
+            "yaxis": {
+                "tickformat": ".3f",
+                "title": {"text": metric},
+                "nticks": 6,
+                "range": reach(points, "quality"),
+            },
             "annotations": [
                 {
                     "x": points[0]["other"],
@@ -97,6 +102,26 @@ def pareto(points: Sequence[Mapping[str, Any]], metric: str, against: str) -> di
         },
         "narrow": {"xaxis": {"nticks": 4}},
     }
+
+
+def reach(points: Sequence[Mapping[str, Any]], side: str) -> list[float]:
+    """From where to where to look: a few settings far off would press all others into a corner.
+
+    The start, what nothing beats and the middle nine tenths of the others are always seen.
+    """
+    values = sorted(one[side] for one in points)
+    cut = len(values) // 20
+    seen = [*values[cut : len(values) - cut], *(one[side] for one in points if one["front"])]
+    seen += [one[side] for one in points[:1]]
+    low, high = min(seen, default=0.0), max(seen, default=1.0)
+    room = max(0.08 * (high - low), 0.005)
+    return [low - room, high + room]
+
+
+def outside(points: Sequence[Mapping[str, Any]]) -> int:
+    """How many settings lie beyond the picture."""
+    ends = {side: reach(points, side) for side in ("other", "quality")}
+    return sum(any(not low <= one[side] <= high for side, (low, high) in ends.items()) for one in points)
 
 
 def sides(points: Sequence[Mapping[str, Any]]) -> dict[str, list[float]]:

@@ -34,7 +34,7 @@ def optimise(request: HttpRequest, namespace: Namespace) -> HttpResponse:
     context = {**frame(request, namespace), "run": shown(namespace, job) if job else None}
     if htmx:
         return render_page(request, TEMPLATE, context, partial="run")
-    sent = filled(Wish.of(job.params)) if job and "job" in request.GET else request.GET
+    sent = filled(Wish.of(job.params)) if job and not request.GET.keys() - {"job"} else request.GET
     context |= {**Form(namespace, sent).context(), "runs": runs(namespace, job)}
     return render_page(request, TEMPLATE, context)
 

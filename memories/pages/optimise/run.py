@@ -126,6 +126,7 @@ def shown(namespace: Namespace, job: Job) -> dict[str, Any]:
         "progress": figures.progress(found),
         "progress_label": figures.progress_label(found, metric),
         "pareto": figures.pareto(found["points"], metric, says),
+        "outside": figures.outside(found["points"]),
         "pareto_label": f"{len(front)} settings that no other beats in {metric} without losing in {says}.",
         "says": says,
         "front": [{**one, "changes": changes(wish, one["changed"])} for one in front],

@@ -101,7 +101,8 @@ def shortened(name: str) -> str:
 def strongest(curves: Sequence[Curve], sliders: dict[str, Slider]) -> str:
     """What matters most, in words."""
     ordered = sorted(curves, key=lambda one: (-one.swing, one.name))
-    first = [named(sliders[one.name]) for one in ordered[:3] if one.swing > FLAT]
+    names = [named(sliders[one.name]) for one in ordered[:3] if one.swing > FLAT]
+    first = [*names[:1], *(name[0].lower() + name[1:] for name in names[1:])]
     return f"{', then '.join(first)}." if first else "No parameter moves the metric on these queries."
 
 
