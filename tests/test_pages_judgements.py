@@ -237,7 +237,7 @@ def test_a_pool_shows_how_much_of_each_setting_is_unjudged(here: Namespace, judg
     for sent in ({"k": "0"}, {"k": "5", "settings": "nobody"}, {"k": "x"}, {"k": "00509999"}):
         assert member.post(f"{one(judged)}pool/", sent).status_code == 400
     assert member.post(f"{one(judged)}pool/", {"k": "5", "settings": ["recall", "blend"]}).status_code == 302
-    assert "The pool waits for a worker" in shown(member, one(judged))
+    assert "A worker makes the pool" in shown(member, one(judged))
 
 
 def test_a_pair_is_graded_skipped_and_taken_back(here: Namespace, judged: JudgementSet) -> None:

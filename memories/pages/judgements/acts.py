@@ -114,7 +114,7 @@ def pooled(request: HttpRequest, namespace: Namespace, id: UUID) -> HttpResponse
         return shown(request, judged, wrong=list(flat(error.detail)), at="pool", status=400)
     except pooling.SettingsError as error:
         return shown(request, judged, wrong=[{"at": "settings", "message": str(error)}], at="pool", status=400)
-    messages.success(request, "The pool waits for a worker; it is shown here as it grows.")
+    messages.success(request, "A worker makes the pool; it is shown here as it grows.")
     return redirect("judgements-set", namespace.slug, judged.id)
 
 
