@@ -143,6 +143,18 @@ def test_a_rule_that_the_start_helps_to_break_is_told_and_the_rest_stands(
     assert SHOWN.search(page)
 
 
+def test_another_start_comes_with_sliders_of_its_own_and_without_what_the_others_said(
+    client: Client, namespace: Namespace, questions: JudgementSet
+) -> None:
+    sent = {"stood": "", "by": "recall", "part": "holdout", "p.abstain_below": "0.5", "p.rrf_k": "20"}
+    moved = client.get("/here/tune/", sent, headers={"HX-Request": "true"})
+    assert moved["HX-Redirect"] == "/here/tune/?by=recall&part=holdout"
+    page = client.get("/here/tune/", sent).content.decode()
+    assert "Parameters of recall" in page
+    assert "Not everything in the address can be used" not in page
+    assert 'name="stood" value="recall"' in page
+
+
 def test_every_curve_runs_through_what_a_slider_would_show(namespace: Namespace, questions: JudgementSet) -> None:
     start = setting(namespace, params={})
     whole = arrays(questions.traced.get(system="blend"))
@@ -343,3 +355,7 @@ def test_the_number_under_the_slider_changes_as_it_is_dragged(page: Page, served
     expect(page.get_by_text("Lost most")).to_be_visible()
     page.get_by_role("button", name="back to .69").click()
     expect(number).to_have_text(before, timeout=10_000)
+    page.get_by_label("Start from").select_option("recall")
+    expect(page.get_by_role("heading", name="Parameters of recall")).to_be_visible(timeout=10_000)
+    expect(page.get_by_text("have not been asked by recall yet")).to_be_visible()
+    expect(page.get_by_text("Not everything in the address can be used")).to_have_count(0)

@@ -16,6 +16,7 @@ from memories.retrieval.packing import signals_of, unpacked
 from memories.retrieval.planning import Planning
 from memories.retrieval.query import Setting
 from memories.tuning.tracing import DEPTH
+from scoring.diversity import Vectors
 from scoring.signals import Signals
 from scoring.specificity import Plan
 from scoring.stacking import stacked
@@ -118,20 +119,20 @@ def ideal(grades: Sequence[Mapping[UUID, int]]) -> Array:
     return best
 
 
-def vectors_of(namespace: Namespace, rows: Sequence[TracedQuery]) -> Mapping[UUID, Array]:
+def vectors_of(namespace: Namespace, rows: Sequence[TracedQuery]) -> Mapping[UUID, Vectors]:
     """The vector of every candidate, for the systems that look at likeness."""
     wanted = {id for row in rows for id in row.candidates}
     found = MemoryVector.objects.within(namespace).filter(
         embedder=namespace.embedder, route=Route.FULL, memory_id__in=wanted
     )
-    return {id: np.asarray(vector, dtype=float) for id, vector in found.values_list("memory_id", "vector")}
+    return {id: np.asarray(vector, dtype=np.float32) for id, vector in found.values_list("memory_id", "vector")}
 
 
 def stacks(
     system: System,
     rows: Sequence[TracedQuery],
     grades: Mapping[UUID, Mapping[UUID, int]],
-    vectors: Mapping[UUID, Array],
+    vectors: Mapping[UUID, Vectors],
 ) -> list[Stack]:
     """The queries that have candidates, together as far as they are scored alike."""
     alike: dict[Hashable, list[tuple[int, Signals, Array]]] = defaultdict(list)
@@ -158,6 +159,6 @@ def signals_in(row: TracedQuery, vectors: Mapping[UUID, Any]) -> Signals:
     """What was known of a query's candidates."""
     packed, head = unpacked(bytes(row.signals))
     known = next(iter(vectors.values()), None)
-    nowhere = None if known is None else np.eye(1, len(known))[0]
+    nowhere = None if known is None else np.eye(1, len(known), dtype=np.float32)[0]
     mine = None if known is None else np.array([vectors.get(id, nowhere) for id in row.candidates])
     return signals_of([str(id) for id in row.candidates], packed, head, mine)

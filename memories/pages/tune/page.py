@@ -8,6 +8,7 @@ from django.contrib import messages
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect, QueryDict
 from django.shortcuts import resolve_url
 from django.views.decorators.http import require_GET, require_POST
+from django_htmx.http import HttpResponseClientRedirect
 
 from memories.jobs.registry import share
 from memories.jobs.starting import BusyError
@@ -19,7 +20,7 @@ from memories.pages.access import access_of, demanded, members_only
 from memories.pages.lab.address import ways
 from memories.pages.tune import curves as drawing
 from memories.pages.tune.shown import shown
-from memories.pages.tune.state import PARTS, State, state_of
+from memories.pages.tune.state import PARTS, State, elsewhere, state_of
 from memories.tuning import profiles
 from memories.tuning.arrays import Arrays
 from memories.tuning.evaluating import NAMES, measured, shared
@@ -40,6 +41,9 @@ def tune(request: HttpRequest, namespace: Namespace) -> HttpResponse:
     """The sliders of a system, and the metrics of the judged set under them."""
     began = time.perf_counter()
     state = state_of(namespace, request.GET)
+    htmx = getattr(request, "htmx", False)
+    if htmx and elsewhere(request.GET):
+        return HttpResponseClientRedirect(f"{request.path}?{state.address}")  # with sliders of its own
     context: dict[str, Any] = {"state": state, "job": job_of(state), "problems": state.problems}
     whole = state.traced(state.setting)
     if whole is not None:
@@ -47,7 +51,6 @@ def tune(request: HttpRequest, namespace: Namespace) -> HttpResponse:
         before = measured(held if start in (None, whole) else arrays(start), state.start)
         context |= {"traced": whole, "age": age(whole), "borrowed": start is None}
         context |= shown(state, *shared(before, measured(held, state.setting)))
-    htmx = getattr(request, "htmx", False)
     if not htmx:
         context |= frame(request, state)
     context["took"] = 1000 * (time.perf_counter() - began)

@@ -74,10 +74,15 @@ def state_of(namespace: Namespace, sent: QueryDict) -> State:
         problems["metric"] = f"must be one of {', '.join(METRICS)}; got {metric!r}"
         metric = MAIN
     usual = start.system.params.of(dict(start.given)).as_dict()
-    changed, wrong = moved(start.system.params, sent, usual)
+    changed, wrong = ({}, {}) if elsewhere(sent) else moved(start.system.params, sent, usual)
     return State(
         namespace, sets, judged, by, Part.TUNE if part is None else part, metric, start, changed, {**problems, **wrong}
     )
+
+
+def elsewhere(sent: QueryDict) -> bool:
+    """Whether another start was chosen than that of the sliders on the page: what they say is not meant for it."""
+    return sent.get("stood", sent.get("by", "")) != sent.get("by", "")
 
 
 def started(namespace: Namespace, by: str, problems: dict[str, str]) -> tuple[Setting, str]:
