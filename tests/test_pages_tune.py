@@ -155,6 +155,17 @@ def test_another_start_comes_with_sliders_of_its_own_and_without_what_the_others
     assert 'name="stood" value="recall"' in page
 
 
+def test_a_system_of_which_hardly_anything_is_judged_leads_to_the_pool(
+    client: Client, namespace: Namespace, questions: JudgementSet, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    traced(namespace, questions, setting(namespace, params={}))
+    assert "so these numbers say little" not in shown(client)
+    monkeypatch.setattr("memories.pages.tune.shown.BLIND", 0.1)
+    page = shown(client)
+    assert "so these numbers say little" in page
+    assert f'href="/here/judgements/{questions.id}/"' in page
+
+
 def test_every_curve_runs_through_what_a_slider_would_show(namespace: Namespace, questions: JudgementSet) -> None:
     start = setting(namespace, params={})
     whole = arrays(questions.traced.get(system="blend"))

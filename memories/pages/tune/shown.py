@@ -14,6 +14,7 @@ from memories.tuning.evaluations import categories as by_size
 from scoring.resampling import Interval, bootstrap
 
 MOST = 6  # queries won and lost that are named
+BLIND = 0.95  # of what comes back: with more that nobody has judged, the metric says little
 ROOM = 0.01  # beside the widest interval of a strip
 
 
@@ -27,6 +28,7 @@ def shown(state: State, before: Measured, after: Measured) -> dict[str, Any]:
         "queries": int(after.chosen(state.metric, state.part).sum()),
         "abstention": abstention(state, before, after, now),
         "unjudged": after.unjudged(state.part),
+        "blind": after.unjudged(state.part) >= BLIND,
         "moved": moved,
         "sure": moved.significant,
         "categories": categories(state, before, after),
