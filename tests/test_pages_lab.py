@@ -18,6 +18,8 @@ from memories.models import DailyAccess, Judgement, Membership, Memory, Namespac
 from memories.pages.lab.figures import short
 from memories.pages.lab.shares import shares
 from memories.retrieval.retrieve import retrieve
+from memories.writing.acts import confirm
+from memories.writing.editing import edit
 from scoring.systems import SYSTEMS
 
 __all__ = ["world"]
@@ -204,6 +206,24 @@ def test_a_memory_that_did_not_come_back_is_explained_and_one_click_brings_it_in
     assert "held back: low confidence" in page
     apply = re.findall(r'<a class="btn" href="([^"]+)">Apply</a>', page)[0].replace("&amp;", "&")
     assert str(unsure.id) in order(text(signed_in.get(apply)))
+
+
+def test_an_old_trace_explains_what_was_missed_then_and_offers_to_ask_again_what_it_cannot_tell(
+    signed_in: Client, world: Namespace
+) -> None:
+    unsure = memory(world, "The kitchen at Arrive")
+    address, swap = ask(signed_in, query="What is new in the kitchen at Arrive?"), {"HX-Request": "true"}
+    for _ in range(6):
+        confirm(world, unsure.id, by="tests")
+    panel = text(signed_in.get(f"{address}&missing={unsure.id}", headers={**swap, "HX-Target": "why-not"}))
+    assert "held back: low confidence" in panel
+    assert "Told from trace" in panel
+    address = ask(signed_in, query="What is new in the kitchen at Arrive?", tags="kitchen")
+    edit(world, unsure.id, {"tags": ["kitchen"]}, by="tests")
+    panel = text(signed_in.get(f"{address}&missing={unsure.id}", headers={**swap, "HX-Target": "why-not"}))
+    assert "Asked live, because a trace keeps nothing of a memory that was no candidate." in panel
+    again = re.findall(r'<a class="btn" href="([^"]+)">Ask again</a>', panel)[0].replace("&amp;", "&")
+    assert str(unsure.id) in order(text(signed_in.get(signed_in.get(again)["Location"])))
 
 
 def test_a_missed_memory_is_found_by_its_words(signed_in: Client, world: Namespace) -> None:

@@ -38,9 +38,14 @@ class WhyNot:
 def why_not(query: Query, memory: UUID) -> WhyNot:
     """Look for a memory on the whole way of a query, and for the least change that brings it into the answer."""
     retrieval = retrieve(query)
-    stored = Memory.objects.within(query.namespace).get(id=memory)
-    outside = excluded(query, stored)
-    lists = {} if outside else places(retrieval, memory)
+    outside = excluded(query, Memory.objects.within(query.namespace).get(id=memory))
+    return explained(retrieval, memory, outside, {} if outside else places(retrieval, memory))
+
+
+def explained(
+    retrieval: Retrieval, memory: UUID, outside: Sequence[str], lists: Mapping[str, Mapping[str, Any]]
+) -> WhyNot:
+    """What became of a memory in a retrieval, knowing whether it could be found and where the lists have it."""
     row = row_of(retrieval, memory)
     rank = None if row is None else place_of(retrieval.ranking, row)
     sought = Sought(None, ()) if outside or rank else least_change(retrieval, memory, lists)

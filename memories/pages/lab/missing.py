@@ -13,10 +13,12 @@ from memories.models.choices import Status
 from memories.pages import sliders
 from memories.pages.lab.routes import look
 from memories.retrieval.answer import stopped_by
+from memories.retrieval.missed_then import missed_then
 from memories.retrieval.query import Query
+from memories.retrieval.replaying import Replay
 from memories.retrieval.retrieve import Retrieval, retrieve
 from memories.retrieval.settings import setting
-from memories.retrieval.why_not import WhyNot, ordinal, why_not
+from memories.retrieval.why_not import WhyNot, ordinal
 from memories.templatetags.numbers import worded
 from scoring.params import Number, Params
 
@@ -29,8 +31,9 @@ FOUND = 8  # memories that a search offers
 SEARCH = {"system": "recall", "params": {"confidence_gate": False}}
 
 
-def shown(state: "State", retrieval: Retrieval) -> dict[str, Any]:
+def shown(state: "State", done: Replay) -> dict[str, Any]:
     """What just missed; what a search finds; and, where a memory is named, what stopped it."""
+    retrieval = done.retrieval
     words = state.sent.get("find", "").strip()
     context: dict[str, Any] = {
         "find": words,
@@ -45,8 +48,11 @@ def shown(state: "State", retrieval: Retrieval) -> dict[str, Any]:
     memory = memory_of(state, named)
     if memory is None:
         return context | {"missing_problem": f"The memory must be the id of one of this namespace; got {named}"}
-    asked = why_not(retrieval.query, memory.id)
+    told_then = missed_then(state.trace, done, memory)
+    asked = told_then.why_not
     change = asked.change
+    # What was no candidate then is brought in by no ranking of those that were: the question is asked again.
+    anew: dict[str, Any] = {"trace": "", "find": ""} if told_then.live and not done.live else {}
     fix = None
     if change is not None:
         declared = state.start.system.params.declared()[change.param]
@@ -58,11 +64,12 @@ def shown(state: "State", retrieval: Retrieval) -> dict[str, Any]:
             "unit": declared.unit if isinstance(declared, Number) else "",
             "percent": 100 * change.fraction,
             "rank": change.rank,
-            "link": state.link({**state.changed, change.param: change.after}),
+            "link": state.link({**state.changed, change.param: change.after}, **anew),
         }
     lists = [{"look": look(route), **listed} for route, listed in asked.retrievers.items()]
     gates = [gate.replace("_", " ") for gate in asked.gates]
     told = {"reason": in_words(asked, state.start.system.params), "gates": gates, "fix": fix, "places": lists}
+    told |= {"asked_live": told_then.live, "ask_again": state.link(**anew) if anew and asked.rank else ""}
     return context | {"memory": memory, "why_not": asked, **told}
 
 

@@ -110,7 +110,7 @@ class State:
         if part in ("", "beside"):
             context |= beside.shown(self, done.retrieval)
         if part in ("", "missing"):
-            context |= missing.shown(self, done.retrieval)
+            context |= missing.shown(self, done)
         if not part:
             context = frame(self.trace.namespace) | context | self.around(done)
         return context

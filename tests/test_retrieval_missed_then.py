@@ -1,0 +1,94 @@
+"""Why not, asked of a trace: its own candidates and moment answer, and what they cannot tell is asked live and said."""
+
+from dataclasses import replace
+
+import pytest
+from retrieval_world import asking, memory, world
+from test_retrieval_replay import AFTER, traced
+
+from memories.models import Memory, Namespace, Trace
+from memories.retrieval.missed_then import Missed, missed_then
+from memories.retrieval.replaying import replay
+from memories.retrieval.settings import with_params
+from memories.retrieval.tracing import setting_of
+from memories.retrieval.why_not import why_not
+from memories.writing.acts import confirm
+from memories.writing.correcting import correct
+from memories.writing.new_memory import NewMemory
+from memories.writing.remember import remember
+from scoring.systems import SYSTEMS
+
+__all__ = ["world"]
+pytestmark = [pytest.mark.django_db, pytest.mark.xdist_group("retrieval")]
+
+KITCHEN = "What is new in the kitchen at Arrive?"
+
+
+def asked_of(trace: Trace, missed: Memory, **moved: object) -> Missed:
+    """Why a memory did not come back in a trace, perhaps under moved parameters."""
+    return missed_then(trace, replay(trace, with_params(setting_of(trace), moved)), missed)
+
+
+@pytest.mark.parametrize("system", SYSTEMS)
+def test_while_nothing_changed_a_trace_tells_of_its_candidates_what_asking_live_does(
+    world: Namespace, system: str
+) -> None:
+    query = asking(world, "Which database does invoicing use?", system, top_k=2)
+    trace = traced(query)
+    for id in trace.candidates[:8]:
+        then, now = asked_of(trace, Memory.objects.within(world).get(id=id)), why_not(query, id)
+        ranked = {route: one["rank"] for route, one in now.retrievers.items() if one["rank"] and not one["why"]}
+        assert not then.live
+        assert replace(then.why_not, retrievers={}) == replace(now, retrievers={})
+        assert {route: one["rank"] for route, one in then.why_not.retrievers.items() if one["rank"]} == ranked
+        assert then.why_not.retrievers.keys() == now.retrievers.keys()
+
+
+def test_what_held_a_memory_back_then_is_told_after_it_would_no_longer(world: Namespace) -> None:
+    unsure, query = memory(world, "The kitchen at Arrive"), asking(world, KITCHEN)
+    trace = traced(query)
+    for _ in range(6):
+        confirm(world, unsure.id, by="tests")
+    assert why_not(query, unsure.id).rank
+    then = asked_of(trace, unsure)
+    assert (then.why_not.rank, then.why_not.gates, then.live) == (None, ["low_confidence"], "")
+    assert asked_of(trace, unsure, confidence_gate=False).why_not.rank
+
+
+def test_a_memory_that_is_replaced_today_is_explained_as_it_stood(world: Namespace) -> None:
+    trace = traced(asking(world, "When does standup begin?"))
+    began = memory(world, "Standup begins")
+    correct(world, began.id, {"content": "Standup begins at ten"}, by="tests")
+    then = asked_of(trace, Memory.objects.within(world).get(id=began.id))
+    assert (then.why_not.outside, then.live) == ([], "")
+    assert then.why_not.rank
+
+
+def test_what_was_stored_later_could_not_come_back_though_the_clock_stands_still(world: Namespace) -> None:
+    trace = traced(asking(world, KITCHEN))
+    [later] = remember(world, [NewMemory(content="A piano tuner comes on Thursdays", importance=0.5)], by="tests")
+    then = asked_of(trace, Memory.objects.within(world).get(id=later.memory.id))
+    assert then.why_not.reason == "It cannot come back: it was not stored yet."
+    assert then.live == ""
+
+
+def test_what_was_no_candidate_is_asked_again_and_said_so(world: Namespace) -> None:
+    query = asking(world, "bread and butter", "blend", params={"pool": 10})
+    trace = traced(query)
+    lost = next(
+        one
+        for one in Memory.objects.within(world).filter(status="active", level__in=query.levels).order_by("id")
+        if one.id not in trace.candidates
+    )
+    then = asked_of(trace, lost)
+    assert then.live == "a trace keeps nothing of a memory that was no candidate"
+    assert then.why_not.reason.startswith("It was no candidate when this was asked. Asked again now: it was no ")
+    assert then.why_not.retrievers == why_not(query, lost.id).retrievers
+
+
+def test_where_the_ranking_was_asked_again_why_not_is_of_that_ranking(world: Namespace) -> None:
+    trace, unsure = traced(asking(world, KITCHEN)), memory(world, "The kitchen at Arrive")
+    Namespace.objects.filter(id=world.id).update(clock=AFTER)
+    then = asked_of(trace, unsure, bm25_b=0.1)
+    assert then.live == "the ranking itself was asked again"
+    assert then.why_not.gates == ["low_confidence"]
