@@ -371,6 +371,7 @@ def test_a_threshold_costs_what_false_merges_are_worth(client: Client, here: Nam
     page = shown(client, **{"p.merge_cost": "1"})
     assert heading(page, "errors-h") == "Merging above .90 would cost least"
     assert "A false merge counts as 1 missed one:" in page
+    assert heading(shown(client, **{"p.merge_cost": "1", "p.other": "1"}), "errors-h") == heading(page, "errors-h")
     assert heading(shown(client, **{"p.merge_cost": "10"}), "errors-h") == "Merging above .92 costs least, as it serves"
 
 

@@ -265,7 +265,6 @@ def test_a_sample_of_very_many_is_looked_up_in_the_database(
     [
         ({"p.dedup_duplicate": "2"}, "must be a number from 0.85 to 0.98 cosine; got 2.0"),
         ({"p.dedup_duplicate": "near"}, "must be a number from 0.85 to 0.98 cosine; got &#x27;near&#x27;"),
-        ({"p.dedup_duplicate": "0.86", "p.dedup_escalate": "0.9"}, "must not exceed dedup_duplicate"),
         ({"p.near": "1"}, "is not a parameter here"),
         ({"band": "near"}, "must be one of duplicate, escalate, distinct; got &#x27;near&#x27;"),
         ({"after": "1~2~3"}, "must be a pair from “Next”; got &#x27;1~2~3&#x27;"),
@@ -281,6 +280,14 @@ def test_what_cannot_be_used_is_told_and_stays_as_typed(
     for name in ("p.dedup_duplicate", "p.dedup_escalate"):
         if name in asked:
             assert re.search(rf'name="{name}"[^>]* value="{asked[name]}"', page)
+
+
+def test_a_wrong_threshold_leaves_the_other_where_it_was_moved(client: Client, here: Namespace) -> None:
+    for wrong, told in (("2", "must be a number from"), ("0.9", "must not exceed dedup_duplicate")):
+        page = shown(client, **{"p.dedup_duplicate": "0.86", "p.dedup_escalate": wrong})
+        assert told in page
+        assert re.search(rf'name="p.dedup_escalate"[^>]* value="{wrong}"', page)
+        assert heading(page, "bands-h") == "2 pairs would be merged, 1 judged"
 
 
 def test_an_empty_namespace_says_what_to_do(client: Client) -> None:

@@ -292,6 +292,9 @@ def test_a_guard_outside_its_bounds_is_told_with_what_is_allowed(here: Namespace
     assert "Not every value can be used" in text
     assert value in text
     assert "30 escape all three" in panel(text, "escape-h")
+    others = shown(member_of(here), **{"p.escape_scan": value, "p.escape_grounding": "0.1", "p.nonsense": "1"})
+    assert "15 escape all three" in panel(others, "escape-h")
+    assert "is not a parameter here" in others
 
 
 def test_the_page_asks_a_fixed_number_of_questions(

@@ -13,6 +13,7 @@ from memories.pages import sliders
 from memories.pages.access import access_of, members_only
 from memories.pages.calibrate import figures
 from memories.pages.calibrate.queue import Asked, asked
+from memories.pages.lab.address import moved
 from memories.tuning.calibrating import findings
 from memories.tuning.calibrating.calibrate import Calibration, calibrate
 from memories.tuning.calibrating.ground import MOST, SIGNALS
@@ -26,7 +27,7 @@ from memories.tuning.tracing import traced
 from memories.writing.policy import policy_of
 from memories.writing.recomputing import preview
 from recall_site.layout import render_page
-from scoring.params import ParamsError, Problem
+from scoring.params import Problem
 from scoring.policy import WritePolicy
 
 COST = "merge_cost"
@@ -70,12 +71,12 @@ def shown(
 def context(request: HttpRequest, namespace: Namespace, ask: Asked | None = None) -> dict[str, Any]:
     """All that the page tells."""
     access, served = access_of(request, namespace), policy_of(namespace)
-    moved, problems = cost(request, served)
-    found = calibrate(namespace, merge_cost=moved.get(COST))
+    chosen, problems = cost(request, served)
+    found = calibrate(namespace, merge_cost=chosen.get(COST))
     version = draft(namespace, request.GET.get("draft", ""))
     ask = ask or asked(request, namespace)
     # The address tells what differs, and nothing else.
-    here: list[tuple[str, str]] = [*sliders.address(moved).items(), *(("skip", id) for id in ask.skipped)]
+    here: list[tuple[str, str]] = [*sliders.address(chosen).items(), *(("skip", id) for id in ask.skipped)]
     here += [("draft", str(version.id))] if version else []
     declared = sliders.Slider(COST, WritePolicy.declared()[COST], found.policy.merge_cost, served.merge_cost)
     return {
@@ -87,7 +88,7 @@ def context(request: HttpRequest, namespace: Namespace, ask: Asked | None = None
         "figure": figures.reliability(found.reliability),
         "label": figures.label(found.reliability),
         "groups": [sliders.Group("Cost", [declared])],
-        "moved": sliders.address(moved),
+        "moved": sliders.address(chosen),
         "problems": problems,
         "ask": ask,
         "most": MOST,
@@ -101,11 +102,9 @@ def context(request: HttpRequest, namespace: Namespace, ask: Asked | None = None
 
 def cost(request: HttpRequest, served: WritePolicy) -> tuple[dict[str, float], list[Problem]]:
     """What the address says of the cost of a false merge, or what is wrong with it."""
-    try:
-        moved = sliders.given(WritePolicy, request.GET, served.as_dict())
-    except ParamsError as error:
-        return {}, error.problems
-    return {name: value for name, value in moved.items() if name == COST}, []
+    said, wrong = moved(WritePolicy, request.GET, served.as_dict())
+    problems = [Problem(at, message) for at, message in wrong.items()]
+    return {name: value for name, value in said.items() if name == COST}, problems
 
 
 def offered(found: Calibration) -> list[dict[str, Any]]:

@@ -82,10 +82,9 @@ def sent_from(request: HttpRequest, namespace: Namespace, here: QueryDict) -> Ht
 def kept(request: HttpRequest, namespace: Namespace) -> HttpResponse:
     """Keep the thresholds as a draft, and show it."""
     access = demanded(request, namespace, Role.ADMIN)
-    try:
-        moved = drafts.thresholds(request.POST, policy_of(namespace))
-    except ParamsError as error:
-        messages.warning(request, f"Nothing was kept: {error}.")
+    moved, wrong = drafts.thresholds(request.POST, policy_of(namespace))
+    if wrong:
+        messages.warning(request, f"Nothing was kept: {ParamsError(wrong)}.")
         return redirect("dedup", namespace.slug)
     if not moved:
         messages.warning(request, "Nothing was kept: both thresholds stand where they serve.")

@@ -25,7 +25,7 @@ from memories.tuning.judged_pairs import MOST, judged, table
 from memories.writing.policy import policy_of
 from recall_site.layout import render_page
 from scoring.dedup import Band
-from scoring.params import ParamsError, Problem
+from scoring.params import Problem
 from scoring.policy import WritePolicy
 
 
@@ -41,11 +41,7 @@ def shown(
 ) -> HttpResponse:
     """The page, or the part that changes where htmx asks; what was refused of a pair stands beside the queue."""
     access, served = access_of(request, namespace), policy_of(namespace)
-    moved, problems = dict[str, float](), list[Problem]()
-    try:
-        moved = thresholds(request.GET, served)
-    except ParamsError as error:
-        problems += error.problems
+    moved, problems = thresholds(request.GET, served)
     policy = served.but(**moved)
     survey = known(namespace, patient="compare" in request.GET)
     told, wrong = near(request, namespace, survey, policy, served) if survey else ({}, [])

@@ -7,10 +7,10 @@ from django.http import QueryDict
 
 from memories.pages import sliders
 from memories.pages.drawing import note
+from memories.pages.lab.address import moved
 from memories.templatetags.guards import tally
 from memories.templatetags.numbers import grouped
 from scoring.faithfulness import escape_rate
-from scoring.params import ParamsError, Problem
 from scoring.policy import WritePolicy
 
 GROUP = "Guards"  # as the policy declares it
@@ -39,13 +39,10 @@ def guards() -> dict[str, str]:
 def shown(sent: QueryDict, policy: WritePolicy) -> dict[str, Any]:
     """The cascade, its sliders, and what of the address cannot be used."""
     usual = policy.as_dict()
-    problems: list[Problem] = []
-    try:
-        moved = {name: value for name, value in sliders.given(WritePolicy, sent, usual).items() if name in guards()}
-    except ParamsError as error:
-        moved, problems = {}, error.problems
-    steps = cascade({**usual, **moved}, usual)
-    every = sliders.groups(WritePolicy, {**usual, **moved}, usual)
+    said, problems = moved(WritePolicy, sent, usual)
+    turned = {name: value for name, value in said.items() if name in guards()}
+    steps = cascade({**usual, **turned}, usual)
+    every = sliders.groups(WritePolicy, {**usual, **turned}, usual)
     return {
         "steps": steps,
         "rate": escape_rate([one.rate for one in steps]),
@@ -55,7 +52,7 @@ def shown(sent: QueryDict, policy: WritePolicy) -> dict[str, Any]:
         "figure": drawn(steps),
         "label": label(steps),
         "groups": [group for group in every if group.name == GROUP],
-        "moved": moved,
+        "moved": turned,
         "slider_problems": problems,
     }
 
