@@ -13,7 +13,7 @@ from test_model_rows import row
 
 from memories.api.trace_list import asked
 from memories.ids import derived
-from memories.models import Namespace, Trace
+from memories.models import ApiKey, Namespace, Trace
 from memories.models.choices import Role
 from memories.models.partitions import ensure_partitions
 
@@ -70,6 +70,7 @@ def test_a_row_tells_what_was_asked_and_how_it_went(client: Client, here: Namesp
         "best_score": 0.75,
         "results": 2,
         "took_ms": 5.5,
+        "asked_by": "person",
     }
     assert (empty["profile"], empty["best_score"], empty["results"]) == ({"name": None, "version": None}, None, 0)
     assert client.get(f"/api/v1/here/traces/{full['id']}/", headers=headers).json()["query"] == "Which oven?"
@@ -120,6 +121,8 @@ def test_pages_go_forth_and_back_over_days_while_traces_come(
         ({"since": "0001-01-01T00:00:00Z", "until": "9999-12-31T23:59:59Z", "abstained": "1"}, ["empty"]),
         ({"until": "1969-01-01T00:00:00Z"}, []),
         ({"since": "9999-01-01T00:00:00Z"}, []),
+        ({"asked_by": "agent"}, ["empty"]),
+        ({"asked_by": "person"}, ["slow", "100% sure?", "other"]),
         ({"q": "s", "best_below": 0.95, "slower_than": 50}, ["slow"]),
     ],
 )
@@ -127,7 +130,7 @@ def test_a_list_is_chosen_by_how_it_went(
     here: Namespace, headers: dict[str, str], chosen: dict[str, Any], found: list[str]
 ) -> None:
     trace(here, "other", 0, system="recall", best_score=0.9)
-    trace(here, "empty", 1, abstained=True)
+    trace(here, "empty", 1, abstained=True, api_key_id=ApiKey.objects.within(here).get().id)
     trace(here, "100% sure?", 2, best_score=0.2)
     trace(here, "slow", 3, best_score=0.9, took_ms={"read": 60.0, "retrieve": 70.0})
     trace(here, "shadowed", 4, shadow=True)

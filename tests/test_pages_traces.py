@@ -58,9 +58,11 @@ def test_a_row_tells_what_was_asked_how_it_went_and_who_asked(here: Namespace, r
     trace(here, "Nothing?", -1, abstained=True)
     text = shown(reader)
     assert queries(text) == ["Which oven?", "Nothing?"]
-    for part in ("careful@3", ">agent<", ".7500", "250 ms", 'width="50.1%"', ">abstained<", "signed in"):
+    for part in ("careful@3", ">agent<", ".7500", "250 ms", 'width="50.1%"', ">abstained<", "a person, signed in"):
         assert part in text
     assert f"/here/lab/?trace={Trace.objects.get(query='Nothing?').id}" in text
+    assert queries(shown(reader, "?asked_by=agent")) == ["Which oven?"]
+    assert queries(shown(reader, "?asked_by=person")) == ["Nothing?"]
     assert "style=" not in text
 
 

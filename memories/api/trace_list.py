@@ -20,6 +20,7 @@ from memories.models.keys import NamespacedQuerySet
 from scoring.systems import SYSTEMS
 
 LONGEST_WAIT = 3_600_000  # milliseconds
+ASKERS = ("agent", "person")
 # An id is made a moment before its row says when it was; days outside of these have no ids.
 BESIDE = timedelta(seconds=1)
 FIRST, LAST = datetime(1971, 1, 1, tzinfo=UTC), datetime(9000, 1, 1, tzinfo=UTC)
@@ -51,6 +52,7 @@ class TraceQuery(PageQuery):
         in_query=True, min_value=0, max_value=LONGEST_WAIT, required=False, help_text="milliseconds, all steps together"
     )
     best_below = Real(in_query=True, required=False, help_text="the best result's score; an empty answer has none")
+    asked_by = Choice(choices=list(ASKERS), required=False, help_text="an agent's key, or a person who is signed in")
     since = Moment(required=False, help_text="asked then or later")
     until = Moment(required=False, help_text="asked before")
 
@@ -74,6 +76,12 @@ class TraceRowSerializer(serializers.Serializer[Trace]):
     best_score = serializers.FloatField(allow_null=True, help_text="null: nothing came back")
     results = serializers.IntegerField(help_text="how many came back")
     took_ms = serializers.FloatField(source="took", help_text="all steps together")
+    asked_by = serializers.SerializerMethodField()
+
+    @extend_schema_field(serializers.ChoiceField(choices=ASKERS))
+    def get_asked_by(self, trace: Trace) -> str:
+        """Tell an agent, who has a key, from a person, who is signed in."""
+        return "agent" if trace.api_key_id else "person"
 
     @extend_schema_field(TracedProfileSerializer)
     def get_profile(self, trace: Trace) -> dict[str, Any]:
@@ -105,6 +113,7 @@ CHOSEN: Mapping[str, Callable[[Any], Q]] = {
     "abstained": lambda abstained: Q(abstained=abstained),
     "slower_than": lambda milliseconds: Q(took__gt=milliseconds),
     "best_below": lambda score: Q(best_score__lt=score),
+    "asked_by": lambda asker: Q(api_key_id__isnull=asker == "person"),
     # The ids alone tell which days need not be looked at.
     "since": lambda moment: Q(at__gte=moment, id__gte=first_id_at(within_days(moment) - BESIDE)),
     "until": lambda moment: Q(at__lt=moment, id__lt=first_id_at(within_days(moment) + BESIDE)),

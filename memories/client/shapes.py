@@ -91,6 +91,7 @@ class Tracing(TypedDict, total=False):
     abstained: bool
     slower_than: int
     best_below: float
+    asked_by: str
     since: Moment
     until: Moment
     limit: int
@@ -213,6 +214,7 @@ class TraceRow(TypedDict):
     best_score: float | None
     results: int
     took_ms: float
+    asked_by: str  # agent or person
 
 
 class Comparison(TypedDict):

@@ -17,7 +17,7 @@ from rest_framework.exceptions import ValidationError
 
 from memories.api.fields import Identifier, Moment
 from memories.api.paging import page
-from memories.api.trace_list import TraceQuery, asked
+from memories.api.trace_list import ASKERS, TraceQuery, asked
 from memories.api.traces import trace_of
 from memories.ids import first_id_at
 from memories.models import ApiKey, Namespace, Trace
@@ -75,6 +75,7 @@ def traces(request: HttpRequest, namespace: Namespace) -> HttpResponse:
     context: dict[str, Any] = {
         "given": as_given(sent),
         "systems": list(SYSTEMS),
+        "askers": ASKERS,
         "full": settings.RECALL_RETRIEVER_MS,
     }
     try:

@@ -4,6 +4,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
+from memories.demo import asked
 from memories.demo.loading import USER, load
 from memories.management.arguments import namespace_slug
 from memories.models import JudgementSet, Memory, Namespace
@@ -35,6 +36,7 @@ class Command(BaseCommand):
         for judged in JudgementSet.objects.within(loaded):
             for start in (setting(loaded, params={}), swept_setting(loaded)):
                 begin(loaded, judged, start, by="load_demo")
+        asked.add(loaded)
         if verbosity:
             count = Memory.objects.within(loaded).filter(level__in=STATEMENTS).count()
             self.stdout.write(f"Loaded {count} memories into {namespace}.")
