@@ -1,7 +1,8 @@
 """What a namespace in use has besides its memories: names, relations, tags, a past, questions and traces."""
 
 import random
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from itertools import islice
 from uuid import UUID
 
 from django.contrib.auth.models import User
@@ -10,6 +11,7 @@ from django.db.models import Model
 
 from benchmarks.speed import worlds
 from memories.ids import uuid7
+from memories.judging.parts import part_of
 from memories.keys import make_key
 from memories.models import (
     ApiKey,
@@ -71,11 +73,12 @@ def furnish(namespace: Namespace, chance: random.Random) -> None:
         cursor.execute(LIVED_IN, {"namespace": namespace.id, "types": MemoryType.values, "rare": RARE})
     memories = list(Memory.objects.within(namespace).order_by("id").values_list("id", flat=True))
     relate(namespace, chance, memories)
-    tags = [{"tag": f"tag-{often(chance, TAGS)}", "memory_id": memory} for memory in memories]
+    tags = ({"tag": f"tag-{often(chance, TAGS)}", "memory_id": memory} for memory in memories)
     poured(namespace, MemoryTag, tags)
     reject(namespace)
     asked = JudgementSet.objects.create(namespace=namespace, name="asked")
-    queries = [{"judgement_set_id": asked.id, "text": text} for text in worlds.questions(QUERIES)]
+    texts = worlds.questions(QUERIES)
+    queries = [{"judgement_set_id": asked.id, "text": text, "part": part_of(text)} for text in texts]
     poured(namespace, JudgedQuery, queries)
     keys = [(f"agent {place}", make_key()) for place in range(KEYS)]
     poured(namespace, ApiKey, [{"name": name, "hash": key.hash, "prefix": key.prefix} for name, key in keys])
@@ -86,7 +89,7 @@ def relate(namespace: Namespace, chance: random.Random, memories: Sequence[UUID]
     ids = [uuid7() for _ in range(ENTITIES)]
     names = [{"id": id, "name": f"Name {place}", "normalised": f"name {place}"} for place, id in enumerate(ids)]
     poured(namespace, Entity, names)
-    mentions = [{"memory_id": memory, "entity_id": ids[often(chance, ENTITIES)]} for memory in memories]
+    mentions = ({"memory_id": memory, "entity_id": ids[often(chance, ENTITIES)]} for memory in memories)
     poured(namespace, Mention, mentions)
     edges = [
         {
@@ -126,6 +129,8 @@ def often(chance: random.Random, count: int) -> int:
     return int(count * chance.random() ** 3)
 
 
-def poured(namespace: Namespace, table: type[Model], rows: Sequence[dict[str, object]]) -> None:
-    """Rows of a namespace, all at once."""
-    copied(table, [table(namespace_id=namespace.id, **row) for row in rows])
+def poured(namespace: Namespace, table: type[Model], rows: Iterable[dict[str, object]]) -> None:
+    """Rows of a namespace, many at once."""
+    left = iter(rows)
+    while some := list(islice(left, worlds.POURED)):
+        copied(table, [table(namespace_id=namespace.id, **row) for row in some])
