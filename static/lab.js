@@ -4,6 +4,8 @@
 let current = null; // the id of the current hit
 let open = new Set(); // the ids of hits whose explanation is open
 let listsOpen = true;
+let moves = 0; // rankings asked for
+const asked = new WeakMap(); // how many when a part of the page was asked for, by its request
 
 const hits = () => [...document.querySelectorAll(".hits > li")];
 const hit = () => document.getElementById(current);
@@ -38,21 +40,29 @@ function press(event) {
   event.preventDefault();
 }
 
-// Only what was moved goes into the address, and as exactly as it was typed.
+// What was moved, as exactly as it was typed: pairs of a name and a value.
+function moved() {
+  const pairs = [];
+  for (const param of document.querySelectorAll("#params .param")) {
+    const said = param.querySelector("[type=number], select, [type=checkbox]");
+    const usual = (param.querySelector("[type=range]") ?? said).dataset.default;
+    if (said.disabled || said.value === "") continue;
+    const value = said.type === "checkbox" ? String(said.checked) : said.value;
+    if (said.type === "number" ? Number(value) !== Number(usual) : value !== usual) pairs.push([said.name, value]);
+  }
+  return pairs;
+}
+
+// Only what was moved goes into the address.
 function send(event) {
   const form = document.getElementById("params");
   // htmx takes no notice of a button that stands outside its form.
   if (event.detail.elt.id === "judge") event.detail.parameters.grade = event.detail.triggeringEvent.submitter.value;
-  if (event.detail.elt.matches("#beside, #why-not, #beside form, #why-not form")) return sendState(event.detail);
+  if (event.detail.elt.closest("#beside, #why-not")) return sendState(event.detail);
   if (event.detail.elt !== form) return;
-  for (const param of form.querySelectorAll(".param")) {
-    const range = param.querySelector("[type=range]");
-    const number = param.querySelector("[type=number]");
-    if (!range || range.disabled) continue;
-    const typed = number.value !== "" && Number(number.value) !== Number(range.dataset.default);
-    if (param.classList.contains("changed") || typed) event.detail.parameters[range.name] = number.value;
-    else delete event.detail.parameters[range.name];
-  }
+  moves += 1;
+  for (const name of new Set(new FormData(form).keys())) if (name.startsWith("p.")) delete event.detail.parameters[name];
+  for (const [name, value] of moved()) event.detail.parameters[name] = value;
   event.detail.parameters.explain = hits().filter((one) => one.querySelector(".why").open).map((one) => one.id.slice(4));
   for (const name of ["beside", "missing"]) {
     const said = new URLSearchParams(location.search).get(name);
@@ -61,13 +71,37 @@ function send(event) {
 }
 
 // A part of the page is asked for as the page stands now, not as it stood when the part was drawn.
-function sendState({ elt, parameters }) {
+function sendState(detail) {
+  const { elt, parameters } = detail;
+  if (elt.matches("a")) {
+    const [path, query] = detail.path.split("?");
+    const said = [...new URLSearchParams(query)].filter(([name]) => !name.startsWith("p."));
+    detail.path = `${path}?${new URLSearchParams([...said, ...moved()])}`;
+    return;
+  }
   const own = elt.matches("form") ? [...elt.elements].map((one) => one.name) : [];
   for (const name of own) if (name.startsWith("p.")) delete parameters[name];
   for (const [name, value] of new URLSearchParams(location.search)) {
     const replaced = name === "missing" && own.includes("find");
-    if (name.startsWith("p.") || !(own.includes(name) || replaced)) parameters[name] = value;
+    if (!(name.startsWith("p.") || own.includes(name) || replaced)) parameters[name] = value;
   }
+  for (const [name, value] of moved()) parameters[name] = value;
+}
+
+// A part that was asked for before the last move tells of what is past; what was chosen in it stays, and it asks again.
+function date({ detail }) {
+  if (detail.elt.closest("#beside, #why-not")) asked.set(detail.xhr, moves);
+}
+
+function drop(event) {
+  const { xhr, pathInfo } = event.detail;
+  if (!asked.has(xhr) || asked.get(xhr) === moves) return;
+  event.preventDefault();
+  const said = new URL(pathInfo.finalRequestPath, location).searchParams;
+  const here = new URL(location);
+  for (const name of ["beside", "missing", "find"]) said.get(name) ? here.searchParams.set(name, said.get(name)) : here.searchParams.delete(name);
+  history.replaceState(history.state, "", here);
+  document.body.dispatchEvent(new CustomEvent("lab:moved"));
 }
 
 function count() {
@@ -132,8 +166,7 @@ async function copy(event) {
 function save(event) {
   if (event.target.id !== "save") return;
   event.target.querySelectorAll("[name^='p.']").forEach((one) => one.remove());
-  for (const [name, value] of new URLSearchParams(location.search)) {
-    if (!name.startsWith("p.")) continue;
+  for (const [name, value] of moved()) {
     const field = document.createElement("input");
     Object.assign(field, { type: "hidden", name, value });
     event.target.append(field);
@@ -148,5 +181,7 @@ document.addEventListener("input", follow);
 document.addEventListener("change", follow);
 document.addEventListener("click", (event) => { const one = event.target.closest(".hits > li"); if (one && !event.target.closest("a, button, input")) { hit()?.classList.remove("now"); current = one.id; one.classList.add("now"); } });
 document.addEventListener("htmx:configRequest", send);
+document.addEventListener("htmx:beforeSend", date);
+document.addEventListener("htmx:beforeOnLoad", drop);
 document.addEventListener("htmx:beforeSwap", keep);
 document.addEventListener("htmx:afterSwap", restore);

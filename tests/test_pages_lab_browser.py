@@ -4,7 +4,7 @@ import re
 
 import pytest
 from django.contrib.auth.models import User
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Locator, Page, Route, expect
 from retrieval_world import told
 
 from memories.models import Membership, Namespace
@@ -24,7 +24,7 @@ def lab_world(transactional_db: None) -> Namespace:
 def settle(page: Page) -> None:
     """Wait until the parts that follow a moved slider have asked and been answered."""
     page.wait_for_timeout(800)
-    page.wait_for_function("!document.querySelector('.htmx-request')", timeout=30_000)
+    expect(page.locator(".htmx-request")).to_have_count(0, timeout=30_000)
 
 
 def shown(page: Page) -> list[str]:
@@ -166,6 +166,35 @@ def test_why_not_leads_to_the_change_that_brings_it_in_and_that_is_kept(lab_worl
     settle(page)
     page.get_by_role("link", name="mine@1").click()
     expect(page.get_by_role("heading", level=1)).to_contain_text("mine@1")
+
+
+def test_a_panel_that_answers_late_neither_takes_a_slider_back_nor_loses_what_was_chosen(
+    lab_world: Namespace, page: Page
+) -> None:
+    ask(page)
+    settle(page)
+    late: list[Route] = []
+
+    def hold(route: Route) -> None:
+        if route.request.headers.get("hx-target") == "why-not" and not late:
+            late.append(route)
+        else:
+            route.continue_()
+
+    page.route("**/lab/**", hold)
+    chosen = page.locator("#why-not .near a").first
+    words = chosen.inner_text()
+    chosen.click()
+    slider = page.locator("#p-weight_semantic")
+    slider.focus()
+    slider.press("PageDown")
+    moved = typed(page, "weight_semantic").last.input_value()
+    expect(page).to_have_url(re.compile(rf"p\.weight_semantic={re.escape(moved)}(&|$)"))
+    late[0].continue_()
+    settle(page)
+    expect(page).to_have_url(re.compile(rf"missing=.*p\.weight_semantic={re.escape(moved)}(&|$)"))
+    expect(page.locator("#why-not .lead")).to_have_text(words)
+    assert typed(page, "weight_semantic").first.input_value() == moved  # what the panel stands for
 
 
 def test_a_trace_opens_in_the_lab_as_it_was_and_on_a_phone_the_sliders_fold_away(

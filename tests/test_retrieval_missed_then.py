@@ -11,7 +11,7 @@ from memories.retrieval.missed_then import Missed, missed_then
 from memories.retrieval.replaying import replay
 from memories.retrieval.settings import with_params
 from memories.retrieval.tracing import setting_of
-from memories.retrieval.why_not import why_not
+from memories.retrieval.why_not import WhyNot, why_not
 from memories.writing.acts import confirm
 from memories.writing.correcting import correct
 from memories.writing.new_memory import NewMemory
@@ -29,6 +29,11 @@ def asked_of(trace: Trace, missed: Memory, **moved: object) -> Missed:
     return missed_then(trace, replay(trace, with_params(setting_of(trace), moved)), missed)
 
 
+def idle(asked: WhyNot) -> set[str]:
+    """The retrievers that had nothing to look for."""
+    return {route for route, one in asked.retrievers.items() if one["why"] == "the query gives it nothing to look for"}
+
+
 @pytest.mark.parametrize("system", SYSTEMS)
 def test_while_nothing_changed_a_trace_tells_of_its_candidates_what_asking_live_does(
     world: Namespace, system: str
@@ -42,6 +47,7 @@ def test_while_nothing_changed_a_trace_tells_of_its_candidates_what_asking_live_
         assert replace(then.why_not, retrievers={}) == replace(now, retrievers={})
         assert {route: one["rank"] for route, one in then.why_not.retrievers.items() if one["rank"]} == ranked
         assert then.why_not.retrievers.keys() == now.retrievers.keys()
+        assert idle(then.why_not) == idle(now)
 
 
 def test_what_held_a_memory_back_then_is_told_after_it_would_no_longer(world: Namespace) -> None:

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from memories.health.listening import NEEDS
 from memories.models import Memory, Trace
 from memories.retrieval.answer import retrievers_of
 from memories.retrieval.least_change import row_of
@@ -61,6 +62,8 @@ def places_then(retrieval: Retrieval, row: int) -> dict[str, dict[str, Any]]:
             told[route] = unranked(f"the plan {plan.name} does not ask it")
         elif route in late:
             told[route] = unranked(late[route])
+        elif route in NEEDS and not retrieval.understood.get(NEEDS[route][0]):
+            told[route] = unranked("the query gives it nothing to look for")
         elif not listed:
             told[route] = unranked("it found nothing")
         else:
