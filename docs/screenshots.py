@@ -97,10 +97,10 @@ def sign_in(context: BrowserContext, password: str) -> None:
 
 
 def ask(context: BrowserContext) -> None:
-    """Put the questions that the Lab offers, so that there is something to see of what was asked."""
+    """Put the questions that the Lab offers, so that no picture shows how long a site takes that has just come up."""
     page = context.new_page()
     page.goto("/demo/lab/")
-    for address in [one.get_attribute("href") for one in page.locator(".examples a").all()]:
+    for address in 2 * [one.get_attribute("href") for one in page.locator(".examples a").all()]:
         page.goto(f"/demo/lab/{address}")
     page.close()
 
@@ -151,6 +151,22 @@ def tune(page: Page) -> None:
     page.evaluate("document.activeElement.blur(); scrollTo(0, 0)")
 
 
+def optimise(page: Page) -> None:
+    """A search that was begun, watched to its end, and kept as a profile that was evaluated; once for both schemes."""
+    page.goto("/demo/optimise/")
+    if not page.locator("#verdict-h").count():
+        page.get_by_role("button", name="Search").click()
+        page.locator("#parts-h").wait_for(timeout=ASKED)
+        page.get_by_role("button", name="Save as profile").click()
+        page.wait_for_load_state()
+        page.goto("/demo/profiles/")
+        page.locator(".versions .name a").first.click()
+        page.get_by_role("button", name="Measure").first.click()
+        page.get_by_text("nDCG@10").first.wait_for(timeout=ASKED)
+        page.goto("/demo/optimise/")
+    page.locator("#parts-h").wait_for(timeout=ASKED)
+
+
 def at(address: str) -> Callable[[Page], None]:
     """A page as it opens."""
     return lambda page: page.goto(address) and None
@@ -169,6 +185,8 @@ PICTURES: dict[str, Callable[[Page], None]] = {
     "health": at("/demo/health/"),
     "formulas": at("/formulas/recall/"),
     "tune": tune,
+    "optimise": optimise,
+    "profiles": at("/demo/profiles/"),
     "ablation": at("/demo/ablation/"),
     "judgements": at("/demo/judgements/"),
     "calibrate": at("/demo/calibrate/"),

@@ -2,6 +2,8 @@
 
 from itertools import cycle, groupby
 
+from django.utils import timezone
+
 from memories.demo.answers import NAME
 from memories.keys import issue
 from memories.models import JudgedQuery, JudgementSet, Namespace
@@ -28,6 +30,8 @@ def add(namespace: Namespace) -> None:
         query = Query(namespace=namespace, text=question.text, setting=next(ways), user=question.user)
         retrieval = retrieve(query)
         tracing.write(retrieval, told(retrieval), key=key.id if next(agents) else None)
+    key.last_used_at = timezone.now()
+    key.save(update_fields=["last_used_at"])
 
 
 def questions(namespace: Namespace) -> list[JudgedQuery]:
