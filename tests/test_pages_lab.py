@@ -162,10 +162,9 @@ def test_a_wrong_question_keeps_what_was_typed(signed_in: Client) -> None:
     assert "must be at most 100" in page
     assert "must be one of recall" in page
     assert 'value="999"' in page
-    assert (
-        "must not lie in the future"
-        in signed_in.get("/asked/lab/", {"query": QUESTION, "as_of": "2030-01-01"}).content.decode()
-    )
+    ahead = signed_in.get("/asked/lab/", {"query": QUESTION, "as_of": "2030-01-01"}).content.decode()
+    assert "must not lie in the future" in ahead
+    assert 'name="top_k" size="2" inputmode="numeric" value="10"' in ahead
 
 
 def test_a_past_day_is_answered_as_of_its_end(signed_in: Client) -> None:

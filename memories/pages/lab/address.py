@@ -37,6 +37,7 @@ class Asked:
 def asked(namespace: Namespace, sent: QueryDict) -> Asked:
     """Read a question by the API's own rules; what is wrong is told beside what was typed."""
     typed = {name: sent.getlist(name) if name in MANY else sent.get(name, "").strip() for name in FIELDS}
+    typed["top_k"] = typed["top_k"] or str(TOP_K)
     serializer = SettingSerializer(data=body(namespace, typed))
     try:
         serializer.is_valid(raise_exception=True)
@@ -48,8 +49,7 @@ def asked(namespace: Namespace, sent: QueryDict) -> Asked:
 def body(namespace: Namespace, typed: Mapping[str, Any]) -> dict[str, Any]:
     """The same question as the API would be asked it; what is left empty is not said."""
     said: dict[str, Any] = {"query": typed["query"], "types": typed["types"], "user": typed["user"]}
-    if typed["top_k"]:
-        said["top_k"] = int(typed["top_k"]) if typed["top_k"].isdecimal() else typed["top_k"]
+    said["top_k"] = int(typed["top_k"]) if typed["top_k"].isdecimal() else typed["top_k"]
     if typed["tags"]:
         said["tags"] = [tag.strip() for tag in typed["tags"].split(",") if tag.strip()]
     if typed["as_of"]:
