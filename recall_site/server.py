@@ -14,6 +14,7 @@ from django.core.wsgi import get_wsgi_application
 from gunicorn.app.base import BaseApplication
 from gunicorn.arbiter import Arbiter
 
+from memories.providers.embedder import warm
 from recall_site.postgres import Postgres
 from recall_site.postgres_watch import Watch
 from recall_site.worker import Companion
@@ -63,6 +64,7 @@ class Server(BaseApplication):
             signal.signal(number, signal.SIG_IGN)
         if worker.age == 1:
             threading.Thread(target=tell_when_up, args=[self.when_up], daemon=True).start()
+        threading.Thread(target=warm, args=[settings.RECALL_EMBEDDER], daemon=True).start()
         if self.watch:
             self.watch.start()
 

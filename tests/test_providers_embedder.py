@@ -15,7 +15,8 @@ from django.conf import settings
 from memories.models import choices
 from memories.providers import embedder as registry
 from memories.providers import minilm_graph, minilm_weights
-from memories.providers.embedder import Embedder, EmbedderError, TokenEmbedder, embedder
+from memories.providers.embedder import Embedder, EmbedderError, TokenEmbedder, embedder, warm
+from memories.providers.loaded import Loaded
 from memories.providers.minilm import AXES, GRAPH, MiniLM
 from memories.providers.pooling import pieces, unit
 from memories.providers.token_matrix import TOKEN_DIMENSIONS, TokenMatrix
@@ -200,6 +201,19 @@ def test_an_embedder_is_loaded_once_even_when_many_ask_at_once(monkeypatch: pyte
         thread.join()
     assert len(made) == 1
     registry._loaded.pop("once")
+
+
+@pytest.mark.parametrize("name", registry.EMBEDDERS)
+def test_a_shipped_embedder_can_be_loaded_before_anybody_asks(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(registry, "_loaded", Loaded())
+    warm(name)
+    assert [*registry._loaded] == [name]
+
+
+def test_one_that_must_be_fetched_is_left_to_whoever_asks(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(registry, "_loaded", Loaded())
+    warm("fastembed/nothing")
+    assert not registry._loaded
 
 
 def test_a_forked_process_loads_its_own() -> None:

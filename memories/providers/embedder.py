@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
@@ -104,6 +104,16 @@ def embedder(name: str) -> Embedder:
     if not known(name):
         raise ValueError(f"embedder must be one of {ALLOWED}, not {name!r}.")
     return _loaded.once(name, EMBEDDERS.get(name) or FAMILIES[name.partition("/")[0]])
+
+
+def warm(name: str) -> None:
+    """Load a shipped embedder and let it read a word, so that the first question does not wait for it.
+
+    Whether one of another family is there, whoever asks first is told.
+    """
+    if name in EMBEDDERS:
+        with suppress(EmbedderError):
+            embedder(name).embed(["first"])
 
 
 @contextmanager
