@@ -21,6 +21,7 @@ def snapshot() -> Iterator[Sequence[Statement]]:
     if connection.in_atomic_block:
         yield ()
         return
+    connection.close_if_health_check_failed()
     connection.ensure_connection()
     raw = connection.connection
     usual = raw.isolation_level

@@ -139,9 +139,8 @@ def meaning(
         cosine = np.clip(vectors @ reading.vector, -1.0, 1.0)
         cosine[[mark == MISSING for mark in marks]] = 0.0
         return cosine, vectors, marks
-    cosine = np.zeros(len(facts.ids))
-    for memory, near in known.get("cosines", ()):
-        cosine[facts.places[memory.int]] = min(max(near, -1.0), 1.0)
+    cosine, near = np.zeros(len(facts.ids)), known.get("cosines", ())
+    cosine[[facts.places[memory.int] for memory, _ in near]] = np.clip([each for _, each in near], -1.0, 1.0)
     return cosine, None, [MISSING] * len(facts.ids)
 
 
