@@ -1,7 +1,7 @@
 r"""Several ranked lists become one."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -100,6 +100,33 @@ def best_words(query: NDArray[Any], words: NDArray[Any], starts: NDArray[np.intp
            [0.8, 1. ]])
     """
     return np.asarray(np.maximum.reduceat(query @ words.T, starts, axis=1))
+
+
+class Passages(NamedTuple):
+    """Texts cut into passages: each is made of two halves, and begins in the middle of the one before it."""
+
+    halves: NDArray[np.intp]  # the word that each half begins with
+    first: NDArray[np.intp]  # the halves of each passage
+    second: NDArray[np.intp]
+    starts: NDArray[np.intp]  # the first passage of each text
+
+
+def passages(lengths: NDArray[np.intp], words: int) -> Passages:
+    """Cut texts into passages of so many words; one that is not longer is a passage of its own.
+
+    >>> cut = passages(np.array([3, 9]), 4)
+    >>> cut.halves.tolist(), cut.first.tolist(), cut.second.tolist(), cut.starts.tolist()
+    ([0, 2, 3, 5, 7, 9, 11], [0, 2, 3, 4, 5], [1, 3, 4, 5, 6], [0, 1])
+    """
+    half = words // 2
+    counts = -(-lengths // half)
+    text = np.repeat(np.arange(len(lengths)), counts)
+    place = np.arange(len(text)) - (np.cumsum(counts) - counts)[text]
+    last = place == counts[text] - 1
+    first = np.flatnonzero(~last | (counts[text] == 1))
+    made = np.maximum(counts - 1, 1)
+    halves = (np.cumsum(lengths) - lengths)[text] + half * place
+    return Passages(halves, first, first + ~last[first], np.cumsum(made) - made)
 
 
 def matched(best: NDArray[Any], weights: Array, power: float) -> Array:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from memories.providers.token_matrix import TOKEN_DIMENSIONS
 from memories.retrieval.facts import Facts
 from memories.retrieval.reading import Reading
-from scoring.fusion import best_words, matched
+from scoring.fusion import best_words, matched, passages
 from scoring.term import Array
 
 
@@ -19,7 +19,8 @@ def matches(
 ) -> dict[str, Any]:
     """MaxSim of each candidate, how well it meets what is asked for, and how much of that it leaves unmet.
 
-    MaxSim is infinite where a candidate's words are not stored.
+    MaxSim is that of a memory's best passage: in a long text some word is like any, far from the others. It is infinite
+    where a candidate's words are not stored.
     """
     count = len(facts.ids)
     found = {"maxsim": np.full(count, np.inf), "met": np.ones(count), "unmet": np.zeros(count)}
@@ -28,15 +29,22 @@ def matches(
         return found
     before = {memory: other for memory, other, _ in tokens if other}
     columns = {memory: place for place, memory in enumerate(stored)}
-    best = best_words(reading.tokens.astype(np.float32), states_of(stored), starts_of(stored))
+    lengths = np.array([len(packed) // TOKEN_DIMENSIONS for packed in stored.values()], dtype=np.intp)
+    cut = passages(lengths, params.word_window)
+    halves = best_words(reading.tokens.astype(np.float32), states_of(stored), cut.halves)
+    best = np.maximum(halves[:, cut.first], halves[:, cut.second])
+    ends = np.append(cut.starts[1:], best.shape[1])
     with_before = best.copy()
     for memory, other in before.items():
         if memory in columns and other in columns:
             here, there = columns[memory], columns[other]
-            with_before[:, here] = np.maximum(best[:, here], params.word_before * best[:, there])
+            mine = slice(cut.starts[here], ends[here])
+            # Of a long one before, its end.
+            with_before[:, mine] = np.maximum(best[:, mine], params.word_before * best[:, ends[there] - 1][:, None])
+    by_passage = matched(with_before, reading.words_weights(params.stop_weight), params.word_power)
     each = {
-        "maxsim": matched(with_before, reading.words_weights(params.stop_weight), params.word_power),
-        **met_by(best, reading, params.word_met),
+        "maxsim": np.maximum.reduceat(by_passage, cut.starts),
+        **met_by(np.maximum.reduceat(best, cut.starts, axis=1), reading, params.word_met),
     }
     known = np.array([columns.get(memory, -1) for memory in facts.ids], dtype=np.intp)
     return {name: np.where(known >= 0, each[name][known], usual) for name, usual in found.items()}
@@ -49,12 +57,6 @@ def states_of(stored: Mapping[UUID, bytes]) -> NDArray[np.float32]:
     lengths = np.linalg.norm(words, axis=1, keepdims=True)
     units: NDArray[np.float32] = words / np.maximum(lengths, 1e-9)
     return units
-
-
-def starts_of(stored: Mapping[UUID, bytes]) -> NDArray[np.intp]:
-    """Where the words of each memory begin."""
-    counts = [len(packed) // TOKEN_DIMENSIONS for packed in stored.values()]
-    return np.concatenate([[0], np.cumsum(counts)[:-1]]).astype(np.intp)
 
 
 def met_by(best: NDArray[Any], reading: Reading, least: float) -> dict[str, Array]:

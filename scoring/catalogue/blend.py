@@ -24,7 +24,13 @@ SOURCE = Source(
             "words are not stored is taken to match as well as its fused score stands among the others, never better "
             "than the best of them.",
         ),
-        Formula("MaxSim", "ours", fusion.maxsim),
+        Formula(
+            "MaxSim",
+            "ours",
+            fusion.maxsim,
+            note="Of a memory longer than word_window words it is that of its best passage; each begins in the middle "
+            "of the one before. In a long text some word is like any word of the query, far from the others.",
+        ),
         Formula(
             "Chance of an answer",
             "ours",
