@@ -33,6 +33,7 @@ from memories.tuning.sweeping import sweep
 from memories.tuning.versions import serve
 from scoring.resampling import holm
 from scoring.systems import SYSTEMS
+from scoring.systems.blend import BlendParams
 
 pytestmark = pytest.mark.django_db
 
@@ -356,15 +357,17 @@ def test_the_number_under_the_slider_changes_as_it_is_dragged(page: Page, served
     slider.scroll_into_view_if_needed()
     box = slider.bounding_box()
     assert box
-    page.mouse.move(box["x"] + 0.69 * box["width"], box["y"] + box["height"] / 2)
+    usual = BlendParams().abstain_below
+    page.mouse.move(box["x"] + usual * box["width"], box["y"] + box["height"] / 2)
     page.mouse.down()
     for step in range(1, 11):
-        page.mouse.move(box["x"] + (0.69 + 0.031 * step) * box["width"], box["y"] + box["height"] / 2)
+        part = usual + (1 - usual) * step / 10
+        page.mouse.move(box["x"] + part * box["width"], box["y"] + box["height"] / 2)
     expect(number).to_have_text(".000", timeout=10_000)
     page.mouse.up()
     expect(page).to_have_url(re.compile(r"p\.abstain_below=1$"), timeout=10_000)
     expect(page.get_by_text("Lost most")).to_be_visible()
-    page.get_by_role("button", name="back to .69").click()
+    page.get_by_role("button", name=f"back to {usual:.2f}".replace("0.", ".")).click()
     expect(number).to_have_text(before, timeout=10_000)
     page.get_by_label("Start from").select_option("recall")
     expect(page.get_by_role("heading", name="Parameters of recall")).to_be_visible(timeout=10_000)

@@ -108,11 +108,12 @@ def test_whom_no_list_reaches_longer_lists_bring_in(world: Namespace, system: st
     query = asking(world, "bread and butter", system, params=params, top_k=10 if system == "blend" else 1)
     retrieval = retrieve(query)
     there = {one["id"] for one in retrieval.batch.rows}
-    lost = [one for one in Memory.objects.within(world).filter(status="active") if one.id not in there]
-    asked = [why_not(query, one.id) for one in lost if one.level in query.levels]
+    active = Memory.objects.within(world).filter(status="active", level__in=query.levels)
+    lost = [one for one in active if one.id not in there]
+    asked = [why_not(query, one.id) for one in lost]
     assert asked
     assert all(one.tried or "no retriever finds it" in one.reason for one in asked)
-    for one, missed in zip(asked, lost, strict=False):
+    for one, missed in zip(asked, lost, strict=True):
         if one.change:
             assert one.change.fraction > 0
             verified(retrieval, one, missed)
