@@ -86,5 +86,5 @@ def inside(box: Sequence[float], within: tuple[float, float], zoom: int) -> bool
 def overlaps(filled: Array, box: Sequence[float], own: Array) -> bool:
     """Whether a box lies upon one that is taken, its own entity apart."""
     left, top, right, bottom = box
-    upon = (filled[:, 0] < right) & (filled[:, 2] > left) & (filled[:, 1] < bottom) & (filled[:, 3] > top)
-    return bool((upon & (filled != own).any(axis=1)).any())
+    upon = filled[(filled[:, 0] < right) & (filled[:, 2] > left) & (filled[:, 1] < bottom) & (filled[:, 3] > top)]
+    return bool((upon != own).any())
