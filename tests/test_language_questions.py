@@ -17,6 +17,10 @@ from memories.language.questions import asked_kind, describes, holds
         ("Which compiler version is in use?", "version"),
         ("What colour is the door?", "colour"),
         ("What is the color of the door?", "colour"),
+        ("What is the name of the school where Ada teaches?", "name"),
+        ("What's the boat called?", "name"),
+        ("What name did they choose?", "name"),
+        ("Who called on Monday?", ""),
         ("Why does it cost so much?", ""),
         ("How does she like her colours?", ""),
         ("How many dogs does Ada have?", ""),
@@ -44,6 +48,20 @@ def test_a_question_asks_for_a_kind_of_thing(question: str, kind: str) -> None:
 def test_a_text_holds_a_kind_of_thing_or_lacks_it(kind: str, held: str, lacking: str) -> None:
     assert holds(kind, held)  # type: ignore[arg-type]
     assert not holds(kind, lacking)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("text", "held"),
+    [
+        ("Ada teaches at Lindholmen", True),
+        ("Tallkotten is where she works", True),
+        ("Ada's pupils like Grace's music", False),
+        ("Ada Lovelace: a teacher since May 2024", False),
+        ("A teacher, on Mondays", False),
+    ],
+)
+def test_a_name_is_one_that_the_question_does_not_say_and_no_owner(text: str, held: bool) -> None:
+    assert holds("name", text, "What is the name of the school where Ada teaches?") is held
 
 
 def test_where_nothing_is_expected_anything_holds_it() -> None:

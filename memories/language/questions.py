@@ -4,9 +4,10 @@ import re
 from collections.abc import Iterator
 from typing import Literal
 
+from memories.language.capitals import capitalised
 from memories.language.stopwords import MONTHS, words
 
-AnswerKind = Literal["", "money", "version", "number", "colour"]
+AnswerKind = Literal["", "money", "version", "number", "colour", "name"]
 
 
 def _any(pattern: str) -> re.Pattern[str]:
@@ -22,6 +23,7 @@ ASKED: tuple[tuple[AnswerKind, re.Pattern[str]], ...] = (
     ("number", _any(r"\bhow (?:much|old|tall|heavy|far|large|big)\b")),
     ("number", _any(r"\b(?:what|which)\b.*\b(?:number|percentage|amount|uptime)\b(?! of)")),
     ("colour", _any(r"\b(?:what|which)\b.*\bcolou?rs?\b")),
+    ("name", _any(r"\bwhat\b.*\b(?:names? of|called)\b|\bwhat names?\b")),
 )
 # A reason or a manner may be told without the thing that the question names.
 OPEN = _any(r"\W*(?:why|how (?!much|expensive|old|tall|heavy|far|large|big))\b")
@@ -41,6 +43,7 @@ YEAR = re.compile(r"(?:19|20)\d\d")
 OF_MONTH = _any(rf"(?:st|nd|rd|th)?(?: of)? (?:{'|'.join(sorted(MONTHS, key=len, reverse=True))})\b")
 NEAR = 12  # characters before a figure in which its word stands: September and a point
 LETTERS = re.compile(r"[^\W\d_]+")
+OWNS = re.compile(r"(?:['’ʼ][sS]|(?<=[sS])['’ʼ])(?!\w)")
 RELATIVE = re.compile(r"\w\s(?:that|who|whom|whose|where)\s(?=[a-z])")
 
 
@@ -55,12 +58,16 @@ def asked_kind(question: str) -> AnswerKind:
     return next((kind for kind, form in ASKED if form.search(question)), "")
 
 
-def holds(kind: AnswerKind, text: str) -> bool:
-    """Whether a text holds such a thing; a date or a time of day is no number.
+def holds(kind: AnswerKind, text: str, question: str = "") -> bool:
+    """Whether a text holds such a thing; a date or a time of day is no number, what the question says no new name.
 
     >>> holds("money", "It costs 1,090 kronor"), holds("number", "Moved on 30 August 2025"), holds("", "Yes")
     (True, False, True)
+    >>> holds("name", "Elias: Maya's husband", "What is the name of Elias' school?")
+    False
     """
+    if kind == "name":
+        return any(True for _ in names_beside(question, text))
     if kind == "money":
         return bool(MONEY.search(text))
     if kind == "version":
@@ -84,6 +91,18 @@ def figures(text: str) -> Iterator[tuple[str, str]]:
             continue
         if not last or last[0].casefold().rstrip(".,") not in MONTHS:
             yield before[before.rstrip().rfind(" ") + 1 :], figure
+
+
+def names_beside(question: str, text: str) -> Iterator[str]:
+    """The names in a text that its question does not say; an owner's name is not that of the thing.
+
+    >>> list(names_beside("What is the name of Maya's dog?", "Maya's dog Cron knows Alma's cat and Lisbon"))
+    ['Cron', 'Lisbon']
+    """
+    said = set(LETTERS.findall(question.casefold()))
+    for name in capitalised(text):
+        if not OWNS.match(text, name.end) and said.isdisjoint(LETTERS.findall(name.surface.casefold())):
+            yield name.surface
 
 
 def _names_version(before: str) -> bool:

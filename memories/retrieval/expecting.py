@@ -24,6 +24,7 @@ READ = 32  # candidates: what meets the query less than so many others is no ans
 class Expectation:
     """Whom an answer must be of and what it must hold, as far as the wording of a query tells."""
 
+    text: str
     kind: AnswerKind
     people: frozenset[UUID]  # the people among those it names
     forms: tuple[str, ...]  # how it names them
@@ -38,6 +39,7 @@ def expected(text: str, named: Sequence[Found], people: frozenset[UUID], words: 
     said = [] if named else [name for name in names_in(text) if is_code(name) or is_held(name, words)]
     clause = describes(text)
     return Expectation(
+        text=text,
         kind=asked_kind(text),
         people=people,
         forms=tuple(one.surface.casefold() for one in named if one.entity_id in people),
@@ -115,5 +117,5 @@ def of_what(texts: Sequence[str], expects: Expectation, met: Array) -> Mask:
         return np.ones(len(texts), dtype=bool)
     found = np.zeros(len(texts), dtype=bool)
     best = np.argsort(-met, kind="stable")[:READ]
-    found[best] = [holds(expects.kind, texts[place]) for place in best]
+    found[best] = [holds(expects.kind, texts[place], expects.text) for place in best]
     return found
