@@ -12,17 +12,22 @@ from select import POLLIN, POLLOUT, poll
 from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
 
+import numpy as np
 import psycopg
+from numpy.typing import NDArray
 from pgvector import Vector
 from psycopg import adapt
 from psycopg.abc import Buffer, Transformer
-from psycopg.adapt import AdaptersMap, Dumper, PyFormat
+from psycopg.adapt import AdaptersMap, Dumper, Loader, PyFormat
 from psycopg.pq import ConnStatus, ExecStatus, Format, TransactionStatus
 from psycopg.pq.abc import PGresult
 
 MOST_KEPT = 200  # statements that the database keeps prepared for a connection
 PLACEHOLDER = re.compile(r"%(?:\((\w+)\)s|%)")
 Connection = psycopg.Connection[Any]
+ID = np.dtype([("head", np.uint64), ("tail", np.uint64)])  # an id as two numbers, in whose order ids are
+Ids = NDArray[Any]  # of the above
+HEAD = 20  # bytes before the values of an array: how many dimensions, whether some are NULL, their type, size and start
 Key = tuple[bytes, tuple[int, ...]]  # the text of a statement and the types of its values
 
 
@@ -61,6 +66,33 @@ class VectorDumper(Dumper):
         return packed
 
 
+def arrays_of(kind: np.dtype[Any]) -> type[Loader]:
+    """How an array of numbers without NULL becomes one of numpy: value by value it would take ten times as long."""
+    sized = np.dtype([("size", ">i4"), ("value", kind.newbyteorder(">"))])
+
+    class Numbers(Loader):
+        format = Format.BINARY
+
+        def load(self, data: Buffer) -> NDArray[Any]:
+            dimensions, holds_null = np.frombuffer(data, ">i4", 2)
+            if holds_null:
+                raise ValueError("an array that is read as numbers must hold no NULL")
+            values = np.frombuffer(data, sized, offset=HEAD)["value"] if dimensions else np.empty(0, kind)
+            return values.astype(kind)
+
+    return Numbers
+
+
+# Times as microseconds since 2000, as Postgres has them.
+NUMBERS = {
+    "int4": arrays_of(np.dtype(np.int32)),
+    "int8": arrays_of(np.dtype(np.int64)),
+    "float8": arrays_of(np.dtype(np.float64)),
+    "timestamptz": arrays_of(np.dtype(np.int64)),
+    "uuid": arrays_of(ID),
+}
+
+
 @lru_cache(maxsize=512)
 def numbered(sql: str) -> tuple[bytes, tuple[str, ...]]:
     """A statement with $1, $2 and so on for its named values, and their names in that order.
@@ -86,6 +118,8 @@ class Wire:
     def __init__(self, raw: Connection) -> None:
         self.adapters = AdaptersMap(raw.adapters)
         self.adapters.register_dumper(Vector, VectorDumper)
+        for kind, loader in NUMBERS.items():
+            self.adapters.register_loader(self.adapters.types[kind].array_oid, loader)
         self.names: dict[Key, bytes] = {}
         self.times: dict[Key, int] = {}
         self.numbers = count()

@@ -12,16 +12,12 @@ from django.db import connection
 from psycopg.errors import QueryCanceled
 
 from memories.journey import Statement, asked, raised
+from memories.retrieval.limits import BACK, NOW, RELEASE, SAVEPOINT, limits
 from memories.retrieval.retrievers.question import Question
 
 logger = logging.getLogger(__name__)
 
-SAVEPOINT = Statement("SAVEPOINT retrievers", answered=False)
-RELEASE = Statement("RELEASE SAVEPOINT retrievers", answered=False)
-NOW = "(1000 * extract(epoch FROM clock_timestamp()))::float8"
 CLOCK = Statement(f"SELECT {NOW}")
-# Whatever was set or failed since.
-BACK = Statement("ROLLBACK TO SAVEPOINT retrievers", answered=False)
 
 
 @dataclass
@@ -40,7 +36,8 @@ def ask(questions: Mapping[str, Question | None]) -> Found:
     while waiting:
         began = time.perf_counter()
         put = [one for question in waiting.values() for one in (Statement(question.sql, question.values), CLOCK)]
-        answers = asked([SAVEPOINT, limits_of(*waiting.values()), *put, BACK, RELEASE])
+        more = {name: value for question in waiting.values() for name, value in question.settings.items()}
+        answers = asked([SAVEPOINT, limits(more), *put, BACK, RELEASE])
         since, spent = (answers.rows[0][0][-1] if answers.rows else 0.0), 0.0
         for route, rows, [[now]] in zip(list(waiting), answers.rows[1::2], answers.rows[2::2], strict=False):
             del waiting[route]
@@ -59,15 +56,6 @@ def ask(questions: Mapping[str, Question | None]) -> Found:
     answered = {route: found.scores.get(route, {}) for route in questions if route not in found.late}
     took_ms = {route: found.took_ms.get(route, 0.0) for route in questions}
     return Found(answered, found.late, took_ms)
-
-
-def limits_of(*questions: Question) -> Statement:
-    """The order that sets what some questions want and a limit on the time of each; it tells the time last."""
-    wanted = {"statement_timeout": str(settings.RECALL_RETRIEVER_MS)}
-    for question in questions:
-        wanted |= question.settings
-    limits = ", ".join(f"set_config('{name}', '{value}', true)" for name, value in wanted.items())
-    return Statement(f"SELECT {limits}, {NOW}")
 
 
 def why(route: str, error: psycopg.Error) -> str:

@@ -1,11 +1,13 @@
 """By words: rare words find memories, common words only score them."""
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
+from memories.retrieval.postings import counted, literal, postings_of
 from memories.retrieval.retrievers.question import BY_MEANING, EACH_MEMORY, NEAREST, Asked, Question
 from memories.retrieval.words import Words
-from scoring.bm25 import TS_RANK_NORMALIZATION, TS_WEIGHTS
+from scoring.bm25 import TS_RANK_NORMALIZATION, TS_WEIGHTS, saturation
 from scoring.systems.candidates import FiveRetrievers
 
 # Postings that are read to find candidates, though the two rarest words find in any case: exact up to here.
@@ -19,12 +21,16 @@ RANKED_BY_TEXT = 2_000  # memories whose text ts_rank_cd reads again
 # Shares are added in whole units of this: so the sum does not depend on their order, and rounding never decides.
 UNIT = 2**30
 # What does not change from one posting to the next comes with the question.
-SHARE = """round(asked.units * p.frequency * %(k1_and_1)s
-    / (p.frequency + %(k1)s * (%(b_to_1)s + %(b)s * p.length / %(average_length)s)))"""
+SHARE = """round(asked.units * (p.frequency * %(k1_and_1)s
+    / (p.frequency + %(k1)s * (%(b_to_1)s + %(b)s * p.length / %(average_length)s))))"""
 POSTINGS = """
     SELECT p.memory_id, p.term, p.frequency, p.length FROM memories_posting p
     WHERE p.namespace_id = %(namespace)s AND
 """
+ASKED = """asked AS MATERIALIZED (
+    SELECT * FROM unnest(%(terms)s::text[], %(units)s::float8[], %(finds)s::bool[]) AS t(term, units, finds)
+)"""
+FOUND = "found AS (SELECT * FROM unnest(%(found)s::uuid[], %(found_units)s::float8[]) AS t(id, units))"
 OF_WORD = "p.term = asked.term AND p.level = ANY(%(levels)s)"
 OF_LEADERS = "p.memory_id = ANY(ARRAY(SELECT id FROM leaders)) AND p.term = ANY(%(common)s)"
 # What was hidden since the moment asked about has lost its postings; its text has not.
@@ -41,7 +47,7 @@ def bm25(asked: Asked) -> Question | None:
         return None
     if getattr(asked.params, "lexical", "bm25") == "ts_rank_cd":
         return ts_rank(asked, terms)
-    values = values_of(asked, terms)
+    values = counted_here(asked, values_of(asked, terms))
     return asked.question(f"WITH {scored(asked, values)} {best('SELECT id, score FROM scored')}", **values)
 
 
@@ -49,6 +55,23 @@ def terms_of(asked: Asked) -> list[str]:
     """The lexemes that may find somebody; what only hidden memories hold is in no statistics."""
     words = asked.reading.words
     return sorted(words.holding, key=lambda term: words.holding[term]) if asked.scope.gone else words.terms
+
+
+def counted_here(asked: Asked, values: dict[str, Any]) -> dict[str, Any]:
+    """The values with the best of what the finding words find, counted from kept postings.
+
+    Where more than a word's postings must be known of a memory, and where they are not to be had, the database counts.
+    """
+    finding = [place for place, finds in enumerate(values["finds"]) if finds]
+    if not asked.scope.plain:
+        return values
+    known = postings_of(asked.namespace.id, asked.scope.values["levels"], [values["terms"][place] for place in finding])
+    if known is None:
+        return values
+    formula = partial(saturation, average_length=values["average_length"], k1=values["k1"], b=values["b"])
+    whole = counted(known, [values["units"][place] for place in finding], formula)
+    found = whole.with_equals(asked.pool) if all(values["finds"]) else whole.best(values["scored"])
+    return {**values, "found": literal(found.ids), "found_units": found.units.tolist()}
 
 
 def found_by_words(asked: Asked) -> str:
@@ -60,13 +83,7 @@ def found_by_words(asked: Asked) -> str:
     """
     if not asked.scope.plain:
         found = f"SELECT found.id, found.units FROM ({found}) AS found {EACH_MEMORY} WHERE {asked.scope.condition}"
-    return f"""
-        asked AS MATERIALIZED (
-            SELECT * FROM unnest(%(terms)s::text[], %(units)s::float8[], %(finds)s::bool[]) AS t(term, units, finds)
-        ),
-        {f"{HIDDEN}," if asked.scope.gone else ""}
-        found AS MATERIALIZED ({found})
-    """
+    return f"{f'{HIDDEN}, ' if asked.scope.gone else ''} found AS MATERIALIZED ({found})"
 
 
 def postings(asked: Asked, stored: str, hidden: str) -> str:
@@ -76,19 +93,20 @@ def postings(asked: Asked, stored: str, hidden: str) -> str:
 
 def scored(asked: Asked, values: Mapping[str, Any]) -> str:
     """Score what the finding words found best by all words."""
+    found = FOUND if "found" in values else found_by_words(asked)
     if all(values["finds"]):
-        return f"{found_by_words(asked)}, scored AS (SELECT id, units / {UNIT} AS score FROM found)"
+        asked_words = "" if found is FOUND else f"{ASKED}, "
+        return f"{asked_words}{found}, scored AS (SELECT id, units / {UNIT} AS score FROM found)"
     return f"""
-        {found_by_words(asked)},
+        {ASKED}, {found},
         leaders AS MATERIALIZED (SELECT * FROM found ORDER BY units DESC, id LIMIT %(scored)s),
-        more AS (
-            SELECT p.memory_id AS id, sum({SHARE}) AS units
-            FROM ({postings(asked, OF_LEADERS, OF_LEADERS)}) p JOIN asked ON asked.term = p.term
-            GROUP BY p.memory_id
-        ),
         scored AS (
-            SELECT id, (leaders.units + coalesce(more.units, 0)) / {UNIT} AS score
-            FROM leaders LEFT JOIN more USING (id)
+            SELECT id, sum(units) / {UNIT} AS score FROM (
+                SELECT id, units FROM leaders
+                UNION ALL
+                SELECT p.memory_id, {SHARE}
+                FROM ({postings(asked, OF_LEADERS, OF_LEADERS)}) p JOIN asked ON asked.term = p.term
+            ) AS each_word GROUP BY id
         )
     """
 
@@ -147,4 +165,4 @@ def ts_rank(asked: Asked, terms: list[str]) -> Question:
     finds = finding(asked.reading.words, terms, RANKED_BY_TEXT)
     wanted = " | ".join("'" + term.replace("\\", "\\\\").replace("'", "''") + "'" for term in terms)
     values = values_of(asked, terms) | {"finds": finds, "wanted": wanted}
-    return asked.question(f"WITH {found_by_words(asked)} {best(ranks)}", **values)
+    return asked.question(f"WITH {ASKED}, {found_by_words(asked)} {best(ranks)}", **values)

@@ -1,0 +1,145 @@
+"""Words counted from kept postings: to the last bit as the database counts, at the moment that is asked about."""
+
+import importlib
+from uuid import UUID
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from retrieval_world import ALL_LEVELS, EVERYTHING, asking, found, memory, world
+
+from memories.models import Namespace, Posting
+from memories.retrieval import postings
+from memories.retrieval.postings import Kept, Postings, Word, counted, literal
+from memories.retrieval.query import Filters, Query
+from memories.retrieval.reading import read
+from memories.wire import ID, Ids
+from memories.writing.acts import forget
+from memories.writing.new_memory import NewMemory
+from memories.writing.remember import remember
+
+__all__ = ["world"]
+pytestmark = [pytest.mark.django_db, pytest.mark.xdist_group("retrieval")]
+by_words = importlib.import_module("memories.retrieval.retrievers.bm25")
+TEXTS = ("Which database does invoicing use?", "backup BACKUP backups", EVERYTHING, "Maya and Priya review it")
+
+
+@pytest.fixture(autouse=True)
+def kept(monkeypatch: pytest.MonkeyPatch) -> Kept:
+    empty = Kept()
+    monkeypatch.setattr(postings, "KEPT", empty)
+    return empty
+
+
+def by_database(query: Query, monkeypatch: pytest.MonkeyPatch, pool: int = 500) -> list[tuple[UUID, float]]:
+    """The list as the database counts it alone."""
+    with monkeypatch.context() as alone:
+        alone.setattr(by_words, "postings_of", lambda *_: None)
+        return found(query, "bm25", pool=pool)
+
+
+@pytest.mark.parametrize("text", TEXTS)
+@pytest.mark.parametrize(("k1", "b"), [(1.2, 0.75), (0.0, 0.75), (3.0, 1.0), (1.37, 0.01)])
+@pytest.mark.parametrize(("finding", "pool"), [(0, 3), (4, 2), (4_000, 5), (4_000, 500)])
+def test_kept_postings_count_as_the_database_does(
+    world: Namespace, text: str, k1: float, b: float, finding: int, pool: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(by_words, "FINDING", finding)
+    monkeypatch.setattr(by_words, "SCORED", 4)
+    query = asking(world, text, params={"bm25_k1": k1, "bm25_b": b}, filters=Filters(levels=ALL_LEVELS))
+    expected = by_database(query, monkeypatch, pool=pool)
+    assert expected
+    for _ in ("read", "kept"):
+        assert found(query, "bm25", pool=pool) == expected
+
+
+def test_postings_are_read_once(world: Namespace, monkeypatch: pytest.MonkeyPatch) -> None:
+    query = asking(world, EVERYTHING)
+    first = found(query, "bm25")
+    Posting.objects.within(world).update(frequency=5)  # as nobody writes them: their statistics tell of nothing
+    assert found(query, "bm25") == first
+    assert by_database(query, monkeypatch) != first
+
+
+def test_whoever_writes_is_counted_at_once(world: Namespace, monkeypatch: pytest.MonkeyPatch) -> None:
+    query = asking(world, "Who drinks coffee from a samovar?")
+    before = found(query, "bm25")
+    remember(world, [NewMemory(content="Jonas drinks coffee from a samovar")], by="tests")
+    after = found(query, "bm25")
+    assert len(after) == len(before) + 1
+    assert after == by_database(query, monkeypatch)
+    forget(world, memory(world, "Maya drinks").id, by="tests")
+    assert [id for id, _ in found(query, "bm25")] == [memory(world, "Jonas drinks").id]
+    assert found(query, "bm25") == by_database(query, monkeypatch)
+
+
+def test_a_word_that_is_forgotten_finds_nobody_any_more(world: Namespace) -> None:
+    query = asking(world, "hazelnuts")
+    [(alma, _)] = found(query, "bm25")
+    reading = read(query)
+    forget(world, alma, by="tests")
+    assert found(query, "bm25", reading=reading) == []
+
+
+def test_namespaces_and_levels_keep_their_own(world: Namespace, kept: Kept, monkeypatch: pytest.MonkeyPatch) -> None:
+    other = Namespace.objects.create(slug="other", title="Other", embedder="wordllama-256")
+    remember(other, [NewMemory(content="A database of other people")], by="tests")
+    for levels in (ALL_LEVELS, ("turn",), ("fact",)):
+        for namespace in (world, other):
+            query = asking(namespace, "the database", filters=Filters(levels=levels))
+            assert found(query, "bm25") == by_database(query, monkeypatch)
+    assert {word.namespace for word in kept.known} == {world.id, other.id}
+
+
+def test_where_postings_are_late_the_database_counts(world: Namespace, monkeypatch: pytest.MonkeyPatch) -> None:
+    query = asking(world, EVERYTHING)
+    expected = found(query, "bm25")
+    monkeypatch.setattr(postings, "VERSIONS", "SELECT 'a', 1, (1 / 0)::text WHERE %(terms)s::text[] IS NOT NULL")
+    assert found(query, "bm25") == expected
+
+
+def test_filters_are_left_to_the_database(world: Namespace, kept: Kept) -> None:
+    assert found(asking(world, EVERYTHING, filters=Filters(tags=("database",))), "bm25")
+    assert not kept.known
+
+
+def ids_of(*numbers: int) -> Ids:
+    """Ids by their numbers."""
+    return np.array([(number >> 64, number & (2**64 - 1)) for number in numbers], ID)
+
+
+def posted(*numbers: int) -> Postings:
+    """Postings of memories by their numbers, each of them once in ten words."""
+    return Postings(ids_of(*numbers), np.ones(len(numbers), np.int32), np.full(len(numbers), 10, np.int32))
+
+
+def test_what_was_asked_for_longest_ago_goes_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(postings, "MOST_KEPT", 3 * posted(1).size)
+    store, words = Kept(), [Word(UUID(int=1), ("fact",), term) for term in "abcd"]
+    for word in words[:3]:
+        store.keep(word, "1", posted(1))
+    assert store.of(words[0])
+    store.keep(words[3], "1", posted(1))
+    assert [word for word in words if store.of(word)] == [words[0], words[2], words[3]]
+    store.keep(words[3], "2", posted(1))
+    assert store.size == 3 * posted(1).size
+
+
+# Ids of which many share one half.
+NUMBERS = st.builds(lambda head, tail: head << 64 | tail, *2 * [st.sampled_from([0, 1, 5, 2**63, 2**64 - 1])])
+
+
+@given(st.lists(st.lists(NUMBERS, unique=True), min_size=1, max_size=4))
+def test_each_memory_is_counted_once_whatever_its_id(lists: list[list[int]]) -> None:
+    units = [float(2**place) for place in range(len(lists))]
+    whole = counted([posted(*numbers) for numbers in lists], units, lambda frequency, length: frequency)
+    got = dict(zip(literal(whole.ids)[1:-1].split(","), whole.units.tolist(), strict=True)) if len(whole.ids) else {}
+    expected = {
+        number: sum(unit for unit, numbers in zip(units, lists, strict=True) if number in numbers)
+        for number in {number for numbers in lists for number in numbers}
+    }
+    assert got == {f"{number:032x}": told for number, told in expected.items()}
+    best = whole.best(3)
+    first = sorted(expected, key=lambda number: (-expected[number], number))[:3]
+    assert literal(best.ids) == "{" + ",".join(f"{number:032x}" for number in first) + "}"
