@@ -1,9 +1,10 @@
 """Several questions to the database in one journey, with answers that come as they are stored."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, NoReturn
 
+import numpy as np
 import psycopg
 from django.db import connection
 from pgvector import Vector
@@ -25,6 +26,10 @@ class Statement(NamedTuple):
 AT_ONCE = [
     Statement(f"SET LOCAL {name}", answered=False) for name in ("jit = off", "max_parallel_workers_per_gather = 0")
 ]
+
+
+# Values that travel as bytes, and how they are written where somebody reads them.
+SPELT: Mapping[type, Callable[[Any], Any]] = {Vector: Vector.to_text, np.ndarray: np.ndarray.tolist}
 
 
 @dataclass
@@ -64,7 +69,7 @@ def begun(raw: Connection) -> list[Statement]:
 def travel(raw: Connection, statements: Sequence[Statement], answers: Answers) -> None:
     """Gather the rows up to the first failure; a connection that is interrupted serves nobody any more."""
     wire = Wire.of(raw)
-    transformer = wire.transformer(raw)
+    transformer = wire.transformer
     ready = [packed(transformer, one.sql, one.values) for one in statements]
     try:
         results = wire.results(raw, ready)
@@ -86,7 +91,7 @@ def spelt(raw: Connection, statement: Statement) -> str:
 
 def plain(values: Mapping[str, Any]) -> dict[str, Any]:
     """Values as they can be read."""
-    return {name: value.to_text() if isinstance(value, Vector) else value for name, value in values.items()}
+    return {name: SPELT[type(value)](value) if type(value) in SPELT else value for name, value in values.items()}
 
 
 def answered(statements: Sequence[Statement]) -> list[list[Any]]:

@@ -10,13 +10,12 @@ from functools import lru_cache
 from itertools import count
 from select import POLLIN, POLLOUT, poll
 from typing import Any, NamedTuple
-from weakref import WeakKeyDictionary
 
 import numpy as np
 import psycopg
 from numpy.typing import NDArray
 from pgvector import Vector
-from psycopg import adapt
+from psycopg import adapt, adapters
 from psycopg.abc import Buffer, Transformer
 from psycopg.adapt import AdaptersMap, Dumper, Loader, PyFormat
 from psycopg.pq import ConnStatus, ExecStatus, Format, TransactionStatus
@@ -93,6 +92,19 @@ NUMBERS = {
 }
 
 
+class FloatsDumper(Dumper):
+    """Numbers as one array: a list of them would be spelt one by one."""
+
+    format = Format.BINARY
+    oid = adapters.types["float8"].array_oid
+
+    def dump(self, obj: NDArray[Any]) -> Buffer:
+        """What an array begins with, and each number with its size."""
+        sized = np.empty(len(obj), [("size", ">i4"), ("value", ">f8")])
+        sized["size"], sized["value"] = 8, obj
+        return np.array([1, 0, adapters.types["float8"].oid, len(obj), 1], ">i4").tobytes() + sized.tobytes()
+
+
 @lru_cache(maxsize=512)
 def numbered(sql: str) -> tuple[bytes, tuple[str, ...]]:
     """A statement with $1, $2 and so on for its named values, and their names in that order.
@@ -118,22 +130,22 @@ class Wire:
     def __init__(self, raw: Connection) -> None:
         self.adapters = AdaptersMap(raw.adapters)
         self.adapters.register_dumper(Vector, VectorDumper)
+        self.adapters.register_dumper(np.ndarray, FloatsDumper)
         for kind, loader in NUMBERS.items():
             self.adapters.register_loader(self.adapters.types[kind].array_oid, loader)
+        self.transformer: Transformer = adapt.Transformer(Context(self.adapters, raw))
         self.names: dict[Key, bytes] = {}
         self.times: dict[Key, int] = {}
         self.numbers = count()
 
     @classmethod
     def of(cls, raw: Connection) -> "Wire":
-        """The one of a connection."""
-        if (wire := _wires.get(raw)) is None:
-            wire = _wires[raw] = cls(raw)
+        """The one of a connection; kept there, because each knows of the other and both go together."""
+        known: dict[str, Any] = vars(raw)
+        if "recall_wire" not in known:
+            known["recall_wire"] = cls(raw)
+        wire: Wire = known["recall_wire"]
         return wire
-
-    def transformer(self, raw: Connection) -> Transformer:
-        """A new one for each journey."""
-        return adapt.Transformer(Context(self.adapters, raw))
 
     def results(self, raw: Connection, statements: Sequence[Packed]) -> list[PGresult]:
         """Put statements one after another, and give the result of each, up to the first that failed."""
@@ -209,6 +221,3 @@ def received(raw: Connection) -> Iterator[PGresult]:
             return
         else:
             yield result
-
-
-_wires: WeakKeyDictionary[Connection, Wire] = WeakKeyDictionary()

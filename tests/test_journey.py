@@ -1,5 +1,7 @@
 """Several questions in one journey: all are answered, or those before the one that fails."""
 
+from uuid import UUID
+
 import numpy as np
 import psycopg
 import pytest
@@ -160,3 +162,27 @@ def test_a_connection_that_is_interrupted_serves_nobody_any_more(monkeypatch: py
     assert raw.closed
     connection.close()
     assert answered([ONE]) == [[(1,)]]
+
+
+def test_arrays_of_numbers_come_and_go_as_numpy_has_them() -> None:
+    id = UUID("01a1e9ad-9529-7eda-a773-d55aec8051e6")
+    values = np.array([0.1, -0.0, np.inf, 1e300])
+    [[(floats, none, whole, times, ids)]] = answered(
+        [
+            Statement(
+                """SELECT %(values)s, %(none)s, ARRAY[1, -2], ARRAY['2000-01-01 00:00:01Z'::timestamptz, 'infinity'],
+                ARRAY[%(id)s::uuid]""",
+                {"values": values, "none": np.empty(0), "id": id},
+            )
+        ]
+    )
+    assert floats.tobytes() == values.tobytes()
+    assert none.tolist() == []
+    assert whole.tolist() == [1, -2]
+    assert times.tolist() == [1_000_000, 2**63 - 1]
+    assert [head << 64 | tail for head, tail in ids.tolist()] == [id.int]
+
+
+def test_an_array_of_numbers_holds_no_null() -> None:
+    with pytest.raises(ValueError, match="must hold no NULL"):
+        answered([Statement("SELECT ARRAY[1.5::float8, NULL]")])

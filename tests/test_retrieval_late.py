@@ -14,6 +14,7 @@ from retrieval_world import asking, told
 from test_api_walls import key_to
 
 from memories.models import Memory, Namespace
+from memories.retrieval import postings
 from memories.retrieval import retrieve as retrieving
 from memories.retrieval.retrieve import retrieve
 from memories.retrieval.retrievers import RETRIEVERS
@@ -88,8 +89,9 @@ def test_the_time_of_those_before_it_is_not_its_own(world: Namespace, monkeypatc
     assert LIMIT <= retrieval.found.took_ms["temporal"] < LIMIT + 500
 
 
-def test_words_that_cannot_be_read_hold_nobody_up(world: Namespace) -> None:
+def test_words_that_cannot_be_read_hold_nobody_up(world: Namespace, monkeypatch: pytest.MonkeyPatch) -> None:
     retrieve(asking(world, QUERY))
+    monkeypatch.setattr(postings, "KEPT", postings.Kept())
     with locked("memories_posting"):
         began = time.monotonic()
         retrieval = retrieve(asking(world, QUERY))

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from itertools import chain
 from typing import Any
 from uuid import UUID
@@ -14,15 +14,16 @@ from memories.journey import Statement
 from memories.retrieval.affinity import affinities, used_most
 from memories.retrieval.asking import Found
 from memories.retrieval.expecting import fitting
-from memories.retrieval.facts import ACCESSES, COLUMNS, COSINES, FOR_SOME, MEMORIES, TOKENS, Facts
+from memories.retrieval.facts import ACCESSES, COLUMNS, COSINES, FOR_SOME, MEMORIES, NUMBERS, TOKENS, Facts, literal
 from memories.retrieval.matching import matches
 from memories.retrieval.past import told_by
 from memories.retrieval.query import Query
 from memories.retrieval.reading import Reading
-from memories.retrieval.rows import Rows
+from memories.retrieval.rows import ALWAYS, MICROSECOND, NEVER, Moments, Rows, halves, moment, uuids
 from memories.retrieval.scope import Scope
 from memories.retrieval.sessions import Places, places_in_sessions
 from memories.retrieval.vectors import MISSING, vectors_of
+from memories.wire import Ids
 from memories.writing.standing import HISTORY
 from scoring import signals as known
 from scoring.fusion import ranked
@@ -31,9 +32,11 @@ from scoring.systems.candidates import WordMatch
 from scoring.systems.system import System
 from scoring.term import Array, Codes, Mask
 
-HOUR, DAY = timedelta(hours=1), timedelta(days=1)
-# Routes whose own score is the cosine that is known of every candidate anyway, and better than an index tells it.
+HOUR, DAY = (timedelta(**one) / MICROSECOND for one in ({"hours": 1}, {"days": 1}))
+# Routes whose own score is the cosine that is known of every candidate anyway.
 BY_COSINE = ("semantic", "vec_full")
+# What stands in a column where history tells of nothing.
+ABSENT = {"memory_score": np.nan, "valid_from": ALWAYS, "valid_until": NEVER}
 EDGE_KINDS = {kind: place for place, kind in enumerate(known.EDGES)}
 
 
@@ -66,13 +69,18 @@ def candidates(
     places = places_in_sessions(scope, ids) if query.setting.system.conversations else Places()
     facts = Facts.of(query, reading.embedder, ordered(chain(ids, places.beside)) if places.beside else ids)
     asked = read_by(query.setting.system) | tokens_for(reading, scope, params) | used_most(query, params)
-    meant = {**scope.values, "vector": Vector(reading.vector)}
-    known = facts.ask({"memories": MEMORIES, **asked}, () if query.as_of else end, **meant)
-    rows = then(facts, scope, Rows(COLUMNS, known["memories"]))
-    ids = rows.column("id")
-    cosine, vectors, marks = meaning(facts, known, reading)
+    near = {id.int: cosine for route in BY_COSINE for id, cosine in found.scores.get(route, {}).items()}
+    meant = {
+        **scope.values,
+        "vector": Vector(reading.vector),
+        "far": literal(name for name, id in zip(facts.names, facts.places, strict=True) if id not in near),
+    }
+    known = facts.ask(asked, () if query.as_of else end, **meant)
+    rows = then(facts, scope, rows_of(facts, known["memories"]))
+    ids = rows.ids
+    cosine, vectors, marks = meaning(facts, known, near, reading)
     tags = tags_of(known.get("tags", ()))
-    now = query.now
+    now, created = moment(query.now), rows.column("created_at")
     scores = {route: column(facts, cosine, route, listed) for route, listed in found.scores.items()}
     matched = matches(facts, known.get("tokens", ()), reading, params)
     if np.isfinite(matched["maxsim"]).any():
@@ -84,17 +92,10 @@ def candidates(
         level=coded(rows, "level", LEVELS),
         session=numbered(rows.column("session_id")),
         position=positions(places, ids),
-        age_days=np.array([(now - created) / DAY for created in rows.column("created_at")]),
-        valid_hours=np.array(
-            [
-                (now - (since or created)) / HOUR
-                for since, created in zip(rows.column("valid_from"), rows.column("created_at"), strict=True)
-            ]
-        ),
-        hours_left=np.array(
-            [np.inf if until is None else (until - now) / HOUR for until in rows.column("valid_until")]
-        ),
-        memory_score=np.array(rows.column("memory_score"), dtype=float),
+        age_days=(now - created) / DAY,
+        valid_hours=(now - since(rows)) / HOUR,
+        hours_left=hours_left(rows.column("valid_until"), now),
+        memory_score=rows.column("memory_score"),
         cosine=cosine,
         cluster_cosine=cluster_cosines(known.get("clusters", ()), rows, reading),
         **matched,
@@ -107,21 +108,34 @@ def candidates(
         vectors=vectors,
         tags=tag_matrix(ids, tags),
         intent=reading.intent,
-        **{name: np.array(rows.column(name), dtype=float) for name in PLAIN},
+        **{name: rows.column(name) for name in NUMBERS},
     )
     return Candidates(rows, signals, marks)
 
 
-PLAIN = (
-    *("confidence", "belief", "provenance_depth", "importance", "quality"),
-    *("access_count", "useful", "not_useful"),
-)
+def rows_of(facts: Facts, stored: Sequence[Sequence[Any]]) -> Rows:
+    """The memories that were found; all that were asked for, where none was purged since."""
+    columns = dict(zip(COLUMNS, stored[0] if stored else (), strict=False))
+    if columns.get("id") is None:
+        return Rows((), dict.fromkeys(COLUMNS, np.empty(0)))
+    return Rows(facts.ids if len(columns["id"]) == len(facts.ids) else uuids(columns["id"]), columns)
+
+
+def since(rows: Rows) -> Moments:
+    """Since when each memory holds: as it says, or else since it was stored."""
+    said: Moments = rows.column("valid_from")
+    return np.where(said == ALWAYS, rows.column("created_at"), said)
+
+
+def hours_left(until: Moments, now: int) -> Array:
+    """How long each memory holds from now on; some hold for ever."""
+    return np.where(until == NEVER, np.inf, (until - now) / HOUR)
 
 
 def read_by(system: System) -> dict[str, str]:
     """The questions whose answers a system reads; who reads no vectors needs to know only how near they are."""
     near = {} if "vectors" in system.reads else {"cosines": COSINES}
-    return near | {name: statement for name, statement in FOR_SOME.items() if name in system.reads}
+    return {"memories": MEMORIES, **near, **{name: one for name, one in FOR_SOME.items() if name in system.reads}}
 
 
 def tokens_for(reading: Reading, scope: Scope, params: Any) -> dict[str, str]:
@@ -131,7 +145,7 @@ def tokens_for(reading: Reading, scope: Scope, params: Any) -> dict[str, str]:
 
 
 def meaning(
-    facts: Facts, known: Mapping[str, Sequence[Any]], reading: Reading
+    facts: Facts, known: Mapping[str, Sequence[Any]], near: Mapping[int, float], reading: Reading
 ) -> tuple[Array, Array | None, Sequence[bytes]]:
     """The query's cosine to each candidate, 0 where there is no vector; and the vectors with their marks if read."""
     if "vectors" in known and facts.ids:
@@ -139,9 +153,9 @@ def meaning(
         cosine = np.clip(vectors @ reading.vector, -1.0, 1.0)
         cosine[[mark == MISSING for mark in marks]] = 0.0
         return cosine, vectors, marks
-    cosine, near = np.zeros(len(facts.ids)), known.get("cosines", ())
-    cosine[[facts.places[memory.int] for memory, _ in near]] = np.clip([each for _, each in near], -1.0, 1.0)
-    return cosine, None, [MISSING] * len(facts.ids)
+    far = {id.int: cosine for id, cosine in known.get("cosines", ())}
+    cosines = {**dict.fromkeys(facts.places, 0.0), **near, **far}
+    return np.clip([*cosines.values()], -1.0, 1.0), None, [MISSING] * len(facts.ids)
 
 
 def ordered(ids: Iterable[UUID]) -> list[UUID]:
@@ -157,14 +171,19 @@ def then(facts: Facts, scope: Scope, rows: Rows) -> Rows:
         return rows
     told = told_by(facts.query.namespace, facts.ids, as_of)
     used = dict(facts.ask({"accesses": ACCESSES}, gone=list(scope.gone))["accesses"])
-    past = []
-    for row in rows:
-        then = {name: value for name, value in told.get(row["id"], {}).items() if name in row and name in HISTORY}
-        for name in ("valid_from", "valid_until"):
-            if isinstance(then.get(name), str):
-                then[name] = as_of.fromisoformat(then[name])
-        past.append(tuple({**row, **then, "access_count": used.get(row["id"], 0)}.values()))
-    return Rows(COLUMNS, past)
+    for place, id in enumerate(rows.ids):
+        for name, value in told.get(id, {}).items():
+            if name in COLUMNS and name in HISTORY:
+                rows.column(name)[place] = as_stored(name, value)
+        rows.column("access_count")[place] = used.get(id, 0)
+    return rows
+
+
+def as_stored(name: str, told: Any) -> Any:
+    """What history tells of a column, as a candidate's columns have it."""
+    if name in ABSENT and told is None:
+        return ABSENT[name]
+    return moment(datetime.fromisoformat(told)) if name in ("valid_from", "valid_until") else told
 
 
 def coded(rows: Rows, name: str, order: Sequence[str]) -> Codes:
@@ -173,10 +192,10 @@ def coded(rows: Rows, name: str, order: Sequence[str]) -> Codes:
     return np.array([codes[word] for word in rows.column(name)], dtype=np.intp)
 
 
-def numbered(ids: Sequence[UUID | None]) -> Codes:
+def numbered(ids: Ids) -> Codes:
     """Equal ids as equal numbers from 0 on; −1 where there is none."""
-    known: dict[int, int] = {}
-    return np.array([-1 if id is None else known.setdefault(id.int, len(known)) for id in ids], dtype=np.intp)
+    known: dict[tuple[int, int], int] = {}
+    return np.array([known.setdefault(id, len(known)) if any(id) else -1 for id in ids.tolist()], dtype=np.intp)
 
 
 def positions(places: Places, ids: Sequence[UUID]) -> Codes:
@@ -206,12 +225,12 @@ def cluster_cosines(centroids: Sequence[tuple[UUID, bytes]], rows: Rows, reading
     """The query's cosine to the middle of each candidate's cluster; NaN where it has none."""
     if not centroids:
         return np.full(len(rows), np.nan)
-    near: dict[UUID, float] = {}
+    near: dict[tuple[int, int], float] = {}
     for cluster, centroid in centroids:
         middle = np.asarray(Vector.from_binary(centroid).to_list(), dtype=float)
         length = float(np.linalg.norm(middle))
-        near[cluster] = float(middle @ reading.vector) / length if length else 0.0
-    return np.array([near.get(cluster, np.nan) for cluster in rows.column("cluster_id")])
+        near[halves(cluster)] = float(middle @ reading.vector) / length if length else 0.0
+    return np.array([near.get(cluster, np.nan) for cluster in rows.column("cluster_id").tolist()])
 
 
 def returned(facts: Facts, rows: Sequence[tuple[UUID]]) -> Mask:

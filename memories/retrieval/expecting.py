@@ -12,7 +12,7 @@ from memories.language.entities import Found
 from memories.language.identifiers import identifiers
 from memories.language.questions import AnswerKind, asked_kind, describes, holds
 from memories.language.stopwords import CALENDAR, FUNCTION_WORDS, HOLIDAYS
-from memories.retrieval.rows import Rows
+from memories.retrieval.rows import Rows, halves
 from memories.retrieval.words import WORD, Words
 from scoring.term import Array, Mask
 
@@ -100,7 +100,8 @@ def of_whom(rows: Rows, texts: Sequence[str], expects: Expectation, match: Array
 
 def speaks_of(rows: Rows, texts: Sequence[str], expects: Expectation) -> Mask:
     """Which memories are about one of the people, or say the name."""
-    subjects = np.array([subject in expects.people for subject in rows.column("subject_id")], dtype=bool)
+    people = {halves(one) for one in expects.people}
+    subjects = np.array([subject in people for subject in rows.column("subject_id").tolist()], dtype=bool)
     return subjects | holding(texts, expects.forms)
 
 

@@ -10,12 +10,27 @@ from memories.journey import Statement, answered
 from memories.models.choices import Route
 from memories.retrieval.query import Query
 
-COLUMNS = (
-    *("id", "type", "kind", "level", "content", "subject_id", "session_id", "cluster_id", "created_at", "happened_at"),
-    *("confidence", "belief", "provenance_depth", "importance", "quality", "memory_score", "access_count"),
-    *("useful", "not_useful", "valid_from", "valid_until", "type_uncertain", "status"),
+NUMBERS = (
+    *("confidence", "belief", "provenance_depth", "importance", "quality"),
+    *("access_count", "useful", "not_useful"),
 )
-MEMORIES = f"SELECT {', '.join(COLUMNS)} FROM memories_memory WHERE {{}} AND id = ANY(%(ids)s::uuid[]) ORDER BY id"
+# What is read of every candidate, as arrays without NULL; an id of nobody's and times without end stand for none.
+NOBODY = UUID(int=0)
+READ = {
+    **{name: name for name in ("id", "type", "kind", "level", "status", "content", "created_at")},
+    **{name: f"coalesce({name}, '{NOBODY}')" for name in ("subject_id", "session_id", "cluster_id")},
+    **{name: f"{name}::float8" for name in NUMBERS},
+    "memory_score": "coalesce(memory_score, 'NaN')",
+    "valid_from": "coalesce(valid_from, '-infinity')",
+    "valid_until": "coalesce(valid_until, 'infinity')",
+}
+COLUMNS = tuple(READ)
+MEMORIES = f"""
+    SELECT {", ".join(f"array_agg({name})" for name in READ)} FROM (
+        SELECT {", ".join(f"{column} AS {name}" for name, column in READ.items())} FROM memories_memory m
+        WHERE m.{{}} AND m.id = ANY(%(ids)s::uuid[]) ORDER BY m.id
+    ) AS each_one
+"""
 TAGS = "SELECT memory_id, tag FROM memories_memorytag WHERE {} AND memory_id = ANY(%(ids)s::uuid[])"
 MENTIONS = "SELECT memory_id, entity_id FROM memories_mention WHERE {} AND memory_id = ANY(%(ids)s::uuid[])"
 # The states of the words of each, and of what came before it in its session: the exchange before an exchange, the fact
@@ -70,11 +85,10 @@ CENTROIDS = """
 """
 OF_WHOLE_TEXTS = f"""
     FROM memories_memoryvector v
-    WHERE v.namespace_id = %(namespace)s AND v.memory_id = ANY(%(ids)s::uuid[]) AND v.embedder = %(embedder)s
-        AND v.route = '{Route.FULL}'
+    WHERE v.namespace_id = %(namespace)s AND v.embedder = %(embedder)s AND v.route = '{Route.FULL}' AND v.memory_id =
 """
-VECTORS = f"SELECT v.memory_id, v.vector {OF_WHOLE_TEXTS}"
-COSINES = f"SELECT v.memory_id, 1 - (v.vector <=> %(vector)s::vector) {OF_WHOLE_TEXTS}"
+VECTORS = f"SELECT v.memory_id, v.vector {OF_WHOLE_TEXTS} ANY(%(ids)s::uuid[])"
+COSINES = f"SELECT v.memory_id, 1 - (v.vector <=> %(vector)s::vector) {OF_WHOLE_TEXTS} ANY(%(far)s::uuid[])"
 WITHIN = "namespace_id = %(namespace)s"
 # What only some systems read.
 FOR_SOME = {

@@ -133,7 +133,7 @@ def read(terms: Sequence[str], values: Mapping[str, object]) -> list[Statement]:
 NOWHERE = Postings(np.empty(0, ID), np.empty(0, np.int32), np.empty(0, np.int32))
 
 
-def counted(postings: Sequence[Postings], units: Sequence[float], share: Share) -> Counted:
+def counted(postings: Sequence[Postings], units: Array | Sequence[float], share: Share) -> Counted:
     """What the words tell of each memory that holds one of them, in whole units."""
     ids = np.concatenate([one.ids for one in postings])
     order = np.argsort(ids["tail"])

@@ -8,13 +8,12 @@ from memories.models import Trace
 from memories.models.choices import Status
 from memories.retrieval.answer import UNDERSTOOD
 from memories.retrieval.asking import Found
-from memories.retrieval.candidates import Candidates, then
-from memories.retrieval.facts import COLUMNS, MEMORIES, VECTORS, Facts
+from memories.retrieval.candidates import Candidates, rows_of, then
+from memories.retrieval.facts import MEMORIES, VECTORS, Facts
 from memories.retrieval.packing import marks_of, signals_of, unpacked
 from memories.retrieval.planning import Planning
 from memories.retrieval.query import Setting
 from memories.retrieval.retrieve import Retrieval, Stopwatch, ranking_of, retrieve
-from memories.retrieval.rows import Rows
 from memories.retrieval.scope import Scope
 from memories.retrieval.tracing import query_of
 from memories.retrieval.vectors import vectors_of
@@ -78,19 +77,21 @@ def stored(trace: Trace) -> tuple[Candidates, tuple[str, ...]]:
     facts = Facts.of(query, head["embedder"], ids)
     reads = "vectors" in SYSTEMS[trace.system].reads
     found = facts.ask({"memories": MEMORIES} | ({"vectors": VECTORS} if reads else {}))
-    kept = [row for row in found["memories"] if row[COLUMNS.index("status")] != Status.FORGOTTEN]
-    known = {row["id"]: row for row in then(facts, Scope.of(query), Rows(COLUMNS, kept))}
+    today = rows_of(facts, found["memories"])
+    forgotten = [status == Status.FORGOTTEN for status in today.column("status")]
+    of_then = then(facts, Scope.of(query), today)
+    known = {row["id"]: row for row, gone in zip(of_then, forgotten, strict=True) if not gone}
     vectors, now = vectors_of(facts, found["vectors"]) if reads and ids else (None, marks)
     changed = tuple(
         str(id) for id, then, today in zip(ids, marks, now, strict=True) if then != today or id not in known
     )
     signals = signals_of(facts.names, arrays, head, vectors)
-    gone = dict.fromkeys(COLUMNS) | {"content": "", "status": Status.FORGOTTEN}
-    rows = [{**known.get(id, gone), "id": id, **of_then(signals, place)} for place, id in enumerate(ids)]
+    gone = {"content": "", "status": Status.FORGOTTEN}
+    rows = [{**known.get(id, gone), "id": id, **shown(signals, place)} for place, id in enumerate(ids)]
     return Candidates(rows, signals, marks), changed
 
 
-def of_then(signals: Signals, place: int) -> dict[str, Any]:
+def shown(signals: Signals, place: int) -> dict[str, Any]:
     """What an answer shows of a candidate and its trace has kept."""
     return {
         "type": TYPES[signals.type[place]],

@@ -71,7 +71,7 @@ def counted_here(asked: Asked, values: dict[str, Any]) -> dict[str, Any]:
     formula = partial(saturation, average_length=values["average_length"], k1=values["k1"], b=values["b"])
     whole = counted(known, [values["units"][place] for place in finding], formula)
     found = whole.with_equals(asked.pool) if all(values["finds"]) else whole.best(values["scored"])
-    return {**values, "found": literal(found.ids), "found_units": found.units.tolist()}
+    return {**values, "found": literal(found.ids), "found_units": found.units}
 
 
 def found_by_words(asked: Asked) -> str:
@@ -132,7 +132,7 @@ def values_of(asked: Asked, terms: list[str]) -> dict[str, Any]:
     finds = finding(words, terms, FINDING)
     return {
         "terms": terms,
-        "units": (UNIT * words.idfs(terms)).tolist(),
+        "units": UNIT * words.idfs(terms),
         "finds": finds,
         "common": [term for term, finding in zip(terms, finds, strict=True) if not finding],
         "scored": max(SCORED, asked.listed or asked.pool),

@@ -48,7 +48,7 @@ def nearest(asked: Asked, route: Route, vector: str, among: str, wanted: str, th
     join = "" if scope.plain else "JOIN memories_memory m ON m.namespace_id = v.namespace_id AND m.id = v.memory_id"
     open_to = "v.active AND v.level = ANY(%(levels)s)" if scope.plain else scope.condition
     return f"""
-        SELECT v.memory_id, 1 - ({vector} <=> {wanted}) AS score
+        SELECT v.memory_id, 1 - (v.vector <=> %(vector)s::vector) AS score
         FROM memories_memoryvector v {join}
         WHERE v.namespace_id = %(namespace)s AND v.embedder = %(embedder)s AND v.route = '{route}' {among}
             AND {open_to}
