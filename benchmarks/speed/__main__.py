@@ -5,9 +5,11 @@ import os
 import sys
 import time
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+from uuid import UUID
 
 import numpy as np
 
@@ -34,7 +36,7 @@ from benchmarks.speed import serving, worlds  # noqa: E402
 from memories.models import Namespace, Trace  # noqa: E402
 from memories.models.choices import EMBEDDERS  # noqa: E402
 from memories.providers.embedder import embedder  # noqa: E402
-from memories.retrieval import tracing  # noqa: E402
+from memories.retrieval import postings, tracing  # noqa: E402
 from memories.retrieval.answer import told  # noqa: E402
 from memories.retrieval.query import Query  # noqa: E402
 from memories.retrieval.replaying import replay  # noqa: E402
@@ -62,64 +64,76 @@ def main() -> None:
         began = time.perf_counter()
         namespace = worlds.world(size)
         print(f"\n{size} memories, there after {time.perf_counter() - began:.0f} s; half and 95 of 100 answers, in ms")
-        alone = bare(namespace)
-        for system in options.systems:
-            measure(namespace, system, alone)
+        with searching(namespace) as bare:
+            for system in options.systems:
+                measure(namespace, system, bare)
         if options.http:
             serving.measure(namespace, worlds.questions(QUESTIONS))
 
 
-def bare(namespace: Namespace) -> "np.ndarray[Any, Any]":
-    """The nearest fifty by the index, through psycopg and nothing else; asked twice, the second time counts."""
+@contextmanager
+def searching(namespace: Namespace) -> Iterator[Callable[[str], float]]:
+    """How long the nearest fifty of a question take by the index, through psycopg and nothing else."""
     dimensions = EMBEDDERS[namespace.embedder]
     statement = f"""
         SELECT memory_id FROM memories_memoryvector WHERE embedder = '{namespace.embedder}' AND indexed
         ORDER BY vector::halfvec({dimensions}) <=> %s::halfvec({dimensions}) LIMIT {TOP}
     """
-    vectors = [Vector(one).to_text() for one in embedder(namespace.embedder).embed(worlds.questions(QUESTIONS))]
+    questions = worlds.questions(QUESTIONS)
+    vectors = map(Vector, embedder(namespace.embedder).embed(questions))
+    texts = {question: vector.to_text() for question, vector in zip(questions, vectors, strict=True)}
     known = connection.get_connection_params()
     where = {name: known[name] for name in ("host", "port", "user", "password", "dbname") if known.get(name)}
     with psycopg.connect(**where, autocommit=True) as alone:
         alone.execute(f"SET hnsw.ef_search = {TOP}")
-        for _ in range(2):
-            took = [timed(lambda vector=vector: alone.execute(statement, [vector]).fetchall()) for vector in vectors]
-    whole = quantiles(took)
-    print(f"  a bare search       {whole[0]:7.2f} {whole[1]:7.2f}")
-    return whole
+        yield lambda question: timed(lambda: alone.execute(statement, [texts[question]]).fetchall())
 
 
-def measure(namespace: Namespace, system: str, alone: "np.ndarray[Any, Any]") -> None:
-    """Ask everything twice, explained and traced; the second time counts, without the time that embedding takes."""
+def measure(namespace: Namespace, system: str, bare: Callable[[str], float]) -> None:
+    """Ask everything twice, explained and traced, each question right after its bare search; the second time counts.
+
+    Then once more with no word kept, as right after somebody wrote them all. Always without the time of embedding.
+    """
     took: dict[str, list[float]] = defaultdict(list)
     late = 0
     for last in (False, True):
         for text in worlds.questions(QUESTIONS):
-            query = Query(namespace=namespace, text=text, setting=setting(namespace, system=system, params={}))
-            began = time.perf_counter()
-            retrieval = retrieve(query)
-            asked = time.perf_counter()
-            answer = told(retrieval)
-            explained = time.perf_counter()
-            trace = tracing.write(retrieval, answer, key=None)
-            ended = time.perf_counter()
+            alone = bare(text)
+            retrieval, trace = answer(namespace, text, system, took if last else defaultdict(list))
             if last:
-                stored = Trace.objects.within(namespace).get(id=trace)
-                took["replay"].append(timed(lambda stored=stored, query=query: replay(stored, query.setting)))
+                took["bare"].append(alone)
                 late += len(retrieval.found.late)
-                told_by(retrieval, took)
-                took["tell"].append(1000 * (explained - asked))
-                took["trace"].append(1000 * (ended - explained))
-                took["whole"].append(1000 * (ended - began) - retrieval.took_ms["embed"])
-    whole, again = quantiles(took.pop("whole")), quantiles(took.pop("replay"))
-    times = whole / alone
-    print(
-        f"  {system:18}  {whole[0]:7.2f} {whole[1]:7.2f}   {times[0]:.1f} × and {times[1]:.1f} × the bare search"
-        f"{f'; {late} late' if late else ''}"
-    )
+                stored = Trace.objects.within(namespace).get(id=trace)
+                took["replay"].append(timed(lambda stored=stored, by=retrieval.query.setting: replay(stored, by)))
+    fresh: dict[str, list[float]] = defaultdict(list)
+    for text in worlds.questions(QUESTIONS):
+        postings.KEPT = postings.Kept()
+        answer(namespace, text, system, fresh)
+    whole, alone, again = (quantiles(took.pop(name)) for name in ("whole", "bare", "replay"))
+    times, unkept = whole / alone, quantiles(fresh["whole"])
+    print(f"  {system:12} {whole[0]:7.2f} {whole[1]:7.2f}   a bare search {alone[0]:.2f} {alone[1]:.2f}", end="   ")
+    print(f"{times[0]:.1f} × and {times[1]:.1f} ×{f'; {late} late' if late else ''}")
     print("     ", ", ".join(f"{step} {some[0]:.1f}/{some[1]:.1f}" for step, some in by_step(took)), flush=True)
-    print(f"      a replay {again[0]:.1f} {again[1]:.1f}")
+    print(f"      with no word kept {unkept[0]:.1f} {unkept[1]:.1f}; a replay {again[0]:.1f} {again[1]:.1f}")
     used = psutil.Process().memory_info().rss / MEGABYTE
     print(f"      this process holds {used:.0f} MB")
+
+
+def answer(namespace: Namespace, text: str, system: str, took: dict[str, list[float]]) -> tuple[Retrieval, UUID]:
+    """Answer one question as the server does, and add how long its steps took."""
+    query = Query(namespace=namespace, text=text, setting=setting(namespace, system=system, params={}))
+    began = time.perf_counter()
+    retrieval = retrieve(query)
+    asked = time.perf_counter()
+    answer = told(retrieval)
+    explained = time.perf_counter()
+    trace = tracing.write(retrieval, answer, key=None)
+    ended = time.perf_counter()
+    told_by(retrieval, took)
+    took["tell"].append(1000 * (explained - asked))
+    took["trace"].append(1000 * (ended - explained))
+    took["whole"].append(1000 * (ended - began) - retrieval.took_ms["embed"])
+    return retrieval, trace
 
 
 def told_by(retrieval: Retrieval, took: dict[str, list[float]]) -> None:
