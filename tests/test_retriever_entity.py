@@ -3,10 +3,14 @@
 from uuid import UUID
 
 import pytest
-from retrieval_world import about, asking, cosines, entity_id, found, in_order, same, settled, world
+from django.db import connection
+from retrieval_world import about, asked, asking, cosines, entity_id, found, in_order, same, settled, world
+from test_model_rows import row
 
-from memories.models import Memory, Namespace
+from memories.journey import Statement, answered
+from memories.models import Entity, Memory, Namespace
 from memories.retrieval.reading import read
+from memories.retrieval.retrievers.question import SETTLED
 
 __all__ = ["world"]
 pytestmark = [pytest.mark.django_db, pytest.mark.xdist_group("retrieval")]
@@ -31,6 +35,38 @@ def test_a_subject_counts_whole_and_a_mention_less(
     expected = in_order(scores, cosines(world, read(query)))
     same(found(query, "entity"), expected)
     same(found(query, "entity", pool=2), expected[:2])
+
+
+def test_a_cut_through_equally_good_ones_keeps_the_nearest_in_meaning(world: Namespace) -> None:
+    subject = Entity.objects.within(world).get(name="Invoicing")
+    unknown = [row(Memory, world, subject=subject).id for _ in range(3)]  # nobody has embedded them yet
+    query = asking(world, "What do Maya and Priya say of Invoicing?")
+    worth = {entity_id(world, name): 1.0 for name in ("Maya Lindqvist", "Priya Raman", "Invoicing")}
+    expected = in_order(about(world, worth), cosines(world, read(query)))
+    assert [id for id, score in expected if score == 1.0][-3:] == unknown
+    for pool in range(1, len(expected) + 1):
+        same(found(query, "entity", pool=pool), expected[:pool])
+
+
+def test_the_index_of_the_settled_serves_a_question_for_them() -> None:
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT indexdef FROM pg_indexes WHERE indexname = ANY(%s)", [["memory_settled", "memory_begins"]]
+        )
+        conditions = {made.partition(" WHERE ")[2] for (made,) in cursor.fetchall()}
+        assert len(conditions) == 1
+        cursor.execute("CREATE TEMP TABLE each_one (LIKE memories_memory)")
+        cursor.execute(f"CREATE INDEX settled ON each_one (id) WHERE {conditions.pop()}")
+        cursor.execute("SET LOCAL enable_seqscan = off")
+        cursor.execute(f"EXPLAIN SELECT FROM each_one m WHERE {SETTLED}")
+        assert "settled" in cursor.fetchall()[0][0]
+
+
+def test_a_memory_is_looked_up_by_its_id_whatever_is_known_of_its_table(world: Namespace) -> None:
+    question = asked(asking(world, "What does Maya prefer?"), "entity")
+    assert question is not None
+    [rows] = answered([Statement(f"EXPLAIN {question.sql}", question.values)])
+    assert "memory_begins" not in "\n".join(line for (line,) in rows)
 
 
 def one_of(namespace: Namespace, id: UUID) -> Memory:

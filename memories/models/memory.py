@@ -8,7 +8,7 @@ from django.db.models.functions import Coalesce, Length
 from django.db.models.lookups import Exact
 from django.utils import timezone
 
-from memories.models.choices import ChunkLevel, Grounding, Kind, MemoryType, Status
+from memories.models.choices import STATEMENTS, ChunkLevel, Grounding, Kind, MemoryType, Status
 from memories.models.evidence import Session, Turn
 from memories.models.graph import Cluster, Entity
 from memories.models.keys import InNamespace, Namespaced
@@ -23,6 +23,8 @@ ENDS = Case(
     When(valid_from__isnull=False, then=Coalesce("valid_until", "valid_from")),
     default=BEGINS,
 )
+# Whose type and subject were told: only they are found by time and by whom they are about. Retrieval spells it again.
+SETTLED = (Q(type_uncertain=False) | ~Q(level__in=STATEMENTS)) & Q(subject_fallback=None)
 LEAST_LOGPROB = -1e6  # of a token: far beyond any that a model gives
 
 
@@ -147,13 +149,14 @@ class Memory(Namespaced):
                     "valid_until": ["valid_until"],
                 }.items()
             ),
-            Index(F("namespace"), BEGINS, name="memory_begins"),
+            Index(F("namespace"), BEGINS, condition=SETTLED, name="memory_begins"),
             Index(
                 F("namespace"),
                 ENDS,
                 condition=Q(event_until__isnull=False) | Q(valid_until__isnull=False),
                 name="memory_lasts",
             ),
+            Index(fields=["namespace", "id"], condition=SETTLED, name="memory_settled"),
         ]
 
     def __str__(self) -> str:

@@ -1,12 +1,15 @@
 """By whom a memory is about: those whose subject the query names, those that it said, and those that mention it."""
 
-from memories.retrieval.retrievers.question import BY_MEANING, EACH_MEMORY, NEAREST, SETTLED, Asked, Question
+from memories.retrieval.retrievers.bm25 import best
+from memories.retrieval.retrievers.question import EACH_SETTLED, Asked, Question
 
 
 def entity(asked: Asked) -> Question | None:
     """The match of the name, whole for a subject or speaker, less for a mention; a memory's best one counts."""
     if not asked.reading.named:
         return None
+    # Best first, so that nobody looks up those who come after a list that is full.
+    listed = f"SELECT m.id, found.score FROM found {EACH_SETTLED} WHERE {asked.scope.condition} AND found.score > 0"
     sql = f"""
         WITH named AS (
             SELECT * FROM unnest(%(entities)s::uuid[], %(matches)s::float8[]) AS t(entity_id, match)
@@ -30,12 +33,9 @@ def entity(asked: Asked) -> Question | None:
                 SELECT m.id, said.match FROM said
                 JOIN memories_turn t ON t.namespace_id = %(namespace)s AND t.speaker = said.name
                 JOIN memories_memory m ON m.namespace_id = %(namespace)s AND m.turn_id = t.id
-            ) AS each_way GROUP BY id
+            ) AS each_way GROUP BY id ORDER BY score DESC
         )
-        SELECT m.id, found.score
-        FROM found {EACH_MEMORY} {BY_MEANING}
-        WHERE {asked.scope.condition} AND {SETTLED} AND found.score > 0
-        ORDER BY found.score DESC, {NEAREST} LIMIT %(pool)s
+        {best(listed)}
     """
     named = {one.entity_id: one.confidence for one in asked.reading.named}
     return asked.question(

@@ -72,3 +72,5 @@ SETTLED = f"""
     (NOT m.type_uncertain OR m.level NOT IN ('{ChunkLevel.FACT}', '{ChunkLevel.SUMMARY}'))
     AND m.subject_fallback IS NULL
 """
+# The row of each that is settled: they have an index of their own, so that nobody reads the rows of the others.
+EACH_SETTLED = EACH_MEMORY.replace("LIMIT 1", f"AND {SETTLED} LIMIT 1")

@@ -4,7 +4,8 @@ import math
 from datetime import UTC, datetime, timedelta
 
 from memories.retrieval.past import DATED_THEN
-from memories.retrieval.retrievers.question import BY_MEANING, NEAREST, SETTLED, Asked, Question
+from memories.retrieval.retrievers.bm25 import best
+from memories.retrieval.retrievers.question import SETTLED, Asked, Question
 from scoring.freshness import LEAST_WIDTH
 
 # When what a memory tells of takes place, else when it holds, else when it was said.
@@ -35,14 +36,12 @@ def temporal(asked: Asked) -> Question | None:
     floor, sigma = max(asked.params.temporal_floor, 1e-12), asked.params.temporal_sigma
     farthest = sigma * math.sqrt(-2 * math.log(floor))
     memories = DATED_THEN if "as_of" in asked.scope.values else NEAR
-    sql = f"""
+    listed = f"""
         SELECT m.id, exp(-power({AWAY}, 2) / (2 * %(sigma)s * %(sigma)s)) AS score
-        FROM {memories} m {BY_MEANING}
-        WHERE {asked.scope.condition} AND {SETTLED} AND {AWAY} <= %(farthest)s
-        ORDER BY score DESC, {NEAREST} LIMIT %(pool)s
+        FROM {memories} m WHERE {asked.scope.condition} AND {SETTLED} AND {AWAY} <= %(farthest)s
     """
     return asked.question(
-        sql,
+        best(listed),
         start=window.when.start,
         until=window.when.until,
         first=moved(window.when.start, -farthest * half_width),

@@ -1,6 +1,7 @@
 """Over the graph: memories about what is joined to an entity of the query, up to three hops away."""
 
-from memories.retrieval.retrievers.question import BY_MEANING, EACH_MEMORY, NEAREST, Asked, Question
+from memories.retrieval.retrievers.bm25 import best
+from memories.retrieval.retrievers.question import EACH_MEMORY, Asked, Question
 
 # An edge holds as long as the memory it was read from, and leads both ways.
 EDGES = """
@@ -21,6 +22,10 @@ def traversal(asked: Asked) -> Question | None:
         f"SELECT entity_id, %(hop_{number})s * confidence AS score FROM hop_{number}"
         for number in range(1, len(worths) + 1)
     )
+    listed = f"""
+        SELECT m.id, found.score FROM found {EACH_MEMORY}
+        WHERE {asked.scope.condition} AND m.subject_fallback IS NULL AND found.score > 0
+    """
     sql = f"""
         WITH edges AS MATERIALIZED ({EDGES.format(standing=asked.scope.standing)}),
         hop_0 AS (SELECT entity_id, 1.0::float8 AS confidence FROM unnest(%(entities)s::uuid[]) AS t(entity_id)),
@@ -36,12 +41,9 @@ def traversal(asked: Asked) -> Question | None:
                 UNION ALL
                 SELECT n.memory_id, reached.score * %(mention_weight)s FROM reached
                 JOIN memories_mention n ON n.namespace_id = %(namespace)s AND n.entity_id = reached.entity_id
-            ) AS each_way GROUP BY id
+            ) AS each_way GROUP BY id ORDER BY score DESC
         )
-        SELECT m.id, found.score
-        FROM found {EACH_MEMORY} {BY_MEANING}
-        WHERE {asked.scope.condition} AND m.subject_fallback IS NULL AND found.score > 0
-        ORDER BY found.score DESC, {NEAREST} LIMIT %(pool)s
+        {best(listed)}
     """
     return asked.question(
         sql,
