@@ -1,6 +1,7 @@
 """What comes in is taken as it is, or refused with the place, what is allowed and what came, and nothing is written."""
 
 import json
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -11,6 +12,7 @@ from rest_framework.exceptions import ValidationError
 from test_api_walls import key_to, problem, world
 
 from memories.api.fields import Choice, Flag, Identifier, Items, JsonObject, Moment, Real, Text, Whole
+from memories.api.retrieval import RetrieveSerializer
 from memories.api.serializers import Object, checked
 from memories.api.storable import DEEPEST, flaws, sound
 from memories.models import Entity, EntityAlias, IdempotencyRecord
@@ -268,3 +270,25 @@ def test_a_value_is_sound_down_to_the_deepest_level(levels: int, taken: bool) ->
     for _ in range(levels):
         value = [value]
     assert sound(value) == taken == (not list(flaws(value)))
+
+
+def test_a_body_is_checked_as_if_it_were_the_first() -> None:
+    bodies: list[dict[str, Any]] = [
+        {"query": "one", "tags": ["a"]},
+        {"query": 7},
+        {"query": "two"},
+        {"query": "three", "levels": ["no"]},
+        {"query": "four", "top_k": 3},
+    ]
+    anew = [read(lambda body: checked(RetrieveSerializer(data=body)), body) for body in bodies]
+    assert [read(RetrieveSerializer.read, body) for body in bodies] == anew
+    RetrieveSerializer.read(bodies[2])["tags"].append("left behind")
+    assert RetrieveSerializer.read(bodies[2])["tags"] == []
+
+
+def read(reader: Callable[[Any], dict[str, Any]], body: dict[str, Any]) -> Any:
+    """What was read of a body, or why it was refused."""
+    try:
+        return reader(body)
+    except ValidationError as error:
+        return error.detail

@@ -28,6 +28,8 @@ from memories.api.traces import Replay, TraceDetail
 from memories.api.turns import Turns
 
 urlpatterns = [
+    # First, as it is asked for most and addresses are tried one after another.
+    path("retrieve/", Retrieve.as_view(), name="api-retrieve"),
     path("", NamespaceFacts.as_view(), name="api-namespace"),
     path("memories/", Memories.as_view(), name="api-memories"),
     path("memories/batch/", Batch.as_view(), name="api-memories-batch"),
@@ -76,7 +78,6 @@ urlpatterns = [
     path("profiles/<uuid:id>/publish/", ProfilePublish.as_view(), name="api-profile-publish"),
     path("profiles/<uuid:id>/yaml/", ProfileAsText.as_view(), name="api-profile-yaml"),
     path("replay/", Replay.as_view(), name="api-replay"),
-    path("retrieve/", Retrieve.as_view(), name="api-retrieve"),
     path("reviews/", Reviews.as_view(), name="api-reviews"),
     path("reviews/<uuid:id>/decide/", Decide.as_view(), name="api-decide"),
     path("sensitivity/", Sensitivity.as_view(), name="api-sensitivity"),

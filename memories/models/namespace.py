@@ -63,7 +63,7 @@ class Namespace(models.Model):
         """Give what was published last; without one the shipped defaults serve."""
         from memories.models.tuning import Publication
 
-        return Publication.objects.within(self).select_related("profile_version", "policy_version").last()
+        return Publication.last_within(self)
 
 
 class Membership(models.Model):

@@ -1,13 +1,27 @@
 """Profiles and write policies, version by version, and what serves."""
 
+from typing import TYPE_CHECKING, cast
+
 from django.db import models
 from django.db.models import Index, UniqueConstraint
 from django.utils import timezone
 
+from memories import stored
 from memories.models.immutable import Immutable
 from memories.models.keys import Namespaced
 from memories.models.ranges import between
 from memories.models.references import Reference
+
+if TYPE_CHECKING:
+    from memories.models.namespace import Namespace
+
+SERVING = """
+    FROM memories_publication p
+    LEFT JOIN memories_profileversion v ON v.namespace_id = p.namespace_id AND v.id = p.profile_version_id
+    LEFT JOIN memories_profile f ON f.namespace_id = v.namespace_id AND f.id = v.profile_id
+    LEFT JOIN memories_writepolicyversion w ON w.namespace_id = p.namespace_id AND w.id = p.policy_version_id
+    WHERE p.namespace_id = %(namespace)s ORDER BY p.published_at DESC, p.id DESC LIMIT 1
+"""
 
 
 class Profile(Namespaced):
@@ -106,6 +120,20 @@ class Publication(Immutable):
 
     def __str__(self) -> str:
         return f"from {self.published_at:%Y-%m-%d %H:%M}"
+
+    @classmethod
+    def last_within(cls, namespace: "Namespace") -> "Publication | None":
+        """Give the one that serves a namespace, with its versions; every retrieval and every write asks for it."""
+        columns = stored.columns(p=cls, v=ProfileVersion, f=Profile, w=WritePolicyVersion)
+        values = {"namespace": namespace.id}
+        found = stored.first(f"SELECT {columns} {SERVING}", values, cls, ProfileVersion, Profile, WritePolicyVersion)
+        if found is None:
+            return None
+        publication, version, profile, policy = found
+        stored.join(version, "profile", profile)
+        stored.join(publication, "profile_version", version)
+        stored.join(publication, "policy_version", policy)
+        return cast(Publication, publication)
 
 
 class Shadow(Namespaced):

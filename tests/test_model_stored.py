@@ -1,0 +1,65 @@
+"""Rows by a statement of one's own are the rows that the ORM gives."""
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from pytest_django import DjangoAssertNumQueries
+from test_model_rows import MOMENT, row, world
+
+from memories.api.authentication import BY_HASH
+from memories.models import ApiKey, Namespace, Profile, ProfileVersion, Publication, WritePolicyVersion
+from memories.stored import first
+
+pytestmark = pytest.mark.django_db
+
+
+def values(one: Any) -> dict[str, Any]:
+    """All that a row holds."""
+    return {field.attname: getattr(one, field.attname) for field in one._meta.concrete_fields}
+
+
+def test_what_serves_is_the_newest_publication_with_all_that_it_refers_to(
+    django_assert_num_queries: DjangoAssertNumQueries,
+) -> None:
+    here, there = world("here"), world("there")
+    assert here.serving is None
+    profile = row(ProfileVersion, here, params={"k": 0.1, "plans": ["narrow"]})
+    policy = row(WritePolicyVersion, here, params={"near": 0.9})
+    newest = row(Publication, here, profile_version=profile, policy_version=policy, published_at=MOMENT)
+    row(Publication, here, published_at=MOMENT - timedelta(days=1))
+    row(Publication, there, published_at=MOMENT + timedelta(days=1))
+    with django_assert_num_queries(1):
+        serving = here.serving
+        assert serving is not None
+        assert serving.profile_version is not None
+        told = [serving, serving.profile_version, serving.profile_version.profile, serving.policy_version]
+    kept = [
+        model.objects.within(here).get(id=one.id)
+        for model, one in zip([Publication, ProfileVersion, Profile, WritePolicyVersion], told, strict=True)
+    ]
+    assert [values(one) for one in told] == [values(one) for one in kept]
+    assert told == kept
+    assert serving.id == newest.id
+
+
+def test_a_publication_of_neither_a_profile_nor_a_policy_has_neither(
+    django_assert_num_queries: DjangoAssertNumQueries,
+) -> None:
+    here = world("here")
+    row(Publication, here)
+    with django_assert_num_queries(1):
+        serving = here.serving
+        assert serving is not None
+        assert (serving.profile_version, serving.policy_version) == (None, None)
+
+
+def test_a_key_comes_with_its_namespace_and_can_be_changed() -> None:
+    key = row(ApiKey, world("here"), name="agent", expires_at=MOMENT)
+    assert first(BY_HASH, {"slug": "there", "hash": key.hash}, ApiKey, Namespace) is None
+    found = first(BY_HASH, {"slug": "here", "hash": key.hash}, ApiKey, Namespace)
+    assert found is not None
+    assert [values(one) for one in found] == [values(ApiKey.objects.get(id=key.id)), values(key.namespace)]
+    found[0].name = "another"
+    found[0].save()
+    assert ApiKey.objects.get(id=key.id).name == "another"
