@@ -1,5 +1,6 @@
 """The web server: gunicorn with threads, inside this process."""
 
+import gc
 import json
 import signal
 import threading
@@ -20,6 +21,7 @@ from recall_site.postgres_watch import Watch
 from recall_site.worker import Companion
 
 PATIENCE = 30  # seconds until a site that does not get ready is reported
+SEARCHED_AFTER = 10_000  # new objects until the young ones are looked through; an answer makes some thousand
 
 
 class Server(BaseApplication):
@@ -50,8 +52,12 @@ class Server(BaseApplication):
             self.cfg.set(name, value)
 
     def load(self) -> Any:
-        """The site."""
-        return get_wsgi_application()
+        """The site; what is loaded by now stays, so that nobody looks through it for garbage while an answer waits."""
+        site = get_wsgi_application()
+        gc.collect()
+        gc.freeze()
+        gc.set_threshold(SEARCHED_AFTER, *gc.get_threshold()[1:])
+        return site
 
     def run(self) -> None:
         """Serve, with a worker for long work beside the web server's own."""
