@@ -11,7 +11,7 @@ from retrieval_world import ALL_LEVELS, EVERYTHING, asking, found, memory, world
 
 from memories.models import Namespace, Posting
 from memories.retrieval import postings
-from memories.retrieval.postings import Kept, Postings, Word, counted, literal
+from memories.retrieval.postings import Kept, Postings, Word, counted, counted_too
 from memories.retrieval.query import Filters, Query
 from memories.retrieval.reading import read
 from memories.wire import ID, Ids
@@ -50,7 +50,7 @@ def test_kept_postings_count_as_the_database_does(
     query = asking(world, text, params={"bm25_k1": k1, "bm25_b": b}, filters=Filters(levels=ALL_LEVELS))
     expected = by_database(query, monkeypatch, pool=pool)
     assert expected
-    for _ in ("read", "kept"):
+    for _ in ("read", "common words read", "kept"):
         assert found(query, "bm25", pool=pool) == expected
 
 
@@ -99,6 +99,27 @@ def test_where_postings_are_late_the_database_counts(world: Namespace, monkeypat
     assert found(query, "bm25") == expected
 
 
+def test_a_common_word_is_read_once_it_was_asked_for_twice(
+    world: Namespace, kept: Kept, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(by_words, "FINDING", 0)
+    query = asking(world, "Maya and Priya review the database")
+    terms = []
+    for _ in range(3):
+        assert found(query, "bm25") == by_database(query, monkeypatch)
+        terms.append({word.term for word in kept.known})
+    assert terms == [
+        {"review", "databas"},
+        {"review", "databas", "maya", "priya"},
+        {"review", "databas", "maya", "priya"},
+    ]
+    remember(world, [NewMemory(content="Priya sings")], by="tests")
+    before = kept.of(Word(world.id, ("fact", "summary"), "priya"))
+    for changed in (False, True):
+        assert found(query, "bm25") == by_database(query, monkeypatch)
+        assert (kept.of(Word(world.id, ("fact", "summary"), "priya")) != before) is changed
+
+
 def test_filters_are_left_to_the_database(world: Namespace, kept: Kept) -> None:
     assert found(asking(world, EVERYTHING, filters=Filters(tags=("database",))), "bm25")
     assert not kept.known
@@ -111,7 +132,7 @@ def ids_of(*numbers: int) -> Ids:
 
 def posted(*numbers: int) -> Postings:
     """Postings of memories by their numbers, each of them once in ten words."""
-    return Postings(ids_of(*numbers), np.ones(len(numbers), np.int32), np.full(len(numbers), 10, np.int32))
+    return Postings.of(ids_of(*numbers), np.ones(len(numbers), np.int32), np.full(len(numbers), 10, np.int32))
 
 
 def test_what_was_asked_for_longest_ago_goes_first(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -134,7 +155,7 @@ NUMBERS = st.builds(lambda head, tail: head << 64 | tail, *2 * [st.sampled_from(
 def test_each_memory_is_counted_once_whatever_its_id(lists: list[list[int]]) -> None:
     units = [float(2**place) for place in range(len(lists))]
     whole = counted([posted(*numbers) for numbers in lists], units, lambda frequency, length: frequency)
-    got = dict(zip(literal(whole.ids)[1:-1].split(","), whole.units.tolist(), strict=True)) if len(whole.ids) else {}
+    got = dict(zip(whole.literal()[1:-1].split(","), whole.units.tolist(), strict=True)) if len(whole) else {}
     expected = {
         number: sum(unit for unit, numbers in zip(units, lists, strict=True) if number in numbers)
         for number in {number for numbers in lists for number in numbers}
@@ -142,4 +163,17 @@ def test_each_memory_is_counted_once_whatever_its_id(lists: list[list[int]]) -> 
     assert got == {f"{number:032x}": told for number, told in expected.items()}
     best = whole.best(3)
     first = sorted(expected, key=lambda number: (-expected[number], number))[:3]
-    assert literal(best.ids) == "{" + ",".join(f"{number:032x}" for number in first) + "}"
+    assert best.literal() == "{" + ",".join(f"{number:032x}" for number in first) + "}"
+
+
+@given(st.lists(NUMBERS, unique=True), st.lists(NUMBERS, unique_by=lambda number: number % 2**64, min_size=1))
+def test_one_word_more_is_counted_where_it_stands(found: list[int], holding: list[int]) -> None:
+    whole = counted([posted(*found)], [1.0], lambda frequency, length: frequency)
+    more = counted_too(whole, [posted(*holding)], [64.0], lambda frequency, length: frequency)
+    ids = [int(id, 16) for id in whole.literal()[1:-1].split(",") if id]
+    assert more.units.tolist() == [65.0 if id in holding else 1.0 for id in ids]
+
+
+def test_ids_that_share_their_second_half_are_told() -> None:
+    assert posted(1, 2, 2**64 + 3).distinct
+    assert not posted(1, 2, 2**64 + 1).distinct

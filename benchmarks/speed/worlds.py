@@ -53,7 +53,7 @@ def lines(count: int) -> Iterator[str]:
     made = itertools.chain(said, iter(lambda: halves(*chance.choice(said), chance.choice(said)[1]), None))
     for number, (who, content) in enumerate(itertools.islice(made, count)):
         happened = NOW - SPAN * chance.random()
-        body = {"content": content, "source_level": "direct", "session": f"s{number // 20}"}
+        body = {"content": content, "type": "Fact", "source_level": "direct", "session": f"s{number // 20}"}
         named = {"entities": [who]} if who and who.lower() not in ("user", "assistant") else {}
         yield json.dumps(body | named | {"happened_at": happened.isoformat()})
 

@@ -4,7 +4,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from threading import Lock
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from uuid import UUID
 
 import numpy as np
@@ -13,12 +13,15 @@ from numpy.typing import NDArray
 from memories.journey import Statement
 from memories.retrieval.limits import in_time
 from memories.wire import ID, Ids
-from scoring.term import Array
+from scoring.term import Array, Codes, Mask
 
-Share = Callable[[Array, Array], Array]  # of a word, by how often a memory holds it and how long that is
+Halves = NDArray[np.uint64]  # of ids
+Share = Callable[[NDArray[Any], NDArray[Any]], Array]  # of a word, by how often a memory holds it and how long that is
 
 MOST_KEPT = 64 * 2**20  # bytes, in each process
 WORD_SIZE = 500  # bytes that a word takes besides
+MOST_READ = 50_000  # postings of a common word
+MOST_ASKED = 10_000  # common words
 # Whoever changes the postings of a word changes its statistics too: who wrote those last, and where, tells them apart.
 VERSIONS = """
     SELECT term, documents, xmin::text || ctid::text FROM memories_termstatistic
@@ -43,37 +46,63 @@ class Word(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Postings:
-    """The memories that hold a word, how often each does, and how long each is."""
+    """The memories that hold a word, by the second halves of their ids; how often each does, how long each is."""
 
-    ids: Ids
+    heads: Halves
+    tails: Halves
     frequency: NDArray[np.int32]
     length: NDArray[np.int32]
+
+    @classmethod
+    def of(cls, ids: Ids, frequency: NDArray[np.int32], length: NDArray[np.int32]) -> "Postings":
+        """In the order in which they are counted and looked up."""
+        order = np.lexsort((ids["head"], ids["tail"]))
+        return cls(ids["head"][order], ids["tail"][order], frequency[order], length[order])
+
+    def __len__(self) -> int:
+        return len(self.tails)
+
+    @property
+    def distinct(self) -> bool:
+        """Whether the second halves tell the ids apart; made by chance they do."""
+        return bool((self.tails[1:] != self.tails[:-1]).all())
 
     @property
     def size(self) -> int:
         """In bytes."""
-        return WORD_SIZE + self.ids.nbytes + self.frequency.nbytes + self.length.nbytes
+        return WORD_SIZE + sum(one.nbytes for one in (self.heads, self.tails, self.frequency, self.length))
 
 
 @dataclass(frozen=True, eq=False)
 class Counted:
     """Memories, each once, with the sum of what some words tell of them."""
 
-    ids: Ids
+    heads: Halves
+    tails: Halves
     units: Array
+
+    def __len__(self) -> int:
+        return len(self.units)
+
+    def among(self, chosen: Mask | Codes) -> "Counted":
+        """Some of them."""
+        return Counted(self.heads[chosen], self.tails[chosen], self.units[chosen])
 
     def best(self, count: int) -> "Counted":
         """The best, the lower id first; all if there are fewer."""
         some = self.with_equals(count)
-        order = np.lexsort((some.ids["tail"], some.ids["head"], -some.units))[:count]
-        return Counted(some.ids[order], some.units[order])
+        return some.among(np.lexsort((some.tails, some.heads, -some.units))[:count])
 
     def with_equals(self, count: int) -> "Counted":
         """The best, and whoever is as good as the last of them."""
-        if len(self.units) <= count:
+        if len(self) <= count:
             return self
-        there = self.units >= np.partition(self.units, -count)[-count]
-        return Counted(self.ids[there], self.units[there])
+        return self.among(self.units >= np.partition(self.units, -count)[-count])
+
+    def literal(self) -> str:
+        """Their ids as one array, as the database reads it."""
+        written = np.stack([self.heads, self.tails], axis=1).astype(">u8").tobytes().hex()
+        return "{" + ",".join(written[place : place + 32] for place in range(0, len(written), 32)) + "}"
 
 
 class Kept:
@@ -81,6 +110,7 @@ class Kept:
 
     def __init__(self) -> None:
         self.known: OrderedDict[Word, tuple[str, Postings]] = OrderedDict()
+        self.asked: dict[Word, str] = {}  # common words, and of which version they were when they were asked for
         self.size, self.lock = 0, Lock()
 
     def of(self, word: Word) -> tuple[str, Postings] | None:
@@ -100,29 +130,45 @@ class Kept:
             while self.size > MOST_KEPT:
                 self.size -= self.known.popitem(last=False)[1][1].size
 
+    def again(self, word: Word, version: str) -> bool:
+        """Whether a word is asked for again as it was the last time."""
+        with self.lock:
+            if len(self.asked) > MOST_ASKED:
+                self.asked.clear()
+            before, self.asked[word] = self.asked.get(word), version
+        return before == version
+
 
 KEPT = Kept()
 
 
-def postings_of(namespace: UUID, levels: Sequence[str], terms: Sequence[str]) -> list[Postings] | None:
-    """The postings of words at the moment of the transaction; none where the database does not tell in time."""
-    words = {term: Word(namespace, tuple(levels), term) for term in terms}
+def postings_of(
+    namespace: UUID, levels: Sequence[str], finding: Sequence[str], common: Sequence[str]
+) -> dict[str, Postings] | None:
+    """The postings of words at the moment of the transaction; none where the database does not tell in time.
+
+    Those of a common word take long to read, and are read once it was asked for twice and not written to in between.
+    """
+    words = {term: Word(namespace, tuple(levels), term) for term in (*finding, *common)}
     kept = {term: found for term, word in words.items() if (found := KEPT.of(word))}
-    values = {"namespace": namespace, "levels": list(levels), "terms": list(terms)}
-    unknown = [term for term in terms if term not in kept]
+    values = {"namespace": namespace, "levels": list(levels), "terms": list(words)}
+    unknown = [term for term in finding if term not in kept]
     told = in_time(Statement(VERSIONS, values), *read(unknown, values))
     if told is None:
         return None
     versions = {term: f"{documents} {version}" for term, documents, version in told[0]}
-    changed = [term for term, (version, _) in kept.items() if version != versions.get(term, "")]
-    again = in_time(*read(changed, values)) if changed else []
+    few = {term for term, documents, _ in told[0] if documents <= MOST_READ}
+    known = {term: postings for term, (version, postings) in kept.items() if version == versions.get(term, "")}
+    missing = [term for term in finding if term in kept and term not in known]
+    missing += [term for term in common if term in few - known.keys() and KEPT.again(words[term], versions[term])]
+    again = in_time(*read(missing, values)) if missing else []
     if again is None:
         return None
-    stored = {term: Postings(*arrays) for rows in (*told[1:], *again) for term, *arrays in rows}
-    for term in (*unknown, *changed):
-        kept[term] = versions.get(term, ""), stored.get(term, NOWHERE)
-        KEPT.keep(words[term], *kept[term])
-    return [kept[term][1] for term in terms]
+    stored = {term: Postings.of(*arrays) for rows in (*told[1:], *again) for term, *arrays in rows}
+    for term in (*unknown, *missing):
+        known[term] = stored.get(term, NOWHERE)
+        KEPT.keep(words[term], versions.get(term, ""), known[term])
+    return known
 
 
 def read(terms: Sequence[str], values: Mapping[str, object]) -> list[Statement]:
@@ -130,27 +176,32 @@ def read(terms: Sequence[str], values: Mapping[str, object]) -> list[Statement]:
     return [Statement(POSTINGS, {**values, "unknown": list(terms)})] if terms else []
 
 
-NOWHERE = Postings(np.empty(0, ID), np.empty(0, np.int32), np.empty(0, np.int32))
+NOWHERE = Postings.of(np.empty(0, ID), np.empty(0, np.int32), np.empty(0, np.int32))
 
 
-def counted(postings: Sequence[Postings], units: Array | Sequence[float], share: Share) -> Counted:
+def counted(postings: Sequence[Postings], units: Sequence[float], share: Share) -> Counted:
     """What the words tell of each memory that holds one of them, in whole units."""
-    ids = np.concatenate([one.ids for one in postings])
-    order = np.argsort(ids["tail"])
-    heads, tails = ids["head"][order], ids["tail"][order]
-    again = tails[1:] == tails[:-1]
-    if (heads[1:] != heads[:-1])[again].any():  # by chance no two ids share their second half
-        order = np.lexsort((ids["head"], ids["tail"]))
-        again = ids[order[1:]] == ids[order[:-1]]
-    first = np.flatnonzero(np.append(True, ~again)[: len(ids)])
-    shares = np.rint(
-        np.repeat(units, [len(one.ids) for one in postings])
-        * share(*(np.concatenate([getattr(one, name) for one in postings]) for name in ("frequency", "length")))
+    heads, tails, frequency, length = (
+        np.concatenate([getattr(one, name) for one in postings]) for name in ("heads", "tails", "frequency", "length")
     )
-    return Counted(ids[order[first]], np.add.reduceat(shares[order], first))
+    shares = np.rint(np.repeat(units, [len(one) for one in postings]) * share(frequency, length))
+    order = np.argsort(tails, kind="stable")
+    heads, tails = heads[order], tails[order]
+    same = tails[1:] == tails[:-1]
+    if (heads[1:] != heads[:-1])[same].any():  # by chance no two ids share their second half
+        within = np.lexsort((heads, tails))
+        order, heads, tails = order[within], heads[within], tails[within]
+        same = (tails[1:] == tails[:-1]) & (heads[1:] == heads[:-1])
+    first = np.flatnonzero(np.append(True, ~same)[: len(tails)])
+    return Counted(heads[first], tails[first], np.add.reduceat(shares[order], first))
 
 
-def literal(ids: Ids) -> str:
-    """Ids as one array, as the database reads it."""
-    written = np.stack([ids["head"], ids["tail"]], axis=1).astype(">u8").tobytes().hex()
-    return "{" + ",".join(written[place : place + 32] for place in range(0, len(written), 32)) + "}"
+def counted_too(found: Counted, postings: Sequence[Postings], units: Sequence[float], share: Share) -> Counted:
+    """What was found, with what more words tell of it; no word holds two ids that share their second half."""
+    whole = found.units.copy()
+    for word, unit in zip(postings, units, strict=True):
+        place = np.searchsorted(word.tails, found.tails)
+        place[place == len(word)] = 0
+        holds = np.flatnonzero((word.tails[place] == found.tails) & (word.heads[place] == found.heads))
+        whole[holds] += np.rint(unit * share(word.frequency[place[holds]], word.length[place[holds]]))
+    return Counted(found.heads, found.tails, whole)

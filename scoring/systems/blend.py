@@ -10,7 +10,7 @@ from scoring.fusion import probability
 from scoring.params import not_all_zero, number, switch
 from scoring.signals import RETRIEVERS, Signals
 from scoring.systems import recall
-from scoring.systems.candidates import FiveRetrievers
+from scoring.systems.candidates import FiveRetrievers, asked_of_each
 from scoring.systems.system import System
 from scoring.term import Array, Mask, Term, const, given, product, scale, total
 
@@ -25,6 +25,7 @@ _factor = partial(number, group="Trust and age", low=0, high=1, step=0.01, seed=
 class BlendParams(FiveRetrievers, recall.ConfidenceFloor, recall.HalfLives):
     """What blend lets a caller turn."""
 
+    pool: int = asked_of_each(60, seed="ours: finds what 100 find, in less time")
     weight_semantic: float = _weight(0.6, "pull of meaning")
     weight_bm25: float = _weight(0.4, "pull of words")
     weight_entity: float = _weight(0.0, "pull of the entity list")

@@ -15,20 +15,22 @@ _plan = partial(number, group="Plan", scope="candidates")
 _specific = partial(number, group="Plan", low=0, high=1, step=0.01, scope="candidates", seed="000 Query Specificity")
 
 
+asked_of_each = partial(
+    number,
+    affects="candidates asked of each retriever",
+    group="Candidates",
+    low=10,
+    high=500,
+    step=10,
+    scope="candidates",
+)
+
+
 @dataclass(frozen=True)
 class Pool(Params):
     """How many candidates each retriever is asked for."""
 
-    pool: int = number(
-        100,
-        "candidates asked of each retriever",
-        group="Candidates",
-        low=10,
-        high=500,
-        step=10,
-        scope="candidates",
-        seed="ours: the papers name no pool",
-    )
+    pool: int = asked_of_each(100, seed="ours: the papers name no pool")
 
 
 @dataclass(frozen=True)

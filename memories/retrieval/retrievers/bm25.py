@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
-from memories.retrieval.postings import counted, literal, postings_of
+from memories.retrieval.postings import counted, counted_too, postings_of
 from memories.retrieval.retrievers.question import BY_MEANING, EACH_MEMORY, NEAREST, Asked, Question
 from memories.retrieval.words import Words
 from scoring.bm25 import TS_RANK_NORMALIZATION, TS_WEIGHTS, saturation
@@ -30,6 +30,7 @@ POSTINGS = """
 ASKED = """asked AS MATERIALIZED (
     SELECT * FROM unnest(%(terms)s::text[], %(units)s::float8[], %(finds)s::bool[]) AS t(term, units, finds)
 )"""
+IN_WHOLE = f"scored AS (SELECT id, units / {UNIT} AS score FROM found)"
 FOUND = "found AS (SELECT * FROM unnest(%(found)s::uuid[], %(found_units)s::float8[]) AS t(id, units))"
 OF_WORD = "p.term = asked.term AND p.level = ANY(%(levels)s)"
 OF_LEADERS = "p.memory_id = ANY(ARRAY(SELECT id FROM leaders)) AND p.term = ANY(%(common)s)"
@@ -60,18 +61,27 @@ def terms_of(asked: Asked) -> list[str]:
 def counted_here(asked: Asked, values: dict[str, Any]) -> dict[str, Any]:
     """The values with the best of what the finding words find, counted from kept postings.
 
-    Where more than a word's postings must be known of a memory, and where they are not to be had, the database counts.
+    By all words, where the common ones are kept too. Where more than postings must be known of a memory, and where they
+    are not to be had, the database counts.
     """
-    finding = [place for place, finds in enumerate(values["finds"]) if finds]
+    units = dict(zip(values["terms"], values["units"].tolist(), strict=True))
+    common = values["common"]
+    finding = [term for term in units if term not in common]
     if not asked.scope.plain:
         return values
-    known = postings_of(asked.namespace.id, asked.scope.values["levels"], [values["terms"][place] for place in finding])
+    known = postings_of(asked.namespace.id, asked.scope.values["levels"], finding, common)
     if known is None:
         return values
     formula = partial(saturation, average_length=values["average_length"], k1=values["k1"], b=values["b"])
-    whole = counted(known, [values["units"][place] for place in finding], formula)
-    found = whole.with_equals(asked.pool) if all(values["finds"]) else whole.best(values["scored"])
-    return {**values, "found": literal(found.ids), "found_units": found.units}
+    found = counted([known[term] for term in finding], [units[term] for term in finding], formula)
+    if common:
+        found = found.best(values["scored"])
+    whole = all(term in known and known[term].distinct for term in common)
+    if whole:
+        others = [term for term in common if len(known[term])]
+        found = counted_too(found, [known[term] for term in others], [units[term] for term in others], formula)
+        found = found.with_equals(asked.pool)
+    return {**values, "found": found.literal(), "found_units": found.units, "whole": whole}
 
 
 def found_by_words(asked: Asked) -> str:
@@ -93,10 +103,11 @@ def postings(asked: Asked, stored: str, hidden: str) -> str:
 
 def scored(asked: Asked, values: Mapping[str, Any]) -> str:
     """Score what the finding words found best by all words."""
+    if values.get("whole"):
+        return f"{FOUND}, {IN_WHOLE}"
     found = FOUND if "found" in values else found_by_words(asked)
     if all(values["finds"]):
-        asked_words = "" if found is FOUND else f"{ASKED}, "
-        return f"{asked_words}{found}, scored AS (SELECT id, units / {UNIT} AS score FROM found)"
+        return f"{ASKED}, {found}, {IN_WHOLE}"
     return f"""
         {ASKED}, {found},
         leaders AS MATERIALIZED (SELECT * FROM found ORDER BY units DESC, id LIMIT %(scored)s),
