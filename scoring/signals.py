@@ -6,10 +6,10 @@ infinity is absent; an expiry of infinity never comes; a memory score or cluster
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from functools import cached_property
-from typing import Any, Self
+from functools import cache, cached_property
+from typing import Any, NoReturn, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -45,6 +45,7 @@ ROUTES = (
     "facet_events",
 )
 INTENTS = ("HIGH", "MEDIUM", "LOW")
+AT_ONCE = 4096  # candidates whose columns are checked together: there are many columns, and mostly few candidates
 UNIT_TOLERANCE = 0.01  # of a squared length; half-precision storage shortens vectors a little
 
 
@@ -118,31 +119,45 @@ class Signals:
     places: Codes | None = None  # by id, where they are known: to sort so many ids takes longer than to score them
 
     def __post_init__(self) -> None:
-        for one in fields(self):
-            if "neutral" not in one.metadata:
-                continue
-            value, dtype = getattr(self, one.name), one.metadata["dtype"]
-            whole = np.full(len(self), one.metadata["neutral"], dtype) if value is None else np.asarray(value, dtype)
-            self._check(one.name, whole, absent=one.metadata["neutral"])
-            object.__setattr__(self, one.name, whole)
-        for kind, columns in (("rank", self.ranks), ("score", self.scores)):
-            for route, column in columns.items():
-                self._check(f"{route} {kind}", column, absent=np.inf)
+        columns = []
+        for name, (neutral, dtype) in self.columns().items():
+            value = getattr(self, name)
+            whole = np.full(len(self), neutral, dtype) if value is None else np.asarray(value, dtype)
+            object.__setattr__(self, name, whole)
+            columns.append((name, whole, neutral))
+        for kind, lists in (("rank", self.ranks), ("score", self.scores)):
+            columns += [(f"{route} {kind}", listed, np.inf) for route, listed in lists.items()]
+        self._check(columns)
         if self.vectors is not None:
             object.__setattr__(self, "vectors", np.asarray(self.vectors, np.float32))
         self._check_relations()
 
-    def _check(self, name: str, column: NDArray[Any], absent: float) -> None:
+    @classmethod
+    @cache
+    def columns(cls) -> Mapping[str, tuple[float, Any]]:
+        """The names of the columns, and what each holds: the neutral value and the kind."""
+        known = ((one.name, one.metadata) for one in fields(cls))
+        return {name: (said["neutral"], said["dtype"]) for name, said in known if "neutral" in said}
+
+    def _check(self, columns: Sequence[tuple[str, NDArray[Any], float]]) -> None:
         """Refuse a column of another length, and values that are neither numbers nor the column's word for absent."""
-        if column.shape != (len(self),):
-            raise ValueError(f"{name} must have one value for each of {len(self)} candidates; got {column.shape}")
-        if column.dtype.kind != "f" or np.isfinite(column).all():
-            return
-        wrong = ~np.isfinite(column) & ~(np.isnan(column) if np.isnan(absent) else column == absent)
-        if wrong.any():
-            allowed = "a finite number" if np.isfinite(absent) else f"a finite number, or {absent:g} where it is absent"
-            row = int(wrong.argmax())
-            raise ValueError(f"{name} must be {allowed}; got {column[row]:g} for candidate {self.ids[row]}")
+        whole = (len(self),)
+        for name, column, _ in columns:
+            if column.shape != whole:
+                raise ValueError(f"{name} must have one value for each of {len(self)} candidates; got {column.shape}")
+        numbers = [one for one in columns if one[1].dtype.kind == "f"]
+        absent = np.array([[word] for _, _, word in numbers])
+        for start in range(0, len(self), AT_ONCE):
+            values = np.array([column[start : start + AT_ONCE] for _, column, _ in numbers])
+            there = (values > -np.inf) & ((values < np.inf) | (absent == np.inf))
+            known = there | (np.isnan(values) & np.isnan(absent))
+            if not known.all():
+                place, row = np.argwhere(~known)[0].tolist()
+                self._refuse(*numbers[place], start + row)
+
+    def _refuse(self, name: str, column: NDArray[Any], absent: float, row: int) -> NoReturn:
+        allowed = "a finite number" if np.isfinite(absent) else f"a finite number, or {absent:g} where it is absent"
+        raise ValueError(f"{name} must be {allowed}; got {column[row]:g} for candidate {self.ids[row]}")
 
     def _check_relations(self) -> None:
         """Refuse vectors that are not of length 1, tags of other candidates, and edges that lead nowhere."""
@@ -176,8 +191,11 @@ class Signals:
     def by_id(self) -> Codes:
         """The place of each candidate of a batch in the order of its ids, the last word in every tie."""
         order = np.argsort(self.ids if self.places is None else self.places, kind="stable")
-        order = order[np.argsort(self.batches.of_each[order], kind="stable")]
         place = np.empty(len(self), np.intp)
+        if len(self.batches) == 1:
+            place[order] = np.arange(len(self))
+            return place
+        order = order[np.argsort(self.batches.of_each[order], kind="stable")]
         place[order] = np.arange(len(self)) - self.batches.starts[self.batches.of_each[order]]
         return place
 
@@ -188,7 +206,7 @@ class Signals:
 
     def rank(self, route: str) -> Array:
         """The candidates' places in one route's list; a route that was not asked found nobody."""
-        return self.ranks.get(route, np.full(len(self), np.inf))
+        return self.ranks[route] if route in self.ranks else np.full(len(self), np.inf)
 
     def placed(self, route: str) -> Term:
         """The same as a term, made once however often they are scored."""
@@ -202,12 +220,12 @@ class Signals:
 
     def raw(self, route: str) -> Array:
         """The route's own scores; infinity where it did not find the candidate."""
-        return self.scores.get(route, np.full(len(self), np.inf))
+        return self.scores[route] if route in self.scores else np.full(len(self), np.inf)
 
     def permuted(self, order: Codes) -> Self:
         """The same candidates in another order."""
         place = np.argsort(order)
-        moved = {one.name: getattr(self, one.name)[order] for one in fields(self) if "neutral" in one.metadata}
+        moved = {name: getattr(self, name)[order] for name in self.columns()}
         edges = Edges(place[self.edges.source], place[self.edges.target], self.edges.kind, self.edges.weight)
         return type(self)(
             ids=self.ids[order],

@@ -1,7 +1,6 @@
 """Signals of several queries in one, so that a setting is measured on all of them at once."""
 
 from collections.abc import Sequence
-from dataclasses import fields
 
 import numpy as np
 
@@ -15,7 +14,7 @@ def stacked(several: Sequence[Signals]) -> Signals:
     lengths = np.array([len(one) for one in several])
     starts = np.cumsum(lengths) - lengths
     ids = np.concatenate([one.ids for one in several])
-    columns = [one.name for one in fields(Signals) if "neutral" in one.metadata and one.name != "session"]
+    columns = [name for name in Signals.columns() if name != "session"]
     vectors, vector_of = shared_vectors(several, ids)
     return Signals(
         ids=ids,
@@ -93,7 +92,7 @@ def kept(whole: Signals, rows: Codes) -> Signals:
     place[rows] = np.arange(len(rows))
     within = (place[whole.edges.source] >= 0) & (place[whole.edges.target] >= 0)
     counts = np.bincount(whole.batches.of_each[rows], minlength=len(whole.batches))
-    columns = [one.name for one in fields(Signals) if "neutral" in one.metadata]
+    columns = Signals.columns()
     vector_of = np.arange(len(whole)) if whole.vector_of is None else whole.vector_of
     return Signals(
         ids=whole.ids[rows],

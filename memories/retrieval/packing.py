@@ -1,6 +1,5 @@
 """Signals as bytes: every array exactly as it was, without the vectors, which are kept by reference."""
 
-import json
 import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
@@ -8,6 +7,7 @@ from math import prod
 from typing import Any
 
 import numpy as np
+import orjson
 from numpy.typing import NDArray
 
 from memories.retrieval.vectors import MARK
@@ -17,7 +17,7 @@ from scoring.term import Array
 LAYOUT = 1
 FASTEST = 1  # zlib's level: most columns are constant, so more effort wins nothing
 EDGE_COLUMNS = [one.name for one in fields(Edges)]
-COLUMNS = [one.name for one in fields(Signals) if "neutral" in one.metadata]
+COLUMNS = list(Signals.columns())
 
 
 def packed(signals: Signals, marks: Sequence[bytes], embedder: str) -> bytes:
@@ -32,16 +32,16 @@ def packed(signals: Signals, marks: Sequence[bytes], embedder: str) -> bytes:
     if signals.tags is not None:
         arrays["tags"] = signals.tags
     shapes = {name: (array.dtype.str, array.shape) for name, array in arrays.items()}
-    head = json.dumps({"arrays": shapes, "intent": signals.intent, "embedder": embedder}).encode()
-    body = b"".join(np.ascontiguousarray(array).tobytes() for array in arrays.values())
-    return zlib.compress(len(head).to_bytes(4) + head + body, FASTEST)
+    head = orjson.dumps({"arrays": shapes, "intent": signals.intent, "embedder": embedder})
+    body = [array.tobytes() for array in arrays.values()]
+    return zlib.compress(b"".join([len(head).to_bytes(4), head, *body]), FASTEST)
 
 
 def unpacked(data: bytes, beginning: str = "") -> tuple[Mapping[str, NDArray[Any]], Mapping[str, Any]]:
     """The arrays and the head of what was packed; perhaps only the arrays whose names begin in a certain way."""
     raw = zlib.decompress(data)
     size = int.from_bytes(raw[:4])
-    head = json.loads(raw[4 : 4 + size])
+    head = orjson.loads(raw[4 : 4 + size])
     arrays, place = {}, 4 + size
     for name, (dtype, shape) in head["arrays"].items():
         kind, count = np.dtype(dtype), prod(shape)

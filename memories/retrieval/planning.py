@@ -1,6 +1,6 @@
 """Which retrievers a query calls for, and how much each weighs."""
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -31,7 +31,7 @@ class Planning:
     def told(self) -> dict[str, Any]:
         """The plan as an answer and a trace tell it."""
         own = {"specificity": self.specificity, "reranker": self.reranker}
-        return {**asdict(self.plan), "retrievers": list(self.plan.retrievers), **own}
+        return {**vars(self.plan), "retrievers": list(self.plan.retrievers), **own}
 
     @classmethod
     def of(cls, told: dict[str, Any]) -> "Planning":
