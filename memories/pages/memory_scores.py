@@ -67,7 +67,7 @@ def sentence(retrieval: Retrieval, memory: Memory, row: int | None, rank: int | 
         outside = excluded(retrieval.query, memory)
         return f"It cannot come back: {'; '.join(outside)}." if outside else "No candidate: no list reaches down to it."
     signals = retrieval.signals
-    found = retrievers_of(signals, row, dict.fromkeys(signals.ranks))
+    [found] = retrievers_of(signals, [row])
     ranks: dict[str, Any] = {}
     for route, one in found.items():
         name = LISTS.get(route, route.removeprefix("vec_").removeprefix("facet_").replace("_", " "))

@@ -1,6 +1,7 @@
 """A retrieval as it is told: results with their reasons, what was held back, and why where nothing came back."""
 
 from collections.abc import Mapping, Sequence
+from math import isfinite
 from typing import Any, Literal
 from uuid import UUID
 
@@ -11,7 +12,7 @@ from memories.retrieval.conflicts import conflicts
 from memories.retrieval.context import grouped, nothing_handed, within
 from memories.retrieval.retrieve import Retrieval
 from scoring.signals import Signals
-from scoring.term import Term, Tree
+from scoring.term import Codes, Term, Tree
 
 Explain = Literal["none", "parts", "full"]
 NEAREST = 3  # misses that an answer shows where it abstains
@@ -26,15 +27,15 @@ THEN = (
 def told(retrieval: Retrieval, *, explain: Explain = "parts", token_budget: int | None = None) -> dict[str, Any]:
     """The answer as the API gives it."""
     query, ranking, setting = retrieval.query, retrieval.ranking, retrieval.query.setting
-    order = [] if ranking.abstained else ranking.order.rows.tolist()
-    against, outdated = conflicts(query, [retrieval.batch.rows[row]["id"] for row in order])
-    results = told_of_each(retrieval, order, explain)
-    for one in results:
+    order = ranking.order.rows[:0] if ranking.abstained else ranking.order.rows
+    stored = [retrieval.batch.rows[row] for row in order.tolist()]
+    against, outdated = conflicts(query, [row["id"] for row in stored])
+    results = told_of_each(retrieval, order, stored, explain)
+    for one, row in zip(results, stored, strict=True):
         if others := against.get(one["id"]):
             one["conflicts_with"] = others
-    for one, row in zip(results, order, strict=True):
         one["outdated"] = one["id"] in outdated
-        if retrieval.batch.rows[row]["status"] == Status.FORGOTTEN:
+        if row["status"] == Status.FORGOTTEN:
             one["gone"] = True
     current = [one for one in results if not (one["outdated"] or "gone" in one)]
     handed = within(current, token_budget)
@@ -82,22 +83,25 @@ def plan_of(retrieval: Retrieval) -> dict[str, Any]:
     }
 
 
-def told_of_each(retrieval: Retrieval, order: Sequence[int], explain: Explain) -> list[dict[str, Any]]:
+def told_of_each(
+    retrieval: Retrieval, order: Codes, stored: Sequence[Mapping[str, Any]], explain: Explain
+) -> list[dict[str, Any]]:
     """The memories that came back, and why each stands where it does."""
     system, signals, score = retrieval.query.setting.system, retrieval.signals, retrieval.ranking.score
     terms = score.by_name()
     outputs = {name: column(terms.get(term), order) for name, term in system.outputs.items()}
     shares = {route: column(terms.get(system.shares.get(route, "")), order) for route in signals.ranks}
+    retrievers = retrievers_of(signals, order, shares)
+    ages, scores = signals.age_days[order].tolist(), score.value[order].tolist()
     explained = trees_of(score, order, explain)
     results = []
-    for place, row in enumerate(order):
-        stored = retrieval.batch.rows[row]
+    for place, row in enumerate(order.tolist()):
         one: dict[str, Any] = {
-            **{name: stored[name] for name in SHOWN},
-            "age_days": float(signals.age_days[row]),
+            **{name: stored[place][name] for name in SHOWN},
+            "age_days": ages[place],
             "rank": place + 1,
-            "score": float(score.value[row]),
-            "retrievers": retrievers_of(signals, row, {route: share[place] for route, share in shares.items()}),
+            "score": scores[place],
+            "retrievers": retrievers[place],
             **{name: values[place] for name, values in outputs.items()},
             **system.details(signals, retrieval.params, row),
         }
@@ -115,14 +119,14 @@ def told_of_each(retrieval: Retrieval, order: Sequence[int], explain: Explain) -
     return results
 
 
-def column(term: Term | None, rows: Sequence[int]) -> list[float | None]:
+def column(term: Term | None, rows: Codes) -> list[float | None]:
     """The values of a term for some candidates; none where the score has no such term."""
     if term is None:
         return [None] * len(rows)
     return [float(term.value)] * len(rows) if term.value.ndim == 0 else term.value[rows].tolist()
 
 
-def trees_of(score: Term, rows: Sequence[int], explain: Explain) -> list[Tree]:
+def trees_of(score: Term, rows: Codes, explain: Explain) -> list[Tree]:
     """How each score came about: all of it, its parts alone, or nothing."""
     if explain == "none":
         return []
@@ -134,17 +138,18 @@ def trees_of(score: Term, rows: Sequence[int], explain: Explain) -> list[Tree]:
     ]
 
 
-def retrievers_of(signals: Signals, row: int, shares: Mapping[str, float | None]) -> dict[str, dict[str, float | None]]:
-    """Who found a memory: its place in each list, the list's own score, and what that brought it."""
-    found: dict[str, dict[str, float | None]] = {}
+def retrievers_of(
+    signals: Signals, rows: Codes | Sequence[int], shares: Mapping[str, Sequence[float | None]] | None = None
+) -> list[dict[str, dict[str, float | None]]]:
+    """Who found each of some memories: its place in each list, the list's own score, and what that brought it."""
+    found: list[dict[str, dict[str, float | None]]] = [{} for _ in rows]
+    nothing, matched = [None] * len(rows), signals.maxsim[rows].tolist()
     for route, ranks in signals.ranks.items():
-        if np.isfinite(ranks[row]):
-            raw = float(signals.raw(route)[row])
-            found[route] = {
-                "rank": int(ranks[row]),
-                "score": raw if np.isfinite(raw) else float(signals.maxsim[row]),
-                "contribution": shares[route],
-            }
+        told = (ranks[rows].tolist(), signals.raw(route)[rows].tolist(), shares[route] if shares else nothing)
+        for one, rank, raw, share, word_by_word in zip(found, *told, matched, strict=True):
+            if isfinite(rank):
+                score = raw if isfinite(raw) else word_by_word
+                one[route] = {"rank": int(rank), "score": score, "contribution": share}
     return found
 
 

@@ -52,7 +52,7 @@ def places_then(retrieval: Retrieval, row: int) -> dict[str, dict[str, Any]]:
     """A candidate's place in the list that each retriever gave then."""
     signals, plan, late = retrieval.signals, retrieval.planning.plan, retrieval.found.late
     pool = pool_of(retrieval.params, retrieval.query.top_k)
-    found = retrievers_of(signals, row, dict.fromkeys(signals.ranks))
+    [found] = retrievers_of(signals, [row])
     told: dict[str, dict[str, Any]] = {}
     for route in retrieval.query.setting.system.routes:
         listed = int(np.isfinite(signals.ranks[route]).sum()) if route in signals.ranks else 0
