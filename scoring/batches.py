@@ -46,7 +46,7 @@ class Batches:
     def _end(self, better: np.ufunc, values: Array, present: Mask | None, beyond: float) -> Array:
         if values.ndim == 0 or len(self) == 1:
             known = values if present is None or values.ndim == 0 else values[present]
-            return np.reshape(better.reduce(known, axis=None) if known.size else 0.0, 1)
+            return np.array([better.reduce(known, axis=None) if known.size else 0.0])
         found = better.reduceat(values if present is None else np.where(present, values, beyond), self.starts)
         return np.where(np.isfinite(found), found, 0.0)
 

@@ -42,7 +42,8 @@ def ranked(score: Array, cosine: Array, by_id: NDArray[Any], floor: float = 0.0)
     """
     places = np.full(len(score), np.inf)
     found = np.flatnonzero(score >= floor) if floor > 0 else np.flatnonzero(score > 0)
-    places[found[np.lexsort((by_id[found], -cosine[found], -score[found]))]] = np.arange(1, len(found) + 1)
+    if len(found):
+        places[found[np.lexsort((by_id[found], -cosine[found], -score[found]))]] = np.arange(1, len(found) + 1)
     return places
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, replace
-from functools import cache, lru_cache
+from functools import cache, cached_property, lru_cache
 from types import MappingProxyType
 from typing import Any, ClassVar, Literal, NamedTuple, Self
 
@@ -174,7 +174,14 @@ class Params:
 
     def __getitem__(self, name: str) -> Term:
         """The value as a leaf of an explanation."""
-        return param(name, getattr(self, name))
+        if (term := self._terms.get(name)) is None:
+            term = self._terms[name] = param(name, getattr(self, name))
+        return term
+
+    @cached_property
+    def _terms(self) -> dict[str, Term]:
+        """Its values as terms: the same set scores query after query, and neither it nor a term can be changed."""
+        return {}
 
     @classmethod
     @cache
@@ -223,7 +230,13 @@ class Params:
         """Plain values, ready for JSON."""
         return {name: getattr(self, name) for name in self.declared()}
 
-    def weights(self, *names: str) -> list[Term]:
+    def weights(self, *names: str) -> tuple[Term, ...]:
         """These weights divided by their sum, so that they add up to 1."""
-        whole = total(self[name] for name in names).named("sum of weights")
-        return [(self[name] / whole).named("weight") for name in names]
+        if (known := self._weights.get(names)) is None:
+            whole = total(self[name] for name in names).named("sum of weights")
+            known = self._weights[names] = tuple((self[name] / whole).named("weight") for name in names)
+        return known
+
+    @cached_property
+    def _weights(self) -> dict[tuple[str, ...], tuple[Term, ...]]:
+        return {}

@@ -31,6 +31,8 @@ Quantity = TypeVar("Quantity", Array, "Term")
 def scaled(value: Array, low: Array, high: Array) -> Array:
     """Place a value between a batch's lowest and highest; a constant batch stands at 0."""
     above, spread = np.asarray(value - low), np.asarray(high - low)
+    if spread.ndim == 0 and spread > 0:  # of one batch alone, the same for all
+        return np.asarray(above / spread)
     return np.divide(above, spread, out=np.zeros(above.shape), where=spread > 0)
 
 

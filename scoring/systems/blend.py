@@ -69,10 +69,12 @@ def fused(signals: Signals, params: BlendParams) -> Term:
     $$ \text{fused} = \sum_i w_i \cdot \text{scaled}(\text{score}_i)
        + b_e \cdot \text{entity match} + b_t \cdot \text{proximity} $$
     """
+    convex = []
     weights = params.weights(*(f"weight_{route}" for route in ROUTES))
-    raw = {route: given(f"{route} score", signals.raw(route)) for route in ROUTES}
-    scores = (scale(score, signals.batches).named(f"{route} in batch") for route, score in raw.items())
-    convex = [(weight * score).named(route) for route, weight, score in zip(ROUTES, weights, scores, strict=True)]
+    for route, weight in zip(ROUTES, weights, strict=True):
+        raw = given(f"{route} score", signals.raw(route))
+        if raw.present is None or raw.present.any():  # who found nobody brings nothing
+            convex.append((weight * scale(raw, signals.batches).named(f"{route} in batch")).named(route))
     boost = (params["entity_boost"] * given("entity match", signals.entity_match)).only(signals.entity_match > 0)
     # Unscaled: where every memory lies in the window, scaling would leave nothing of it.
     dated = (params["temporal_boost"] * given("proximity", signals.raw("temporal"))).named("temporal boost")
@@ -134,7 +136,7 @@ def chance(signals: Signals, params: BlendParams, passed: Mask) -> Array:
     fitting = passed & signals.of_what & (signals.of_whom > 0)
     gap = batches.highest(signals.met, passed) - batches.highest(signals.of_whom * signals.met, fitting)
     unmet = np.where(batches.any(fitting), batches.lowest(signals.unmet, fitting), 1.0)
-    signs = np.column_stack([gap, unmet])
+    signs = np.array([gap, unmet]).T
     return probability(signs, np.array([params.abstain_gap, params.abstain_unmet]), params.abstain_intercept)
 
 
