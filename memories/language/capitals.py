@@ -27,6 +27,7 @@ class Word:
     before: str
     opens: bool
     owner: bool
+    capital: bool
 
     @property
     def end(self) -> int:
@@ -37,12 +38,6 @@ class Word:
     def key(self) -> str:
         """Spell it plainly."""
         return plain(self.text)
-
-    @cached_property
-    def capital(self) -> bool:
-        """Tell whether it begins with a capital, be it after a particle: al-Saud, d'Artagnan."""
-        particle, *rest = JOINT.split(self.text, maxsplit=1)
-        return is_capital(self.text) or (bool(rest) and particle in PARTICLES and is_capital(rest[0]))
 
     @property
     def shortened(self) -> bool:
@@ -68,14 +63,23 @@ def is_capital(text: str) -> bool:
     return text[0].isupper() or text[0].istitle()
 
 
+def has_capital(word: str) -> bool:
+    """Tell whether a word begins with a capital, be it after a particle: al-Saud, d'Artagnan."""
+    if is_capital(word):
+        return True
+    particle, *rest = JOINT.split(word, maxsplit=1)
+    return bool(rest) and particle in PARTICLES and is_capital(rest[0])
+
+
 def words(text: str) -> list[Word]:
     """Cut a text into words."""
     found: list[Word] = []
     end = 0
     for match in WORDS.finditer(text):
-        whole, before = match[0], text[end : match.start()]
-        bare = POSSESSIVE.sub("", whole)
-        found.append(Word(bare, match.start(), before, not found or opens(found[-1], before), bare is not whole))
+        start, whole = match.start(), match[0]
+        before, bare = text[end:start], POSSESSIVE.sub("", whole)
+        starts = not found or opens(found[-1], before)
+        found.append(Word(bare, start, before, starts, bare is not whole, has_capital(bare)))
         end = match.end()
     return found
 
@@ -95,6 +99,9 @@ def capitalised(text: str) -> Iterator[Capitalised]:
     elsewhere = {word.text for word in cut if word.capital and not word.opens}
     place = 0
     while place < len(cut):
+        if not cut[place].capital:
+            place += 1
+            continue
         stop = _span_end(cut, place)
         span = _trimmed(cut[place:stop]) if stop - place <= LONGEST else []
         if span and span[-1].end - span[0].start > 1:
@@ -102,19 +109,19 @@ def capitalised(text: str) -> Iterator[Capitalised]:
             sure = len(span) > 1 or not span[0].opens or _is_name(span[0], following, elsewhere)
             start, end = span[0].start, span[-1].end
             yield Capitalised(text[start:end], start, end, sure and not shouted)
-        place = max(stop, place + 1)
+        place = stop
 
 
 def _span_end(cut: list[Word], start: int) -> int:
-    """Say where the run of capitals that begins here ends; particles count between capitals only."""
-    end = start
-    for place in range(start, len(cut)):
+    """Say where the run that begins with this capital ends; particles count between capitals only."""
+    end = start + 1
+    for place in range(end, len(cut)):
         word = cut[place]
-        if place > start and not _joined(cut[place - 1], word):
+        if not _joined(cut[place - 1], word):
             return end
         if word.capital:
             end = place + 1
-        elif place == start or word.text not in PARTICLES:
+        elif word.text not in PARTICLES:
             return end
     return end
 

@@ -41,6 +41,8 @@ def occasions(text: str, said_at: datetime) -> list[Occasion]:
 
 
 def _found(text: str, today: date) -> Iterator[Occasion]:
+    if text.isascii() and not SIGNS.search(text.lower()):
+        return
     for pattern, relative, read in READINGS:
         for match in pattern.finditer(text):
             try:
@@ -153,6 +155,11 @@ NOT_LATELY = re.compile(r"n['’]t\b|\b(?:not|never|nothing|nobody|first|finishe
 def _pattern(text: str) -> re.Pattern[str]:
     return re.compile(rf"(?<!\w)(?:{text})(?!\w)", re.IGNORECASE)
 
+
+# One of these is in every reading below: most texts have none, and need not be searched for each.
+# Sought in small letters: to leave the case open takes three times as long.
+_PARTS = ("(?:day|week|month|year)s?", "weekend", "night", "evening", "morning", "afternoon", "ago", "back", "earlier")
+SIGNS = re.compile(rf"\d|\b(?:{'|'.join((*_PARTS, _MONTH, _DAY, *SEASONS, *WORDS))})\b")
 
 # Whether the words mean something only on the day they are said; the first that fits a place wins.
 READINGS: tuple[tuple[re.Pattern[str], bool, Reading], ...] = (

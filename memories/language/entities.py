@@ -83,7 +83,9 @@ def occurrences(text: str, registry: Registry) -> Iterator[Mention]:
 
 def _known_length(cut: list[Token], place: int, registry: Registry) -> int:
     """Say how many tokens of the longest known name begin here."""
-    for length in sorted(registry.lengths.get(cut[place].key, ()), reverse=True):
+    if cut[place].key not in registry.lengths:
+        return 0
+    for length in sorted(registry.lengths[cut[place].key], reverse=True):
         span = tuple((token.key, token.glued and token is not cut[place]) for token in cut[place : place + length])
         following = cut[place + len(span)] if place + len(span) < len(cut) else None
         # C is not named by C++ or C#.

@@ -2,7 +2,7 @@
 
 import re
 import unicodedata
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from scoring.dedup import OUTER, normalize
 
@@ -16,8 +16,7 @@ ARTICLE = re.compile(r"^(?:the|a|an)\s+(?=\S)")
 POSSESSIVE = re.compile(r"(?<=\w)['’ʼ](?:s|S)?$")
 
 
-@dataclass(frozen=True)
-class Token:
+class Token(NamedTuple):
     """A word or a sign, in one spelling; `glued` to what stands before it or not."""
 
     key: str
@@ -77,12 +76,13 @@ def tokens(text: str) -> list[Token]:
     found: list[Token] = []
     end, hyphen = -1, False
     for match in TOKEN.finditer(text):
-        glued = match.start() == end
-        if match[0] in "-‐‑" and glued:
-            end, hyphen = match.end(), True
+        sign, (start, stop) = match[0], match.span()
+        glued, end = start == end, stop
+        if glued and sign in "-‐‑":
+            hyphen = True
             continue
-        found.append(Token(plain(match[0]), match.start(), match.end(), glued and not hyphen))
-        end, hyphen = match.end(), False
+        found.append(Token(plain(sign), start, stop, glued and not hyphen))
+        hyphen = False
     return found
 
 

@@ -63,8 +63,9 @@ class Reading:
         told = dict(zip(self.words.holding, self.words.idfs(list(self.words.holding)).tolist(), strict=True))
         asked = []
         for start, end, terms in self.bare_words.spans:
-            tokens = [place for place, (a, b) in enumerate(self.spans) if start < b and a < end]
-            if tokens and terms - names and not terms & names:
+            if not terms or terms & names:
+                continue
+            if tokens := [place for place, (a, b) in enumerate(self.spans) if start < b and a < end]:
                 asked.append((tokens, max(told.get(term, self.words.highest) for term in terms)))
         return asked
 

@@ -1,8 +1,11 @@
 """The words of a query, and how rare each is in its namespace."""
 
 import re
+from bisect import bisect_right
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -59,27 +62,38 @@ class Words:
 
     def lexemes_of(self, surface: str) -> frozenset[str]:
         """The lexemes of a part of the query."""
-        said = {word.casefold() for word in WORD.findall(surface)}
-        return frozenset(term for a, b, terms in self.spans if self.text[a:b].casefold() in said for term in terms)
+        said = (self._lexemes.get(word.casefold(), set()) for word in WORD.findall(surface))
+        return frozenset[str]().union(*said)
+
+    @cached_property
+    def _lexemes(self) -> dict[str, set[str]]:
+        """The lexemes of each word, whatever its case."""
+        found: dict[str, set[str]] = {}
+        for start, end, terms in self.spans:
+            found.setdefault(self.text[start:end].casefold(), set()).update(terms)
+        return found
 
     def weights(self, tokens: tuple[tuple[int, int], ...], stop_weight: float) -> Array:
         """How much each token of an embedder tells: what its word tells, parted among the word's tokens.
 
         A stop word tells little and a sign nothing; where nothing tells anything, all tell the same.
         """
-        words = [
-            next((word for word, (a, b, _) in enumerate(self.spans) if a < end and start < b), None)
-            for start, end in tokens
-        ]
+        words = [self._at(*token) for token in tokens]
+        counts = Counter(words)
         known = dict(zip(self.holding, self.idfs(list(self.holding)).tolist(), strict=True))
         tell = [max((known[term] for term in terms), default=stop_weight) for _, _, terms in self.spans]
-        told = np.array([0.0 if word is None else tell[word] / words.count(word) for word in words])
+        told = np.array([0.0 if word is None else tell[word] / counts[word] for word in words])
         return told if told.any() else np.ones(len(told))
+
+    def _at(self, start: int, end: int) -> int | None:
+        """The first word that reaches into a part of the text."""
+        place = bisect_right(self.spans, start, key=lambda span: span[1])
+        return place if place < len(self.spans) and self.spans[place][0] < end else None
 
 
 def words_of(namespace: Namespace, text: str) -> tuple[Words, int | None]:
     """Ask the namespace's own dictionary and statistics, and how often it was written to, in one journey."""
-    found = [(match.start(), match.end()) for match in WORD.finditer(text)]
+    found = [match.span() for match in WORD.finditer(text)]
     words = [text, *(text[a:b] for a, b in found)]
     values = {"words": words, "config": namespace.text_config, "namespace": namespace.id}
     statistics, rows = answered([Statement(STATISTICS, values), Statement(LEXEMES, values)])
