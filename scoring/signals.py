@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from functools import cache, cached_property
-from typing import Any, NoReturn, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -153,11 +153,10 @@ class Signals:
             known = there | (np.isnan(values) & np.isnan(absent))
             if not known.all():
                 place, row = np.argwhere(~known)[0].tolist()
-                self._refuse(*numbers[place], start + row)
-
-    def _refuse(self, name: str, column: NDArray[Any], absent: float, row: int) -> NoReturn:
-        allowed = "a finite number" if np.isfinite(absent) else f"a finite number, or {absent:g} where it is absent"
-        raise ValueError(f"{name} must be {allowed}; got {column[row]:g} for candidate {self.ids[row]}")
+                name, column, word = numbers[place]
+                allowed = "a finite number" + ("" if np.isfinite(word) else f", or {word:g} where it is absent")
+                got = f"{column[start + row]:g} for candidate {self.ids[start + row]}"
+                raise ValueError(f"{name} must be {allowed}; got {got}")
 
     def _check_relations(self) -> None:
         """Refuse vectors that are not of length 1, tags of other candidates, and edges that lead nowhere."""
