@@ -1,15 +1,13 @@
 """By whom a memory is about: those whose subject the query names, those that it said, and those that mention it."""
 
-from memories.retrieval.retrievers.bm25 import best
-from memories.retrieval.retrievers.question import EACH_SETTLED, Asked, Question
+from memories.retrieval.retrievers.question import AWAY, BY_MEANING, EACH_SETTLED, Asked, Question
 
 
 def entity(asked: Asked) -> Question | None:
     """The match of the name, whole for a subject or speaker, less for a mention; a memory's best one counts."""
     if not asked.reading.named:
         return None
-    # Best first, so that nobody looks up those who come after a list that is full.
-    listed = f"SELECT m.id, found.score FROM found {EACH_SETTLED} WHERE {asked.scope.condition} AND found.score > 0"
+    # Hundreds may be equally good, and few are wanted: rows are looked up the nearest first, until there are enough.
     sql = f"""
         WITH named AS (
             SELECT * FROM unnest(%(entities)s::uuid[], %(matches)s::float8[]) AS t(entity_id, match)
@@ -33,9 +31,14 @@ def entity(asked: Asked) -> Question | None:
                 SELECT m.id, said.match FROM said
                 JOIN memories_turn t ON t.namespace_id = %(namespace)s AND t.speaker = said.name
                 JOIN memories_memory m ON m.namespace_id = %(namespace)s AND m.turn_id = t.id
-            ) AS each_way GROUP BY id ORDER BY score DESC
+            ) AS each_way GROUP BY id
+        ),
+        nearest AS (
+            SELECT m.id, m.score, {AWAY} AS away FROM found m {BY_MEANING} WHERE m.score > 0
+            ORDER BY m.score DESC, away, m.id
         )
-        {best(listed)}
+        SELECT m.id, found.score FROM nearest found {EACH_SETTLED} WHERE {asked.scope.condition}
+        ORDER BY found.score DESC, found.away, found.id LIMIT %(pool)s
     """
     named = {one.entity_id: one.confidence for one in asked.reading.named}
     return asked.question(

@@ -65,7 +65,8 @@ BY_MEANING = f"""
             AND v.embedder = %(embedder)s AND v.route = '{Route.FULL}' LIMIT 1
     ) v ON true
 """
-NEAREST = "v.vector <=> %(vector)s::vector NULLS LAST, m.id"
+AWAY = "v.vector <=> %(vector)s::vector"
+NEAREST = f"{AWAY} NULLS LAST, m.id"
 # Whose subject or type nobody could tell is found by words, by meaning and over the graph; a piece of a conversation
 # has neither, and can be told by who speaks and when.
 SETTLED = f"""

@@ -7,7 +7,7 @@ from psycopg.sql import Literal
 from memories.models.choices import EMBEDDERS, Route
 from memories.retrieval.retrievers.question import Asked, Question
 
-LEAST_EFFORT, MOST_EFFORT = 100, 1_000  # how many neighbours a search of the index keeps in view; pgvector's bound
+LEAST_EFFORT, MOST_EFFORT = 80, 1_000  # how many neighbours a search of the index keeps in view; pgvector's bound
 
 
 def semantic(asked: Asked, route: Route = Route.FULL) -> Question:
