@@ -1,6 +1,5 @@
 """The web server: gunicorn with threads, inside this process."""
 
-import gc
 import json
 import signal
 import threading
@@ -16,12 +15,12 @@ from gunicorn.app.base import BaseApplication
 from gunicorn.arbiter import Arbiter
 
 from memories.providers.embedder import warm
+from recall_site.garbage import leave_what_is_loaded
 from recall_site.postgres import Postgres
 from recall_site.postgres_watch import Watch
 from recall_site.worker import Companion
 
 PATIENCE = 30  # seconds until a site that does not get ready is reported
-SEARCHED_AFTER = 10_000  # new objects until the young ones are looked through; an answer makes some thousand
 
 
 class Server(BaseApplication):
@@ -52,11 +51,9 @@ class Server(BaseApplication):
             self.cfg.set(name, value)
 
     def load(self) -> Any:
-        """The site; what is loaded by now stays, so that nobody looks through it for garbage while an answer waits."""
+        """The site."""
         site = get_wsgi_application()
-        gc.collect()
-        gc.freeze()
-        gc.set_threshold(SEARCHED_AFTER, *gc.get_threshold()[1:])
+        leave_what_is_loaded()
         return site
 
     def run(self) -> None:

@@ -42,6 +42,7 @@ from memories.retrieval.query import Query  # noqa: E402
 from memories.retrieval.replaying import replay  # noqa: E402
 from memories.retrieval.retrieve import Retrieval, retrieve  # noqa: E402
 from memories.retrieval.settings import setting  # noqa: E402
+from recall_site.garbage import leave_what_is_loaded  # noqa: E402
 from scoring.systems import SYSTEMS  # noqa: E402
 
 QUESTIONS = 300
@@ -60,6 +61,7 @@ def main() -> None:
         print(f"There is no data at {worlds.DATA}: nothing to ask.")
         return
     call_command("migrate", interactive=False, verbosity=0)
+    leave_what_is_loaded()  # as a worker of the site does
     for size in options.sizes:
         began = time.perf_counter()
         namespace = worlds.world(size)

@@ -5,7 +5,7 @@ from functools import partial
 from typing import Any
 
 from memories.retrieval.postings import counted, counted_too, postings_of
-from memories.retrieval.retrievers.question import BY_MEANING, EACH_MEMORY, NEAREST, Asked, Question
+from memories.retrieval.retrievers.question import EACH_MEMORY, Asked, Question, best
 from memories.retrieval.words import Words
 from scoring.bm25 import TS_RANK_NORMALIZATION, TS_WEIGHTS, saturation
 from scoring.systems.candidates import FiveRetrievers
@@ -119,20 +119,6 @@ def scored(asked: Asked, values: Mapping[str, Any]) -> str:
                 FROM ({postings(asked, OF_LEADERS, OF_LEADERS)}) p JOIN asked ON asked.term = p.term
             ) AS each_word GROUP BY id
         )
-    """
-
-
-def best(scores: str) -> str:
-    """The best of some scores; only of those that are equal the meaning must be looked up."""
-    return f"""
-        SELECT m.id, m.score
-        FROM (
-            SELECT best.*, count(*) OVER (PARTITION BY score) > 1 AS tied FROM (
-                SELECT * FROM ({scores}) AS each_one ORDER BY score DESC FETCH FIRST %(pool)s ROWS WITH TIES
-            ) AS best
-        ) m
-        {BY_MEANING.replace("WHERE", "WHERE m.tied AND")}
-        ORDER BY m.score DESC, {NEAREST} LIMIT %(pool)s
     """
 
 

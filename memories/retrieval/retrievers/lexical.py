@@ -1,7 +1,7 @@
 """memsense's words: those of the text as BM25 counts them, and the tags that the query names."""
 
-from memories.retrieval.retrievers.bm25 import best, scored, terms_of, values_of
-from memories.retrieval.retrievers.question import EACH_MEMORY, Asked, Question
+from memories.retrieval.retrievers.bm25 import scored, terms_of, values_of
+from memories.retrieval.retrievers.question import EACH_MEMORY, Asked, Question, best
 
 LONGEST_TAG = 3  # words of the query that may make up one tag
 JOINTS = (" ", "-", "_")

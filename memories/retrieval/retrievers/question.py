@@ -75,3 +75,17 @@ SETTLED = f"""
 """
 # The row of each that is settled: they have an index of their own, so that nobody reads the rows of the others.
 EACH_SETTLED = EACH_MEMORY.replace("LIMIT 1", f"AND {SETTLED} LIMIT 1")
+
+
+def best(scores: str) -> str:
+    """The best of some scores; only of those that are equal the meaning must be looked up."""
+    return f"""
+        SELECT m.id, m.score
+        FROM (
+            SELECT best.*, count(*) OVER (PARTITION BY score) > 1 AS tied FROM (
+                SELECT * FROM ({scores}) AS each_one ORDER BY score DESC FETCH FIRST %(pool)s ROWS WITH TIES
+            ) AS best
+        ) m
+        {BY_MEANING.replace("WHERE", "WHERE m.tied AND")}
+        ORDER BY m.score DESC, {NEAREST} LIMIT %(pool)s
+    """

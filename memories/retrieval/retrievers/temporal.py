@@ -4,8 +4,7 @@ import math
 from datetime import UTC, datetime, timedelta
 
 from memories.retrieval.past import DATED_THEN
-from memories.retrieval.retrievers.bm25 import best
-from memories.retrieval.retrievers.question import SETTLED, Asked, Question
+from memories.retrieval.retrievers.question import SETTLED, Asked, Question, best
 from scoring.freshness import LEAST_WIDTH
 
 # When what a memory tells of takes place, else when it holds, else when it was said.

@@ -1,7 +1,6 @@
 """Over the graph: memories about what is joined to an entity of the query, up to three hops away."""
 
-from memories.retrieval.retrievers.bm25 import best
-from memories.retrieval.retrievers.question import EACH_MEMORY, Asked, Question
+from memories.retrieval.retrievers.question import EACH_MEMORY, Asked, Question, best
 
 # An edge holds as long as the memory it was read from, and leads both ways.
 EDGES = """
