@@ -1,5 +1,7 @@
 """One retrieval sees one moment, from its first question to its last, and leaves the connection as it was."""
 
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import psycopg
@@ -7,13 +9,15 @@ import pytest
 from django.db import DataError, connection, transaction
 from django.test.utils import CaptureQueriesContext
 from psycopg.pq import TransactionStatus
-from retrieval_world import asking, memory, told
+from retrieval_world import asking, found, memory, told
 
 from memories.journey import Statement, answered
 from memories.models import Memory, Namespace
 from memories.retrieval import retrieve as retrieving
 from memories.retrieval.retrieve import retrieve
 from memories.snapshot import END, snapshot
+from memories.writing.new_memory import NewMemory
+from memories.writing.remember import remember
 from scoring.systems import SYSTEMS
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.xdist_group("retrieval")]
@@ -40,9 +44,9 @@ def test_what_is_written_while_a_retrieval_is_under_way_is_not_seen_by_it(
     asked, tea = retrieving.ask, memory(world, "Maya drinks").id
 
     def ask_and_be_overtaken(questions: Any) -> Any:
-        found = asked(questions)
+        answers = asked(questions)
         elsewhere("UPDATE memories_memory SET confidence = .123, access_count = 99 WHERE id = %s", tea)
-        return found
+        return answers
 
     query = asking(world, QUERY, system, user="maya", session="s")
     before = retrieve(query)
@@ -89,3 +93,32 @@ def test_whoever_is_in_a_transaction_goes_by_the_moment_of_theirs(world: Namespa
     with transaction.atomic(), snapshot() as end:
         assert not end
         Memory.objects.within(world).update(quality=0.5)
+
+
+def in_another_process(work: Callable[[], object]) -> None:
+    """Do something by another connection, as another worker would."""
+
+    def alone() -> None:
+        try:
+            work()
+        finally:
+            connection.close()
+
+    with ThreadPoolExecutor(1) as pool:
+        pool.submit(alone).result()
+
+
+def test_words_are_counted_as_of_the_moment_whoever_counted_later_ones(world: Namespace) -> None:
+    query = asking(world, "Who drinks coffee?")
+    before = retrieve(query).found.scores["bm25"]
+
+    def write_and_ask() -> None:
+        remember(world, [NewMemory(content="Jonas drinks coffee too")], by="tests")
+        later = retrieve(query).found.scores["bm25"]
+        assert len(later) == len(before) + 1
+
+    with snapshot():
+        answered([Statement("SELECT 1")])
+        in_another_process(write_and_ask)
+        assert dict(found(query, "bm25")).keys() == before.keys()
+    assert len(retrieve(query).found.scores["bm25"]) == len(before) + 1

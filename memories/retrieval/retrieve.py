@@ -89,7 +89,7 @@ def retrieve(query: Query, reading: Reading | None = None) -> Retrieval:
 def questions(
     query: Query, reading: Reading, scope: Scope, plan: Plan, params: Params, pool: int | None = None
 ) -> dict[str, Question | None]:
-    """What the retrievers of a plan ask."""
+    """What the retrievers of a plan ask, in the transaction in which they are asked."""
     large = reading.words.documents >= SCAN_BELOW and reading.embedder in EMBEDDERS
     listed = pool_of(params, query.top_k)
     asked = Asked(query.namespace, reading, scope, params, pool or listed, large, listed)

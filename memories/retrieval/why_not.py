@@ -93,8 +93,8 @@ def places(retrieval: Retrieval, memory: UUID) -> dict[str, dict[str, Any]]:
     query, reading = retrieval.query, retrieval.reading
     assert reading is not None
     pool, scope = pool_of(retrieval.params, query.top_k), Scope.of(query)
-    asked = questions(query, reading, scope, retrieval.planning.plan, retrieval.params, FARTHEST)
     with snapshot():
+        asked = questions(query, reading, scope, retrieval.planning.plan, retrieval.params, FARTHEST)
         found = ask(asked)
     told: dict[str, dict[str, Any]] = {}
     for route in query.setting.system.routes:
