@@ -11,6 +11,7 @@ import numpy as np
 from memories.models import Namespace, Trace
 from memories.retrieval.packing import unpacked
 from memories.retrieval.retrieve import STEPS
+from memories.retrieval.retrievers import NEEDS
 from scoring.systems import SYSTEMS
 
 LAST = 100  # traces
@@ -19,7 +20,7 @@ SILENT_AFTER = 10  # times asked without finding anything
 NOBODY = "the queries named nobody that is known here"
 NO_WINDOW = "the queries meant no time"
 # Why a retriever that was in time found nothing: what it needs and lacked, and else what that means.
-NEEDS = {"entity": ("entities", NOBODY), "traversal": ("entities", NOBODY), "temporal": ("window", NO_WINDOW)}
+LACKING = {"entities": NOBODY, "window": NO_WINDOW}
 OTHERWISE = {
     "entity": "nothing is stored about whom they named",
     "traversal": "no edge leads on from whom they named",
@@ -103,8 +104,8 @@ def heard(traces: Iterable[Mapping[str, Any]]) -> list[Heard]:
 
 def lack(route: str, trace: Mapping[str, Any]) -> str:
     """What a query did not give a retriever to look for, if so."""
-    needed, lacking = NEEDS.get(route, ("", ""))
-    return lacking if needed and not trace[f"answer__plan__{needed}"] else ""
+    needed = NEEDS.get(route)
+    return LACKING[needed] if needed and not trace[f"answer__plan__{needed}"] else ""
 
 
 def latency(traces: Sequence[Mapping[str, Any]]) -> list[Step]:

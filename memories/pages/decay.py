@@ -20,7 +20,6 @@ from memories.pages.access import members_only
 from memories.pages.aged import DAY, Aged, Since, aged, stored
 from memories.pages.drawing import Dot, apart, line, marks, note
 from memories.pages.facets import COUNTED
-from memories.pages.lab.address import moved
 from memories.retrieval.query import Setting
 from memories.retrieval.settings import setting
 from memories.templatetags.numbers import figure as written
@@ -134,7 +133,7 @@ def decay(request: HttpRequest, namespace: Namespace) -> HttpResponse:
     family = FAMILIES.get(request.GET.get("system", ""), FAMILIES["recall"])
     params_of, start = SYSTEMS[family.system].params, started(namespace, family)
     usual = {name: value for name, value in start.given.items() if name in family.params}
-    changed, problems = moved(params_of, request.GET, usual)
+    changed, problems = sliders.moved(params_of, request.GET, usual)
     until, wrong = chosen_day(request.GET.get("by", ""), namespace)
     shown = Shown(namespace, family, params_of.of({**usual, **changed}), params_of.of(usual), until)
     context = {

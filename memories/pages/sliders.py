@@ -148,6 +148,21 @@ def given(params: type[Params], sent: QueryDict, defaults: Mapping[str, Any] | N
     return {name: value for name, value in read.items() if value != usual[name]}
 
 
+def moved(params: type[Params], sent: QueryDict, usual: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, str]]:
+    """What differs from the start, and what is wrong with the rest; a wrong value leaves the others standing."""
+    problems: dict[str, str] = {}
+    said, start = sent.copy(), params.of(usual).as_dict()
+    while True:
+        try:
+            return given(params, said, start), problems
+        except ParamsError as error:
+            # The start breaks no rule, so one of the values that break one was said.
+            for problem in error.problems:
+                problems[problem.at] = problem.message
+                keys = [f"{PREFIX}{name}" for name in problem.among or (problem.at,)]
+                said.pop(next((key for key in keys if key in said), ""), None)
+
+
 def spoken(params: type[Params], sent: QueryDict) -> Iterator[tuple[str, Any]]:
     """Each parameter that is named, as its own kind of value."""
     declared = params.declared()

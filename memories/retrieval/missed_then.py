@@ -5,13 +5,13 @@ from typing import Any
 
 import numpy as np
 
-from memories.health.listening import NEEDS
 from memories.models import Memory, Trace
 from memories.retrieval.answer import retrievers_of
 from memories.retrieval.least_change import row_of
 from memories.retrieval.planning import pool_of
 from memories.retrieval.replaying import Replay
 from memories.retrieval.retrieve import Retrieval
+from memories.retrieval.retrievers import NEEDS
 from memories.retrieval.why_not import WhyNot, excluded, explained, places, unranked, why_not
 
 
@@ -62,7 +62,7 @@ def places_then(retrieval: Retrieval, row: int) -> dict[str, dict[str, Any]]:
             told[route] = unranked(f"the plan {plan.name} does not ask it")
         elif route in late:
             told[route] = unranked(late[route])
-        elif route in NEEDS and not retrieval.understood.get(NEEDS[route][0]):
+        elif route in NEEDS and not retrieval.understood.get(NEEDS[route]):
             told[route] = unranked("the query gives it nothing to look for")
         elif not listed:
             told[route] = unranked("it found nothing")

@@ -13,7 +13,6 @@ from memories.pages import sliders
 from memories.pages.access import access_of, members_only
 from memories.pages.calibrate import figures
 from memories.pages.calibrate.queue import Asked, asked
-from memories.pages.lab.address import moved
 from memories.tuning.calibrating import findings
 from memories.tuning.calibrating.calibrate import Calibration, calibrate
 from memories.tuning.calibrating.ground import MOST, SIGNALS
@@ -102,7 +101,7 @@ def context(request: HttpRequest, namespace: Namespace, ask: Asked | None = None
 
 def cost(request: HttpRequest, served: WritePolicy) -> tuple[dict[str, float], list[Problem]]:
     """What the address says of the cost of a false merge, or what is wrong with it."""
-    said, wrong = moved(WritePolicy, request.GET, served.as_dict())
+    said, wrong = sliders.moved(WritePolicy, request.GET, served.as_dict())
     problems = [Problem(at, message) for at, message in wrong.items()]
     return {name: value for name, value in said.items() if name == COST}, problems
 

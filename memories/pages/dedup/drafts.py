@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from memories.models import Namespace, WritePolicyVersion
-from memories.pages.lab.address import moved
+from memories.pages import sliders
 from memories.templatetags.numbers import figure
 from memories.tuning import drafts
 from memories.writing.policy import policy_of
@@ -16,7 +16,7 @@ THRESHOLDS = ("dedup_duplicate", "dedup_escalate")
 
 def thresholds(sent: Any, served: WritePolicy) -> tuple[dict[str, float], list[Problem]]:
     """The thresholds that a form or an address moves away from where they serve, and what cannot be used of it."""
-    said, wrong = moved(WritePolicy, sent, served.as_dict())
+    said, wrong = sliders.moved(WritePolicy, sent, served.as_dict())
     problems = [Problem(at, message) for at, message in wrong.items()]
     return {name: value for name, value in said.items() if name in THRESHOLDS}, problems
 

@@ -8,7 +8,6 @@ from urllib.parse import urlencode
 from django.http import QueryDict
 
 from memories.pages import sliders
-from memories.pages.lab.address import moved
 from scoring.params import number
 from scoring.systems.recall import RecallParams
 
@@ -58,7 +57,7 @@ class Asked:
     @classmethod
     def of(cls, sent: QueryDict) -> "Asked":
         """Read an address; a wrong value leaves the others standing."""
-        values, problems = moved(GraphParams, sent, {})
+        values, problems = sliders.moved(GraphParams, sent, {})
         entity, to, predicate = (sent.get(name, "").strip() for name in ("entity", "to", "predicate"))
         return cls(entity, to, predicate, values, problems)
 

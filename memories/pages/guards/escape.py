@@ -7,7 +7,6 @@ from django.http import QueryDict
 
 from memories.pages import sliders
 from memories.pages.drawing import note
-from memories.pages.lab.address import moved
 from memories.templatetags.guards import tally
 from memories.templatetags.numbers import grouped
 from scoring.faithfulness import escape_rate
@@ -39,7 +38,7 @@ def guards() -> dict[str, str]:
 def shown(sent: QueryDict, policy: WritePolicy) -> dict[str, Any]:
     """The cascade, its sliders, and what of the address cannot be used."""
     usual = policy.as_dict()
-    said, problems = moved(WritePolicy, sent, usual)
+    said, problems = sliders.moved(WritePolicy, sent, usual)
     turned = {name: value for name, value in said.items() if name in guards()}
     steps = cascade({**usual, **turned}, usual)
     every = sliders.groups(WritePolicy, {**usual, **turned}, usual)

@@ -11,6 +11,7 @@ from django.views.decorators.http import require_POST
 
 from memories.models import Memory, Namespace, Trace
 from memories.models.choices import Role
+from memories.pages import sliders
 from memories.pages.access import demanded, members_only
 from memories.pages.lab import address, judging, markup
 from memories.retrieval.tracing import setting_of
@@ -47,7 +48,7 @@ def save(request: HttpRequest, namespace: Namespace) -> HttpResponse:
         return refused(request, f"name {wrong}")
     start = setting_of(trace)
     usual = {**trace.plan["params"], **start.given}
-    changed, problems = address.moved(start.system.params, request.POST, usual)
+    changed, problems = sliders.moved(start.system.params, request.POST, usual)
     if problems:
         return refused(request, "; ".join(f"{at} {message}" for at, message in problems.items()))
     version = profiles.add_version(

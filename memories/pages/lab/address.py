@@ -17,7 +17,6 @@ from memories.pages import sliders
 from memories.retrieval.query import Query, versioned
 from memories.retrieval.settings import said as ranked_by
 from memories.tuning.profiles import called
-from scoring.params import Params, ParamsError
 from scoring.systems import SYSTEMS
 
 FIELDS = ("query", "by", "top_k", "as_of", "types", "tags", "user")
@@ -103,21 +102,6 @@ def trace_of(namespace: Namespace, sent: QueryDict) -> Trace | None:
     except ValueError:
         return None
     return Trace.objects.within(namespace).filter(id=id).select_related("namespace").first()
-
-
-def moved(params: type[Params], sent: QueryDict, usual: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, str]]:
-    """What differs from the start, and what is wrong with the rest; a wrong value leaves the others standing."""
-    problems: dict[str, str] = {}
-    said, start = sent.copy(), params.of(usual).as_dict()
-    while True:
-        try:
-            return sliders.given(params, said, start), problems
-        except ParamsError as error:
-            # The start breaks no rule, so one of the values that break one was said.
-            for problem in error.problems:
-                problems[problem.at] = problem.message
-                keys = [f"{sliders.PREFIX}{name}" for name in problem.among or (problem.at,)]
-                said.pop(next((key for key in keys if key in said), ""), None)
 
 
 def written(typed: Mapping[str, Any], more: Mapping[str, Any], changed: Mapping[str, Any]) -> str:

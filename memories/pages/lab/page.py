@@ -83,7 +83,7 @@ class State:
         self.start: Setting = setting_of(trace)
         self.usual: Mapping[str, Any] = {**trace.plan["params"], **self.start.given}
         params = self.start.system.params
-        self.changed, self.problems = address.moved(params, self.sent, self.usual)
+        self.changed, self.problems = sliders.moved(params, self.sent, self.usual)
         try:
             self.setting = with_params(self.start, self.changed)
         except ParamsError as error:

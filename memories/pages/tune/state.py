@@ -10,7 +10,6 @@ from django.http import QueryDict
 from memories.models import JudgementSet, Namespace, TracedSet
 from memories.models.choices import Part
 from memories.pages import sliders
-from memories.pages.lab.address import moved
 from memories.retrieval.query import Setting
 from memories.retrieval.settings import said, setting, with_params
 from memories.tuning.evaluating import MAIN, METRICS
@@ -74,7 +73,7 @@ def state_of(namespace: Namespace, sent: QueryDict) -> State:
         problems["metric"] = f"must be one of {', '.join(METRICS)}; got {metric!r}"
         metric = MAIN
     usual = start.system.params.of(dict(start.given)).as_dict()
-    changed, wrong = ({}, {}) if elsewhere(sent) else moved(start.system.params, sent, usual)
+    changed, wrong = ({}, {}) if elsewhere(sent) else sliders.moved(start.system.params, sent, usual)
     return State(
         namespace, sets, judged, by, Part.TUNE if part is None else part, metric, start, changed, {**problems, **wrong}
     )

@@ -21,3 +21,5 @@ RETRIEVERS: Mapping[str, Callable[[Asked], Question | None]] = {
     "lexical": lexical,
     **{route.value: by_route[route] for route in Route if route != Route.CONTEXT},
 }
+# What a query must be understood to say, for a retriever to have something to ask.
+NEEDS: Mapping[str, str] = {"entity": "entities", "traversal": "entities", "temporal": "window"}
