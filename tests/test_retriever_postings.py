@@ -120,6 +120,16 @@ def test_a_common_word_is_read_once_it_was_asked_for_twice(
         assert (kept.of(Word(world.id, ("fact", "summary"), "priya")) != before) is changed
 
 
+def test_no_other_word_goes_for_a_common_one(world: Namespace, kept: Kept, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(by_words, "FINDING", 0)
+    query = asking(world, "Maya and Priya review the database")
+    found(query, "bm25")
+    monkeypatch.setattr(postings, "MOST_KEPT", kept.size)
+    for _ in range(3):
+        assert found(query, "bm25") == by_database(query, monkeypatch)
+    assert {word.term for word in kept.known} == {"review", "databas"}
+
+
 def test_filters_are_left_to_the_database(world: Namespace, kept: Kept) -> None:
     assert found(asking(world, EVERYTHING, filters=Filters(tags=("database",))), "bm25")
     assert not kept.known

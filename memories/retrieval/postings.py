@@ -19,8 +19,8 @@ Halves = NDArray[np.uint64]  # of ids
 Share = Callable[[NDArray[Any], NDArray[Any]], Array]  # of a word, by how often a memory holds it and how long that is
 
 MOST_KEPT = 64 * 2**20  # bytes, in each process
-WORD_SIZE = 500  # bytes that a word takes besides
-MOST_READ = 50_000  # postings of a common word
+WORD_SIZE, POSTING_SIZE = 500, 24  # bytes that a word takes, and each of its postings
+MOST_READ = 20_000  # postings of a common word
 MOST_ASKED = 10_000  # common words
 # Whoever changes the postings of a word changes its statistics too: who wrote those last, and where, tells them apart.
 VERSIONS = """
@@ -130,6 +130,11 @@ class Kept:
             while self.size > MOST_KEPT:
                 self.size -= self.known.popitem(last=False)[1][1].size
 
+    @property
+    def room(self) -> int:
+        """For how many postings there is room yet."""
+        return (MOST_KEPT - self.size) // POSTING_SIZE
+
     def again(self, word: Word, version: str) -> bool:
         """Whether a word is asked for again as it was the last time."""
         with self.lock:
@@ -147,7 +152,8 @@ def postings_of(
 ) -> dict[str, Postings] | None:
     """The postings of words at the moment of the transaction; none where the database does not tell in time.
 
-    Those of a common word take long to read, and are read once it was asked for twice and not written to in between.
+    Those of a common word take long to read: it must be asked for twice, not be written to in between, and find room.
+    Did others go for it, words that are asked for in turn would be read again each time.
     """
     words = {term: Word(namespace, tuple(levels), term) for term in (*finding, *common)}
     kept = {term: found for term, word in words.items() if (found := KEPT.of(word))}
@@ -157,7 +163,7 @@ def postings_of(
     if told is None:
         return None
     versions = {term: f"{documents} {version}" for term, documents, version in told[0]}
-    few = {term for term, documents, _ in told[0] if documents <= MOST_READ}
+    few = {term for term, documents, _ in told[0] if documents <= min(MOST_READ, KEPT.room)}
     known = {term: postings for term, (version, postings) in kept.items() if version == versions.get(term, "")}
     missing = [term for term in finding if term in kept and term not in known]
     missing += [term for term in common if term in few - known.keys() and KEPT.again(words[term], versions[term])]

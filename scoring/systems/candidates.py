@@ -40,7 +40,7 @@ class WordMatch(Params):
     word_power: float = _words(1.5, "how much a good match counts more than two fair ones", low=1, high=4, step=0.1)
     word_before: float = _words(0.95, "what a word counts that stands in the turn before", low=0, high=1, step=0.05)
     word_window: int = _words(
-        64, "words of a long memory that are matched together", low=16, high=512, step=16, unit="words"
+        128, "words of a long memory that are matched together", low=16, high=512, step=16, unit="words"
     )
     word_met: float = _words(0.6, "how like a word must be to be met", low=0, high=1, step=0.05)
     stop_weight: float = _words(0.5, "what a common word tells", low=0, high=3, step=0.1)
