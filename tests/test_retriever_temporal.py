@@ -1,5 +1,6 @@
 """By time: a bell curve over the distance from the window."""
 
+import importlib
 import math
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -9,11 +10,15 @@ import pytest
 from retrieval_world import NOW, asking, cosines, found, in_order, open_to, same, settled, world
 from test_model_rows import row
 
-from memories.models import Memory, Namespace
+from memories.models import Memory, MemoryVector, Namespace
+from memories.retrieval import retrieve as retrieving
 from memories.retrieval.reading import read
 
 __all__ = ["world"]
 pytestmark = [pytest.mark.django_db, pytest.mark.xdist_group("retrieval")]
+
+# The package gives the retriever itself by this name.
+by_time = importlib.import_module("memories.retrieval.retrievers.temporal")
 
 
 def near_in_time(
@@ -90,3 +95,22 @@ def test_the_time_of_a_memory_is_its_event_else_its_validity_else_when_it_was_sa
         if away < math.inf:
             expected[stored.id] = math.exp(-(away**2) / 2)
     assert dict(found(asking(namespace, "two months ago"), "temporal")) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("indexed", [0.0, 0.5, 1.0])
+def test_of_many_in_a_window_the_index_tells_the_nearest(
+    world: Namespace, monkeypatch: pytest.MonkeyPatch, indexed: float
+) -> None:
+    query = asking(world, "What was new in 2026?")
+    exact = [id for id, score in found(query, "temporal") if score == 1.0]
+    assert len(exact) > 6
+    ids = list(MemoryVector.objects.within(world).order_by("id").values_list("id", flat=True))
+    MemoryVector.objects.within(world).filter(id__in=ids[: int(indexed * len(ids))]).update(indexed=True)
+    monkeypatch.setattr(retrieving, "SCAN_BELOW", 1)
+    listed = found(query, "temporal", pool=5)
+    monkeypatch.setattr(by_time, "MANY", 6)
+    assert found(query, "temporal", pool=5) == listed == [(id, 1.0) for id in exact[:5]]
+    # What lies near the window is left to those that hold few.
+    assert {score for _, score in found(query, "temporal")} == {1.0}
+    monkeypatch.setattr(by_time, "MANY", len(exact) + 1)
+    assert found(query, "temporal", pool=5) == listed

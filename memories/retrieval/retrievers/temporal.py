@@ -1,10 +1,12 @@
 """By time: what takes place, holds or was said in the window that the query means, or near it."""
 
 import math
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 from memories.retrieval.past import DATED_THEN
 from memories.retrieval.retrievers.question import SETTLED, Asked, Question, best
+from memories.retrieval.retrievers.semantic import semantic
 from scoring.freshness import LEAST_WIDTH
 
 # When what a memory tells of takes place, else when it holds, else when it was said.
@@ -14,6 +16,9 @@ ENDS = f"""CASE WHEN m.event_at IS NOT NULL THEN coalesce(m.event_until, m.event
 AWAY = f"""greatest(
     extract(epoch FROM %(start)s - ({ENDS})), extract(epoch FROM {BEGINS} - %(until)s), 0
 ) / %(half_width)s"""
+
+# So many in a window, or one of so many in the namespace, are compared one by one.
+MANY, MANY_OF = 2_000, 100
 
 # What begins near enough, and the little that began before and lasts until then: each has an index.
 NEAR = f"""(
@@ -39,7 +44,7 @@ def temporal(asked: Asked) -> Question | None:
         SELECT m.id, exp(-power({AWAY}, 2) / (2 * %(sigma)s * %(sigma)s)) AS score
         FROM {memories} m WHERE {asked.scope.condition} AND {SETTLED} AND {AWAY} <= %(farthest)s
     """
-    return asked.question(
+    exact = asked.question(
         best(listed),
         start=window.when.start,
         until=window.when.until,
@@ -49,6 +54,27 @@ def temporal(asked: Asked) -> Question | None:
         sigma=sigma,
         farthest=farthest,
     )
+    return nearest_where_many(asked, exact) if asked.large and memories is NEAR else exact
+
+
+def nearest_where_many(asked: Asked, exact: Question) -> Question:
+    """Where a window holds so many that all in the list lie in it, the index tells which of them are nearest."""
+    inside = f"{asked.scope.condition} AND {SETTLED} AND {AWAY} <= 0"
+    nearest = semantic(replace(asked, scope=replace(asked.scope, condition=inside, plain=False)))
+    sql = f"""
+        WITH crowded AS MATERIALIZED (
+            SELECT count(*) = %(many)s AS is_so FROM (
+                SELECT 1 FROM memories_memory m
+                WHERE m.namespace_id = %(namespace)s AND {BEGINS} BETWEEN %(start)s AND %(until)s AND {SETTLED}
+                LIMIT %(many)s
+            ) AS inside
+        )
+        SELECT * FROM ({exact.sql}) AS few WHERE NOT (SELECT is_so FROM crowded)
+        UNION ALL
+        SELECT memory_id, 1.0::float8 FROM ({nearest.sql}) AS nearest WHERE (SELECT is_so FROM crowded)
+    """
+    many = max(MANY, asked.reading.words.documents // MANY_OF)
+    return Question(sql, {**exact.values, "many": many}, nearest.settings)
 
 
 def moved(moment: datetime, seconds: float) -> datetime:
