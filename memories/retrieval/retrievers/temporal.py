@@ -14,20 +14,30 @@ BEGINS = "coalesce(m.event_at, m.valid_from, m.happened_at, m.created_at)"
 ENDS = f"""CASE WHEN m.event_at IS NOT NULL THEN coalesce(m.event_until, m.event_at)
     WHEN m.valid_from IS NOT NULL THEN coalesce(m.valid_until, m.valid_from) ELSE {BEGINS} END"""
 AWAY = f"""greatest(
-    extract(epoch FROM %(start)s - ({ENDS})), extract(epoch FROM {BEGINS} - %(until)s), 0
+    date_part('epoch', %(start)s - ({ENDS})), date_part('epoch', {BEGINS} - %(until)s), 0
 ) / %(half_width)s"""
 
 # So many in a window, or one of so many in the namespace, are compared one by one.
-MANY, MANY_OF = 2_000, 100
+MANY, MANY_OF = 10_000, 50
 
+# Whether the window alone fills the list, so that nobody outside of it is wanted.
+FULL = f"""(
+    SELECT count(*) = %(pool)s FROM (
+        SELECT 1 FROM memories_memory m
+        WHERE m.namespace_id = %(namespace)s AND {BEGINS} BETWEEN %(start)s AND %(until)s AND {SETTLED} AND {{scope}}
+        LIMIT %(pool)s
+    ) AS inside
+)"""
+FIRST = f"CASE WHEN {FULL} THEN %(start)s ELSE %(first)s END"
+LAST = f"CASE WHEN {FULL} THEN %(until)s ELSE %(last)s END"
 # What begins near enough, and the little that began before and lasts until then: each has an index.
 NEAR = f"""(
     SELECT m.* FROM memories_memory m
-    WHERE m.namespace_id = %(namespace)s AND {BEGINS} BETWEEN %(first)s AND %(last)s
+    WHERE m.namespace_id = %(namespace)s AND {BEGINS} BETWEEN {FIRST} AND {LAST}
     UNION ALL
     SELECT m.* FROM memories_memory m
     WHERE m.namespace_id = %(namespace)s AND (m.event_until IS NOT NULL OR m.valid_until IS NOT NULL)
-        AND {ENDS} >= %(first)s AND {BEGINS} < %(first)s
+        AND {ENDS} >= %(first)s AND {BEGINS} < {FIRST}
 )"""
 
 
@@ -39,7 +49,8 @@ def temporal(asked: Asked) -> Question | None:
     half_width = max((window.when.until - window.when.start).total_seconds() / 2, LEAST_WIDTH)
     floor, sigma = max(asked.params.temporal_floor, 1e-12), asked.params.temporal_sigma
     farthest = sigma * math.sqrt(-2 * math.log(floor))
-    memories = DATED_THEN if "as_of" in asked.scope.values else NEAR
+    past = "as_of" in asked.scope.values
+    memories = DATED_THEN if past else NEAR.format(scope=asked.scope.condition)
     listed = f"""
         SELECT m.id, exp(-power({AWAY}, 2) / (2 * %(sigma)s * %(sigma)s)) AS score
         FROM {memories} m WHERE {asked.scope.condition} AND {SETTLED} AND {AWAY} <= %(farthest)s
@@ -54,7 +65,7 @@ def temporal(asked: Asked) -> Question | None:
         sigma=sigma,
         farthest=farthest,
     )
-    return nearest_where_many(asked, exact) if asked.large and memories is NEAR else exact
+    return nearest_where_many(asked, exact) if asked.large and not past else exact
 
 
 def nearest_where_many(asked: Asked, exact: Question) -> Question:
