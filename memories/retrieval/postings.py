@@ -27,12 +27,14 @@ VERSIONS = """
     SELECT term, documents, xmin::text || ctid::text FROM memories_termstatistic
     WHERE namespace_id = %(namespace)s AND term = ANY(%(terms)s)
 """
-POSTINGS = """
+OF_NAMESPACE = """
+    SELECT p.memory_id, p.term, p.frequency, p.length FROM memories_posting p
+    WHERE p.namespace_id = %(namespace)s AND
+"""
+OF_WORD = "p.term = asked.term AND p.level = ANY(%(levels)s)"
+POSTINGS = f"""
     SELECT asked.term, array_agg(p.memory_id), array_agg(p.frequency), array_agg(p.length)
-    FROM unnest(%(unknown)s::text[]) AS asked(term) CROSS JOIN LATERAL (
-        SELECT p.memory_id, p.frequency, p.length FROM memories_posting p
-        WHERE p.namespace_id = %(namespace)s AND p.term = asked.term AND p.level = ANY(%(levels)s)
-    ) p GROUP BY asked.term
+    FROM unnest(%(unknown)s::text[]) AS asked(term) CROSS JOIN LATERAL ({OF_NAMESPACE} {OF_WORD}) p GROUP BY asked.term
 """
 
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
-from memories.retrieval.postings import counted, counted_too, postings_of
+from memories.retrieval.postings import OF_NAMESPACE, OF_WORD, counted, counted_too, postings_of
 from memories.retrieval.retrievers.question import EACH_MEMORY, Asked, Question, best
 from memories.retrieval.words import Words
 from scoring.bm25 import TS_RANK_NORMALIZATION, TS_WEIGHTS, saturation
@@ -23,16 +23,11 @@ UNIT = 2**30
 # What does not change from one posting to the next comes with the question.
 SHARE = """round(asked.units * (p.frequency * %(k1_and_1)s
     / (p.frequency + %(k1)s * (%(b_to_1)s + %(b)s * p.length / %(average_length)s))))"""
-POSTINGS = """
-    SELECT p.memory_id, p.term, p.frequency, p.length FROM memories_posting p
-    WHERE p.namespace_id = %(namespace)s AND
-"""
 ASKED = """asked AS MATERIALIZED (
     SELECT * FROM unnest(%(terms)s::text[], %(units)s::float8[], %(finds)s::bool[]) AS t(term, units, finds)
 )"""
 IN_WHOLE = f"scored AS (SELECT id, units / {UNIT} AS score FROM found)"
 FOUND = "found AS (SELECT * FROM unnest(%(found)s::uuid[], %(found_units)s::float8[]) AS t(id, units))"
-OF_WORD = "p.term = asked.term AND p.level = ANY(%(levels)s)"
 OF_LEADERS = "p.memory_id = ANY(ARRAY(SELECT id FROM leaders)) AND p.term = ANY(%(common)s)"
 # What was hidden since the moment asked about has lost its postings; its text has not.
 HIDDEN = """hidden AS MATERIALIZED (
@@ -64,11 +59,10 @@ def counted_here(asked: Asked, values: dict[str, Any]) -> dict[str, Any]:
     By all words, where the common ones are kept too. Where more than postings must be known of a memory, and where they
     are not to be had, the database counts.
     """
-    units = dict(zip(values["terms"], values["units"].tolist(), strict=True))
-    common = values["common"]
-    finding = [term for term in units if term not in common]
     if not asked.scope.plain:
         return values
+    units, common = dict(zip(values["terms"], values["units"].tolist(), strict=True)), values["common"]
+    finding = [term for term in units if term not in common]
     known = postings_of(asked.namespace.id, asked.scope.values["levels"], finding, common)
     if known is None:
         return values
@@ -98,7 +92,9 @@ def found_by_words(asked: Asked) -> str:
 
 def postings(asked: Asked, stored: str, hidden: str) -> str:
     """The postings that a condition chooses, and those of what was hidden since."""
-    return f"{POSTINGS} {stored}" + (f" UNION ALL SELECT * FROM hidden p WHERE {hidden}" if asked.scope.gone else "")
+    return f"{OF_NAMESPACE} {stored}" + (
+        f" UNION ALL SELECT * FROM hidden p WHERE {hidden}" if asked.scope.gone else ""
+    )
 
 
 def scored(asked: Asked, values: Mapping[str, Any]) -> str:

@@ -28,16 +28,20 @@ FULL = f"""(
         LIMIT %(pool)s
     ) AS inside
 )"""
-FIRST = f"CASE WHEN {FULL} THEN %(start)s ELSE %(first)s END"
-LAST = f"CASE WHEN {FULL} THEN %(until)s ELSE %(last)s END"
 # What begins near enough, and the little that began before and lasts until then: each has an index.
 NEAR = f"""(
+    WITH bounds AS MATERIALIZED (
+        SELECT CASE WHEN is_full THEN %(start)s ELSE %(first)s END AS first,
+            CASE WHEN is_full THEN %(until)s ELSE %(last)s END AS last
+        FROM {FULL} AS f(is_full)
+    )
     SELECT m.* FROM memories_memory m
-    WHERE m.namespace_id = %(namespace)s AND {BEGINS} BETWEEN {FIRST} AND {LAST}
+    WHERE m.namespace_id = %(namespace)s
+        AND {BEGINS} BETWEEN (SELECT first FROM bounds) AND (SELECT last FROM bounds)
     UNION ALL
     SELECT m.* FROM memories_memory m
     WHERE m.namespace_id = %(namespace)s AND (m.event_until IS NOT NULL OR m.valid_until IS NOT NULL)
-        AND {ENDS} >= %(first)s AND {BEGINS} < {FIRST}
+        AND {ENDS} >= %(first)s AND {BEGINS} < (SELECT first FROM bounds)
 )"""
 
 
