@@ -329,6 +329,7 @@ def test_one_walks_from_an_entity_moves_a_hop_and_sees_a_path(page: Page) -> Non
     expect(page.locator("#graph-h")).to_have_text("7 entities, 7 edges")
     page.fill("#entity", "maya")
     page.press("#entity", "Enter")
+    page.wait_for_url("**/here/graph/?entity=maya")
     expect(page.locator("#graph-h")).to_have_text("From Maya: 1 in 1 hop, 2 in 2 hops, 2 in 3 hops")
     order = page.locator("#reached tbody tr td:first-child")
     expect(order).to_have_text(["Arrive", "Berlin", "Priya", "Germany", "Cat"])
