@@ -11,7 +11,8 @@ from pgvector import Vector
 from psycopg.errors import error_from_result
 from psycopg.pq import ExecStatus, TransactionStatus
 
-from memories.wire import Connection, Wire, packed
+from memories.id_arrays import ID, uuids
+from memories.wire import Connection, Packed, Wire, packed
 
 
 class Statement(NamedTuple):
@@ -29,7 +30,10 @@ AT_ONCE = [
 
 
 # Values that travel as bytes, and how they are written where somebody reads them.
-SPELT: Mapping[type, Callable[[Any], Any]] = {Vector: Vector.to_text, np.ndarray: np.ndarray.tolist}
+SPELT: Mapping[type, Callable[[Any], Any]] = {
+    Vector: Vector.to_text,
+    np.ndarray: lambda array: uuids(array) if array.dtype == ID else array.tolist(),
+}
 
 
 @dataclass
@@ -40,17 +44,21 @@ class Answers:
     error: psycopg.Error | None = None
 
 
-def asked(statements: Sequence[Statement]) -> Answers:
-    """Put questions one after another without waiting for answers in between."""
+Later = Callable[[], Sequence[Statement]]
+
+
+def asked(statements: Sequence[Statement], later: Later | None = None) -> Answers:
+    """Put questions one after another without waiting for answers in between.
+
+    Those of later are worked out while the database is busy with the others.
+    """
     connection.close_if_health_check_failed()
     connection.ensure_connection()
     connection.validate_no_broken_transaction()
     raw = connection.connection
-    if connection.queries_logged:
-        connection.queries_log.extend({"sql": spelt(raw, one), "time": "0"} for one in statements)
     answers = Answers()
     try:
-        travel(raw, [*begun(raw), *statements], answers)
+        travel(raw, [*begun(raw), *logged(raw, statements)], answers, later)
     except psycopg.Error as error:
         answers.error = error
     return answers
@@ -66,22 +74,34 @@ def begun(raw: Connection) -> list[Statement]:
     return [Statement(f"BEGIN{level} READ ONLY", answered=False), *AT_ONCE]
 
 
-def travel(raw: Connection, statements: Sequence[Statement], answers: Answers) -> None:
+def travel(raw: Connection, statements: Sequence[Statement], answers: Answers, later: Later | None = None) -> None:
     """Gather the rows up to the first failure; a connection that is interrupted serves nobody any more."""
     wire = Wire.of(raw)
-    transformer = wire.transformer
-    ready = [packed(transformer, one.sql, one.values) for one in statements]
+    transformer, put = wire.transformer, list[Statement]()
+
+    def ready(some: Sequence[Statement]) -> list[Packed]:
+        put.extend(some)
+        return [packed(transformer, one.sql, one.values) for one in some]
+
+    first = ready(statements)
     try:
-        results = wire.results(raw, ready)
+        results = wire.results(raw, first, (lambda: ready(logged(raw, later()))) if later else None)
     except BaseException:
         raw.close()
         raise
-    for statement, result in zip(statements, results, strict=False):
+    for statement, result in zip(put, results, strict=False):
         if result.status == ExecStatus.FATAL_ERROR:
             answers.error = error_from_result(result)
         elif statement.answered:
             transformer.set_pgresult(result)
             answers.rows.append(transformer.load_rows(0, result.ntuples, tuple))
+
+
+def logged(raw: Connection, statements: Sequence[Statement]) -> Sequence[Statement]:
+    """Statements, noted where Django notes its own."""
+    if connection.queries_logged:
+        connection.queries_log.extend({"sql": spelt(raw, one), "time": "0"} for one in statements)
+    return statements
 
 
 def spelt(raw: Connection, statement: Statement) -> str:
@@ -94,9 +114,9 @@ def plain(values: Mapping[str, Any]) -> dict[str, Any]:
     return {name: SPELT[type(value)](value) if type(value) in SPELT else value for name, value in values.items()}
 
 
-def answered(statements: Sequence[Statement]) -> list[list[Any]]:
+def answered(statements: Sequence[Statement], later: Later | None = None) -> list[list[Any]]:
     """The rows of questions that must all be answered."""
-    answers = asked(statements)
+    answers = asked(statements, later)
     if answers.error is not None:
         raised(answers.error)
     return answers.rows

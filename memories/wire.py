@@ -5,7 +5,7 @@ takes longer than the database takes to answer them.
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import count
 from select import POLLIN, POLLOUT, poll
@@ -21,12 +21,13 @@ from psycopg.adapt import AdaptersMap, Dumper, Loader, PyFormat
 from psycopg.pq import ConnStatus, ExecStatus, Format, TransactionStatus
 from psycopg.pq.abc import PGresult
 
+from memories.id_arrays import ID
+
 MOST_KEPT = 200  # statements that the database keeps prepared for a connection
 PLACEHOLDER = re.compile(r"%(?:\((\w+)\)s|%)")
 Connection = psycopg.Connection[Any]
-ID = np.dtype([("head", np.uint64), ("tail", np.uint64)])  # an id as two numbers, in whose order ids are
-Ids = NDArray[Any]  # of the above
-HEAD = 20  # bytes before the values of an array: how many dimensions, whether some are NULL, their type, size and start
+# Bytes before the values of an array: how many dimensions, whether some are NULL, their type; then for each dimension.
+HEAD, FOR_EACH = 12, 8
 Key = tuple[bytes, tuple[int, ...]]  # the text of a statement and the types of its values
 
 
@@ -73,11 +74,13 @@ def arrays_of(kind: np.dtype[Any]) -> type[Loader]:
         format = Format.BINARY
 
         def load(self, data: Buffer) -> NDArray[Any]:
-            dimensions, holds_null = np.frombuffer(data, ">i4", 2)
+            dimensions, holds_null = np.frombuffer(data, ">i4", 2).tolist()
             if holds_null:
                 raise ValueError("an array that is read as numbers must hold no NULL")
-            values = np.frombuffer(data, sized, offset=HEAD)["value"] if dimensions else np.empty(0, kind)
-            return values.astype(kind)
+            if not dimensions:
+                return np.empty(0, kind)
+            shape = np.frombuffer(data, ">i4", 2 * dimensions, HEAD)[::2]
+            return np.frombuffer(data, sized, offset=HEAD + FOR_EACH * dimensions)["value"].astype(kind).reshape(shape)
 
     return Numbers
 
@@ -92,17 +95,30 @@ NUMBERS = {
 }
 
 
-class FloatsDumper(Dumper):
-    """Numbers as one array: a list of them would be spelt one by one."""
+class ArrayDumper(Dumper):
+    """Numbers or ids as one array: a list of them would be spelt one by one."""
 
     format = Format.BINARY
-    oid = adapters.types["float8"].array_oid
+
+    def __init__(self, cls: type, context: Any = None, kind: np.dtype[Any] | None = None) -> None:
+        super().__init__(cls, context)
+        name = "uuid" if kind == ID else "float8"
+        self.sent: np.dtype[Any] = ID.newbyteorder(">") if kind == ID else np.dtype(">f8")
+        self.single, self.oid = adapters.types[name].oid, adapters.types[name].array_oid
+
+    def get_key(self, obj: NDArray[Any], format: PyFormat) -> Any:
+        """Arrays of ids are sent otherwise than arrays of numbers."""
+        return self.cls, obj.dtype == ID
+
+    def upgrade(self, obj: NDArray[Any], format: PyFormat) -> "ArrayDumper":
+        """The one for what an array holds."""
+        return ArrayDumper(self.cls, None, obj.dtype)
 
     def dump(self, obj: NDArray[Any]) -> Buffer:
-        """What an array begins with, and each number with its size."""
-        sized = np.empty(len(obj), [("size", ">i4"), ("value", ">f8")])
-        sized["size"], sized["value"] = 8, obj
-        return np.array([1, 0, adapters.types["float8"].oid, len(obj), 1], ">i4").tobytes() + sized.tobytes()
+        """What an array begins with, and each value with its size."""
+        sized = np.empty(len(obj), [("size", ">i4"), ("value", self.sent)])
+        sized["size"], sized["value"] = self.sent.itemsize, obj
+        return np.array([1, 0, self.single, len(obj), 1], ">i4").tobytes() + sized.tobytes()
 
 
 @lru_cache(maxsize=512)
@@ -130,7 +146,7 @@ class Wire:
     def __init__(self, raw: Connection) -> None:
         self.adapters = AdaptersMap(raw.adapters)
         self.adapters.register_dumper(Vector, VectorDumper)
-        self.adapters.register_dumper(np.ndarray, FloatsDumper)
+        self.adapters.register_dumper(np.ndarray, ArrayDumper)
         for kind, loader in NUMBERS.items():
             self.adapters.register_loader(self.adapters.types[kind].array_oid, loader)
         self.transformer: Transformer = adapt.Transformer(Context(self.adapters, raw))
@@ -147,14 +163,24 @@ class Wire:
         wire: Wire = known["recall_wire"]
         return wire
 
-    def results(self, raw: Connection, statements: Sequence[Packed]) -> list[PGresult]:
-        """Put statements one after another, and give the result of each, up to the first that failed."""
+    def results(
+        self, raw: Connection, statements: Sequence[Packed], later: Callable[[], Sequence[Packed]] | None = None
+    ) -> list[PGresult]:
+        """Put statements one after another, and give the result of each, up to the first that failed.
+
+        Those of later are worked out while the database is busy with the others.
+        """
         # In a transaction that has failed only the way out of it is let through, and no order to let go of a statement.
         failed = raw.pgconn.transaction_status == TransactionStatus.INERROR
         threshold = None if failed else raw.prepare_threshold
         raw.pgconn.enter_pipeline_mode()
         sent = [one for statement in statements for one in self.send(raw, statement, threshold)]
+        if later:
+            raw.pgconn.send_flush_request()
+            flushed(raw)
+            sent += [one for statement in later() for one in self.send(raw, statement, threshold)]
         raw.pgconn.pipeline_sync()
+        flushed(raw)
         results = []
         for result, one in zip(received(raw), sent, strict=True):
             if result.status != ExecStatus.COMMAND_OK:
@@ -202,14 +228,21 @@ class Wire:
         return self.times[key] > threshold
 
 
+def flushed(raw: Connection) -> None:
+    """Send all that was put; who does not read meanwhile may not be read either."""
+    if not raw.pgconn.flush():
+        return
+    waiting = poll()
+    waiting.register(raw.pgconn.socket, POLLIN | POLLOUT)
+    while raw.pgconn.flush():
+        waiting.poll()
+        raw.pgconn.consume_input()
+
+
 def received(raw: Connection) -> Iterator[PGresult]:
     """What comes back, up to the end of the journey."""
     pg, waiting = raw.pgconn, poll()
-    waiting.register(pg.socket, POLLIN | POLLOUT)
-    while pg.flush():
-        waiting.poll()
-        pg.consume_input()
-    waiting.modify(pg.socket, POLLIN)
+    waiting.register(pg.socket, POLLIN)
     while True:
         while pg.is_busy():
             waiting.poll()

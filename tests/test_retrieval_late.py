@@ -16,6 +16,7 @@ from test_api_walls import key_to
 from memories.models import Memory, Namespace
 from memories.retrieval import postings
 from memories.retrieval import retrieve as retrieving
+from memories.retrieval.listed import NOTHING
 from memories.retrieval.retrieve import retrieve
 from memories.retrieval.retrievers import RETRIEVERS
 from memories.retrieval.retrievers.question import Question
@@ -23,6 +24,7 @@ from memories.retrieval.retrievers.question import Question
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.xdist_group("retrieval")]
 QUERY = "What did Maya say about the database two months ago?"
 LIMIT = 150  # milliseconds
+SLOW = "SELECT NULL::uuid, length(pg_sleep(5)::text)::float8"
 ALL = {"semantic", "bm25", "entity", "temporal", "traversal"}
 
 
@@ -82,7 +84,7 @@ def test_one_that_is_late_takes_no_more_than_its_own_time(world: Namespace) -> N
 def test_the_time_of_those_before_it_is_not_its_own(world: Namespace, monkeypatch: pytest.MonkeyPatch) -> None:
     slept = f"(SELECT pg_sleep({0.5 * LIMIT / 1000})::text AS said OFFSET 0) AS slept WHERE said <> ''"
     broken("semantic", f"SELECT gen_random_uuid(), 0.5::float8 FROM {slept}", monkeypatch)
-    broken("temporal", "SELECT NULL::uuid, pg_sleep(5)", monkeypatch)
+    broken("temporal", SLOW, monkeypatch)
     retrieval = retrieve(asking(world, QUERY))
     assert list(retrieval.found.late) == ["temporal"]
     assert 0.5 * LIMIT <= retrieval.found.took_ms["semantic"] <= LIMIT
@@ -102,7 +104,7 @@ def test_words_that_cannot_be_read_hold_nobody_up(world: Namespace, monkeypatch:
 
 def broken(route: str, sql: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Let a retriever put another question."""
-    others = {**retrieving.RETRIEVERS, route: lambda asked: Question(sql, {})}
+    others = {**retrieving.RETRIEVERS, route: lambda asked: Question(sql, {}, made=lambda rows: NOTHING)}
     monkeypatch.setattr(retrieving, "RETRIEVERS", others)
 
 
@@ -147,7 +149,7 @@ def test_a_retriever_that_lacks_what_it_needs_is_named_and_the_others_answer(
 
 
 def test_a_slow_question_is_cut_off(world: Namespace, monkeypatch: pytest.MonkeyPatch) -> None:
-    broken("temporal", "SELECT NULL::uuid, pg_sleep(5)", monkeypatch)
+    broken("temporal", SLOW, monkeypatch)
     retrieval = retrieve(asking(world, QUERY))
     assert retrieval.found.late == {"temporal": f"took longer than {LIMIT} ms"}
     assert retrieval.found.took_ms["temporal"] < LIMIT + 500
@@ -163,7 +165,7 @@ def test_the_limit_holds_for_retrievers_alone(world: Namespace) -> None:
 
 
 def test_where_every_retriever_is_late_the_answer_says_so(world: Namespace, monkeypatch: pytest.MonkeyPatch) -> None:
-    slow = {route: lambda asked: Question("SELECT NULL::uuid, pg_sleep(5)", {}) for route in RETRIEVERS}
+    slow = {route: lambda asked: Question(SLOW, {}) for route in RETRIEVERS}
     monkeypatch.setattr(retrieving, "RETRIEVERS", slow)
     answer = post(world).json()
     assert {one["retriever"] for one in answer["late"]} == ALL
@@ -173,7 +175,7 @@ def test_where_every_retriever_is_late_the_answer_says_so(world: Namespace, monk
 
 
 def test_what_a_late_retriever_would_have_found_is_no_access(world: Namespace, monkeypatch: pytest.MonkeyPatch) -> None:
-    slow = {route: lambda asked: Question("SELECT NULL::uuid, pg_sleep(5)", {}) for route in RETRIEVERS}
+    slow = {route: lambda asked: Question(SLOW, {}) for route in RETRIEVERS}
     before = sorted(Memory.objects.within(world).values_list("access_count", flat=True))
     monkeypatch.setattr(retrieving, "RETRIEVERS", slow)
     assert post(world).json().get("results", []) == []

@@ -158,7 +158,7 @@ def by_words(namespace: Namespace, text: str) -> tuple[Q, list[str]]:
     return holds, missing
 
 
-def by_meaning(namespace: Namespace, query: Mapping[str, Any]) -> tuple[dict[UUID, float], str]:
+def by_meaning(namespace: Namespace, query: Mapping[str, Any]) -> tuple[Mapping[UUID, float], str]:
     """The memories nearest to a text with their cosines, or why it was left out; nothing is recorded."""
     # Type and tag narrow the search itself, the other filters what it found.
     filters = Filters(types=tuple_of(query, "type"), tags=tuple_of(query, "tag"))

@@ -47,7 +47,7 @@ def affinities(
     facts: Facts, mentions: Sequence[tuple[UUID, UUID]], tags: Mapping[UUID, set[str]], used: Sequence[tuple[str]]
 ) -> Array:
     """The share of each candidate's entities and tags that are among those its asker uses most."""
-    share = np.zeros(len(facts.ids))
+    share = np.zeros(len(facts))
     if not used:
         return share
     theirs = {name for (name,) in used}

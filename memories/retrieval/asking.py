@@ -4,7 +4,6 @@ import logging
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from uuid import UUID
 
 import psycopg
 from django.conf import settings
@@ -13,7 +12,8 @@ from psycopg.errors import QueryCanceled
 
 from memories.journey import Statement, asked, raised
 from memories.retrieval.limits import BACK, NOW, RELEASE, SAVEPOINT, limits
-from memories.retrieval.retrievers.question import Question
+from memories.retrieval.listed import NOTHING, Listed
+from memories.retrieval.retrievers.question import Later, Question
 
 logger = logging.getLogger(__name__)
 
@@ -24,38 +24,57 @@ CLOCK = Statement(f"SELECT {NOW}")
 class Found:
     """What each route found, with its own score, in its own order; who did not answer and why; how long each took."""
 
-    scores: dict[str, dict[UUID, float]] = field(default_factory=dict)
+    scores: dict[str, Listed] = field(default_factory=dict)
     late: dict[str, str] = field(default_factory=dict)
     took_ms: dict[str, float] = field(default_factory=dict)
 
 
-def ask(questions: Mapping[str, Question | None]) -> Found:
+def ask(questions: Mapping[str, Question | Later | None]) -> Found:
     """Put all questions in one journey; after one that fails, those behind it are put again. In a transaction."""
     found = Found()
     waiting = {route: question for route, question in questions.items() if question}
     while waiting:
-        began = time.perf_counter()
-        put = [one for question in waiting.values() for one in (Statement(question.sql, question.values), CLOCK)]
-        more = {name: value for question in waiting.values() for name, value in question.settings.items()}
-        answers = asked([SAVEPOINT, limits(more), *put, BACK, RELEASE])
-        since, spent = (answers.rows[0][0][-1] if answers.rows else 0.0), 0.0
-        for route, rows, [[now]] in zip(list(waiting), answers.rows[1::2], answers.rows[2::2], strict=False):
-            del waiting[route]
-            found.scores[route], found.took_ms[route] = dict(rows), now - since
-            since, spent = now, spent + now - since
-        if answers.error is None:
-            break
+        waiting = put_again(waiting, found)
+    # In the order they were asked; one that had nothing to ask has found nothing.
+    answered = {route: found.scores.get(route, NOTHING) for route in questions if route not in found.late}
+    took_ms = {route: found.took_ms.get(route, 0.0) for route in questions}
+    return Found(answered, found.late, took_ms)
+
+
+def put_again(waiting: Mapping[str, Question | Later], found: Found) -> dict[str, Question | Later]:
+    """Put questions in one journey, and give those that must be put again."""
+    began = time.perf_counter()
+    put = {route: question for route, question in waiting.items() if isinstance(question, Question)}
+    more = {name: value for question in put.values() for name, value in question.settings.items()}
+
+    def last() -> list[Statement]:
+        worked_out = {route: one.question() for route, one in waiting.items() if isinstance(one, Later)}
+        put.update(worked_out)
+        return [*timed(worked_out), BACK, RELEASE]
+
+    answers = asked([SAVEPOINT, limits(more), *timed(put)], last)
+    since, spent, refused = (answers.rows[0][0][-1] if answers.rows else 0.0), 0.0, {}
+    for route, rows, [[now]] in zip(list(put), answers.rows[1::2], answers.rows[2::2], strict=False):
+        question = put.pop(route)
+        if (listed := question.listed(rows)) is not None:
+            found.scores[route], found.took_ms[route] = listed, now - since
+        elif question.otherwise:
+            refused[route] = question.otherwise
+        since, spent = now, spent + now - since
+    if answers.error is not None:
         if not answers.rows:
             raised(answers.error)  # the limits themselves
-        failed = next(iter(waiting))
-        del waiting[failed]
+        failed = next(iter(put))
+        del put[failed]
         found.late[failed] = why(failed, answers.error)
         found.took_ms[failed] = 1000 * (time.perf_counter() - began) - spent
         asked([BACK])
-    # In the order they were asked; one that had nothing to ask has found nothing.
-    answered = {route: found.scores.get(route, {}) for route in questions if route not in found.late}
-    took_ms = {route: found.took_ms.get(route, 0.0) for route in questions}
-    return Found(answered, found.late, took_ms)
+    return {**put, **{route: otherwise() for route, otherwise in refused.items()}}
+
+
+def timed(questions: Mapping[str, Question]) -> list[Statement]:
+    """Questions, each with the time at which it was answered."""
+    return [one for question in questions.values() for one in (question.statement, CLOCK)]
 
 
 def why(route: str, error: psycopg.Error) -> str:

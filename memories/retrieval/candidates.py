@@ -10,20 +10,21 @@ from uuid import UUID
 import numpy as np
 from pgvector import Vector
 
+from memories.id_arrays import Ids, halves, ids_of, united, uuids, written
 from memories.journey import Statement
 from memories.retrieval.affinity import affinities, used_most
 from memories.retrieval.asking import Found
 from memories.retrieval.expecting import fitting
-from memories.retrieval.facts import ACCESSES, COLUMNS, COSINES, FOR_SOME, MEMORIES, NUMBERS, TOKENS, Facts, literal
+from memories.retrieval.facts import ACCESSES, BETWEEN, COLUMNS, COSINES, FOR_SOME, MEMORIES, NUMBERS, TOKENS, Facts
+from memories.retrieval.listed import Listed
 from memories.retrieval.matching import matches
 from memories.retrieval.past import told_by
 from memories.retrieval.query import Query
 from memories.retrieval.reading import Reading
-from memories.retrieval.rows import ALWAYS, MICROSECOND, NEVER, Moments, Rows, halves, moment, uuids
+from memories.retrieval.rows import ALWAYS, MICROSECOND, NEVER, Moments, Rows, moment
 from memories.retrieval.scope import Scope
 from memories.retrieval.sessions import Places, places_in_sessions
 from memories.retrieval.vectors import MISSING, vectors_of
-from memories.wire import Ids
 from memories.writing.standing import HISTORY
 from scoring import signals as known
 from scoring.fusion import ranked
@@ -65,33 +66,35 @@ def candidates(
 
     What ends their common moment goes along with the last of them; a past one takes more.
     """
-    ids: Sequence[UUID] = ordered(chain.from_iterable(found.scores.values()))
-    places = places_in_sessions(scope, ids) if query.setting.system.conversations else Places()
-    facts = Facts.of(query, reading.embedder, ordered(chain(ids, places.beside)) if places.beside else ids)
+    lists = {route: listed.ids for route, listed in found.scores.items()}
+    ids, where = united([*lists.values()])
+    places = places_in_sessions(scope, uuids(ids)) if query.setting.system.conversations else Places()
+    if places.beside:
+        ids, where = united([*lists.values(), ids_of(places.beside)])
+    facts, whole = Facts(query, reading.embedder, ids), dict(zip(lists, where, strict=False))
     asked = read_by(query.setting.system) | tokens_for(reading, scope, params) | used_most(query, params)
-    near = {id.int: cosine for route in BY_COSINE for id, cosine in found.scores.get(route, {}).items()}
-    meant = {
-        **scope.values,
-        "vector": Vector(reading.vector),
-        "far": literal(name for name, id in zip(facts.names, facts.places, strict=True) if id not in near),
-    }
+    near = np.full(len(ids), np.nan)
+    for route in BY_COSINE:
+        if route in lists:
+            near[whole[route]] = found.scores[route].scores
+    meant = {**scope.values, "vector": Vector(reading.vector), "far": ids[np.isnan(near)]}
     known = facts.ask(asked, () if query.as_of else end, **meant)
-    rows = then(facts, scope, rows_of(facts, known["memories"]))
-    ids = rows.ids
+    rows = then(facts, scope, rows_of(known["memories"]))
     cosine, vectors, marks = meaning(facts, known, near, reading)
     tags = tags_of(known.get("tags", ()))
     now, created = moment(query.now), rows.column("created_at")
-    scores = {route: column(facts, cosine, route, listed) for route, listed in found.scores.items()}
+    scores = {route: column(found.scores[route], whole[route], cosine, route) for route in lists}
     matched = matches(facts, known.get("tokens", ()), reading, params)
     if np.isfinite(matched["maxsim"]).any():
         matched |= fitting(rows, reading.expects, scores.get("entity"), matched["met"])
     signals = Signals(
-        ids=np.array(facts.names, dtype=str),
+        ids=written(ids),
+        places=np.arange(len(ids)),
         type=coded(rows, "type", TYPES),
         kind=coded(rows, "kind", KINDS),
         level=coded(rows, "level", LEVELS),
         session=numbered(rows.column("session_id")),
-        position=positions(places, ids),
+        position=positions(places, facts),
         age_days=(now - created) / DAY,
         valid_hours=(now - since(rows)) / HOUR,
         hours_left=hours_left(rows.column("valid_until"), now),
@@ -106,19 +109,21 @@ def candidates(
         scores=scores,
         edges=edges_among(facts, known.get("edges", ())),
         vectors=vectors,
-        tags=tag_matrix(ids, tags),
+        tags=tag_matrix(facts, tags),
         intent=reading.intent,
         **{name: rows.column(name) for name in NUMBERS},
     )
     return Candidates(rows, signals, marks)
 
 
-def rows_of(facts: Facts, stored: Sequence[Sequence[Any]]) -> Rows:
+def rows_of(stored: Sequence[Sequence[Any]]) -> Rows:
     """The memories that were found; all that were asked for, where none was purged since."""
-    columns = dict(zip(COLUMNS, stored[0] if stored else (), strict=False))
-    if columns.get("id") is None:
-        return Rows((), dict.fromkeys(COLUMNS, np.empty(0)))
-    return Rows(facts.ids if len(columns["id"]) == len(facts.ids) else uuids(columns["id"]), columns)
+    if not stored or stored[0][0] is None:
+        return Rows(dict.fromkeys(COLUMNS, np.empty(0)))
+    *arrays, words, contents = stored[0]
+    numbers = chain.from_iterable(one.T for one in arrays)
+    told = map(list, zip(*(each.split(BETWEEN) for each in words), strict=True))
+    return Rows(dict(zip(COLUMNS, [*numbers, *told, contents], strict=True)))
 
 
 def since(rows: Rows) -> Moments:
@@ -145,23 +150,17 @@ def tokens_for(reading: Reading, scope: Scope, params: Any) -> dict[str, str]:
 
 
 def meaning(
-    facts: Facts, known: Mapping[str, Sequence[Any]], near: Mapping[int, float], reading: Reading
+    facts: Facts, known: Mapping[str, Sequence[Any]], near: Array, reading: Reading
 ) -> tuple[Array, Array | None, Sequence[bytes]]:
     """The query's cosine to each candidate, 0 where there is no vector; and the vectors with their marks if read."""
-    if "vectors" in known and facts.ids:
+    if "vectors" in known and len(facts):
         vectors, marks = vectors_of(facts, known["vectors"])
         cosine = np.clip(vectors @ reading.vector, -1.0, 1.0)
         cosine[[mark == MISSING for mark in marks]] = 0.0
         return cosine, vectors, marks
-    far = {id.int: cosine for id, cosine in known.get("cosines", ())}
-    cosines = {**dict.fromkeys(facts.places, 0.0), **near, **far}
-    return np.clip([*cosines.values()], -1.0, 1.0), None, [MISSING] * len(facts.ids)
-
-
-def ordered(ids: Iterable[UUID]) -> list[UUID]:
-    """Ids in the order of their numbers, each once."""
-    known = {id.int: id for id in ids}
-    return [known[number] for number in sorted(known)]
+    for (far,) in known.get("cosines", ()):
+        near[np.isnan(near)] = [] if far is None else far
+    return np.clip(near, -1.0, 1.0), None, [MISSING] * len(facts)
 
 
 def then(facts: Facts, scope: Scope, rows: Rows) -> Rows:
@@ -198,18 +197,17 @@ def numbered(ids: Ids) -> Codes:
     return np.array([known.setdefault(id, len(known)) if any(id) else -1 for id in ids.tolist()], dtype=np.intp)
 
 
-def positions(places: Places, ids: Sequence[UUID]) -> Codes:
+def positions(places: Places, facts: Facts) -> Codes:
     """Where each candidate stands in its session; −1 where nobody asked."""
     if not places.positions:
-        return np.full(len(ids), -1, dtype=np.intp)
-    return np.array([places.positions.get(id, -1) for id in ids], dtype=np.intp)
+        return np.full(len(facts), -1, dtype=np.intp)
+    return np.array([places.positions.get(id, -1) for id in facts.ids], dtype=np.intp)
 
 
-def column(facts: Facts, cosine: Array, route: str, scores: Mapping[UUID, float]) -> Array:
+def column(listed: Listed, places: Codes, cosine: Array, route: str) -> Array:
     """A route's own scores of all candidates; infinity where it did not find one."""
-    whole = np.full(len(facts.ids), np.inf)
-    places = [facts.places[id.int] for id in scores]
-    whole[places] = cosine[places] if route in BY_COSINE else list(scores.values())
+    whole = np.full(len(cosine), np.inf)
+    whole[places] = cosine[places] if route in BY_COSINE else listed.scores
     return whole
 
 
@@ -235,7 +233,7 @@ def cluster_cosines(centroids: Sequence[tuple[UUID, bytes]], rows: Rows, reading
 
 def returned(facts: Facts, rows: Sequence[tuple[UUID]]) -> Mask:
     """Which candidates were returned earlier in the same session; without a session none was."""
-    whole = np.zeros(len(facts.ids), dtype=bool)
+    whole = np.zeros(len(facts), dtype=bool)
     if facts.query.session:
         whole[[facts.places[memory.int] for (memory,) in rows]] = True
     return whole
@@ -259,12 +257,12 @@ def tags_of(rows: Iterable[tuple[UUID, str]]) -> dict[UUID, set[str]]:
     return tags
 
 
-def tag_matrix(ids: Sequence[UUID], tags: Mapping[UUID, set[str]]) -> Mask:
+def tag_matrix(facts: Facts, tags: Mapping[UUID, set[str]]) -> Mask:
     """One row for each candidate, one column for each tag."""
     if not tags:
-        return np.zeros((len(ids), 0), bool)
+        return np.zeros((len(facts), 0), bool)
     names = {tag: place for place, tag in enumerate(sorted({tag for some in tags.values() for tag in some}))}
-    matrix = np.zeros((len(ids), len(names)), bool)
-    for place, id in enumerate(ids):
+    matrix = np.zeros((len(facts), len(names)), bool)
+    for place, id in enumerate(facts.ids):
         matrix[place, [names[tag] for tag in tags.get(id, ())]] = True
     return matrix

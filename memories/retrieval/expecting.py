@@ -7,12 +7,13 @@ from uuid import UUID
 
 import numpy as np
 
+from memories.id_arrays import halves
 from memories.language.capitals import capitalised
 from memories.language.entities import Found
 from memories.language.identifiers import identifiers
 from memories.language.questions import AnswerKind, asked_kind, describes, holds
 from memories.language.stopwords import CALENDAR, FUNCTION_WORDS, HOLIDAYS
-from memories.retrieval.rows import Rows, halves
+from memories.retrieval.rows import Rows
 from memories.retrieval.words import WORD, Words
 from scoring.term import Array, Mask
 

@@ -6,6 +6,7 @@ from functools import cached_property
 from typing import Any
 from uuid import UUID
 
+from memories.id_arrays import Ids, uuids
 from memories.journey import Statement, answered
 from memories.models.choices import Route
 from memories.retrieval.query import Query
@@ -14,17 +15,24 @@ NUMBERS = (
     *("confidence", "belief", "provenance_depth", "importance", "quality"),
     *("access_count", "useful", "not_useful"),
 )
-# What is read of every candidate, as arrays without NULL; an id of nobody's and times without end stand for none.
+# What is read of every candidate, all columns of a kind as one array without NULL: to gather each by itself takes as
+# long as to find them. An id of nobody's and times without end stand for none.
 NOBODY = UUID(int=0)
-READ = {
-    **{name: name for name in ("id", "type", "kind", "level", "status", "content", "created_at")},
-    **{name: f"coalesce({name}, '{NOBODY}')" for name in ("subject_id", "session_id", "cluster_id")},
-    **{name: f"{name}::float8" for name in NUMBERS},
-    "memory_score": "coalesce(memory_score, 'NaN')",
+IDS = {"id": "id", **{name: f"coalesce({name}, '{NOBODY}')" for name in ("subject_id", "session_id", "cluster_id")}}
+TIMES = {
+    "created_at": "created_at",
     "valid_from": "coalesce(valid_from, '-infinity')",
     "valid_until": "coalesce(valid_until, 'infinity')",
 }
-COLUMNS = tuple(READ)
+VALUES = {**{name: f"{name}::float8" for name in NUMBERS}, "memory_score": "coalesce(memory_score, 'NaN')"}
+WORDS = ("type", "kind", "level", "status")
+BETWEEN = " "  # words, none of which holds one
+COLUMNS = (*IDS, *TIMES, *VALUES, *WORDS, "content")
+READ = {
+    **{f"of_{place}": f"ARRAY[{', '.join(kind.values())}]" for place, kind in enumerate((IDS, TIMES, VALUES))},
+    "words": f"concat_ws('{BETWEEN}', {', '.join(WORDS)})",
+    "content": "content",
+}
 MEMORIES = f"""
     SELECT {", ".join(f"array_agg({name})" for name in READ)} FROM (
         SELECT {", ".join(f"{column} AS {name}" for name, column in READ.items())} FROM memories_memory m
@@ -88,7 +96,11 @@ OF_WHOLE_TEXTS = f"""
     WHERE v.namespace_id = %(namespace)s AND v.embedder = %(embedder)s AND v.route = '{Route.FULL}' AND v.memory_id =
 """
 VECTORS = f"SELECT v.memory_id, v.vector {OF_WHOLE_TEXTS} ANY(%(ids)s::uuid[])"
-COSINES = f"SELECT v.memory_id, 1 - (v.vector <=> %(vector)s::vector) {OF_WHOLE_TEXTS} ANY(%(far)s::uuid[])"
+# Of each that is asked about, in that order; 0 where it has no vector.
+COSINES = f"""
+    SELECT array_agg(coalesce(1 - (v.vector <=> %(vector)s::vector), 0)) FROM unnest(%(far)s::uuid[]) AS far(id)
+    LEFT JOIN LATERAL (SELECT v.vector {OF_WHOLE_TEXTS} far.id LIMIT 1) v ON true
+"""
 WITHIN = "namespace_id = %(namespace)s"
 # What only some systems read.
 FOR_SOME = {
@@ -107,34 +119,34 @@ class Facts:
 
     query: Query
     embedder: str
-    ids: Sequence[UUID]
-    names: Sequence[str]
-    values: dict[str, Any]
+    keys: Ids  # in their order
+
+    def __len__(self) -> int:
+        return len(self.keys)
+
+    @cached_property
+    def ids(self) -> Sequence[UUID]:
+        """Who they are."""
+        return uuids(self.keys)
 
     @cached_property
     def places(self) -> dict[int, int]:
         """Where each stands, by its number: an id itself takes ten times as long to look up."""
         return {id.int: place for place, id in enumerate(self.ids)}
 
-    @classmethod
-    def of(cls, query: Query, embedder: str, ids: Sequence[UUID]) -> "Facts":
-        """Write the ids once: to quote each of them for each table takes longer than to find them."""
-        names = [*map(str, ids)]
-        values = {
-            "namespace": query.namespace.id,
-            "ids": literal(names),
-            "now": query.now,
-            "user": query.user,
-            "session": query.session,
-            "embedder": embedder,
-        }
-        return cls(query, embedder, ids, names, values)
-
     def ask(self, statements: Mapping[str, str], end: Sequence[Statement] = (), **more: Any) -> dict[str, list[Any]]:
         """What each table has of these memories, by the name of the question, in one journey, and what ends it."""
-        if not self.ids:
+        if not len(self):
             return {name: [] for name in statements}
-        values = {**self.values, **more}
+        values = {
+            "namespace": self.query.namespace.id,
+            "ids": self.keys,
+            "now": self.query.now,
+            "user": self.query.user,
+            "session": self.query.session,
+            "embedder": self.embedder,
+            **more,
+        }
         rows = answered([*(Statement(one.replace("{}", WITHIN), values) for one in statements.values()), *end])
         return dict(zip(statements, rows, strict=True))
 

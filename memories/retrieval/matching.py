@@ -22,7 +22,7 @@ def matches(
     MaxSim is that of a memory's best passage: in a long text some word is like any, far from the others. It is infinite
     where a candidate's words are not stored.
     """
-    count = len(facts.ids)
+    count = len(facts)
     found = {"maxsim": np.full(count, np.inf), "met": np.ones(count), "unmet": np.zeros(count)}
     stored = {memory: packed for memory, _, packed in tokens if packed}
     if not stored or reading.tokens is None:

@@ -52,7 +52,10 @@ def unpacked(data: bytes, beginning: str = "") -> tuple[Mapping[str, NDArray[Any
 
 
 def signals_of(
-    ids: Sequence[str], arrays: Mapping[str, NDArray[Any]], head: Mapping[str, Any], vectors: Array | None
+    ids: Sequence[str] | NDArray[np.str_],
+    arrays: Mapping[str, NDArray[Any]],
+    head: Mapping[str, Any],
+    vectors: Array | None,
 ) -> Signals:
     """The signals again, with vectors from where they are kept; a trace may be older than some of the columns."""
     columns = {name: arrays[name] for name in COLUMNS if name in arrays}

@@ -10,9 +10,10 @@ from uuid import UUID
 import numpy as np
 from numpy.typing import NDArray
 
+from memories.id_arrays import ID, Ids
 from memories.journey import Statement
 from memories.retrieval.limits import in_time
-from memories.wire import ID, Ids
+from memories.retrieval.words import VERSION
 from scoring.term import Array, Codes, Mask
 
 Halves = NDArray[np.uint64]  # of ids
@@ -22,11 +23,8 @@ MOST_KEPT = 64 * 2**20  # bytes, in each process
 WORD_SIZE, POSTING_SIZE = 500, 24  # bytes that a word takes, and each of its postings
 MOST_READ = 20_000  # postings of a common word
 MOST_ASKED = 10_000  # common words
-# Whoever changes the postings of a word changes its statistics too: who wrote those last, and where, tells them apart.
-VERSIONS = """
-    SELECT term, documents, xmin::text || ctid::text FROM memories_termstatistic
-    WHERE namespace_id = %(namespace)s AND term = ANY(%(terms)s)
-"""
+OF_WORDS = "FROM memories_termstatistic known WHERE known.namespace_id = %(namespace)s AND known.term = ANY(%(terms)s)"
+VERSIONS = f"SELECT known.term, {VERSION}, known.documents {OF_WORDS}"
 OF_NAMESPACE = """
     SELECT p.memory_id, p.term, p.frequency, p.length FROM memories_posting p
     WHERE p.namespace_id = %(namespace)s AND
@@ -101,10 +99,12 @@ class Counted:
             return self
         return self.among(self.units >= np.partition(self.units, -count)[-count])
 
-    def literal(self) -> str:
-        """Their ids as one array, as the database reads it."""
-        written = np.stack([self.heads, self.tails], axis=1).astype(">u8").tobytes().hex()
-        return "{" + ",".join(written[place : place + 32] for place in range(0, len(written), 32)) + "}"
+    @property
+    def ids(self) -> Ids:
+        """Who they are."""
+        both = np.empty(len(self), ID)
+        both["head"], both["tail"] = self.heads, self.tails
+        return both
 
 
 class Kept:
@@ -149,6 +149,16 @@ class Kept:
 KEPT = Kept()
 
 
+def kept_as(namespace: UUID, levels: Sequence[str], versions: Mapping[str, str]) -> dict[str, Postings] | None:
+    """The postings of words of these versions; none where those of one of them are not kept."""
+    known = {}
+    for term, version in versions.items():
+        kept, known[term] = KEPT.of(Word(namespace, tuple(levels), term)) or ("", NOWHERE)
+        if kept != version:
+            return None
+    return known
+
+
 def postings_of(
     namespace: UUID, levels: Sequence[str], finding: Sequence[str], common: Sequence[str]
 ) -> dict[str, Postings] | None:
@@ -164,8 +174,8 @@ def postings_of(
     told = in_time(Statement(VERSIONS, values), *read(unknown, values))
     if told is None:
         return None
-    versions = {term: f"{documents} {version}" for term, documents, version in told[0]}
-    few = {term for term, documents, _ in told[0] if documents <= min(MOST_READ, KEPT.room)}
+    versions = {term: version for term, version, _ in told[0]}
+    few = {term for term, _, documents in told[0] if documents <= min(MOST_READ, KEPT.room)}
     known = {term: postings for term, (version, postings) in kept.items() if version == versions.get(term, "")}
     missing = [term for term in finding if term in kept and term not in known]
     missing += [term for term in common if term in few - known.keys() and KEPT.again(words[term], versions[term])]

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from memories.id_arrays import ids_of, written
 from memories.models import Trace
 from memories.models.choices import Status
 from memories.retrieval.answer import UNDERSTOOD
@@ -74,10 +75,10 @@ def stored(trace: Trace) -> tuple[Candidates, tuple[str, ...]]:
     """
     arrays, head = unpacked(bytes(trace.signals))
     ids, marks, query = list(trace.candidates), marks_of(arrays), query_of(trace)
-    facts = Facts.of(query, head["embedder"], ids)
+    facts = Facts(query, head["embedder"], ids_of(ids))
     reads = "vectors" in SYSTEMS[trace.system].reads
     found = facts.ask({"memories": MEMORIES} | ({"vectors": VECTORS} if reads else {}))
-    today = rows_of(facts, found["memories"])
+    today = rows_of(found["memories"])
     forgotten = [status == Status.FORGOTTEN for status in today.column("status")]
     of_then = then(facts, Scope.of(query), today)
     known = {row["id"]: row for row, gone in zip(of_then, forgotten, strict=True) if not gone}
@@ -85,7 +86,7 @@ def stored(trace: Trace) -> tuple[Candidates, tuple[str, ...]]:
     changed = tuple(
         str(id) for id, then, today in zip(ids, marks, now, strict=True) if then != today or id not in known
     )
-    signals = signals_of(facts.names, arrays, head, vectors)
+    signals = signals_of(written(facts.keys), arrays, head, vectors)
     gone = {"content": "", "status": Status.FORGOTTEN}
     rows = [{**known.get(id, gone), "id": id, **shown(signals, place)} for place, id in enumerate(ids)]
     return Candidates(rows, signals, marks), changed

@@ -2,13 +2,14 @@
 
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
+from functools import cached_property
 from typing import Any, overload
 from uuid import UUID
 
 import numpy as np
 from numpy.typing import NDArray
 
-from memories.wire import Ids
+from memories.id_arrays import Ids, uuids
 
 EPOCH, MICROSECOND = datetime(2000, 1, 1, tzinfo=UTC), timedelta(microseconds=1)
 TOLD = ("type", "level", "status", "content", "confidence")
@@ -19,11 +20,17 @@ ALWAYS, NEVER = np.iinfo(np.int64).min, np.iinfo(np.int64).max  # times before a
 class Rows(Sequence[Mapping[str, Any]]):
     """Memories in the order of their ids; what can be told of one is spelt out when it is asked for, as few are."""
 
-    def __init__(self, ids: Sequence[UUID], columns: Mapping[str, Any]) -> None:
-        self.ids, self.columns = ids, columns
+    def __init__(self, columns: Mapping[str, Any]) -> None:
+        self.columns = columns
+
+    @cached_property
+    def ids(self) -> Sequence[UUID]:
+        """Who they are."""
+        stored: Ids = self.columns["id"]
+        return uuids(stored)
 
     def __len__(self) -> int:
-        return len(self.ids)
+        return len(self.columns["id"])
 
     @overload
     def __getitem__(self, place: int) -> Mapping[str, Any]: ...
@@ -33,21 +40,12 @@ class Rows(Sequence[Mapping[str, Any]]):
         if isinstance(place, slice):
             return [self[each] for each in range(*place.indices(len(self)))]
         told = {name: self.columns[name][place] for name in TOLD}
-        return {"id": self.ids[place], **told, "confidence": float(told["confidence"])}
+        [id] = uuids(self.columns["id"][[place]])
+        return {"id": id, **told, "confidence": float(told["confidence"])}
 
     def column(self, name: str) -> Any:
         """One column, from the first row to the last."""
         return self.columns[name]
-
-
-def uuids(ids: Ids) -> list[UUID]:
-    """Ids as others know them."""
-    return [UUID(int=head << 64 | tail) for head, tail in ids.tolist()]
-
-
-def halves(id: UUID) -> tuple[int, int]:
-    """An id as a column of ids has it."""
-    return id.int >> 64, id.int & (2**64 - 1)
 
 
 def moment(time: datetime) -> int:

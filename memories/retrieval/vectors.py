@@ -21,9 +21,9 @@ def vectors_of(facts: Facts, stored: Sequence[tuple[UUID, bytes]]) -> tuple[Arra
     One that is missing is marked as such, and points nowhere in particular.
     """
     dimensions = embedder(facts.embedder).dimensions
-    vectors = np.zeros((len(facts.ids), dimensions))
+    vectors = np.zeros((len(facts), dimensions))
     vectors[:, 0] = 1.0
-    marks = [MISSING] * len(facts.ids)
+    marks = [MISSING] * len(facts)
     if not stored:
         return vectors, marks
     where = [facts.places[memory.int] for memory, _ in stored]

@@ -15,9 +15,11 @@ from scoring.bm25 import idf
 from scoring.term import Array
 
 WORD = re.compile(r"\w+")
+# Whoever changes the postings of a word changes its statistics too: who wrote those last, and where, tells them apart.
+VERSION = "known.documents || ' ' || known.xmin::text || known.ctid::text"
 # The whole text, and each word by itself, so that its place is known; a stop word has no lexeme.
-LEXEMES = """
-    SELECT asked.place, w.lexeme, coalesce(known.documents, 0)
+LEXEMES = f"""
+    SELECT asked.place, w.lexeme, coalesce(known.documents, 0), {VERSION}
     FROM unnest(%(words)s::text[]) WITH ORDINALITY AS asked(word, place)
     CROSS JOIN LATERAL unnest(to_tsvector(%(config)s::regconfig, asked.word)) w
     LEFT JOIN memories_termstatistic known ON known.namespace_id = %(namespace)s AND known.term = w.lexeme
@@ -36,6 +38,7 @@ class Words:
     average_length: float
     holding: Mapping[str, int]
     spans: tuple[tuple[int, int, frozenset[str]], ...]  # start and end of each word, and its lexemes
+    versions: Mapping[str, str]  # of what is known of each lexeme that some memory holds
 
     @property
     def terms(self) -> list[str]:
@@ -58,7 +61,8 @@ class Words:
         found = (match.span() for match in WORD.finditer(text))
         spans = tuple((a, b, known.get(text[a:b], frozenset[str]())) for a, b in found)
         holding = {term: self.holding[term] for _, _, terms in spans for term in sorted(terms)}
-        return Words(text, self.documents, self.average_length, holding, spans)
+        versions = {term: self.versions[term] for term in holding if term in self.versions}
+        return Words(text, self.documents, self.average_length, holding, spans, versions)
 
     def lexemes_of(self, surface: str) -> frozenset[str]:
         """The lexemes of a part of the query."""
@@ -99,9 +103,10 @@ def words_of(namespace: Namespace, text: str) -> tuple[Words, int | None]:
     statistics, rows = answered([Statement(STATISTICS, values), Statement(LEXEMES, values)])
     documents, length, writes = statistics[0] if statistics else (0, 0, None)
     lexemes: dict[int, set[str]] = {}
-    for place, lexeme, _ in rows:
+    for place, lexeme, *_ in rows:
         lexemes.setdefault(place - 2, set()).add(lexeme)
-    holding = {term: count for place, term, count in rows if place == 1}
+    holding = {term: count for place, term, count, _ in rows if place == 1}
+    versions = {term: version for place, term, _, version in rows if place == 1 and version}
     # A word by itself may be read otherwise than in its text; what is no lexeme of the text tells nothing of it.
     spans = tuple((a, b, frozenset(lexemes.get(place, set()) & holding.keys())) for place, (a, b) in enumerate(found))
-    return Words(text, documents, length / documents if documents else 0.0, holding, spans), writes
+    return Words(text, documents, length / documents if documents else 0.0, holding, spans, versions), writes

@@ -1,12 +1,34 @@
 """By words: rare words find memories, common words only score them."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from memories.retrieval.postings import OF_NAMESPACE, OF_WORD, counted, counted_too, postings_of
-from memories.retrieval.retrievers.question import EACH_MEMORY, Asked, Question, best
-from memories.retrieval.words import Words
+import numpy as np
+
+from memories.retrieval.listed import Listed
+from memories.retrieval.postings import (
+    OF_NAMESPACE,
+    OF_WORD,
+    OF_WORDS,
+    Counted,
+    Postings,
+    counted,
+    counted_too,
+    kept_as,
+    postings_of,
+)
+from memories.retrieval.retrievers.question import (
+    AWAY,
+    BY_MEANING,
+    EACH_MEMORY,
+    Asked,
+    Later,
+    Question,
+    best,
+)
+from memories.retrieval.words import VERSION, Words
 from scoring.bm25 import TS_RANK_NORMALIZATION, TS_WEIGHTS, saturation
 from scoring.systems.candidates import FiveRetrievers
 
@@ -29,6 +51,12 @@ ASKED = """asked AS MATERIALIZED (
 IN_WHOLE = f"scored AS (SELECT id, units / {UNIT} AS score FROM found)"
 FOUND = "found AS (SELECT * FROM unnest(%(found)s::uuid[], %(found_units)s::float8[]) AS t(id, units))"
 OF_LEADERS = "p.memory_id = ANY(ARRAY(SELECT id FROM leaders)) AND p.term = ANY(%(common)s)"
+# Whether words are as they were when they were counted, and how far some memories are away.
+AS_COUNTED = f"""
+    SELECT (SELECT array_agg(known.term || ' ' || {VERSION}) {OF_WORDS}), (
+        SELECT array_agg(coalesce({AWAY}, 'infinity')) FROM unnest(%(equal)s::uuid[]) AS m(id) {BY_MEANING}
+    )
+"""
 # What was hidden since the moment asked about has lost its postings; its text has not.
 HIDDEN = """hidden AS MATERIALIZED (
     SELECT h.id AS memory_id, w.lexeme AS term, coalesce(cardinality(w.positions), 1) AS frequency, h.length
@@ -37,13 +65,21 @@ HIDDEN = """hidden AS MATERIALIZED (
 )"""
 
 
-def bm25(asked: Asked) -> Question | None:
+def bm25(asked: Asked) -> Question | Later | None:
     """The paper's formula over postings; the idf of each word comes with the question."""
     if not (terms := terms_of(asked)):
         return None
     if getattr(asked.params, "lexical", "bm25") == "ts_rank_cd":
         return ts_rank(asked, terms)
-    values = counted_here(asked, values_of(asked, terms))
+    values = values_of(asked, terms)
+    if known := kept_for(asked, values):
+        return Later(partial(listed_here, asked, values, known))
+    return by_database(asked, values)
+
+
+def by_database(asked: Asked, values: Mapping[str, Any]) -> Question:
+    """The question whose list the database makes, of what was counted here as far as that is possible."""
+    values = {**values, **counted_here(asked, values)}
     return asked.question(f"WITH {scored(asked, values)} {best('SELECT id, score FROM scored')}", **values)
 
 
@@ -53,19 +89,63 @@ def terms_of(asked: Asked) -> list[str]:
     return sorted(words.holding, key=lambda term: words.holding[term]) if asked.scope.gone else words.terms
 
 
-def counted_here(asked: Asked, values: dict[str, Any]) -> dict[str, Any]:
-    """The values with the best of what the finding words find, counted from kept postings.
+def kept_for(asked: Asked, values: Mapping[str, Any]) -> Mapping[str, Postings] | None:
+    """All postings that the list of an answer takes, where they are kept as they were when the query was read.
+
+    Whoever looks further down than an answer wants to see equals in their order, which the database tells.
+    """
+    if not asked.scope.plain or asked.pool != asked.listed:
+        return None
+    versions = {term: asked.reading.words.versions[term] for term in values["terms"]}
+    known = kept_as(asked.namespace.id, asked.scope.values["levels"], versions)
+    return known if known and all(known[term].distinct for term in values["common"]) else None
+
+
+def listed_here(asked: Asked, values: Mapping[str, Any], known: Mapping[str, Postings]) -> Question:
+    """The list counted here; the database tells whether the words are what they were, and who of equals is nearest.
+
+    Only where equals stand at the end of the list: elsewhere all come back, and later all that is known of them.
+    """
+    versions = {f"{term} {asked.reading.words.versions[term]}" for term in values["terms"]}
+    found, _ = counted_by(known, values)
+    found = found.with_equals(asked.pool)
+    at_end = (found.units == found.units.min(initial=np.inf)) & (len(found) > asked.pool)
+    sure, equal = found.among(~at_end).best(asked.pool), found.among(at_end)
+
+    def made(rows: Sequence[Any]) -> Listed | None:
+        [(now, away)] = rows
+        if {*(now or ())} != versions:
+            return None
+        nearest = () if away is None else np.lexsort((equal.tails, equal.heads, away))[: asked.pool - len(sure)]
+        some = [sure, equal.among(np.asarray(nearest, np.intp))]
+        return Listed(np.concatenate([one.ids for one in some]), np.concatenate([one.units for one in some]) / UNIT)
+
+    confirmation = asked.question(AS_COUNTED, terms=values["terms"], equal=equal.ids)
+    return replace(confirmation, made=made, otherwise=partial(by_database, asked, values))
+
+
+def counted_here(asked: Asked, values: Mapping[str, Any]) -> dict[str, Any]:
+    """The best of what the finding words find, counted from kept postings.
 
     By all words, where the common ones are kept too. Where more than postings must be known of a memory, and where they
     are not to be had, the database counts.
     """
     if not asked.scope.plain:
-        return values
+        return {}
+    finding = [term for term in values["terms"] if term not in values["common"]]
+    known = postings_of(asked.namespace.id, asked.scope.values["levels"], finding, values["common"])
+    if known is None:
+        return {}
+    found, whole = counted_by(known, values)
+    if whole:
+        found = found.with_equals(asked.pool)
+    return {"found": found.ids, "found_units": found.units, "whole": whole}
+
+
+def counted_by(known: Mapping[str, Postings], values: Mapping[str, Any]) -> tuple[Counted, bool]:
+    """What the finding words find, and whether all words have told of it already."""
     units, common = dict(zip(values["terms"], values["units"].tolist(), strict=True)), values["common"]
     finding = [term for term in units if term not in common]
-    known = postings_of(asked.namespace.id, asked.scope.values["levels"], finding, common)
-    if known is None:
-        return values
     formula = partial(saturation, average_length=values["average_length"], k1=values["k1"], b=values["b"])
     found = counted([known[term] for term in finding], [units[term] for term in finding], formula)
     if common:
@@ -74,8 +154,7 @@ def counted_here(asked: Asked, values: dict[str, Any]) -> dict[str, Any]:
     if whole:
         others = [term for term in common if len(known[term])]
         found = counted_too(found, [known[term] for term in others], [units[term] for term in others], formula)
-        found = found.with_equals(asked.pool)
-    return {**values, "found": found.literal(), "found_units": found.units, "whole": whole}
+    return found, whole
 
 
 def found_by_words(asked: Asked) -> str:

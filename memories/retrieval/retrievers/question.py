@@ -1,25 +1,50 @@
 """What a retriever asks the database, and what it may know when it puts its question."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
 from pgvector import Vector
 
+from memories.journey import Statement
 from memories.models import Namespace
 from memories.models.choices import ChunkLevel, Route
+from memories.retrieval.listed import NOTHING, Listed
 from memories.retrieval.reading import Reading
 from memories.retrieval.scope import Scope
 
 
 @dataclass(frozen=True)
 class Question:
-    """One SQL statement that gives memories and their scores, best first."""
+    """One SQL statement that gives memories and their scores, best first; or confirms a list that was made here."""
 
     sql: str
     values: Mapping[str, Any]
     settings: Mapping[str, str] = field(default_factory=dict)  # of the database, for this question
+    made: Callable[[Sequence[Any]], Listed | None] | None = None  # the list made here, where the answer confirms it
+    otherwise: Callable[[], "Question"] | None = None  # what is asked where it does not
+
+    @property
+    def statement(self) -> Statement:
+        """With its list as two arrays: as many rows would take longer to read than to find."""
+        if self.made:
+            return Statement(self.sql, self.values)
+        return Statement(f"SELECT array_agg(id), array_agg(score) FROM ({self.sql}) AS listed(id, score)", self.values)
+
+    def listed(self, rows: Sequence[Any]) -> Listed | None:
+        """The list; none where it is to be asked for otherwise."""
+        if self.made:
+            return self.made(rows)
+        [(ids, scores)] = rows
+        return NOTHING if ids is None else Listed(ids, scores)
+
+
+@dataclass(frozen=True)
+class Later:
+    """A question that takes a while to work out: it is put last, when the database has begun with the others."""
+
+    question: Callable[[], Question]
 
 
 @dataclass(frozen=True, eq=False)
