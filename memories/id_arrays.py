@@ -1,6 +1,7 @@
 """Many ids as one array: an object for each takes longer to make and to look up than most that is done with it."""
 
 from collections.abc import Iterable, Sequence
+from itertools import accumulate, pairwise
 from uuid import UUID
 
 import numpy as np
@@ -8,8 +9,8 @@ from numpy.typing import NDArray
 
 ID = np.dtype([("head", np.uint64), ("tail", np.uint64)])  # an id as two numbers, in whose order ids are
 Ids = NDArray[np.void]  # of the above
-HEXADECIMAL = np.frombuffer(b"0123456789abcdef", np.uint8)
-DIGITS = [place for place in range(36) if place not in (8, 13, 18, 23)]  # of an id as it is written
+Halves = NDArray[np.uint64]  # of ids
+GROUPS = (0, 8, 12, 16, 20, 32)  # where the digits of an id are parted by hyphens
 
 
 def halves(id: UUID) -> tuple[int, int]:
@@ -33,19 +34,29 @@ def written(ids: Ids) -> NDArray[np.str_]:
     >>> written(ids_of([UUID(int=1), UUID(int=2**127)])).tolist()
     ['00000000-0000-0000-0000-000000000001', '80000000-0000-0000-0000-000000000000']
     """
-    values = np.frombuffer(ids.astype(ID.newbyteorder(">")).tobytes(), np.uint8).reshape(-1, 16)
+    values = np.array([ids["head"], ids["tail"]], ">u8").T.tobytes().hex().encode()
+    digits = np.frombuffer(values, np.uint8).reshape(-1, 32)
     signs = np.full((len(ids), 36), ord("-"), np.uint32)
-    signs[:, DIGITS] = HEXADECIMAL[np.stack([values >> 4, values & 15], axis=2).reshape(-1, 32)]
+    for hyphens, (start, end) in enumerate(pairwise(GROUPS)):
+        signs[:, start + hyphens : end + hyphens] = digits[:, start:end]
     return signs.view("U36")[:, 0] if len(ids) else np.empty(0, "U36")
 
 
 def united(several: Sequence[Ids]) -> tuple[Ids, list[NDArray[np.intp]]]:
     """The ids of several arrays in their order, each once; and where those of each array stand among them."""
-    whole = np.concatenate(several) if several else np.empty(0, ID)
-    order = np.lexsort((whole["tail"], whole["head"]))
-    ordered = whole[order]
-    new = np.ones(len(whole), bool)
-    new[1:] = (ordered["head"][1:] != ordered["head"][:-1]) | (ordered["tail"][1:] != ordered["tail"][:-1])
-    places = np.empty(len(whole), np.intp)
+    # As plain numbers: numpy copies and compares those of two fields one by one.
+    whole = np.concatenate([np.empty(0, np.uint64), *(np.ascontiguousarray(one).view(np.uint64) for one in several)])
+    heads, tails = whole[::2], whole[1::2]
+    order = np.lexsort((tails, heads))
+    heads, tails = heads[order], tails[order]
+    new = np.ones(len(order), bool)
+    new[1:] = (heads[1:] != heads[:-1]) | (tails[1:] != tails[:-1])
+    places = np.empty(len(order), np.intp)
     places[order] = np.cumsum(new) - 1
-    return ordered[new], np.split(places, np.cumsum([len(one) for one in several])[:-1])
+    ends = [0, *accumulate(map(len, several))]
+    return paired(heads[new], tails[new]), [places[start:end] for start, end in pairwise(ends)]
+
+
+def paired(heads: Halves, tails: Halves) -> Ids:
+    """Ids of their halves."""
+    return np.stack([heads, tails], axis=1).view(ID)[:, 0]

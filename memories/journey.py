@@ -6,7 +6,7 @@ from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 import psycopg
-from django.db import connection
+from django.db import DEFAULT_DB_ALIAS, connection, connections
 from pgvector import Vector
 from psycopg.errors import error_from_result
 from psycopg.pq import ExecStatus, TransactionStatus
@@ -24,9 +24,9 @@ class Statement(NamedTuple):
 
 
 # To compile a question that only reads, or to start other processes for it, takes longer than to answer it.
-AT_ONCE = [
-    Statement(f"SET LOCAL {name}", answered=False) for name in ("jit = off", "max_parallel_workers_per_gather = 0")
-]
+AT_ONCE = Statement(
+    "SELECT set_config('jit', 'off', true), set_config('max_parallel_workers_per_gather', '0', true)", answered=False
+)
 
 
 # Values that travel as bytes, and how they are written where somebody reads them.
@@ -52,10 +52,11 @@ def asked(statements: Sequence[Statement], later: Later | None = None) -> Answer
 
     Those of later are worked out while the database is busy with the others.
     """
-    connection.close_if_health_check_failed()
-    connection.ensure_connection()
-    connection.validate_no_broken_transaction()
-    raw = connection.connection
+    here = connections[DEFAULT_DB_ALIAS]  # once: each look for it through `connection` takes a microsecond
+    here.close_if_health_check_failed()
+    here.ensure_connection()
+    here.validate_no_broken_transaction()
+    raw = here.connection
     answers = Answers()
     try:
         travel(raw, [*begun(raw), *logged(raw, statements)], answers, later)
@@ -71,7 +72,7 @@ def begun(raw: Connection) -> list[Statement]:
     level = f" ISOLATION LEVEL {raw.isolation_level.name.replace('_', ' ')}" if raw.isolation_level else ""
     if not raw.read_only:
         return [Statement(f"BEGIN{level}", answered=False)]
-    return [Statement(f"BEGIN{level} READ ONLY", answered=False), *AT_ONCE]
+    return [Statement(f"BEGIN{level} READ ONLY", answered=False), AT_ONCE]
 
 
 def travel(raw: Connection, statements: Sequence[Statement], answers: Answers, later: Later | None = None) -> None:
@@ -114,9 +115,15 @@ def plain(values: Mapping[str, Any]) -> dict[str, Any]:
     return {name: SPELT[type(value)](value) if type(value) in SPELT else value for name, value in values.items()}
 
 
-def answered(statements: Sequence[Statement], later: Later | None = None) -> list[list[Any]]:
-    """The rows of questions that must all be answered."""
-    answers = asked(statements, later)
+def answered(statements: Sequence[Statement], meanwhile: Callable[[], None] | None = None) -> list[list[Any]]:
+    """The rows of questions that must all be answered; there may be something to do while one waits for them."""
+
+    def nothing_more() -> Sequence[Statement]:
+        if meanwhile:
+            meanwhile()
+        return ()
+
+    answers = asked(statements, nothing_more if meanwhile else None)
     if answers.error is not None:
         raised(answers.error)
     return answers.rows

@@ -136,6 +136,8 @@ def numbered(sql: str) -> tuple[bytes, tuple[str, ...]]:
 def packed(transformer: Transformer, sql: str, values: Mapping[str, Any]) -> Packed:
     """A statement ready to be sent."""
     text, names = numbered(sql)
+    if not names:
+        return Packed((text, ()), (), ())
     dumped = transformer.dump_sequence([values[name] for name in names], [PyFormat.AUTO] * len(names))
     return Packed((text, transformer.types or ()), dumped, transformer.formats or ())
 

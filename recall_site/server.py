@@ -2,6 +2,7 @@
 
 import json
 import signal
+import sys
 import threading
 import time
 from collections.abc import Callable
@@ -15,12 +16,16 @@ from gunicorn.app.base import BaseApplication
 from gunicorn.arbiter import Arbiter
 
 from memories.providers.embedder import warm
+from recall_site.fair_worker import FairWorker, forget
 from recall_site.garbage import leave_what_is_loaded
 from recall_site.postgres import Postgres
 from recall_site.postgres_watch import Watch
 from recall_site.worker import Companion
 
 PATIENCE = 30  # seconds until a site that does not get ready is reported
+# Seconds that a thread computes before another has its turn: an answer waits for the database five times, and each time
+# would wait as long again for others.
+TURN = 0.0005
 
 
 class Server(BaseApplication):
@@ -35,7 +40,7 @@ class Server(BaseApplication):
         """Gunicorn's settings, from ours."""
         chosen = {
             "bind": address(settings.HOST, settings.PORT),
-            "worker_class": "gthread",
+            "worker_class": FairWorker,
             "workers": settings.WORKERS,
             "threads": settings.THREADS,
             "preload_app": True,  # Django is loaded already; workers get it by fork
@@ -46,6 +51,7 @@ class Server(BaseApplication):
             "when_ready": stop_on_hangup,
             "post_worker_init": self.begin,
             "worker_exit": self.end,
+            "child_exit": forget,
         }
         for name, value in chosen.items():
             self.cfg.set(name, value)
@@ -67,6 +73,7 @@ class Server(BaseApplication):
             signal.signal(number, signal.SIG_IGN)
         if worker.age == 1:
             threading.Thread(target=tell_when_up, args=[self.when_up], daemon=True).start()
+        sys.setswitchinterval(TURN)
         threading.Thread(target=warm, args=[settings.RECALL_EMBEDDER], daemon=True).start()
         if self.watch:
             self.watch.start()

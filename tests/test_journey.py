@@ -1,5 +1,7 @@
 """Several questions in one journey: all are answered, or those before the one that fails."""
 
+import time
+from datetime import UTC, datetime
 from uuid import UUID
 
 import numpy as np
@@ -11,6 +13,7 @@ from django.test.utils import CaptureQueriesContext
 from pgvector import Vector
 
 from memories import wire
+from memories.id_arrays import ids_of, uuids
 from memories.journey import Statement, answered, asked
 from memories.wire import Wire
 
@@ -186,3 +189,60 @@ def test_arrays_of_numbers_come_and_go_as_numpy_has_them() -> None:
 def test_an_array_of_numbers_holds_no_null() -> None:
     with pytest.raises(ValueError, match="must hold no NULL"):
         answered([Statement("SELECT ARRAY[1.5::float8, NULL]")])
+
+
+def test_what_is_worked_out_while_the_database_answers_is_put_last() -> None:
+    given: list[str] = []
+
+    def later() -> list[Statement]:
+        given.append("worked out")
+        return [TWO, ONE]
+
+    assert asked([ONE], later).rows == [[(1,)], [(2,)], [(1,)]]
+    assert asked([], later).rows == [[(2,)], [(1,)]]
+    assert given == ["worked out"] * 2
+
+
+def test_the_database_is_busy_already_while_something_is_worked_out() -> None:
+    waiting = Statement("SELECT clock_timestamp()")
+    moments: list[datetime] = []
+
+    def later() -> list[Statement]:
+        time.sleep(0.05)
+        moments.append(datetime.now(UTC))
+        return [waiting]
+
+    [[(first,)], [(last,)]] = asked([waiting], later).rows
+    assert first < moments[0] <= last
+
+
+def test_after_a_question_that_fails_what_is_worked_out_is_refused() -> None:
+    with transaction.atomic():
+        answers = asked([Statement("SAVEPOINT here", answered=False), ONE, WRONG], lambda: [TWO])
+        assert answers.rows == [[(1,)]]
+        assert isinstance(answers.error, psycopg.errors.DivisionByZero)
+        assert answered([Statement("ROLLBACK TO SAVEPOINT here", answered=False), TWO]) == [[(2,)]]
+
+
+def test_something_is_done_while_one_waits() -> None:
+    done: list[str] = []
+    assert answered([ONE, TWO], lambda: done.append("this")) == [[(1,)], [(2,)]]
+    assert done == ["this"]
+
+
+def test_arrays_of_ids_go_as_they_are_and_are_told_from_numbers() -> None:
+    ids = [UUID(int=1), UUID(int=2**127)]
+    put = Statement("SELECT %(ids)s::uuid[], %(numbers)s::float8[]", {"ids": ids_of(ids), "numbers": np.array([0.5])})
+    for _ in range(2):
+        [[(came, numbers)]] = answered([put])
+        assert uuids(came) == ids
+        assert numbers.tolist() == [0.5]
+    with CaptureQueriesContext(connection) as seen:
+        answered([put])
+    assert ids[0].hex in seen[0]["sql"]
+
+
+def test_an_array_of_arrays_keeps_its_shape() -> None:
+    [[(numbers, none)]] = answered([Statement("SELECT ARRAY[[1, 2, 3], [4, 5, 6]]::float8[], '{}'::float8[]")])
+    assert numbers.tolist() == [[1, 2, 3], [4, 5, 6]]
+    assert none.tolist() == []

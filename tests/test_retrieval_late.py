@@ -13,10 +13,10 @@ from django.test import Client
 from retrieval_world import asking, told
 from test_api_walls import key_to
 
+from memories.journey import Statement
 from memories.models import Memory, Namespace
 from memories.retrieval import postings
 from memories.retrieval import retrieve as retrieving
-from memories.retrieval.listed import NOTHING
 from memories.retrieval.retrieve import retrieve
 from memories.retrieval.retrievers import RETRIEVERS
 from memories.retrieval.retrievers.question import Question
@@ -102,10 +102,18 @@ def test_words_that_cannot_be_read_hold_nobody_up(world: Namespace, monkeypatch:
     assert took < 2
 
 
+class AsItIs(Question):
+    """A question that is put as it is written."""
+
+    @property
+    def statement(self) -> Statement:
+        return Statement(self.sql)
+
+
 def broken(route: str, sql: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Let a retriever put another question."""
-    others = {**retrieving.RETRIEVERS, route: lambda asked: Question(sql, {}, made=lambda rows: NOTHING)}
-    monkeypatch.setattr(retrieving, "RETRIEVERS", others)
+    kind = Question if sql.startswith("SELECT") else AsItIs
+    monkeypatch.setattr(retrieving, "RETRIEVERS", {**retrieving.RETRIEVERS, route: lambda asked: kind(sql, {})})
 
 
 @pytest.mark.parametrize(

@@ -6,9 +6,10 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from functools import partial
 from http.client import HTTPConnection
 from pathlib import Path
 
@@ -30,13 +31,10 @@ def measure(namespace: Namespace, questions: Sequence[str]) -> None:
     key = make_key()
     ApiKey.objects.create(namespace=namespace, name="benchmark", role=Role.WRITE, hash=key.hash, prefix=key.prefix)
     with server() as (process, port):
-        client = Client(port, namespace.slug, key.plain)
-        client.ask(questions[:50])
-        alone, failed = client.ask(questions)
-        with ThreadPoolExecutor(CLIENTS) as pool:
-            clients = [Client(port, namespace.slug, key.plain) for _ in range(CLIENTS)]
-            shares = [questions[place::CLIENTS] for place in range(CLIENTS)]
-            answered = list(pool.map(lambda one: one[0].ask(one[1]), zip(clients, shares, strict=True)))
+        ask = partial(at_once, lambda: Client(port, namespace.slug, key.plain))
+        ask([questions] * CLIENTS)  # as in use: every worker has been asked before
+        [(alone, failed)] = ask([questions])
+        answered = ask([questions[place::CLIENTS] for place in range(CLIENTS)])
         together = [took for some, _ in answered for took in some]
         failed += sum(errors for _, errors in answered)
         half, slow = np.quantile(alone, 0.5), np.quantile(together, 0.95)
@@ -45,6 +43,12 @@ def measure(namespace: Namespace, questions: Sequence[str]) -> None:
         print(f"{slow / half:.1f} × what half of the answers take alone; {failed} failed")
         held = [child.memory_info().rss / MEGABYTE for child in process.children(recursive=True) if is_worker(child)]
         print(f"  each worker holds at most {max(held):.0f} MB")
+
+
+def at_once(client: Callable[[], "Client"], shares: Sequence[Sequence[str]]) -> list[tuple[list[float], int]]:
+    """Let a client ask each share of the questions, all at the same time."""
+    with ThreadPoolExecutor(len(shares)) as pool:
+        return list(pool.map(lambda share: client().ask(share), shares))
 
 
 class Client:

@@ -13,6 +13,7 @@ from rest_framework.response import Response
 from memories import metrics
 from memories.api.fields import Choice, Flag, Identifier, Items, JsonObject, Moment, Text, Whole
 from memories.api.refusals import wrong_params
+from memories.api.renderers import LargeAnswerRenderer
 from memories.api.serializers import Object
 from memories.api.times import check_past
 from memories.api.views import NamespacedView
@@ -191,6 +192,7 @@ class Retrieve(NamespacedView):
     """Ask a namespace."""
 
     roles = {"POST": Role.READ}
+    renderer_classes = [LargeAnswerRenderer]
 
     @extend_schema(
         operation_id="retrieve",

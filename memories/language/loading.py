@@ -55,6 +55,13 @@ def held(namespace: Namespace, epoch: int | None, known: tuple[Known, ...]) -> R
     return there.registry
 
 
+def last_held(namespace: Namespace) -> Registry | None:
+    """The registry that this process knows, whether it is today's or not."""
+    with _holding:
+        there = _held.get(namespace.id)
+    return there.registry if there else None
+
+
 def after(namespace: Namespace, writes: int | None) -> Registry:
     """The registry as it is after so many writes: names change under the lock that counts them.
 

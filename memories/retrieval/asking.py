@@ -11,13 +11,11 @@ from django.db import connection
 from psycopg.errors import QueryCanceled
 
 from memories.journey import Statement, asked, raised
-from memories.retrieval.limits import BACK, NOW, RELEASE, SAVEPOINT, limits
+from memories.retrieval.limits import BACK, RELEASE, SAVEPOINT, limits
 from memories.retrieval.listed import NOTHING, Listed
 from memories.retrieval.retrievers.question import Later, Question
 
 logger = logging.getLogger(__name__)
-
-CLOCK = Statement(f"SELECT {NOW}")
 
 
 @dataclass
@@ -50,13 +48,13 @@ def put_again(waiting: Mapping[str, Question | Later], found: Found) -> dict[str
     def last() -> list[Statement]:
         worked_out = {route: one.question() for route, one in waiting.items() if isinstance(one, Later)}
         put.update(worked_out)
-        return [*timed(worked_out), BACK, RELEASE]
+        return [*(question.statement for question in worked_out.values()), BACK, RELEASE]
 
-    answers = asked([SAVEPOINT, limits(more), *timed(put)], last)
+    answers = asked([SAVEPOINT, limits(more), *(question.statement for question in put.values())], last)
     since, spent, refused = (answers.rows[0][0][-1] if answers.rows else 0.0), 0.0, {}
-    for route, rows, [[now]] in zip(list(put), answers.rows[1::2], answers.rows[2::2], strict=False):
+    for route, [(*told, now)] in zip(list(put), answers.rows[1:], strict=False):
         question = put.pop(route)
-        if (listed := question.listed(rows)) is not None:
+        if (listed := question.listed(told)) is not None:
             found.scores[route], found.took_ms[route] = listed, now - since
         elif question.otherwise:
             refused[route] = question.otherwise
@@ -70,11 +68,6 @@ def put_again(waiting: Mapping[str, Question | Later], found: Found) -> dict[str
         found.took_ms[failed] = 1000 * (time.perf_counter() - began) - spent
         asked([BACK])
     return {**put, **{route: otherwise() for route, otherwise in refused.items()}}
-
-
-def timed(questions: Mapping[str, Question]) -> list[Statement]:
-    """Questions, each with the time at which it was answered."""
-    return [one for question in questions.values() for one in (question.statement, CLOCK)]
 
 
 def why(route: str, error: psycopg.Error) -> str:

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from functools import lru_cache
 from itertools import chain
 from typing import Any
 from uuid import UUID
@@ -27,7 +28,6 @@ from memories.retrieval.sessions import Places, places_in_sessions
 from memories.retrieval.vectors import MISSING, vectors_of
 from memories.writing.standing import HISTORY
 from scoring import signals as known
-from scoring.fusion import ranked
 from scoring.signals import KINDS, LEVELS, TYPES, Edges, Signals
 from scoring.systems.candidates import WordMatch
 from scoring.systems.system import System
@@ -122,8 +122,14 @@ def rows_of(stored: Sequence[Sequence[Any]]) -> Rows:
         return Rows(dict.fromkeys(COLUMNS, np.empty(0)))
     *arrays, words, contents = stored[0]
     numbers = chain.from_iterable(one.T for one in arrays)
-    told = map(list, zip(*(each.split(BETWEEN) for each in words), strict=True))
+    told = map(list, zip(*map(parted, words), strict=True))
     return Rows(dict(zip(COLUMNS, [*numbers, *told, contents], strict=True)))
+
+
+@lru_cache(maxsize=1_000)
+def parted(words: str) -> list[str]:
+    """The words of a memory: few combinations of them are ever seen."""
+    return words.split(BETWEEN)
 
 
 def since(rows: Rows) -> Moments:
@@ -193,8 +199,8 @@ def coded(rows: Rows, name: str, order: Sequence[str]) -> Codes:
 
 def numbered(ids: Ids) -> Codes:
     """Equal ids as equal numbers from 0 on; −1 where there is none."""
-    known: dict[tuple[int, int], int] = {}
-    return np.array([known.setdefault(id, len(known)) if any(id) else -1 for id in ids.tolist()], dtype=np.intp)
+    known, [places] = united([ids])
+    return places - int(len(known) > 0 and not any(known[0]))
 
 
 def positions(places: Places, facts: Facts) -> Codes:
@@ -213,10 +219,11 @@ def column(listed: Listed, places: Codes, cosine: Array, route: str) -> Array:
 
 def places_of(scores: Array, cosine: Array) -> Array:
     """Places in a route's list: falling score, then cosine, then id; what it did not find has none."""
-    there = np.isfinite(scores)
-    # A cosine may be negative, and a place in the list is a place all the same.
-    lifted = np.where(there, scores - scores[there].min(initial=0.0) + 1.0, 0.0)
-    return ranked(lifted, cosine, np.arange(len(scores)))
+    places, found = np.full(len(scores), np.inf), np.flatnonzero(np.isfinite(scores))
+    if len(found):
+        # Equal ones stay as they are: candidates come in the order of their ids.
+        places[found[np.lexsort((-cosine[found], -scores[found]))]] = np.arange(1, len(found) + 1)
+    return places
 
 
 def cluster_cosines(centroids: Sequence[tuple[UUID, bytes]], rows: Rows, reading: Reading) -> Array:

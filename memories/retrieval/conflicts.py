@@ -1,6 +1,6 @@
 """Memories that contradict each other: both are shown, and only the current one is handed to an agent."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime
 from uuid import UUID
 
@@ -25,14 +25,16 @@ SIDES = """
 """
 
 
-def conflicts(query: Query, ids: Sequence[UUID]) -> tuple[dict[UUID, list[UUID]], set[UUID]]:
+def conflicts(
+    query: Query, ids: Sequence[UUID], meanwhile: Callable[[], None]
+) -> tuple[dict[UUID, list[UUID]], set[UUID]]:
     """For each of some memories those that contradict it, active at the moment asked about; and who is outdated.
 
-    What holds since later is what holds, whether it came back or not.
+    What holds since later is what holds, whether it came back or not. There is something to do while one waits.
     """
     found: dict[UUID, list[UUID]] = {}
     values = {"namespace": query.namespace.id, "ids": literal(ids), "now": query.now}
-    [edges] = answered([Statement(CONTRADICTIONS, values)]) if ids else [[]]
+    [edges] = answered([Statement(CONTRADICTIONS, values)], meanwhile) if ids else [[]]
     if not edges:
         return found, set()
     wanted, sides = set(ids), sides_of(query, {id for pair in edges for id in pair})

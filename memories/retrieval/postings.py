@@ -10,13 +10,12 @@ from uuid import UUID
 import numpy as np
 from numpy.typing import NDArray
 
-from memories.id_arrays import ID, Ids
+from memories.id_arrays import ID, Halves, Ids, paired
 from memories.journey import Statement
 from memories.retrieval.limits import in_time
 from memories.retrieval.words import VERSION
 from scoring.term import Array, Codes, Mask
 
-Halves = NDArray[np.uint64]  # of ids
 Share = Callable[[NDArray[Any], NDArray[Any]], Array]  # of a word, by how often a memory holds it and how long that is
 
 MOST_KEPT = 64 * 2**20  # bytes, in each process
@@ -102,9 +101,7 @@ class Counted:
     @property
     def ids(self) -> Ids:
         """Who they are."""
-        both = np.empty(len(self), ID)
-        both["head"], both["tail"] = self.heads, self.tails
-        return both
+        return paired(self.heads, self.tails)
 
 
 class Kept:

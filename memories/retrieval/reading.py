@@ -4,11 +4,13 @@ import re
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from uuid import UUID
 
 import numpy as np
 
 from memories.language.entities import Found, each_once, meant
-from memories.language.loading import after
+from memories.language.loading import after, last_held
 from memories.language.resolution import PERSON
 from memories.models import Namespace
 from memories.providers.embedder import TokenEmbedder, embedder
@@ -26,7 +28,7 @@ class Reading:
 
     text: str
     named: Sequence[Found]
-    expects: Expectation
+    people: frozenset[UUID]  # among those it names
     window: Window | None
     words: Words
     intent: str
@@ -38,7 +40,12 @@ class Reading:
     bare_words: Words
     embedding_ms: float  # how long it took to embed
 
-    @property
+    @cached_property
+    def expects(self) -> Expectation:
+        """What an answer must be of and hold; who does not match words never asks for it."""
+        return expected(self.text, self.named, self.people, self.words)
+
+    @cached_property
     def parts(self) -> dict[str, float]:
         """The four parts of specificity."""
         terms = list(self.words.holding)
@@ -77,9 +84,10 @@ class Reading:
 def read(query: Query) -> Reading:
     """Find names, times and words, and embed the rest."""
     namespace, text = query.namespace, query.text
-    words, writes = words_of(namespace, text)
+    known, guessed = last_held(namespace), list[Found]()
+    words, writes = words_of(namespace, text, lambda: guessed.extend(meant(text, known) if known else ()))
     registry = after(namespace, writes)
-    forms = meant(text, registry)
+    forms = guessed if registry is known else meant(text, registry)
     named = each_once(forms)
     people = frozenset(one.entity_id for one in forms if registry.kinds[one.entity_id] == PERSON)
     bare = without(text, [one.surface for one in forms if one.entity_id in people])
@@ -89,7 +97,7 @@ def read(query: Query) -> Reading:
     return Reading(
         text=text,
         named=named,
-        expects=expected(text, named, people, words),
+        people=people,
         window=window(text, query.now),
         words=words,
         intent=intent(text),

@@ -3,7 +3,7 @@
 import re
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -95,12 +95,12 @@ class Words:
         return place if place < len(self.spans) and self.spans[place][0] < end else None
 
 
-def words_of(namespace: Namespace, text: str) -> tuple[Words, int | None]:
+def words_of(namespace: Namespace, text: str, meanwhile: Callable[[], None] | None = None) -> tuple[Words, int | None]:
     """Ask the namespace's own dictionary and statistics, and how often it was written to, in one journey."""
     found = [match.span() for match in WORD.finditer(text)]
     words = [text, *(text[a:b] for a, b in found)]
     values = {"words": words, "config": namespace.text_config, "namespace": namespace.id}
-    statistics, rows = answered([Statement(STATISTICS, values), Statement(LEXEMES, values)])
+    statistics, rows = answered([Statement(STATISTICS, values), Statement(LEXEMES, values)], meanwhile)
     documents, length, writes = statistics[0] if statistics else (0, 0, None)
     lexemes: dict[int, set[str]] = {}
     for place, lexeme, *_ in rows:

@@ -53,9 +53,9 @@ FOUND = "found AS (SELECT * FROM unnest(%(found)s::uuid[], %(found_units)s::floa
 OF_LEADERS = "p.memory_id = ANY(ARRAY(SELECT id FROM leaders)) AND p.term = ANY(%(common)s)"
 # Whether words are as they were when they were counted, and how far some memories are away.
 AS_COUNTED = f"""
-    SELECT (SELECT array_agg(known.term || ' ' || {VERSION}) {OF_WORDS}), (
+    SELECT (SELECT array_agg(known.term || ' ' || {VERSION}) {OF_WORDS}) AS words, (
         SELECT array_agg(coalesce({AWAY}, 'infinity')) FROM unnest(%(equal)s::uuid[]) AS m(id) {BY_MEANING}
-    )
+    ) AS away
 """
 # What was hidden since the moment asked about has lost its postings; its text has not.
 HIDDEN = """hidden AS MATERIALIZED (
@@ -112,8 +112,8 @@ def listed_here(asked: Asked, values: Mapping[str, Any], known: Mapping[str, Pos
     at_end = (found.units == found.units.min(initial=np.inf)) & (len(found) > asked.pool)
     sure, equal = found.among(~at_end).best(asked.pool), found.among(at_end)
 
-    def made(rows: Sequence[Any]) -> Listed | None:
-        [(now, away)] = rows
+    def made(told: Sequence[Any]) -> Listed | None:
+        now, away = told
         if {*(now or ())} != versions:
             return None
         nearest = () if away is None else np.lexsort((equal.tails, equal.heads, away))[: asked.pool - len(sure)]

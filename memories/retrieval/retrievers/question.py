@@ -10,6 +10,7 @@ from pgvector import Vector
 from memories.journey import Statement
 from memories.models import Namespace
 from memories.models.choices import ChunkLevel, Route
+from memories.retrieval.limits import NOW
 from memories.retrieval.listed import NOTHING, Listed
 from memories.retrieval.reading import Reading
 from memories.retrieval.scope import Scope
@@ -17,7 +18,7 @@ from memories.retrieval.scope import Scope
 
 @dataclass(frozen=True)
 class Question:
-    """One SQL statement that gives memories and their scores, best first; or confirms a list that was made here."""
+    """One SQL statement that gives memories and their scores, best first; or confirms a list made here, in one row."""
 
     sql: str
     values: Mapping[str, Any]
@@ -27,16 +28,16 @@ class Question:
 
     @property
     def statement(self) -> Statement:
-        """With its list as two arrays: as many rows would take longer to read than to find."""
-        if self.made:
-            return Statement(self.sql, self.values)
-        return Statement(f"SELECT array_agg(id), array_agg(score) FROM ({self.sql}) AS listed(id, score)", self.values)
+        """With its list as two arrays, as rows would take longer to read than to find; and when it was answered."""
+        told = "*" if self.made else "array_agg(id), array_agg(score)"
+        named = "" if self.made else "(id, score)"
+        return Statement(f"SELECT {told}, {NOW} FROM ({self.sql}) AS listed{named}", self.values)
 
-    def listed(self, rows: Sequence[Any]) -> Listed | None:
+    def listed(self, told: Sequence[Any]) -> Listed | None:
         """The list; none where it is to be asked for otherwise."""
         if self.made:
-            return self.made(rows)
-        [(ids, scores)] = rows
+            return self.made(told)
+        ids, scores = told
         return NOTHING if ids is None else Listed(ids, scores)
 
 

@@ -1,0 +1,41 @@
+"""A worker of the web server that leaves new connections to whoever has fewer.
+
+Agents keep their connections, so whoever takes one answers all that comes over it: left to chance, one of two workers
+may have three of four, and a part of the machine stands idle.
+"""
+
+import time
+from mmap import mmap
+from typing import Any
+
+from gunicorn.workers.gthread import ThreadWorker
+
+MOST = 256  # workers
+COURTESY = 0.002  # seconds, enough for another to take it
+_shared = mmap(-1, 4 * MOST)  # made before the workers are, and so the same in all of them
+held = memoryview(_shared).cast("i")  # by each: 0 where there is no worker, else one more than its connections
+
+
+class FairWorker(ThreadWorker):
+    """Waits a moment before it takes a connection, if another has fewer."""
+
+    def tell(self) -> None:
+        """Let the others know how many it has."""
+        held[self.age % MOST] = 1 + self.nr_conns
+
+    def notify(self) -> None:
+        """Whenever the server hears that this worker lives, the others hear of it too."""
+        super().notify()
+        self.tell()
+
+    def accept(self, listener: Any) -> None:
+        """Take a connection, unless somebody else does meanwhile."""
+        if self.nr_conns >= min(filter(None, held), default=MOST):
+            time.sleep(COURTESY)
+        super().accept(listener)
+        self.tell()
+
+
+def forget(arbiter: Any, worker: Any) -> None:
+    """Let the others know that a worker has ended, however it did."""
+    held[worker.age % MOST] = 0
