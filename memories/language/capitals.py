@@ -63,10 +63,17 @@ def is_capital(text: str) -> bool:
     return text[0].isupper() or text[0].istitle()
 
 
+def of_letters(word: str) -> bool:
+    """Tell whether a word has neither apostrophe nor hyphen; most have not, and a look is cheaper than a search."""
+    return word.isascii() and word.isalpha()
+
+
 def has_capital(word: str) -> bool:
     """Tell whether a word begins with a capital, be it after a particle: al-Saud, d'Artagnan."""
     if is_capital(word):
         return True
+    if of_letters(word):
+        return False
     particle, *rest = JOINT.split(word, maxsplit=1)
     return bool(rest) and particle in PARTICLES and is_capital(rest[0])
 
@@ -77,7 +84,7 @@ def words(text: str) -> list[Word]:
     end = 0
     for match in WORDS.finditer(text):
         start, whole = match.start(), match[0]
-        before, bare = text[end:start], POSSESSIVE.sub("", whole)
+        before, bare = text[end:start], whole if of_letters(whole) else POSSESSIVE.sub("", whole)
         starts = not found or opens(found[-1], before)
         found.append(Word(bare, start, before, starts, bare is not whole, has_capital(bare)))
         end = match.end()

@@ -35,7 +35,7 @@ from scoring.term import Array, Codes, Mask
 
 HOUR, DAY = (timedelta(**one) / MICROSECOND for one in ({"hours": 1}, {"days": 1}))
 # Routes whose own score is the cosine that is known of every candidate anyway.
-BY_COSINE = ("semantic", "vec_full")
+BY_COSINE = frozenset({"semantic", "vec_full"})
 # What stands in a column where history tells of nothing.
 ABSENT = {"memory_score": np.nan, "valid_from": ALWAYS, "valid_until": NEVER}
 EDGE_KINDS = {kind: place for place, kind in enumerate(known.EDGES)}
@@ -66,24 +66,23 @@ def candidates(
 
     What ends their common moment goes along with the last of them; a past one takes more.
     """
-    lists = {route: listed.ids for route, listed in found.scores.items()}
-    ids, where = united([*lists.values()])
+    lists = found.scores
+    ids, stand = united([listed.ids for listed in lists.values()])
     places = places_in_sessions(scope, uuids(ids)) if query.setting.system.conversations else Places()
     if places.beside:
-        ids, where = united([*lists.values(), ids_of(places.beside)])
-    facts, whole = Facts(query, reading.embedder, ids), dict(zip(lists, where, strict=False))
+        ids, stand = united([*(listed.ids for listed in lists.values()), ids_of(places.beside)])
+    facts, where = Facts(query, reading.embedder, ids), dict(zip(lists, stand, strict=False))
     asked = read_by(query.setting.system) | tokens_for(reading, scope, params) | used_most(query, params)
-    near = np.full(len(ids), np.nan)
-    for route in BY_COSINE:
-        if route in lists:
-            near[whole[route]] = found.scores[route].scores
+    near = np.full(len(ids), np.nan)  # until the database tells
+    for route in BY_COSINE & lists.keys():
+        near[where[route]] = lists[route].scores
     meant = {**scope.values, "vector": Vector(reading.vector), "far": ids[np.isnan(near)]}
     known = facts.ask(asked, () if query.as_of else end, **meant)
     rows = then(facts, scope, rows_of(known["memories"]))
     cosine, vectors, marks = meaning(facts, known, near, reading)
     tags = tags_of(known.get("tags", ()))
     now, created = moment(query.now), rows.column("created_at")
-    scores = {route: column(found.scores[route], whole[route], cosine, route) for route in lists}
+    scores = {route: column(listed, where[route], cosine, route) for route, listed in lists.items()}
     matched = matches(facts, known.get("tokens", ()), reading, params)
     if np.isfinite(matched["maxsim"]).any():
         matched |= fitting(rows, reading.expects, scores.get("entity"), matched["met"])

@@ -17,10 +17,10 @@ from scoring.term import Array
 WORD = re.compile(r"\w+")
 # Whoever changes the postings of a word changes its statistics too: who wrote those last, and where, tells them apart.
 VERSION = "known.documents || ' ' || known.xmin::text || known.ctid::text"
-# The whole text, and each word by itself, so that its place is known; a stop word has no lexeme.
+# The whole text, and each word by itself, so that its places are known; a stop word has no lexeme.
 LEXEMES = f"""
     SELECT asked.place, w.lexeme, coalesce(known.documents, 0), {VERSION}
-    FROM unnest(%(words)s::text[]) WITH ORDINALITY AS asked(word, place)
+    FROM unnest(array_prepend(%(text)s::text, string_to_array(%(words)s, ' '))) WITH ORDINALITY AS asked(word, place)
     CROSS JOIN LATERAL unnest(to_tsvector(%(config)s::regconfig, asked.word)) w
     LEFT JOIN memories_termstatistic known ON known.namespace_id = %(namespace)s AND known.term = w.lexeme
 """
@@ -98,15 +98,24 @@ class Words:
 def words_of(namespace: Namespace, text: str, meanwhile: Callable[[], None] | None = None) -> tuple[Words, int | None]:
     """Ask the namespace's own dictionary and statistics, and how often it was written to, in one journey."""
     found = [match.span() for match in WORD.finditer(text)]
-    words = [text, *(text[a:b] for a, b in found)]
-    values = {"words": words, "config": namespace.text_config, "namespace": namespace.id}
+    words = dict.fromkeys(text[a:b] for a, b in found)
+    # As one text: a list would be spelt word by word.
+    values = {
+        "text": text,
+        "words": " ".join(words),
+        "config": namespace.text_config,
+        "namespace": namespace.id,
+    }
     statistics, rows = answered([Statement(STATISTICS, values), Statement(LEXEMES, values)], meanwhile)
     documents, length, writes = statistics[0] if statistics else (0, 0, None)
-    lexemes: dict[int, set[str]] = {}
+    by_place: dict[int, set[str]] = {}
     for place, lexeme, *_ in rows:
-        lexemes.setdefault(place - 2, set()).add(lexeme)
+        by_place.setdefault(place, set()).add(lexeme)
     holding = {term: count for place, term, count, _ in rows if place == 1}
     versions = {term: version for place, term, _, version in rows if place == 1 and version}
     # A word by itself may be read otherwise than in its text; what is no lexeme of the text tells nothing of it.
-    spans = tuple((a, b, frozenset(lexemes.get(place, set()) & holding.keys())) for place, (a, b) in enumerate(found))
+    lexemes = {
+        word: frozenset(by_place.get(place, set()) & holding.keys()) for place, word in enumerate(words, start=2)
+    }
+    spans = tuple((a, b, lexemes[text[a:b]]) for a, b in found)
     return Words(text, documents, length / documents if documents else 0.0, holding, spans, versions), writes

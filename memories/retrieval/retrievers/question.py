@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any
 
 from pgvector import Vector
@@ -29,9 +29,7 @@ class Question:
     @property
     def statement(self) -> Statement:
         """With its list as two arrays, as rows would take longer to read than to find; and when it was answered."""
-        told = "*" if self.made else "array_agg(id), array_agg(score)"
-        named = "" if self.made else "(id, score)"
-        return Statement(f"SELECT {told}, {NOW} FROM ({self.sql}) AS listed{named}", self.values)
+        return Statement((confirmed if self.made else as_arrays)(self.sql), self.values)
 
     def listed(self, told: Sequence[Any]) -> Listed | None:
         """The list; none where it is to be asked for otherwise."""
@@ -39,6 +37,18 @@ class Question:
             return self.made(told)
         ids, scores = told
         return NOTHING if ids is None else Listed(ids, scores)
+
+
+@lru_cache(maxsize=256)
+def as_arrays(sql: str) -> str:
+    """A list as two arrays, and when it was told."""
+    return f"SELECT array_agg(id), array_agg(score), {NOW} FROM ({sql}) AS listed(id, score)"
+
+
+@lru_cache(maxsize=256)
+def confirmed(sql: str) -> str:
+    """One row, and when it was told."""
+    return f"SELECT listed.*, {NOW} FROM ({sql}) AS listed"
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,6 @@
 """By meaning: the memories whose vectors lie nearest to the query's."""
 
-from functools import partial
+from functools import lru_cache, partial
 
 from psycopg.sql import Literal
 
@@ -12,23 +12,34 @@ LEAST_EFFORT, MOST_EFFORT = 80, 1_000  # how many neighbours a search of the ind
 
 def semantic(asked: Asked, route: Route = Route.FULL) -> Question:
     """Compare with each vector of a route, or ask the index and compare with what it does not have yet."""
+    scope = asked.scope
     if not asked.large:
-        return asked.question(nearest(asked, route, "v.vector", "", "%(vector)s::vector"))
+        return asked.question(nearest(scope.condition, scope.plain, route, "v.vector", "", "%(vector)s::vector"))
+    # Go on until enough rows match: the nearest in the index may be another namespace's, or filtered out.
+    width = min(max(asked.pool, LEAST_EFFORT), MOST_EFFORT)
+    effort = {"hnsw.iterative_scan": "strict_order", "hnsw.ef_search": str(width)}
+    return asked.question(by_index(scope.condition, scope.plain, route, asked.reading.embedder), settings=effort)
+
+
+@lru_cache(maxsize=256)  # to write it takes longer than to send it
+def by_index(condition: str, plain: bool, route: Route, embedder: str) -> str:
+    """The nearest that the index finds, and of those it does not have."""
     # Without its cast, and without the embedder as a literal, the index would be left out.
-    halves = f"halfvec({EMBEDDERS[asked.reading.embedder]})"
-    literal = f"AND v.embedder = {Literal(asked.reading.embedder).as_string()}"
+    halves = f"halfvec({EMBEDDERS[embedder]})"
+    literal = f"AND v.embedder = {Literal(embedder).as_string()}"
     by_index = nearest(
-        asked,
+        condition,
+        plain,
         route,
         f"v.vector::{halves}",
         f"{literal} AND v.indexed",
         f"%(vector)s::vector::{halves}",
         then="",  # to tell equals apart the index would be searched once more for the next
     )
-    exactly = partial(nearest, asked, route, "v.vector", wanted="%(vector)s::vector")
+    exactly = partial(nearest, condition, plain, route, "v.vector", wanted="%(vector)s::vector")
     # A search of the index ends after so many steps, whatever it has found: where it came short, all are compared.
     short = "(SELECT count(*) FROM by_index) < %(pool)s"
-    sql = f"""
+    return f"""
         WITH by_index AS MATERIALIZED ({by_index})
         SELECT * FROM (
             SELECT * FROM by_index WHERE NOT {short}
@@ -36,17 +47,14 @@ def semantic(asked: Asked, route: Route = Route.FULL) -> Question:
             UNION ALL ({exactly(among=f"AND v.indexed AND {short}")})
         ) AS found ORDER BY score DESC, memory_id LIMIT %(pool)s
     """
-    # Go on until enough rows match: the nearest in the index may be another namespace's, or filtered out.
-    width = min(max(asked.pool, LEAST_EFFORT), MOST_EFFORT)
-    effort = {"hnsw.iterative_scan": "strict_order", "hnsw.ef_search": str(width)}
-    return asked.question(sql, settings=effort)
 
 
-def nearest(asked: Asked, route: Route, vector: str, among: str, wanted: str, then: str = ", v.memory_id") -> str:
+def nearest(
+    condition: str, plain: bool, route: Route, vector: str, among: str, wanted: str, then: str = ", v.memory_id"
+) -> str:
     """The nearest vectors by one way of comparing."""
-    scope = asked.scope
-    join = "" if scope.plain else "JOIN memories_memory m ON m.namespace_id = v.namespace_id AND m.id = v.memory_id"
-    open_to = "v.active AND v.level = ANY(%(levels)s)" if scope.plain else scope.condition
+    join = "" if plain else "JOIN memories_memory m ON m.namespace_id = v.namespace_id AND m.id = v.memory_id"
+    open_to = "v.active AND v.level = ANY(%(levels)s)" if plain else condition
     return f"""
         SELECT v.memory_id, 1 - (v.vector <=> %(vector)s::vector) AS score
         FROM memories_memoryvector v {join}
