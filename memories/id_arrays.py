@@ -23,9 +23,14 @@ def ids_of(some: Iterable[UUID]) -> Ids:
     return np.array([halves(id) for id in some], ID)
 
 
+def uuid_of(head: int, tail: int) -> UUID:
+    """An id of its halves."""
+    return UUID(int=head << 64 | tail)
+
+
 def uuids(ids: Ids) -> list[UUID]:
     """Ids as others know them."""
-    return [UUID(int=head << 64 | tail) for head, tail in ids.tolist()]
+    return [uuid_of(*both) for both in ids.tolist()]
 
 
 def written(ids: Ids) -> NDArray[np.str_]:

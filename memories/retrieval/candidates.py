@@ -74,8 +74,10 @@ def candidates(
     facts, where = Facts(query, reading.embedder, ids), dict(zip(lists, stand, strict=False))
     asked = read_by(query.setting.system) | tokens_for(reading, scope, params) | used_most(query, params)
     near = np.full(len(ids), np.nan)  # until the database tells
-    for route in BY_COSINE & lists.keys():
-        near[where[route]] = lists[route].scores
+    for route, listed in lists.items():
+        cosines = listed.scores if route in BY_COSINE else listed.cosines
+        if cosines is not None:
+            near[where[route]] = cosines
     meant = {**scope.values, "vector": Vector(reading.vector), "far": ids[np.isnan(near)]}
     known = facts.ask(asked, () if query.as_of else end, **meant)
     rows = then(facts, scope, rows_of(known["memories"]))

@@ -11,10 +11,10 @@ from scoring.term import Array
 
 
 class Listed(Mapping[UUID, float]):
-    """Memories that a retriever found, with its own score of each, best first."""
+    """Memories that a retriever found, with its own score of each, best first; and their cosines if it knows them."""
 
-    def __init__(self, ids: Ids, scores: Array) -> None:
-        self.ids, self.scores = ids, scores
+    def __init__(self, ids: Ids, scores: Array, cosines: Array | None = None) -> None:
+        self.ids, self.scores, self.cosines = ids, scores, cosines
 
     @cached_property
     def by_id(self) -> dict[UUID, float]:

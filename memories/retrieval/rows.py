@@ -9,7 +9,7 @@ from uuid import UUID
 import numpy as np
 from numpy.typing import NDArray
 
-from memories.id_arrays import Ids, uuids
+from memories.id_arrays import Ids, uuid_of, uuids
 
 EPOCH, MICROSECOND = datetime(2000, 1, 1, tzinfo=UTC), timedelta(microseconds=1)
 TOLD = ("type", "level", "status", "content", "confidence")
@@ -40,8 +40,7 @@ class Rows(Sequence[Mapping[str, Any]]):
         if isinstance(place, slice):
             return [self[each] for each in range(*place.indices(len(self)))]
         told = {name: self.columns[name][place] for name in TOLD}
-        [id] = uuids(self.columns["id"][[place]])
-        return {"id": id, **told, "confidence": float(told["confidence"])}
+        return {"id": uuid_of(*self.columns["id"][place].item()), **told, "confidence": float(told["confidence"])}
 
     def column(self, name: str) -> Any:
         """One column, from the first row to the last."""

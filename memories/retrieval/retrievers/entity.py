@@ -1,5 +1,7 @@
 """By whom a memory is about: those whose subject the query names, those that it said, and those that mention it."""
 
+from dataclasses import replace
+
 from memories.retrieval.retrievers.question import AWAY, BY_MEANING, EACH_SETTLED, Asked, Question
 
 
@@ -37,10 +39,12 @@ def entity(asked: Asked) -> Question | None:
             SELECT m.id, m.score, {AWAY} AS away FROM found m {BY_MEANING} WHERE m.score > 0
             ORDER BY m.score DESC, away, m.id
         )
-        SELECT m.id, found.score FROM nearest found {EACH_SETTLED} WHERE {asked.scope.condition}
+        SELECT m.id, found.score, coalesce(1 - found.away, 0)
+        FROM nearest found {EACH_SETTLED} WHERE {asked.scope.condition}
         ORDER BY found.score DESC, found.away, found.id LIMIT %(pool)s
     """
     named = {one.entity_id: one.confidence for one in asked.reading.named}
-    return asked.question(
+    question = asked.question(
         sql, entities=list(named), matches=list(named.values()), mention_weight=asked.params.mention_weight
     )
+    return replace(question, gives="id, score, cosine")

@@ -23,26 +23,27 @@ class Question:
     sql: str
     values: Mapping[str, Any]
     settings: Mapping[str, str] = field(default_factory=dict)  # of the database, for this question
+    gives: str = "id, score"  # and the cosine, of who looks it up anyway
     made: Callable[[Sequence[Any]], Listed | None] | None = None  # the list made here, where the answer confirms it
     otherwise: Callable[[], "Question"] | None = None  # what is asked where it does not
 
     @property
     def statement(self) -> Statement:
-        """With its list as two arrays, as rows would take longer to read than to find; and when it was answered."""
-        return Statement((confirmed if self.made else as_arrays)(self.sql), self.values)
+        """With its list as arrays, as rows would take longer to read than to find; and when it was answered."""
+        return Statement(confirmed(self.sql) if self.made else as_arrays(self.sql, self.gives), self.values)
 
     def listed(self, told: Sequence[Any]) -> Listed | None:
         """The list; none where it is to be asked for otherwise."""
         if self.made:
             return self.made(told)
-        ids, scores = told
-        return NOTHING if ids is None else Listed(ids, scores)
+        return NOTHING if told[0] is None else Listed(*told)
 
 
 @lru_cache(maxsize=256)
-def as_arrays(sql: str) -> str:
-    """A list as two arrays, and when it was told."""
-    return f"SELECT array_agg(id), array_agg(score), {NOW} FROM ({sql}) AS listed(id, score)"
+def as_arrays(sql: str, gives: str) -> str:
+    """A list as arrays, and when it was told."""
+    arrays = ", ".join(f"array_agg({column})" for column in gives.split(", "))
+    return f"SELECT {arrays}, {NOW} FROM ({sql}) AS listed({gives})"
 
 
 @lru_cache(maxsize=256)
