@@ -18,7 +18,7 @@ def halves(id: UUID) -> tuple[int, int]:
     return id.int >> 64, id.int & (2**64 - 1)
 
 
-def ids_of(some: Iterable[UUID]) -> Ids:
+def array_of(some: Iterable[UUID]) -> Ids:
     """Ids as an array."""
     return np.array([halves(id) for id in some], ID)
 
@@ -36,7 +36,7 @@ def uuids(ids: Ids) -> list[UUID]:
 def written(ids: Ids) -> NDArray[np.str_]:
     """Ids as they are written.
 
-    >>> written(ids_of([UUID(int=1), UUID(int=2**127)])).tolist()
+    >>> written(array_of([UUID(int=1), UUID(int=2**127)])).tolist()
     ['00000000-0000-0000-0000-000000000001', '80000000-0000-0000-0000-000000000000']
     """
     values = np.array([ids["head"], ids["tail"]], ">u8").T.tobytes().hex().encode()

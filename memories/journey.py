@@ -76,20 +76,32 @@ def begun(raw: Connection) -> list[Statement]:
 
 
 def travel(raw: Connection, statements: Sequence[Statement], answers: Answers, later: Later | None = None) -> None:
-    """Gather the rows up to the first failure; a connection that is interrupted serves nobody any more."""
+    """Gather the rows up to the first failure; a connection that is interrupted serves nobody any more.
+
+    What goes wrong while something is worked out is raised once the journey has ended, and interrupts nothing.
+    """
     wire = Wire.of(raw)
-    transformer, put = wire.transformer, list[Statement]()
+    transformer, put, wrong = wire.transformer, list[Statement](), list[Exception]()
 
     def ready(some: Sequence[Statement]) -> list[Packed]:
         put.extend(some)
         return [packed(transformer, one.sql, one.values) for one in some]
 
+    def rest() -> list[Packed]:
+        try:
+            return ready(logged(raw, later())) if later else []
+        except Exception as error:
+            wrong.append(error)
+            return []
+
     first = ready(statements)
     try:
-        results = wire.results(raw, first, (lambda: ready(logged(raw, later()))) if later else None)
+        results = wire.results(raw, first, rest if later else None)
     except BaseException:
         raw.close()
         raise
+    if wrong:
+        raise wrong[0]
     for statement, result in zip(put, results, strict=False):
         if result.status == ExecStatus.FATAL_ERROR:
             answers.error = error_from_result(result)

@@ -1,4 +1,4 @@
-"""Statements on their way to Postgres and back: libpq's own pipeline, with all of a journey sent at once.
+"""Statements on their way to Postgres and back: libpq's own pipeline, a journey sent at once or in two parts.
 
 The driver's pipeline makes a cursor for each statement and looks at the socket after each; for twenty small ones that
 takes longer than the database takes to answer them.

@@ -20,8 +20,8 @@ class FairWorker(ThreadWorker):
     """Waits a moment before it takes a connection, if another has fewer."""
 
     def tell(self) -> None:
-        """Let the others know how many it has."""
-        held[self.age % MOST] = 1 + self.nr_conns
+        """Let the others know how many it has; one that is about to end takes no more."""
+        held[self.age % MOST] = 1 + self.nr_conns if self.alive else 0
 
     def notify(self) -> None:
         """Whenever the server hears that this worker lives, the others hear of it too."""
@@ -30,7 +30,8 @@ class FairWorker(ThreadWorker):
 
     def accept(self, listener: Any) -> None:
         """Take a connection, unless somebody else does meanwhile."""
-        if self.nr_conns >= min(filter(None, held), default=MOST):
+        mine = 1 + self.nr_conns
+        if mine > min(filter(None, held), default=mine):
             time.sleep(COURTESY)
         super().accept(listener)
         self.tell()

@@ -40,10 +40,13 @@ def ranked(score: Array, cosine: Array, by_id: NDArray[Any], floor: float = 0.0)
     >>> ranked(np.array([0.9, 0.5, 0.9, 0.0]), np.array([0.1, 0.3, 0.2, 0.9]), np.arange(4), 0.01)
     array([ 2.,  3.,  1., inf])
     """
+    return placed(np.flatnonzero(score >= floor if floor > 0 else score > 0), score, cosine, by_id)
+
+
+def placed(found: NDArray[np.intp], score: Array, cosine: Array, by_id: NDArray[Any]) -> Array:
+    """Places of those that were found, by falling score, then cosine, then id; the others have none."""
     places = np.full(len(score), np.inf)
-    found = np.flatnonzero(score >= floor) if floor > 0 else np.flatnonzero(score > 0)
-    if len(found):
-        places[found[np.lexsort((by_id[found], -cosine[found], -score[found]))]] = np.arange(1, len(found) + 1)
+    places[found[np.lexsort((by_id[found], -cosine[found], -score[found]))]] = np.arange(1, len(found) + 1)
     return places
 
 

@@ -16,7 +16,7 @@ from memories.retrieval.asking import ask
 from memories.retrieval.query import Filters, Query
 from memories.retrieval.reading import Reading, read
 from memories.retrieval.retrieve import questions
-from memories.retrieval.retrievers.question import Later, Question
+from memories.retrieval.retrievers.question import Question, Unready
 from memories.retrieval.scope import Scope
 from memories.retrieval.settings import setting
 from memories.turns.conversation import Conversation, NewTurn
@@ -135,7 +135,7 @@ ROUTES = {route: name for name in ("memsense", "blend", "recall") for route in S
 Listed = list[tuple[UUID, float]]
 
 
-def asked(query: Query, route: str, *, pool: int = 500, reading: Reading | None = None) -> Question | Later | None:
+def asked(query: Query, route: str, *, pool: int = 500, reading: Reading | None = None) -> Question | Unready | None:
     """The question of one route, whatever the plan."""
     reading = reading or read(query)
     plan = Plan("all", retrievers=query.setting.system.routes)

@@ -30,7 +30,7 @@ def done(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 def worker(age: int, connections: int) -> FairWorker:
     """A worker with so many connections, of which the others know."""
     made = object.__new__(FairWorker)
-    made.age, made.nr_conns = age, connections
+    made.age, made.nr_conns, made.alive = age, connections, True
     made.tell()
     return made
 
@@ -54,5 +54,13 @@ def test_whoever_has_as_few_as_any_takes_at_once(done: list[str]) -> None:
 def test_nobody_waits_for_a_worker_that_is_gone(done: list[str]) -> None:
     left, gone = worker(1, 3), worker(2, 0)
     forget(None, SimpleNamespace(age=gone.age))
+    left.accept(None)
+    assert done == ["takes"]
+
+
+def test_nobody_waits_for_a_worker_that_is_about_to_end(done: list[str]) -> None:
+    left, ending = worker(1, 3), worker(2, 0)
+    ending.alive = False
+    ending.tell()
     left.accept(None)
     assert done == ["takes"]

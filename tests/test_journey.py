@@ -13,7 +13,7 @@ from django.test.utils import CaptureQueriesContext
 from pgvector import Vector
 
 from memories import wire
-from memories.id_arrays import ids_of, uuids
+from memories.id_arrays import array_of, uuids
 from memories.journey import Statement, answered, asked
 from memories.wire import Wire
 
@@ -232,7 +232,7 @@ def test_something_is_done_while_one_waits() -> None:
 
 def test_arrays_of_ids_go_as_they_are_and_are_told_from_numbers() -> None:
     ids = [UUID(int=1), UUID(int=2**127)]
-    put = Statement("SELECT %(ids)s::uuid[], %(numbers)s::float8[]", {"ids": ids_of(ids), "numbers": np.array([0.5])})
+    put = Statement("SELECT %(ids)s::uuid[], %(numbers)s::float8[]", {"ids": array_of(ids), "numbers": np.array([0.5])})
     for _ in range(2):
         [[(came, numbers)]] = answered([put])
         assert uuids(came) == ids
@@ -246,3 +246,20 @@ def test_an_array_of_arrays_keeps_its_shape() -> None:
     [[(numbers, none)]] = answered([Statement("SELECT ARRAY[[1, 2, 3], [4, 5, 6]]::float8[], '{}'::float8[]")])
     assert numbers.tolist() == [[1, 2, 3], [4, 5, 6]]
     assert none.tolist() == []
+
+
+@pytest.mark.django_db(transaction=True)
+def test_what_goes_wrong_while_something_is_worked_out_is_raised_and_interrupts_nothing() -> None:
+    def fails() -> list[Statement]:
+        raise RuntimeError("no model")
+
+    answered([ONE])
+    raw = connection.connection
+    with pytest.raises(RuntimeError, match="no model"):
+        asked([ONE], fails)
+    assert connection.connection is raw
+    assert answered([TWO]) == [[(2,)]]
+    with pytest.raises(KeyError):
+        asked([ONE], lambda: [Statement("SELECT %(nobody)s", {})])
+    assert connection.connection is raw
+    assert answered([TWO]) == [[(2,)]]

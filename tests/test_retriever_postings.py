@@ -16,7 +16,7 @@ from memories.retrieval.asking import ask
 from memories.retrieval.postings import Kept, Postings, Word, counted, counted_too
 from memories.retrieval.query import Filters, Query
 from memories.retrieval.reading import read
-from memories.retrieval.retrievers.question import Later
+from memories.retrieval.retrievers.question import Unready
 from memories.writing.acts import forget
 from memories.writing.new_memory import NewMemory
 from memories.writing.remember import remember
@@ -74,7 +74,7 @@ def test_the_list_of_an_answer_is_made_here_and_is_the_databases(
         # Equals within the list are told apart by whoever loads what is known of all candidates.
         assert dict(given) == dict(expected)
         assert [score for _, score in given] == [score for _, score in expected]
-    assert isinstance(asked(query, "bm25", pool=OF_AN_ANSWER), Later)
+    assert isinstance(asked(query, "bm25", pool=OF_AN_ANSWER), Unready)
 
 
 def test_a_list_made_here_is_asked_for_again_where_somebody_wrote_since_the_query_was_read(
@@ -85,7 +85,7 @@ def test_a_list_made_here_is_asked_for_again_where_somebody_wrote_since_the_quer
         before = found(query, "bm25", pool=OF_AN_ANSWER)
     reading = read(query)
     late = asked(query, "bm25", pool=OF_AN_ANSWER, reading=reading)
-    assert isinstance(late, Later)
+    assert isinstance(late, Unready)
     remember(world, [NewMemory(content="Jonas drinks coffee from a samovar")], by="tests")
     answer = ask({"bm25": late})
     assert len(answer.scores["bm25"]) == len(before) + 1

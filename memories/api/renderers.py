@@ -11,7 +11,10 @@ OTHERWISE = JSONEncoder().default
 
 
 class LargeAnswerRenderer(JSONRenderer):
-    """JSON as the others write it, by a faster writer: an answer with its reasons has thousands of numbers."""
+    """JSON by a faster writer than that of the others: an answer with its reasons has thousands of numbers.
+
+    It would write what is no number as null; signals and scores are checked to have none.
+    """
 
     def render(
         self, data: Any, accepted_media_type: str | None = None, renderer_context: Mapping[str, Any] | None = None

@@ -13,7 +13,7 @@ from psycopg.errors import QueryCanceled
 from memories.journey import Statement, asked, raised
 from memories.retrieval.limits import BACK, RELEASE, SAVEPOINT, limits
 from memories.retrieval.listed import NOTHING, Listed
-from memories.retrieval.retrievers.question import Later, Question
+from memories.retrieval.retrievers.question import Question, Unready
 
 logger = logging.getLogger(__name__)
 
@@ -27,7 +27,7 @@ class Found:
     took_ms: dict[str, float] = field(default_factory=dict)
 
 
-def ask(questions: Mapping[str, Question | Later | None]) -> Found:
+def ask(questions: Mapping[str, Question | Unready | None]) -> Found:
     """Put all questions in one journey; after one that fails, those behind it are put again. In a transaction."""
     found = Found()
     waiting = {route: question for route, question in questions.items() if question}
@@ -39,14 +39,14 @@ def ask(questions: Mapping[str, Question | Later | None]) -> Found:
     return Found(answered, found.late, took_ms)
 
 
-def put_again(waiting: Mapping[str, Question | Later], found: Found) -> dict[str, Question | Later]:
+def put_again(waiting: Mapping[str, Question | Unready], found: Found) -> dict[str, Question | Unready]:
     """Put questions in one journey, and give those that must be put again."""
     began = time.perf_counter()
     put = {route: question for route, question in waiting.items() if isinstance(question, Question)}
     more = {name: value for question in put.values() for name, value in question.settings.items()}
 
     def last() -> list[Statement]:
-        worked_out = {route: one.question() for route, one in waiting.items() if isinstance(one, Later)}
+        worked_out = {route: one.question() for route, one in waiting.items() if isinstance(one, Unready)}
         put.update(worked_out)
         return [*(question.statement for question in worked_out.values()), BACK, RELEASE]
 

@@ -11,7 +11,7 @@ from uuid import UUID
 import numpy as np
 from pgvector import Vector
 
-from memories.id_arrays import Ids, halves, ids_of, united, uuids, written
+from memories.id_arrays import Ids, array_of, halves, united, uuids, written
 from memories.journey import Statement
 from memories.retrieval.affinity import affinities, used_most
 from memories.retrieval.asking import Found
@@ -28,6 +28,7 @@ from memories.retrieval.sessions import Places, places_in_sessions
 from memories.retrieval.vectors import MISSING, vectors_of
 from memories.writing.standing import HISTORY
 from scoring import signals as known
+from scoring.fusion import placed
 from scoring.signals import KINDS, LEVELS, TYPES, Edges, Signals
 from scoring.systems.candidates import WordMatch
 from scoring.systems.system import System
@@ -70,7 +71,7 @@ def candidates(
     ids, stand = united([listed.ids for listed in lists.values()])
     places = places_in_sessions(scope, uuids(ids)) if query.setting.system.conversations else Places()
     if places.beside:
-        ids, stand = united([*(listed.ids for listed in lists.values()), ids_of(places.beside)])
+        ids, stand = united([*(listed.ids for listed in lists.values()), array_of(places.beside)])
     facts, where = Facts(query, reading.embedder, ids), dict(zip(lists, stand, strict=False))
     asked = read_by(query.setting.system) | tokens_for(reading, scope, params) | used_most(query, params)
     near = np.full(len(ids), np.nan)  # until the database tells
@@ -118,7 +119,7 @@ def candidates(
 
 
 def rows_of(stored: Sequence[Sequence[Any]]) -> Rows:
-    """The memories that were found; all that were asked for, where none was purged since."""
+    """The memories that are stored of those that were asked for."""
     if not stored or stored[0][0] is None:
         return Rows(dict.fromkeys(COLUMNS, np.empty(0)))
     *arrays, words, contents = stored[0]
@@ -128,9 +129,9 @@ def rows_of(stored: Sequence[Sequence[Any]]) -> Rows:
 
 
 @lru_cache(maxsize=1_000)
-def parted(words: str) -> list[str]:
+def parted(words: str) -> tuple[str, ...]:
     """The words of a memory: few combinations of them are ever seen."""
-    return words.split(BETWEEN)
+    return tuple(words.split(BETWEEN))
 
 
 def since(rows: Rows) -> Moments:
@@ -220,11 +221,7 @@ def column(listed: Listed, places: Codes, cosine: Array, route: str) -> Array:
 
 def places_of(scores: Array, cosine: Array) -> Array:
     """Places in a route's list: falling score, then cosine, then id; what it did not find has none."""
-    places, found = np.full(len(scores), np.inf), np.flatnonzero(np.isfinite(scores))
-    if len(found):
-        # Equal ones stay as they are: candidates come in the order of their ids.
-        places[found[np.lexsort((-cosine[found], -scores[found]))]] = np.arange(1, len(found) + 1)
-    return places
+    return placed(np.flatnonzero(np.isfinite(scores)), scores, cosine, np.arange(len(scores)))
 
 
 def cluster_cosines(centroids: Sequence[tuple[UUID, bytes]], rows: Rows, reading: Reading) -> Array:

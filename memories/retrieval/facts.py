@@ -30,7 +30,7 @@ BETWEEN = " "  # words, none of which holds one
 COLUMNS = (*IDS, *TIMES, *VALUES, *WORDS, "content")
 READ = {
     **{f"of_{place}": f"ARRAY[{', '.join(kind.values())}]" for place, kind in enumerate((IDS, TIMES, VALUES))},
-    "words": f"concat_ws('{BETWEEN}', {', '.join(WORDS)})",
+    "words": f" || '{BETWEEN}' || ".join(WORDS),
     "content": "content",
 }
 MEMORIES = f"""
@@ -98,7 +98,8 @@ OF_WHOLE_TEXTS = f"""
 VECTORS = f"SELECT v.memory_id, v.vector {OF_WHOLE_TEXTS} ANY(%(ids)s::uuid[])"
 # Of each that is asked about, in that order; 0 where it has no vector.
 COSINES = f"""
-    SELECT array_agg(coalesce(1 - (v.vector <=> %(vector)s::vector), 0)) FROM unnest(%(far)s::uuid[]) AS far(id)
+    SELECT array_agg(coalesce(1 - (v.vector <=> %(vector)s::vector), 0) ORDER BY far.place)
+    FROM unnest(%(far)s::uuid[]) WITH ORDINALITY AS far(id, place)
     LEFT JOIN LATERAL (SELECT v.vector {OF_WHOLE_TEXTS} far.id LIMIT 1) v ON true
 """
 WITHIN = "namespace_id = %(namespace)s"

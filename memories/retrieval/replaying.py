@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from memories.id_arrays import ids_of, written
+from memories.id_arrays import array_of, written
 from memories.models import Trace
 from memories.models.choices import Status
 from memories.retrieval.answer import UNDERSTOOD
@@ -75,7 +75,7 @@ def stored(trace: Trace) -> tuple[Candidates, tuple[str, ...]]:
     """
     arrays, head = unpacked(bytes(trace.signals))
     ids, marks, query = list(trace.candidates), marks_of(arrays), query_of(trace)
-    facts = Facts(query, head["embedder"], ids_of(ids))
+    facts = Facts(query, head["embedder"], array_of(ids))
     reads = "vectors" in SYSTEMS[trace.system].reads
     found = facts.ask({"memories": MEMORIES} | ({"vectors": VECTORS} if reads else {}))
     today = rows_of(found["memories"])

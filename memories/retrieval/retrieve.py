@@ -13,7 +13,7 @@ from memories.retrieval.query import Query
 from memories.retrieval.reading import Reading, read
 from memories.retrieval.reranking import reranked
 from memories.retrieval.retrievers import RETRIEVERS
-from memories.retrieval.retrievers.question import Asked, Later, Question
+from memories.retrieval.retrievers.question import Asked, Question, Unready
 from memories.retrieval.scope import Scope
 from memories.snapshot import snapshot
 from memories.writing.neighbours import SCAN_BELOW
@@ -88,7 +88,7 @@ def retrieve(query: Query, reading: Reading | None = None) -> Retrieval:
 
 def questions(
     query: Query, reading: Reading, scope: Scope, plan: Plan, params: Params, pool: int | None = None
-) -> dict[str, Question | Later | None]:
+) -> dict[str, Question | Unready | None]:
     """What the retrievers of a plan ask, in the transaction in which they are asked."""
     large = reading.words.documents >= SCAN_BELOW and reading.embedder in EMBEDDERS
     listed = pool_of(params, query.top_k)

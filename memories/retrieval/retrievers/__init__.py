@@ -6,12 +6,12 @@ from memories.models.choices import Route
 from memories.retrieval.retrievers.bm25 import bm25
 from memories.retrieval.retrievers.entity import entity
 from memories.retrieval.retrievers.lexical import lexical
-from memories.retrieval.retrievers.question import Asked, Later, Question
+from memories.retrieval.retrievers.question import Asked, Question, Unready
 from memories.retrieval.retrievers.semantic import by_route, semantic
 from memories.retrieval.retrievers.temporal import temporal
 from memories.retrieval.retrievers.traversal import traversal
 
-RETRIEVERS: Mapping[str, Callable[[Asked], Question | Later | None]] = {
+RETRIEVERS: Mapping[str, Callable[[Asked], Question | Unready | None]] = {
     "semantic": semantic,
     "bm25": bm25,
     "entity": entity,

@@ -24,8 +24,8 @@ from memories.retrieval.retrievers.question import (
     BY_MEANING,
     EACH_MEMORY,
     Asked,
-    Later,
     Question,
+    Unready,
     best,
 )
 from memories.retrieval.words import VERSION, Words
@@ -54,7 +54,8 @@ OF_LEADERS = "p.memory_id = ANY(ARRAY(SELECT id FROM leaders)) AND p.term = ANY(
 # Whether words are as they were when they were counted, and how far some memories are away.
 AS_COUNTED = f"""
     SELECT (SELECT array_agg(known.term || ' ' || {VERSION}) {OF_WORDS}) AS words, (
-        SELECT array_agg(coalesce({AWAY}, 'infinity')) FROM unnest(%(equal)s::uuid[]) AS m(id) {BY_MEANING}
+        SELECT array_agg(coalesce({AWAY}, 'infinity') ORDER BY m.place)
+        FROM unnest(%(equal)s::uuid[]) WITH ORDINALITY AS m(id, place) {BY_MEANING}
     ) AS away
 """
 # What was hidden since the moment asked about has lost its postings; its text has not.
@@ -65,7 +66,7 @@ HIDDEN = """hidden AS MATERIALIZED (
 )"""
 
 
-def bm25(asked: Asked) -> Question | Later | None:
+def bm25(asked: Asked) -> Question | Unready | None:
     """The paper's formula over postings; the idf of each word comes with the question."""
     if not (terms := terms_of(asked)):
         return None
@@ -73,7 +74,7 @@ def bm25(asked: Asked) -> Question | Later | None:
         return ts_rank(asked, terms)
     values = values_of(asked, terms)
     if known := kept_for(asked, values):
-        return Later(partial(listed_here, asked, values, known))
+        return Unready(partial(listed_here, asked, values, known))
     return by_database(asked, values)
 
 

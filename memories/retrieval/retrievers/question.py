@@ -53,8 +53,11 @@ def confirmed(sql: str) -> str:
 
 
 @dataclass(frozen=True)
-class Later:
-    """A question that takes a while to work out: it is put last, when the database has begun with the others."""
+class Unready:
+    """A question that takes a while to work out: it is put last, when the database has begun with the others.
+
+    What the database is set to was said before it, so it can have no settings of its own.
+    """
 
     question: Callable[[], Question]
 

@@ -27,7 +27,7 @@ def by_index(condition: str, plain: bool, route: Route, embedder: str) -> str:
     # Without its cast, and without the embedder as a literal, the index would be left out.
     halves = f"halfvec({EMBEDDERS[embedder]})"
     literal = f"AND v.embedder = {Literal(embedder).as_string()}"
-    by_index = nearest(
+    indexed = nearest(
         condition,
         plain,
         route,
@@ -40,7 +40,7 @@ def by_index(condition: str, plain: bool, route: Route, embedder: str) -> str:
     # A search of the index ends after so many steps, whatever it has found: where it came short, all are compared.
     short = "(SELECT count(*) FROM by_index) < %(pool)s"
     return f"""
-        WITH by_index AS MATERIALIZED ({by_index})
+        WITH by_index AS MATERIALIZED ({indexed})
         SELECT * FROM (
             SELECT * FROM by_index WHERE NOT {short}
             UNION ALL ({exactly(among="AND NOT v.indexed")})
