@@ -3,8 +3,6 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from functools import lru_cache
-from itertools import chain
 from typing import Any
 from uuid import UUID
 
@@ -16,7 +14,7 @@ from memories.journey import Statement
 from memories.retrieval.affinity import affinities, used_most
 from memories.retrieval.asking import Found
 from memories.retrieval.expecting import fitting
-from memories.retrieval.facts import ACCESSES, BETWEEN, COLUMNS, COSINES, FOR_SOME, MEMORIES, NUMBERS, TOKENS, Facts
+from memories.retrieval.facts import ACCESSES, COLUMNS, COSINES, FOR_SOME, MEMORIES, NUMBERS, TOKENS, Facts, rows_of
 from memories.retrieval.listed import Listed
 from memories.retrieval.matching import matches
 from memories.retrieval.past import told_by
@@ -116,22 +114,6 @@ def candidates(
         **{name: rows.column(name) for name in NUMBERS},
     )
     return Candidates(rows, signals, marks)
-
-
-def rows_of(stored: Sequence[Sequence[Any]]) -> Rows:
-    """The memories that are stored of those that were asked for."""
-    if not stored or stored[0][0] is None:
-        return Rows(dict.fromkeys(COLUMNS, np.empty(0)))
-    *arrays, words, contents = stored[0]
-    numbers = chain.from_iterable(one.T for one in arrays)
-    told = map(list, zip(*map(parted, words), strict=True))
-    return Rows(dict(zip(COLUMNS, [*numbers, *told, contents], strict=True)))
-
-
-@lru_cache(maxsize=1_000)
-def parted(words: str) -> tuple[str, ...]:
-    """The words of a memory: few combinations of them are ever seen."""
-    return tuple(words.split(BETWEEN))
 
 
 def since(rows: Rows) -> Moments:

@@ -2,14 +2,18 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
+from itertools import chain
 from typing import Any
 from uuid import UUID
+
+import numpy as np
 
 from memories.id_arrays import Ids, uuids
 from memories.journey import Statement, answered
 from memories.models.choices import Route
 from memories.retrieval.query import Query
+from memories.retrieval.rows import Rows
 
 NUMBERS = (
     *("confidence", "belief", "provenance_depth", "importance", "quality"),
@@ -150,6 +154,22 @@ class Facts:
         }
         rows = answered([*(Statement(one.replace("{}", WITHIN), values) for one in statements.values()), *end])
         return dict(zip(statements, rows, strict=True))
+
+
+def rows_of(stored: Sequence[Sequence[Any]]) -> Rows:
+    """The memories that are stored of those that were asked for."""
+    if not stored or stored[0][0] is None:
+        return Rows(dict.fromkeys(COLUMNS, np.empty(0)))
+    *arrays, words, contents = stored[0]
+    numbers = chain.from_iterable(one.T for one in arrays)
+    told = map(list, zip(*map(parted, words), strict=True))
+    return Rows(dict(zip(COLUMNS, [*numbers, *told, contents], strict=True)))
+
+
+@lru_cache(maxsize=1_000)
+def parted(words: str) -> tuple[str, ...]:
+    """The words of a memory: few combinations of them are ever seen."""
+    return tuple(words.split(BETWEEN))
 
 
 def literal(ids: Iterable[UUID | str]) -> str:

@@ -9,8 +9,8 @@ from memories.models import Trace
 from memories.models.choices import Status
 from memories.retrieval.answer import UNDERSTOOD
 from memories.retrieval.asking import Found
-from memories.retrieval.candidates import Candidates, rows_of, then
-from memories.retrieval.facts import MEMORIES, VECTORS, Facts
+from memories.retrieval.candidates import Candidates, then
+from memories.retrieval.facts import MEMORIES, VECTORS, Facts, rows_of
 from memories.retrieval.packing import marks_of, signals_of, unpacked
 from memories.retrieval.planning import Planning
 from memories.retrieval.query import Setting

@@ -47,4 +47,4 @@ def entity(asked: Asked) -> Question | None:
     question = asked.question(
         sql, entities=list(named), matches=list(named.values()), mention_weight=asked.params.mention_weight
     )
-    return replace(question, gives="id, score, cosine")
+    return replace(question, gives=("id", "score", "cosine"))

@@ -23,7 +23,7 @@ class Question:
     sql: str
     values: Mapping[str, Any]
     settings: Mapping[str, str] = field(default_factory=dict)  # of the database, for this question
-    gives: str = "id, score"  # and the cosine, of who looks it up anyway
+    gives: tuple[str, ...] = ("id", "score")  # and the cosine, of who looks it up anyway
     made: Callable[[Sequence[Any]], Listed | None] | None = None  # the list made here, where the answer confirms it
     otherwise: Callable[[], "Question"] | None = None  # what is asked where it does not
 
@@ -40,10 +40,10 @@ class Question:
 
 
 @lru_cache(maxsize=256)
-def as_arrays(sql: str, gives: str) -> str:
+def as_arrays(sql: str, gives: tuple[str, ...]) -> str:
     """A list as arrays, and when it was told."""
-    arrays = ", ".join(f"array_agg({column})" for column in gives.split(", "))
-    return f"SELECT {arrays}, {NOW} FROM ({sql}) AS listed({gives})"
+    arrays = ", ".join(f"array_agg({column})" for column in gives)
+    return f"SELECT {arrays}, {NOW} FROM ({sql}) AS listed({', '.join(gives)})"
 
 
 @lru_cache(maxsize=256)
