@@ -67,8 +67,10 @@ def asked(statements: Sequence[Statement], later: Later | None = None) -> Answer
 
 def begun(raw: Connection) -> list[Statement]:
     """The orders that begin a transaction, where one is wanted and none is under way."""
-    if raw.autocommit or raw.pgconn.transaction_status != TransactionStatus.IDLE:
+    if raw.pgconn.transaction_status != TransactionStatus.IDLE:
         return []
+    if raw.autocommit:
+        return [*Wire.of(raw).begins]
     level = f" ISOLATION LEVEL {raw.isolation_level.name.replace('_', ' ')}" if raw.isolation_level else ""
     if not raw.read_only:
         return [Statement(f"BEGIN{level}", answered=False)]

@@ -155,6 +155,7 @@ class Wire:
         self.names: dict[Key, bytes] = {}
         self.times: dict[Key, int] = {}
         self.numbers = count()
+        self.begins: Sequence[Any] = ()  # the orders that begin a transaction with the next journey
 
     @classmethod
     def of(cls, raw: Connection) -> "Wire":

@@ -17,6 +17,7 @@ from memories.journey import Statement
 from memories.models import Memory, Namespace
 from memories.retrieval import postings
 from memories.retrieval import retrieve as retrieving
+from memories.retrieval.kept import Kept
 from memories.retrieval.retrieve import retrieve
 from memories.retrieval.retrievers import RETRIEVERS
 from memories.retrieval.retrievers.question import Question
@@ -93,7 +94,7 @@ def test_the_time_of_those_before_it_is_not_its_own(world: Namespace, monkeypatc
 
 def test_words_that_cannot_be_read_hold_nobody_up(world: Namespace, monkeypatch: pytest.MonkeyPatch) -> None:
     retrieve(asking(world, QUERY))
-    monkeypatch.setattr(postings, "KEPT", postings.Kept())
+    monkeypatch.setattr(postings, "KEPT", Kept(postings.MOST_KEPT))
     with locked("memories_posting"):
         began = time.monotonic()
         retrieval = retrieve(asking(world, QUERY))

@@ -13,7 +13,8 @@ from memories.id_arrays import ID, Ids, uuids
 from memories.models import Namespace, Posting
 from memories.retrieval import postings
 from memories.retrieval.asking import ask
-from memories.retrieval.postings import Kept, Postings, Word, counted, counted_too
+from memories.retrieval.kept import Kept
+from memories.retrieval.postings import MOST_KEPT, Postings, Word, counted, counted_too
 from memories.retrieval.query import Filters, Query
 from memories.retrieval.reading import read
 from memories.retrieval.retrievers.question import Unready
@@ -24,12 +25,13 @@ from memories.writing.remember import remember
 __all__ = ["world"]
 pytestmark = [pytest.mark.django_db, pytest.mark.xdist_group("retrieval")]
 by_words = importlib.import_module("memories.retrieval.retrievers.bm25")
+Words = Kept[Word, Postings]
 TEXTS = ("Which database does invoicing use?", "backup BACKUP backups", EVERYTHING, "Maya and Priya review it")
 
 
 @pytest.fixture(autouse=True)
-def kept(monkeypatch: pytest.MonkeyPatch) -> Kept:
-    empty = Kept()
+def kept(monkeypatch: pytest.MonkeyPatch) -> Words:
+    empty = Words(MOST_KEPT)
     monkeypatch.setattr(postings, "KEPT", empty)
     return empty
 
@@ -122,7 +124,7 @@ def test_a_word_that_is_forgotten_finds_nobody_any_more(world: Namespace) -> Non
     assert found(query, "bm25", reading=reading) == []
 
 
-def test_namespaces_and_levels_keep_their_own(world: Namespace, kept: Kept, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_namespaces_and_levels_keep_their_own(world: Namespace, kept: Words, monkeypatch: pytest.MonkeyPatch) -> None:
     other = Namespace.objects.create(slug="other", title="Other", embedder="wordllama-256")
     remember(other, [NewMemory(content="A database of other people")], by="tests")
     for levels in (ALL_LEVELS, ("turn",), ("fact",)):
@@ -140,7 +142,7 @@ def test_where_postings_are_late_the_database_counts(world: Namespace, monkeypat
 
 
 def test_a_common_word_is_read_once_it_was_asked_for_twice(
-    world: Namespace, kept: Kept, monkeypatch: pytest.MonkeyPatch
+    world: Namespace, kept: Words, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(by_words, "FINDING", 0)
     query = asking(world, "Maya and Priya review the database")
@@ -160,17 +162,17 @@ def test_a_common_word_is_read_once_it_was_asked_for_twice(
         assert (kept.of(Word(world.id, ("fact", "summary"), "priya")) != before) is changed
 
 
-def test_no_other_word_goes_for_a_common_one(world: Namespace, kept: Kept, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_other_word_goes_for_a_common_one(world: Namespace, kept: Words, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(by_words, "FINDING", 0)
     query = asking(world, "Maya and Priya review the database")
     found(query, "bm25")
-    monkeypatch.setattr(postings, "MOST_KEPT", kept.size)
+    monkeypatch.setattr(kept, "most", kept.size)
     for _ in range(3):
         assert found(query, "bm25") == by_database(query, monkeypatch)
     assert {word.term for word in kept.known} == {"review", "databas"}
 
 
-def test_filters_are_left_to_the_database(world: Namespace, kept: Kept) -> None:
+def test_filters_are_left_to_the_database(world: Namespace, kept: Words) -> None:
     assert found(asking(world, EVERYTHING, filters=Filters(tags=("database",))), "bm25")
     assert not kept.known
 
@@ -185,9 +187,8 @@ def posted(*numbers: int) -> Postings:
     return Postings.of(ids_of(*numbers), np.ones(len(numbers), np.int32), np.full(len(numbers), 10, np.int32))
 
 
-def test_what_was_asked_for_longest_ago_goes_first(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(postings, "MOST_KEPT", 3 * posted(1).size)
-    store, words = Kept(), [Word(UUID(int=1), ("fact",), term) for term in "abcd"]
+def test_what_was_asked_for_longest_ago_goes_first() -> None:
+    store, words = Words(3 * posted(1).size), [Word(UUID(int=1), ("fact",), term) for term in "abcd"]
     for word in words[:3]:
         store.keep(word, "1", posted(1))
     assert store.of(words[0])

@@ -36,8 +36,9 @@ from benchmarks.speed import serving, worlds  # noqa: E402
 from memories.models import Namespace, Trace  # noqa: E402
 from memories.models.choices import EMBEDDERS  # noqa: E402
 from memories.providers.embedder import embedder  # noqa: E402
-from memories.retrieval import postings, tracing  # noqa: E402
+from memories.retrieval import name_lists, postings, tracing  # noqa: E402
 from memories.retrieval.answer import told  # noqa: E402
+from memories.retrieval.kept import Kept  # noqa: E402
 from memories.retrieval.query import Query  # noqa: E402
 from memories.retrieval.replaying import replay  # noqa: E402
 from memories.retrieval.retrieve import Retrieval, retrieve  # noqa: E402
@@ -94,7 +95,8 @@ def searching(namespace: Namespace) -> Iterator[Callable[[str], float]]:
 def measure(namespace: Namespace, system: str, bare: Callable[[str], float]) -> None:
     """Ask everything twice, explained and traced, each question right after its bare search; the second time counts.
 
-    Then once more with no word kept, as right after somebody wrote them all. Always without the time of embedding.
+    Then once more with no word and no name kept, as right after somebody wrote them all. Always without the time of
+    embedding.
     """
     took: dict[str, list[float]] = defaultdict(list)
     late = 0
@@ -109,14 +111,14 @@ def measure(namespace: Namespace, system: str, bare: Callable[[str], float]) -> 
                 took["replay"].append(timed(lambda stored=stored, by=retrieval.query.setting: replay(stored, by)))
     fresh: dict[str, list[float]] = defaultdict(list)
     for text in worlds.questions(QUESTIONS):
-        postings.KEPT = postings.Kept()
+        postings.KEPT, name_lists.KEPT = Kept(postings.MOST_KEPT), Kept(name_lists.MOST_KEPT)
         answer(namespace, text, system, fresh)
     whole, alone, again = (quantiles(took.pop(name)) for name in ("whole", "bare", "replay"))
     times, unkept = whole / alone, quantiles(fresh["whole"])
     print(f"  {system:12} {whole[0]:7.2f} {whole[1]:7.2f}   a bare search {alone[0]:.2f} {alone[1]:.2f}", end="   ")
     print(f"{times[0]:.1f} × and {times[1]:.1f} ×{f'; {late} late' if late else ''}")
     print("     ", ", ".join(f"{step} {some[0]:.1f}/{some[1]:.1f}" for step, some in by_step(took)), flush=True)
-    print(f"      with no word kept {unkept[0]:.1f} {unkept[1]:.1f}; a replay {again[0]:.1f} {again[1]:.1f}")
+    print(f"      with nothing kept {unkept[0]:.1f} {unkept[1]:.1f}; a replay {again[0]:.1f} {again[1]:.1f}")
     used = psutil.Process().memory_info().rss / MEGABYTE
     print(f"      this process holds {used:.0f} MB")
 

@@ -130,7 +130,16 @@ class MemoryEdge(Namespaced):
                 name="memoryedge_later_contradicts",
             ),
         ]
-        indexes = [Index(fields=["namespace", "target_id"], name="memoryedge_target")]
+        indexes = [
+            Index(fields=["namespace", "target_id"], name="memoryedge_target"),
+            # Few contradict each other, and every answer asks whether some of its candidates do.
+            *(
+                Index(
+                    fields=["namespace", f"{end}_id"], condition=Q(kind=EdgeKind.CONTRADICTION), name=f"dispute_{end}"
+                )
+                for end in ("source", "target")
+            ),
+        ]
 
     def __str__(self) -> str:
         return f"{self.source_id} {self.kind} {self.target_id}"

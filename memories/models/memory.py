@@ -25,6 +25,7 @@ ENDS = Case(
 )
 # Whose type and subject were told: only they are found by time and by whom they are about. Retrieval spells it again.
 SETTLED = (Q(type_uncertain=False) | ~Q(level__in=STATEMENTS)) & Q(subject_fallback=None)
+IN_WINDOW = ("id", "event_at", "valid_from", "happened_at", "created_at", "level", "status")
 LEAST_LOGPROB = -1e6  # of a token: far beyond any that a model gives
 
 
@@ -149,7 +150,8 @@ class Memory(Namespaced):
                     "valid_until": ["valid_until"],
                 }.items()
             ),
-            Index(F("namespace"), BEGINS, condition=SETTLED, name="memory_begins"),
+            # With all that a search for what lies in a window reads, so that it reads nothing else.
+            Index(F("namespace"), BEGINS, condition=SETTLED, include=IN_WINDOW, name="memory_begins"),
             Index(
                 F("namespace"),
                 ENDS,

@@ -29,12 +29,8 @@ def told(retrieval: Retrieval, *, explain: Explain = "parts", token_budget: int 
     query, ranking, setting = retrieval.query, retrieval.ranking, retrieval.query.setting
     order = ranking.order.rows[:0] if ranking.abstained else ranking.order.rows
     stored = [retrieval.batch.rows[row] for row in order.tolist()]
-    results: list[dict[str, Any]] = []
-    against, outdated = conflicts(
-        query,
-        [row["id"] for row in stored],
-        meanwhile=lambda: results.extend(told_of_each(retrieval, order, stored, explain)),
-    )
+    results = told_of_each(retrieval, order, stored, explain)
+    against, outdated = conflicts(query, [row["id"] for row in stored], retrieval.batch.contradictions)
     for one, row in zip(results, stored, strict=True):
         if others := against.get(one["id"]):
             one["conflicts_with"] = others

@@ -14,7 +14,18 @@ from memories.journey import Statement
 from memories.retrieval.affinity import affinities, used_most
 from memories.retrieval.asking import Found
 from memories.retrieval.expecting import fitting
-from memories.retrieval.facts import ACCESSES, COLUMNS, COSINES, FOR_SOME, MEMORIES, NUMBERS, TOKENS, Facts, rows_of
+from memories.retrieval.facts import (
+    ACCESSES,
+    COLUMNS,
+    COSINES,
+    FOR_ALL,
+    FOR_SOME,
+    NOBODY,
+    NUMBERS,
+    TOKENS,
+    Facts,
+    rows_of,
+)
 from memories.retrieval.listed import Listed
 from memories.retrieval.matching import matches
 from memories.retrieval.past import told_by
@@ -37,6 +48,7 @@ HOUR, DAY = (timedelta(**one) / MICROSECOND for one in ({"hours": 1}, {"days": 1
 BY_COSINE = frozenset({"semantic", "vec_full"})
 # What stands in a column where history tells of nothing.
 ABSENT = {"memory_score": np.nan, "valid_from": ALWAYS, "valid_until": NEVER}
+NONE = halves(NOBODY)
 EDGE_KINDS = {kind: place for place, kind in enumerate(known.EDGES)}
 
 
@@ -44,9 +56,11 @@ EDGE_KINDS = {kind: place for place, kind in enumerate(known.EDGES)}
 class Candidates:
     """The memories that were found, in the order of their ids, as rows and as signals."""
 
+    ids: Ids
     rows: Sequence[Mapping[str, Any]]
     signals: Signals
     marks: Sequence[bytes]  # by which their vectors are known again
+    contradictions: Sequence[tuple[UUID, UUID]]  # pairs, one of each is among them
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -77,7 +91,7 @@ def candidates(
         cosines = listed.scores if route in BY_COSINE else listed.cosines
         if cosines is not None:
             near[where[route]] = cosines
-    meant = {**scope.values, "vector": Vector(reading.vector), "far": ids[np.isnan(near)]}
+    meant = {**scope.values, "vector": reading.sent, "far": ids[np.isnan(near)]}
     known = facts.ask(asked, () if query.as_of else end, **meant)
     rows = then(facts, scope, rows_of(known["memories"]))
     cosine, vectors, marks = meaning(facts, known, near, reading)
@@ -105,7 +119,7 @@ def candidates(
         entity_match=np.where(np.isfinite(named := scores.get("entity", np.zeros(len(ids)))), named, 0.0),
         affinity=affinities(facts, known.get("mentions", ()), tags, known.get("used most", ())),
         returned=returned(facts, known.get("returned", ())),
-        ranks={route: places_of(listed, cosine) for route, listed in scores.items()},
+        ranks={route: places_of(listed, cosine) if len(lists[route]) else listed for route, listed in scores.items()},
         scores=scores,
         edges=edges_among(facts, known.get("edges", ())),
         vectors=vectors,
@@ -113,7 +127,7 @@ def candidates(
         intent=reading.intent,
         **{name: rows.column(name) for name in NUMBERS},
     )
-    return Candidates(rows, signals, marks)
+    return Candidates(ids, rows, signals, marks, known["contradictions"])
 
 
 def since(rows: Rows) -> Moments:
@@ -130,7 +144,7 @@ def hours_left(until: Moments, now: int) -> Array:
 def read_by(system: System) -> dict[str, str]:
     """The questions whose answers a system reads; who reads no vectors needs to know only how near they are."""
     near = {} if "vectors" in system.reads else {"cosines": COSINES}
-    return {"memories": MEMORIES, **near, **{name: one for name, one in FOR_SOME.items() if name in system.reads}}
+    return {**FOR_ALL, **near, **{name: one for name, one in FOR_SOME.items() if name in system.reads}}
 
 
 def tokens_for(reading: Reading, scope: Scope, params: Any) -> dict[str, str]:
@@ -178,13 +192,13 @@ def as_stored(name: str, told: Any) -> Any:
 def coded(rows: Rows, name: str, order: Sequence[str]) -> Codes:
     """A word of each row as its place among the words that scoring knows."""
     codes = {word: place for place, word in enumerate(order)}
-    return np.array([codes[word] for word in rows.column(name)], dtype=np.intp)
+    return np.fromiter(map(codes.__getitem__, rows.column(name)), np.intp, len(rows))
 
 
 def numbered(ids: Ids) -> Codes:
     """Equal ids as equal numbers from 0 on; −1 where there is none."""
-    known, [places] = united([ids])
-    return places - int(len(known) > 0 and not any(known[0]))
+    numbers = {NONE: -1}
+    return np.fromiter((numbers.setdefault(id, len(numbers) - 1) for id in ids.tolist()), np.intp, len(ids))
 
 
 def positions(places: Places, facts: Facts) -> Codes:

@@ -1,22 +1,15 @@
 """Memories that contradict each other: both are shown, and only the current one is handed to an agent."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from datetime import datetime
 from uuid import UUID
 
 from memories.journey import Statement, answered
-from memories.models.choices import EdgeKind
 from memories.retrieval.facts import literal
 from memories.retrieval.past import DATED_THEN
 from memories.retrieval.query import Query
 from memories.retrieval.scope import Scope
 
-CONTRADICTIONS = f"""
-    SELECT e.source_id, e.target_id FROM memories_memoryedge e
-    WHERE e.namespace_id = %(namespace)s AND e.kind = '{EdgeKind.CONTRADICTION}' AND e.created_at <= %(now)s
-        AND (e.source_id = ANY(%(ids)s::uuid[]) OR e.target_id = ANY(%(ids)s::uuid[]))
-    ORDER BY e.id
-"""
 # Since when each holds, and whether it does at the moment asked about.
 SIDES = """
     SELECT m.id, coalesce(m.valid_from, m.happened_at, m.created_at),
@@ -26,18 +19,19 @@ SIDES = """
 
 
 def conflicts(
-    query: Query, ids: Sequence[UUID], meanwhile: Callable[[], None]
+    query: Query, ids: Sequence[UUID], pairs: Sequence[tuple[UUID, UUID]]
 ) -> tuple[dict[UUID, list[UUID]], set[UUID]]:
     """For each of some memories those that contradict it, active at the moment asked about; and who is outdated.
 
-    What holds since later is what holds, whether it came back or not. There is something to do while one waits.
+    Of all pairs that contradict each other, those count that hold one of the memories. What holds since later is what
+    holds, whether it came back or not.
     """
     found: dict[UUID, list[UUID]] = {}
-    values = {"namespace": query.namespace.id, "ids": literal(ids), "now": query.now}
-    [edges] = answered([Statement(CONTRADICTIONS, values)], meanwhile) if ids else [[]]
+    wanted = set(ids)
+    edges = [pair for pair in pairs if not wanted.isdisjoint(pair)]
     if not edges:
         return found, set()
-    wanted, sides = set(ids), sides_of(query, {id for pair in edges for id in pair})
+    sides = sides_of(query, {id for pair in edges for id in pair})
     outdated = set()
     for source, target in edges:
         for one, other in ((source, target), (target, source)):

@@ -11,7 +11,7 @@ import numpy as np
 
 from memories.id_arrays import Ids, uuids
 from memories.journey import Statement, answered
-from memories.models.choices import Route
+from memories.models.choices import EdgeKind, Route
 from memories.retrieval.query import Query
 from memories.retrieval.rows import Rows
 
@@ -72,6 +72,13 @@ EDGES = """
     WHERE {} AND source_id = ANY(%(ids)s::uuid[]) AND target_id = ANY(%(ids)s::uuid[]) AND created_at <= %(now)s
     ORDER BY id
 """
+# Who contradicts whom, where one of the two is a candidate.
+CONTRADICTIONS = f"""
+    SELECT source_id, target_id FROM memories_memoryedge
+    WHERE {{}} AND kind = '{EdgeKind.CONTRADICTION}' AND created_at <= %(now)s
+        AND (source_id = ANY(%(ids)s::uuid[]) OR target_id = ANY(%(ids)s::uuid[]))
+    ORDER BY id
+"""
 RETURNED = """
     SELECT memory_id FROM memories_sessionreturn
     WHERE {} AND "user" = %(user)s AND session = %(session)s AND memory_id = ANY(%(ids)s::uuid[])
@@ -107,6 +114,8 @@ COSINES = f"""
     LEFT JOIN LATERAL (SELECT v.vector {OF_WHOLE_TEXTS} far.id LIMIT 1) v ON true
 """
 WITHIN = "namespace_id = %(namespace)s"
+# What is read of every candidate, whatever the system.
+FOR_ALL = {"memories": MEMORIES, "contradictions": CONTRADICTIONS}
 # What only some systems read.
 FOR_SOME = {
     "tags": TAGS,

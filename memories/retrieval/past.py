@@ -6,8 +6,7 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from django.db import connection
-
+from memories.journey import Statement, answered
 from memories.models import Memory, Namespace, ScoreEvent
 from memories.models.choices import Status
 
@@ -62,9 +61,7 @@ class Past:
     @classmethod
     def of(cls, namespace: Namespace, as_of: datetime) -> "Past":
         """Ask history once. What was forgotten since stays forgotten: it was told to be."""
-        with connection.cursor() as cursor:
-            cursor.execute(STATUS_THEN, {"namespace": namespace.id, "as_of": as_of})
-            rows = cursor.fetchall()
+        [rows] = answered([Statement(STATUS_THEN, {"namespace": namespace.id, "as_of": as_of})])
         gone = tuple(id for id, now, then in rows if then == Status.ACTIVE and now != Status.ACTIVE)
         back = tuple(id for id, now, then in rows if then != Status.ACTIVE and now == Status.ACTIVE)
         return cls(as_of, gone, back)

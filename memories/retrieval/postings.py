@@ -1,9 +1,8 @@
 """Postings of words, kept as arrays for as long as nobody writes to them: to read them takes most of a search."""
 
-from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from threading import Lock
+from functools import cached_property
 from typing import Any, NamedTuple
 from uuid import UUID
 
@@ -12,6 +11,7 @@ from numpy.typing import NDArray
 
 from memories.id_arrays import ID, Halves, Ids, paired
 from memories.journey import Statement
+from memories.retrieval.kept import Kept
 from memories.retrieval.limits import in_time
 from memories.retrieval.words import VERSION
 from scoring.term import Array, Codes, Mask
@@ -21,7 +21,6 @@ Share = Callable[[NDArray[Any], NDArray[Any]], Array]  # of a word, by how often
 MOST_KEPT = 64 * 2**20  # bytes, in each process
 WORD_SIZE, POSTING_SIZE = 500, 24  # bytes that a word takes, and each of its postings
 MOST_READ = 20_000  # postings of a common word
-MOST_ASKED = 10_000  # common words
 OF_WORDS = "FROM memories_termstatistic known WHERE known.namespace_id = %(namespace)s AND known.term = ANY(%(terms)s)"
 VERSIONS = f"SELECT known.term, {VERSION}, known.documents {OF_WORDS}"
 OF_NAMESPACE = """
@@ -61,7 +60,7 @@ class Postings:
     def __len__(self) -> int:
         return len(self.tails)
 
-    @property
+    @cached_property
     def distinct(self) -> bool:
         """Whether the second halves tell the ids apart; made by chance they do."""
         return bool((self.tails[1:] != self.tails[:-1]).all())
@@ -104,46 +103,7 @@ class Counted:
         return paired(self.heads, self.tails)
 
 
-class Kept:
-    """The postings that this process keeps; those asked for longest ago go first."""
-
-    def __init__(self) -> None:
-        self.known: OrderedDict[Word, tuple[str, Postings]] = OrderedDict()
-        self.asked: dict[Word, str] = {}  # common words, and of which version they were when they were asked for
-        self.size, self.lock = 0, Lock()
-
-    def of(self, word: Word) -> tuple[str, Postings] | None:
-        """What is kept of a word, and of which version it is."""
-        with self.lock:
-            if word in self.known:
-                self.known.move_to_end(word)
-            return self.known.get(word)
-
-    def keep(self, word: Word, version: str, postings: Postings) -> None:
-        """Keep a word's postings, and let go of others where they become too many."""
-        with self.lock:
-            if word in self.known:
-                self.size -= self.known.pop(word)[1].size
-            self.known[word] = version, postings
-            self.size += postings.size
-            while self.size > MOST_KEPT:
-                self.size -= self.known.popitem(last=False)[1][1].size
-
-    @property
-    def room(self) -> int:
-        """For how many postings there is room yet."""
-        return (MOST_KEPT - self.size) // POSTING_SIZE
-
-    def again(self, word: Word, version: str) -> bool:
-        """Whether a word is asked for again as it was the last time."""
-        with self.lock:
-            if len(self.asked) > MOST_ASKED:
-                self.asked.clear()
-            before, self.asked[word] = self.asked.get(word), version
-        return before == version
-
-
-KEPT = Kept()
+KEPT = Kept[Word, Postings](MOST_KEPT)
 
 
 def kept_as(namespace: UUID, levels: Sequence[str], versions: Mapping[str, str]) -> dict[str, Postings] | None:
@@ -172,7 +132,7 @@ def postings_of(
     if told is None:
         return None
     versions = {term: version for term, version, _ in told[0]}
-    few = {term for term, _, documents in told[0] if documents <= min(MOST_READ, KEPT.room)}
+    few = {term for term, _, documents in told[0] if documents <= min(MOST_READ, KEPT.room // POSTING_SIZE)}
     known = {term: postings for term, (version, postings) in kept.items() if version == versions.get(term, "")}
     missing = [term for term in finding if term in kept and term not in known]
     missing += [term for term in common if term in few - known.keys() and KEPT.again(words[term], versions[term])]

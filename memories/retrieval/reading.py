@@ -8,6 +8,8 @@ from functools import cached_property
 from uuid import UUID
 
 import numpy as np
+from django.db import connection
+from pgvector import Vector
 
 from memories.language.entities import Found, each_once, meant
 from memories.language.loading import after, last_held
@@ -39,11 +41,17 @@ class Reading:
     spans: tuple[tuple[int, int], ...]  # where the tokens stand
     bare_words: Words
     embedding_ms: float  # how long it took to embed
+    writes: int | None  # how often the namespace had been written to; none inside a transaction
 
     @cached_property
     def expects(self) -> Expectation:
         """What an answer must be of and hold; who does not match words never asks for it."""
         return expected(self.text, self.named, self.people, self.words)
+
+    @cached_property
+    def sent(self) -> Vector:
+        """What it means, as the database is asked about it."""
+        return Vector(self.vector)
 
     @cached_property
     def parts(self) -> dict[str, float]:
@@ -108,6 +116,7 @@ def read(query: Query) -> Reading:
         spans=spans,
         bare_words=words if bare == text else words.left_in(bare),
         embedding_ms=embedding_ms,
+        writes=None if connection.in_atomic_block else writes,
     )
 
 

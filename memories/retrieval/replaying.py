@@ -10,7 +10,7 @@ from memories.models.choices import Status
 from memories.retrieval.answer import UNDERSTOOD
 from memories.retrieval.asking import Found
 from memories.retrieval.candidates import Candidates, then
-from memories.retrieval.facts import MEMORIES, VECTORS, Facts, rows_of
+from memories.retrieval.facts import FOR_ALL, VECTORS, Facts, rows_of
 from memories.retrieval.packing import marks_of, signals_of, unpacked
 from memories.retrieval.planning import Planning
 from memories.retrieval.query import Setting
@@ -77,7 +77,7 @@ def stored(trace: Trace) -> tuple[Candidates, tuple[str, ...]]:
     ids, marks, query = list(trace.candidates), marks_of(arrays), query_of(trace)
     facts = Facts(query, head["embedder"], array_of(ids))
     reads = "vectors" in SYSTEMS[trace.system].reads
-    found = facts.ask({"memories": MEMORIES} | ({"vectors": VECTORS} if reads else {}))
+    found = facts.ask(FOR_ALL | ({"vectors": VECTORS} if reads else {}))
     today = rows_of(found["memories"])
     forgotten = [status == Status.FORGOTTEN for status in today.column("status")]
     of_then = then(facts, Scope.of(query), today)
@@ -89,7 +89,7 @@ def stored(trace: Trace) -> tuple[Candidates, tuple[str, ...]]:
     signals = signals_of(written(facts.keys), arrays, head, vectors)
     gone = {"content": "", "status": Status.FORGOTTEN}
     rows = [{**known.get(id, gone), "id": id, **shown(signals, place)} for place, id in enumerate(ids)]
-    return Candidates(rows, signals, marks), changed
+    return Candidates(facts.keys, rows, signals, marks, found["contradictions"]), changed
 
 
 def shown(signals: Signals, place: int) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from memories.retrieval.reranking import reranked
 from memories.retrieval.retrievers import RETRIEVERS
 from memories.retrieval.retrievers.question import Asked, Question, Unready
 from memories.retrieval.scope import Scope
-from memories.snapshot import snapshot
+from memories.snapshot import moment
 from memories.writing.neighbours import SCAN_BELOW
 from scoring.params import Params
 from scoring.signals import Signals
@@ -72,7 +72,7 @@ def retrieve(query: Query, reading: Reading | None = None) -> Retrieval:
     watch.apart("embed", reading.embedding_ms, of="read")
     planning = plan(reading, query.setting)
     params = query.setting.under(planning.plan)
-    with snapshot() as end:
+    with moment() as end:
         scope = Scope.of(query)
         found = ask(questions(query, reading, scope, planning.plan, params))
         watch.lap("retrieve")

@@ -14,7 +14,6 @@ from django.utils import timezone
 from memories.ids import uuid7
 from memories.journey import Statement, answered
 from memories.models import Trace
-from memories.retrieval.facts import literal
 from memories.retrieval.packing import LAYOUT, packed
 from memories.retrieval.query import Filters, Query, Setting
 from memories.retrieval.retrieve import Retrieval
@@ -46,7 +45,7 @@ def write(retrieval: Retrieval, answer: dict[str, Any], *, key: UUID | None) -> 
         "params": spelt(dict(setting.given)),
         "plan": spelt(retrieval.planning.told()),
         "layout": LAYOUT,
-        "candidates": literal(retrieval.signals.ids.tolist()),
+        "candidates": retrieval.batch.ids,
         "signals": packed(retrieval.signals, retrieval.batch.marks, retrieval.reading.embedder),
         "answer": spelt(answer),
         "abstained": answer["abstained"],

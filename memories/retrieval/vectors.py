@@ -1,10 +1,11 @@
 """Vectors of candidates, straight into arrays."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from hashlib import blake2b
 from uuid import UUID
 
 import numpy as np
+from numpy.typing import NDArray
 
 from memories.providers.embedder import embedder
 from memories.retrieval.facts import Facts
@@ -27,9 +28,14 @@ def vectors_of(facts: Facts, stored: Sequence[tuple[UUID, bytes]]) -> tuple[Arra
     if not stored:
         return vectors, marks
     where = [facts.places[memory.int] for memory, _ in stored]
-    rows = np.frombuffer(b"".join([packed[HEAD:] for _, packed in stored]), dtype=">f4").reshape(-1, dimensions)
-    native = rows.astype(np.float32)
+    native = numbers_of([packed for _, packed in stored], dimensions)
     vectors[where] = native
     for place, row in zip(where, native, strict=True):
         marks[place] = blake2b(row.data, digest_size=MARK).digest()
     return vectors, marks
+
+
+def numbers_of(stored: Iterable[bytes], dimensions: int) -> NDArray[np.float32]:
+    """Vectors as they come from the database, one row for each."""
+    rows = np.frombuffer(b"".join([packed[HEAD:] for packed in stored]), dtype=">f4")
+    return rows.reshape(-1, dimensions).astype(np.float32)

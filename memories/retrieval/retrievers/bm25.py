@@ -20,8 +20,7 @@ from memories.retrieval.postings import (
     postings_of,
 )
 from memories.retrieval.retrievers.question import (
-    AWAY,
-    BY_MEANING,
+    EACH_AWAY,
     EACH_MEMORY,
     Asked,
     Question,
@@ -53,10 +52,7 @@ FOUND = "found AS (SELECT * FROM unnest(%(found)s::uuid[], %(found_units)s::floa
 OF_LEADERS = "p.memory_id = ANY(ARRAY(SELECT id FROM leaders)) AND p.term = ANY(%(common)s)"
 # Whether words are as they were when they were counted, and how far some memories are away.
 AS_COUNTED = f"""
-    SELECT (SELECT array_agg(known.term || ' ' || {VERSION}) {OF_WORDS}) AS words, (
-        SELECT array_agg(coalesce({AWAY}, 'infinity') ORDER BY m.place)
-        FROM unnest(%(equal)s::uuid[]) WITH ORDINALITY AS m(id, place) {BY_MEANING}
-    ) AS away
+    SELECT (SELECT array_agg(known.term || ' ' || {VERSION}) {OF_WORDS}) AS words, ({EACH_AWAY}) AS away
 """
 # What was hidden since the moment asked about has lost its postings; its text has not.
 HIDDEN = """hidden AS MATERIALIZED (
@@ -121,7 +117,7 @@ def listed_here(asked: Asked, values: Mapping[str, Any], known: Mapping[str, Pos
         some = [sure, equal.among(np.asarray(nearest, np.intp))]
         return Listed(np.concatenate([one.ids for one in some]), np.concatenate([one.units for one in some]) / UNIT)
 
-    confirmation = asked.question(AS_COUNTED, terms=values["terms"], equal=equal.ids)
+    confirmation = asked.question(AS_COUNTED, terms=values["terms"], some=equal.ids)
     return replace(confirmation, made=made, otherwise=partial(by_database, asked, values))
 
 

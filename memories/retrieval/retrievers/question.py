@@ -2,10 +2,8 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from typing import Any
-
-from pgvector import Vector
 
 from memories.journey import Statement
 from memories.models import Namespace
@@ -74,16 +72,11 @@ class Asked:
     large: bool  # whether an index holds most vectors
     listed: int = 0  # how long the list of an answer is, where more of it is asked for
 
-    @cached_property
-    def vector(self) -> Vector:
-        """What the query means, as it is sent."""
-        return Vector(self.reading.vector)
-
     def question(self, sql: str, *, settings: Mapping[str, str] | None = None, **values: Any) -> Question:
         """A statement with the values that all share."""
         shared = {
             **self.scope.values,
-            "vector": self.vector,
+            "vector": self.reading.sent,
             "embedder": self.reading.embedder,
             "pool": self.pool,
         }
@@ -106,6 +99,11 @@ BY_MEANING = f"""
     ) v ON true
 """
 AWAY = "v.vector <=> %(vector)s::vector"
+# Of some memories, in their order; who has no vector is farther away than anybody.
+EACH_AWAY = f"""
+    SELECT array_agg(coalesce({AWAY}, 'infinity') ORDER BY m.place)
+    FROM unnest(%(some)s::uuid[]) WITH ORDINALITY AS m(id, place) {BY_MEANING}
+"""
 NEAREST = f"{AWAY} NULLS LAST, m.id"
 # Whose subject or type nobody could tell is found by words, by meaning and over the graph; a piece of a conversation
 # has neither, and can be told by who speaks and when.

@@ -8,6 +8,10 @@ from memories.models.choices import EMBEDDERS, Route
 from memories.retrieval.retrievers.question import Asked, Question
 
 LEAST_EFFORT, MOST_EFFORT = 80, 1_000  # how many neighbours a search of the index keeps in view; pgvector's bound
+MINE = "v.namespace_id = %(namespace)s"
+# One plan serves every namespace for which the index is asked, so that nobody plans each question anew; to weigh how
+# much of the table is of this namespace would lead to an index that is good for small ones.
+UNWEIGHED = f"CASE WHEN {MINE} THEN true ELSE false END"
 
 
 def semantic(asked: Asked, route: Route = Route.FULL) -> Question:
@@ -18,7 +22,9 @@ def semantic(asked: Asked, route: Route = Route.FULL) -> Question:
     # Go on until enough rows match: the nearest in the index may be another namespace's, or filtered out.
     width = min(max(asked.pool, LEAST_EFFORT), MOST_EFFORT)
     effort = {"hnsw.iterative_scan": "strict_order", "hnsw.ef_search": str(width)}
-    return asked.question(by_index(scope.condition, scope.plain, route, asked.reading.embedder), settings=effort)
+    planned = {"plan_cache_mode": "force_generic_plan"} if scope.plain else {}
+    sql = by_index(scope.condition, scope.plain, route, asked.reading.embedder)
+    return asked.question(sql, settings={**effort, **planned})
 
 
 @lru_cache(maxsize=256)  # to write it takes longer than to send it
@@ -35,6 +41,7 @@ def by_index(condition: str, plain: bool, route: Route, embedder: str) -> str:
         f"{literal} AND v.indexed",
         f"%(vector)s::vector::{halves}",
         then="",  # to tell equals apart the index would be searched once more for the next
+        mine=UNWEIGHED if plain else MINE,
     )
     exactly = partial(nearest, condition, plain, route, "v.vector", wanted="%(vector)s::vector")
     # A search of the index ends after so many steps, whatever it has found: where it came short, all are compared.
@@ -50,7 +57,14 @@ def by_index(condition: str, plain: bool, route: Route, embedder: str) -> str:
 
 
 def nearest(
-    condition: str, plain: bool, route: Route, vector: str, among: str, wanted: str, then: str = ", v.memory_id"
+    condition: str,
+    plain: bool,
+    route: Route,
+    vector: str,
+    among: str,
+    wanted: str,
+    then: str = ", v.memory_id",
+    mine: str = MINE,
 ) -> str:
     """The nearest vectors by one way of comparing."""
     join = "" if plain else "JOIN memories_memory m ON m.namespace_id = v.namespace_id AND m.id = v.memory_id"
@@ -58,8 +72,7 @@ def nearest(
     return f"""
         SELECT v.memory_id, 1 - (v.vector <=> %(vector)s::vector) AS score
         FROM memories_memoryvector v {join}
-        WHERE v.namespace_id = %(namespace)s AND v.embedder = %(embedder)s AND v.route = '{route}' {among}
-            AND {open_to}
+        WHERE v.embedder = %(embedder)s AND v.route = '{route}' AND {mine} {among} AND {open_to}
         ORDER BY {vector} <=> {wanted}{then} LIMIT %(pool)s
     """
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 from memories.retrieval.past import DATED_THEN
-from memories.retrieval.retrievers.question import SETTLED, Asked, Question, best
+from memories.retrieval.retrievers.question import BY_MEANING, NEAREST, SETTLED, Asked, Question, best
 from memories.retrieval.retrievers.semantic import semantic
 from scoring.freshness import LEAST_WIDTH
 
@@ -19,30 +19,21 @@ AWAY = f"""greatest(
 
 # So many in a window, or one of so many in the namespace, are compared one by one.
 MANY, MANY_OF = 10_000, 50
+ANY_NUMBER = 2**62
+# One plan for every window: to plan each by itself takes longer than to read most of them.
+PLANNED = {"plan_cache_mode": "force_generic_plan"}
 
-# Whether the window alone fills the list, so that nobody outside of it is wanted.
-FULL = f"""(
-    SELECT count(*) = %(pool)s FROM (
-        SELECT 1 FROM memories_memory m
-        WHERE m.namespace_id = %(namespace)s AND {BEGINS} BETWEEN %(start)s AND %(until)s AND {SETTLED} AND {{scope}}
-        LIMIT %(pool)s
-    ) AS inside
-)"""
 # What begins near enough, and the little that began before and lasts until then: each has an index.
+BEGUN = f"m.namespace_id = %(namespace)s AND {BEGINS} BETWEEN %(start)s AND %(until)s"
+LASTING = f"""
+    m.namespace_id = %(namespace)s AND (m.event_until IS NOT NULL OR m.valid_until IS NOT NULL)
+    AND {ENDS} >= %(start)s AND {BEGINS} < %(start)s
+"""
 NEAR = f"""(
-    WITH bounds AS MATERIALIZED (
-        SELECT CASE WHEN is_full THEN %(start)s ELSE %(first)s END AS first,
-            CASE WHEN is_full THEN %(until)s ELSE %(last)s END AS last
-        FROM {FULL} AS f(is_full)
-    )
-    SELECT m.* FROM memories_memory m
-    WHERE m.namespace_id = %(namespace)s
-        AND {BEGINS} BETWEEN (SELECT first FROM bounds) AND (SELECT last FROM bounds)
+    SELECT m.* FROM memories_memory m WHERE {BEGUN}
     UNION ALL
-    SELECT m.* FROM memories_memory m
-    WHERE m.namespace_id = %(namespace)s AND (m.event_until IS NOT NULL OR m.valid_until IS NOT NULL)
-        AND {ENDS} >= %(first)s AND {BEGINS} < (SELECT first FROM bounds)
-)"""
+    SELECT m.* FROM memories_memory m WHERE {LASTING}
+)""".replace("%(start)s", "%(first)s").replace("%(until)s", "%(last)s")
 
 
 def temporal(asked: Asked) -> Question | None:
@@ -53,43 +44,58 @@ def temporal(asked: Asked) -> Question | None:
     half_width = max((window.when.until - window.when.start).total_seconds() / 2, LEAST_WIDTH)
     floor, sigma = max(asked.params.temporal_floor, 1e-12), asked.params.temporal_sigma
     farthest = sigma * math.sqrt(-2 * math.log(floor))
-    past = "as_of" in asked.scope.values
-    memories = DATED_THEN if past else NEAR.format(scope=asked.scope.condition)
-    listed = f"""
-        SELECT m.id, exp(-power({AWAY}, 2) / (2 * %(sigma)s * %(sigma)s)) AS score
-        FROM {memories} m WHERE {asked.scope.condition} AND {SETTLED} AND {AWAY} <= %(farthest)s
-    """
-    exact = asked.question(
-        best(listed),
-        start=window.when.start,
-        until=window.when.until,
-        first=moved(window.when.start, -farthest * half_width),
-        last=moved(window.when.until, farthest * half_width),
-        half_width=half_width,
-        sigma=sigma,
-        farthest=farthest,
-    )
-    return nearest_where_many(asked, exact) if asked.large and not past else exact
-
-
-def nearest_where_many(asked: Asked, exact: Question) -> Question:
-    """Where a window holds so many that all in the list lie in it, the index tells which of them are nearest."""
+    values = {
+        "start": window.when.start,
+        "until": window.when.until,
+        "first": moved(window.when.start, -farthest * half_width),
+        "last": moved(window.when.until, farthest * half_width),
+        "half_width": half_width,
+        "sigma": sigma,
+        "farthest": farthest,
+    }
+    if "as_of" in asked.scope.values:
+        return asked.question(by_distance(asked, DATED_THEN), **values)
+    if not asked.large:
+        return asked.question(by_crowd(asked), settings=PLANNED, many=ANY_NUMBER, **values)
+    many = max(MANY, asked.reading.words.documents // MANY_OF)
     inside = f"{asked.scope.condition} AND {SETTLED} AND {AWAY} <= 0"
     nearest = semantic(replace(asked, scope=replace(asked.scope, condition=inside, plain=False)))
     sql = f"""
-        WITH crowded AS MATERIALIZED (
-            SELECT count(*) = %(many)s AS is_so FROM (
-                SELECT 1 FROM memories_memory m
-                WHERE m.namespace_id = %(namespace)s AND {BEGINS} BETWEEN %(start)s AND %(until)s AND {SETTLED}
-                LIMIT %(many)s
-            ) AS inside
-        )
-        SELECT * FROM ({exact.sql}) AS few WHERE NOT (SELECT is_so FROM crowded)
-        UNION ALL
-        SELECT memory_id, 1.0::float8 FROM ({nearest.sql}) AS nearest WHERE (SELECT is_so FROM crowded)
+        {by_crowd(asked)} UNION ALL
+        SELECT memory_id, 1.0::float8 FROM ({nearest.sql}) AS nearest WHERE (SELECT size = %(many)s FROM crowd)
     """
-    many = max(MANY, asked.reading.words.documents // MANY_OF)
-    return Question(sql, {**exact.values, "many": many}, nearest.settings)
+    return asked.question(sql, settings={**nearest.settings, **PLANNED}, many=many, **values)
+
+
+def by_distance(asked: Asked, memories: str) -> str:
+    """The best of some memories, each by how far it is away."""
+    return best(f"""
+        SELECT m.id, exp(-power({AWAY}, 2) / (2 * %(sigma)s * %(sigma)s)) AS score
+        FROM {memories} m WHERE {asked.scope.condition} AND {SETTLED} AND {AWAY} <= %(farthest)s
+    """)
+
+
+def by_crowd(asked: Asked) -> str:
+    """Where the window fills the list, the nearest in meaning of what lies in it; else also what lies near it.
+
+    Where there are many in it, none: the index tells the nearest of them sooner.
+    """
+    inside = f"{SETTLED} AND {asked.scope.condition}"
+    return f"""
+        WITH inside AS MATERIALIZED (
+            SELECT m.id FROM memories_memory m WHERE {BEGUN} AND {inside} LIMIT %(many)s
+        ),
+        crowd AS MATERIALIZED (SELECT count(*) AS size FROM inside)
+        SELECT * FROM ({by_distance(asked, NEAR)}) AS near WHERE (SELECT size < least(%(pool)s, %(many)s) FROM crowd)
+        UNION ALL
+        SELECT * FROM (
+            SELECT m.id, 1.0::float8 FROM (
+                SELECT id FROM inside
+                UNION ALL
+                SELECT m.id FROM memories_memory m WHERE {LASTING} AND {inside}
+            ) m {BY_MEANING} ORDER BY {NEAREST} LIMIT %(pool)s
+        ) AS full_of_them WHERE (SELECT size >= %(pool)s AND size < %(many)s FROM crowd)
+    """
 
 
 def moved(moment: datetime, seconds: float) -> datetime:

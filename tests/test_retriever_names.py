@@ -1,0 +1,192 @@
+"""Lists by name made of what is kept: as the database makes them, at the moment that is asked about."""
+
+import importlib
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from django.db import transaction
+from hypothesis import given
+from hypothesis import strategies as st
+from retrieval_world import asked, asking, world
+from test_model_rows import row
+
+from memories.models import Entity, Memory, Namespace
+from memories.retrieval import name_lists
+from memories.retrieval.asking import ask
+from memories.retrieval.kept import Kept
+from memories.retrieval.listed import Listed
+from memories.retrieval.name_lists import MOST_KEPT, Name, NameList
+from memories.retrieval.query import Filters, Query
+from memories.retrieval.reading import Reading, read
+from memories.retrieval.retrieve import retrieve
+from memories.retrieval.retrievers.question import Question, Unready
+from memories.tuning.tracing import writes_of
+from memories.writing.acts import forget
+from memories.writing.new_memory import NewMemory
+from memories.writing.remember import remember
+
+__all__ = ["world"]
+pytestmark = [pytest.mark.django_db, pytest.mark.xdist_group("retrieval")]
+by_name = importlib.import_module("memories.retrieval.retrievers.entity")
+OF_AN_ANSWER = 0  # as long as the query's own parameters make the list
+TEXTS = (
+    "What does Maya prefer?",
+    "What does Lindqvist think of PostgreSQL?",
+    "Maya, Priya, Jonas and Arrive",
+    "What do Maya and Priya say of Invoicing?",
+)
+
+
+@pytest.fixture(autouse=True)
+def kept(monkeypatch: pytest.MonkeyPatch) -> Kept[Name, NameList]:
+    empty = Kept[Name, NameList](MOST_KEPT)
+    monkeypatch.setattr(name_lists, "KEPT", empty)
+    return empty
+
+
+def committed(query: Query) -> Reading:
+    """A query as it is read outside of any transaction, where nobody can take back what was written."""
+    return replace(read(query), writes=writes_of(query.namespace))
+
+
+def question(query: Query, reading: Reading | None = None) -> Question | Unready | None:
+    """What is asked for the list of an answer."""
+    return asked(query, "entity", pool=OF_AN_ANSWER, reading=reading or committed(query))
+
+
+def listed(query: Query) -> Listed:
+    """The list of an answer, with its cosines."""
+    return ask({"entity": question(query)}).scores["entity"]
+
+
+def by_database(query: Query) -> Listed:
+    """The same as the database makes it alone."""
+    return ask({"entity": asked(query, "entity", pool=OF_AN_ANSWER)}).scores["entity"]
+
+
+def same(one: Listed, other: Listed) -> None:
+    """Hold two lists against each other, to the last bit."""
+    assert one.ids.tolist() == other.ids.tolist()
+    assert one.scores.tolist() == other.scores.tolist()
+    assert one.cosines is not None
+    assert other.cosines is not None
+    assert one.cosines.tolist() == other.cosines.tolist()
+
+
+@pytest.mark.parametrize("text", TEXTS)
+@pytest.mark.parametrize("mention", [0.6, 0.0, 1.0])
+@pytest.mark.parametrize("pool", [10, 11, 40, 100])
+def test_a_list_made_here_is_the_databases(world: Namespace, text: str, mention: float, pool: int) -> None:
+    subject = Entity.objects.within(world).get(name="Invoicing")
+    for _ in range(3):
+        row(Memory, world, subject=subject)  # nobody has embedded them yet
+    told = [NewMemory(content=f"Maya and Priya saw build {number} of Invoicing") for number in range(30)]
+    remember(world, told, by="tests")
+    query = asking(world, text, system="blend", params={"pool": pool, "mention_weight": mention})
+    expected = by_database(query)
+    assert len(expected)
+    for _ in ("asked", "asked again and read", "kept"):
+        same(listed(query), expected)
+    assert isinstance(question(query), Unready)
+
+
+def test_a_name_is_read_once_it_was_asked_for_twice(world: Namespace, kept: Kept[Name, NameList]) -> None:
+    query = asking(world, "What does Maya prefer?", system="blend")
+    assert isinstance(question(query), Question)
+    assert not kept.known
+    assert isinstance(question(query), Unready)
+    assert [name.namespace for name in kept.known] == [world.id]
+
+
+def test_whoever_writes_is_found_at_once(world: Namespace) -> None:
+    query = asking(world, "What does Maya prefer?", system="blend")
+    for _ in range(3):
+        before = listed(query)
+    [new] = remember(world, [NewMemory(content="Maya prefers tea now", subject="Maya", type="Preference")], by="tests")
+    for _ in range(3):
+        assert set(listed(query)) == {*before, new.memory.id}
+    forget(world, new.memory.id, by="tests")
+    for _ in range(3):
+        assert set(listed(query)) == set(before)
+
+
+def test_a_list_made_here_is_asked_for_again_where_somebody_wrote_since_the_query_was_read(world: Namespace) -> None:
+    query = asking(world, "What does Maya prefer?", system="blend")
+    for _ in range(3):
+        before = listed(query)
+    late = question(query)
+    assert isinstance(late, Unready)
+    remember(world, [NewMemory(content="Maya prefers tea now", subject="Maya", type="Preference")], by="tests")
+    answer = ask({"entity": late})
+    assert not answer.late
+    assert len(answer.scores["entity"]) == len(before) + 1
+
+
+def test_what_was_written_after_the_query_was_read_is_not_kept_under_it(
+    world: Namespace, kept: Kept[Name, NameList]
+) -> None:
+    query = asking(world, "What does Maya prefer?", system="blend")
+    reading = committed(query)
+    question(query, reading)
+    remember(world, [NewMemory(content="Maya prefers tea now", subject="Maya", type="Preference")], by="tests")
+    assert isinstance(question(query, reading), Question)
+    assert not kept.known
+
+
+def test_filters_and_longer_lists_are_left_to_the_database(world: Namespace, kept: Kept[Name, NameList]) -> None:
+    filtered = asking(world, "What does Maya prefer?", filters=Filters(tags=("database",)))
+    whole = asking(world, "What does Maya prefer?", system="blend")
+    for _ in range(3):
+        assert isinstance(question(filtered), Question)
+        assert isinstance(asked(whole, "entity", pool=500, reading=committed(whole)), Question)
+    assert not kept.known
+
+
+def test_where_a_name_finds_too_many_nobody_tries_again(
+    world: Namespace, kept: Kept[Name, NameList], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    query = asking(world, "What does Maya prefer?", system="blend")
+    monkeypatch.setattr(name_lists, "MOST_READ", 2)
+    expected = by_database(query)
+    for _ in range(3):
+        same(listed(query), expected)
+    assert [found.whole for _, found in kept.known.values()] == [False]
+    monkeypatch.setattr(name_lists, "read", None)  # it would fail
+    same(listed(query), expected)
+
+
+def test_where_names_are_late_the_database_lists(world: Namespace, monkeypatch: pytest.MonkeyPatch) -> None:
+    query = asking(world, "What does Maya prefer?", system="blend")
+    monkeypatch.setattr(name_lists, "in_time", lambda *_: None)
+    for _ in range(3):
+        same(listed(query), by_database(query))
+
+
+@pytest.mark.django_db(transaction=True)
+def test_nothing_is_kept_of_what_may_be_taken_back(kept: Kept[Name, NameList]) -> None:
+    namespace = Namespace.objects.create(slug="taken-back", title="Taken back")
+    Entity.objects.create(namespace=namespace, name="Maya", normalised="maya")
+    remember(namespace, [NewMemory(content="Maya drinks tea", subject="Maya", type="Fact")], by="tests")
+    query = asking(namespace, "What does Maya drink?", system="blend")
+    with transaction.atomic():
+        for _ in range(3):
+            assert len(retrieve(query).found.scores["entity"]) == 1
+    assert not kept.known
+    for _ in range(3):
+        assert len(retrieve(query).found.scores["entity"]) == 1
+    assert kept.known
+
+
+WORTH = st.lists(st.tuples(st.sampled_from([0.0, 0.6, 1.0]), st.floats(-1, 1, width=16)), max_size=30)
+
+
+@given(WORTH, st.integers(1, 12), st.randoms(use_true_random=False))
+def test_whoever_is_among_the_best_is_asked_about_whatever_is_rounded(
+    worth: list[tuple[float, float]], pool: int, chance: np.random.Generator
+) -> None:
+    scores = np.array([score for score, _ in worth])
+    near = np.array([cosine for _, cosine in worth])
+    rounded = near + [chance.uniform(-1, 1) * by_name.ROUNDING / 2 for _ in worth]
+    exact = [place for place in np.lexsort((-near, -scores)).tolist() if scores[place] > 0][:pool]
+    assert set(exact) <= set(by_name.best(scores, rounded, pool).tolist())
