@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from select import POLLIN, poll
 from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
@@ -52,9 +53,7 @@ def asked(statements: Sequence[Statement], later: Later | None = None) -> Answer
 
     Those of later are worked out while the database is busy with the others.
     """
-    here = connections[DEFAULT_DB_ALIAS]  # once: each look for it through `connection` takes a microsecond
-    here.close_if_health_check_failed()
-    here.ensure_connection()
+    here = ready()
     here.validate_no_broken_transaction()
     raw = here.connection
     answers = Answers()
@@ -63,6 +62,19 @@ def asked(statements: Sequence[Statement], later: Later | None = None) -> Answer
     except psycopg.Error as error:
         answers.error = error
     return answers
+
+
+def ready() -> Any:
+    """The database, connected. Whoever was cut off has something to read: only then is it worth a question."""
+    here: Any = connections[DEFAULT_DB_ALIAS]  # once: each look for it through `connection` takes a microsecond
+    raw = here.connection
+    if here.health_check_enabled and not here.health_check_done and raw is not None and not raw.closed:
+        waiting = poll()
+        waiting.register(raw.pgconn.socket, POLLIN)
+        here.health_check_done = not waiting.poll(0)
+    here.close_if_health_check_failed()
+    here.ensure_connection()
+    return here
 
 
 def begun(raw: Connection) -> list[Statement]:

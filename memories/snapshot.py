@@ -3,11 +3,11 @@
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
-from django.db import DEFAULT_DB_ALIAS, connection, connections, transaction
+from django.db import connection, transaction
 from psycopg import IsolationLevel
 from psycopg.pq import TransactionStatus
 
-from memories.journey import AT_ONCE, Statement
+from memories.journey import AT_ONCE, Statement, ready
 from memories.wire import Wire
 
 BEGIN = Statement("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY", answered=False)
@@ -24,9 +24,7 @@ def snapshot() -> Iterator[Sequence[Statement]]:
     if connection.in_atomic_block:
         yield ()
         return
-    connection.close_if_health_check_failed()
-    connection.ensure_connection()
-    raw = connection.connection
+    raw = ready().connection
     usual = raw.isolation_level
     raw.isolation_level, raw.read_only = IsolationLevel.REPEATABLE_READ, True
     try:
@@ -40,13 +38,10 @@ def snapshot() -> Iterator[Sequence[Statement]]:
 @contextmanager
 def moment() -> Iterator[Sequence[Statement]]:
     """The same for whoever asks in journeys, the first question at least: Django does not hear of the transaction."""
-    here = connections[DEFAULT_DB_ALIAS]
-    if here.in_atomic_block:
+    if connection.in_atomic_block:
         yield ()
         return
-    here.close_if_health_check_failed()
-    here.ensure_connection()
-    raw = here.connection
+    raw = ready().connection
     wire = Wire.of(raw)
     wire.begins = (BEGIN, AT_ONCE)
     try:

@@ -48,6 +48,7 @@ class Server(BaseApplication):
             "control_socket_disable": True,  # it would lie in the home folder, the same for every site
             "forwarded_allow_ips": "",  # whether a proxy is believed is Django's to decide, by TRUST_PROXY
             "graceful_timeout": 10,  # seconds
+            "keepalive": 75,  # seconds: an agent that thinks for a while finds its connection again
             "when_ready": stop_on_hangup,
             "post_worker_init": self.begin,
             "worker_exit": self.end,

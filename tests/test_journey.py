@@ -2,12 +2,13 @@
 
 import time
 from datetime import UTC, datetime
+from typing import Any
 from uuid import UUID
 
 import numpy as np
 import psycopg
 import pytest
-from django.db import DataError, connection, transaction
+from django.db import DEFAULT_DB_ALIAS, DataError, connection, connections, transaction
 from django.db.transaction import TransactionManagementError
 from django.test.utils import CaptureQueriesContext
 from pgvector import Vector
@@ -263,3 +264,27 @@ def test_what_goes_wrong_while_something_is_worked_out_is_raised_and_interrupts_
         asked([ONE], lambda: [Statement("SELECT %(nobody)s", {})])
     assert connection.connection is raw
     assert answered([TWO]) == [[(2,)]]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_connection_that_was_cut_off_is_made_anew_with_the_next_request(monkeypatch: pytest.MonkeyPatch) -> None:
+    here: Any = connections[DEFAULT_DB_ALIAS]
+    [[(before,)]] = answered([Statement("SELECT pg_backend_pid()")])
+    given = {name: here.get_connection_params()[name] for name in ("dbname", "user", "host", "port")}
+    with psycopg.connect(**given) as other:
+        other.execute("SELECT pg_terminate_backend(%s, 10000)", [before])
+    monkeypatch.setattr(here, "health_check_enabled", True)
+    here.health_check_done = False
+    [[(after,)]] = answered([Statement("SELECT pg_backend_pid()")])
+    assert after != before
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_connection_that_has_nothing_to_say_is_not_asked_how_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    here: Any = connections[DEFAULT_DB_ALIAS]
+    here.ensure_connection()
+    monkeypatch.setattr(here, "health_check_enabled", True)
+    monkeypatch.setattr(here, "is_usable", None)  # to call it would fail
+    here.health_check_done = False
+    assert answered([ONE]) == [[(1,)]]
+    assert here.health_check_done

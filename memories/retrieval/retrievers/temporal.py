@@ -82,7 +82,7 @@ def by_crowd(asked: Asked) -> str:
     """
     inside = f"{SETTLED} AND {asked.scope.condition}"
     return f"""
-        WITH inside AS MATERIALIZED (
+        WITH inside AS NOT MATERIALIZED (
             SELECT m.id FROM memories_memory m WHERE {BEGUN} AND {inside} LIMIT %(many)s
         ),
         crowd AS MATERIALIZED (SELECT count(*) AS size FROM inside)
