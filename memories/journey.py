@@ -25,9 +25,8 @@ class Statement(NamedTuple):
 
 
 # To compile a question that only reads, or to start other processes for it, takes longer than to answer it.
-AT_ONCE = Statement(
-    "SELECT set_config('jit', 'off', true), set_config('max_parallel_workers_per_gather', '0', true)", answered=False
-)
+UNCOMPILED = "set_config('jit', 'off', true), set_config('max_parallel_workers_per_gather', '0', true)"
+AT_ONCE = Statement(f"SELECT {UNCOMPILED}", answered=False)
 
 
 # Values that travel as bytes, and how they are written where somebody reads them.

@@ -14,8 +14,9 @@ from retrieval_world import asking, found, memory, told
 from memories.journey import Statement, answered
 from memories.models import Memory, Namespace
 from memories.retrieval import retrieve as retrieving
+from memories.retrieval.past import Past
 from memories.retrieval.retrieve import retrieve
-from memories.snapshot import END, snapshot
+from memories.snapshot import END, moment, snapshot
 from memories.writing.new_memory import NewMemory
 from memories.writing.remember import remember
 from scoring.systems import SYSTEMS
@@ -121,3 +122,37 @@ def test_words_are_counted_as_of_the_moment_whoever_counted_later_ones(world: Na
         in_another_process(write_and_ask)
         assert dict(found(query, "bm25")).keys() == before.keys()
     assert len(retrieve(query).found.scores["bm25"]) == len(before) + 1
+
+
+def test_a_moment_of_journeys_is_one_too(world: Namespace) -> None:
+    names = ("transaction_isolation", "transaction_read_only", "jit", "plan_cache_mode")
+    with moment() as end:
+        told = answered([Statement(f"SHOW {name}") for name in names])
+        elsewhere("UPDATE memories_memory SET quality = .123 WHERE namespace_id = %s", world.id)
+        assert not Memory.objects.within(world).filter(quality=0.123).exists()
+        answered(end)
+    assert [rows[0][0] for rows in told] == ["repeatable read", "on", "off", "force_generic_plan"]
+    assert Memory.objects.within(world).filter(quality=0.123).exists()
+
+
+def test_a_moment_of_journeys_that_fails_leaves_the_connection_as_it_was(world: Namespace) -> None:
+    with pytest.raises(DataError), moment():
+        answered([Statement("SELECT 1 / 0")])
+    assert connection.connection.info.transaction_status == TransactionStatus.IDLE
+    assert Memory.objects.within(world).update(quality=0.5)
+    with moment():
+        pass  # nobody asked anything
+    assert answered([Statement("SHOW plan_cache_mode")]) == [[("auto",)]]
+
+
+def test_the_past_is_read_in_the_moment_of_its_answer(world: Namespace, monkeypatch: pytest.MonkeyPatch) -> None:
+    tea, past = memory(world, "Maya drinks").id, Past.of
+
+    def read_and_be_overtaken(*given: Any) -> Past:
+        told = past(*given)
+        elsewhere("UPDATE memories_memory SET status = 'archived' WHERE id = %s", tea)
+        return told
+
+    monkeypatch.setattr(Past, "of", read_and_be_overtaken)
+    found = retrieve(asking(world, QUERY, as_of=world.now)).batch.rows
+    assert tea in {row["id"] for row in found}

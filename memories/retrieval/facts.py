@@ -73,11 +73,14 @@ EDGES = """
     ORDER BY id
 """
 # Who contradicts whom, where one of the two is a candidate.
-CONTRADICTIONS = f"""
-    SELECT source_id, target_id FROM memories_memoryedge
+CONTRADICTION = f"""
+    SELECT id, source_id, target_id FROM memories_memoryedge
     WHERE {{}} AND kind = '{EdgeKind.CONTRADICTION}' AND created_at <= %(now)s
-        AND (source_id = ANY(%(ids)s::uuid[]) OR target_id = ANY(%(ids)s::uuid[]))
-    ORDER BY id
+"""
+CONTRADICTIONS = f"""
+    SELECT source_id, target_id FROM (
+        {CONTRADICTION} AND source_id = ANY(%(ids)s::uuid[]) UNION {CONTRADICTION} AND target_id = ANY(%(ids)s::uuid[])
+    ) AS pairs ORDER BY id
 """
 RETURNED = """
     SELECT memory_id FROM memories_sessionreturn

@@ -19,12 +19,17 @@ def semantic(asked: Asked, route: Route = Route.FULL) -> Question:
     scope = asked.scope
     if not asked.large:
         return asked.question(nearest(scope.condition, scope.plain, route, "v.vector", "", "%(vector)s::vector"))
+    sql = by_index(scope.condition, scope.plain, route, asked.reading.embedder)
+    # How many a filter lets through tells how they are best found.
+    planned = {} if scope.plain else {"plan_cache_mode": "auto"}
+    return asked.question(sql, settings={**effort(asked), **planned})
+
+
+def effort(asked: Asked) -> dict[str, str]:
+    """How far the index is searched."""
     # Go on until enough rows match: the nearest in the index may be another namespace's, or filtered out.
     width = min(max(asked.pool, LEAST_EFFORT), MOST_EFFORT)
-    effort = {"hnsw.iterative_scan": "strict_order", "hnsw.ef_search": str(width)}
-    planned = {"plan_cache_mode": "force_generic_plan"} if scope.plain else {}
-    sql = by_index(scope.condition, scope.plain, route, asked.reading.embedder)
-    return asked.question(sql, settings={**effort, **planned})
+    return {"hnsw.iterative_scan": "strict_order", "hnsw.ef_search": str(width)}
 
 
 @lru_cache(maxsize=256)  # to write it takes longer than to send it

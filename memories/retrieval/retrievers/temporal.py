@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 from memories.retrieval.past import DATED_THEN
 from memories.retrieval.retrievers.question import BY_MEANING, NEAREST, SETTLED, Asked, Question, best
-from memories.retrieval.retrievers.semantic import semantic
+from memories.retrieval.retrievers.semantic import effort, semantic
 from scoring.freshness import LEAST_WIDTH
 
 # When what a memory tells of takes place, else when it holds, else when it was said.
@@ -20,8 +20,6 @@ AWAY = f"""greatest(
 # So many in a window, or one of so many in the namespace, are compared one by one.
 MANY, MANY_OF = 10_000, 50
 ANY_NUMBER = 2**62
-# One plan for every window: to plan each by itself takes longer than to read most of them.
-PLANNED = {"plan_cache_mode": "force_generic_plan"}
 
 # What begins near enough, and the little that began before and lasts until then: each has an index.
 BEGUN = f"m.namespace_id = %(namespace)s AND {BEGINS} BETWEEN %(start)s AND %(until)s"
@@ -56,7 +54,7 @@ def temporal(asked: Asked) -> Question | None:
     if "as_of" in asked.scope.values:
         return asked.question(by_distance(asked, DATED_THEN), **values)
     if not asked.large:
-        return asked.question(by_crowd(asked), settings=PLANNED, many=ANY_NUMBER, **values)
+        return asked.question(by_crowd(asked), many=ANY_NUMBER, **values)
     many = max(MANY, asked.reading.words.documents // MANY_OF)
     inside = f"{asked.scope.condition} AND {SETTLED} AND {AWAY} <= 0"
     nearest = semantic(replace(asked, scope=replace(asked.scope, condition=inside, plain=False)))
@@ -64,7 +62,7 @@ def temporal(asked: Asked) -> Question | None:
         {by_crowd(asked)} UNION ALL
         SELECT memory_id, 1.0::float8 FROM ({nearest.sql}) AS nearest WHERE (SELECT size = %(many)s FROM crowd)
     """
-    return asked.question(sql, settings={**nearest.settings, **PLANNED}, many=many, **values)
+    return asked.question(sql, settings=effort(asked), many=many, **values)
 
 
 def by_distance(asked: Asked, memories: str) -> str:
