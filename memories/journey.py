@@ -25,8 +25,18 @@ class Statement(NamedTuple):
 
 
 # To compile a question that only reads, or to start other processes for it, takes longer than to answer it.
-UNCOMPILED = "set_config('jit', 'off', true), set_config('max_parallel_workers_per_gather', '0', true)"
-AT_ONCE = Statement(f"SELECT {UNCOMPILED}", answered=False)
+AT_ONCE = Statement(
+    "SELECT set_config('jit', 'off', true), set_config('max_parallel_workers_per_gather', '0', true)", answered=False
+)
+ONE_PLAN, USUAL_PLANS = (
+    Statement(f"SELECT set_config('plan_cache_mode', '{mode}', true)", answered=False)
+    for mode in ("force_generic_plan", "auto")
+)
+
+
+def planned_once(statements: Sequence[Statement]) -> list[Statement]:
+    """Statements with one plan for all values, where the database would plan them for each: that can take longer."""
+    return [ONE_PLAN, *statements, USUAL_PLANS]
 
 
 # Values that travel as bytes, and how they are written where somebody reads them.

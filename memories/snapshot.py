@@ -7,12 +7,10 @@ from django.db import connection, transaction
 from psycopg import IsolationLevel
 from psycopg.pq import TransactionStatus
 
-from memories.journey import UNCOMPILED, Statement, ready
+from memories.journey import AT_ONCE, Statement, ready
 from memories.wire import Wire
 
 BEGIN = Statement("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY", answered=False)
-# What is asked in every moment is found by an index, whatever the values: to plan it anew for some takes longer.
-PLANNED = Statement(f"SELECT {UNCOMPILED}, set_config('plan_cache_mode', 'force_generic_plan', true)", answered=False)
 END = Statement("COMMIT", answered=False)
 
 
@@ -45,7 +43,7 @@ def moment() -> Iterator[Sequence[Statement]]:
         return
     raw = ready().connection
     wire = Wire.of(raw)
-    wire.begins = (BEGIN, PLANNED)
+    wire.begins = (BEGIN, AT_ONCE)
     try:
         yield (END,)
     finally:

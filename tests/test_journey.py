@@ -15,7 +15,7 @@ from pgvector import Vector
 
 from memories import wire
 from memories.id_arrays import array_of, uuids
-from memories.journey import Statement, answered, asked
+from memories.journey import Statement, answered, asked, planned_once
 from memories.wire import Wire
 
 pytestmark = pytest.mark.django_db
@@ -288,3 +288,9 @@ def test_a_connection_that_has_nothing_to_say_is_not_asked_how_it_is(monkeypatch
     here.health_check_done = False
     assert answered([ONE]) == [[(1,)]]
     assert here.health_check_done
+
+
+def test_one_plan_is_made_where_many_would_be_and_only_there() -> None:
+    shown = Statement("SHOW plan_cache_mode")
+    told = answered([shown, *planned_once([shown]), shown])
+    assert told == [[("auto",)], [("force_generic_plan",)], [("auto",)]]

@@ -125,13 +125,13 @@ def test_words_are_counted_as_of_the_moment_whoever_counted_later_ones(world: Na
 
 
 def test_a_moment_of_journeys_is_one_too(world: Namespace) -> None:
-    names = ("transaction_isolation", "transaction_read_only", "jit", "plan_cache_mode")
+    names = ("transaction_isolation", "transaction_read_only", "jit", "max_parallel_workers_per_gather")
     with moment() as end:
         told = answered([Statement(f"SHOW {name}") for name in names])
         elsewhere("UPDATE memories_memory SET quality = .123 WHERE namespace_id = %s", world.id)
         assert not Memory.objects.within(world).filter(quality=0.123).exists()
         answered(end)
-    assert [rows[0][0] for rows in told] == ["repeatable read", "on", "off", "force_generic_plan"]
+    assert [rows[0][0] for rows in told] == ["repeatable read", "on", "off", "0"]
     assert Memory.objects.within(world).filter(quality=0.123).exists()
 
 
@@ -142,7 +142,7 @@ def test_a_moment_of_journeys_that_fails_leaves_the_connection_as_it_was(world: 
     assert Memory.objects.within(world).update(quality=0.5)
     with moment():
         pass  # nobody asked anything
-    assert answered([Statement("SHOW plan_cache_mode")]) == [[("auto",)]]
+    assert answered([Statement("SHOW transaction_read_only")]) == [[("off",)]]
 
 
 def test_the_past_is_read_in_the_moment_of_its_answer(world: Namespace, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -50,7 +50,8 @@ def put_again(waiting: Mapping[str, Question | Unready], found: Found) -> dict[s
         put.update(worked_out)
         return [*(question.statement for question in worked_out.values()), BACK, RELEASE]
 
-    answers = asked([SAVEPOINT, limits(more), *(question.statement for question in put.values())], last)
+    first = [statement for question in put.values() for statement in question.statements]
+    answers = asked([SAVEPOINT, limits(more), *first], last)
     since, spent, refused = (answers.rows[0][0][-1] if answers.rows else 0.0), 0.0, {}
     for route, [(*told, now)] in zip(list(put), answers.rows[1:], strict=False):
         question = put.pop(route)

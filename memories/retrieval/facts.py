@@ -10,7 +10,7 @@ from uuid import UUID
 import numpy as np
 
 from memories.id_arrays import Ids, uuids
-from memories.journey import Statement, answered
+from memories.journey import Statement, answered, planned_once
 from memories.models.choices import EdgeKind, Route
 from memories.retrieval.query import Query
 from memories.retrieval.rows import Rows
@@ -164,7 +164,9 @@ class Facts:
             "embedder": self.embedder,
             **more,
         }
-        rows = answered([*(Statement(one.replace("{}", WITHIN), values) for one in statements.values()), *end])
+        # All are found by their ids, for which every number of candidates would be planned by itself.
+        asked = planned_once([Statement(one.replace("{}", WITHIN), values) for one in statements.values()])
+        rows = answered([*asked, *end])
         return dict(zip(statements, rows, strict=True))
 
 

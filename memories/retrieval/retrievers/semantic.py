@@ -1,5 +1,6 @@
 """By meaning: the memories whose vectors lie nearest to the query's."""
 
+from dataclasses import replace
 from functools import lru_cache, partial
 
 from psycopg.sql import Literal
@@ -19,10 +20,10 @@ def semantic(asked: Asked, route: Route = Route.FULL) -> Question:
     scope = asked.scope
     if not asked.large:
         return asked.question(nearest(scope.condition, scope.plain, route, "v.vector", "", "%(vector)s::vector"))
-    sql = by_index(scope.condition, scope.plain, route, asked.reading.embedder)
-    # How many a filter lets through tells how they are best found.
-    planned = {} if scope.plain else {"plan_cache_mode": "auto"}
-    return asked.question(sql, settings={**effort(asked), **planned})
+    # Of others, how many a filter lets through or have a vector of the route tells how they are best found.
+    of_all = scope.plain and route == Route.FULL
+    sql = by_index(scope.condition, scope.plain, route, asked.reading.embedder, UNWEIGHED if of_all else MINE)
+    return replace(asked.question(sql, settings=effort(asked)), planned_once=of_all)
 
 
 def effort(asked: Asked) -> dict[str, str]:
@@ -33,7 +34,7 @@ def effort(asked: Asked) -> dict[str, str]:
 
 
 @lru_cache(maxsize=256)  # to write it takes longer than to send it
-def by_index(condition: str, plain: bool, route: Route, embedder: str) -> str:
+def by_index(condition: str, plain: bool, route: Route, embedder: str, mine: str) -> str:
     """The nearest that the index finds, and of those it does not have."""
     # Without its cast, and without the embedder as a literal, the index would be left out.
     halves = f"halfvec({EMBEDDERS[embedder]})"
@@ -46,7 +47,7 @@ def by_index(condition: str, plain: bool, route: Route, embedder: str) -> str:
         f"{literal} AND v.indexed",
         f"%(vector)s::vector::{halves}",
         then="",  # to tell equals apart the index would be searched once more for the next
-        mine=UNWEIGHED if plain else MINE,
+        mine=mine,
     )
     exactly = partial(nearest, condition, plain, route, "v.vector", wanted="%(vector)s::vector")
     # A search of the index ends after so many steps, whatever it has found: where it came short, all are compared.

@@ -4,9 +4,10 @@ import math
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
+from memories.models.choices import Route
 from memories.retrieval.past import DATED_THEN
 from memories.retrieval.retrievers.question import BY_MEANING, NEAREST, SETTLED, Asked, Question, best
-from memories.retrieval.retrievers.semantic import effort, semantic
+from memories.retrieval.retrievers.semantic import UNWEIGHED, by_index, effort
 from scoring.freshness import LEAST_WIDTH
 
 # When what a memory tells of takes place, else when it holds, else when it was said.
@@ -54,15 +55,15 @@ def temporal(asked: Asked) -> Question | None:
     if "as_of" in asked.scope.values:
         return asked.question(by_distance(asked, DATED_THEN), **values)
     if not asked.large:
-        return asked.question(by_crowd(asked), many=ANY_NUMBER, **values)
+        return replace(asked.question(by_crowd(asked), many=ANY_NUMBER, **values), planned_once=True)
     many = max(MANY, asked.reading.words.documents // MANY_OF)
     inside = f"{asked.scope.condition} AND {SETTLED} AND {AWAY} <= 0"
-    nearest = semantic(replace(asked, scope=replace(asked.scope, condition=inside, plain=False)))
+    nearest = by_index(inside, False, Route.FULL, asked.reading.embedder, UNWEIGHED)
     sql = f"""
         {by_crowd(asked)} UNION ALL
-        SELECT memory_id, 1.0::float8 FROM ({nearest.sql}) AS nearest WHERE (SELECT size = %(many)s FROM crowd)
+        SELECT memory_id, 1.0::float8 FROM ({nearest}) AS nearest WHERE (SELECT size = %(many)s FROM crowd)
     """
-    return asked.question(sql, settings=effort(asked), many=many, **values)
+    return replace(asked.question(sql, settings=effort(asked), many=many, **values), planned_once=True)
 
 
 def by_distance(asked: Asked, memories: str) -> str:
