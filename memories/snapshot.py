@@ -1,8 +1,9 @@
 """One moment for many questions: as Django's transaction, or, in less time, by journeys alone."""
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
+import psycopg
 from django.db import connection, transaction
 from psycopg import IsolationLevel
 from psycopg.pq import TransactionStatus
@@ -49,4 +50,5 @@ def moment() -> Iterator[Sequence[Statement]]:
     finally:
         wire.begins = ()
         if not raw.closed and raw.pgconn.transaction_status != TransactionStatus.IDLE:
-            raw.pgconn.exec_(b"ROLLBACK")  # nothing was written
+            with suppress(psycopg.Error):  # whoever is cut off has nothing to end
+                raw.pgconn.exec_(b"ROLLBACK")

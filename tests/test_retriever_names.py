@@ -156,11 +156,48 @@ def test_where_a_name_finds_too_many_nobody_tries_again(
     same(listed(query), expected)
 
 
-def test_where_names_are_late_the_database_lists(world: Namespace, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_where_names_are_late_the_database_lists_and_nobody_tries_again(
+    world: Namespace, monkeypatch: pytest.MonkeyPatch
+) -> None:
     query = asking(world, "What does Maya prefer?", system="blend")
-    monkeypatch.setattr(name_lists, "in_time", lambda *_: None)
+    tried = []
+    monkeypatch.setattr(name_lists, "in_time", lambda *some: tried.append(some))
+    for _ in range(4):
+        same(listed(query), by_database(query))
+    assert len(tried) == 1
+
+
+def test_one_name_that_finds_too_many_keeps_no_other_from_being_kept(
+    world: Namespace, kept: Kept[Name, NameList], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told = [NewMemory(content=f"Priya saw build {number}", subject="Priya", type="Fact") for number in range(20)]
+    remember(world, told, by="tests")
+    monkeypatch.setattr(name_lists, "MOST_READ", 15)
+    query = asking(world, "What do Maya and Priya prefer?", system="blend")
     for _ in range(3):
         same(listed(query), by_database(query))
+    assert sorted(found.whole for _, found in kept.known.values()) == [False, True]
+    assert isinstance(question(asking(world, "What does Maya prefer?", system="blend")), Unready)
+
+
+def test_what_is_outdated_is_let_go(world: Namespace, kept: Kept[Name, NameList]) -> None:
+    for text in ("What does Maya prefer?", "What does Priya review?"):
+        for _ in range(2):
+            question(asking(world, text, system="blend"))
+    assert len(kept.known) == 2
+    remember(world, [NewMemory(content="It rains")], by="tests")
+    question(asking(world, "What does Maya prefer?", system="blend"))
+    assert not kept.known
+    assert kept.size == 0
+
+
+def test_names_that_go_for_each_other_must_be_asked_for_twice_again() -> None:
+    store = Kept[str, NameList](1_500)
+    assert [store.again("a", "1"), store.again("a", "1")] == [False, True]
+    store.keep("a", "1", NameList.of((), 4, whole=True))
+    store.keep("b", "1", NameList.of((), 4, whole=True))
+    assert list(store.known) == ["b"]
+    assert not store.again("a", "1")
 
 
 @pytest.mark.django_db(transaction=True)

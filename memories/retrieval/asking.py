@@ -48,10 +48,9 @@ def put_again(waiting: Mapping[str, Question | Unready], found: Found) -> dict[s
     def last() -> list[Statement]:
         worked_out = {route: one.question() for route, one in waiting.items() if isinstance(one, Unready)}
         put.update(worked_out)
-        return [*(question.statement for question in worked_out.values()), BACK, RELEASE]
+        return [*put_by(worked_out), BACK, RELEASE]
 
-    first = [statement for question in put.values() for statement in question.statements]
-    answers = asked([SAVEPOINT, limits(more), *first], last)
+    answers = asked([SAVEPOINT, limits(more), *put_by(put)], last)
     since, spent, refused = (answers.rows[0][0][-1] if answers.rows else 0.0), 0.0, {}
     for route, [(*told, now)] in zip(list(put), answers.rows[1:], strict=False):
         question = put.pop(route)
@@ -69,6 +68,11 @@ def put_again(waiting: Mapping[str, Question | Unready], found: Found) -> dict[s
         found.took_ms[failed] = 1000 * (time.perf_counter() - began) - spent
         asked([BACK])
     return {**put, **{route: otherwise() for route, otherwise in refused.items()}}
+
+
+def put_by(questions: Mapping[str, Question]) -> list[Statement]:
+    """The statements of some questions."""
+    return [statement for question in questions.values() for statement in question.statements]
 
 
 def why(route: str, error: psycopg.Error) -> str:

@@ -1,7 +1,7 @@
 """What a process keeps of what it has read, for as long as it is as it was."""
 
 from collections import OrderedDict
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 from threading import Lock
 from typing import Generic, Protocol, TypeVar
 
@@ -43,7 +43,17 @@ class Kept(Generic[Key, Value]):
             self.known[key] = version, value
             self.size += value.size
             while self.size > self.most:
-                self.size -= self.known.popitem(last=False)[1][1].size
+                self._let_go(next(iter(self.known)))
+
+    def let_go(self, outdated: Callable[[Key, str], bool]) -> None:
+        """Let go of what nobody will ask for any more."""
+        with self.lock:
+            for key in [key for key, (version, _) in self.known.items() if outdated(key, version)]:
+                self._let_go(key)
+
+    def _let_go(self, key: Key) -> None:
+        self.size -= self.known.pop(key)[1].size
+        self.asked.pop(key, None)  # or keys that go for each other would be read again each time
 
     @property
     def room(self) -> int:

@@ -6,7 +6,7 @@ which are the nearest, takes longer than all else that the database is asked abo
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 from uuid import UUID
 
 import numpy as np
@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 
 from memories.id_arrays import Ids, array_of
 from memories.journey import Statement
-from memories.providers.embedder import embedder
 from memories.retrieval.kept import Kept
 from memories.retrieval.limits import in_time
 from memories.retrieval.retrievers.question import BY_MEANING, EACH_SETTLED, Asked
@@ -22,13 +21,15 @@ from memories.retrieval.vectors import numbers_of
 from scoring.term import Mask
 
 MOST_KEPT = 64 * 2**20  # bytes, in each process
-MOST_READ = 20_000  # memories that the names of a query find
+MOST_READ = 20_000  # memories that a name finds
+SHARE = 4  # no name takes more than so much of the room
+NAME_SIZE, ROW_SIZE = 1_000, 17  # bytes that a name takes, and each of its memories beside its vector
 WRITES = "SELECT writes FROM memories_namespacestatistics WHERE namespace_id = %(namespace)s"
 # Those whose subject a name is, those that it said, and those that mention it.
 EACH_WAY = """
     named AS (SELECT * FROM unnest(%(entities)s::uuid[], %(matches)s::float8[]) AS t(entity_id, match)),
     said AS (
-        SELECT named.*, names.name FROM named CROSS JOIN LATERAL (
+        SELECT named.match, names.name FROM named CROSS JOIN LATERAL (
             SELECT e.name FROM memories_entity e WHERE e.namespace_id = %(namespace)s AND e.id = named.entity_id
             UNION
             SELECT a.name FROM memories_entityalias a
@@ -36,20 +37,20 @@ EACH_WAY = """
         ) AS names
     ),
     each_way AS (
-        SELECT named.entity_id, m.id, named.match, false AS mentioned FROM named
+        SELECT m.id, named.match, false AS mentioned FROM named
         JOIN memories_memory m ON m.namespace_id = %(namespace)s AND m.subject_id = named.entity_id
         UNION ALL
-        SELECT named.entity_id, n.memory_id, named.match, true FROM named
+        SELECT n.memory_id, named.match, true FROM named
         JOIN memories_mention n ON n.namespace_id = %(namespace)s AND n.entity_id = named.entity_id
         UNION ALL
-        SELECT said.entity_id, m.id, said.match, false FROM said
+        SELECT m.id, said.match, false FROM said
         JOIN memories_turn t ON t.namespace_id = %(namespace)s AND t.speaker = said.name
         JOIN memories_memory m ON m.namespace_id = %(namespace)s AND m.turn_id = t.id
     )
 """
 LISTS = f"""
-    WITH {EACH_WAY} SELECT found.entity_id, m.id, found.mentioned, v.vector FROM (
-        SELECT entity_id, id, bool_and(mentioned) AS mentioned FROM each_way GROUP BY entity_id, id
+    WITH {EACH_WAY} SELECT m.id, found.mentioned, v.vector FROM (
+        SELECT id, bool_and(mentioned) AS mentioned FROM each_way GROUP BY id
     ) AS found {EACH_SETTLED} {BY_MEANING} WHERE {{scope}} LIMIT %(most)s
 """
 
@@ -84,7 +85,7 @@ class NameList:
     @property
     def size(self) -> int:
         """In bytes."""
-        return self.ids.nbytes + self.mentioned.nbytes + self.vectors.nbytes
+        return NAME_SIZE + self.ids.nbytes + self.mentioned.nbytes + self.vectors.nbytes
 
 
 KEPT = Kept[Name, NameList](MOST_KEPT)
@@ -109,6 +110,7 @@ def lists_for(asked: Asked) -> dict[UUID, NameList] | None:
     kept = {entity: KEPT.of(name) for entity, name in names.items()}
     known = {entity: one[1] for entity, one in kept.items() if one and one[0] == version}
     if missing := [entity for entity in names if entity not in known]:
+        KEPT.let_go(lambda name, of: name.namespace == asked.namespace.id and of != version)
         asked_before = [KEPT.again(names[entity], version) for entity in missing]
         more = read(asked, missing) if all(asked_before) else None
         if more is None:
@@ -120,20 +122,19 @@ def lists_for(asked: Asked) -> dict[UUID, NameList] | None:
 
 
 def read(asked: Asked, entities: Sequence[UUID]) -> dict[UUID, NameList] | None:
-    """What some names find; none where that is told too late, or not what it was any more."""
-    values = {
-        **asked.scope.values,
-        "entities": list(entities),
-        "matches": [1.0] * len(entities),
-        "embedder": asked.reading.embedder,
-        "most": MOST_READ,
-    }
-    told = in_time(Statement(WRITES, values), Statement(LISTS.format(scope=asked.scope.condition), values))
-    if told is None or told[0] != [(asked.reading.writes,)]:
+    """What some names find; none where somebody wrote since. What takes too long, or too much room, is not whole."""
+    dimensions = len(asked.reading.vector)
+    most = min(MOST_READ, MOST_KEPT // SHARE // (4 * dimensions + ROW_SIZE))
+    values = {**asked.scope.values, "matches": [1.0], "embedder": asked.reading.embedder, "most": most}
+    sql = LISTS.format(scope=asked.scope.condition)
+    told = in_time(
+        Statement(WRITES, values), *(Statement(sql, {**values, "entities": [entity]}) for entity in entities)
+    )
+    if told is None:
+        return {entity: NameList.of((), dimensions, whole=False) for entity in entities}
+    if told[0] != [(asked.reading.writes,)]:
         return None
-    by_name: dict[UUID, list[Any]] = {entity: [] for entity in entities}
-    whole = len(told[1]) < MOST_READ
-    for entity, *row in told[1] if whole else ():
-        by_name[entity].append(row)
-    dimensions = embedder(asked.reading.embedder).dimensions
-    return {entity: NameList.of(rows, dimensions, whole=whole) for entity, rows in by_name.items()}
+    return {
+        entity: NameList.of(rows if len(rows) < most else (), dimensions, whole=len(rows) < most)
+        for entity, rows in zip(entities, told[1:], strict=True)
+    }

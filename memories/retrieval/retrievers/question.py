@@ -78,7 +78,9 @@ class Asked:
     large: bool  # whether an index holds most vectors
     listed: int = 0  # how long the list of an answer is, where more of it is asked for
 
-    def question(self, sql: str, *, settings: Mapping[str, str] | None = None, **values: Any) -> Question:
+    def question(
+        self, sql: str, *, settings: Mapping[str, str] | None = None, planned_once: bool = False, **values: Any
+    ) -> Question:
         """A statement with the values that all share."""
         shared = {
             **self.scope.values,
@@ -86,7 +88,7 @@ class Asked:
             "embedder": self.reading.embedder,
             "pool": self.pool,
         }
-        return Question(sql, shared | values, settings or {})
+        return Question(sql, shared | values, settings or {}, planned_once=planned_once)
 
 
 # The row of each memory that was found, one by one: a join would be planned by statistics that a young or growing

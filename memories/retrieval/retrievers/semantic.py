@@ -1,6 +1,5 @@
 """By meaning: the memories whose vectors lie nearest to the query's."""
 
-from dataclasses import replace
 from functools import lru_cache, partial
 
 from psycopg.sql import Literal
@@ -23,7 +22,7 @@ def semantic(asked: Asked, route: Route = Route.FULL) -> Question:
     # Of others, how many a filter lets through or have a vector of the route tells how they are best found.
     of_all = scope.plain and route == Route.FULL
     sql = by_index(scope.condition, scope.plain, route, asked.reading.embedder, UNWEIGHED if of_all else MINE)
-    return replace(asked.question(sql, settings=effort(asked)), planned_once=of_all)
+    return asked.question(sql, settings=effort(asked), planned_once=of_all)
 
 
 def effort(asked: Asked) -> dict[str, str]:
@@ -73,7 +72,9 @@ def nearest(
     mine: str = MINE,
 ) -> str:
     """The nearest vectors by one way of comparing."""
-    join = "" if plain else "JOIN memories_memory m ON m.namespace_id = v.namespace_id AND m.id = v.memory_id"
+    # Where both tables told the namespace, the database would weigh it after all.
+    same = "m.namespace_id = v.namespace_id AND " if mine == MINE else ""
+    join = "" if plain else f"JOIN memories_memory m ON {same}m.id = v.memory_id"
     open_to = "v.active AND v.level = ANY(%(levels)s)" if plain else condition
     return f"""
         SELECT v.memory_id, 1 - (v.vector <=> %(vector)s::vector) AS score

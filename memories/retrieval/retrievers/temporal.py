@@ -1,7 +1,6 @@
 """By time: what takes place, holds or was said in the window that the query means, or near it."""
 
 import math
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 from memories.models.choices import Route
@@ -55,15 +54,15 @@ def temporal(asked: Asked) -> Question | None:
     if "as_of" in asked.scope.values:
         return asked.question(by_distance(asked, DATED_THEN), **values)
     if not asked.large:
-        return replace(asked.question(by_crowd(asked), many=ANY_NUMBER, **values), planned_once=True)
+        return asked.question(by_crowd(asked), planned_once=True, many=ANY_NUMBER, **values)
     many = max(MANY, asked.reading.words.documents // MANY_OF)
     inside = f"{asked.scope.condition} AND {SETTLED} AND {AWAY} <= 0"
     nearest = by_index(inside, False, Route.FULL, asked.reading.embedder, UNWEIGHED)
     sql = f"""
         {by_crowd(asked)} UNION ALL
-        SELECT memory_id, 1.0::float8 FROM ({nearest}) AS nearest WHERE (SELECT size = %(many)s FROM crowd)
+        SELECT memory_id, 1.0::float8 FROM ({nearest}) AS nearest WHERE (SELECT there FROM crowd)
     """
-    return replace(asked.question(sql, settings=effort(asked), many=many, **values), planned_once=True)
+    return asked.question(sql, settings=effort(asked), planned_once=True, many=many, **values)
 
 
 def by_distance(asked: Asked, memories: str) -> str:
@@ -81,11 +80,18 @@ def by_crowd(asked: Asked) -> str:
     """
     inside = f"{SETTLED} AND {asked.scope.condition}"
     return f"""
-        WITH inside AS NOT MATERIALIZED (
-            SELECT m.id FROM memories_memory m WHERE {BEGUN} AND {inside} LIMIT %(many)s
+        WITH crowd AS MATERIALIZED (
+            SELECT count(*) = %(many)s AS there FROM (
+                SELECT 1 FROM memories_memory m WHERE {BEGUN} AND {SETTLED} LIMIT %(many)s
+            ) AS these
         ),
-        crowd AS MATERIALIZED (SELECT count(*) AS size FROM inside)
-        SELECT * FROM ({by_distance(asked, NEAR)}) AS near WHERE (SELECT size < least(%(pool)s, %(many)s) FROM crowd)
+        inside AS NOT MATERIALIZED (SELECT m.id FROM memories_memory m WHERE {BEGUN} AND {inside}),
+        enough AS MATERIALIZED (
+            SELECT count(*) = %(pool)s AS there FROM (SELECT 1 FROM inside LIMIT %(pool)s) AS these
+            WHERE NOT (SELECT there FROM crowd)
+        )
+        SELECT * FROM ({by_distance(asked, NEAR)}) AS near
+        WHERE NOT (SELECT there FROM crowd) AND NOT (SELECT there FROM enough)
         UNION ALL
         SELECT * FROM (
             SELECT m.id, 1.0::float8 FROM (
@@ -93,7 +99,7 @@ def by_crowd(asked: Asked) -> str:
                 UNION ALL
                 SELECT m.id FROM memories_memory m WHERE {LASTING} AND {inside}
             ) m {BY_MEANING} ORDER BY {NEAREST} LIMIT %(pool)s
-        ) AS full_of_them WHERE (SELECT size >= %(pool)s AND size < %(many)s FROM crowd)
+        ) AS full_of_them WHERE (SELECT there FROM enough)
     """
 
 
