@@ -12,14 +12,14 @@ from retrieval_world import asked, asking, world
 from test_model_rows import row
 
 from memories.models import Entity, Memory, Namespace
-from memories.retrieval import name_lists
 from memories.retrieval.asking import ask
 from memories.retrieval.kept import Kept
 from memories.retrieval.listed import Listed
-from memories.retrieval.name_lists import MOST_KEPT, Name, NameList
 from memories.retrieval.query import Filters, Query
 from memories.retrieval.reading import Reading, read
 from memories.retrieval.retrieve import retrieve
+from memories.retrieval.retrievers import name_lists
+from memories.retrieval.retrievers.name_lists import MOST_KEPT, Name, NameList
 from memories.retrieval.retrievers.question import Question, Unready
 from memories.tuning.tracing import writes_of
 from memories.writing.acts import forget

@@ -36,12 +36,13 @@ from benchmarks.speed import serving, worlds  # noqa: E402
 from memories.models import Namespace, Trace  # noqa: E402
 from memories.models.choices import EMBEDDERS  # noqa: E402
 from memories.providers.embedder import embedder  # noqa: E402
-from memories.retrieval import name_lists, postings, tracing  # noqa: E402
+from memories.retrieval import postings, tracing  # noqa: E402
 from memories.retrieval.answer import told  # noqa: E402
 from memories.retrieval.kept import Kept  # noqa: E402
 from memories.retrieval.query import Query  # noqa: E402
 from memories.retrieval.replaying import replay  # noqa: E402
 from memories.retrieval.retrieve import Retrieval, retrieve  # noqa: E402
+from memories.retrieval.retrievers import name_lists  # noqa: E402
 from memories.retrieval.settings import setting  # noqa: E402
 from recall_site.garbage import leave_what_is_loaded  # noqa: E402
 from scoring.systems import SYSTEMS  # noqa: E402

@@ -10,7 +10,7 @@ import numpy as np
 
 from memories.id_arrays import united
 from memories.retrieval.listed import NOTHING, Listed
-from memories.retrieval.name_lists import EACH_WAY, WRITES, NameList, lists_for
+from memories.retrieval.retrievers.name_lists import EACH_WAY, WRITES, NameList, lists_for
 from memories.retrieval.retrievers.question import AWAY, BY_MEANING, EACH_AWAY, EACH_SETTLED, Asked, Question, Unready
 from scoring.term import Array, Codes
 

@@ -110,7 +110,7 @@ def lists_for(asked: Asked) -> dict[UUID, NameList] | None:
     kept = {entity: KEPT.of(name) for entity, name in names.items()}
     known = {entity: one[1] for entity, one in kept.items() if one and one[0] == version}
     if missing := [entity for entity in names if entity not in known]:
-        KEPT.let_go(lambda name, of: name.namespace == asked.namespace.id and of != version)
+        KEPT.let_go(lambda name, of: name.namespace == asked.namespace.id and int(of) < writes)
         asked_before = [KEPT.again(names[entity], version) for entity in missing]
         more = read(asked, missing) if all(asked_before) else None
         if more is None:
