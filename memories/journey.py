@@ -24,19 +24,21 @@ class Statement(NamedTuple):
     answered: bool = True
 
 
+def set_to(chosen: Mapping[str, str], *told: str) -> Statement:
+    """The order that sets the database for the rest of a transaction; it may tell something."""
+    orders = (f"set_config('{name}', '{value}', true)" for name, value in chosen.items())
+    return Statement(f"SELECT {', '.join((*orders, *told))}", answered=bool(told))
+
+
 # To compile a question that only reads, or to start other processes for it, takes longer than to answer it.
-AT_ONCE = Statement(
-    "SELECT set_config('jit', 'off', true), set_config('max_parallel_workers_per_gather', '0', true)", answered=False
-)
-ONE_PLAN, USUAL_PLANS = (
-    Statement(f"SELECT set_config('plan_cache_mode', '{mode}', true)", answered=False)
-    for mode in ("force_generic_plan", "auto")
-)
+AT_ONCE = {"jit": "off", "max_parallel_workers_per_gather": "0"}
+# One plan for all values, where the database would plan a question for each: that can take longer than to answer it.
+ONE_PLAN, USUAL_PLANS = {"plan_cache_mode": "force_generic_plan"}, {"plan_cache_mode": "auto"}
 
 
-def planned_once(statements: Sequence[Statement]) -> list[Statement]:
-    """Statements with one plan for all values, where the database would plan them for each: that can take longer."""
-    return [ONE_PLAN, *statements, USUAL_PLANS]
+def planned_once(statements: Sequence[Statement], *, last: bool = False) -> list[Statement]:
+    """Statements with one plan for all values; after the last of a transaction nobody plans anything."""
+    return [set_to(ONE_PLAN), *statements, *([] if last else [set_to(USUAL_PLANS)])]
 
 
 # Values that travel as bytes, and how they are written where somebody reads them.
@@ -55,19 +57,21 @@ class Answers:
 
 
 Later = Callable[[], Sequence[Statement]]
+Meanwhile = Callable[[], None]
 
 
-def asked(statements: Sequence[Statement], later: Later | None = None) -> Answers:
+def asked(statements: Sequence[Statement], later: Later | None = None, meanwhile: Meanwhile | None = None) -> Answers:
     """Put questions one after another without waiting for answers in between.
 
-    Those of later are worked out while the database is busy with the others.
+    Those of later are worked out while the database is busy with the others; there may be something else to do while it
+    is busy with the last.
     """
     here = ready()
     here.validate_no_broken_transaction()
     raw = here.connection
     answers = Answers()
     try:
-        travel(raw, [*begun(raw), *logged(raw, statements)], answers, later)
+        travel(raw, [*begun(raw), *logged(raw, statements)], answers, later, meanwhile)
     except psycopg.Error as error:
         answers.error = error
     return answers
@@ -95,10 +99,16 @@ def begun(raw: Connection) -> list[Statement]:
     level = f" ISOLATION LEVEL {raw.isolation_level.name.replace('_', ' ')}" if raw.isolation_level else ""
     if not raw.read_only:
         return [Statement(f"BEGIN{level}", answered=False)]
-    return [Statement(f"BEGIN{level} READ ONLY", answered=False), AT_ONCE]
+    return [Statement(f"BEGIN{level} READ ONLY", answered=False), set_to(AT_ONCE)]
 
 
-def travel(raw: Connection, statements: Sequence[Statement], answers: Answers, later: Later | None = None) -> None:
+def travel(
+    raw: Connection,
+    statements: Sequence[Statement],
+    answers: Answers,
+    later: Later | None = None,
+    meanwhile: Meanwhile | None = None,
+) -> None:
     """Gather the rows up to the first failure; a connection that is interrupted serves nobody any more.
 
     What goes wrong while something is worked out is raised once the journey has ended, and interrupts nothing.
@@ -117,9 +127,16 @@ def travel(raw: Connection, statements: Sequence[Statement], answers: Answers, l
             wrong.append(error)
             return []
 
+    def done() -> None:
+        try:
+            if meanwhile:
+                meanwhile()
+        except Exception as error:
+            wrong.append(error)
+
     first = ready(statements)
     try:
-        results = wire.results(raw, first, rest if later else None)
+        results = wire.results(raw, first, rest if later else None, done)
     except BaseException:
         raw.close()
         raise
@@ -150,15 +167,9 @@ def plain(values: Mapping[str, Any]) -> dict[str, Any]:
     return {name: SPELT[type(value)](value) if type(value) in SPELT else value for name, value in values.items()}
 
 
-def answered(statements: Sequence[Statement], meanwhile: Callable[[], None] | None = None) -> list[list[Any]]:
+def answered(statements: Sequence[Statement], meanwhile: Meanwhile | None = None) -> list[list[Any]]:
     """The rows of questions that must all be answered; there may be something to do while one waits for them."""
-
-    def nothing_more() -> Sequence[Statement]:
-        if meanwhile:
-            meanwhile()
-        return ()
-
-    answers = asked(statements, nothing_more if meanwhile else None)
+    answers = asked(statements, meanwhile=meanwhile)
     if answers.error is not None:
         raised(answers.error)
     return answers.rows

@@ -167,11 +167,16 @@ class Wire:
         return wire
 
     def results(
-        self, raw: Connection, statements: Sequence[Packed], later: Callable[[], Sequence[Packed]] | None = None
+        self,
+        raw: Connection,
+        statements: Sequence[Packed],
+        later: Callable[[], Sequence[Packed]] | None,
+        meanwhile: Callable[[], None],
     ) -> list[PGresult]:
         """Put statements one after another, and give the result of each, up to the first that failed.
 
-        Those of later are worked out while the database is busy with the others.
+        Those of later are worked out while the database is busy with the others, and what is to be done meanwhile is
+        done once it has them all.
         """
         # In a transaction that has failed only the way out of it is let through, and no order to let go of a statement.
         failed = raw.pgconn.transaction_status == TransactionStatus.INERROR
@@ -184,6 +189,7 @@ class Wire:
             sent += [one for statement in later() for one in self.send(raw, statement, threshold)]
         raw.pgconn.pipeline_sync()
         flushed(raw)
+        meanwhile()
         results = []
         for result, one in zip(received(raw), sent, strict=True):
             if result.status != ExecStatus.COMMAND_OK:

@@ -55,6 +55,7 @@ def test_a_row_tells_what_was_asked_and_how_it_went(client: Client, here: Namesp
         "Which oven?",
         request={"profile": "careful", "version": 3},
         answer=answer,
+        results=2,
         best_score=0.75,
         system="recall",
     )
@@ -174,9 +175,9 @@ def test_a_page_costs_one_question_and_leaves_the_long_columns_where_they_are(
 
 MANY = """
     INSERT INTO memories_trace (namespace_id, id, at, as_of, query, request, system, params, plan, layout, candidates,
-        signals, answer, abstained, took_ms, shadow)
+        signals, answer, results, abstained, took_ms, shadow)
     SELECT namespace_id, overlay(id::text placing lpad(to_hex(n), 12, '0') from 25)::uuid, at, as_of, query, request,
-        system, params, plan, layout, candidates, signals, answer, abstained, took_ms, shadow
+        system, params, plan, layout, candidates, signals, answer, results, abstained, took_ms, shadow
     FROM memories_trace, generate_series(1, 3000) AS n
 """
 

@@ -294,3 +294,34 @@ def test_one_plan_is_made_where_many_would_be_and_only_there() -> None:
     shown = Statement("SHOW plan_cache_mode")
     told = answered([shown, *planned_once([shown]), shown])
     assert told == [[("auto",)], [("force_generic_plan",)], [("auto",)]]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_what_is_planned_once_at_the_end_of_a_transaction_ends_with_it() -> None:
+    shown = Statement("SHOW plan_cache_mode")
+    assert answered(planned_once([shown], last=True)) == [[("force_generic_plan",)]]
+    assert answered([shown]) == [[("auto",)]]
+
+
+def test_the_database_has_all_questions_while_something_is_done() -> None:
+    moments: list[datetime] = []
+
+    def meanwhile() -> None:
+        time.sleep(0.05)
+        moments.append(datetime.now(UTC))
+
+    [[(first,)], [(last,)]] = answered([Statement("SELECT clock_timestamp()")] * 2, meanwhile)
+    assert first < last < moments[0]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_what_goes_wrong_while_one_waits_is_raised_and_interrupts_nothing() -> None:
+    def fails() -> None:
+        raise RuntimeError("no name")
+
+    answered([ONE])
+    raw = connection.connection
+    with pytest.raises(RuntimeError, match="no name"):
+        answered([ONE], fails)
+    assert connection.connection is raw
+    assert answered([ONE]) == [[(1,)]]

@@ -1,7 +1,10 @@
 """The migrations make exactly the models, and can be taken back."""
 
+import json
 import re
+from datetime import timedelta
 from io import StringIO
+from typing import Any
 
 import pytest
 from django.apps import apps
@@ -10,6 +13,10 @@ from django.db import connection
 from django.db.migrations.autodetector import MigrationAutodetector
 from django.db.migrations.loader import MigrationLoader
 from django.db.migrations.state import ProjectState
+from test_model_rows import row
+
+from memories.ids import uuid7
+from memories.models import Namespace, Trace
 
 pytestmark = pytest.mark.django_db
 
@@ -40,6 +47,35 @@ def test_migrations_go_down_to_nothing_and_up_to_the_same_again() -> None:
     assert [found for found in schema() if found[1] != "plpgsql"] == []
     call_command("migrate", "memories", verbosity=0)
     assert schema() == before
+
+
+# A shadow's answer as it was stored before answers were packed.
+BEFORE = """
+    INSERT INTO memories_trace (namespace_id, id, at, as_of, query, request, system, params, plan, layout, candidates,
+        signals, answer, abstained, took_ms, shadow)
+    VALUES (%s, %s, now(), now(), 'Which oven?', '{}', 'blend', '{}', '{}', 1, '{}', '', %s, false, '{}', true)
+"""
+
+
+def test_answers_stay_what_they_were_when_they_are_packed_and_when_that_is_taken_back() -> None:
+    namespace = Namespace.objects.create(slug="here")
+    old: dict[str, Any] = {"results": [{"content": 'Zürich \\ "oven"'}], "plan": {"window": None}}
+    against = {"rbo": 0.5}
+    call_command("migrate", "memories", "0024", verbosity=0)
+    with connection.cursor() as cursor:
+        cursor.execute(BEFORE, [namespace.id, uuid7(), json.dumps({**old, "against": against})])
+    call_command("migrate", "memories", verbosity=0)
+    kept = Trace.objects.get()
+    assert (kept.answer, kept.results, kept.against) == (old, 1, against)
+
+    new = {"results": [], "as_of": "2026-03-01T09:00:00Z"}
+    row(Trace, namespace, query="new", answer=new, at=kept.at + timedelta(seconds=1))
+    call_command("migrate", "memories", "0024", verbosity=0)
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT answer FROM memories_trace ORDER BY at")
+        stored = [json.loads(answer) for (answer,) in cursor.fetchall()]
+    assert stored == [{**old, "against": against}, new]
+    call_command("migrate", "memories", verbosity=0)
 
 
 def test_a_relation_added_later_comes_with_its_column_and_its_foreign_key() -> None:

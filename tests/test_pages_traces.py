@@ -51,6 +51,7 @@ def test_a_row_tells_what_was_asked_how_it_went_and_who_asked(here: Namespace, r
         system="recall",
         request={"profile": "careful", "version": 3},
         answer={"results": [{}, {}]},
+        results=2,
         best_score=0.75,
         took_ms={"read": 200.0, "rank": 50.4},
         api_key_id=agent.id,

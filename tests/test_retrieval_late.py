@@ -13,14 +13,16 @@ from django.test import Client
 from retrieval_world import asking, told
 from test_api_walls import key_to
 
-from memories.journey import Statement
+from memories.journey import Statement, answered
 from memories.models import Memory, Namespace
 from memories.retrieval import postings
 from memories.retrieval import retrieve as retrieving
+from memories.retrieval.asking import ask
 from memories.retrieval.kept import Kept
 from memories.retrieval.retrieve import retrieve
 from memories.retrieval.retrievers import RETRIEVERS
 from memories.retrieval.retrievers.question import Question
+from memories.snapshot import moment
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.xdist_group("retrieval")]
 QUERY = "What did Maya say about the database two months ago?"
@@ -212,3 +214,22 @@ def test_when_the_database_is_away_from_the_start_the_call_fails(
     connection.close()
     assert response.status_code in (500, 503)
     assert response["Content-Type"] == "application/problem+json"
+
+
+def test_a_question_is_neither_compiled_nor_parted_among_processes(db: None) -> None:
+    settings = "SELECT gen_random_uuid(), length(current_setting('jit') || current_setting('{}'))::float8"
+    sql = settings.format("max_parallel_workers_per_gather")
+    with moment():
+        assert ask({"semantic": Question(sql, {})}).scores["semantic"].scores.tolist() == [len("off" + "0")]
+
+
+def test_each_question_is_planned_as_it_wants_whatever_the_order(db: None) -> None:
+    mode = "SELECT gen_random_uuid(), (current_setting('plan_cache_mode') = 'force_generic_plan')::int::float8"
+    each, once = Question(mode, {}), Question(mode, {}, planned_once=True)
+    with moment():
+        found = ask({"bm25": each, "semantic": once, "context": each, "temporal": once})
+    assert list(found.scores) == ["bm25", "semantic", "context", "temporal"]
+    assert [listed.scores.tolist() for listed in found.scores.values()] == [[0], [1], [0], [1]]
+    with moment():
+        assert ask({"semantic": once}).scores["semantic"].scores.tolist() == [1]
+        assert answered([Statement("SHOW plan_cache_mode")]) == [[("auto",)]]

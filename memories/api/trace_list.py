@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from django.db.models import F, FloatField, Func, IntegerField, Q
+from django.db.models import F, FloatField, Func, Q
 from drf_spectacular.utils import extend_schema, extend_schema_field
 from rest_framework import serializers
 from rest_framework.request import Request
@@ -25,7 +25,7 @@ ASKERS = ("agent", "person")
 BESIDE = timedelta(seconds=1)
 FIRST, LAST = datetime(1971, 1, 1, tzinfo=UTC), datetime(9000, 1, 1, tzinfo=UTC)
 # Without the candidates, their signals and the answer, which make a trace long.
-SHOWN = ("id", "at", "query", "system", "request", "abstained", "best_score", "api_key_id")
+SHOWN = ("id", "at", "query", "system", "request", "results", "abstained", "best_score", "api_key_id")
 
 
 class Total(Func):
@@ -33,13 +33,6 @@ class Total(Func):
 
     template = "(SELECT coalesce(sum(value::float8), 0) FROM jsonb_each_text(%(expressions)s))"
     output_field = FloatField()
-
-
-class Results(Func):
-    """How many memories an answer gave."""
-
-    template = "coalesce(jsonb_array_length(%(expressions)s -> 'results'), 0)"
-    output_field = IntegerField()
 
 
 class TraceQuery(PageQuery):
@@ -123,7 +116,7 @@ CHOSEN: Mapping[str, Callable[[Any], Q]] = {
 def asked(namespace: Namespace, query: Mapping[str, Any]) -> NamespacedQuerySet[Trace]:
     """The traces that a query string chooses; what was asked only to compare is no agent's."""
     rows = Trace.objects.within(namespace).filter(shadow=False).only(*SHOWN)
-    rows = rows.annotate(took=Total(F("took_ms")), results=Results(F("answer")))
+    rows = rows.annotate(took=Total(F("took_ms")))
     chosen = [CHOSEN[name](query[name]) for name in CHOSEN if name in query]
     return rows.filter(*chosen)
 

@@ -72,10 +72,10 @@ class Step:
 
 
 def last_traces(namespace: Namespace) -> list[dict[str, Any]]:
-    """What is needed of the last traces, newest first, without their long answers."""
+    """What is needed of the last traces, newest first."""
     rows = Trace.objects.within(namespace).filter(shadow=False).order_by("-id")
-    shown = ("at", "system", "plan__retrievers", "signals", "took_ms", "answer__late")
-    return list(rows.values(*shown, "answer__plan__entities", "answer__plan__window")[:LAST])
+    shown = rows.values("at", "system", "plan__retrievers", "signals", "took_ms", "answer")
+    return [dict(row) for row in shown[:LAST]]
 
 
 def heard(traces: Iterable[Mapping[str, Any]]) -> list[Heard]:
@@ -84,7 +84,7 @@ def heard(traces: Iterable[Mapping[str, Any]]) -> list[Heard]:
     for trace in traces:
         system = SYSTEMS.get(trace["system"])
         arrays, _ = unpacked(bytes(trace["signals"]), "rank ")
-        late = {one["retriever"]: one["reason"] for one in trace["answer__late"] or ()}
+        late = {one["retriever"]: one["reason"] for one in trace["answer"].get("late", ())}
         for route in system.routes if system else ():
             if route not in (trace["plan__retrievers"] or ()):
                 continue
@@ -105,7 +105,7 @@ def heard(traces: Iterable[Mapping[str, Any]]) -> list[Heard]:
 def lack(route: str, trace: Mapping[str, Any]) -> str:
     """What a query did not give a retriever to look for, if so."""
     needed = NEEDS.get(route)
-    return LACKING[needed] if needed and not trace[f"answer__plan__{needed}"] else ""
+    return LACKING[needed] if needed and not trace["answer"].get("plan", {}).get(needed) else ""
 
 
 def latency(traces: Sequence[Mapping[str, Any]]) -> list[Step]:

@@ -7,6 +7,7 @@ from django.utils import timezone
 
 from memories.models.immutable import Immutable
 from memories.models.namespace import ApiKey
+from memories.models.packed_json import PackedJSONField
 from memories.models.references import Reference
 from memories.models.tuning import ProfileVersion
 
@@ -28,7 +29,8 @@ class Trace(Immutable):
     # Without an index of its own: only an erasure asks for it, and scans the namespace's traces.
     candidates = ArrayField(models.UUIDField(), help_text="memory ids")
     signals = models.BinaryField(help_text="the arrays scored, in the candidates' order")
-    answer = models.JSONField(default=dict)
+    answer = PackedJSONField(default=dict)
+    results = models.PositiveSmallIntegerField(default=0, help_text="how many came back")
     abstained = models.BooleanField(default=False)
     best_score = models.FloatField(null=True)
     took_ms = models.JSONField(default=dict, help_text="by step")
@@ -36,6 +38,7 @@ class Trace(Immutable):
     api_key_id = models.UUIDField(null=True)
     api_key: Reference[ApiKey | None] = Reference(ApiKey, related_name="traces", cascade=False)
     shadow = models.BooleanField(default=False, help_text="asked to compare, never shown to an agent")
+    against = models.JSONField(null=True, help_text="how a shadow's answer differs from the one that was told")
 
     class Meta:
         indexes = [

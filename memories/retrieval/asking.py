@@ -10,7 +10,7 @@ from django.conf import settings
 from django.db import connection
 from psycopg.errors import QueryCanceled
 
-from memories.journey import Statement, asked, raised
+from memories.journey import ONE_PLAN, USUAL_PLANS, Statement, asked, raised, set_to
 from memories.retrieval.limits import BACK, RELEASE, SAVEPOINT, limits
 from memories.retrieval.listed import NOTHING, Listed
 from memories.retrieval.retrievers.question import Question, Unready
@@ -42,15 +42,19 @@ def ask(questions: Mapping[str, Question | Unready | None]) -> Found:
 def put_again(waiting: Mapping[str, Question | Unready], found: Found) -> dict[str, Question | Unready]:
     """Put questions in one journey, and give those that must be put again."""
     began = time.perf_counter()
-    put = {route: question for route, question in waiting.items() if isinstance(question, Question)}
+    ready = {route: question for route, question in waiting.items() if isinstance(question, Question)}
+    once, each = ({route: one for route, one in ready.items() if one.planned_once == so} for so in (True, False))
+    put = {**once, **each}
     more = {name: value for question in put.values() for name, value in question.settings.items()}
+    anew = [set_to(USUAL_PLANS)] if once and each else []
 
     def last() -> list[Statement]:
         worked_out = {route: one.question() for route, one in waiting.items() if isinstance(one, Unready)}
         put.update(worked_out)
         return [*put_by(worked_out), BACK, RELEASE]
 
-    answers = asked([SAVEPOINT, limits(more), *put_by(put)], last)
+    first = limits({**more, **ONE_PLAN} if once else more)
+    answers = asked([SAVEPOINT, first, *put_by(once), *anew, *put_by(each)], last)
     since, spent, refused = (answers.rows[0][0][-1] if answers.rows else 0.0), 0.0, {}
     for route, [(*told, now)] in zip(list(put), answers.rows[1:], strict=False):
         question = put.pop(route)
@@ -72,7 +76,7 @@ def put_again(waiting: Mapping[str, Question | Unready], found: Found) -> dict[s
 
 def put_by(questions: Mapping[str, Question]) -> list[Statement]:
     """The statements of some questions."""
-    return [statement for question in questions.values() for statement in question.statements]
+    return [question.statement for question in questions.values()]
 
 
 def why(route: str, error: psycopg.Error) -> str:

@@ -165,8 +165,8 @@ class Facts:
             **more,
         }
         # All are found by their ids, for which every number of candidates would be planned by itself.
-        asked = planned_once([Statement(one.replace("{}", WITHIN), values) for one in statements.values()])
-        rows = answered([*asked, *end])
+        asked = [Statement(one.replace("{}", WITHIN), values) for one in statements.values()]
+        rows = answered([*planned_once(asked, last=bool(end)), *end])
         return dict(zip(statements, rows, strict=True))
 
 

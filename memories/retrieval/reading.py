@@ -93,7 +93,14 @@ def read(query: Query) -> Reading:
     """Find names, times and words, and embed the rest."""
     namespace, text = query.namespace, query.text
     known, guessed = last_held(namespace), list[Found]()
-    words, writes = words_of(namespace, text, lambda: guessed.extend(meant(text, known) if known else ()))
+    when: Window | None = None
+
+    def meanwhile() -> None:
+        nonlocal when
+        guessed.extend(meant(text, known) if known else ())
+        when = window(text, query.now)
+
+    words, writes = words_of(namespace, text, meanwhile)
     registry = after(namespace, writes)
     forms = guessed if registry is known else meant(text, registry)
     named = each_once(forms)
@@ -106,7 +113,7 @@ def read(query: Query) -> Reading:
         text=text,
         named=named,
         people=people,
-        window=window(text, query.now),
+        window=when,
         words=words,
         intent=intent(text),
         bare=bare,

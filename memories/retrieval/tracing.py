@@ -5,23 +5,22 @@ from functools import cache
 from typing import Any
 from uuid import UUID
 
-import orjson
 from django.conf import settings
-from django.core.serializers.json import DjangoJSONEncoder
 from django.db import connection
 from django.utils import timezone
 
 from memories.ids import uuid7
 from memories.journey import Statement, answered
 from memories.models import Trace
+from memories.models.packed_json import as_json
+from memories.models.packed_json import packed as packed_json
 from memories.retrieval.packing import LAYOUT, packed
 from memories.retrieval.query import Filters, Query, Setting
 from memories.retrieval.retrieve import Retrieval
 from scoring.systems import SYSTEMS
 
 # Nobody waits until a trace is on the disk: a crash may lose the last moment's, and nothing else.
-AT_ONCE = Statement("SELECT set_config('synchronous_commit', 'off', true)", answered=False)
-OTHERWISE = DjangoJSONEncoder().default
+AT_ONCE = ", set_config('synchronous_commit', 'off', true)"
 
 
 def sampled() -> bool:
@@ -47,7 +46,8 @@ def write(retrieval: Retrieval, answer: dict[str, Any], *, key: UUID | None) -> 
         "layout": LAYOUT,
         "candidates": retrieval.batch.ids,
         "signals": packed(retrieval.signals, retrieval.batch.marks, retrieval.reading.embedder),
-        "answer": spelt(answer),
+        "answer": packed_json(answer),
+        "results": len(answer["results"]),
         "abstained": answer["abstained"],
         "best_score": answer["results"][0]["score"] if answer["results"] else None,
         "took_ms": spelt(answer["took_ms"]),
@@ -55,8 +55,8 @@ def write(retrieval: Retrieval, answer: dict[str, Any], *, key: UUID | None) -> 
         "shadow": False,
     }
     # A journey is a transaction of its own; in one of somebody else's, the rest of it must not be lost either.
-    at_once = [] if connection.in_atomic_block else [AT_ONCE]
-    [[(id,)]] = answered([*at_once, Statement(inserted(*trace), trace)])
+    at_once = "" if connection.in_atomic_block else AT_ONCE
+    [[(id, *_)]] = answered([Statement(inserted(*trace) + at_once, trace)])
     written: UUID = id
     return written
 
@@ -69,8 +69,8 @@ def inserted(*columns: str) -> str:
 
 
 def spelt(value: Any) -> str:
-    """A value as JSON, moments as Django writes them: to the millisecond."""
-    return orjson.dumps(value, OTHERWISE, orjson.OPT_PASSTHROUGH_DATETIME).decode()
+    """A value as JSON."""
+    return as_json(value).decode()
 
 
 def request_of(query: Query) -> dict[str, Any]:

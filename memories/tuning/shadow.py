@@ -32,7 +32,6 @@ from scoring.metrics import ndcg
 LOOKED_AT, AT_A_TIME = 5_000, 100  # traces among which is drawn, and that are loaded
 SECONDS = 50.0  # that one job takes; the next one begins within a minute
 JOBS_KEPT = 10  # of those that are done
-AGAINST = "against"  # under which a shadow's answer keeps what it was held against
 REPORTED = 2_000  # pairs that a report counts, the newest
 
 Asked: TypeAlias = tuple[str, str, str | None]
@@ -129,7 +128,9 @@ def answered(trace: Trace, setting: Setting, grades: Mapping[UUID, int]) -> Trac
         params=dict(setting.given),
         plan=json.loads(spelt(done.retrieval.planning.told())),
         layout=trace.layout,
-        answer=json.loads(spelt({**answer, AGAINST: against})),
+        answer=answer,
+        results=len(answer["results"]),
+        against=against,
         abstained=answer["abstained"],
         best_score=answer["results"][0]["score"] if answer["results"] else None,
         took_ms=answer["took_ms"],
@@ -181,7 +182,7 @@ def report(shadow: Shadow) -> dict[str, Any]:
     mine = Trace.objects.within(shadow.namespace).filter(
         profile_version_id=shadow.version_id, shadow=True, id__gte=first_id_at(shadow.since)
     )
-    pairs = [one for one in mine.order_by("-id").values_list(f"answer__{AGAINST}", flat=True)[:REPORTED] if one]
+    pairs = [one for one in mine.order_by("-id").values_list("against", flat=True)[:REPORTED] if one]
     judged = [one["ndcg"] for one in pairs if one["ndcg"]]
     return {
         "compared": len(pairs),

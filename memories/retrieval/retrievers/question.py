@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
-from memories.journey import Statement, planned_once
+from memories.journey import Statement
 from memories.models import Namespace
 from memories.models.choices import ChunkLevel, Route
 from memories.retrieval.limits import NOW
@@ -30,11 +30,6 @@ class Question:
     def statement(self) -> Statement:
         """With its list as arrays, as rows would take longer to read than to find; and when it was answered."""
         return Statement(confirmed(self.sql) if self.made else as_arrays(self.sql, self.gives), self.values)
-
-    @property
-    def statements(self) -> list[Statement]:
-        """The same, and how it is planned."""
-        return planned_once([self.statement]) if self.planned_once else [self.statement]
 
     def listed(self, told: Sequence[Any]) -> Listed | None:
         """The list; none where it is to be asked for otherwise."""

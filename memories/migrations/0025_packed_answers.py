@@ -1,0 +1,58 @@
+from typing import Any
+
+from django.db import migrations, models
+
+import memories.models.packed_json
+from memories.models.packed_json import as_json, unpacked
+
+AT_ONCE = 1_000  # rows
+# All in one go, as it writes the table anew; what is there stays plain JSON, as bytes.
+FORWARDS = """
+    ALTER TABLE memories_trace
+        ALTER COLUMN answer TYPE bytea USING convert_to((answer - 'against')::text, 'UTF8'),
+        ALTER COLUMN results TYPE smallint USING coalesce(jsonb_array_length(answer -> 'results'), 0),
+        ALTER COLUMN against TYPE jsonb USING answer -> 'against'
+"""
+BACKWARDS = """
+    ALTER TABLE memories_trace ALTER COLUMN answer TYPE jsonb
+    USING convert_from(answer, 'UTF8')::jsonb
+        || CASE WHEN against IS NULL THEN '{}' ELSE jsonb_build_object('against', against) END
+"""
+PACKED = "SELECT namespace_id, id, answer FROM memories_trace WHERE get_byte(answer, 0) <> ascii('{') LIMIT %s"
+
+
+def unpack(apps: Any, schema_editor: Any) -> None:
+    """Plain JSON again, a part at a time."""
+    with schema_editor.connection.cursor() as cursor:
+        while rows := cursor.execute(PACKED, [AT_ONCE]).fetchall():
+            plain = [(as_json(unpacked(bytes(answer))), namespace, id) for namespace, id, answer in rows]
+            cursor.executemany("UPDATE memories_trace SET answer = %s WHERE namespace_id = %s AND id = %s", plain)
+
+
+class Migration(migrations.Migration):
+    dependencies = [("memories", "0024_looking_up")]
+
+    operations = [
+        migrations.AddField(
+            model_name="trace",
+            name="results",
+            field=models.PositiveSmallIntegerField(default=0, help_text="how many came back"),
+        ),
+        migrations.AddField(
+            model_name="trace",
+            name="against",
+            field=models.JSONField(null=True, help_text="how a shadow's answer differs from the one that was told"),
+        ),
+        migrations.RunSQL(
+            FORWARDS,
+            BACKWARDS,
+            state_operations=[
+                migrations.AlterField(
+                    model_name="trace",
+                    name="answer",
+                    field=memories.models.packed_json.PackedJSONField(default=dict),
+                ),
+            ],
+        ),
+        migrations.RunPython(migrations.RunPython.noop, unpack),
+    ]
