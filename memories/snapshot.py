@@ -8,7 +8,7 @@ from django.db import connection, transaction
 from psycopg import IsolationLevel
 from psycopg.pq import TransactionStatus
 
-from memories.journey import Statement, ready
+from memories.journey import AT_ONCE, Statement, ready, set_to
 from memories.wire import Wire
 
 BEGIN = Statement("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY", answered=False)
@@ -44,7 +44,7 @@ def moment() -> Iterator[Sequence[Statement]]:
         return
     raw = ready().connection
     wire = Wire.of(raw)
-    wire.begins = (BEGIN,)
+    wire.begins = (BEGIN, set_to(AT_ONCE))
     try:
         yield (END,)
     finally:

@@ -216,13 +216,6 @@ def test_when_the_database_is_away_from_the_start_the_call_fails(
     assert response["Content-Type"] == "application/problem+json"
 
 
-def test_a_question_is_neither_compiled_nor_parted_among_processes(db: None) -> None:
-    settings = "SELECT gen_random_uuid(), length(current_setting('jit') || current_setting('{}'))::float8"
-    sql = settings.format("max_parallel_workers_per_gather")
-    with moment():
-        assert ask({"semantic": Question(sql, {})}).scores["semantic"].scores.tolist() == [len("off" + "0")]
-
-
 def test_each_question_is_planned_as_it_wants_whatever_the_order(db: None) -> None:
     mode = "SELECT gen_random_uuid(), (current_setting('plan_cache_mode') = 'force_generic_plan')::int::float8"
     each, once = Question(mode, {}), Question(mode, {}, planned_once=True)

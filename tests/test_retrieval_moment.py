@@ -125,13 +125,13 @@ def test_words_are_counted_as_of_the_moment_whoever_counted_later_ones(world: Na
 
 
 def test_a_moment_of_journeys_is_one_too(world: Namespace) -> None:
-    names = ("transaction_isolation", "transaction_read_only")
+    names = ("transaction_isolation", "transaction_read_only", "jit", "max_parallel_workers_per_gather")
     with moment() as end:
-        told = answered([Statement(f"SELECT current_setting('{name}')") for name in names])
+        told = answered([Statement(f"SHOW {name}") for name in names])
         elsewhere("UPDATE memories_memory SET quality = .123 WHERE namespace_id = %s", world.id)
         assert not Memory.objects.within(world).filter(quality=0.123).exists()
         answered(end)
-    assert [rows[0][0] for rows in told] == ["repeatable read", "on"]
+    assert [rows[0][0] for rows in told] == ["repeatable read", "on", "off", "0"]
     assert Memory.objects.within(world).filter(quality=0.123).exists()
 
 

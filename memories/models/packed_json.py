@@ -47,3 +47,11 @@ class PackedJSONField(models.BinaryField):  # type: ignore[type-arg]
     def get_prep_value(self, value: Any) -> Any:
         """Its bytes."""
         return None if value is None else packed(value)
+
+    def value_to_string(self, obj: models.Model) -> str:
+        """The object as a fixture has it."""
+        return as_json(self.value_from_object(obj)).decode()
+
+    def to_python(self, value: Any) -> Any:
+        """The object, from a fixture or as it is."""
+        return orjson.loads(value) if isinstance(value, str) else value

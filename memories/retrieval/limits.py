@@ -5,7 +5,7 @@ from typing import Any
 
 from django.conf import settings
 
-from memories.journey import AT_ONCE, Statement, asked, set_to
+from memories.journey import Statement, asked, set_to
 
 SAVEPOINT = Statement("SAVEPOINT retrievers", answered=False)
 RELEASE = Statement("RELEASE SAVEPOINT retrievers", answered=False)
@@ -16,7 +16,7 @@ NOW = "(1000 * extract(epoch FROM clock_timestamp()))::float8"
 
 def limits(more: Mapping[str, str]) -> Statement:
     """The order that limits the time of each question that follows, and sets more; it tells the time last."""
-    return set_to({"statement_timeout": str(settings.RECALL_RETRIEVER_MS), **AT_ONCE, **more}, NOW)
+    return set_to({"statement_timeout": str(settings.RECALL_RETRIEVER_MS), **more}, NOW)
 
 
 def in_time(*statements: Statement) -> list[list[Any]] | None:
