@@ -38,6 +38,13 @@ class FairWorker(ThreadWorker):
         super().accept(listener)
         self.tell()
 
+    def run(self) -> None:
+        """Serve until the end; however it comes to that, whoever stays with a caller hears of it."""
+        try:
+            super().run()
+        finally:
+            self.alive = False
+
     def handle(self, conn: Any) -> Any:
         """Answer what comes over a connection, and what comes soon after it too, while a thread is left for others.
 

@@ -3,6 +3,7 @@
 import io
 import socket
 from collections.abc import Iterator
+from contextlib import nullcontext
 from types import SimpleNamespace
 from typing import Any
 
@@ -128,4 +129,21 @@ def test_nobody_stays_with_a_caller_without(without: str, caller: Caller) -> Non
     busy.alive = without != "time left"
     caller.end.sendall(b"12")
     assert busy.handle(caller) is True
+    assert caller.answered == 1
+
+
+@pytest.mark.parametrize("fails", [False, True])
+def test_however_a_worker_ends_nobody_stays_with_a_caller(
+    fails: bool, caller: Caller, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def ends(worker: FairWorker) -> None:
+        if fails:
+            raise OSError("too many open files")
+
+    monkeypatch.setattr(ThreadWorker, "run", ends)
+    ending = staying()
+    with pytest.raises(OSError, match="too many") if fails else nullcontext():
+        ending.run()
+    caller.end.sendall(b"12")
+    assert ending.handle(caller) is True
     assert caller.answered == 1

@@ -21,7 +21,7 @@ from memories.retrieval.asking import ask
 from memories.retrieval.kept import Kept
 from memories.retrieval.retrieve import retrieve
 from memories.retrieval.retrievers import RETRIEVERS
-from memories.retrieval.retrievers.question import Question
+from memories.retrieval.retrievers.question import Question, Unready
 from memories.snapshot import moment
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.xdist_group("retrieval")]
@@ -223,6 +223,9 @@ def test_each_question_is_planned_as_it_wants_whatever_the_order(db: None) -> No
         found = ask({"bm25": each, "semantic": once, "context": each, "temporal": once})
     assert list(found.scores) == ["bm25", "semantic", "context", "temporal"]
     assert [listed.scores.tolist() for listed in found.scores.values()] == [[0], [1], [0], [1]]
+    with moment():
+        both = ask({"semantic": once, "bm25": Unready(lambda: each)}).scores
+        assert [listed.scores.tolist() for listed in both.values()] == [[1], [0]]
     with moment():
         assert ask({"semantic": once}).scores["semantic"].scores.tolist() == [1]
         assert answered([Statement("SHOW plan_cache_mode")]) == [[("auto",)]]

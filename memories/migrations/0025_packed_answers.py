@@ -1,4 +1,5 @@
 from typing import Any
+from uuid import UUID
 
 from django.db import migrations, models
 
@@ -18,15 +19,20 @@ BACKWARDS = """
     USING convert_from(answer, 'UTF8')::jsonb
         || CASE WHEN against IS NULL THEN '{}' ELSE jsonb_build_object('against', against) END
 """
-PACKED = "SELECT namespace_id, id, answer FROM memories_trace WHERE get_byte(answer, 0) <> ascii('{') LIMIT %s"
+SOME = """
+    SELECT answer, namespace_id, id FROM memories_trace WHERE (namespace_id, id) > (%s, %s)
+    ORDER BY namespace_id, id LIMIT %s
+"""
 
 
 def unpack(apps: Any, schema_editor: Any) -> None:
     """Plain JSON again, a part at a time."""
+    last = (UUID(int=0), UUID(int=0))
     with schema_editor.connection.cursor() as cursor:
-        while rows := cursor.execute(PACKED, [AT_ONCE]).fetchall():
-            plain = [(as_json(unpacked(bytes(answer))), namespace, id) for namespace, id, answer in rows]
+        while rows := cursor.execute(SOME, [*last, AT_ONCE]).fetchall():
+            plain = [(as_json(unpacked(bytes(answer))), *key) for answer, *key in rows]
             cursor.executemany("UPDATE memories_trace SET answer = %s WHERE namespace_id = %s AND id = %s", plain)
+            last = rows[-1][1:]
 
 
 class Migration(migrations.Migration):

@@ -46,7 +46,7 @@ def put_again(waiting: Mapping[str, Question | Unready], found: Found) -> dict[s
     once, each = ({route: one for route, one in ready.items() if one.planned_once == so} for so in (True, False))
     put = {**once, **each}
     more = {name: value for question in put.values() for name, value in question.settings.items()}
-    anew = [set_to(USUAL_PLANS)] if once and each else []
+    anew = [set_to(USUAL_PLANS)] if 0 < len(once) < len(waiting) else []
 
     def last() -> list[Statement]:
         worked_out = {route: one.question() for route, one in waiting.items() if isinstance(one, Unready)}
