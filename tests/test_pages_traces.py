@@ -1,6 +1,7 @@
 """What agents asked, as a person watches it."""
 
 import re
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -13,6 +14,7 @@ from test_pages import home, maya, sign_in  # noqa: F401
 
 from memories.models import ApiKey, Namespace, Trace
 from memories.models.choices import Role
+from memories.retrieval.context import markdown
 from memories.writing.new_memory import NewMemory
 from memories.writing.remember import remember
 
@@ -193,6 +195,22 @@ def test_a_trace_can_be_read_by_itself(client: Client, here: Namespace, reader: 
     assert f"/here/lab/?trace={asked['trace']}" in text
     nothing = trace(here, "Nothing?", abstained=True, answer={"reason": "No retriever found anything."})
     assert "No retriever found anything." in reader.get(f"/here/traces/{nothing.id}/").content.decode()
+
+
+def test_a_memory_is_as_many_whole_days_old_as_the_context_told(
+    client: Client, here: Namespace, reader: Client
+) -> None:
+    now = here.now
+    remember(
+        here, [NewMemory(content="Maya bakes with a Ooni oven.", created_at=now - timedelta(days=18.6))], by="test"
+    )
+    asked = client.post(
+        "/api/v1/here/retrieve/", {"query": "Which oven has Maya?"}, "application/json", headers=key_to(here, Role.READ)
+    ).json()
+    assert 18.5 < asked["results"][0]["age_days"] < 19
+    assert "18 d old" in markdown(asked["results"])
+    for path in (f"traces/{asked['trace']}/", f"lab/?trace={asked['trace']}"):
+        assert re.search(r"\b18 d(ays)? old", reader.get(f"/here/{path}").content.decode()), path
 
 
 def test_a_foreign_trace_does_not_exist(here: Namespace, reader: Client) -> None:

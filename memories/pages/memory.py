@@ -28,7 +28,7 @@ from memories.pages.memory_scores import missed, scores
 from memories.pages.sliders import Group, given, groups
 from memories.providers.unavailable import ProviderError
 from memories.retrieval.settings import setting
-from memories.templatetags.numbers import figure
+from memories.templatetags.numbers import days_before, figure
 from memories.writing import acts
 from memories.writing.policy import policy_of
 from memories.writing.refusal import AbsentError, RefusedError, SpanError
@@ -86,7 +86,7 @@ def shown(
         "memory": row,
         "reason": reason(row),
         "now": namespace.now,
-        "age": max((namespace.now - row.created_at).days, 0),
+        "age": days_before(row.created_at, namespace.now),
         "writes": access.allows(Role.WRITE),
         "fact": row.level == ChunkLevel.FACT,
         "refused": refused or {},

@@ -76,8 +76,13 @@ def heading(type: str) -> str:
 
 def line(one: Mapping[str, Any]) -> str:
     """One memory on one line, its text quoted with everything escaped that could end it."""
-    age = max(0, math.floor(one["age_days"]))
-    return f"- {quoted(one['content'])} (confidence {one['confidence']:.2f}, {age} d old)\n"
+    told = f"confidence {one['confidence']:.2f}, {whole_days(one['age_days'])} d old"
+    return f"- {quoted(one['content'])} ({told})\n"
+
+
+def whole_days(age: float) -> int:
+    """How many days old something is called; what lies ahead is from today."""
+    return max(0, math.floor(age))
 
 
 def quoted(content: str) -> str:

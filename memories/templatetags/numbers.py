@@ -1,12 +1,14 @@
 """How numbers are written: tabular, no leading zero, a true minus."""
 
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from django import template
 
+from memories.retrieval.context import whole_days
 from memories.retrieval.why_not import ordinal
 
 register = template.Library()
+register.filter(whole_days)
 
 
 @register.filter
@@ -72,7 +74,7 @@ def days_before(moment: datetime, now: datetime) -> int:
     >>> days_before(datetime(2026, 2, 28), datetime(2026, 3, 2, 12))
     2
     """
-    return max((now - moment).days, 0)
+    return whole_days((now - moment) / timedelta(days=1))
 
 
 @register.filter

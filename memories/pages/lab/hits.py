@@ -11,6 +11,7 @@ from django.utils.safestring import SafeString
 from memories.pages.lab import markup
 from memories.pages.lab.routes import Look, look
 from memories.pages.lab.tree import explained
+from memories.retrieval.context import whole_days
 from memories.retrieval.retrieve import Retrieval
 from memories.retrieval.why_not import ordinal
 from memories.templatetags.numbers import figure
@@ -109,7 +110,7 @@ def factors(retrieval: Retrieval, row: int) -> list[str]:
     score, signals = retrieval.ranking.score, retrieval.signals
     if score.op == "×":
         named = {str(part.name): value_of(part, row) for part in score.parts}
-        days = max(0, int(signals.age_days[row]))
+        days = whole_days(float(signals.age_days[row]))
         old = f"{days} day{'' if days == 1 else 's'} old"
         uses = int(signals.access_count[row])
         return [
