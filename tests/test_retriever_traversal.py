@@ -78,6 +78,55 @@ def test_traversal_is_the_best_of_all_paths_over_all_edges(seed: int) -> None:
     same(listed, in_order(dict(listed), {}))
 
 
+def crowded(seed: int) -> tuple[Namespace, list[Entity]]:
+    """A random graph with strong and weak edges; memories mention several of its entities, and few are about one."""
+    chance = random.Random(seed)
+    namespace = Namespace.objects.create(slug=f"crowded-{seed}", title="Crowded", clock=NOW)
+    entities = [row(Entity, namespace, name=f"Node{number}", kind="system") for number in range(14)]
+    for number in range(30):
+        one, other = chance.sample(entities, 2)
+        sure = chance.choice([1.0, 0.9, 0.5, 0.1])
+        row(EntityEdge, namespace, source=one, target=other, predicate=f"p{number}", confidence=sure, created_at=NOW)
+    for _ in range(60):
+        about = chance.choice([None, None, *entities])
+        status = chance.choice(["active", "active", "archived"])
+        stored = row(Memory, namespace, subject=about, status=status)
+        for mentioned in chance.sample(entities, chance.randint(0, 4)):
+            row(Mention, namespace, memory=stored, entity=mentioned)
+    return namespace, entities
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_a_short_list_is_the_beginning_of_the_whole(seed: int) -> None:
+    """However far the paths had to be followed, and however often a memory was reached."""
+    namespace, entities = crowded(seed)
+    chance = random.Random(-seed)
+    worths = [(1.0, 0.6, 0.35), (0.2, 0.9, 1.0), (1.0, 0.1, 0.9), (1.0, 0.6, 0.0)][seed % 4]
+    given = {f"hop_{number}": worth for number, worth in enumerate(worths, start=1)}
+    mention = chance.choice([0.6, 1.0, 0.0])
+    query = asking(namespace, "Node", params={**given, "mention_weight": mention})
+    reading = replace(read(query), named=[Found(chance.choice(entities).id, "Node", 1.0)])
+    whole = found(query, "traversal", reading=reading)
+    reached = walked(edges_of(namespace), {one.entity_id for one in reading.named}, worths)
+    assert dict(whole) == pytest.approx(about(namespace, reached, mention))
+    for pool in (1, 2, 3, 5, 8, 13, 21):
+        same(found(query, "traversal", reading=reading, pool=pool), whole[:pool])
+
+
+def test_who_is_reached_over_many_ways_leaves_room_for_others() -> None:
+    namespace = Namespace.objects.create(slug="star", title="Star", clock=NOW)
+    middle, *around = [row(Entity, namespace, name=f"Node{number}", kind="system") for number in range(15)]
+    often, seldom = (row(Memory, namespace) for _ in range(2))
+    for number, one in enumerate(around):
+        sure = 1 - number / 20
+        row(EntityEdge, namespace, source=middle, target=one, predicate="p", confidence=sure, created_at=NOW)
+        row(Mention, namespace, memory=often, entity=one)
+    row(Mention, namespace, memory=seldom, entity=around[-1])
+    query = asking(namespace, "Node")
+    reading = replace(read(query), named=[Found(middle.id, "Node", 1.0)])
+    assert [id for id, _ in found(query, "traversal", reading=reading, pool=2)] == [often.id, seldom.id]
+
+
 def test_traversal_goes_both_ways_and_leaves_the_entity_itself_to_the_entity_retriever(world: Namespace) -> None:
     query = asking(world, "What does Invoicing run on?")
     worth = {"Arrive": 0.8, "PostgreSQL": 0.6, "Maya Lindqvist": 0.6 * 0.8, "Priya Raman": 0.35 * 0.7}
