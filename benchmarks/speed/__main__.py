@@ -32,7 +32,7 @@ from django.core.management import call_command  # noqa: E402
 from django.db import connection  # noqa: E402
 from pgvector import Vector  # noqa: E402
 
-from benchmarks.speed import serving, worlds  # noqa: E402
+from benchmarks.speed import furnishing, serving, worlds  # noqa: E402
 from memories.models import Namespace, Trace  # noqa: E402
 from memories.models.choices import EMBEDDERS  # noqa: E402
 from memories.providers.embedder import embedder  # noqa: E402
@@ -42,7 +42,7 @@ from memories.retrieval.kept import Kept  # noqa: E402
 from memories.retrieval.query import Query  # noqa: E402
 from memories.retrieval.replaying import replay  # noqa: E402
 from memories.retrieval.retrieve import Retrieval, retrieve  # noqa: E402
-from memories.retrieval.retrievers import name_lists  # noqa: E402
+from memories.retrieval.retrievers import kept_lists  # noqa: E402
 from memories.retrieval.settings import setting  # noqa: E402
 from recall_site.garbage import leave_what_is_loaded  # noqa: E402
 from scoring.systems import SYSTEMS  # noqa: E402
@@ -66,7 +66,7 @@ def main() -> None:
     leave_what_is_loaded()  # as a worker of the site does
     for size in options.sizes:
         began = time.perf_counter()
-        namespace = worlds.world(size)
+        namespace = furnishing.related(worlds.world(size))
         print(f"\n{size} memories, there after {time.perf_counter() - began:.0f} s; half and 95 of 100 answers, in ms")
         with searching(namespace) as bare:
             for system in options.systems:
@@ -94,14 +94,14 @@ def searching(namespace: Namespace) -> Iterator[Callable[[str], float]]:
 
 
 def measure(namespace: Namespace, system: str, bare: Callable[[str], float]) -> None:
-    """Ask everything twice, explained and traced, each question right after its bare search; the second time counts.
+    """Ask everything three times, explained and traced, each question right after its bare search; the third counts.
 
-    Then once more with no word and no name kept, as right after somebody wrote them all. Always without the time of
-    embedding.
+    What is asked for again is read to be kept the second time. Then once more with no word and no list kept, as right
+    after somebody wrote them all. Always without the time of embedding.
     """
     took: dict[str, list[float]] = defaultdict(list)
     late = 0
-    for last in (False, True):
+    for last in (False, False, True):
         for text in worlds.questions(QUESTIONS):
             alone = bare(text)
             retrieval, trace = answer(namespace, text, system, took if last else defaultdict(list))
@@ -112,7 +112,7 @@ def measure(namespace: Namespace, system: str, bare: Callable[[str], float]) -> 
                 took["replay"].append(timed(lambda stored=stored, by=retrieval.query.setting: replay(stored, by)))
     fresh: dict[str, list[float]] = defaultdict(list)
     for text in worlds.questions(QUESTIONS):
-        postings.KEPT, name_lists.KEPT = Kept(postings.MOST_KEPT), Kept(name_lists.MOST_KEPT)
+        postings.KEPT, kept_lists.KEPT = Kept(postings.MOST_KEPT), Kept(kept_lists.MOST_KEPT)
         answer(namespace, text, system, fresh)
     whole, alone, again = (quantiles(took.pop(name)) for name in ("whole", "bare", "replay"))
     times, unkept = whole / alone, quantiles(fresh["whole"])

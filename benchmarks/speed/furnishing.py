@@ -36,6 +36,7 @@ from scoring.systems import SYSTEMS
 
 KIND, READER = "pages", "page-reader"
 ENTITIES, EDGES, TAGS, REJECTED, TRACES, QUERIES, KEYS = 5_000, 40_000, 300, 2_000, 300, 500, 30
+ACQUAINTED = 40  # relations of each who is named in the public data
 PREDICATES = ("works at", "knows", "owns", "lives in", "part of", "reports to", "depends on", "likes", "met", "built")
 RARE = 1_000  # one memory of so many is unsure
 # Ages over two years, types and confidence as they come in life; hashes decide, so that each run makes the same.
@@ -67,6 +68,17 @@ def furnished(size: int) -> tuple[Namespace, User]:
     return namespace, user
 
 
+def related(namespace: Namespace) -> Namespace:
+    """A namespace with a graph around whom its questions name; drawn where it is missing."""
+    if not EntityEdge.objects.within(namespace).exists():
+        with transaction.atomic():
+            memories = list(Memory.objects.within(namespace).order_by("id").values_list("id", flat=True))
+            relate(namespace, random.Random(17), memories)
+        with connection.cursor() as cursor:
+            cursor.execute("VACUUM ANALYZE")
+    return namespace
+
+
 def furnish(namespace: Namespace, chance: random.Random) -> None:
     """Everything but the traces."""
     with connection.cursor() as cursor:
@@ -86,21 +98,23 @@ def furnish(namespace: Namespace, chance: random.Random) -> None:
 
 def relate(namespace: Namespace, chance: random.Random, memories: Sequence[UUID]) -> None:
     """Names in each memory, and relations between them."""
+    people = list(Entity.objects.within(namespace).order_by("id").values_list("id", flat=True))
     ids = [uuid7() for _ in range(ENTITIES)]
     names = [{"id": id, "name": f"Name {place}", "normalised": f"name {place}"} for place, id in enumerate(ids)]
     poured(namespace, Entity, names)
     mentions = ({"memory_id": memory, "entity_id": ids[often(chance, ENTITIES)]} for memory in memories)
     poured(namespace, Mention, mentions)
+    sources = people * ACQUAINTED + [ids[often(chance, ENTITIES)] for _ in range(EDGES)]
     edges = [
         {
-            "source_id": ids[often(chance, ENTITIES)],
+            "source_id": source,
             "predicate": chance.choice(PREDICATES),
             "target_id": ids[often(chance, ENTITIES)],
             "confidence": round(0.5 + chance.random() / 2, 2),
             "memory_id": memory,
             "created_at": namespace.now,
         }
-        for memory in chance.sample(memories, min(EDGES, len(memories)))
+        for source, memory in zip(sources, chance.sample(memories, min(len(sources), len(memories))), strict=False)
     ]
     poured(namespace, EntityEdge, edges)
 

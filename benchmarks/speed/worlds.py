@@ -5,10 +5,11 @@ import itertools
 import json
 import random
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from hashlib import sha256
 from typing import Any
+from uuid import UUID
 
 from django.db import connection, transaction
 
@@ -16,11 +17,12 @@ from benchmarks.quality.worlds import DATA, rows
 from memories.bulk.importing import Import
 from memories.bulk.statistics import Growth
 from memories.ids import uuid7
-from memories.models import Memory, MemoryVector, Namespace, NamespaceStatistics
+from memories.models import Entity, Memory, MemoryVector, Mention, Namespace, NamespaceStatistics
 from memories.providers.embedder import embedder
 from memories.writing import words
 from memories.writing.copying import bare, copied
 from memories.writing.indexing import due, outside
+from scoring.dedup import normalize
 
 SLUG, LOADING = "speed", "loading"
 EMBEDDER = "wordllama-256"
@@ -95,6 +97,7 @@ def poured(namespace: Namespace, size: int) -> None:
     stored.execute(f"DROP INDEX {HNSW}")
     NamespaceStatistics.objects.get_or_create(namespace=namespace)
     all, model, growth = lines(size), embedder(namespace.embedder), Growth()
+    people: dict[str, Entity] = {}
     while some := [json.loads(line) for line in itertools.islice(all, POURED)]:
         vectors = model.embed([one["content"] for one in some])
         memories = [row_of(namespace, one) for one in some]
@@ -114,11 +117,28 @@ def poured(namespace: Namespace, size: int) -> None:
                     for memory, vector in zip(memories, vectors, strict=True)
                 ],
             )
+            mention(namespace, people, list(zip([memory.id for memory in memories], map(who_in, some), strict=True)))
             words.index(namespace, [memory.id for memory in memories])
         growth.grown(len(memories))
     stored.execute("SET maintenance_work_mem = '4GB'")
     stored.execute(made)
     stored.execute("VACUUM ANALYZE")
+
+
+def who_in(one: dict[str, Any]) -> str:
+    """Whom a line names, or nobody."""
+    return "".join(one.get("entities", ()))
+
+
+def mention(namespace: Namespace, people: dict[str, Entity], said: Sequence[tuple[UUID, str]]) -> None:
+    """Let memories mention whom their lines name; who is named for the first time becomes known."""
+    known = set(people)
+    for _, name in said:
+        if name and name not in people:
+            people[name] = Entity(namespace=namespace, name=name, normalised=normalize(name))
+    copied(Entity, [one for name, one in people.items() if name not in known])
+    rows = [Mention(namespace=namespace, memory_id=memory, entity_id=people[name].id) for memory, name in said if name]
+    copied(Mention, rows)
 
 
 def row_of(namespace: Namespace, one: dict[str, Any]) -> Memory:

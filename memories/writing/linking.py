@@ -10,6 +10,7 @@ from memories.writing.belief_history import Step, history_of, steps, withdraw
 from memories.writing.editing import EDITABLE
 from memories.writing.held import Held, held
 from memories.writing.refusal import AbsentError, RefusedError
+from memories.writing.remember import lock
 from scoring.belief import Evidence
 
 # Kinds that put memories in an order, in which nothing comes before itself.
@@ -69,6 +70,7 @@ def relate(namespace: Namespace, source: Entity, predicate: str, target: Entity,
     edge.created_at = namespace.now
     try:
         with transaction.atomic():
+            lock(namespace)  # what a process keeps of the graph is told by the count of writes
             edge.save(force_insert=True)
     except IntegrityError as error:
         told = f"There is such an edge already: {source.id} {predicate} {target.id}."
@@ -78,9 +80,10 @@ def relate(namespace: Namespace, source: Entity, predicate: str, target: Entity,
 
 def unlink(namespace: Namespace, edge: UUID, *, by: str) -> None:
     """Take an edge away, between entities or memories; belief goes back by what the edge did to it."""
-    deleted, _ = EntityEdge.objects.within(namespace).filter(id=edge).delete()
-    if deleted:
-        return
+    with transaction.atomic():
+        lock(namespace)
+        if EntityEdge.objects.within(namespace).filter(id=edge).delete()[0]:
+            return
     found = MemoryEdge.objects.within(namespace).filter(id=edge).first()
     if found is None:
         raise AbsentError(edge, "edge")

@@ -1,31 +1,57 @@
 """By whom a memory is about: those whose subject the query names, those that it said, and those that mention it."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
-from typing import Any
 from uuid import UUID
 
 import numpy as np
 
-from memories.id_arrays import united
-from memories.retrieval.listed import NOTHING, Listed
-from memories.retrieval.retrievers.name_lists import EACH_WAY, WRITES, NameList, lists_for
-from memories.retrieval.retrievers.question import AWAY, BY_MEANING, EACH_AWAY, EACH_SETTLED, Asked, Question, Unready
-from scoring.term import Array, Codes
+from memories.id_arrays import Ids, united
+from memories.journey import Statement
+from memories.retrieval.retrievers.kept_lists import KeptList, lists_for, unready
+from memories.retrieval.retrievers.question import AWAY, BY_MEANING, EACH_SETTLED, Asked, Question, Unready
+from scoring.term import Array
 
-ROUNDING = 1e-4  # by which two cosines of single precision may differ
-# Whether the namespace is as it was when its lists were read, and how far the nearest of them are away.
-AS_READ = f"SELECT ({WRITES}) AS writes, ({EACH_AWAY}) AS away"
+# Those whose subject a name is, those that it said, and those that mention it.
+EACH_WAY = """
+    named AS (SELECT * FROM unnest(%(entities)s::uuid[], %(matches)s::float8[]) AS t(entity_id, match)),
+    said AS (
+        SELECT named.match, names.name FROM named CROSS JOIN LATERAL (
+            SELECT e.name FROM memories_entity e WHERE e.namespace_id = %(namespace)s AND e.id = named.entity_id
+            UNION
+            SELECT a.name FROM memories_entityalias a
+            WHERE a.namespace_id = %(namespace)s AND a.entity_id = named.entity_id
+        ) AS names
+    ),
+    each_way AS (
+        SELECT m.id, named.match, false AS mentioned FROM named
+        JOIN memories_memory m ON m.namespace_id = %(namespace)s AND m.subject_id = named.entity_id
+        UNION ALL
+        SELECT n.memory_id, named.match, true FROM named
+        JOIN memories_mention n ON n.namespace_id = %(namespace)s AND n.entity_id = named.entity_id
+        UNION ALL
+        SELECT m.id, said.match, false FROM said
+        JOIN memories_turn t ON t.namespace_id = %(namespace)s AND t.speaker = said.name
+        JOIN memories_memory m ON m.namespace_id = %(namespace)s AND m.turn_id = t.id
+    )
+"""
+# Of one name, and whether it is only mentioned.
+LIST = f"""
+    WITH {EACH_WAY} SELECT m.id, found.mentioned::int::float8, v.vector FROM (
+        SELECT id, bool_and(mentioned) AS mentioned FROM each_way GROUP BY id
+    ) AS found {EACH_SETTLED} {BY_MEANING} WHERE {{scope}} LIMIT %(most)s
+"""
 
 
 def entity(asked: Asked) -> Question | Unready | None:
     """The match of the name, whole for a subject or speaker, less for a mention; a memory's best one counts."""
     if not asked.reading.named:
         return None
-    if (lists := lists_for(asked)) is not None:
-        return Unready(partial(listed_here, asked, lists))
-    return by_database(asked)
+    sql = LIST.format(scope=asked.scope.condition)
+    lists = lists_for(asked, {id: Statement(sql, {"entities": [id], "matches": [1.0]}) for id in matches(asked)})
+    otherwise = partial(by_database, asked)
+    return otherwise() if lists is None else unready(asked, partial(each_best, asked, lists), otherwise)
 
 
 def by_database(asked: Asked) -> Question:
@@ -57,38 +83,14 @@ def matches(asked: Asked) -> dict[UUID, float]:
     return {one.entity_id: one.confidence for one in asked.reading.named}
 
 
-def listed_here(asked: Asked, lists: Mapping[UUID, NameList]) -> Question:
-    """The best of what the names find; the database tells whether that is what it was, and how far they are away.
-
-    Whoever may be among the best, but for rounding, is asked about: so the list is the database's.
-    """
+def each_best(asked: Asked, lists: Mapping[UUID, KeptList]) -> tuple[Ids, Array, Array]:
+    """What the names find, each by its best name, and how near it is."""
     each = [(lists[entity], match) for entity, match in matches(asked).items()]
     weight = asked.params.mention_weight
     several = [found.ids for found, _ in each]
     ids, places = united(several) if len(each) > 1 else (several[0], [np.arange(len(several[0]))])
     scores, near = np.zeros(len(ids)), np.full(len(ids), -np.inf)
     for (found, match), where in zip(each, places, strict=True):
-        scores[where] = np.maximum(scores[where], np.where(found.mentioned, match * weight, match))
-        near[where] = np.nan_to_num(found.vectors @ asked.reading.vector.astype(np.float32), nan=-np.inf)
-    some = best(scores, near, asked.pool)
-    ids, scores = ids[some], scores[some]
-
-    def made(told: Sequence[Any]) -> Listed | None:
-        writes, away = told
-        if writes != asked.reading.writes:
-            return None
-        if away is None:
-            return NOTHING
-        order = np.lexsort((ids["tail"], ids["head"], away, -scores))[: asked.pool]
-        return Listed(ids[order], scores[order], np.where(np.isinf(away), 0.0, 1 - away)[order])
-
-    return replace(asked.question(AS_READ, some=ids), made=made, otherwise=partial(by_database, asked))
-
-
-def best(scores: Array, near: Array, pool: int) -> Codes:
-    """The places of the best, and of whoever is as good as the last of them but for rounding."""
-    counts = scores > 0
-    if counts.sum() > pool:
-        last = np.lexsort((-near, -scores))[pool - 1]
-        counts &= (scores > scores[last]) | ((scores == scores[last]) & (near >= near[last] - ROUNDING))
-    return np.flatnonzero(counts)
+        scores[where] = np.maximum(scores[where], np.where(found.told > 0, match * weight, match))
+        near[where] = found.near(asked)
+    return ids, scores, near

@@ -118,14 +118,17 @@ SETTLED = f"""
 EACH_SETTLED = EACH_MEMORY.replace("LIMIT 1", f"AND {SETTLED} LIMIT 1")
 
 
+def filled(scores: str) -> str:
+    """As many of some scores as a list is long, and whoever is as good as the last of them."""
+    return f"SELECT * FROM ({scores}) AS each_one ORDER BY score DESC FETCH FIRST %(pool)s ROWS WITH TIES"
+
+
 def best(scores: str) -> str:
     """The best of some scores; only of those that are equal the meaning must be looked up."""
     return f"""
         SELECT m.id, m.score
         FROM (
-            SELECT best.*, count(*) OVER (PARTITION BY score) > 1 AS tied FROM (
-                SELECT * FROM ({scores}) AS each_one ORDER BY score DESC FETCH FIRST %(pool)s ROWS WITH TIES
-            ) AS best
+            SELECT best.*, count(*) OVER (PARTITION BY score) > 1 AS tied FROM ({filled(scores)}) AS best
         ) m
         {BY_MEANING.replace("WHERE", "WHERE m.tied AND")}
         ORDER BY m.score DESC, {NEAREST} LIMIT %(pool)s

@@ -1,11 +1,18 @@
 """By time: what takes place, holds or was said in the window that the query means, or near it."""
 
 import math
+from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
+from functools import partial
+from typing import Any
 
+import numpy as np
+
+from memories.journey import Statement
 from memories.models.choices import Route
 from memories.retrieval.past import DATED_THEN
-from memories.retrieval.retrievers.question import BY_MEANING, NEAREST, SETTLED, Asked, Question, best
+from memories.retrieval.retrievers.kept_lists import lists_for, unready
+from memories.retrieval.retrievers.question import BY_MEANING, NEAREST, SETTLED, Asked, Question, Unready, best
 from memories.retrieval.retrievers.semantic import UNWEIGHED, by_index, effort
 from scoring.freshness import LEAST_WIDTH
 
@@ -34,7 +41,7 @@ NEAR = f"""(
 )""".replace("%(start)s", "%(first)s").replace("%(until)s", "%(last)s")
 
 
-def temporal(asked: Asked) -> Question | None:
+def temporal(asked: Asked) -> Question | Unready | None:
     """A bell curve over the distance from the window, in half-widths of it."""
     window = asked.reading.window
     if window is None:
@@ -42,7 +49,7 @@ def temporal(asked: Asked) -> Question | None:
     half_width = max((window.when.until - window.when.start).total_seconds() / 2, LEAST_WIDTH)
     floor, sigma = max(asked.params.temporal_floor, 1e-12), asked.params.temporal_sigma
     farthest = sigma * math.sqrt(-2 * math.log(floor))
-    values = {
+    values: dict[str, Any] = {
         "start": window.when.start,
         "until": window.when.until,
         "first": moved(window.when.start, -farthest * half_width),
@@ -53,16 +60,26 @@ def temporal(asked: Asked) -> Question | None:
     }
     if "as_of" in asked.scope.values:
         return asked.question(by_distance(asked, DATED_THEN), **values)
+    values["many"] = max(MANY, asked.reading.words.documents // MANY_OF) if asked.large else ANY_NUMBER
+    otherwise = partial(by_database, asked, values)
+    lists = lists_for(asked, {window.when: Statement(all_inside(asked), values)})
+    # Where those that begin in it fill no list, whoever lies near it is found too.
+    if lists is None or (held := lists[window.when]).told.sum() < asked.pool:
+        return otherwise()
+    return unready(asked, lambda: (held.ids, np.ones(len(held.ids)), held.near(asked)), otherwise)
+
+
+def by_database(asked: Asked, values: Mapping[str, Any]) -> Question:
+    """The question whose list the database makes."""
     if not asked.large:
-        return asked.question(by_crowd(asked), planned_once=True, many=ANY_NUMBER, **values)
-    many = max(MANY, asked.reading.words.documents // MANY_OF)
+        return asked.question(by_crowd(asked), planned_once=True, **values)
     inside = f"{asked.scope.condition} AND {SETTLED} AND {AWAY} <= 0"
     nearest = by_index(inside, False, Route.FULL, asked.reading.embedder, UNWEIGHED)
     sql = f"""
         {by_crowd(asked)} UNION ALL
         SELECT memory_id, 1.0::float8 FROM ({nearest}) AS nearest WHERE (SELECT there FROM crowd)
     """
-    return asked.question(sql, settings=effort(asked), planned_once=True, many=many, **values)
+    return asked.question(sql, settings=effort(asked), planned_once=True, **values)
 
 
 def by_distance(asked: Asked, memories: str) -> str:
@@ -78,14 +95,8 @@ def by_crowd(asked: Asked) -> str:
 
     Where there are many in it, none: the index tells the nearest of them sooner.
     """
-    inside = f"{SETTLED} AND {asked.scope.condition}"
     return f"""
-        WITH crowd AS MATERIALIZED (
-            SELECT count(*) = %(many)s AS there FROM (
-                SELECT 1 FROM memories_memory m WHERE {BEGUN} AND {SETTLED} LIMIT %(many)s
-            ) AS these
-        ),
-        inside AS NOT MATERIALIZED (SELECT m.id FROM memories_memory m WHERE {BEGUN} AND {inside}),
+        WITH {crowd_and_inside(asked)},
         enough AS MATERIALIZED (
             SELECT count(*) = %(pool)s AS there FROM (SELECT 1 FROM inside LIMIT %(pool)s) AS these
             WHERE NOT (SELECT there FROM crowd)
@@ -94,12 +105,41 @@ def by_crowd(asked: Asked) -> str:
         WHERE NOT (SELECT there FROM crowd) AND NOT (SELECT there FROM enough)
         UNION ALL
         SELECT * FROM (
-            SELECT m.id, 1.0::float8 FROM (
-                SELECT id FROM inside
-                UNION ALL
-                SELECT m.id FROM memories_memory m WHERE {LASTING} AND {inside}
-            ) m {BY_MEANING} ORDER BY {NEAREST} LIMIT %(pool)s
+            SELECT m.id, 1.0::float8 FROM ({inside_at_all(asked)}) m {BY_MEANING} ORDER BY {NEAREST} LIMIT %(pool)s
         ) AS full_of_them WHERE (SELECT there FROM enough)
+    """
+
+
+def all_inside(asked: Asked) -> str:
+    """What lies in a window, and whether it begins there; where there are many, none."""
+    return f"""
+        WITH {crowd_and_inside(asked)}
+        SELECT m.id, m.begun, v.vector FROM ({inside_at_all(asked)}) m {BY_MEANING}
+        WHERE NOT (SELECT there FROM crowd) LIMIT %(most)s
+    """
+
+
+def crowd_and_inside(asked: Asked) -> str:
+    """Whether there are many in a window, and those of them that may be found."""
+    return f"""
+        crowd AS MATERIALIZED (
+            SELECT count(*) = %(many)s AS there FROM (
+                SELECT 1 FROM memories_memory m WHERE {BEGUN} AND {SETTLED} LIMIT %(many)s
+            ) AS these
+        ),
+        inside AS NOT MATERIALIZED (
+            SELECT m.id, 1.0::float8 AS begun FROM memories_memory m
+            WHERE {BEGUN} AND {SETTLED} AND {asked.scope.condition}
+        )
+    """
+
+
+def inside_at_all(asked: Asked) -> str:
+    """Those, and what began before and lasts until then."""
+    return f"""
+        SELECT id, begun FROM inside
+        UNION ALL
+        SELECT m.id, 0.0 FROM memories_memory m WHERE {LASTING} AND {SETTLED} AND {asked.scope.condition}
     """
 
 

@@ -1,16 +1,19 @@
 """Over the graph: memories about what is joined to an entity of the query, up to three hops away."""
 
+from functools import lru_cache, partial
 from typing import Any
 
-from memories.retrieval.retrievers.question import EACH_MEMORY, Asked, Question, best
+from memories.journey import Statement
+from memories.retrieval.retrievers.kept_lists import lists_for, unready
+from memories.retrieval.retrievers.question import BY_MEANING, EACH_MEMORY, Asked, Question, Unready, best, filled
 
-SEVERAL = 4  # so many times the list are read, as a memory may be reached in several ways
+SEVERAL = 2  # so many times the list are read, as a memory may be reached in several ways
 # An edge holds as long as the memory it was read from, and leads both ways. Each entity's edges are looked up by
 # themselves: a join may be planned to read all edges of the namespace.
 LEADS = """
     SELECT e.{there} AS entity_id, e.confidence FROM memories_entityedge e
     WHERE e.namespace_id = %(namespace)s AND e.{here} = h.entity_id AND e.created_at <= %(known_by)s
-        AND (e.memory_id IS NULL OR EXISTS (
+        AND %(beyond_{beyond})s * e.confidence >= {least} AND (e.memory_id IS NULL OR EXISTS (
             SELECT 1 FROM memories_memory m WHERE m.namespace_id = %(namespace)s AND m.id = e.memory_id AND {standing}
         ))
 """
@@ -25,63 +28,82 @@ MENTIONING = f"""
         WHERE way.mentioned AND n.namespace_id = %(namespace)s AND n.entity_id = way.entity_id
     ) AS found {EACH_MEMORY} WHERE m.subject_fallback IS NULL AND {{scope}}
 """
+# Where time goes on, an edge of the future would be found once it is there, although nobody writes.
+LIST = f"""
+    {{with_paths}} SELECT m.id, m.score, v.vector FROM ({{filled}}) m {BY_MEANING}
+    UNION ALL SELECT NULL, NULL, NULL WHERE %(live)s AND EXISTS (
+        SELECT 1 FROM memories_entityedge e WHERE e.namespace_id = %(namespace)s AND e.created_at > %(known_by)s
+    )
+    LIMIT %(most)s
+"""
 
 
-def traversal(asked: Asked) -> Question | None:
-    """The worth of the hops times the weakest edge on the way; the best way to each entity counts.
-
-    Nobody goes a hop further where enough was found that is better than whatever lies there.
-    """
+def traversal(asked: Asked) -> Question | Unready | None:
+    """The worth of the hops times the weakest edge on the way; the best way to each entity counts."""
     if not asked.reading.named:
         return None
-    params = asked.params
-    worths = [params.hop_1, params.hop_2, params.hop_3][: params.max_hops]
-    last = len(worths)
-    hops = ", ".join(hop(asked, number, last) for number in range(1, last + 1))
-    listed = f"""
-        SELECT id, max(score) AS score FROM first WHERE (SELECT there FROM enough) GROUP BY id
-        UNION ALL
-        SELECT id, max(score) FROM ({each_way(asked, last)}) AS every WHERE NOT (SELECT there FROM enough) GROUP BY id
+    params, clock = asked.params, asked.namespace.clock
+    worths = (params.hop_1, params.hop_2, params.hop_3)[: params.max_hops]
+    entities = sorted(one.entity_id for one in asked.reading.named)
+    values: dict[str, Any] = {
+        "entities": entities,
+        "known_by": asked.scope.values.get("as_of") or asked.namespace.now,
+        "mention_weight": params.mention_weight,
+        "several": SEVERAL * asked.pool,
+        **{f"hop_{number}": worth for number, worth in enumerate(worths, start=1)},
+        **{f"beyond_{number}": max(worths[number:]) for number in range(len(worths))},
+    }
+    best_of_them, all_of_them = paths(len(worths), asked.scope.condition, asked.scope.standing)
+    otherwise = partial(asked.question, best_of_them, planned_once=True, **values)
+    what = (*entities, worths, params.mention_weight, asked.pool, clock)
+    lists = lists_for(asked, {what: Statement(all_of_them, {**values, "live": clock is None})})
+    if lists is None:
+        return otherwise()
+    return unready(asked, lambda: (lists[what].ids, lists[what].told, lists[what].near(asked)), otherwise)
+
+
+@lru_cache(maxsize=256)  # to write it takes longer than to send it
+def paths(last: int, condition: str, standing: str) -> tuple[str, str]:
+    """The questions for the best memories along the paths, and for all that may be, with their vectors.
+
+    Nobody goes on where whatever lies there comes behind what already fills the list.
     """
-    sql = f"""
+    hops = ", ".join(hop(number, last, condition, standing) for number in range(1, last + 1))
+    with_paths = f"""
         WITH hop_0 AS (SELECT entity_id, 1.0::float8 AS confidence FROM unnest(%(entities)s::uuid[]) AS t(entity_id)),
         {hops},
         first AS MATERIALIZED (
-            {each_way(asked, last)} ORDER BY way.score DESC FETCH FIRST %(several)s ROWS WITH TIES
+            {each_way(last, condition)} FETCH FIRST %(several)s ROWS WITH TIES
         ),
         enough AS MATERIALIZED (
             SELECT count(DISTINCT id) >= %(pool)s OR count(*) < %(several)s AS there FROM first
         )
-        {best(listed)}
     """
-    numbered: dict[str, Any] = {f"hop_{number}": worth for number, worth in enumerate(worths, start=1)}
-    numbered |= {f"beyond_{number}": max(worths[number:]) for number in range(1, last)}
-    return asked.question(
-        sql,
-        planned_once=True,
-        entities=[one.entity_id for one in asked.reading.named],
-        known_by=asked.scope.values.get("as_of") or asked.namespace.now,
-        mention_weight=params.mention_weight,
-        several=SEVERAL * asked.pool,
-        **numbered,
-    )
+    listed = f"""
+        SELECT id, max(score) AS score FROM first WHERE (SELECT there FROM enough) GROUP BY id
+        UNION ALL
+        SELECT id, max(score) FROM ({each_way(last, condition)}) AS every
+        WHERE NOT (SELECT there FROM enough) GROUP BY id
+    """
+    return f"{with_paths} {best(listed)}", LIST.format(with_paths=with_paths, filled=filled(listed))
 
 
-def hop(asked: Asked, number: int, last: int) -> str:
+def hop(number: int, last: int, condition: str, standing: str) -> str:
     """The entities one hop further, each over the way whose weakest edge is the strongest; and all until there."""
-    ends = (("source_id", "target_id"), ("target_id", "source_id"))
+    before = number - 1
+    least = f"(SELECT score FROM filled_{before})" if before else "0"
     leads = " UNION ALL ".join(
-        LEADS.format(here=here, there=there, standing=asked.scope.standing) for here, there in ends
+        LEADS.format(here=here, there=there, standing=standing, beyond=before, least=least)
+        for here, there in (("source_id", "target_id"), ("target_id", "source_id"))
     )
-    needed = f"WHERE NOT (SELECT there FROM enough_{number - 1})" if number > 1 else ""
     ways = " UNION ALL ".join(
         f"SELECT entity_id, %(hop_{each})s * confidence AS score FROM hop_{each}" for each in range(1, number + 1)
     )
     entities = f"""
         hop_{number} AS MATERIALIZED (
             SELECT onward.entity_id, max(least(h.confidence, onward.confidence)) AS confidence
-            FROM hop_{number - 1} h CROSS JOIN LATERAL ({leads} OFFSET 0) AS onward {needed}
-            GROUP BY onward.entity_id
+            FROM hop_{before} h CROSS JOIN LATERAL ({leads} OFFSET 0) AS onward
+            WHERE %(beyond_{before})s * h.confidence >= {least} GROUP BY onward.entity_id
         ),
         reached_{number} AS MATERIALIZED (
             SELECT entity_id, max(score) AS score FROM ({ways}) AS way
@@ -90,24 +112,24 @@ def hop(asked: Asked, number: int, last: int) -> str:
     """
     if number == last:
         return entities
-    beyond = f"(SELECT %(beyond_{number})s * max(confidence) FROM hop_{number})"
     return f"""
         {entities},
-        enough_{number} AS MATERIALIZED (
-            SELECT count(DISTINCT id) >= %(pool)s AS there FROM (
-                {each_way(asked, number, beyond)} LIMIT %(several)s
-            ) AS better
+        filled_{number} AS MATERIALIZED (
+            SELECT coalesce((
+                SELECT max(score) AS score FROM ({each_way(number, condition)} LIMIT %(several)s) AS best
+                GROUP BY id ORDER BY score DESC OFFSET %(pool)s - 1 LIMIT 1
+            ), 0) AS score
         )
     """
 
 
-def each_way(asked: Asked, number: int, above: str = "0") -> str:
-    """Memories over each way to them that is worth more than something, the best way first."""
-    about, mentioning = (one.format(scope=asked.scope.condition) for one in (ABOUT, MENTIONING))
+def each_way(number: int, condition: str) -> str:
+    """Memories over each way to them that is worth something, the best way first."""
+    about, mentioning = (one.format(scope=condition) for one in (ABOUT, MENTIONING))
     return f"""
         SELECT found.id, way.score FROM (
             SELECT entity_id, score * weight AS score, mentioned FROM reached_{number}
             CROSS JOIN (VALUES (1.0::float8, false), (%(mention_weight)s::float8, true)) AS each(weight, mentioned)
-            WHERE score * weight > {above} ORDER BY 2 DESC
-        ) AS way CROSS JOIN LATERAL ({about} UNION ALL {mentioning} OFFSET 0) AS found
+            WHERE score * weight > 0 ORDER BY 2 DESC
+        ) AS way CROSS JOIN LATERAL ({about} UNION ALL {mentioning} OFFSET 0) AS found ORDER BY way.score DESC
     """
