@@ -12,6 +12,7 @@ from test_model_rows import row
 
 from memories.language.entities import Found
 from memories.models import Entity, EntityEdge, Memory, Mention, Namespace
+from memories.retrieval.query import Filters
 from memories.retrieval.reading import read
 from scoring.graph import traverse
 
@@ -109,8 +110,11 @@ def test_a_short_list_is_the_beginning_of_the_whole(seed: int) -> None:
     whole = found(query, "traversal", reading=reading)
     reached = walked(edges_of(namespace), {one.entity_id for one in reading.named}, worths)
     assert dict(whole) == pytest.approx(about(namespace, reached, mention))
-    for pool in (1, 2, 3, 5, 8, 13, 21):
-        same(found(query, "traversal", reading=reading, pool=pool), whole[:pool])
+    for more in ({}, {"as_of": NOW}, {"filters": Filters(types=("Fact",))}, {"params": {**given, "max_hops": 2}}):
+        asking_so = replace(query, **more) if "params" not in more else asking(namespace, "Node", **more)
+        whole = found(asking_so, "traversal", reading=reading)
+        for pool in (1, 2, 3, 5, 8, 13, 21):
+            same(found(asking_so, "traversal", reading=reading, pool=pool), whole[:pool])
 
 
 def test_who_is_reached_over_many_ways_leaves_room_for_others() -> None:

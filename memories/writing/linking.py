@@ -80,10 +80,12 @@ def relate(namespace: Namespace, source: Entity, predicate: str, target: Entity,
 
 def unlink(namespace: Namespace, edge: UUID, *, by: str) -> None:
     """Take an edge away, between entities or memories; belief goes back by what the edge did to it."""
-    with transaction.atomic():
-        lock(namespace)
-        if EntityEdge.objects.within(namespace).filter(id=edge).delete()[0]:
-            return
+    relations = EntityEdge.objects.within(namespace).filter(id=edge)
+    if relations.exists():
+        with transaction.atomic():
+            lock(namespace)
+            relations.delete()
+        return
     found = MemoryEdge.objects.within(namespace).filter(id=edge).first()
     if found is None:
         raise AbsentError(edge, "edge")

@@ -47,7 +47,7 @@ class Key(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class KeptList:
-    """Some memories, what the database told of each, and their vectors; NaN where there is none."""
+    """Some memories, a number that their retriever wants of each, and their vectors; NaN where there is none."""
 
     ids: Ids
     told: Array
@@ -77,6 +77,7 @@ class KeptList:
 
 
 KEPT = Kept[Key, KeptList](MOST_KEPT)
+SEEN: dict[UUID, str] = {}  # of which version each namespace was last; what is older is let go once
 
 
 def lists_for(asked: Asked, wanted: Mapping[What, Statement]) -> dict[What, KeptList] | None:
@@ -94,7 +95,9 @@ def lists_for(asked: Asked, wanted: Mapping[What, Statement]) -> dict[What, Kept
     kept = {what: KEPT.of(mine(what)) for what in wanted}
     known = {what: one[1] for what, one in kept.items() if one and one[0] == version}
     if missing := {what: statement for what, statement in wanted.items() if what not in known}:
-        KEPT.let_go(lambda key, of: key.namespace == asked.namespace.id and int(of) < writes)
+        if SEEN.get(asked.namespace.id) != version:
+            SEEN[asked.namespace.id] = version
+            KEPT.let_go(lambda key, of: key.namespace == asked.namespace.id and of != version)
         asked_before = [KEPT.again(mine(what), version) for what in missing]
         more = read(asked, missing) if all(asked_before) else None
         if more is None:

@@ -13,10 +13,12 @@ SEVERAL = 2  # so many times the list are read, as a memory may be reached in se
 LEADS = """
     SELECT e.{there} AS entity_id, e.confidence FROM memories_entityedge e
     WHERE e.namespace_id = %(namespace)s AND e.{here} = h.entity_id AND e.created_at <= %(known_by)s
-        AND %(beyond_{beyond})s * e.confidence >= {least} AND (e.memory_id IS NULL OR EXISTS (
+        AND {worthwhile} AND (e.memory_id IS NULL OR EXISTS (
             SELECT 1 FROM memories_memory m WHERE m.namespace_id = %(namespace)s AND m.id = e.memory_id AND {standing}
         ))
 """
+# Whether the rest of a way can still lead to what comes into the list.
+WORTHWHILE = "%(beyond_{hops})s * {end}.confidence >= (SELECT score FROM filled_{hops})"
 # Whoever is about an entity, or else whoever mentions it.
 ABOUT = """
     SELECT m.id FROM memories_memory m
@@ -51,7 +53,7 @@ def traversal(asked: Asked) -> Question | Unready | None:
         "mention_weight": params.mention_weight,
         "several": SEVERAL * asked.pool,
         **{f"hop_{number}": worth for number, worth in enumerate(worths, start=1)},
-        **{f"beyond_{number}": max(worths[number:]) for number in range(len(worths))},
+        **{f"beyond_{number}": max(worths[number:]) for number in range(1, len(worths))},
     }
     best_of_them, all_of_them = paths(len(worths), asked.scope.condition, asked.scope.standing)
     otherwise = partial(asked.question, best_of_them, planned_once=True, **values)
@@ -91,9 +93,9 @@ def paths(last: int, condition: str, standing: str) -> tuple[str, str]:
 def hop(number: int, last: int, condition: str, standing: str) -> str:
     """The entities one hop further, each over the way whose weakest edge is the strongest; and all until there."""
     before = number - 1
-    least = f"(SELECT score FROM filled_{before})" if before else "0"
+    edges, ends = (WORTHWHILE.format(hops=before, end=end) if before else "true" for end in ("e", "h"))
     leads = " UNION ALL ".join(
-        LEADS.format(here=here, there=there, standing=standing, beyond=before, least=least)
+        LEADS.format(here=here, there=there, standing=standing, worthwhile=edges)
         for here, there in (("source_id", "target_id"), ("target_id", "source_id"))
     )
     ways = " UNION ALL ".join(
@@ -103,7 +105,7 @@ def hop(number: int, last: int, condition: str, standing: str) -> str:
         hop_{number} AS MATERIALIZED (
             SELECT onward.entity_id, max(least(h.confidence, onward.confidence)) AS confidence
             FROM hop_{before} h CROSS JOIN LATERAL ({leads} OFFSET 0) AS onward
-            WHERE %(beyond_{before})s * h.confidence >= {least} GROUP BY onward.entity_id
+            WHERE {ends} GROUP BY onward.entity_id
         ),
         reached_{number} AS MATERIALIZED (
             SELECT entity_id, max(score) AS score FROM ({ways}) AS way
