@@ -63,8 +63,7 @@ def furnished(size: int) -> tuple[Namespace, User]:
         with transaction.atomic():
             furnish(namespace, random.Random(17))
         ask(namespace)
-        with connection.cursor() as cursor:
-            cursor.execute("VACUUM ANALYZE")
+        worlds.tidy()
     return namespace, user
 
 
@@ -74,8 +73,7 @@ def related(namespace: Namespace) -> Namespace:
         with transaction.atomic():
             memories = list(Memory.objects.within(namespace).order_by("id").values_list("id", flat=True))
             relate(namespace, random.Random(17), memories)
-        with connection.cursor() as cursor:
-            cursor.execute("VACUUM ANALYZE")
+        worlds.tidy()
     return namespace
 
 

@@ -122,7 +122,7 @@ def poured(namespace: Namespace, size: int) -> None:
         growth.grown(len(memories))
     stored.execute("SET maintenance_work_mem = '4GB'")
     stored.execute(made)
-    stored.execute("VACUUM ANALYZE")
+    tidy()
 
 
 def who_in(one: dict[str, Any]) -> str:
@@ -162,6 +162,11 @@ def indexed(namespace: Namespace) -> None:
     waiting = outside(namespace) if namespace in due() else outside(namespace).none()
     while ids := list(waiting.order_by("id").values_list("id", flat=True)[:TOGETHER]):
         MemoryVector.objects.within(namespace).filter(id__in=ids).update(indexed=True)
+    tidy()
+
+
+def tidy() -> None:
+    """Have the database see how its tables are, as it does by itself after a while."""
     with connection.cursor() as cursor:
         cursor.execute("VACUUM ANALYZE")
 
