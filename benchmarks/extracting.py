@@ -1,7 +1,7 @@
-"""How much of a real conversation the rule-based extractor keeps, and how well its memories are found.
+"""Rule-based extraction on LoCoMo: coverage of evidence turns, and Recall@10 over memories and over turns.
 
-For LoCoMo's questions: the share of evidence turns of which a memory was made, memories a turn, and Recall@10 of BM25,
-MiniLM and both over the memories, each standing for its turn, beside the same over the turns themselves.
+Prints the share of evidence turns with a memory, memories per turn, and Recall@10 of BM25, MiniLM and both over the
+memories (each counts as its turn), the turns, and both.
 """
 
 import json
@@ -26,68 +26,68 @@ import numpy as np  # noqa: E402
 
 django.setup()
 
-from memories.language.stopwords import FUNCTION_WORDS  # noqa: E402
 from memories.models import Turn  # noqa: E402
 from memories.providers.embedder import embedder  # noqa: E402
 from memories.providers.extractor import Context, extractor  # noqa: E402
+from memories.text.stopwords import FUNCTION_WORDS  # noqa: E402
 
 LOCOMO = ROOT.parent / "shared" / "data" / "locomo"
 WORD = re.compile(r"\w+")
-DATED = re.compile(r" \([^()]*\b(?:19|20)\d\d\)")
+DATE_SUFFIX = re.compile(r" \([^()]*\b(?:19|20)\d\d\)")
 K1, B, TOP = 1.2, 0.75, 10
 
 
-def lines(name: str) -> list[dict[str, Any]]:
-    """The rows of a file of the data."""
+def read_rows(name: str) -> list[dict[str, Any]]:
+    """Rows of a data file."""
     return [json.loads(line) for line in (LOCOMO / name).read_text().splitlines()]
 
 
 def terms(text: str) -> list[str]:
-    """Words as BM25 counts them, roughly stemmed."""
+    """Index terms, crudely stemmed."""
     return [word[:6] for word in WORD.findall(text.casefold()) if word not in FUNCTION_WORDS]
 
 
-class Words:
-    """Texts as BM25 sees them."""
+class BM25Index:
+    """BM25 over a list of texts."""
 
     def __init__(self, texts: list[str]) -> None:
         counts = [Counter(terms(text)) for text in texts]
         self.lengths = np.array([max(count.total(), 1) for count in counts])
         self.postings: dict[str, list[tuple[int, int]]] = defaultdict(list)
-        for place, count in enumerate(counts):
+        for index, count in enumerate(counts):
             for word, frequency in count.items():
-                self.postings[word].append((place, frequency))
+                self.postings[word].append((index, frequency))
 
     def bm25(self, query: str) -> np.ndarray:
         """The score of each text."""
         size, score = len(self.lengths), np.zeros(len(self.lengths))
         norm = K1 * (1 - B + B * self.lengths / self.lengths.mean())
-        for found in (self.postings[word] for word in set(terms(query)) if word in self.postings):
-            places, frequency = np.array(found).T
-            rarity = math.log((size - len(found) + 0.5) / (len(found) + 0.5) + 1)
-            score[places] += rarity * frequency * (K1 + 1) / (frequency + norm[places])
+        for postings in (self.postings[word] for word in set(terms(query)) if word in self.postings):
+            rows, frequency = np.array(postings).T
+            idf = math.log((size - len(postings) + 0.5) / (len(postings) + 0.5) + 1)
+            score[rows] += idf * frequency * (K1 + 1) / (frequency + norm[rows])
         return score
 
 
-def scaled(score: np.ndarray) -> np.ndarray:
-    """Between 0 and 1."""
+def min_max_scaled(score: np.ndarray) -> np.ndarray:
+    """Min–max scale to [0, 1]."""
     width = score.max() - score.min()
     return (score - score.min()) / width if width else np.zeros(len(score))
 
 
 def recall(turns: list[str], score: np.ndarray, evidence: set[str]) -> float:
-    """The share of the evidence among the first ten turns; several memories of one turn take one place."""
-    best = list(dict.fromkeys(turns[place] for place in np.argsort(-score, kind="stable")))[:TOP]
+    """Share of the evidence in the top ten turns; memories of one turn share a rank."""
+    best = list(dict.fromkeys(turns[row] for row in np.argsort(-score, kind="stable")))[:TOP]
     return len(evidence & set(best)) / len(evidence)
 
 
-def nameless(text: str, names: set[str]) -> str:
-    """A text without the speakers' names, which pull all vectors of a conversation together."""
+def strip_names(text: str, names: set[str]) -> str:
+    """The text without speakers' names, which dominate the vectors of a conversation."""
     return re.sub(rf"\b(?:{'|'.join(names)})(?:'s)?\b:?", "", text)
 
 
-def extracted(turns: list[dict[str, Any]]) -> list[tuple[str, str]]:
-    """The memories of a conversation, each with its turn."""
+def extract_memories(turns: list[dict[str, Any]]) -> list[tuple[str, str]]:
+    """Memories extracted from a conversation, each with its turn."""
     found = []
     for _, group in groupby(turns, key=lambda turn: turn["session"]):
         session = list(group)
@@ -102,28 +102,28 @@ def extracted(turns: list[dict[str, Any]]) -> list[tuple[str, str]]:
         ]
         ids = {row.id: turn["id"] for row, turn in zip(rows, session, strict=True)}
         news = extractor("rules").extract(rows, Context())
-        found += [(ids[said.turn], new.content) for new in news for said in new.said if said.turn]
+        found += [(ids[said.turn], new.content) for new in news for said in new.utterances if said.turn]
     return found
 
 
 def main() -> None:
-    """Read every conversation, measure, and show a sample to be judged by eye."""
+    """Measure every conversation; with --sample SEED also print random memories for inspection."""
     if not LOCOMO.exists():
-        print("LoCoMo does not lie beside the project; nothing to measure")
+        print("no LoCoMo data beside the project; nothing to measure")
         return
     by_conversation: dict[str, list[dict[str, Any]]] = defaultdict(list)
-    for turn in lines("memories.jsonl"):
+    for turn in read_rows("memories.jsonl"):
         by_conversation[turn["conversation"]].append(turn)
-    questions = [one for one in lines("queries.jsonl") if one["evidence"]]
-    kept, evidence, recalls, sample = 0, set(), defaultdict(list), []
+    questions = [one for one in read_rows("queries.jsonl") if one["evidence"]]
+    with_memory, evidence, recalls, sample = 0, set(), defaultdict(list), []
     covered: set[str] = set()
     count = spent = 0.0
     model = embedder("all-MiniLM-L6-v2")
     for conversation, turns in by_conversation.items():
         began = time.perf_counter()
-        memories = extracted(turns)
+        memories = extract_memories(turns)
         spent += time.perf_counter() - began
-        count, kept = count + len(memories), kept + len({turn for turn, _ in memories})
+        count, with_memory = count + len(memories), with_memory + len({turn for turn, _ in memories})
         sample += [content for _, content in memories]
         covered |= {turn for turn, _ in memories}
         names = {turn["speaker"] for turn in turns}
@@ -131,31 +131,31 @@ def main() -> None:
         corpora = {
             "turns": said,
             "memories": memories,
-            "memories without dates": [(turn, DATED.sub("", text)) for turn, text in memories],
+            "memories without dates": [(turn, DATE_SUFFIX.sub("", text)) for turn, text in memories],
             "both": [*said, *memories],
         }
         ours = [one for one in questions if one["conversation"] == conversation]
         known = {turn["id"] for turn in turns}
-        asked = model.embed([nameless(one["question"], names) for one in ours])
+        query_vectors = model.embed([strip_names(one["question"], names) for one in ours])
         for corpus, rows in corpora.items():
             ids, texts = [turn for turn, _ in rows], [text for _, text in rows]
-            vectors, words = model.embed([nameless(text, names) for text in texts]), Words(texts)
-            for one, vector in zip(ours, asked, strict=True):
+            vectors, bm25 = model.embed([strip_names(text, names) for text in texts]), BM25Index(texts)
+            for one, vector in zip(ours, query_vectors, strict=True):
                 wanted = set(one["evidence"]) & known
                 if not wanted:
                     continue
                 evidence |= wanted
-                lexical, semantic = words.bm25(one["question"]), vectors @ vector
-                together = (scaled(lexical) + scaled(semantic)) / 2
-                part = "adversarial" if one["category"] == 5 else "answerable"
-                for way, score in (("BM25", lexical), ("MiniLM", semantic), ("both", together)):
-                    recalls[corpus, way, part].append(recall(ids, score, wanted))
+                lexical, semantic = bm25.bm25(one["question"]), vectors @ vector
+                fused = (min_max_scaled(lexical) + min_max_scaled(semantic)) / 2
+                split = "adversarial" if one["category"] == 5 else "answerable"
+                for retriever, score in (("BM25", lexical), ("MiniLM", semantic), ("both", fused)):
+                    recalls[corpus, retriever, split].append(recall(ids, score, wanted))
     total = sum(map(len, by_conversation.values()))
-    print(f"{total} turns, {count:.0f} memories ({count / total:.2f} a turn, of {kept / total:.0%} of the turns)")
-    print(f"{1000 * spent / total:.2f} ms a turn")
+    print(f"{total} turns, {with_memory / total:.0%} with a memory; {count:.0f} memories, {count / total:.2f} per turn")
+    print(f"{1000 * spent / total:.2f} ms per turn")
     print(f"evidence turns with a memory: {len(evidence & covered) / len(evidence):.3f} of {len(evidence)}")
-    for (corpus, way, part), values in recalls.items():
-        print(f"Recall@10 over {corpus:22} by {way:6} ({part}, {len(values)}): {np.mean(values):.3f}")
+    for (corpus, retriever, split), values in recalls.items():
+        print(f"Recall@10 over {corpus:22} by {retriever:6} ({split}, {len(values)}): {np.mean(values):.3f}")
     if "--sample" in sys.argv:
         print(*random.Random(int(sys.argv[-1])).sample(sample, 40), sep="\n")
 

@@ -1,4 +1,4 @@
-"""What importing costs as a namespace grows: 100,000 memories with wordllama, ten thousand by ten thousand."""
+"""Import throughput as a namespace grows: 100,000 memories with wordllama, timed per ten thousand."""
 
 import argparse
 import cProfile
@@ -31,8 +31,8 @@ from memories.bulk.importing import Import  # noqa: E402
 from memories.models import Namespace  # noqa: E402
 
 MEMORIES, STEP, BATCH = 100_000, 10_000, 500
-AGAIN = 0.05  # of the lines say an earlier one again, and as many in other words
-PROFILED = 2_000
+REPEAT_RATE = 0.05  # share of lines that repeat an earlier one, and as many paraphrase one
+PROFILE_SIZE = 2_000
 
 FIRST = "Maya Jonas Ines Tomas Priya Kenji Lena Omar Sofia Pavel Aisha Marco Greta Diego Hana Felix Nadia Samir Clara"
 LAST = "Brandt Okafor Lindqvist Moreau Tanaka Novak Silva Haddad Kowalski Byrne Castillo Ivanova Mensah Weber Rossi"
@@ -60,7 +60,7 @@ WHY = (
     "during the long strike|because customers had complained|to learn the craft properly|after reading about it"
 )
 WHEN = "on Monday|last winter|in the spring|at dawn|over the weekend|two days late|in early June|around noon"
-WAYS = (
+TEMPLATES = (
     "{who} {does} a {how} {what} in {where} {why}",
     "{when} {who} {does} the {how} {what} near {where}, {why}",
     "In {where} {who} {does} a {what} that was {how}, {when}",
@@ -68,73 +68,73 @@ WAYS = (
 )
 
 
-def lines(count: int) -> Iterator[str]:
-    """Sentences as varied as few words allow, the same at each run; some are said again, some in other words."""
-    chance = random.Random(7)
+def generate_lines(count: int) -> Iterator[str]:
+    """Deterministic random sentences; some repeat or paraphrase an earlier one."""
+    rng = random.Random(7)
     said: list[dict[str, str]] = []
     for number in range(count):
-        fate = chance.random()
-        if said and fate < 2 * AGAIN:
-            parts = dict(chance.choice(said))
-            if fate < AGAIN:
-                parts["way"] = chance.choice(WAYS)
+        kind = rng.random()
+        if said and kind < 2 * REPEAT_RATE:
+            parts = dict(rng.choice(said))
+            if kind < REPEAT_RATE:
+                parts["way"] = rng.choice(TEMPLATES)
         else:
-            parts = drawn(chance)
+            parts = random_parts(rng)
             said.append(parts)
         content = parts["way"].format(**parts)
         body = {"content": content[0].upper() + content[1:], "source_level": "direct", "session": f"s{number // 20}"}
         yield json.dumps(body | {"entities": [parts["who"]], "tags": [parts["what"]]})
 
 
-def drawn(chance: random.Random) -> dict[str, str]:
-    """The parts of one sentence."""
+def random_parts(rng: random.Random) -> dict[str, str]:
+    """Random parts of one sentence."""
     words = {"does": DOES, "how": HOW, "what": WHAT, "where": WHERE}
-    parts = {name: chance.choice(all.split()) for name, all in words.items()}
-    parts |= {"why": chance.choice(WHY.split("|")), "when": chance.choice(WHEN.split("|"))}
-    who = f"{chance.choice(FIRST.split())} {chance.choice(LAST.split())}"
-    return parts | {"who": who, "way": chance.choice(WAYS)}
+    parts = {name: rng.choice(choices.split()) for name, choices in words.items()}
+    parts |= {"why": rng.choice(WHY.split("|")), "when": rng.choice(WHEN.split("|"))}
+    who = f"{rng.choice(FIRST.split())} {rng.choice(LAST.split())}"
+    return parts | {"who": who, "way": rng.choice(TEMPLATES)}
 
 
 def main() -> None:
-    """Import, print what each ten thousand cost, and where the time goes at the end."""
+    """Import, print the time per memory of each ten thousand, and optionally a profile."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--memories", type=int, default=MEMORIES)
-    parser.add_argument("--profile", action="store_true", help=f"show where the time of {PROFILED} more goes")
+    parser.add_argument("--profile", action="store_true", help=f"profile {PROFILE_SIZE} more")
     options = parser.parse_args()
     call_command("migrate", interactive=False, verbosity=0)
     slug = f"benchmark-{os.getpid()}"
     namespace = Namespace.objects.create(slug=slug, title="Benchmark", embedder="wordllama-256")
-    all = list(lines(options.memories + PROFILED))
+    generated = list(generate_lines(options.memories + PROFILE_SIZE))
     try:
-        measure(namespace, all[: options.memories])
+        measure(namespace, generated[: options.memories])
         if options.profile:
-            profile(namespace, all[options.memories :])
+            profile(namespace, generated[options.memories :])
     finally:
         namespace.delete()
 
 
-def measure(namespace: Namespace, all: list[str]) -> None:
-    """Time each ten thousand of one import."""
-    work = begun(namespace, all)
+def measure(namespace: Namespace, lines: list[str]) -> None:
+    """Time an import per ten thousand memories."""
+    work = start_import(namespace, lines)
     began = since = time.perf_counter()
     took = []
-    for line in work.run(BATCH, lambda told: None):
+    for line in work.run(BATCH, lambda progress: None):
         if line % STEP == 0:
             now = time.perf_counter()
             took.append(1000 * (now - since) / STEP)
             since = now
-            print(f"{line:7d}: {took[-1]:.2f} ms a memory; {dict(work.mark.counts)}", flush=True)
-    whole = time.perf_counter() - began
-    print(f"{len(all)} memories in {whole:.0f} s (aim 300 for 100,000); {dict(work.mark.counts)}")
+            print(f"{line:7d}: {took[-1]:.2f} ms per memory; {dict(work.mark.counts)}", flush=True)
+    total = time.perf_counter() - began
+    print(f"{len(lines)} memories in {total:.0f} s (target 300 for 100,000); {dict(work.mark.counts)}")
     if took:
-        print(f"the last {STEP} cost {took[-1] / took[0]:.2f} × the first (aim 1.5)")
+        print(f"the last {STEP} cost {took[-1] / took[0]:.2f} × the first (target 1.5)")
 
 
-def profile(namespace: Namespace, some: list[str]) -> None:
-    """Print the dearest functions of some more memories."""
-    work = begun(namespace, some)
+def profile(namespace: Namespace, lines: list[str]) -> None:
+    """Profile the import of more memories."""
+    work = start_import(namespace, lines)
     with cProfile.Profile() as profiler:
-        for _ in work.run(BATCH, lambda told: None):
+        for _ in work.run(BATCH, lambda progress: None):
             pass
     out = io.StringIO()
     stats = pstats.Stats(profiler, stream=out).strip_dirs()
@@ -143,9 +143,9 @@ def profile(namespace: Namespace, some: list[str]) -> None:
     print(out.getvalue())
 
 
-def begun(namespace: Namespace, all: list[str]) -> Import:
-    """An import of these lines."""
-    stream = io.BytesIO("\n".join(all).encode())
+def start_import(namespace: Namespace, lines: list[str]) -> Import:
+    """Start an import of these lines."""
+    stream = io.BytesIO("\n".join(lines).encode())
     return Import.begun(namespace, "benchmark", stream, restart=True, by="benchmark")
 
 

@@ -1,4 +1,4 @@
-"""How right the offline judge is, on public pairs where they lie beside the project, and what it costs."""
+"""Accuracy and latency of the offline judge on public labelled pairs."""
 
 import json
 import random
@@ -13,74 +13,75 @@ ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
 
 from memories.providers.rules_judge import contradicts, grounding, same  # noqa: E402
-from scoring.contradiction import Statement, conflicts  # noqa: E402
+from scoring.contradiction import FactStatement, conflicts  # noqa: E402
 
 DATA = ROOT.parent / "shared" / "data"
 Labelled = tuple[str, str, bool]
 
 
-def lines(name: str) -> Iterator[dict[str, Any]]:
-    """The rows of a file; none where it is not there."""
+def read_rows(name: str) -> Iterator[dict[str, Any]]:
+    """Rows of a file; none if it does not exist."""
     path = DATA / name
     return map(json.loads, path.open()) if path.exists() else iter(())
 
 
 def duplicates() -> dict[str, list[Labelled]]:
-    """Pairs that mean the same or not; of STS-B those that people agree on, and no pair that the write path parts."""
-    rows = {name: list(lines(f"pairs/{name}.jsonl")) for name in ("paws", "mrpc", "stsb")}
+    """Paraphrase pairs without lexical conflicts; of STS-B only the clear-cut scores."""
+    rows = {name: list(read_rows(f"pairs/{name}.jsonl")) for name in ("paws", "mrpc", "stsb")}
     pairs = {name: [(row["a"], row["b"], bool(row["label"])) for row in rows[name]] for name in ("paws", "mrpc")}
     agreed = [row for row in rows["stsb"] if row["score"] >= 4.5 or row["score"] < 4]
     pairs["stsb"] = [(row["a"], row["b"], row["score"] >= 4.5) for row in agreed]
     return {
-        name: [row for row in some if not conflicts(Statement(row[0]), Statement(row[1]))]
+        name: [row for row in some if not conflicts(FactStatement(row[0]), FactStatement(row[1]))]
         for name, some in pairs.items()
     }
 
 
 def claims() -> dict[str, list[Labelled]]:
-    """Claims that their text bears out, or refutes; and observations with their own turns, or with turns at random."""
+    """Claims with supporting or refuting evidence; observations with their own or random turns."""
     fever = [
-        (row["hypothesis"], row["premise"], row["label"] == "SUPPORTS") for row in lines("nli/fever_symmetric.jsonl")
+        (row["hypothesis"], row["premise"], row["label"] == "SUPPORTS")
+        for row in read_rows("nli/fever_symmetric.jsonl")
     ]
     science = [
         (row["claim"], row["evidence"], row["label"] == "SUPPORT")
-        for row in lines("scifact/claim_evidence_pairs.jsonl")
+        for row in read_rows("scifact/claim_evidence_pairs.jsonl")
     ]
-    turns = {row["id"]: row["text"] for row in lines("locomo/memories.jsonl")}
-    heard = [
+    turns = {row["id"]: row["text"] for row in read_rows("locomo/memories.jsonl")}
+    observations = [
         (row["text"], " ".join(turns[source] for source in row["source"] if source in turns))
-        for row in lines("locomo/observations.jsonl")
+        for row in read_rows("locomo/observations.jsonl")
     ]
-    heard = [pair for pair in heard if pair[1]]
-    others = [text for _, text in heard]
+    observations = [pair for pair in observations if pair[1]]
+    others = [text for _, text in observations]
     random.Random(0).shuffle(others)
-    locomo = [(said, text, True) for said, text in heard]
-    locomo += [(said, text, False) for (said, _), text in zip(heard, others, strict=True)]
+    locomo = [(said, text, True) for said, text in observations]
+    locomo += [(said, text, False) for (said, _), text in zip(observations, others, strict=True)]
     return {"fever_symmetric": fever, "scifact": science, "locomo": locomo}
 
 
 def report(title: str, verdict: Callable[[str, str], object], sets: dict[str, list[Labelled]]) -> None:
-    """Print how often each verdict was given, where it was true and where it was not."""
+    """Print the confusion counts of each verdict."""
     print(title)
     for name, pairs in sets.items():
         if not pairs:
             print(f"  {name}: no data beside the project")
             continue
         began = time.perf_counter()
-        given = [verdict(one, other) for one, other, _ in pairs]
+        verdicts = [verdict(one, other) for one, other, _ in pairs]
         each = 1e6 * (time.perf_counter() - began) / len(pairs)
-        counts = Counter(zip(given, (label for *_, label in pairs), strict=True))
-        shown = [
+        counts = Counter(zip(verdicts, (label for *_, label in pairs), strict=True))
+        counted = [
             f"{word} {counts[word, True]} : {counts[word, False]}"
             for word in sorted({word for word, _ in counts}, key=str, reverse=True)
         ]
-        print(f"  {name}: {len(pairs)} pairs, true : false — {', '.join(shown)}; {each:.0f} µs a pair")
+        print(f"  {name}: {len(pairs)} pairs, true : false — {', '.join(counted)}; {each:.0f} µs per pair")
 
 
 def main() -> None:
-    """Report on each of the judge's questions."""
+    """Report on each of the judge's tasks."""
     report("Do two memories say the same?", same, duplicates())
-    report("Does a text bear a memory out?", grounding, claims())
+    report("Does a text support a memory?", grounding, claims())
     refuted = {
         name: [(a, b, not label) for a, b, label in pairs] for name, pairs in claims().items() if name != "locomo"
     }

@@ -1,4 +1,4 @@
-"""What the first paint of every page costs the server, in a namespace of 100,000 memories; Memories in a million."""
+"""Server time of the first paint of every page with 100,000 memories, and of Memories with a million."""
 
 import argparse
 import logging
@@ -23,7 +23,7 @@ start.ensure_database()
 import django  # noqa: E402
 from django.conf import settings  # noqa: E402
 
-# Files are served from where they lie, as nothing was collected.
+# Static files are not collected here.
 settings.STORAGES["staticfiles"] = {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"}
 django.setup()
 
@@ -42,10 +42,10 @@ from benchmarks.speed.improving import improved  # noqa: E402
 from memories.models import EntityEdge, Job, JudgementSet, Memory, Namespace, ProfileVersion, Trace  # noqa: E402
 from memories.models.choices import JobKind, Status  # noqa: E402
 
-MEMORIES, TIMES, AIM = 100_000, 20, 300  # milliseconds
-BROWSED = 1_000_000  # memories, of which a person looks at some
-APART = ("admin/", "api/v1/<slug:namespace>/")  # Django's own pages, and what agents call
-# A page's name and more of its address: what a person does first there, and what is known to be dear.
+MEMORIES, REPEATS, TARGET = 100_000, 20, 300  # milliseconds
+LARGE_MEMORIES = 1_000_000  # memories, for the Memories page
+EXCLUDED = ("admin/", "api/v1/<slug:namespace>/")  # Django's admin, and the API
+# Query strings per page: common and expensive states.
 STATES = {
     "memories": (
         "?q=garden",
@@ -69,79 +69,79 @@ STATES = {
     "optimise": ("?job={job}",),
     "calibrate": ("?p.merge_cost=2",),
 }
-# Whose id an address says, by how the page's name begins; else a memory's.
-ABOUT = {"traces": "trace", "judgements": "set", "profiles": "version"}
+# What an id in a URL refers to, by prefix of the page's name; a memory by default.
+ID_KINDS = {"traces": "trace", "judgements": "set", "profiles": "version"}
 
 
-class Took(NamedTuple):
-    """What one address cost, in milliseconds."""
+class PageCost(NamedTuple):
+    """Cost of one URL in ms."""
 
-    half: float
-    most: float  # of 95 in 100
-    processor: float
-    database: float  # of the processor's time, what the database's process used
+    p50: float
+    p95: float
+    cpu: float
+    database_cpu: float  # share of the CPU time spent in the database
     queries: int
 
 
 def main() -> None:
-    """Load what is missing, paint, print."""
+    """Create missing data, measure, print."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--memories", type=int, default=MEMORIES)
-    parser.add_argument("--browsed", type=int, default=BROWSED, help="memories of the namespace that Memories shows")
-    parser.add_argument("--times", type=int, default=TIMES)
+    parser.add_argument("--browsed", type=int, default=LARGE_MEMORIES, help="memories for the Memories page")
+    parser.add_argument("--times", type=int, default=REPEATS)
     parser.add_argument("--only", nargs="*", default=(), help="names of pages")
     options = parser.parse_args()
     if not worlds.DATA.exists():
-        print(f"There is no data at {worlds.DATA} (RECALL_BENCH_DATA names another place): nothing to show.")
+        print(f"There is no data at {worlds.DATA} (set RECALL_BENCH_DATA to another path): nothing to measure.")
         return
-    logging.disable(logging.WARNING)  # acts refuse to be looked at
-    warnings.filterwarnings("ignore", "No directory at")  # of collected files
+    logging.disable(logging.WARNING)  # actions reject GET
+    warnings.filterwarnings("ignore", "No directory at")  # of collected static files
     call_command("migrate", interactive=False, verbosity=0)
     namespace, user = furnishing.furnished(options.memories)
     improved(namespace)
     client = Client(SERVER_NAME="127.0.0.1", raise_request_exception=True)
     client.force_login(user)
-    paint(client, namespace, options.memories, options.times, options.only)
+    measure_pages(client, namespace, options.memories, options.times, options.only)
     if options.browsed and (not options.only or "memories" in options.only):
-        paint(client, furnishing.furnished(options.browsed)[0], options.browsed, options.times, ("memories",))
+        measure_pages(client, furnishing.furnished(options.browsed)[0], options.browsed, options.times, ("memories",))
 
 
-def paint(client: Client, namespace: Namespace, memories: int, times: int, only: Collection[str]) -> None:
-    """Open every page so many times, and print what that cost."""
-    print(f"{memories:,} memories, {times} times each, in ms; aim {AIM}")
-    print(f"{'':48} {'half':>7} {'95 %':>7} {'processor':>10} {'database':>9} {'queries':>8}")
-    for name, address in addresses(client, namespace, only):
-        one = measured(client, address, times)
-        missed = "" if one.most < AIM else "  over the aim" if one.half < AIM else "  MISSED"
-        figures = f"{one.half:7.1f} {one.most:7.1f} {one.processor:10.1f} {one.database:9.1f} {one.queries:8d}"
-        print(f"{' '.join((name, *address.partition('?')[1:])):48.48} {figures}{missed}", flush=True)
+def measure_pages(client: Client, namespace: Namespace, memories: int, repeats: int, only: Collection[str]) -> None:
+    """Request every page repeatedly and print its cost."""
+    print(f"{memories:,} memories, {repeats} requests each, in ms; target {TARGET}")
+    print(f"{'':48} {'p50':>7} {'p95':>7} {'CPU':>10} {'database':>9} {'queries':>8}")
+    for name, address in page_urls(client, namespace, only):
+        one = measure_url(client, address, repeats)
+        missed = "" if one.p95 < TARGET else "  p95 over target" if one.p50 < TARGET else "  MISSED"
+        columns = f"{one.p50:7.1f} {one.p95:7.1f} {one.cpu:10.1f} {one.database_cpu:9.1f} {one.queries:8d}"
+        print(f"{' '.join((name, *address.partition('?')[1:])):48.48} {columns}{missed}", flush=True)
 
 
-def addresses(client: Client, namespace: Namespace, only: Collection[str]) -> Iterator[tuple[str, str]]:
-    """Every page of the site by its name, as it opens and in the states that are known to be dear."""
-    known = known_in(namespace)
-    for pattern in pages(get_resolver()):
+def page_urls(client: Client, namespace: Namespace, only: Collection[str]) -> Iterator[tuple[str, str]]:
+    """Name and URL of every page, plain and in its expensive states."""
+    known = url_values(namespace)
+    for pattern in page_patterns(get_resolver()):
         name = str(pattern.name)
-        wanted = {argument: value_of(argument, name, known) for argument in pattern.pattern.converters}
+        wanted = {argument: url_argument(argument, name, known) for argument in pattern.pattern.converters}
         address = reverse(name, kwargs=wanted)
         if (not only or name in only) and is_page(client.get(address)):
             yield name, address
             yield from ((name, address + state.format(**known)) for state in STATES.get(name, ()))
 
 
-def pages(resolver: URLResolver) -> Iterator[URLPattern]:
-    """The patterns of everything that has a name, without what is no page of ours."""
+def page_patterns(resolver: URLResolver) -> Iterator[URLPattern]:
+    """Named URL patterns, without the excluded prefixes."""
     for entry in resolver.url_patterns:
-        if str(entry.pattern) in APART:
+        if str(entry.pattern) in EXCLUDED:
             continue
         if isinstance(entry, URLResolver):
-            yield from pages(entry)
+            yield from page_patterns(entry)
         elif entry.name:
             yield entry
 
 
-def known_in(namespace: Namespace) -> dict[str, Any]:
-    """What addresses are made of; the entity is the one with the most edges, the memory the newest."""
+def url_values(namespace: Namespace) -> dict[str, Any]:
+    """Values for URL arguments; the entity with the most edges, the newest memory."""
     active = Memory.objects.within(namespace).filter(status=Status.ACTIVE)
     edge = EntityEdge.objects.within(namespace).order_by("source_id").first()
     return {
@@ -153,50 +153,50 @@ def known_in(namespace: Namespace) -> dict[str, Any]:
         "trace": Trace.objects.within(namespace).order_by("-id").values_list("id", flat=True)[0],
         "entity": edge and edge.source_id,
         "set": JudgementSet.objects.within(namespace).earliest("id").id,
-        "version": first_of(ProfileVersion.objects.within(namespace)),
-        "job": first_of(Job.objects.within(namespace).filter(kind=JobKind.OPTIMISE)),
+        "version": first_id(ProfileVersion.objects.within(namespace)),
+        "job": first_id(Job.objects.within(namespace).filter(kind=JobKind.OPTIMISE)),
     }
 
 
-def value_of(argument: str, page: str, known: dict[str, Any]) -> Any:
-    """What an address says in a place; an id is that of what the page is about."""
-    about = next((thing for name, thing in ABOUT.items() if page.startswith(name)), "memory")
-    return known[about] if argument == "id" else known[argument]
+def url_argument(argument: str, page: str, values: dict[str, Any]) -> Any:
+    """The value of a URL argument; an id refers to what the page shows."""
+    about = next((thing for name, thing in ID_KINDS.items() if page.startswith(name)), "memory")
+    return values[about] if argument == "id" else values[argument]
 
 
-def first_of(rows: QuerySet[Any]) -> UUID:
-    """The id of the first of some rows; where there is none, one that nothing has."""
+def first_id(rows: QuerySet[Any]) -> UUID:
+    """The id of the first row; a nil id if there is none."""
     return rows.order_by("id").values_list("id", flat=True).first() or UUID(int=0)
 
 
 def is_page(answer: HttpResponse) -> bool:
-    """Whether an answer is a page: neither an act, which asks for a POST, nor data, nor the way to another page."""
+    """Whether a response is an HTML page: not an action (POST), data or a redirect."""
     return answer.status_code == 200 and answer["Content-Type"].startswith("text/html")
 
 
-def measured(client: Client, address: str, times: int) -> Took:
-    """Open an address once to warm up, once to count its questions, then so many times."""
-    client.get(address, follow=True)
-    with CaptureQueriesContext(connection) as asked:
-        client.get(address, follow=True)
-    queries = len(asked)  # before another request forgets them
+def measure_url(client: Client, url: str, repeats: int) -> PageCost:
+    """Request a URL once to warm up, once to count its SQL queries, then repeatedly."""
+    client.get(url, follow=True)
+    with CaptureQueriesContext(connection) as captured:
+        client.get(url, follow=True)
+    queries = len(captured)  # before another request resets them
     connection.ensure_connection()
     database = psutil.Process(connection.connection.info.backend_pid)
-    before, began = used(database), time.process_time()
+    before, began = cpu_seconds(database), time.process_time()
     took = []
-    for _ in range(times):
+    for _ in range(repeats):
         since = time.perf_counter()
-        answer = client.get(address, follow=True)
+        answer = client.get(url, follow=True)
         took.append(1000 * (time.perf_counter() - since))
-        assert answer.status_code == 200, (address, answer.status_code)
-    there = 1000 * (used(database) - before) / times
-    here = 1000 * (time.process_time() - began) / times
-    half, most = np.quantile(took, [0.5, 0.95])
-    return Took(half, most, here + there, there, queries)
+        assert answer.status_code == 200, (url, answer.status_code)
+    database_ms = 1000 * (cpu_seconds(database) - before) / repeats
+    python_ms = 1000 * (time.process_time() - began) / repeats
+    p50, p95 = np.quantile(took, [0.5, 0.95])
+    return PageCost(p50, p95, python_ms + database_ms, database_ms, queries)
 
 
-def used(process: psutil.Process) -> float:
-    """How many seconds of the processor a process has had."""
+def cpu_seconds(process: psutil.Process) -> float:
+    """CPU seconds used by a process."""
     times = process.cpu_times()
     return float(times.user + times.system)
 

@@ -1,4 +1,4 @@
-"""What reflecting costs: each step over many memories, the first time and again when little is new."""
+"""Reflection: time of each step over many memories, on the first run and on an incremental one."""
 
 import os
 import sys
@@ -41,12 +41,12 @@ from memories.providers.embedder import embedder  # noqa: E402
 from memories.reflecting import STEPS  # noqa: E402
 from memories.reflecting.fresh import SKEW  # noqa: E402
 from memories.reflecting.pieces import parts  # noqa: E402
-from memories.writing import words  # noqa: E402
-from memories.writing.copying import copied  # noqa: E402
-from memories.writing.remember import lock  # noqa: E402
+from memories.writing import posting_index  # noqa: E402
+from memories.writing.bulk_copy import copy_rows  # noqa: E402
+from memories.writing.remember import lock_namespace  # noqa: E402
 from scoring.dedup import content_hash  # noqa: E402
 
-MEMORIES, NIGHT = 20_000, 200
+MEMORIES, NIGHTLY = 20_000, 200
 EMBEDDER = "wordllama-256"
 THINGS = ("gateway", "ledger", "tracker", "scheduler", "invoice service", "search index", "mail relay", "cache")
 VERBS = ("keeps", "sends", "stores", "drops", "retries", "counts", "copies", "reads")
@@ -54,30 +54,30 @@ OBJECTS = ("connections", "requests", "rows", "messages", "files", "events", "to
 WHEN = ("at night", "on Mondays", "after a deploy", "under load", "before lunch", "in winter", "during a drill")
 
 
-def sentences(count: int, names: list[str]) -> list[tuple[str, int, int]]:
-    """Sentences about two of many things each, and which two; the first is in every tenth."""
-    draw = np.random.default_rng(5)
-    told = []
+def generate_sentences(count: int, names: list[str]) -> list[tuple[str, int, int]]:
+    """Random sentences about two entities each, and which two; the first entity occurs in every tenth."""
+    rng = np.random.default_rng(5)
+    result = []
     for _ in range(count):
-        one = 0 if draw.random() < 0.1 else int(draw.integers(len(names)))
-        other = int(draw.integers(len(names)))
-        verb, what, when = (str(draw.choice(some)) for some in (VERBS, OBJECTS, WHEN))
-        told.append((f"{names[one]} {verb} {draw.integers(2, 99)} {what} for {names[other]} {when}", one, other))
-    return told
+        one = 0 if rng.random() < 0.1 else int(rng.integers(len(names)))
+        other = int(rng.integers(len(names)))
+        verb, what, when = (str(rng.choice(some)) for some in (VERBS, OBJECTS, WHEN))
+        result.append((f"{names[one]} {verb} {rng.integers(2, 99)} {what} for {names[other]} {when}", one, other))
+    return result
 
 
 def fill(namespace: Namespace, count: int) -> None:
-    """Store memories as rows: how storing decides is measured elsewhere."""
+    """Insert memories as rows, bypassing the write path."""
     names = [f"{thing} {number}" for number in range(max(1, count // 160)) for thing in THINGS]
     entities = [Entity(namespace=namespace, name=name, normalised=name) for name in names]
-    told = sentences(count, names)
-    vectors = embedder(EMBEDDER).embed([text for text, _, _ in told])
+    rows_of_text = generate_sentences(count, names)
+    vectors = embedder(EMBEDDER).embed([text for text, _, _ in rows_of_text])
     Entity.objects.bulk_create(entities)
     numbers = {"source_strength": 0.95, "extractor_confidence": 0.8, "type_prior": 0.8, "confidence": 0.7}
     for places in parts(range(count), 2_000):
         memories, rows = [], {MemoryVector: [], Mention: [], MemorySource: [], ScoreEvent: []}
         for place in places:
-            text, one, other = told[place]
+            text, one, other = rows_of_text[place]
             memory = Memory(namespace=namespace, type="Fact", content=text, subject_id=entities[one].id, **numbers)
             memory.happened_at = memory.created_at - timedelta(days=place % 90)
             memory.content_hash = content_hash("Fact", names[one], str(place), text)
@@ -92,45 +92,45 @@ def fill(namespace: Namespace, count: int) -> None:
             rows[MemorySource].append(source)
             rows[ScoreEvent].append(ScoreEvent(**key, cause="stored", after={"status": "active", "belief": 5.0}))
         with transaction.atomic():
-            lock(namespace)
-            copied(Memory, memories)
+            lock_namespace(namespace)
+            copy_rows(Memory, memories)
             for table, some in rows.items():
-                copied(table, some)
-            words.index(namespace, [memory.id for memory in memories])
+                copy_rows(table, some)
+            posting_index.index_postings(namespace, [memory.id for memory in memories])
 
 
-def reflected(namespace: Namespace, title: str) -> None:
-    """Do every step once, and print how long each took and what it counted."""
+def run_reflection(namespace: Namespace, title: str) -> None:
+    """Run every step once; print the time and the counts of each."""
     job = Job.objects.create(namespace=namespace, kind=JobKind.REFLECT, by="benchmark", started_at=timezone.now())
     work = Work(namespace, job)
     print(title)
     for name, step in STEPS.items():
-        work.begin(name)
+        work.begin_step(name)
         began = time.perf_counter()
         step(work)
         took = time.perf_counter() - began
-        counted = {key: value for key, value in work.facts.items() if isinstance(value, int) and value}
+        counted = {key: value for key, value in work.step_result.items() if isinstance(value, int) and value}
         print(f"  {name:15} {took:7.2f} s  {counted}")
     Job.objects.within(namespace).filter(id=job.id).update(state=JobState.DONE)
 
 
 def main() -> None:
-    """Fill a namespace, reflect on all of it, add a little, reflect again."""
+    """Fill a namespace and reflect twice: on everything, then on a few new memories."""
     call_command("migrate", interactive=False, verbosity=0)
     count = int(sys.argv[1]) if len(sys.argv) > 1 else MEMORIES
     namespace = Namespace.objects.create(slug=f"benchmark-{os.getpid()}", title="Benchmark", embedder=EMBEDDER)
     try:
         began = time.perf_counter()
         fill(namespace, count)
-        # Names that come after the memories which speak of them.
+        # Entities that are registered after the memories that mention them.
         Entity.objects.bulk_create(Entity(namespace=namespace, name=one, normalised=one) for one in ("deploy", "drill"))
         with connection.cursor() as cursor:
             cursor.execute("ANALYZE")
         print(f"{count:,} memories stored in {time.perf_counter() - began:.0f} s")
-        reflected(namespace, "first time")
-        recent = Memory.objects.within(namespace).filter(level="fact").order_by("-id")[NIGHT]
+        run_reflection(namespace, "first run")
+        recent = Memory.objects.within(namespace).filter(level="fact").order_by("-id")[NIGHTLY]
         Job.objects.within(namespace).update(started_at=time_of(recent.id) + SKEW)
-        reflected(namespace, f"again, when {NIGHT} are new")
+        run_reflection(namespace, f"incremental run, {NIGHTLY} new")
     finally:
         namespace.delete()
 

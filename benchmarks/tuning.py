@@ -1,4 +1,4 @@
-"""How long a setting takes on judged queries: the live metric and the optimiser's rate, system by system."""
+"""Evaluation speed on judged queries, per system: live metric, optimiser rate and ablation."""
 
 import sys
 import time
@@ -18,72 +18,72 @@ import django  # noqa: E402
 django.setup()
 
 import numpy as np  # noqa: E402
-from scoring_batches import batch  # noqa: E402  # the tests' own batches, more of them
+from scoring_batches import batch  # noqa: E402  # the batches of the tests, more of them
 from tuning_arrays import made_up  # noqa: E402
 
 from memories.models.choices import Part  # noqa: E402
-from memories.retrieval.query import Setting  # noqa: E402
-from memories.tuning.ablating import ablation  # noqa: E402
+from memories.retrieval.query import Config  # noqa: E402
 from memories.tuning.arrays import Arrays  # noqa: E402
-from memories.tuning.evaluating import MAIN, compared, measured  # noqa: E402
-from memories.tuning.objective import Objective, part_of  # noqa: E402
-from memories.tuning.optimising import movable  # noqa: E402
-from memories.tuning.sensitivity import points  # noqa: E402
+from memories.tuning.measurement import MAIN_METRIC, compare_measurements, measure_config  # noqa: E402
+from memories.tuning.objective import Objective, split_arrays  # noqa: E402
+from memories.tuning.optimiser import tunable_params  # noqa: E402
+from memories.tuning.retriever_ablation import ablate_retrievers  # noqa: E402
+from memories.tuning.sensitivity import curve_values  # noqa: E402
 from scoring import resampling  # noqa: E402
 from scoring.params import ParamsError  # noqa: E402
 from scoring.systems import SYSTEMS  # noqa: E402
 from scoring.systems.system import System  # noqa: E402
 
 CANDIDATES, ROUNDS = 200, 9
-LARGE, DEMO = 1_500, 60  # queries of a large set, and about those of the demo's
-MEMORIES, DIMENSIONS = 10_000, 384  # among which queries find their candidates, and of the shipped embedder
-AIMS = "aims: the metric within 300 ms and 3 settings a second at 1,500 queries, 50 settings a second at the demo's"
+LARGE, DEMO = 1_500, 60  # queries of a large test collection, and about as many as the demo has
+MEMORIES, DIMENSIONS = 10_000, 384  # memories in the corpus, dimensions of the shipped embedder
+TARGETS = "targets: metric within 300 ms and 3 configs/s at 1,500 queries, 50 configs/s at the demo's size"
 
 
-class Taken(NamedTuple):
-    """The time of a piece of work in milliseconds, and how much of it the processor worked."""
+class Timing(NamedTuple):
+    """Wall and CPU time of a call in ms."""
 
-    whole: float
-    worked: float
+    wall: float
+    cpu: float
 
 
-def taken(work: Callable[[], object]) -> Taken:
-    """How long a piece of work takes."""
-    began, worked = time.perf_counter(), time.process_time()
+def time_call(work: Callable[[], object]) -> Timing:
+    """Time a call."""
+    began, cpu_began = time.perf_counter(), time.process_time()
     work()
-    return Taken(1000 * (time.perf_counter() - began), 1000 * (time.process_time() - worked))
+    return Timing(1000 * (time.perf_counter() - began), 1000 * (time.process_time() - cpu_began))
 
 
-def median(times: list[Taken]) -> Taken:
-    """The middle one."""
+def median(times: list[Timing]) -> Timing:
+    """Median by wall time."""
     return sorted(times)[len(times) // 2]
 
 
-def unlike(system: System) -> Iterator[Setting]:
-    """Settings of which no two are the same, one parameter moved in each: a cache knows none of them."""
-    usual = Setting(system)
-    moves = [(name, value) for name in movable(usual) for value in points(usual, name)]
-    for place in np.random.default_rng(1).permutation(len(moves)):
-        name, value = moves[place]
+def distinct_configs(system: System) -> Iterator[Config]:
+    """Distinct configurations with one parameter changed each, so that no cache applies."""
+    default = Config(system)
+    moves = [(name, value) for name in tunable_params(default) for value in curve_values(default, name)]
+    for index in np.random.default_rng(1).permutation(len(moves)):
+        name, value = moves[index]
         try:
             system.params.of({name: value})
         except ParamsError:
             continue
         if value != system.params().as_dict()[name]:
-            yield Setting(system, {name: value})
+            yield Config(system, {name: value})
 
 
-def judged(system: System, queries: int) -> Arrays:
-    """Random candidates and grades; what a system does not read is not there, as in a retrieval."""
-    several, grades, found = [], [], []
+def random_arrays(system: System, queries: int) -> Arrays:
+    """Random candidates and grades, with only the features the system uses, as in a retrieval."""
+    signals, grades, candidates = [], [], []
     for number in range(queries):
         rng = np.random.default_rng(number)
-        found.append(rng.choice(MEMORIES, CANDIDATES, replace=False))
-        ids = np.array([f"{memory:032x}" for memory in found[-1]])
-        several.append(replace(batch(CANDIDATES, number), ids=ids, vectors=None))
+        candidates.append(rng.choice(MEMORIES, CANDIDATES, replace=False))
+        ids = np.array([f"{memory:032x}" for memory in candidates[-1]])
+        signals.append(replace(batch(CANDIDATES, number), ids=ids, vectors=None))
         grades.append(np.where(rng.random(CANDIDATES) < 0.02, 3.0, 0.0))
-    whole = made_up(system, several, grades)
-    if "vectors" not in system.reads:
+    whole = made_up(system, signals, grades)
+    if "vectors" not in system.optional_features:
         return whole
     vectors = np.random.default_rng(0).normal(size=(MEMORIES, DIMENSIONS))
     vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
@@ -91,7 +91,7 @@ def judged(system: System, queries: int) -> Arrays:
         replace(
             stack,
             signals=replace(
-                stack.signals, vectors=vectors, vector_of=np.concatenate([found[query] for query in stack.queries])
+                stack.signals, vectors=vectors, vector_of=np.concatenate([candidates[query] for query in stack.queries])
             ),
         )
         for stack in whole.stacks
@@ -99,44 +99,48 @@ def judged(system: System, queries: int) -> Arrays:
     return replace(whole, stacks=stacks)
 
 
-def metric(whole: Arrays, setting: Setting) -> None:
-    """What the page does when a slider moves: rank, measure with intervals, test against the start."""
-    found = measured(whole, setting)
-    found.told()
-    compared(measured(whole, Setting(whole.system)), found)
+def measure_slider_move(arrays: Arrays, config: Config) -> None:
+    """The work of a slider move: rank, measure with intervals, test against the start."""
+    measurement = measure_config(arrays, config)
+    measurement.intervals()
+    compare_measurements(measure_config(arrays, Config(arrays.system)), measurement)
 
 
-def rate(whole: Arrays, settings: Iterator[Setting]) -> float:
-    """Settings a second, as the optimiser tries them."""
-    objective = Objective(MAIN)
-    times = [taken(lambda: objective.each(measured(whole, next(settings)))) for _ in range(ROUNDS)]
-    return 1000 / median(times).whole
+def configs_per_second(arrays: Arrays, configs: Iterator[Config]) -> float:
+    """Configurations per second, as in the optimiser."""
+    objective = Objective(MAIN_METRIC)
+    times = [time_call(lambda: objective.per_query(measure_config(arrays, next(configs)))) for _ in range(ROUNDS)]
+    return 1000 / median(times).wall
 
 
 def main() -> None:
-    """Measure every system on a large set and on one like the demo's."""
-    print(f"{LARGE:,} and {DEMO} queries with {CANDIDATES} candidates each, {ROUNDS} settings; {AIMS}")
+    """Measure every system on a large test collection and on one of the demo's size."""
+    print(f"{LARGE:,} and {DEMO} queries with {CANDIDATES} candidates each, {ROUNDS} configs; {TARGETS}")
     for name in sys.argv[1:] or SYSTEMS:
         system = SYSTEMS[name]
-        settings = unlike(system)
-        large, demo = judged(system, LARGE), judged(system, DEMO)
-        resampling._drawn.cache_clear()
-        measured(large, Setting(system))
-        cold = taken(lambda: metric(large, next(settings)))  # noqa: B023
-        times = [taken(lambda: metric(large, next(settings))) for _ in range(ROUNDS)]  # noqa: B023
-        searched, quick = rate(part_of(large, Part.TUNE), settings), rate(part_of(demo, Part.TUNE), settings)
-        ablated = taken(lambda: ablation(large, Setting(system), Objective(MAIN)))  # noqa: B023
+        configs = distinct_configs(system)
+        large, demo = random_arrays(system, LARGE), random_arrays(system, DEMO)
+        resampling._resample_counts.cache_clear()
+        measure_config(large, Config(system))
+        cold = time_call(lambda: measure_slider_move(large, next(configs)))  # noqa: B023
+        times = [time_call(lambda: measure_slider_move(large, next(configs))) for _ in range(ROUNDS)]  # noqa: B023
+        searched, quick = (
+            configs_per_second(split_arrays(large, Part.TUNE), configs),
+            configs_per_second(split_arrays(demo, Part.TUNE), configs),
+        )
+        ablated = time_call(lambda: ablate_retrievers(large, Config(system), Objective(MAIN_METRIC)))  # noqa: B023
         print(
-            f"{name:12} metric first {told(cold)}, then {told(median(times))}, at most {told(max(times))}"
-            f"   {searched:5.1f} settings a second   {quick:6.1f} at the demo's"
-            f"   ablation {ablated.whole / 1000:4.1f} s",
+            f"{name:12} metric first {format_timing(cold)}, then {format_timing(median(times))}, "
+            f"at most {format_timing(max(times))}"
+            f"   {searched:5.1f} configs/s   {quick:6.1f} configs/s at the demo's size"
+            f"   ablation {ablated.wall / 1000:4.1f} s",
             flush=True,
         )
 
 
-def told(one: Taken) -> str:
-    """A time in words."""
-    return f"{one.whole:4.0f} ms ({one.worked:3.0f} of the processor)"
+def format_timing(one: Timing) -> str:
+    """Format a timing."""
+    return f"{one.wall:4.0f} ms ({one.cpu:3.0f} CPU)"
 
 
 if __name__ == "__main__":

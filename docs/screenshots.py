@@ -1,6 +1,6 @@
-"""The pictures of the README: the main pages with the demo world, light and dark; `make screenshots` takes them.
+"""Screenshots of the README: the main pages with the demo world, light and dark (`make screenshots`).
 
-A site is brought up for it, in a folder that is thrown away; `--site` and `--password` name one that runs already.
+Starts a site in a temporary folder, unless `--site` and `--password` name a running one.
 """
 
 import argparse
@@ -28,65 +28,65 @@ FOLDER = Path(__file__).parent
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 OPTIONS = ["--no-sandbox", "--disable-gpu", "--hide-scrollbars", "--disable-background-networking"]
 SIZE, COLOURS = {"width": 1440, "height": 900}, 256
-DRAWN = 1_000  # milliseconds after which charts stand
-ASKED = 300_000  # milliseconds in which the judged questions are asked
-LARGEST = 250_000  # bytes of a picture
-SCHEMES = ("light", "dark")
+CHART_DELAY = 1_000  # ms until charts are drawn
+JUDGED_TIMEOUT = 300_000  # ms until the judged queries have run
+MAX_BYTES = 250_000  # per picture
+COLOUR_SCHEMES = ("light", "dark")
 
 
 def main() -> None:
-    """Take every picture, of the site that is named or of one of its own."""
+    """Take all screenshots, of the given site or of a temporary one."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--site", help="where one is served already")
-    parser.add_argument("--password", help="of its user demo")
+    parser.add_argument("--site", help="URL of a running site")
+    parser.add_argument("--password", help="password of its user demo")
     options = parser.parse_args()
     if options.site:
-        take(options.site, options.password)
+        take_all(options.site, options.password)
         return
-    with site() as (address, password):
-        take(address, password)
+    with serve_demo() as (address, password):
+        take_all(address, password)
 
 
 @contextmanager
-def site() -> Iterator[tuple[str, str]]:
-    """The demo world, served for as long as it is needed; its address and password."""
+def serve_demo() -> Iterator[tuple[str, str]]:
+    """Serve the demo world temporarily; yields its URL and password."""
     port, password = free_port(), secrets.token_urlsafe()
     with tempfile.TemporaryDirectory() as folder:
-        told = {"RECALL_DATA": f"{folder}/data", "PORT": str(port), "DATABASE_URL": "", "RECALL_PASSWORD": password}
+        env = {"RECALL_DATA": f"{folder}/data", "PORT": str(port), "DATABASE_URL": "", "RECALL_PASSWORD": password}
         command = [sys.executable, "-m", "recall_site"]
-        served = subprocess.Popen(command, cwd=ROOT, env=os.environ | told, stdout=subprocess.PIPE, text=True)
+        server = subprocess.Popen(command, cwd=ROOT, env=os.environ | env, stdout=subprocess.PIPE, text=True)
         try:
-            assert served.stdout is not None
-            for line in served.stdout:
+            assert server.stdout is not None
+            for line in server.stdout:
                 print(line, end="")
                 if LAST_LINE in line:
                     break
             yield f"http://127.0.0.1:{port}", password
         finally:
-            served.terminate()
-            served.communicate()
+            server.terminate()
+            server.communicate()
 
 
-def take(address: str, password: str) -> None:
-    """Sign in once for each scheme, visit, and keep what is seen."""
+def take_all(address: str, password: str) -> None:
+    """Sign in once per colour scheme, visit every page, save a screenshot."""
     path = next(filter(None, map(shutil.which, BROWSERS)))
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=path, args=OPTIONS)
-        for scheme in SCHEMES:
+        for scheme in COLOUR_SCHEMES:
             context = browser.new_context(base_url=address, viewport=SIZE, color_scheme=scheme)  # type: ignore[arg-type]
             sign_in(context, password)
-            ask(context)
+            warm_up(context)
             for name, visit in PICTURES.items():
                 page = context.new_page()
                 visit(page)
-                page.wait_for_timeout(DRAWN)
-                keep(page.screenshot(), FOLDER / f"{name}{'' if scheme == 'light' else '-dark'}.png")
+                page.wait_for_timeout(CHART_DELAY)
+                save_picture(page.screenshot(), FOLDER / f"{name}{'' if scheme == 'light' else '-dark'}.png")
                 page.close()
         browser.close()
 
 
 def sign_in(context: BrowserContext, password: str) -> None:
-    """Come in as demo."""
+    """Sign in as demo."""
     page = context.new_page()
     page.goto("/sign-in/")
     page.get_by_label("Name").fill("demo")
@@ -96,8 +96,8 @@ def sign_in(context: BrowserContext, password: str) -> None:
     page.close()
 
 
-def ask(context: BrowserContext) -> None:
-    """Put the questions that the Lab offers, so that no picture shows how long a site takes that has just come up."""
+def warm_up(context: BrowserContext) -> None:
+    """Run the Lab's example queries twice, so that no screenshot shows cold-start latencies."""
     page = context.new_page()
     page.goto("/demo/lab/")
     for address in 2 * [one.get_attribute("href") for one in page.locator(".examples a").all()]:
@@ -105,17 +105,17 @@ def ask(context: BrowserContext) -> None:
     page.close()
 
 
-def keep(seen: bytes, path: Path) -> None:
-    """Write a picture with few colours, which is a third of its size."""
-    picture = Image.open(io.BytesIO(seen)).convert("RGB")
+def save_picture(screenshot: bytes, path: Path) -> None:
+    """Save a picture with a reduced palette, a third of the size."""
+    picture = Image.open(io.BytesIO(screenshot)).convert("RGB")
     picture.quantize(COLOURS, Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE).save(path, optimize=True)
     size = path.stat().st_size
-    assert size <= LARGEST, f"{path.name} has {size:,} bytes, at most {LARGEST:,} are wanted"
+    assert size <= MAX_BYTES, f"{path.name} has {size:,} bytes; must be at most {MAX_BYTES:,}"
     print(f"{path.name:22} {size / 1000:6.1f} kB")
 
 
 def lab(page: Page) -> None:
-    """A question with its first hit explained and a slider moved."""
+    """A query with its first hit explained and a slider moved."""
     page.goto("/demo/lab/?query=Which+database+for+the+billing+service%3F")
     slider = page.locator("#params input[type=range]").nth(1)
     slider.focus()
@@ -133,63 +133,63 @@ def guards(page: Page) -> None:
 
 
 def memory(page: Page) -> None:
-    """One memory that others bear on."""
+    """A memory with related ones."""
     page.goto("/demo/memories/?q=PostgreSQL")
     page.locator("main table a[href*='/memories/']").first.click()
     page.get_by_role("heading", level=1).wait_for()
 
 
 def tune(page: Page) -> None:
-    """The metric of all judged questions with a slider moved; they are asked by the worker as the site comes up."""
+    """The metric over all judged queries with a slider moved; the worker runs them at start."""
     page.goto("/demo/tune/")
-    page.locator("#metric-1").wait_for(timeout=ASKED)
+    page.locator("#metric-1").wait_for(timeout=JUDGED_TIMEOUT)
     slider = page.locator("#p-rerank")
     slider.focus()
     slider.press("PageDown")
     page.get_by_text("1 moved from").wait_for()
-    page.locator("#curve-rerank svg").wait_for(timeout=ASKED)
+    page.locator("#curve-rerank svg").wait_for(timeout=JUDGED_TIMEOUT)
     page.evaluate("document.activeElement.blur(); scrollTo(0, 0)")
 
 
 def optimise(page: Page) -> None:
-    """A search that was begun, watched to its end, and kept as a profile that was evaluated; once for both schemes."""
+    """An optimiser run to its end, saved as a profile and evaluated; once for both colour schemes."""
     page.goto("/demo/optimise/")
     if not page.locator("#verdict-h").count():
         page.get_by_role("button", name="Search").click()
-        page.locator("#parts-h").wait_for(timeout=ASKED)
+        page.locator("#parts-h").wait_for(timeout=JUDGED_TIMEOUT)
         page.get_by_role("button", name="Save as profile").click()
         page.wait_for_load_state()
         page.goto("/demo/profiles/")
         page.locator(".versions .name a").first.click()
         page.get_by_role("button", name="Measure").first.click()
-        page.get_by_text("nDCG@10").first.wait_for(timeout=ASKED)
+        page.get_by_text("nDCG@10").first.wait_for(timeout=JUDGED_TIMEOUT)
         page.goto("/demo/optimise/")
-    page.locator("#parts-h").wait_for(timeout=ASKED)
+    page.locator("#parts-h").wait_for(timeout=JUDGED_TIMEOUT)
 
 
-def at(address: str) -> Callable[[Page], None]:
+def open_page(address: str) -> Callable[[Page], None]:
     """A page as it opens."""
     return lambda page: page.goto(address) and None
 
 
 PICTURES: dict[str, Callable[[Page], None]] = {
-    "overview": at("/demo/"),
-    "memories": at("/demo/memories/"),
+    "overview": open_page("/demo/"),
+    "memories": open_page("/demo/memories/"),
     "memory": memory,
     "lab": lab,
-    "decay": at("/demo/decay/"),
-    "dedup": at("/demo/dedup/"),
-    "graph": at("/demo/graph/?entity=Maya+Lindqvist"),
+    "decay": open_page("/demo/decay/"),
+    "dedup": open_page("/demo/dedup/"),
+    "graph": open_page("/demo/graph/?entity=Maya+Lindqvist"),
     "guards": guards,
-    "traces": at("/demo/traces/"),
-    "health": at("/demo/health/"),
-    "formulas": at("/formulas/recall/"),
+    "traces": open_page("/demo/traces/"),
+    "health": open_page("/demo/health/"),
+    "formulas": open_page("/formulas/recall/"),
     "tune": tune,
     "optimise": optimise,
-    "profiles": at("/demo/profiles/"),
-    "ablation": at("/demo/ablation/"),
-    "judgements": at("/demo/judgements/"),
-    "calibrate": at("/demo/calibrate/"),
+    "profiles": open_page("/demo/profiles/"),
+    "ablation": open_page("/demo/ablation/"),
+    "judgements": open_page("/demo/judgements/"),
+    "calibrate": open_page("/demo/calibrate/"),
 }
 
 

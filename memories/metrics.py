@@ -32,14 +32,14 @@ embedded = Counter("recall_embedded_texts", "Texts given to an embedder.", ["emb
 
 def retrieved(retrieval: "Retrieval", *, abstained: bool) -> None:
     """Count one retrieval and its parts."""
-    system = retrieval.query.setting.system.name
+    system = retrieval.query.config.system.name
     labelled(retrievals, system).inc()
     labelled(abstentions, system).inc(abstained)
     for stage, took in retrieval.took_ms.items():
         labelled(stages, system, stage).observe(took / 1000)
-    for retriever, took in retrieval.found.took_ms.items():
+    for retriever, took in retrieval.fetched.took_ms.items():
         labelled(retrievers, retriever).observe(took / 1000)
-        labelled(late, retriever).inc(retriever in retrieval.found.late)
+        labelled(late, retriever).inc(retriever in retrieval.fetched.timed_out)
 
 
 @cache

@@ -12,19 +12,19 @@ from memories.pages.guards import page as guards_page
 from memories.pages.judgements import acts as judgement_acts
 from memories.pages.judgements import judging as judging_page
 from memories.pages.judgements import page as judgement_page
-from memories.pages.lab import acts as lab_acts
-from memories.pages.lab import page as lab_page
-from memories.pages.optimise import page as optimise_page
-from memories.pages.profiles import acts as profile_acts
-from memories.pages.profiles import page as profile_pages
-from memories.pages.tune import page as tune_page
+from memories.pages.lab import saving as lab_acts
+from memories.pages.lab import views as lab_page
+from memories.pages.optimise import views as optimise_page
+from memories.pages.profiles import lifecycle as profile_acts
+from memories.pages.profiles import views as profile_pages
+from memories.pages.tune import views as tune_page
 
 urlpatterns = [
     path("api/v1/<slug:namespace>/", include("memories.api.urls")),
     path("", overview.home, name="home"),
     path("<slug:namespace>/", overview.overview, name="overview"),
-    path("<slug:namespace>/ablation/", ablation.ablated, name="ablation"),
-    path("<slug:namespace>/ablation/ask/", ablation.asked, name="ablation-ask"),
+    path("<slug:namespace>/ablation/", ablation.ablation_page, name="ablation"),
+    path("<slug:namespace>/ablation/ask/", ablation.start_ablation_tracing, name="ablation-ask"),
     path("<slug:namespace>/calibrate/", calibrate_page.calibrate_page, name="calibrate"),
     path("<slug:namespace>/calibrate/annotations/", calibrate_acts.annotated, name="calibrate-annotate"),
     path("<slug:namespace>/calibrate/k/", calibrate_acts.k_kept, name="calibrate-k"),
@@ -55,36 +55,38 @@ urlpatterns = [
     path("<slug:namespace>/keys/<uuid:id>/revoke/", keys.revoked, name="keys-revoke"),
     path("<slug:namespace>/keys/<uuid:id>/rotate/", keys.rotated, name="keys-rotate"),
     path("<slug:namespace>/lab/", lab_page.lab, name="lab"),
-    path("<slug:namespace>/lab/judge/", lab_acts.judge, name="lab-judge"),
-    path("<slug:namespace>/lab/save/", lab_acts.save, name="lab-save"),
+    path("<slug:namespace>/lab/judge/", lab_acts.grade_hit, name="lab-judge"),
+    path("<slug:namespace>/lab/save/", lab_acts.save_lab_profile, name="lab-save"),
     path("<slug:namespace>/members/", members.members, name="keys-members"),
     path("<slug:namespace>/members/<int:user>/remove/", members.removed, name="keys-member-remove"),
     path("<slug:namespace>/members/<int:user>/role/", members.changed, name="keys-member-role"),
     path("<slug:namespace>/memories/", memories.memories, name="memories"),
     path("<slug:namespace>/memories/<uuid:id>/", memory.memory, name="memories-memory"),
     path("<slug:namespace>/memories/<uuid:id>/<slug:act>/", memory.act, name="memories-act"),
-    path("<slug:namespace>/optimise/", optimise_page.optimise, name="optimise"),
-    path("<slug:namespace>/optimise/start/", optimise_page.begun, name="optimise-start"),
-    path("<slug:namespace>/optimise/<uuid:id>/save/", optimise_page.saved, name="optimise-save"),
-    path("<slug:namespace>/optimise/<uuid:id>/stop/", optimise_page.stopped, name="optimise-stop"),
-    path("<slug:namespace>/profiles/", profile_pages.profiles, name="profiles"),
-    path("<slug:namespace>/profiles/import/", profile_acts.take_in, name="profiles-import"),
-    path("<slug:namespace>/profiles/rollback/", profile_acts.roll_back, name="profiles-rollback"),
-    path("<slug:namespace>/profiles/shadow/end/", profile_acts.unfollow, name="profiles-unfollow"),
-    path("<slug:namespace>/profiles/<uuid:id>/", profile_pages.version, name="profiles-one"),
-    path("<slug:namespace>/profiles/<uuid:id>/check/", profile_acts.check, name="profiles-check"),
-    path("<slug:namespace>/profiles/<uuid:id>/evaluate/", profile_acts.evaluate, name="profiles-evaluate"),
-    path("<slug:namespace>/profiles/<uuid:id>/follow/", profile_acts.follow, name="profiles-follow"),
-    path("<slug:namespace>/profiles/<uuid:id>/publish/", profile_acts.publish, name="profiles-publish"),
-    path("<slug:namespace>/profiles/<uuid:id>/yaml/", profile_pages.text, name="profiles-yaml"),
+    path("<slug:namespace>/optimise/", optimise_page.optimise_page, name="optimise"),
+    path("<slug:namespace>/optimise/start/", optimise_page.start_search_job, name="optimise-start"),
+    path("<slug:namespace>/optimise/<uuid:id>/save/", optimise_page.save_search_result, name="optimise-save"),
+    path("<slug:namespace>/optimise/<uuid:id>/stop/", optimise_page.stop_search_job, name="optimise-stop"),
+    path("<slug:namespace>/profiles/", profile_pages.profile_list, name="profiles"),
+    path("<slug:namespace>/profiles/import/", profile_acts.import_profile_yaml, name="profiles-import"),
+    path("<slug:namespace>/profiles/rollback/", profile_acts.roll_back_profile, name="profiles-rollback"),
+    path("<slug:namespace>/profiles/shadow/end/", profile_acts.end_shadow, name="profiles-unfollow"),
+    path("<slug:namespace>/profiles/<uuid:id>/", profile_pages.profile_version_detail, name="profiles-one"),
+    path("<slug:namespace>/profiles/<uuid:id>/check/", profile_acts.check_profile_version, name="profiles-check"),
+    path(
+        "<slug:namespace>/profiles/<uuid:id>/evaluate/", profile_acts.evaluate_profile_version, name="profiles-evaluate"
+    ),
+    path("<slug:namespace>/profiles/<uuid:id>/follow/", profile_acts.start_shadow, name="profiles-follow"),
+    path("<slug:namespace>/profiles/<uuid:id>/publish/", profile_acts.publish_profile_version, name="profiles-publish"),
+    path("<slug:namespace>/profiles/<uuid:id>/yaml/", profile_pages.profile_version_yaml, name="profiles-yaml"),
     path("<slug:namespace>/settings/", settings.settings, name="keys-settings"),
     path("<slug:namespace>/settings/embedder/", settings.reembed, name="keys-embedder"),
     path("<slug:namespace>/settings/new/", settings.new_namespace, name="keys-new-namespace"),
-    path("<slug:namespace>/traces/", traces.traces, name="traces"),
+    path("<slug:namespace>/traces/", traces.trace_list_page, name="traces"),
     path("<slug:namespace>/tune/", tune_page.tune, name="tune"),
-    path("<slug:namespace>/tune/ask/", tune_page.ask, name="tune-ask"),
-    path("<slug:namespace>/tune/save/", tune_page.save, name="tune-save"),
+    path("<slug:namespace>/tune/ask/", tune_page.start_tune_tracing, name="tune-ask"),
+    path("<slug:namespace>/tune/save/", tune_page.save_tuned_profile, name="tune-save"),
     path("<slug:namespace>/tune/sensitivity/", tune_page.sensitivity, name="tune-sensitivity"),
-    path("<slug:namespace>/traces/<uuid:id>/", traces.trace, name="traces-one"),
-    path("<slug:namespace>/traces/new/", traces.arrivals, name="traces-new"),
+    path("<slug:namespace>/traces/<uuid:id>/", traces.trace_page, name="traces-one"),
+    path("<slug:namespace>/traces/new/", traces.new_traces, name="traces-new"),
 ]

@@ -116,7 +116,7 @@ def make_days_for_traces() -> None:
 
     # Where somebody holds the table, the default partition takes them until the worker has made the day.
     with suppress(OperationalError):
-        scheduled.make_days_for_traces()
+        scheduled.ensure_trace_partitions()
 
 
 def ensure_demo() -> str:

@@ -1,4 +1,4 @@
-"""The registry of systems and parameters, open to read."""
+"""Public registry of scoring systems and parameters."""
 
 from typing import Any
 
@@ -10,33 +10,33 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from scoring.params import SCOPES, Choice, Number, Params, Switch
-from scoring.policy import PRESETS, WritePolicy
+from scoring.policy import PRESETS, WritePolicyParams
 from scoring.systems import SYSTEMS
 
 
 class ParameterSerializer(serializers.Serializer[dict[str, Any]]):
-    """One declared value: what it is, what it may be, what it does."""
+    """One declared parameter."""
 
     name = serializers.CharField()
     kind = serializers.ChoiceField(choices=[kind.kind for kind in (Number, Choice, Switch)])
-    default = serializers.JSONField(help_text="a number, one of the options, or true or false")
+    default = serializers.JSONField(help_text="a number, one of the options, or a boolean")
     low = serializers.FloatField(required=False)
     high = serializers.FloatField(required=False)
     step = serializers.FloatField(required=False)
-    log = serializers.BooleanField(required=False, help_text="whether a slider should move on a log scale")
+    log = serializers.BooleanField(required=False, help_text="whether a slider should use a log scale")
     unit = serializers.CharField(required=False, allow_blank=True)
     options = serializers.ListField(child=serializers.CharField(), required=False)
     scope = serializers.ChoiceField(choices=list(SCOPES.items()))
     group = serializers.CharField()
     affects = serializers.CharField()
-    seed = serializers.CharField(help_text="where it comes from")
+    source = serializers.CharField(help_text="where it comes from")  # type: ignore[assignment]
 
 
 class SystemSerializer(serializers.Serializer[dict[str, Any]]):
     """One scoring system."""
 
     name = serializers.CharField()
-    seed = serializers.CharField()
+    source = serializers.CharField()  # type: ignore[assignment]
     summary = serializers.CharField()
     routes = serializers.ListField(child=serializers.CharField())
     presets = serializers.DictField(child=serializers.DictField())
@@ -45,44 +45,44 @@ class SystemSerializer(serializers.Serializer[dict[str, Any]]):
 
 
 class PolicySerializer(serializers.Serializer[dict[str, Any]]):
-    """What counts when a memory is written."""
+    """The write policy."""
 
     presets = serializers.DictField(child=serializers.DictField())
     parameters = ParameterSerializer(many=True)
 
 
 class RegistrySerializer(serializers.Serializer[dict[str, Any]]):
-    """Every system and every declared parameter."""
+    """All systems and the write policy, with their parameters."""
 
     systems = SystemSerializer(many=True)
     write_policy = PolicySerializer()
 
 
-class Systems(APIView):
-    """Every system and every declared parameter, with bounds, scope and origin."""
+class SystemsView(APIView):
+    """All systems and parameters, with bounds, scope and source."""
 
     permission_classes = [AllowAny]
     authentication_classes: list[Any] = []
 
     @extend_schema(operation_id="systems", responses=RegistrySerializer, tags=["systems"])
     def get(self, request: Request) -> Response:
-        """List the scoring systems and what each lets a caller turn."""
+        """List the scoring systems and their parameters."""
         systems = [
             {
                 "name": system.name,
-                "seed": system.seed,
+                "source": system.source,
                 "summary": system.summary,
-                "routes": system.routes,
+                "routes": system.retrievers,
                 "presets": system.presets,
                 "outputs": list(system.outputs),
-                "parameters": parameters(system.params),
+                "parameters": params_to_dicts(system.params),
             }
             for system in SYSTEMS.values()
         ]
-        policy = {"presets": PRESETS, "parameters": parameters(WritePolicy)}
+        policy = {"presets": PRESETS, "parameters": params_to_dicts(WritePolicyParams)}
         return Response(RegistrySerializer({"systems": systems, "write_policy": policy}).data)
 
 
-def parameters(params: type[Params]) -> list[dict[str, Any]]:
-    """The declarations of a set, ready to be served."""
-    return [{"name": name, "kind": one.kind, **vars(one)} for name, one in params.declared().items()]
+def params_to_dicts(params: type[Params]) -> list[dict[str, Any]]:
+    """The declarations of a parameter set as dicts."""
+    return [{"name": name, "kind": one.kind, **vars(one)} for name, one in params.declarations().items()]

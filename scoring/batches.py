@@ -1,6 +1,6 @@
-"""Candidates of several queries, one batch after another in the same arrays: what is done batch by batch, at once.
+"""Vectorised per-batch operations: candidates of several queries, concatenated in the same arrays.
 
-A single query is a single batch, and every function gives for it, to the last bit, what it gives for it among others.
+A single query is a single batch. Results for a batch are bit-identical whether it is alone or stacked with others.
 """
 
 from collections.abc import Iterator
@@ -18,7 +18,7 @@ Scalar = TypeVar("Scalar", bound=np.generic)
 
 @dataclass(frozen=True, eq=False)
 class Batches:
-    """How many candidates each query has; none of several may be without."""
+    """Batch lengths; with more than one batch, none may be empty."""
 
     lengths: Codes
 
@@ -27,114 +27,114 @@ class Batches:
 
     @cached_property
     def starts(self) -> Codes:
-        """Where each batch begins."""
+        """The offset of each batch."""
         return np.cumsum(self.lengths) - self.lengths
 
     @cached_property
-    def of_each(self) -> Codes:
-        """The batch of each candidate."""
+    def batch_index(self) -> Codes:
+        """The batch index of each candidate."""
         return np.repeat(np.arange(len(self)), self.lengths)
 
-    def lowest(self, values: Array, present: Mask | None = None) -> Array:
-        """The least value of each batch; 0 where none is present."""
-        return self._end(np.minimum, values, present, np.inf)
+    def minimum(self, values: Array, present: Mask | None = None) -> Array:
+        """The minimum of each batch; 0 where no value is present."""
+        return self._reduce(np.minimum, values, present, np.inf)
 
-    def highest(self, values: Array, present: Mask | None = None) -> Array:
-        """The greatest value of each batch; 0 where none is present."""
-        return self._end(np.maximum, values, present, -np.inf)
+    def maximum(self, values: Array, present: Mask | None = None) -> Array:
+        """The maximum of each batch; 0 where no value is present."""
+        return self._reduce(np.maximum, values, present, -np.inf)
 
-    def _end(self, better: np.ufunc, values: Array, present: Mask | None, beyond: float) -> Array:
+    def _reduce(self, ufunc: np.ufunc, values: Array, present: Mask | None, neutral: float) -> Array:
         if values.ndim == 0 or len(self) == 1:
-            known = values if present is None or values.ndim == 0 else values[present]
-            return np.array([better.reduce(known, axis=None) if known.size else 0.0])
-        found = better.reduceat(values if present is None else np.where(present, values, beyond), self.starts)
-        return np.where(np.isfinite(found), found, 0.0)
+            selected = values if present is None or values.ndim == 0 else values[present]
+            return np.array([ufunc.reduce(selected, axis=None) if selected.size else 0.0])
+        result = ufunc.reduceat(values if present is None else np.where(present, values, neutral), self.starts)
+        return np.where(np.isfinite(result), result, 0.0)
 
-    def any(self, marked: Mask) -> Mask:
-        """Whether anybody of each batch is marked."""
-        return np.logical_or.reduceat(marked, self.starts) if len(marked) else np.zeros(len(self), bool)
+    def any(self, mask: Mask) -> Mask:
+        """Whether the mask is true anywhere in each batch."""
+        return np.logical_or.reduceat(mask, self.starts) if len(mask) else np.zeros(len(self), bool)
 
-    def told(self, of_batches: NDArray[Scalar]) -> NDArray[Scalar]:
-        """What is known of each batch, told to each of its candidates; of one batch alone, once for all."""
-        return of_batches.reshape(()) if len(self) == 1 else of_batches[self.of_each]
+    def broadcast(self, per_batch: NDArray[Scalar]) -> NDArray[Scalar]:
+        """Broadcast per-batch values to candidates; a scalar if there is only one batch."""
+        return per_batch.reshape(()) if len(self) == 1 else per_batch[self.batch_index]
 
-    def best(self, value: Array, ties: Codes, rows: Codes, most: int | None = None) -> Codes:
-        """Of some candidates the best of each batch, at most so many, best first and batch after batch.
+    def top(self, value: Array, ties: Codes, rows: Codes, limit: int | None = None) -> Codes:
+        """The top candidates of each batch among `rows`, best first, batches concatenated.
 
-        Ties end at the place by id within the batch.
+        Ties are broken by id within the batch.
         """
         if len(self) == 1:
-            return rows[np.lexsort((ties[rows], -value[rows]))][:most]
-        if most is not None:
-            rows = rows[self._leading(value, rows, most)]
-        rows = self._by_id(ties, rows)
+            return rows[np.lexsort((ties[rows], -value[rows]))][:limit]
+        if limit is not None:
+            rows = rows[self._candidates_for_top(value, rows, limit)]
+        rows = self._order_by_id(ties, rows)
         table = self._table(rows)
-        worth = np.where(table >= 0, -value[table], np.inf)
-        found = np.take_along_axis(table, np.argsort(worth, axis=1, kind="stable")[:, :most], axis=1)
-        return found[found >= 0]
+        keys = np.where(table >= 0, -value[table], np.inf)
+        top = np.take_along_axis(table, np.argsort(keys, axis=1, kind="stable")[:, :limit], axis=1)
+        return top[top >= 0]
 
-    def _by_id(self, ties: Codes, rows: Codes) -> Codes:
-        """The same rows batch after batch, each by its ids; every place is known, so nothing is sorted."""
-        whole = np.full(len(ties), -1)
-        whole[self.starts[self.of_each[rows]] + ties[rows]] = rows
-        return whole[whole >= 0]
+    def _order_by_id(self, ties: Codes, rows: Codes) -> Codes:
+        """The rows grouped by batch and ordered by id; id ranks are known, so no sort is needed."""
+        slots = np.full(len(ties), -1)
+        slots[self.starts[self.batch_index[rows]] + ties[rows]] = rows
+        return slots[slots >= 0]
 
     def _table(self, rows: Codes) -> Codes:
-        """Rows that come batch after batch, a line a batch; −1 beyond the end of one."""
+        """Rows grouped by batch as a 2-D table, one line per batch, padded with −1."""
         counts = self.counts(rows)
         table = np.full((len(self), int(counts.max(initial=0))), -1)
         table[np.arange(table.shape[1]) < counts[:, None]] = rows
         return table
 
-    def leading(self, value: Array, ties: Codes, most: int) -> Mask:
-        """Who is among the best so many of its batch."""
-        if int(self.lengths.max(initial=0)) <= most:
+    def top_mask(self, value: Array, ties: Codes, limit: int) -> Mask:
+        """Mask of the top candidates of each batch."""
+        if int(self.lengths.max(initial=0)) <= limit:
             return np.ones(len(ties), bool)
-        marked = np.zeros(len(ties), bool)
-        marked[self.best(value, ties, np.arange(len(ties)), most)] = True
-        return marked
+        mask = np.zeros(len(ties), bool)
+        mask[self.top(value, ties, np.arange(len(ties)), limit)] = True
+        return mask
 
-    def _leading(self, value: Array, rows: Codes, most: int) -> Mask:
-        """Which candidates have no fewer than so many above them: to sort the others would take most of the time."""
-        widest, batch = int(self.lengths.max()), self.of_each[rows]
-        if widest <= most:
+    def _candidates_for_top(self, value: Array, rows: Codes, limit: int) -> Mask:
+        """Mask of candidates that can be in the top; partitioning first avoids sorting the rest."""
+        widest, batch = int(self.lengths.max()), self.batch_index[rows]
+        if widest <= limit:
             return np.ones(len(rows), bool)
         table = np.full((len(self), widest), -np.inf)
         table[batch, rows - self.starts[batch]] = value[rows]
-        least = np.partition(table, widest - most, axis=1)[:, widest - most]
-        return np.asarray(value[rows] >= least[batch])
+        threshold = np.partition(table, widest - limit, axis=1)[:, widest - limit]
+        return np.asarray(value[rows] >= threshold[batch])
 
     def counts(self, rows: Codes) -> Codes:
-        """How many of some candidates each batch has."""
-        return np.bincount(self.of_each[rows], minlength=len(self))
+        """The number of rows in each batch."""
+        return np.bincount(self.batch_index[rows], minlength=len(self))
 
-    def first(self, rows: Codes, most: int | None) -> Codes:
-        """The first rows of each batch; they come batch after batch."""
-        if most is None or not len(rows):
+    def first(self, rows: Codes, limit: int | None) -> Codes:
+        """The first rows of each batch; rows must be grouped by batch."""
+        if limit is None or not len(rows):
             return rows
         if len(self) == 1:
-            return rows[:most]
+            return rows[:limit]
         counts = self.counts(rows)
-        place = np.arange(len(rows)) - np.repeat(np.cumsum(counts) - counts, counts)
-        return rows[place < most]
+        position = np.arange(len(rows)) - np.repeat(np.cumsum(counts) - counts, counts)
+        return rows[position < limit]
 
-    def parted(self, rows: Codes) -> Iterator[Codes]:
-        """Rows that come batch after batch, each batch by itself."""
+    def split(self, rows: Codes) -> Iterator[Codes]:
+        """Split rows, grouped by batch, into one array per batch."""
         if len(self) == 1:
             return iter([rows])
-        return iter(np.split(rows, np.searchsorted(self.of_each[rows], np.arange(1, len(self)))))
+        return iter(np.split(rows, np.searchsorted(self.batch_index[rows], np.arange(1, len(self)))))
 
-    def of_one_size(self, rows: Codes) -> Iterator[tuple[Codes, Codes]]:
-        """Rows that come batch after batch: the batches that have as many of them, and their rows, a line a batch."""
+    def by_size(self, rows: Codes) -> Iterator[tuple[Codes, Codes]]:
+        """Batches with equally many rows: their indices, and their rows as a 2-D array, one line per batch."""
         counts = self.counts(rows)
-        begins = np.cumsum(counts) - counts
+        offsets = np.cumsum(counts) - counts
         for size in np.unique(counts[counts > 0]).tolist():
             batches = np.flatnonzero(counts == size)
-            yield batches, rows[begins[batches][:, None] + np.arange(size)]
+            yield batches, rows[offsets[batches][:, None] + np.arange(size)]
 
-    def deviations(self, values: Array) -> Array:
+    def standard_deviations(self, values: Array) -> Array:
         """The standard deviation of each batch."""
-        found = np.zeros(len(self))
-        for batches, rows in self.of_one_size(np.arange(len(values))):
-            found[batches] = np.std(values[rows], axis=1)
-        return found
+        deviations = np.zeros(len(self))
+        for batches, rows in self.by_size(np.arange(len(values))):
+            deviations[batches] = np.std(values[rows], axis=1)
+        return deviations

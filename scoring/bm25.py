@@ -1,16 +1,16 @@
-r"""Lexical matching: the query uses the words that stand in the memory."""
+r"""BM25: lexical matching by index terms."""
 
 import numpy as np
 
 from scoring.term import Array, Quantity, ln
 
-# The paper's own Postgres ranking: ts_rank_cd with this normalisation, over these weights of the text search vector.
+# The paper's Postgres ranking: ts_rank_cd with this normalisation flag and these tsvector weights.
 TS_RANK_NORMALIZATION = 32
 TS_WEIGHTS = {"content": "A", "predicate": "B"}
 
 
 def idf(documents: Quantity | float, containing: Quantity) -> Quantity:
-    r"""High for rare terms, low for terms that match everything, never negative.
+    r"""Inverse document frequency; never negative.
 
     $$ \text{IDF}(q_i) = \ln\left(\frac{N - n(q_i) + 0.5}{n(q_i) + 0.5} + 1\right) $$
 
@@ -21,7 +21,7 @@ def idf(documents: Quantity | float, containing: Quantity) -> Quantity:
 
 
 def saturation(frequency: Array, length: Array | float, average_length: float, k1: float, b: float) -> Array:
-    r"""The part of a term that frequency and length decide: ten occurrences are not ten times one.
+    r"""Term frequency saturation with length normalisation.
 
     $$ \text{tf}(q_i, D) =
        \frac{f(q_i, D)\,(k_1 + 1)}{f(q_i, D) + k_1\left(1 - b + b\,\frac{|D|}{\text{avgdl}}\right)} $$
@@ -29,9 +29,9 @@ def saturation(frequency: Array, length: Array | float, average_length: float, k
     >>> saturation(np.array([0.0, 1.0, 5.0, 10.0]), 10.0, 10.0, 1.2, 0.75).round(3)
     array([0.   , 1.   , 1.774, 1.964])
     """
-    held_back = k1 * (1.0 - b + b * np.asarray(length) / (average_length or 1.0))
-    top, bottom = np.broadcast_arrays(frequency * (k1 + 1.0), frequency + held_back)
-    # A term that does not occur adds nothing, whatever the parameters; with k1 = 0 the quotient would be 0 ÷ 0.
+    length_norm = k1 * (1.0 - b + b * np.asarray(length) / (average_length or 1.0))
+    top, bottom = np.broadcast_arrays(frequency * (k1 + 1.0), frequency + length_norm)
+    # A term that does not occur adds 0; with k1 = 0 the quotient would be 0 ÷ 0.
     return np.asarray(np.divide(top, bottom, out=np.zeros(top.shape), where=top > 0))
 
 

@@ -1,4 +1,4 @@
-r"""Appendix A of the paper: fit the constants to one's own annotated data."""
+r"""Calibration on annotated data (appendix A of the paper)."""
 
 import math
 from collections.abc import Hashable, Mapping, Sequence
@@ -16,7 +16,7 @@ def cohens_kappa(one: Sequence[Hashable], other: Sequence[Hashable]) -> float:
 
     $$ \kappa = \frac{p_o - p_e}{1 - p_e} $$
 
-    Not a number where both give one label throughout: chance alone agrees as much.
+    NaN if both raters use a single label: expected agreement is 1.
 
     >>> round(cohens_kappa("yynnyynn", "yynnyyny"), 4), cohens_kappa("nnn", "nnn")
     (0.75, nan)
@@ -25,12 +25,12 @@ def cohens_kappa(one: Sequence[Hashable], other: Sequence[Hashable]) -> float:
     return (observed - chance) / (1.0 - chance) if chance < 1.0 else math.nan
 
 
-def kappa_error(one: Sequence[Hashable], other: Sequence[Hashable]) -> float:
-    r"""How far kappa would scatter over other samples of as many items.
+def kappa_standard_error(one: Sequence[Hashable], other: Sequence[Hashable]) -> float:
+    r"""Standard error of kappa for a sample of this size.
 
     $$ \text{SE} = \frac{\sqrt{p_o (1 - p_o) / n}}{1 - p_e} $$
 
-    >>> round(kappa_error("yynnyynn", "yynnyyny"), 4)
+    >>> round(kappa_standard_error("yynnyynn", "yynnyyny"), 4)
     0.2339
     """
     observed, chance = _agreement(one, other)
@@ -46,16 +46,16 @@ def _agreement(one: Sequence[Hashable], other: Sequence[Hashable]) -> tuple[floa
     return observed, chance
 
 
-class Fit(NamedTuple):
-    """Weights that gradient descent found, and the error before and after."""
+class WeightFit(NamedTuple):
+    """Fitted weights, and the squared error before and after."""
 
     weights: Array
     before: float
     after: float
 
 
-def fit_weights(signals: Array, rated: Array, start: Array, *, steps: int, rate: float) -> Fit:
-    r"""Positive weights of sum 1 that bring the formula nearest to the raters.
+def fit_weights(signals: Array, ratings: Array, start: Array, *, steps: int, rate: float) -> WeightFit:
+    r"""Fit positive weights that sum to 1 to the ratings, by gradient descent.
 
     $$ \min_\theta \sum_m \left(\text{signals}_m \cdot \mathrm{softmax}(\theta) - \text{rated}_m\right)^2 $$
 
@@ -64,14 +64,14 @@ def fit_weights(signals: Array, rated: Array, start: Array, *, steps: int, rate:
     array([0.4, 0.3, 0.2, 0.1])
     """
     theta = np.log(start)
-    # Both sides of the slope that no step changes, so that a step costs the same however much is rated.
-    square, pull = signals.T @ signals / len(rated), signals.T @ rated / len(rated)
+    # Precomputed normal equations: the cost of a step does not depend on the number of ratings.
+    gram, moment = signals.T @ signals / len(ratings), signals.T @ ratings / len(ratings)
     for _ in range(steps):
         weights = _softmax(theta)
-        slope = 2.0 * (square @ weights - pull)
-        theta = theta - rate * len(start) * weights * (slope - weights @ slope)
+        gradient = 2.0 * (gram @ weights - moment)
+        theta = theta - rate * len(start) * weights * (gradient - weights @ gradient)
     fitted = _softmax(theta)
-    return Fit(fitted, _squared_error(signals, start, rated), _squared_error(signals, fitted, rated))
+    return WeightFit(fitted, _squared_error(signals, start, ratings), _squared_error(signals, fitted, ratings))
 
 
 def _softmax(theta: Array) -> Array:
@@ -79,12 +79,12 @@ def _softmax(theta: Array) -> Array:
     return np.asarray(raised / raised.sum())
 
 
-def _squared_error(signals: Array, weights: Array, rated: Array) -> float:
-    return float(np.mean((signals @ weights - rated) ** 2))
+def _squared_error(signals: Array, weights: Array, ratings: Array) -> float:
+    return float(np.mean((signals @ weights - ratings) ** 2))
 
 
 class DedupErrors(NamedTuple):
-    """What a threshold does wrong on judged pairs."""
+    """Error rates of a threshold on judged pairs."""
 
     threshold: float
     false_positives: float
@@ -93,21 +93,21 @@ class DedupErrors(NamedTuple):
     cost: float
 
 
-def total_error(wrong: float, missed: float) -> float:
-    r"""Both kinds of error together, a false merge counted like a missed one.
+def total_error(false_positives: float, false_negatives: float) -> float:
+    r"""Sum of the false positive and the false negative rate.
 
     $$ \text{FPR} + \text{FNR} $$
 
     >>> total_error(2, 5)
     7
     """
-    return wrong + missed
+    return false_positives + false_negatives
 
 
 def dedup_sweep(
     similarity: Array, duplicate: Array, thresholds: Sequence[float], *, merge_cost: float
 ) -> list[DedupErrors]:
-    r"""Error rates of merging above each threshold; a false merge destroys, so it may cost more.
+    r"""Error rates of merging above each threshold; a false merge loses data, so it can be weighted higher.
 
     $$ \text{cost} = c \cdot \text{FPR} + \text{FNR} $$
 
@@ -124,12 +124,12 @@ def dedup_sweep(
     return rows
 
 
-def valid(kappa: float, gate: float) -> bool:
-    r"""Whether raters agree well enough for a calibration to mean anything.
+def kappa_suffices(kappa: float, gate: float) -> bool:
+    r"""Whether the raters agree well enough to calibrate.
 
     $$ \kappa > 0.75 $$
 
-    >>> valid(0.79, 0.75), valid(0.71, 0.75)
+    >>> kappa_suffices(0.79, 0.75), kappa_suffices(0.71, 0.75)
     (True, False)
     """
     return kappa > gate
@@ -142,7 +142,7 @@ def k_sweep(
     ks: Sequence[float],
     at: int,
 ) -> dict[float, float]:
-    r"""Mean nDCG of fusing the same ranked lists with different smoothing constants.
+    r"""Mean nDCG of the same ranked lists, fused with different RRF k.
 
     $$ k \mapsto \mathrm{mean}\,\text{nDCG@}10\,(\text{RRF}_k) $$
 
@@ -162,7 +162,7 @@ def _fused_ndcg(ranks: Mapping[str, Array], grades: Array, weights: Mapping[str,
 
 
 def type_prior(agreement: float, *, low: float, span: float, steepness: float, midpoint: float) -> float:
-    r"""Annotators' agreement on a type, mapped into the range of priors.
+    r"""Logistic mapping of annotator agreement to a type prior.
 
     $$ t = 0.70 + 0.20 \cdot \frac{1}{1 + e^{-a(\text{agreement} - b)}} $$
 
@@ -172,8 +172,8 @@ def type_prior(agreement: float, *, low: float, span: float, steepness: float, m
     return low + span / (1.0 + math.exp(-steepness * (agreement - midpoint)))
 
 
-def expected_calibration_error(confidence: Array, right: Array, bins: int) -> float:
-    r"""How far confidence and truth lie apart, weighted over bins of confidence.
+def expected_calibration_error(confidence: Array, correct: Array, bins: int) -> float:
+    r"""Expected calibration error: mean gap between confidence and accuracy over bins.
 
     $$ \text{ECE} = \sum_b \frac{|b|}{N}\,\left|\text{acc}(b) - \text{conf}(b)\right| $$
 
@@ -182,12 +182,12 @@ def expected_calibration_error(confidence: Array, right: Array, bins: int) -> fl
     """
     place = np.minimum((confidence * bins).astype(int), bins - 1)
     size = np.bincount(place, minlength=bins)
-    gap = np.abs(np.bincount(place, right, bins) - np.bincount(place, confidence, bins))
+    gap = np.abs(np.bincount(place, correct, bins) - np.bincount(place, confidence, bins))
     return float(gap.sum() / size.sum()) if size.sum() else 0.0
 
 
-class Bin(NamedTuple):
-    """Memories of about one confidence, and how many of them are right."""
+class ReliabilityBin(NamedTuple):
+    """One bin of the reliability curve."""
 
     low: float
     high: float
@@ -196,24 +196,26 @@ class Bin(NamedTuple):
     right: float
 
 
-def reliability(confidence: Array, right: Array, bins: int) -> list[Bin]:
-    r"""Confidence against truth in equal bins; bins without a memory are left out.
+def reliability_curve(confidence: Array, correct: Array, bins: int) -> list[ReliabilityBin]:
+    r"""Accuracy against confidence in equal-width bins; empty bins are left out.
 
     $$ \text{acc}(b) \ \text{against}\ \text{conf}(b) $$
 
-    >>> [one.memories for one in reliability(np.array([0.55, 0.5, 0.9]), np.array([1.0, 0.0, 1.0]), 10)]
+    >>> [one.memories for one in reliability_curve(np.array([0.55, 0.5, 0.9]), np.array([1.0, 0.0, 1.0]), 10)]
     [2, 1]
     """
     place = np.minimum((confidence * bins).astype(int), bins - 1)
     return [
-        Bin(at / bins, (at + 1) / bins, int(mine.sum()), float(confidence[mine].mean()), float(right[mine].mean()))
+        ReliabilityBin(
+            at / bins, (at + 1) / bins, int(mine.sum()), float(confidence[mine].mean()), float(correct[mine].mean())
+        )
         for at in np.unique(place)
         for mine in [place == at]
     ]
 
 
 class Finding(NamedTuple):
-    """Something the annotations say should be done, with the values to do it with."""
+    """A recommended change, its reason and the parameter values."""
 
     what: str
     because: str
@@ -229,7 +231,7 @@ def recalibration(
     source_weight: float,
     extractor_weight: float,
 ) -> list[Finding]:
-    r"""The paper's two triggers; the Preference prior comes first.
+    r"""The paper's two recalibration triggers; the Preference prior comes first.
 
     $$ \kappa_{\text{Preference}} < 0.70, \qquad \text{share}(\text{direct}) > 0.9 $$
     """
@@ -245,7 +247,7 @@ def recalibration(
 
 
 def index_alert(found: Sequence[Sequence[Hashable]], exact: Sequence[Sequence[Hashable]], *, threshold: float) -> bool:
-    r"""Whether the vector index misses too many of the true nearest neighbours.
+    r"""Whether the recall of the vector index is below the threshold.
 
     $$ \mathrm{mean}\,\text{recall@}10 < 0.95 $$
 

@@ -1,13 +1,13 @@
-r"""How well evidenced a memory is when it is stored, and what later evidence does to it."""
+r"""Confidence of a memory: its signals, and updates by later evidence."""
 
 from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from scoring.term import Array, Quantity, exp, least, ln, most, total
+from scoring.term import Array, Quantity, exp, ln, maximum, minimum, total
 
 SOURCE_LEVELS = ("direct", "confirmation", "strong_inference", "weak_inference", "speculation")
-# First match wins, so the smaller models of a family stand before the family.
+# First match wins, so smaller models of a family come before the family.
 EXTRACTORS: Mapping[str, tuple[str, ...]] = {
     "haiku": ("haiku",),
     "sonnet_opus": ("sonnet", "opus"),
@@ -17,7 +17,7 @@ EXTRACTORS: Mapping[str, tuple[str, ...]] = {
 
 
 def repetition(observations: Quantity) -> Quantity:
-    r"""Re-observations add less and less; the first mention has none.
+    r"""Repetition boost with diminishing returns; 0 at the first mention.
 
     $$ r(n) = 1 - \frac{1}{1 + \ln(1 + n)} $$
 
@@ -27,65 +27,65 @@ def repetition(observations: Quantity) -> Quantity:
     return 1.0 - 1.0 / (1.0 + ln(1.0 + observations))
 
 
-def confidence(signals: Mapping[str, Quantity], weights: Mapping[str, Quantity | float]) -> Quantity:
-    r"""Four independent signals, weighted and summed.
+def weighted_confidence(signals: Mapping[str, Quantity], weights: Mapping[str, Quantity | float]) -> Quantity:
+    r"""Weighted sum of the four signals, at most 1.
 
     $$ \text{conf}(m) = \min(1.0,\ 0.45\,s + 0.20\,r + 0.25\,e + 0.10\,t) $$
 
     >>> signals = {"source": np.array([0.95]), "repetition": np.array([0.581]),
     ...            "extractor": np.array([0.80]), "prior": np.array([0.75])}
-    >>> confidence(signals, {"source": 0.45, "repetition": 0.20, "extractor": 0.25, "prior": 0.10}).round(4)
+    >>> weighted_confidence(signals, {"source": 0.45, "repetition": 0.20, "extractor": 0.25, "prior": 0.10}).round(4)
     array([0.8187])
     """
-    return least(total(weights[name] * signal for name, signal in signals.items()), 1.0)
+    return minimum(total(weights[name] * signal for name, signal in signals.items()), 1.0)
 
 
-def grounded(confidence: Quantity, penalty: Quantity | float) -> Quantity:
-    r"""What a partial grounding verdict leaves of the confidence; it never falls below nothing.
+def grounded_confidence(confidence: Quantity, penalty: Quantity | float) -> Quantity:
+    r"""Confidence after the penalty for partial grounding, at least 0.
 
     $$ \text{adjusted_confidence} = \max(\text{original_confidence} - \text{penalty},\ 0) $$
 
-    >>> grounded(np.array([0.4675, 0.10]), 0.20).round(4)
+    >>> grounded_confidence(np.array([0.4675, 0.10]), 0.20).round(4)
     array([0.2675, 0.    ])
     """
-    return most(confidence - penalty, 0.0)
+    return maximum(confidence - penalty, 0.0)
 
 
-def confirmed(source: Quantity, level: Quantity | float) -> Quantity:
-    r"""A user's confirmation lifts the source strength to the confirmed level, and never lowers it.
+def confirmed_source_strength(source: Quantity, level: Quantity | float) -> Quantity:
+    r"""Source strength after a user's confirmation: raised to the confirmed level, never lowered.
 
     $$ s = \max(s_{\text{current}},\ 0.80) $$
 
-    >>> confirmed(np.array([0.30, 0.95]), 0.80)
+    >>> confirmed_source_strength(np.array([0.30, 0.95]), 0.80)
     array([0.8 , 0.95])
     """
-    return most(source, level)
+    return maximum(source, level)
 
 
-def capped(confidence: Quantity, cap: Quantity | float) -> Quantity:
-    r"""Even a confirmed memory stays fallible.
+def capped_confidence(confidence: Quantity, cap: Quantity | float) -> Quantity:
+    r"""Cap on the confidence of a confirmed memory.
 
     $$ \text{conf} = \min(\text{conf},\ 0.99) $$
 
-    >>> capped(np.array([0.85, 1.0]), 0.99)
+    >>> capped_confidence(np.array([0.85, 1.0]), 0.99)
     array([0.85, 0.99])
     """
-    return least(confidence, cap)
+    return minimum(confidence, cap)
 
 
-def strongest(sources: Array) -> float:
-    r"""Several turns: the most strongly stated one counts, not the average.
+def strongest_source(sources: Array) -> float:
+    r"""Source strength over several turns: the maximum, not the mean.
 
     $$ s = \max(s_{\text{turn}_1}, \ldots, s_{\text{turn}_k}) $$
 
-    >>> strongest(np.array([0.50, 0.80, 0.80]))
+    >>> strongest_source(np.array([0.50, 0.80, 0.80]))
     0.8
     """
     return float(np.max(sources))
 
 
 def extractor_confidence(logprobs: Sequence[float] | Array) -> float:
-    r"""The geometric mean of the token probabilities of what was extracted.
+    r"""Geometric mean of the extracted tokens' probabilities.
 
     $$ e = \exp\left(\frac{1}{T}\sum_{i=1}^{T} \ln p_i\right) $$
 
@@ -99,17 +99,19 @@ def extractor_confidence(logprobs: Sequence[float] | Array) -> float:
 
 
 def extractor_class(model: str) -> str:
-    """The row of the extractor table a model's name belongs to.
+    """The row of the extractor table for a model name.
 
     >>> extractor_class("Claude-Haiku-4.5"), extractor_class("gpt-4o"), extractor_class("inhouse-ner-2")
     ('haiku', 'gpt4', 'unknown')
     """
     name = model.casefold()
-    return next((row for row, marks in EXTRACTORS.items() if any(mark in name for mark in marks)), "unknown")
+    return next(
+        (row for row, patterns in EXTRACTORS.items() if any(pattern in name for pattern in patterns)), "unknown"
+    )
 
 
 def utility(useful: Quantity, not_useful: Quantity) -> Quantity:
-    r"""Feedback on a memory as a share, from an even start.
+    r"""Share of positive feedback, with add-one smoothing.
 
     $$ \text{utility} = \frac{\text{useful} + 1}{\text{useful} + \text{not useful} + 2} $$
 
@@ -120,7 +122,7 @@ def utility(useful: Quantity, not_useful: Quantity) -> Quantity:
 
 
 def provenance(depth: Quantity, attenuation: Quantity) -> Quantity:
-    r"""Claims lose confidence at each hop of the chain they came through.
+    r"""Attenuation of confidence per provenance hop.
 
     $$ \text{confidence}_{\text{effective}} = \text{confidence} \cdot 0.9^{\text{depth}} $$
 

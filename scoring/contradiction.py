@@ -1,11 +1,11 @@
-"""Signals that two near-identical memories disagree: embeddings do not see them, so they come before any merge."""
+"""Lexical signals that two similar memories disagree, checked before a merge: embeddings do not separate them."""
 
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from scoring.dedup import normalize
-from scoring.predicates import spoken
+from scoring.predicates import normalize_predicate
 from scoring.units import measures
 
 _NEGATION = re.compile(
@@ -28,11 +28,11 @@ MONTHS = [
 ]
 DAYS = ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"]
 _COUNTS = ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"]
-# A month is named in full or by its first three letters; “may” is a month only where a time is told.
+# A month is named in full or by its first three letters; “may” is a month only in a temporal context.
 _MAY = r"(?<=\d )may|(?<=\bin )may|(?<=\bof )may|(?<=\blast )may|(?<=\bnext )may|(?<=\bsince )may|may(?= \d)"
 _MONTH = re.compile(rf"\b({'|'.join(m[:3] + f'(?:{m[3:]})?' for m in MONTHS if m != 'may')}|{_MAY})\b")
 _DAY = re.compile(rf"\b({'|'.join(DAYS)})s?\b")
-# A minus sign stands before a number, and not between two.
+# A minus sign precedes a number; a dash between two numbers is a range.
 _NUMBER = re.compile(r"((?<![^\s(])[-−]|\bminus )?((?<!\d)\d+(?:[.,:/]\d+)*)( ?%| per ?cent\b)?")
 _THOUSANDS = re.compile(r",(?=\d{3}(?!\d))")
 _VERSION = re.compile(r"(?<!\d)\d+(?:\.\d+){2,}")
@@ -40,13 +40,13 @@ _COUNT = re.compile(rf"\b({'|'.join(count for count in _COUNTS if count != 'one'
 _WORD = re.compile(r"[^\W\d_]+")
 _SIGNED = re.compile(r"(?<!\w)([^\W\d_]+)(\+\+|#)?(?!\w)")  # C, C++, C#
 
-ANOTHER_VALUE = "another value"
+DIFFERENT_VALUE = "another value"
 SWAPPED_ROLES = "swapped roles"
 
 
 @dataclass(frozen=True)
-class Statement:
-    """What is compared: the text, and the triple where there is one."""
+class FactStatement:
+    """Text of a memory, with its triple if it has one."""
 
     content: str
     subject: str = ""
@@ -54,67 +54,67 @@ class Statement:
     object: str = ""
 
 
-def conflicts(one: Statement, other: Statement) -> tuple[str, ...]:
-    r"""Every reason for which the two cannot be merged; empty where nothing speaks against it.
+def conflicts(one: FactStatement, other: FactStatement) -> tuple[str, ...]:
+    r"""The reasons why two memories must not be merged; empty if there are none.
 
     $$ \text{negation} \vee \text{number} \vee \text{unit} \vee \text{sign} \vee \text{date} \vee \text{version}
        \vee \text{roles} \vee \text{value} $$
 
-    >>> conflicts(Statement("Runs PostgreSQL 14"), Statement("Runs PostgreSQL 15"))
+    >>> conflicts(FactStatement("Runs PostgreSQL 14"), FactStatement("Runs PostgreSQL 15"))
     ('another number',)
     """
     a, b = (normalize(each.content) or each.content for each in (one, other))
-    reasons = [reason for reason, read in READINGS.items() if _differ(read(a), read(b))]
-    if negated(a) != negated(b):
+    reasons = [reason for reason, read in ASPECTS.items() if _differ(read(a), read(b))]
+    if is_negated(a) != is_negated(b):
         reasons.append("negation")
-    if _another_sign(a, b):
+    if _signs_differ(a, b):
         reasons.append("another sign")
-    if _swapped(_WORD.findall(a), _WORD.findall(b)):
+    if _roles_swapped(_WORD.findall(a), _WORD.findall(b)):
         reasons.append(SWAPPED_ROLES)
-    if _another_value(one, other):
-        reasons.append(ANOTHER_VALUE)
+    if _values_differ(one, other):
+        reasons.append(DIFFERENT_VALUE)
     return tuple(reasons)
 
 
-def negated(text: str) -> bool:
-    """Whether a text denies something; what is denied twice is said."""
+def is_negated(text: str) -> bool:
+    """Whether a text is negated; a double negation is not."""
     return len(_NEGATION.findall(text)) % 2 == 1
 
 
 def versions(text: str) -> set[str]:
-    """Versions of three parts and more."""
+    """Version numbers with three or more parts."""
     return set(_VERSION.findall(text))
 
 
 def dates(text: str) -> set[str]:
-    """Months and days of the week, whatever their spelling."""
+    """Months and weekdays, normalised."""
     return {month[:3] for month in _MONTH.findall(text)} | set(_DAY.findall(text))
 
 
 def numbers(text: str) -> set[str]:
-    """Numbers with their sign, and whether they are a share; versions are apart.
+    """Signed numbers and percentages, without versions.
 
     >>> sorted(numbers("minus five degrees, 1,000 crowns, 7 per cent"))
     ['-5', '1000', '7%']
     """
     return {
-        f"{'-' if minus else ''}{figure}{'%' if share else ''}"
-        for minus, figure, share in _NUMBER.findall(_plain(text))
+        f"{'-' if minus else ''}{digits}{'%' if percent else ''}"
+        for minus, digits, percent in _NUMBER.findall(_normalize_numbers(text))
     }
 
 
 def amounts(text: str) -> set[str]:
-    """Numbers with what they count."""
-    return measures(_plain(text))
+    """Numbers with their units."""
+    return measures(_normalize_numbers(text))
 
 
-def company(text: str) -> set[str]:
-    """With or without; “without sugar” alone denies nothing that “black coffee” says."""
+def with_or_without(text: str) -> set[str]:
+    """“with” and “without” in the text; “without sugar” does not contradict “black coffee”."""
     return set(re.findall(r"\bwith(?:out)?\b", text))
 
 
-READINGS: Mapping[str, Callable[[str], set[str]]] = {
-    "with or without": company,
+ASPECTS: Mapping[str, Callable[[str], set[str]]] = {
+    "with or without": with_or_without,
     "another version": versions,
     "another date": dates,
     "another number": numbers,
@@ -122,19 +122,19 @@ READINGS: Mapping[str, Callable[[str], set[str]]] = {
 }
 
 
-def _plain(text: str) -> str:
-    """A text with small numbers in figures and without thousands' commas or versions."""
-    figures = _COUNT.sub(lambda at: str(_COUNTS.index(at[1])), _VERSION.sub(" ", text))
-    return _THOUSANDS.sub("", figures)
+def _normalize_numbers(text: str) -> str:
+    """The text with number words as digits, without thousands separators and versions."""
+    digits = _COUNT.sub(lambda at: str(_COUNTS.index(at[1])), _VERSION.sub(" ", text))
+    return _THOUSANDS.sub("", digits)
 
 
 def _differ(here: set[str], there: set[str]) -> bool:
-    """Both name something of this kind, and each something the other does not."""
+    """Whether each set has an element the other lacks."""
     return bool(here - there and there - here)
 
 
-def _another_sign(a: str, b: str) -> bool:
-    """The same name with another sign behind it, or texts of nothing but signs."""
+def _signs_differ(a: str, b: str) -> bool:
+    """Whether the same name has a different suffix (C++, C#), or texts without letters differ."""
     if not re.search(r"\w", a + b):
         return a != b
     here, there = (set(_SIGNED.findall(text)) for text in (a, b))
@@ -142,8 +142,8 @@ def _another_sign(a: str, b: str) -> bool:
     return _differ(*({name + sign for name, sign in names if name in signed} for names in (here, there)))
 
 
-def _swapped(a: list[str], b: list[str]) -> bool:
-    """The same words, but two of them have changed places; a word more on one side does not hide it."""
+def _roles_swapped(a: list[str], b: list[str]) -> bool:
+    """Whether exactly two shared words changed places; one extra word on either side is ignored."""
     shared = set(a) & set(b)
     here, there = [word for word in a if word in shared], [word for word in b if word in shared]
     if here == there or len(shared) < max(len(set(a)), len(set(b))) - 1 or sorted(here) != sorted(there):
@@ -151,8 +151,10 @@ def _swapped(a: list[str], b: list[str]) -> bool:
     return sum(x != y for x, y in zip(here, there, strict=True)) == 2
 
 
-def _another_value(one: Statement, other: Statement) -> bool:
+def _values_differ(one: FactStatement, other: FactStatement) -> bool:
     if not (one.subject and one.predicate and one.object and other.object):
         return False
-    same = normalize(one.subject) == normalize(other.subject) and spoken(one.predicate) == spoken(other.predicate)
+    same = normalize(one.subject) == normalize(other.subject) and normalize_predicate(
+        one.predicate
+    ) == normalize_predicate(other.predicate)
     return same and normalize(one.object) != normalize(other.object)

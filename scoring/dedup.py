@@ -1,4 +1,4 @@
-r"""When two memories are one, and when an entity is no longer what it was."""
+r"""Deduplication, consolidation and concept drift."""
 
 import hashlib
 import unicodedata
@@ -11,45 +11,45 @@ import numpy as np
 from scoring.term import Array
 
 Band = Literal["duplicate", "escalate", "distinct"]
-# What ends, opens or quotes a sentence; a sign such as + # % $ & @ - belongs to the word.
-OUTER = ".,;:!?…\"'`()[]{}„“”«»‹›‘’–— "
+# Sentence punctuation and quotes; + # % $ & @ - belong to the word.
+OUTER_PUNCTUATION = ".,;:!?…\"'`()[]{}„“”«»‹›‘’–— "
 
 
 def normalize(text: str) -> str:
-    """One spelling for what differs only in form: NFKC, casefold, white space folded, outer punctuation off.
+    """Canonical form: NFKC, case-folded, whitespace collapsed, outer punctuation stripped.
 
-    Signs that carry meaning stay: C++ is not C#, −5 % is not 5.
+    Symbols with meaning stay: C++ is not C#, −5 % is not 5.
 
     >>> normalize("  Arrive\\tGmbH. "), normalize("“C++”"), normalize("(-5%)")
     ('arrive gmbh', 'c++', '-5%')
     """
-    return folded(text).strip(OUTER)
+    return casefold_text(text).strip(OUTER_PUNCTUATION)
 
 
-def folded(text: str) -> str:
-    """The same with its outer punctuation on."""
+def casefold_text(text: str) -> str:
+    """The canonical form with outer punctuation."""
     return " ".join(unicodedata.normalize("NFKC", text).casefold().split())
 
 
 def content_hash(type: str, subject: str, predicate: str, content: str) -> bytes:
-    r"""Tier 1 of deduplication: the same memory in another form has the same hash.
+    r"""Tier 1: exact duplicates in canonical form have the same hash.
 
     $$ \text{SHA256}(\text{normalize}(\text{type} \mid \text{subject} \mid \text{predicate} \mid \text{content})) $$
 
     >>> content_hash("Fact", "Maya", "", "Works at Arrive.") == content_hash("fact", "maya", "", "works  at Arrive")
     True
     """
-    # What is nothing but punctuation says what it is.
-    parts = (normalize(part) or folded(part) for part in (type, subject, predicate, content))
+    # A text of punctuation only would normalise to nothing.
+    parts = (normalize(part) or casefold_text(part) for part in (type, subject, predicate, content))
     return hashlib.sha256("|".join(parts).encode()).digest()
 
 
-def band(similarity: float, *, duplicate: float, escalate: float) -> Band:
-    r"""Tier 2 of deduplication: merge above, ask a judge between, keep both below.
+def similarity_band(similarity: float, *, duplicate: float, escalate: float) -> Band:
+    r"""Tier 2: merge above the band, escalate to a judge within, keep both below.
 
     $$ \text{sim} > 0.92 \Rightarrow \text{duplicate}, \quad 0.85 \le \text{sim} \le 0.92 \Rightarrow \text{escalate} $$
 
-    >>> [band(similarity, duplicate=0.92, escalate=0.85) for similarity in (0.93, 0.92, 0.85, 0.84)]
+    >>> [similarity_band(similarity, duplicate=0.92, escalate=0.85) for similarity in (0.93, 0.92, 0.85, 0.84)]
     ['duplicate', 'escalate', 'escalate', 'distinct']
     """
     if similarity > duplicate:
@@ -58,7 +58,7 @@ def band(similarity: float, *, duplicate: float, escalate: float) -> Band:
 
 
 def merged_repetitions(one: int, other: int) -> int:
-    r"""Merging is itself an observation.
+    r"""Repetitions after a merge, which counts as an observation itself.
 
     $$ n = n_1 + n_2 + 1 $$
 
@@ -69,7 +69,7 @@ def merged_repetitions(one: int, other: int) -> int:
 
 
 def fallback_subject(surface: str) -> uuid.UUID:
-    r"""The same unresolved surface form always gives the same identifier.
+    r"""Deterministic identifier of an unresolved surface form.
 
     $$ \text{uuid5}(\text{NAMESPACE_DNS},\ \text{normalize}(\text{surface})) $$
 
@@ -80,7 +80,7 @@ def fallback_subject(surface: str) -> uuid.UUID:
 
 
 def medoid(vectors: Array) -> int:
-    r"""The member that stands nearest to all others, and so speaks for them.
+    r"""The member with the highest total similarity to the others.
 
     $$ \mathrm{argmax}_i \sum_j \cos(v_i, v_j) $$
 
@@ -90,55 +90,55 @@ def medoid(vectors: Array) -> int:
     return int(np.argmax((vectors @ vectors.T).sum(axis=1)))
 
 
-def consolidated(vectors: Array, threshold: float) -> list[list[int]]:
-    r"""Groups of a subject's memories that can be summarised: each around the one with the most close neighbours.
+def consolidation_groups(vectors: Array, threshold: float) -> list[list[int]]:
+    r"""Greedy groups of a subject's memories to summarise, each around the memory with the most close neighbours.
 
     $$ \cos(v_i, v_{\text{middle}}) \ge 0.75 $$
 
-    >>> consolidated(np.array([[1.0, 0.0], [0.96, 0.28], [0.0, 1.0]]), 0.75)
+    >>> consolidation_groups(np.array([[1.0, 0.0], [0.96, 0.28], [0.0, 1.0]]), 0.75)
     [[0, 1]]
     """
     close = vectors @ vectors.T >= threshold
-    left, groups = np.ones(len(vectors), bool), []
-    while left.any():
-        middle = int(np.argmax(np.where(left, (close & left).sum(axis=1), 0)))
-        members = np.flatnonzero(close[middle] & left)
+    remaining, groups = np.ones(len(vectors), bool), []
+    while remaining.any():
+        middle = int(np.argmax(np.where(remaining, (close & remaining).sum(axis=1), 0)))
+        members = np.flatnonzero(close[middle] & remaining)
         if len(members) < 2:
             break
         groups.append(members.tolist())
-        left[members] = False
+        remaining[members] = False
     return groups
 
 
-def drifted(
+def has_drifted(
     before: Array,
-    lately: Array,
+    recent: Array,
     relations_before: Set[str],
-    relations_lately: Set[str],
+    relations_recent: Set[str],
     *,
     distance: float,
     overlap: float,
 ) -> bool:
-    r"""An entity has become another thing: its memories moved away and its relations changed.
+    r"""Whether an entity has drifted: its memories' centroid moved and its relations changed.
 
     $$ 1 - \cos(\bar v_{\text{before}}, \bar v_{\text{lately}}) > 0.4 \ \wedge\
        J(R_{\text{before}}, R_{\text{lately}}) < 0.5 $$
 
-    >>> drifted(np.array([[1.0, 0.0]]), np.array([[0.0, 1.0]]), {"owns"}, {"sold"}, distance=0.4, overlap=0.5)
+    >>> has_drifted(np.array([[1.0, 0.0]]), np.array([[0.0, 1.0]]), {"owns"}, {"sold"}, distance=0.4, overlap=0.5)
     True
     """
-    return centroid_distance(before, lately) > distance and shared(relations_before, relations_lately) < overlap
+    return centroid_distance(before, recent) > distance and set_overlap(relations_before, relations_recent) < overlap
 
 
 def centroid_distance(one: Array, other: Array) -> float:
-    """The cosine distance between the means of two groups of vectors."""
+    """Cosine distance between the centroids of two groups of vectors; 0 if one is empty."""
     if not len(one) or not len(other):
-        return 0.0  # nothing to compare has not moved
+        return 0.0
     a, b = one.mean(axis=0), other.mean(axis=0)
     norm = float(np.linalg.norm(a) * np.linalg.norm(b))
     return 1.0 - float(a @ b) / norm if norm else 1.0
 
 
-def shared(one: Set[str], other: Set[str]) -> float:
-    """The Jaccard overlap of two sets; two empty sets agree."""
+def set_overlap(one: Set[str], other: Set[str]) -> float:
+    """Jaccard similarity of two sets; 1 for two empty sets."""
     return len(one & other) / len(one | other) if one or other else 1.0

@@ -1,4 +1,4 @@
-r"""Whether an answer is carried by the memories it was made from."""
+r"""Faithfulness of an answer to its memories."""
 
 import math
 from collections.abc import Iterable
@@ -8,7 +8,7 @@ Risk = Literal["none", "low", "medium", "high"]
 
 
 def faithfulness(supported: int, claims: int) -> float:
-    r"""The share of an answer's claims that its memories support; an answer without claims is faithful.
+    r"""Share of an answer's claims that its memories support; 1 without claims.
 
     $$ \text{faithfulness} = \frac{\text{supported claims}}{\text{total claims}} $$
 
@@ -19,7 +19,7 @@ def faithfulness(supported: int, claims: int) -> float:
 
 
 def risk(unsupported: int, critical: int) -> Risk:
-    r"""The first row that fits: none unsupported, three or more, a critical one, or else low.
+    r"""Risk level, by the first rule that applies.
 
     $$ 0 \mapsto \text{none},\quad \ge 3 \mapsto \text{high},\quad
        1\text{–}2 \text{ critical} \mapsto \text{medium},\quad \text{else low} $$
@@ -35,7 +35,7 @@ def risk(unsupported: int, critical: int) -> Risk:
 
 
 def escape_rate(guards: Iterable[float]) -> float:
-    r"""The chance that a hallucination escapes all guards, taken as independent.
+    r"""Probability that a hallucination escapes all guards, assumed independent.
 
     $$ P(\text{escapes all}) = \prod_i P(\text{escapes guard}_i) $$
 

@@ -1,4 +1,4 @@
-r"""What edges between entities, and between memories, say about relevance."""
+r"""Graph scores: traversal of entity edges, and edges between memories."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
@@ -10,7 +10,7 @@ from scoring.term import Array, Mask, Quantity
 
 
 def hop_score(hops: int, scores: Sequence[float]) -> float:
-    r"""Relevance drops with each hop; past the last one it is below the noise.
+    r"""Score of a hop distance; 0 beyond the last declared hop.
 
     $$ \text{hop_score}(\text{hops}) = \begin{cases} 1.0 & 1 \\ 0.6 & 2 \\ 0.35 & 3 \end{cases} $$
 
@@ -21,7 +21,7 @@ def hop_score(hops: int, scores: Sequence[float]) -> float:
 
 
 def path_confidence(edges: Iterable[float]) -> float:
-    r"""A path is as trustworthy as its weakest edge: the minimum, not the product.
+    r"""Confidence of the weakest edge of a path: the minimum, not the product.
 
     $$ \text{path_confidence} = \min_i \text{conf}(\text{edge}_i) $$
 
@@ -32,7 +32,7 @@ def path_confidence(edges: Iterable[float]) -> float:
 
 
 def traversal_score(hop: Quantity, confidence: Quantity | float) -> Quantity:
-    r"""What multi-hop search hands to fusion.
+    r"""Score of the traversal retriever.
 
     $$ \text{traversal_score} = \text{hop_score}(\text{hops}) \times \text{path_confidence} $$
 
@@ -43,7 +43,7 @@ def traversal_score(hop: Quantity, confidence: Quantity | float) -> Quantity:
 
 
 def entity_score(is_subject: Mask, match: Array, mention_weight: float) -> Array:
-    r"""What the entity retriever hands to fusion: a memory about the entity, or one that only mentions it.
+    r"""Score of the entity retriever: full for the subject of a memory, less for a mention.
 
     $$ \text{match confidence} \times \begin{cases} 1 & \text{subject} \\ 0.6 & \text{mention} \end{cases} $$
 
@@ -53,83 +53,83 @@ def entity_score(is_subject: Mask, match: Array, mention_weight: float) -> Array
     return np.where(is_subject, 1.0, mention_weight) * match
 
 
-class Reached(NamedTuple):
-    """An entity found by walking: how far, over which weakest edge, worth how much."""
+class ReachedEntity(NamedTuple):
+    """An entity found by traversal: hops, path confidence and score."""
 
     hops: int
     confidence: float
     score: float
 
 
-Neighbours = Mapping[int, Sequence[tuple[int, float, int]]]
-Widths = Sequence[Mapping[int, float]]
+AdjacencyLists = Mapping[int, Sequence[tuple[int, float, int]]]
+PathWidths = Sequence[Mapping[int, float]]
 
 
 def traverse(
     edges: Iterable[tuple[int, int, float]], roots: Iterable[int], hop_scores: Sequence[float]
-) -> dict[int, Reached]:
-    """Walk edges both ways from the roots; the best-scoring path to each entity wins, roots themselves are hop 0.
+) -> dict[int, ReachedEntity]:
+    """Traverse edges in both directions from the roots; each entity keeps its best-scoring path, roots are left out.
 
     >>> traverse([(1, 2, 0.9), (2, 3, 0.5), (1, 3, 0.2)], [1], (1.0, 0.6, 0.35))
-    {2: Reached(hops=1, confidence=0.9, score=0.9), 3: Reached(hops=2, confidence=0.5, score=0.3)}
+    {2: ReachedEntity(hops=1, confidence=0.9, score=0.9), 3: ReachedEntity(hops=2, confidence=0.5, score=0.3)}
     """
-    return best(widths(neighbours(edges), roots, len(hop_scores)), hop_scores)
+    return best_paths(path_widths(adjacency_lists(edges), roots, len(hop_scores)), hop_scores)
 
 
-def neighbours(edges: Iterable[tuple[int, int, float]]) -> Neighbours:
-    """Whom each entity is joined to, either way, how surely, and by which edge."""
+def adjacency_lists(edges: Iterable[tuple[int, int, float]]) -> AdjacencyLists:
+    """Undirected adjacency lists: neighbour, confidence and edge index."""
     joined: dict[int, list[tuple[int, float, int]]] = {}
-    for place, (one, other, confidence) in enumerate(edges):
-        joined.setdefault(one, []).append((other, confidence, place))
-        joined.setdefault(other, []).append((one, confidence, place))
+    for index, (one, other, confidence) in enumerate(edges):
+        joined.setdefault(one, []).append((other, confidence, index))
+        joined.setdefault(other, []).append((one, confidence, index))
     return joined
 
 
-def widths(joined: Neighbours, roots: Iterable[int], hops: int) -> Widths:
-    """For each number of hops from 0 on, the confidence of the widest path of exactly so many to each entity."""
+def path_widths(adjacency: AdjacencyLists, roots: Iterable[int], hops: int) -> PathWidths:
+    """For each hop count from 0, the confidence of the widest path of exactly that length to each entity."""
     layers: list[Mapping[int, float]] = [dict.fromkeys(roots, 1.0)]
     for _ in range(hops):
-        onward: dict[int, float] = {}
+        reached: dict[int, float] = {}
         for entity, confidence in layers[-1].items():
-            for other, edge, _ in joined.get(entity, ()):
-                onward[other] = max(onward.get(other, 0.0), path_confidence((confidence, edge)))
-        layers.append(onward)
+            for other, edge, _ in adjacency.get(entity, ()):
+                reached[other] = max(reached.get(other, 0.0), path_confidence((confidence, edge)))
+        layers.append(reached)
     return layers
 
 
-def best(layers: Widths, hop_scores: Sequence[float]) -> dict[int, Reached]:
-    """Of the widest paths to each entity the one that scores best: shorter and weaker ones compete by score."""
+def best_paths(layers: PathWidths, hop_scores: Sequence[float]) -> dict[int, ReachedEntity]:
+    """The best-scoring of the widest paths to each entity, over all lengths."""
     roots, *onward = layers
-    found: dict[int, Reached] = {}
+    found: dict[int, ReachedEntity] = {}
     for hops, reached in enumerate(onward, start=1):
         for entity, confidence in reached.items():
             score = hop_score(hops, hop_scores) * confidence
             if entity not in roots and (entity not in found or score > found[entity].score):
-                found[entity] = Reached(hops, confidence, score)
+                found[entity] = ReachedEntity(hops, confidence, score)
     return found
 
 
-def way(joined: Neighbours, layers: Widths, end: int, hops: int) -> list[int]:
-    """The edges of the widest path of so many hops to an entity, from its root on.
+def path_edges(adjacency: AdjacencyLists, layers: PathWidths, end: int, hops: int) -> list[int]:
+    """Edge indices of the widest path of `hops` edges to an entity, from the root.
 
-    >>> joined = neighbours([(1, 2, 0.9), (2, 3, 0.5), (1, 3, 0.2)])
-    >>> way(joined, widths(joined, [1], 2), 3, 2)
+    >>> adjacency = adjacency_lists([(1, 2, 0.9), (2, 3, 0.5), (1, 3, 0.2)])
+    >>> path_edges(adjacency, path_widths(adjacency, [1], 2), 3, 2)
     [0, 1]
     """
-    along: list[int] = []
+    path: list[int] = []
     for before in reversed(layers[:hops]):
-        last = ((before[other], edge, -place, other) for other, edge, place in joined[end] if other in before)
-        _, _, place, end = max(last, key=lambda one: (path_confidence(one[:2]), *one[1:3]))
-        along.append(-place)
-    return along[::-1]
+        last = ((before[other], edge, -index, other) for other, edge, index in adjacency[end] if other in before)
+        _, _, index, end = max(last, key=lambda one: (path_confidence(one[:2]), *one[1:3]))
+        path.append(-index)
+    return path[::-1]
 
 
 def edge_reach(edges: Edges, anchors: Mask, depth: int, kinds: Sequence[str]) -> Mapping[str, Mask]:
-    r"""For each kind of edge, the candidates on which a path from an anchor lands through it; no path visits one twice.
+    r"""For each edge kind, the candidates that a simple path from an anchor reaches by an edge of that kind.
 
     $$ \text{boost}(m) = \max\{b_{\text{kind}} : \text{anchor} \leadsto m \text{ ends in an edge of that kind}\} $$
     """
-    start, end, kind = edges.both_ways
+    start, end, kind = edges.undirected
     landed = np.zeros((len(kinds), len(anchors)), bool)
     paths = np.flatnonzero(anchors)[:, None]
     for _ in range(depth):
@@ -144,10 +144,10 @@ def edge_reach(edges: Edges, anchors: Mask, depth: int, kinds: Sequence[str]) ->
     return dict(zip(kinds, landed, strict=True))
 
 
-def best_edge(edges: Edges, anchors: Mask) -> Array:
-    """The weight of the strongest edge that joins each candidate to an anchor; 0 where there is none."""
+def strongest_edge(edges: Edges, anchors: Mask) -> Array:
+    """Weight of the strongest edge between each candidate and an anchor; 0 without one."""
     strongest = np.zeros(len(anchors))
-    for here, there in ((edges.source, edges.target), (edges.target, edges.source)):
-        joined = anchors[here]
-        np.maximum.at(strongest, there[joined], edges.weight[joined])
+    for start, end in ((edges.source, edges.target), (edges.target, edges.source)):
+        anchored = anchors[start]
+        np.maximum.at(strongest, end[anchored], edges.weight[anchored])
     return strongest

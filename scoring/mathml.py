@@ -1,4 +1,4 @@
-"""Formulas typeset by the browser itself."""
+"""LaTeX to MathML, rendered by the browser."""
 
 from functools import cache
 
@@ -7,6 +7,6 @@ from latex2mathml.converter import convert
 
 
 @cache
-def typeset(tex: str) -> SafeString:
-    """A formula as MathML; its source is a docstring of this project, never a visitor's text."""
+def tex_to_mathml(tex: str) -> SafeString:
+    """Convert a formula to MathML; the input is a docstring of this project, never user input."""
     return mark_safe(convert(tex, display="block"))

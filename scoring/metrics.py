@@ -1,7 +1,7 @@
-r"""How good a ranking is, and how alike two rankings are.
+r"""Ranking metrics, and agreement of two rankings.
 
-Rankings of many queries are one matrix of grades, a row a query and a column a rank; what a query's ranking does not
-fill is 0. `ideal` holds the grades of all that was judged for the query, best first.
+Rankings of several queries are one matrix of grades, a row per query and a column per rank, padded with 0. `ideal`
+holds the grades of all judged memories of the query, best first.
 """
 
 from collections.abc import Hashable, Sequence
@@ -16,7 +16,7 @@ def _discounts(ranks: int) -> Array:
 
 
 def dcg(grades: Array, at: int) -> Array:
-    r"""Gain that a graded hit brings, discounted by its rank.
+    r"""Discounted cumulative gain.
 
     $$ \text{DCG@}k = \sum_{i=1}^{k} \frac{2^{g_i} - 1}{\log_2(i + 1)} $$
 
@@ -28,29 +28,29 @@ def dcg(grades: Array, at: int) -> Array:
 
 
 def ndcg(grades: Array, ideal: Array, at: int) -> Array:
-    r"""Gain against the best possible order; a query without any graded memory scores 0.
+    r"""DCG normalised by the ideal order; 0 for a query without relevant memories.
 
     $$ \text{nDCG@}k = \frac{\text{DCG@}k}{\text{IDCG@}k} $$
 
     >>> ndcg(np.array([[0.0, 3.0]]), np.array([[3.0, 0.0]]), 10).round(4)
     array([0.6309])
     """
-    return _share(dcg(grades, at), dcg(ideal, at))
+    return _ratio(dcg(grades, at), dcg(ideal, at))
 
 
-def recall(grades: Array, ideal: Array, at: int) -> Array:
-    r"""The share of the relevant memories among the first k.
+def recall_at_k(grades: Array, ideal: Array, at: int) -> Array:
+    r"""Share of the relevant memories in the top k.
 
     $$ \text{Recall@}k = \frac{|\text{relevant} \cap \text{top } k|}{|\text{relevant}|} $$
 
-    >>> recall(np.array([[0.0, 1.0, 2.0]]), np.array([[2.0, 1.0, 1.0]]), 2).round(3)
+    >>> recall_at_k(np.array([[0.0, 1.0, 2.0]]), np.array([[2.0, 1.0, 1.0]]), 2).round(3)
     array([0.333])
     """
-    return _share((grades[:, :at] > 0).sum(axis=1), (ideal > 0).sum(axis=1))
+    return _ratio((grades[:, :at] > 0).sum(axis=1), (ideal > 0).sum(axis=1))
 
 
 def reciprocal_rank(grades: Array) -> Array:
-    r"""One over the rank of the first relevant memory; its mean is MRR.
+    r"""Reciprocal rank of the first relevant memory; its mean is MRR.
 
     $$ \text{RR} = \frac{1}{\min\{i : g_i > 0\}} $$
 
@@ -64,7 +64,7 @@ def reciprocal_rank(grades: Array) -> Array:
 
 
 def average_precision(grades: Array, ideal: Array) -> Array:
-    r"""Precision at each relevant memory, averaged over all that are relevant; its mean is MAP.
+    r"""Mean precision at the ranks of the relevant memories; its mean is MAP.
 
     $$ \text{AP} = \frac{1}{|\text{relevant}|} \sum_{i : g_i > 0} \text{Precision@}i $$
 
@@ -73,11 +73,11 @@ def average_precision(grades: Array, ideal: Array) -> Array:
     """
     hit = grades > 0
     precision = np.cumsum(hit, axis=1) / np.arange(1, grades.shape[1] + 1)
-    return _share((precision * hit).sum(axis=1), (ideal > 0).sum(axis=1))
+    return _ratio((precision * hit).sum(axis=1), (ideal > 0).sum(axis=1))
 
 
 def kendall_tau(one: Sequence[Hashable], other: Sequence[Hashable]) -> float | None:
-    r"""Agreement in order of what two rankings share: 1 the same, −1 reversed, none where they share no pair.
+    r"""Rank correlation of the shared items, from −1 to 1; None without a shared pair.
 
     $$ \tau = \frac{\text{concordant} - \text{discordant}}{\binom{n}{2}} $$
 
@@ -94,7 +94,7 @@ def kendall_tau(one: Sequence[Hashable], other: Sequence[Hashable]) -> float | N
 
 
 def rank_biased_overlap(one: Sequence[Hashable], other: Sequence[Hashable], persistence: float) -> float:
-    r"""Agreement of two rankings that weighs the top most, extrapolated to their full depth (RBO-ext).
+    r"""Top-weighted overlap of two rankings, extrapolated (RBO-ext).
 
     $$ \text{RBO} = \frac{X_k}{k} p^k + \frac{1 - p}{p} \sum_{d=1}^{k} \frac{X_d}{d} p^d $$
 
@@ -112,5 +112,5 @@ def rank_biased_overlap(one: Sequence[Hashable], other: Sequence[Hashable], pers
     return (1 - p) / p * (agreed + beyond) + tail * p ** len(long)
 
 
-def _share(part: Array, whole: Array) -> Array:
+def _ratio(part: Array, whole: Array) -> Array:
     return np.divide(part, whole, out=np.zeros(len(whole)), where=whole > 0)

@@ -1,4 +1,4 @@
-"""The Formulas pages: every formula typeset, its constants, and each printed figure beside the computed one."""
+"""The Formulas pages: formulas, constants, and printed values next to the computed ones."""
 
 import doctest
 import sys
@@ -14,22 +14,22 @@ from django.views.decorators.http import require_GET
 from memories.templatetags.numbers import about
 from recall_site.layout import render_page
 from scoring.catalogue import SOURCES
-from scoring.catalogue.entry import Source
-from scoring.mathml import typeset
+from scoring.catalogue.entry import CatalogueSource
+from scoring.mathml import tex_to_mathml
 from scoring.params import SCOPES, Declaration, Params
-from scoring.policy import PRESETS, WritePolicy
+from scoring.policy import PRESETS, WritePolicyParams
 from scoring.systems import SYSTEMS
 
 
 @require_GET
-def formulas(request: HttpRequest) -> HttpResponse:
-    """All sources at a glance, and everything in them that their own formulas correct."""
+def formulas_page(request: HttpRequest) -> HttpResponse:
+    """Overview of all sources, with errata, checked claims and reported results."""
     formulas = [(source, formula) for source in SOURCES for formula in source.formulas]
-    figures = [(source, formula, figure) for source, formula in formulas for figure in formula.figures]
+    values = [(source, formula, value) for source, formula in formulas for value in formula.printed_values]
     context = {
-        "sources": [summary(source) for source in SOURCES],
-        "figures": sum(not one[-1].worked for one in figures),
-        "errata": [one for one in figures if one[-1].verdict == "erratum"],
+        "sources": [source_summary(source) for source in SOURCES],
+        "printed_values": sum(not row[-1].derived for row in values),
+        "errata": [row for row in values if row[-1].verdict == "erratum"],
         "claims": [(source, formula, claim) for source, formula in formulas for claim in formula.claims],
         "reported": [(source, one) for source in SOURCES for one in source.reported],
     }
@@ -37,70 +37,74 @@ def formulas(request: HttpRequest) -> HttpResponse:
 
 
 @require_GET
-def system(request: HttpRequest, system: str) -> HttpResponse:
-    """One source: its formulas in the order of its text, then every parameter of its system."""
+def system_formulas_page(request: HttpRequest, system: str) -> HttpResponse:
+    """One source: its formulas in the order of the text, then its system's parameters."""
     source = next((source for source in SOURCES if source.system == system), None)
     if source is None:
         raise Http404(f"There is no system {system}; there are {', '.join(SYSTEMS)}.")
     context = {
-        **summary(source),
+        **source_summary(source),
         "sources": SOURCES,
-        "formulas": [(formula, typeset(formula.tex), live_examples(formula.function)) for formula in source.formulas],
-        "groups": groups(SYSTEMS[system].params),
+        "formulas": [
+            (formula, tex_to_mathml(formula.tex), live_examples(formula.function)) for formula in source.formulas
+        ],
+        "groups": declarations_by_group(SYSTEMS[system].params),
         "scopes": SCOPES,
     }
     return render_page(request, "scoring/system.html", context)
 
 
 @require_GET
-def write_policy(request: HttpRequest) -> HttpResponse:
-    """Every parameter that counts when a memory is written."""
+def write_policy_page(request: HttpRequest) -> HttpResponse:
+    """All parameters of the write policy."""
     context = {
         "sources": SOURCES,
-        "groups": groups(WritePolicy),
-        "parameters": len(WritePolicy.declared()),
+        "groups": declarations_by_group(WritePolicyParams),
+        "parameters": len(WritePolicyParams.declarations()),
         "presets": PRESETS,
     }
     return render_page(request, "scoring/write_policy.html", context)
 
 
-def summary(source: Source) -> dict[str, Any]:
-    """A source in numbers."""
-    figures = [figure for formula in source.formulas for figure in formula.figures]
+def source_summary(source: CatalogueSource) -> dict[str, Any]:
+    """A source with its counts."""
+    values = [value for formula in source.formulas for value in formula.printed_values]
     return {
         "source": source,
         "system": SYSTEMS[source.system],
-        "reproduced": sum(figure.verdict == "reproduced" for figure in figures),
-        "corrected": sum(figure.verdict == "erratum" for figure in figures),
-        "parameters": len(SYSTEMS[source.system].params.declared()),
+        "reproduced": sum(value.verdict == "reproduced" for value in values),
+        "corrected": sum(value.verdict == "erratum" for value in values),
+        "parameters": len(SYSTEMS[source.system].params.declarations()),
     }
 
 
 @cache
 def live_examples(function: Callable[..., Any]) -> list[tuple[str, str]]:
-    """The examples of a formula's docstring, run now: what is called, and what it gives."""
+    """Run the doctest examples of a formula: source and formatted result of each."""
     scope = dict(vars(sys.modules[function.__module__]), np=np)
-    shown, prepared = [], ""
+    examples, setup = [], ""
     for example in doctest.DocTestParser().get_examples(function.__doc__ or ""):
         if example.want:
-            shown.append(((prepared + example.source).strip(), plain(eval(example.source, scope))))
+            examples.append(((setup + example.source).strip(), format_example_result(eval(example.source, scope))))
         else:
             exec(example.source, scope)
-            prepared += example.source
-    return shown
+            setup += example.source
+    return examples
 
 
-def plain(result: Any) -> str:
-    """A result as a reader would write it: numbers to four decimals, lists without their Python clothes."""
+def format_example_result(result: Any) -> str:
+    """Format a result without Python syntax, numbers to four decimals."""
     if isinstance(result, np.ndarray | list | tuple) and not hasattr(result, "_fields"):
-        return ", ".join(plain(one) for one in (result.tolist() if isinstance(result, np.ndarray) else result))
+        return ", ".join(
+            format_example_result(one) for one in (result.tolist() if isinstance(result, np.ndarray) else result)
+        )
     if isinstance(result, int | float | np.number) and not isinstance(result, bool):
         return about(float(result)) if np.isfinite(result) else "∞"
     return str(result)
 
 
-def groups(params: type[Params]) -> dict[str, list[tuple[str, Declaration]]]:
-    """Declarations by group, the groups in the order in which they first appear."""
-    order = list(dict.fromkeys(declaration.group for declaration in params.declared().values()))
-    ordered = sorted(params.declared().items(), key=lambda item: order.index(item[1].group))
+def declarations_by_group(params: type[Params]) -> dict[str, list[tuple[str, Declaration]]]:
+    """Declarations by group, in order of first appearance."""
+    order = list(dict.fromkeys(declaration.group for declaration in params.declarations().values()))
+    ordered = sorted(params.declarations().items(), key=lambda item: order.index(item[1].group))
     return {group: list(items) for group, items in groupby(ordered, key=lambda item: item[1].group)}

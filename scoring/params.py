@@ -1,4 +1,4 @@
-"""Tunable values, each declared once: sliders, validation, documents, profiles and half of the tests come from here."""
+"""Parameters, each declared once: sliders, validation, docs, profiles and many tests derive from it."""
 
 from __future__ import annotations
 
@@ -12,56 +12,56 @@ from scoring.term import Term, param, total
 
 Scope = Literal["score", "candidates", "write"]
 SCOPES: Mapping[Scope, str] = {
-    "score": "replays from a trace exactly",
-    "candidates": "asks the database again",
-    "write": "counts when a memory is stored",
+    "score": "replays exactly from a trace",
+    "candidates": "needs a new query",
+    "write": "applies when a memory is stored",
 }
 
 
-class Problem(NamedTuple):
-    """What is wrong with one value."""
+class ParamProblem(NamedTuple):
+    """A validation error of one value."""
 
     at: str
     message: str
-    among: tuple[str, ...] = ()  # the values of a broken rule, any of which may be the wrong one
+    among: tuple[str, ...] = ()  # parameters of a broken rule, any of which may be at fault
 
 
 class ParamsError(ValueError):
-    """One or more values lie outside what their declarations allow."""
+    """One or more values violate their declarations."""
 
-    def __init__(self, problems: list[Problem]) -> None:
+    def __init__(self, problems: list[ParamProblem]) -> None:
         super().__init__("; ".join(f"{problem.at} {problem.message}" for problem in problems))
         self.problems = problems
 
 
 @dataclass(frozen=True, kw_only=True)
 class Declaration:
-    """What every declared value says of itself."""
+    """Metadata common to all declared parameters."""
 
     group: str
     affects: str
-    seed: str
+    source: str
     scope: Scope = "score"
 
     default: Any = None
     kind: ClassVar[str]
 
-    def allowed(self) -> str:
-        """The allowed values, in words."""
+    def allowed_values(self) -> str:
+        """Describe the allowed values."""
         raise NotImplementedError
 
     def accepts(self, value: object) -> bool:
         """Whether the value is allowed."""
         raise NotImplementedError
 
-    def problem(self, name: str, value: object) -> Problem | None:
-        """The one shape of a refusal: what is allowed, and what came."""
-        return None if self.accepts(value) else Problem(name, f"must be {self.allowed()}; got {value!r}")
+    def problem(self, name: str, value: object) -> ParamProblem | None:
+        """The error for a value that is not allowed: what is allowed, and what was passed."""
+        return None if self.accepts(value) else ParamProblem(name, f"must be {self.allowed_values()}; got {value!r}")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Number(Declaration):
-    """A number within bounds, moved by a slider in steps."""
+    """A bounded number, shown as a slider."""
 
     low: float
     high: float
@@ -71,29 +71,29 @@ class Number(Declaration):
     kind = "number"
 
     @property
-    def whole(self) -> bool:
-        """Whether only whole numbers make sense."""
+    def is_integer(self) -> bool:
+        """Whether only integers are accepted."""
         return isinstance(self.default, int)
 
-    def allowed(self) -> str:
-        what = "a whole number" if self.whole else "a number"
-        return f"{what} from {self.low:g} to {self.high:g}{f' {self.unit}' if self.unit else ''}"
+    def allowed_values(self) -> str:
+        noun = "a whole number" if self.is_integer else "a number"
+        return f"{noun} from {self.low:g} to {self.high:g}{f' {self.unit}' if self.unit else ''}"
 
     def accepts(self, value: object) -> bool:
         if isinstance(value, bool) or not isinstance(value, int | float):
             return False
-        # NaN lies within no bounds, and infinity beyond all.
-        return self.low <= value <= self.high and not (self.whole and value != int(value))
+        # NaN and infinity fail the bounds check.
+        return self.low <= value <= self.high and not (self.is_integer and value != int(value))
 
 
 @dataclass(frozen=True, kw_only=True)
 class Choice(Declaration):
-    """One of a few named ways."""
+    """One of a fixed set of options."""
 
     options: tuple[str, ...]
     kind = "choice"
 
-    def allowed(self) -> str:
+    def allowed_values(self) -> str:
         return "one of " + ", ".join(self.options)
 
     def accepts(self, value: object) -> bool:
@@ -102,119 +102,119 @@ class Choice(Declaration):
 
 @dataclass(frozen=True, kw_only=True)
 class Switch(Declaration):
-    """On or off."""
+    """A boolean."""
 
     kind = "switch"
 
-    def allowed(self) -> str:
+    def allowed_values(self) -> str:
         return "true or false"
 
     def accepts(self, value: object) -> bool:
         return isinstance(value, bool)
 
 
-def number(default: float, affects: str, **said: Any) -> Any:
-    """Declare a number; a default written as a whole number admits whole numbers only."""
-    return field(default=default, metadata={"declaration": Number(default=default, affects=affects, **said)})
+def number(default: float, affects: str, **attributes: Any) -> Any:
+    """Declare a number; an int default accepts integers only."""
+    return field(default=default, metadata={"declaration": Number(default=default, affects=affects, **attributes)})
 
 
-def choice(default: str, affects: str, **said: Any) -> Any:
+def choice(default: str, affects: str, **attributes: Any) -> Any:
     """Declare a choice."""
-    return field(default=default, metadata={"declaration": Choice(default=default, affects=affects, **said)})
+    return field(default=default, metadata={"declaration": Choice(default=default, affects=affects, **attributes)})
 
 
-def switch(default: bool, affects: str, **said: Any) -> Any:
-    """Declare a switch."""
-    return field(default=default, metadata={"declaration": Switch(default=default, affects=affects, **said)})
+def switch(default: bool, affects: str, **attributes: Any) -> Any:
+    """Declare a boolean."""
+    return field(default=default, metadata={"declaration": Switch(default=default, affects=affects, **attributes)})
 
 
 @dataclass(frozen=True)
 class Rule:
-    """A law between several values of one set."""
+    """A constraint between several parameters of one set."""
 
     names: tuple[str, ...]
     message: str
-    holds: Callable[[Any], bool]
+    is_met: Callable[[Any], bool]
 
 
 def not_all_zero(*names: str) -> Rule:
-    """At least one of these weights must count."""
+    """At least one of these weights must be positive."""
     message = f"must not all be zero: {', '.join(names)}"
     return Rule(names, message, lambda p: any(getattr(p, name) > 0 for name in names))
 
 
 def at_most(lower: str, upper: str) -> Rule:
-    """One threshold must not pass another."""
+    """One threshold must not exceed another."""
     return Rule((lower, upper), f"must not exceed {upper}", lambda p: getattr(p, lower) <= getattr(p, upper))
 
 
 @dataclass(frozen=True)
 class Params:
-    """A set of declared values; one that breaks a bound or a rule cannot exist."""
+    """A validated, immutable set of declared parameters."""
 
     rules: ClassVar[tuple[Rule, ...]] = ()
 
     def __post_init__(self) -> None:
         problems = [
             problem
-            for name, declaration in self.declared().items()
+            for name, declaration in self.declarations().items()
             if (problem := declaration.problem(name, getattr(self, name)))
         ]
         if not problems:
-            problems = [self._broken(rule) for rule in self.rules if not rule.holds(self)]
+            problems = [self._rule_problem(rule) for rule in self.rules if not rule.is_met(self)]
         if problems:
             raise ParamsError(problems)
-        for name, kind in self.numbers().items():
+        for name, kind in self.number_types().items():
             if type(value := getattr(self, name)) is not kind:
                 object.__setattr__(self, name, kind(value))
 
-    def _broken(self, rule: Rule) -> Problem:
-        came = ", ".join(f"{name} {getattr(self, name):g}" for name in rule.names)
-        return Problem(rule.names[0], f"{rule.message}; got {came}", rule.names)
+    def _rule_problem(self, rule: Rule) -> ParamProblem:
+        got = ", ".join(f"{name} {getattr(self, name):g}" for name in rule.names)
+        return ParamProblem(rule.names[0], f"{rule.message}; got {got}", rule.names)
 
     def __getitem__(self, name: str) -> Term:
-        """The value as a leaf of an explanation."""
+        """The value as a leaf of the expression tree."""
         if (term := self._terms.get(name)) is None:
             term = self._terms[name] = param(name, getattr(self, name))
         return term
 
     @cached_property
     def _terms(self) -> dict[str, Term]:
-        """Its values as terms: the same set scores query after query, and neither it nor a term can be changed."""
+        """Cache of values as terms; both are immutable, and one set scores many queries."""
         return {}
 
     @classmethod
     @cache
-    def declared(cls) -> Mapping[str, Declaration]:
-        """Every declaration of this set, by name, in the order of the source."""
-        return MappingProxyType({one.name: one.metadata["declaration"] for one in fields(cls)})
+    def declarations(cls) -> Mapping[str, Declaration]:
+        """All declarations by name, in definition order."""
+        return MappingProxyType({field.name: field.metadata["declaration"] for field in fields(cls)})
 
     @classmethod
     @cache
-    def numbers(cls) -> Mapping[str, type[int] | type[float]]:
-        """The names of the numbers, and what each is kept as."""
-        declared = cls.declared().items()
-        return {name: int if one.whole else float for name, one in declared if isinstance(one, Number)}
+    def number_types(cls) -> Mapping[str, type[int] | type[float]]:
+        """The numeric parameters and the Python type of each."""
+        items = cls.declarations().items()
+        return {name: int if item.is_integer else float for name, item in items if isinstance(item, Number)}
 
     @classmethod
     def of(cls, values: Mapping[str, object]) -> Self:
-        """Read values that come from outside; a name nobody declared is refused."""
+        """Validate untrusted values; an undeclared name is an error."""
         if all(isinstance(value, int | float | str) for value in values.values()):
-            known: Self = cls._known(tuple((name, type(value), value) for name, value in values.items()))
-            return known
-        return cls._read(values)
+            cached: Self = cls._from_cached_values(tuple((name, type(value), value) for name, value in values.items()))
+            return cached
+        return cls._validate(values)
 
     @classmethod
     @lru_cache(maxsize=1024)
-    def _known(cls, values: tuple[tuple[str, type, object], ...]) -> Self:
-        """What was read before: the same few sets are read again for every query, and none can be changed."""
-        return cls._read({name: value for name, _, value in values})
+    def _from_cached_values(cls, values: tuple[tuple[str, type, object], ...]) -> Self:
+        """Cached per process: the same few immutable sets are validated for every query."""
+        return cls._validate({name: value for name, _, value in values})
 
     @classmethod
-    def _read(cls, values: Mapping[str, object]) -> Self:
-        names = cls.declared()
+    def _validate(cls, values: Mapping[str, object]) -> Self:
+        names = cls.declarations()
         unknown = [
-            Problem(name, f"is not a parameter here; allowed are {', '.join(names)}")
+            ParamProblem(name, f"is not a parameter here; allowed are {', '.join(names)}")
             for name in values
             if name not in names
         ]
@@ -222,20 +222,20 @@ class Params:
             raise ParamsError(unknown)
         return cls(**values)
 
-    def but(self, **values: object) -> Self:
-        """The same set with some values changed, checked again."""
+    def with_values(self, **values: object) -> Self:
+        """A copy with some values changed, validated again."""
         return replace(self, **values)
 
     def as_dict(self) -> dict[str, float | str | bool]:
-        """Plain values, ready for JSON."""
-        return {name: getattr(self, name) for name in self.declared()}
+        """The values as JSON types."""
+        return {name: getattr(self, name) for name in self.declarations()}
 
     def weights(self, *names: str) -> tuple[Term, ...]:
-        """These weights divided by their sum, so that they add up to 1."""
-        if (known := self._weights.get(names)) is None:
-            whole = total(self[name] for name in names).named("sum of weights")
-            known = self._weights[names] = tuple((self[name] / whole).named("weight") for name in names)
-        return known
+        """These weights, normalised to sum to 1."""
+        if (cached := self._weights.get(names)) is None:
+            denominator = total(self[name] for name in names).with_name("sum of weights")
+            cached = self._weights[names] = tuple((self[name] / denominator).with_name("weight") for name in names)
+        return cached
 
     @cached_property
     def _weights(self) -> dict[tuple[str, ...], tuple[Term, ...]]:

@@ -1,4 +1,4 @@
-"""Predicates that hold one value at a time: a person lives in one place, but likes many things."""
+"""Single-valued predicates: a person lives in one place, but likes many things."""
 
 from scoring.dedup import normalize
 
@@ -52,25 +52,25 @@ SINGLE_VALUED = frozenset(
 )
 
 
-def spoken(predicate: str) -> str:
-    """A predicate in plain words, whichever way it is joined.
+def normalize_predicate(predicate: str) -> str:
+    """Canonical form of a predicate: words separated by spaces.
 
-    >>> spoken("Lives_In"), spoken("reports-to")
+    >>> normalize_predicate("Lives_In"), normalize_predicate("reports-to")
     ('lives in', 'reports to')
     """
     return normalize(predicate.replace("_", " ").replace("-", " "))
 
 
-def single_valued(predicate: str) -> bool:
-    """Whether another value for the same subject contradicts, however little the two sentences are alike.
+def is_single_valued(predicate: str) -> bool:
+    """Whether a different value for the same subject is a contradiction, however dissimilar the sentences.
 
-    >>> single_valued("lives_in"), single_valued("likes")
+    >>> is_single_valued("lives_in"), is_single_valued("likes")
     (True, False)
     """
-    return spoken(predicate) in SINGLE_VALUED
+    return normalize_predicate(predicate) in SINGLE_VALUED
 
 
-def spellings(predicate: str) -> set[str]:
-    """The ways in which a stored predicate may be joined."""
+def predicate_spellings(predicate: str) -> set[str]:
+    """Spellings under which a predicate may be stored."""
     words = predicate.replace("_", " ").replace("-", " ")
     return {predicate, words, words.replace(" ", "_"), words.replace(" ", "-")}

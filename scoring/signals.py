@@ -1,7 +1,7 @@
-"""What a system may know of its candidates: a struct of arrays, one entry per candidate.
+"""Features of the candidates: a struct of arrays, one entry per candidate.
 
-Nothing here comes from a clock or a database; the caller measures ages against its own `as_of`. Ranks count from 1 and
-infinity is absent; an expiry of infinity never comes; a memory score or cluster similarity that is not there is NaN.
+No clock and no database: the caller computes ages against its own `as_of`. Ranks count from 1, infinity is absent; an
+infinite expiry means none; a missing memory score or cluster similarity is NaN.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scoring.batches import Batches
-from scoring.diversity import Vectors, Words, packed
-from scoring.term import Array, Codes, Mask, Term, given
+from scoring.diversity import BitSets, Vectors, pack_tags
+from scoring.term import Array, Codes, Mask, Term, feature
 
 TYPES = ("Entity", "Event", "Fact", "Preference", "Relation")
 KINDS = ("working", "episodic", "semantic", "procedural", "general")
 LEVELS = ("session", "turn", "fact", "summary")
-EDGES = (
+EDGE_KINDS = (
     "supports",
     "extends",
     "continuation",
@@ -34,7 +34,7 @@ EDGES = (
     "contradiction",
 )
 RETRIEVERS = ("semantic", "bm25", "entity", "temporal", "traversal")
-ROUTES = (
+MEMSENSE_RETRIEVERS = (
     "vec_full",
     "vec_user",
     "vec_asst",
@@ -45,18 +45,18 @@ ROUTES = (
     "facet_events",
 )
 INTENTS = ("HIGH", "MEDIUM", "LOW")
-AT_ONCE = 4096  # candidates whose columns are checked together: there are many columns, and mostly few candidates
-UNIT_TOLERANCE = 0.01  # of a squared length; half-precision storage shortens vectors a little
+CHECK_BLOCK_SIZE = 4096  # candidates validated per block, to bound the temporary array
+UNIT_TOLERANCE = 0.01  # of a squared norm; half-precision storage loses a little
 
 
 def column(neutral: float, dtype: type = float) -> Any:
-    """An array that holds one neutral value throughout unless it is given."""
+    """An array field; filled with the neutral value unless given."""
     return field(default=None, metadata={"neutral": neutral, "dtype": dtype})
 
 
 @dataclass(frozen=True)
 class Edges:
-    """Typed edges between candidates, by their positions; `kind` counts into `EDGES`."""
+    """Typed edges between candidates, by row; `kind` indexes `EDGES`."""
 
     source: Codes = field(default_factory=lambda: np.empty(0, np.intp))
     target: Codes = field(default_factory=lambda: np.empty(0, np.intp))
@@ -64,8 +64,8 @@ class Edges:
     weight: Array = field(default_factory=lambda: np.empty(0))
 
     @cached_property
-    def both_ways(self) -> tuple[Codes, Codes, Codes]:
-        """Every edge once in each direction, ordered by where it starts: start, end and kind."""
+    def undirected(self) -> tuple[Codes, Codes, Codes]:
+        """Every edge in both directions, sorted by start: start, end and kind."""
         start, end = np.concatenate([self.source, self.target]), np.concatenate([self.target, self.source])
         order = np.argsort(start, kind="stable")
         return start[order], end[order], np.concatenate([self.kind, self.kind])[order]
@@ -73,7 +73,7 @@ class Edges:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Signals:
-    """Everything the scoring systems may ask about a batch of candidates."""
+    """All features the scoring systems use for a batch of candidates."""
 
     ids: NDArray[Any]
 
@@ -114,19 +114,21 @@ class Signals:
     vectors: Vectors | None = None
     tags: Mask | None = None
     intent: str = "MEDIUM"
-    lengths: Codes | None = None  # of the batches, where the candidates are those of several queries
-    vector_of: Codes | None = None  # the place of each candidate's vector, where several share one
-    places: Codes | None = None  # by id, where they are known: to sort so many ids takes longer than to score them
+    lengths: Codes | None = None  # of the batches, if candidates of several queries are stacked
+    vector_rows: Codes | None = None  # row of each candidate's vector, if several share one
+    sort_keys: Codes | None = (
+        None  # sort keys equivalent to the ids, if known: sorting many ids takes longer than scoring them
+    )
 
     def __post_init__(self) -> None:
         columns = []
         for name, (neutral, dtype) in self.columns().items():
             value = getattr(self, name)
-            whole = np.full(len(self), neutral, dtype) if value is None else np.asarray(value, dtype)
-            object.__setattr__(self, name, whole)
-            columns.append((name, whole, neutral))
+            array = np.full(len(self), neutral, dtype) if value is None else np.asarray(value, dtype)
+            object.__setattr__(self, name, array)
+            columns.append((name, array, neutral))
         for kind, lists in (("rank", self.ranks), ("score", self.scores)):
-            columns += [(f"{route} {kind}", listed, np.inf) for route, listed in lists.items()]
+            columns += [(f"{retriever} {kind}", values, np.inf) for retriever, values in lists.items()]
         self._check(columns)
         if self.vectors is not None:
             object.__setattr__(self, "vectors", np.asarray(self.vectors, np.float32))
@@ -135,38 +137,38 @@ class Signals:
     @classmethod
     @cache
     def columns(cls) -> Mapping[str, tuple[float, Any]]:
-        """The names of the columns, and what each holds: the neutral value and the kind."""
-        known = ((one.name, one.metadata) for one in fields(cls))
-        return {name: (said["neutral"], said["dtype"]) for name, said in known if "neutral" in said}
+        """The neutral value and the dtype of each column, by name."""
+        columns = ((field.name, field.metadata) for field in fields(cls))
+        return {name: (metadata["neutral"], metadata["dtype"]) for name, metadata in columns if "neutral" in metadata}
 
     def _check(self, columns: Sequence[tuple[str, NDArray[Any], float]]) -> None:
-        """Refuse a column of another length, and values that are neither numbers nor the column's word for absent."""
-        whole = (len(self),)
+        """Reject columns of the wrong length and values that are neither finite nor the column's absent marker."""
+        shape = (len(self),)
         for name, column, _ in columns:
-            if column.shape != whole:
+            if column.shape != shape:
                 raise ValueError(f"{name} must have one value for each of {len(self)} candidates; got {column.shape}")
-        numbers = [one for one in columns if one[1].dtype.kind == "f"]
-        absent = np.array([[word] for _, _, word in numbers])
-        for start in range(0, len(self), AT_ONCE):
-            values = np.array([column[start : start + AT_ONCE] for _, column, _ in numbers])
-            there = (values > -np.inf) & ((values < np.inf) | (absent == np.inf))
-            known = there | (np.isnan(values) & np.isnan(absent))
-            if not known.all():
-                place, row = np.argwhere(~known)[0].tolist()
-                name, column, word = numbers[place]
-                allowed = "a finite number" + ("" if np.isfinite(word) else f", or {word:g} where it is absent")
+        floats = [entry for entry in columns if entry[1].dtype.kind == "f"]
+        absent = np.array([[marker] for _, _, marker in floats])
+        for start in range(0, len(self), CHECK_BLOCK_SIZE):
+            values = np.array([column[start : start + CHECK_BLOCK_SIZE] for _, column, _ in floats])
+            present = (values > -np.inf) & ((values < np.inf) | (absent == np.inf))
+            valid = present | (np.isnan(values) & np.isnan(absent))
+            if not valid.all():
+                index, row = np.argwhere(~valid)[0].tolist()
+                name, column, marker = floats[index]
+                allowed = "a finite number" + ("" if np.isfinite(marker) else f", or {marker:g} where it is absent")
                 got = f"{column[start + row]:g} for candidate {self.ids[start + row]}"
                 raise ValueError(f"{name} must be {allowed}; got {got}")
 
     def _check_relations(self) -> None:
-        """Refuse vectors that are not of length 1, tags of other candidates, and edges that lead nowhere."""
+        """Reject vectors that are not unit length, and vectors, tags or edges that do not match the candidates."""
         n = len(self)
         if self.vectors is not None:
-            if self.vector_of is None and len(self.vectors) != n:
+            if self.vector_rows is None and len(self.vectors) != n:
                 raise ValueError(f"vectors must be one for each of {n} candidates; got {len(self.vectors)}")
-            lengths = np.einsum("ij,ij->i", self.vectors, self.vectors)
-            if not (np.abs(lengths - 1.0) < UNIT_TOLERANCE).all():
-                raise ValueError("vectors must have length 1; got one that has not")
+            norms = np.einsum("ij,ij->i", self.vectors, self.vectors)
+            if not (np.abs(norms - 1.0) < UNIT_TOLERANCE).all():
+                raise ValueError("vectors must have length 1; got one that does not")
         if self.tags is not None and len(self.tags) != n:
             raise ValueError(f"tags must be one row for each of {n} candidates; got {len(self.tags)}")
         ends = np.concatenate([self.edges.source, self.edges.target])
@@ -178,61 +180,61 @@ class Signals:
 
     @cached_property
     def batches(self) -> Batches:
-        """The candidates of each query."""
+        """The batch of each query."""
         return Batches(np.array([len(self)]) if self.lengths is None else self.lengths)
 
     def vectors_of(self, rows: Codes) -> Vectors:
         """The vectors of some candidates."""
         assert self.vectors is not None
-        return self.vectors[rows if self.vector_of is None else self.vector_of[rows]]
+        return self.vectors[rows if self.vector_rows is None else self.vector_rows[rows]]
 
     @cached_property
-    def by_id(self) -> Codes:
-        """The place of each candidate of a batch in the order of its ids, the last word in every tie."""
-        order = np.argsort(self.ids if self.places is None else self.places, kind="stable")
-        place = np.empty(len(self), np.intp)
+    def id_ranks(self) -> Codes:
+        """The rank of each candidate's id within its batch; breaks ties."""
+        order = np.argsort(self.ids if self.sort_keys is None else self.sort_keys, kind="stable")
+        ranks = np.empty(len(self), np.intp)
         if len(self.batches) == 1:
-            place[order] = np.arange(len(self))
-            return place
-        order = order[np.argsort(self.batches.of_each[order], kind="stable")]
-        place[order] = np.arange(len(self)) - self.batches.starts[self.batches.of_each[order]]
-        return place
+            ranks[order] = np.arange(len(self))
+            return ranks
+        order = order[np.argsort(self.batches.batch_index[order], kind="stable")]
+        ranks[order] = np.arange(len(self)) - self.batches.starts[self.batches.batch_index[order]]
+        return ranks
 
     @cached_property
-    def tag_words(self) -> Words | None:
-        """The tags of each candidate, as bits."""
-        return None if self.tags is None else packed(self.tags)
+    def tag_bits(self) -> BitSets | None:
+        """The tags of each candidate as bit sets."""
+        return None if self.tags is None else pack_tags(self.tags)
 
-    def rank(self, route: str) -> Array:
-        """The candidates' places in one route's list; a route that was not asked found nobody."""
-        return self.ranks[route] if route in self.ranks else np.full(len(self), np.inf)
+    def rank(self, retriever: str) -> Array:
+        """The candidates' ranks in a retriever's list; infinity for a retriever that did not run."""
+        return self.ranks[retriever] if retriever in self.ranks else np.full(len(self), np.inf)
 
-    def placed(self, route: str) -> Term:
-        """The same as a term, made once however often they are scored."""
-        if route not in self._placed:
-            self._placed[route] = given(f"{route} rank", self.rank(route))
-        return self._placed[route]
+    def rank_term(self, retriever: str) -> Term:
+        """The ranks as a term; cached."""
+        if retriever not in self._rank_terms:
+            self._rank_terms[retriever] = feature(f"{retriever} rank", self.rank(retriever))
+        return self._rank_terms[retriever]
 
     @cached_property
-    def _placed(self) -> dict[str, Term]:
+    def _rank_terms(self) -> dict[str, Term]:
         return {}
 
-    def raw(self, route: str) -> Array:
-        """The route's own scores; infinity where it did not find the candidate."""
-        return self.scores[route] if route in self.scores else np.full(len(self), np.inf)
+    def raw_scores(self, retriever: str) -> Array:
+        """The retriever's raw scores; infinity where it did not return the candidate."""
+        return self.scores[retriever] if retriever in self.scores else np.full(len(self), np.inf)
 
-    def permuted(self, order: Codes) -> Self:
+    def permute(self, order: Codes) -> Self:
         """The same candidates in another order."""
-        place = np.argsort(order)
-        moved = {name: getattr(self, name)[order] for name in self.columns()}
-        edges = Edges(place[self.edges.source], place[self.edges.target], self.edges.kind, self.edges.weight)
+        inverse = np.argsort(order)
+        columns = {name: getattr(self, name)[order] for name in self.columns()}
+        edges = Edges(inverse[self.edges.source], inverse[self.edges.target], self.edges.kind, self.edges.weight)
         return type(self)(
             ids=self.ids[order],
-            ranks={route: rank[order] for route, rank in self.ranks.items()},
-            scores={route: score[order] for route, score in self.scores.items()},
+            ranks={retriever: rank[order] for retriever, rank in self.ranks.items()},
+            scores={retriever: score[order] for retriever, score in self.scores.items()},
             edges=edges,
             vectors=None if self.vectors is None else self.vectors[order],
             tags=None if self.tags is None else self.tags[order],
             intent=self.intent,
-            **moved,
+            **columns,
         )

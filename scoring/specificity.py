@@ -1,4 +1,4 @@
-r"""How specific a query is, and which plan of retrieval that calls for."""
+r"""Query specificity, and the retrieval plan it selects."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -8,7 +8,7 @@ import numpy as np
 
 from scoring.params import Params
 from scoring.signals import RETRIEVERS
-from scoring.term import Array, Quantity, least, most, total
+from scoring.term import Array, Quantity, maximum, minimum, total
 
 TemporalCue = Literal["exact", "relative", "vague", "none"]
 TypeCue = Literal["explicit", "implied", "none"]
@@ -17,7 +17,7 @@ TYPE_CUE_STRENGTH: Mapping[TypeCue, float] = {"explicit": 1.0, "implied": 0.5, "
 
 
 def specificity(parts: Mapping[str, Quantity], weights: Mapping[str, Quantity | float]) -> Quantity:
-    r"""Weigh how many entities, how exact a time, how rare the words and how clear the type a query names.
+    r"""Weighted sum of entity density, temporal precision, lexical rarity and type cue, each clamped to [0, 1].
 
     $$ \text{specificity} = 0.35 \cdot \text{entity_density} + 0.25 \cdot \text{temporal_precision}
        + 0.25 \cdot \text{lexical_rarity} + 0.15 \cdot \text{type_cue} $$
@@ -27,11 +27,11 @@ def specificity(parts: Mapping[str, Quantity], weights: Mapping[str, Quantity | 
     >>> specificity(parts, dict(zip(parts, (0.35, 0.25, 0.25, 0.15)))).round(4)
     np.float64(0.415)
     """
-    return total(weights[name] * least(most(part, 0.0), 1.0) for name, part in parts.items())
+    return total(weights[name] * minimum(maximum(part, 0.0), 1.0) for name, part in parts.items())
 
 
 def entity_density(entities: int, tokens: int) -> float:
-    r"""The share of a query's words that name something known.
+    r"""Resolved entities per query token, at most 1.
 
     $$ \text{entity_density} = \frac{\text{resolved entities}}{\text{query tokens}} $$
 
@@ -42,7 +42,7 @@ def entity_density(entities: int, tokens: int) -> float:
 
 
 def lexical_rarity(idfs: Array, highest: float) -> float:
-    r"""How rare the query's words are, against the rarest of the corpus.
+    r"""Mean idf of the query terms relative to the corpus maximum.
 
     $$ \text{lexical_rarity} = \frac{\mathrm{mean}\,\text{IDF}(q)}{\max \text{IDF}} $$
 
@@ -54,7 +54,7 @@ def lexical_rarity(idfs: Array, highest: float) -> float:
 
 @dataclass(frozen=True)
 class Plan:
-    """Which retrievers are asked, how they weigh, and what happens after."""
+    """Retrievers to run, parameter overrides, and whether to rerank and diversify."""
 
     name: str
     retrievers: tuple[str, ...] = RETRIEVERS
@@ -77,7 +77,7 @@ def plan_for(
     entity_weight: float,
     temporal_weight: float,
 ) -> Plan:
-    r"""The first plan of the paper's table whose condition holds.
+    r"""The first plan in the paper's table whose condition is met.
 
     $$ \begin{cases} \text{precise} & \text{specificity} \ge 0.8 \\
        \text{entity-centric} & \text{entity match} > 0.85 \\
@@ -98,6 +98,6 @@ def plan_for(
 P = TypeVar("P", bound=Params)
 
 
-def planned(params: type[P], plan: Plan, given: Mapping[str, object]) -> P:
-    """The parameters under a plan; what the caller gave wins over what the plan would set."""
-    return params.of({**plan.params, **given})
+def params_for_plan(params: type[P], plan: Plan, overrides: Mapping[str, object]) -> P:
+    """Parameters under a plan; values from the caller override the plan's."""
+    return params.of({**plan.params, **overrides})

@@ -1,4 +1,4 @@
-"""Signals of several queries in one, so that a setting is measured on all of them at once."""
+"""Stack the signals of several queries, so that a configuration is evaluated on all of them at once."""
 
 from collections.abc import Sequence
 
@@ -9,106 +9,106 @@ from scoring.signals import Edges, Signals
 from scoring.term import Codes, Mask
 
 
-def stacked(several: Sequence[Signals]) -> Signals:
-    """The candidates of several queries, one batch after another; no batch is empty, and all ask with one intent."""
-    lengths = np.array([len(one) for one in several])
+def stack_signals(signals_by_query: Sequence[Signals]) -> Signals:
+    """Concatenate the candidates of several queries; no batch may be empty, and all must share one intent."""
+    lengths = np.array([len(signals) for signals in signals_by_query])
     starts = np.cumsum(lengths) - lengths
-    ids = np.concatenate([one.ids for one in several])
+    ids = np.concatenate([signals.ids for signals in signals_by_query])
     columns = [name for name in Signals.columns() if name != "session"]
-    vectors, vector_of = shared_vectors(several, ids)
+    vectors, vector_of = stack_vectors(signals_by_query, ids)
     return Signals(
         ids=ids,
-        session=sessions(several),
+        session=stack_sessions(signals_by_query),
         ranks={
-            route: np.concatenate([one.rank(route) for one in several])
-            for route in dict.fromkeys(route for one in several for route in one.ranks)
+            retriever: np.concatenate([signals.rank(retriever) for signals in signals_by_query])
+            for retriever in dict.fromkeys(retriever for signals in signals_by_query for retriever in signals.ranks)
         },
         scores={
-            route: np.concatenate([one.raw(route) for one in several])
-            for route in dict.fromkeys(route for one in several for route in one.scores)
+            retriever: np.concatenate([signals.raw_scores(retriever) for signals in signals_by_query])
+            for retriever in dict.fromkeys(retriever for signals in signals_by_query for retriever in signals.scores)
         },
-        edges=edges(several, starts),
+        edges=stack_edges(signals_by_query, starts),
         vectors=vectors,
-        vector_of=vector_of,
-        tags=tags(several),
-        intent=several[0].intent,
+        vector_rows=vector_of,
+        tags=stack_tags(signals_by_query),
+        intent=signals_by_query[0].intent,
         lengths=lengths,
-        **{name: np.concatenate([getattr(one, name) for one in several]) for name in columns},
+        **{name: np.concatenate([getattr(signals, name) for signals in signals_by_query]) for name in columns},
     )
 
 
-def sessions(several: Sequence[Signals]) -> Codes:
-    """The sessions, numbered so that no two queries share one."""
-    taken, numbered = 0, []
-    for one in several:
-        numbered.append(np.where(one.session >= 0, one.session + taken, -1))
-        taken += int(one.session.max(initial=-1)) + 1
-    return np.concatenate(numbered)
+def stack_sessions(signals_by_query: Sequence[Signals]) -> Codes:
+    """Session numbers, offset so that no two queries share one."""
+    offset, parts = 0, []
+    for signals in signals_by_query:
+        parts.append(np.where(signals.session >= 0, signals.session + offset, -1))
+        offset += int(signals.session.max(initial=-1)) + 1
+    return np.concatenate(parts)
 
 
-def edges(several: Sequence[Signals], starts: Codes) -> Edges:
-    """The edges, by the candidates' places in the whole."""
+def stack_edges(signals_by_query: Sequence[Signals], starts: Codes) -> Edges:
+    """The edges, by row in the stack."""
     return Edges(
-        np.concatenate([one.edges.source + start for one, start in zip(several, starts, strict=True)]),
-        np.concatenate([one.edges.target + start for one, start in zip(several, starts, strict=True)]),
-        np.concatenate([one.edges.kind for one in several]),
-        np.concatenate([one.edges.weight for one in several]),
+        np.concatenate([signals.edges.source + start for signals, start in zip(signals_by_query, starts, strict=True)]),
+        np.concatenate([signals.edges.target + start for signals, start in zip(signals_by_query, starts, strict=True)]),
+        np.concatenate([signals.edges.kind for signals in signals_by_query]),
+        np.concatenate([signals.edges.weight for signals in signals_by_query]),
     )
 
 
-def tags(several: Sequence[Signals]) -> Mask | None:
-    """The tags side by side; a column means one tag to one query and another to the next, which never meet."""
-    if all(one.tags is None for one in several):
+def stack_tags(signals_by_query: Sequence[Signals]) -> Mask | None:
+    """The tag columns, padded to equal width; a column may mean another tag in each query, as batches never mix."""
+    if all(signals.tags is None for signals in signals_by_query):
         return None
-    widest = max(one.tags.shape[1] for one in several if one.tags is not None)
-    whole = np.zeros((sum(map(len, several)), widest), bool)
+    width = max(signals.tags.shape[1] for signals in signals_by_query if signals.tags is not None)
+    stack = np.zeros((sum(map(len, signals_by_query)), width), bool)
     start = 0
-    for one in several:
-        if one.tags is not None:
-            whole[start : start + len(one), : one.tags.shape[1]] = one.tags
-        start += len(one)
-    return whole
+    for signals in signals_by_query:
+        if signals.tags is not None:
+            stack[start : start + len(signals), : signals.tags.shape[1]] = signals.tags
+        start += len(signals)
+    return stack
 
 
-def shared_vectors(several: Sequence[Signals], ids: Codes) -> tuple[Vectors | None, Codes | None]:
-    """Each memory's vector once, and where each candidate's is: the same memory answers many queries."""
-    if any(one.vectors is None for one in several):
+def stack_vectors(signals_by_query: Sequence[Signals], ids: Codes) -> tuple[Vectors | None, Codes | None]:
+    """Each memory's vector once, and its row for each candidate: the same memory is a candidate of many queries."""
+    if any(signals.vectors is None for signals in signals_by_query):
         return None, None
-    _, first, place = np.unique(ids, return_index=True, return_inverse=True)
+    _, first, inverse = np.unique(ids, return_index=True, return_inverse=True)
     start, parts = 0, []
-    for one in several:
-        inside = first[(first >= start) & (first < start + len(one))] - start
-        parts.append((start + inside, one.vectors_of(inside)))
-        start += len(one)
-    rows, vectors = (np.concatenate(some) for some in zip(*parts, strict=True))
-    where = np.empty(len(ids), np.intp)
-    where[rows] = np.arange(len(rows))
-    return vectors, where[first[place]]
+    for signals in signals_by_query:
+        inside = first[(first >= start) & (first < start + len(signals))] - start
+        parts.append((start + inside, signals.vectors_of(inside)))
+        start += len(signals)
+    rows, vectors = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
+    index = np.empty(len(ids), np.intp)
+    index[rows] = np.arange(len(rows))
+    return vectors, index[first[inverse]]
 
 
-def kept(whole: Signals, rows: Codes) -> Signals:
-    """Some candidates of a stack, in their order; a batch of which none is left is gone."""
-    place = np.full(len(whole), -1)
-    place[rows] = np.arange(len(rows))
-    within = (place[whole.edges.source] >= 0) & (place[whole.edges.target] >= 0)
-    counts = np.bincount(whole.batches.of_each[rows], minlength=len(whole.batches))
+def select_candidates(stack: Signals, rows: Codes) -> Signals:
+    """A subset of a stack's candidates; batches without any are dropped."""
+    new_row = np.full(len(stack), -1)
+    new_row[rows] = np.arange(len(rows))
+    within = (new_row[stack.edges.source] >= 0) & (new_row[stack.edges.target] >= 0)
+    counts = np.bincount(stack.batches.batch_index[rows], minlength=len(stack.batches))
     columns = Signals.columns()
-    vector_of = np.arange(len(whole)) if whole.vector_of is None else whole.vector_of
+    vector_of = np.arange(len(stack)) if stack.vector_rows is None else stack.vector_rows
     return Signals(
-        ids=whole.ids[rows],
-        ranks={route: ranks[rows] for route, ranks in whole.ranks.items()},
-        scores={route: scores[rows] for route, scores in whole.scores.items()},
+        ids=stack.ids[rows],
+        ranks={retriever: ranks[rows] for retriever, ranks in stack.ranks.items()},
+        scores={retriever: scores[rows] for retriever, scores in stack.scores.items()},
         edges=Edges(
-            place[whole.edges.source[within]],
-            place[whole.edges.target[within]],
-            whole.edges.kind[within],
-            whole.edges.weight[within],
+            new_row[stack.edges.source[within]],
+            new_row[stack.edges.target[within]],
+            stack.edges.kind[within],
+            stack.edges.weight[within],
         ),
-        vectors=whole.vectors,
-        vector_of=None if whole.vectors is None else vector_of[rows],
-        tags=None if whole.tags is None else whole.tags[rows],
-        intent=whole.intent,
+        vectors=stack.vectors,
+        vector_rows=None if stack.vectors is None else vector_of[rows],
+        tags=None if stack.tags is None else stack.tags[rows],
+        intent=stack.intent,
         lengths=counts[counts > 0],
-        places=whole.by_id[rows],
-        **{name: getattr(whole, name)[rows] for name in columns},
+        sort_keys=stack.id_ranks[rows],
+        **{name: getattr(stack, name)[rows] for name in columns},
     )

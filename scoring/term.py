@@ -1,11 +1,11 @@
-"""Arrays that remember how they were made, so that a score and its explanation are one computation.
+"""Expression nodes over arrays, so that a score and its explanation are one computation.
 
-A `Term` holds one value per candidate (or a single value for all), the operation that made it and the terms it was
-made from. The operations are a closed set, `OPERATIONS`. Formulas are written once, over terms or plain arrays alike:
-`exp2(-age / half_life)` gives a term when a term goes in and an array when an array does.
+A `Term` holds one value per candidate (or one value for all), its operation and its operands. The operations are a
+closed set, `OPERATIONS`. Formulas accept terms and plain arrays alike: `exp2(-age / half_life)` returns a term for a
+term and an array for an array.
 
-An absent input (a rank of infinity, an expiry that never comes) is left out of the sums, products and maxima that
-gather parts, both in the value and in the tree.
+An absent input (an infinite rank, no expiry) is skipped by sums, products and maxima, both in the value and in the
+tree.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ Operand: TypeAlias = "Term | Array | float"
 Quantity = TypeVar("Quantity", Array, "Term")
 
 
-def scaled(value: Array, low: Array, high: Array) -> Array:
-    """Place a value between a batch's lowest and highest; a constant batch stands at 0."""
+def min_max_scale(value: Array, low: Array, high: Array) -> Array:
+    """Min–max scale a value given the minimum and maximum of its batch; a constant batch gives 0."""
     above, spread = np.asarray(value - low), np.asarray(high - low)
-    if spread.ndim == 0 and spread > 0:  # of one batch alone, the same for all
+    if spread.ndim == 0 and spread > 0:  # a single batch
         return np.asarray(above / spread)
     return np.divide(above, spread, out=np.zeros(above.shape), where=spread > 0)
 
@@ -46,14 +46,14 @@ OPERATIONS: Mapping[str, Callable[..., Array]] = {
     "exp2": np.exp2,
     "exp": np.exp,
     "ln": np.log,
-    "scale": scaled,
+    "scale": min_max_scale,
 }
-FLATTENED = ("+", "×")
+ASSOCIATIVE = ("+", "×")
 
 
 @dataclass(eq=False, slots=True)
 class Term:
-    """A named value per candidate, with the terms it was made from and where it is present; never changed once made."""
+    """A named value per candidate with its operands and a presence mask; treat as immutable."""
 
     name: str | NDArray[np.str_]
     value: Array
@@ -61,59 +61,59 @@ class Term:
     parts: tuple[Term, ...] = ()
     present: Mask | None = None
 
-    # Arrays leave arithmetic with a term to the term; any numpy function outside the closed set fails.
+    # Makes numpy defer to the operators below; ufuncs outside the closed set raise.
     __array_ufunc__ = None
 
     def __add__(self, other: Operand) -> Term:
-        return made("+", self, other)
+        return apply_operation("+", self, other)
 
     def __radd__(self, other: Operand) -> Term:
-        return made("+", other, self)
+        return apply_operation("+", other, self)
 
     def __sub__(self, other: Operand) -> Term:
-        return made("−", self, other)
+        return apply_operation("−", self, other)
 
     def __rsub__(self, other: Operand) -> Term:
-        return made("−", other, self)
+        return apply_operation("−", other, self)
 
     def __mul__(self, other: Operand) -> Term:
-        return made("×", self, other)
+        return apply_operation("×", self, other)
 
     def __rmul__(self, other: Operand) -> Term:
-        return made("×", other, self)
+        return apply_operation("×", other, self)
 
     def __truediv__(self, other: Operand) -> Term:
-        return made("÷", self, other)
+        return apply_operation("÷", self, other)
 
     def __rtruediv__(self, other: Operand) -> Term:
-        return made("÷", other, self)
+        return apply_operation("÷", other, self)
 
     def __neg__(self) -> Term:
-        return made("−", self)
+        return apply_operation("−", self)
 
-    def named(self, name: str) -> Term:
-        """The same term under the name it has in the paper."""
+    def with_name(self, name: str) -> Term:
+        """A copy under the name used in the paper."""
         return Term(name, self.value, self.op, self.parts, self.present)
 
     def only(self, present: Mask) -> Term:
-        """The same term, absent where `present` is false."""
-        there = present if self.present is None else self.present & present
-        return Term(self.name, self.value, self.op, self.parts, there)
+        """A copy that is absent where `present` is false."""
+        mask = present if self.present is None else self.present & present
+        return Term(self.name, self.value, self.op, self.parts, mask)
 
     def shallow(self) -> Term:
-        """The same term and its parts, without what those were made from."""
+        """A copy with its operands, but without the operands' own subtrees."""
         parts = tuple(Term(part.name, part.value, part.op, (), part.present) for part in self.parts)
         return Term(self.name, self.value, self.op, parts, self.present)
 
-    def taken(self, rows: NDArray[np.intp]) -> Term:
-        """The term with its candidates exchanged: row i becomes row rows[i], and is absent where that is negative."""
-        there = rows >= 0
-        return self._taken(rows, there, np.flatnonzero(there))
+    def take(self, rows: NDArray[np.intp]) -> Term:
+        """Reindex the candidates: row i becomes row rows[i], absent where rows[i] is negative."""
+        mask = rows >= 0
+        return self._take(rows, mask, np.flatnonzero(mask))
 
-    def _taken(self, rows: NDArray[np.intp], there: Mask, at: NDArray[np.intp]) -> Term:
+    def _take(self, rows: NDArray[np.intp], there: Mask, at: NDArray[np.intp]) -> Term:
         if self.value.ndim == 0 and self.present is None:
             return self if len(at) == len(rows) else self.only(there)
-        # Often few are there: what the others get costs nothing.
+        # Usually only a few rows are present; compute those only.
         value, present = np.zeros(len(rows)), np.zeros(len(rows), bool)
         value[at] = self.value if self.value.ndim == 0 else self.value[rows[at]]
         present[at] = True if self.present is None else self.present[rows[at]]
@@ -121,16 +121,16 @@ class Term:
             self.name if isinstance(self.name, str) else self.name[rows],
             self.value if self.value.ndim == 0 else value,
             self.op,
-            tuple(part._taken(rows, there, at) for part in self.parts),
+            tuple(part._take(rows, there, at) for part in self.parts),
             present,
         )
 
     def find(self, name: str) -> Term | None:
-        """The first term of this name in the tree; a parameter only where nothing else bears its name."""
-        return self.by_name().get(name)
+        """The first term with this name in the tree; a parameter only if nothing else has the name."""
+        return self.terms_by_name().get(name)
 
-    def by_name(self) -> dict[str, Term]:
-        """Every name in the tree with its first term, and a parameter only where nothing else bears its name."""
+    def terms_by_name(self) -> dict[str, Term]:
+        """The first term for every name in the tree; a parameter only if nothing else has the name."""
         found: dict[str, Term] = {}
         for term in self.walk():
             if isinstance(term.name, str) and (term.name not in found or found[term.name].op == "param" != term.op):
@@ -138,34 +138,34 @@ class Term:
         return found
 
     def walk(self) -> Iterator[Term]:
-        """This term and all it was made from, from the top, each once however many were made from it."""
+        """Walk the tree depth first, from the root; a shared term is yielded once."""
         seen: set[int] = set()
-        waiting = [self]
-        while waiting:
-            term = waiting.pop()
+        stack = [self]
+        while stack:
+            term = stack.pop()
             if id(term) not in seen:
                 seen.add(id(term))
                 yield term
-                waiting.extend(reversed(term.parts))
+                stack.extend(reversed(term.parts))
 
     def trees(self, rows: Sequence[int] | NDArray[np.intp]) -> list[Tree]:
-        """The explanation of each of these candidates, as plain JSON-ready nodes `{name, value, op, parts}`."""
-        return _grown(self, np.asarray(rows, dtype=np.intp), {})
+        """The explanation of each of these candidates as JSON-ready nodes `{name, value, op, parts}`."""
+        return _build_trees(self, np.asarray(rows, dtype=np.intp), {})
 
     def tree(self, row: int = 0) -> Tree:
         """The explanation of one candidate."""
         return self.trees([row])[0]
 
 
-def _grown(term: Term, rows: NDArray[np.intp], done: dict[int, list[Tree]]) -> list[Tree]:
-    """Build the nodes of all rows together, column by column; a shared term is built once."""
-    if id(term) in done:
-        return done[id(term)]
+def _build_trees(term: Term, rows: NDArray[np.intp], built: dict[int, list[Tree]]) -> list[Tree]:
+    """Build the nodes of all rows column by column; a shared term is built once."""
+    if id(term) in built:
+        return built[id(term)]
     if term.value.ndim == 0 and isinstance(term.name, str):
-        return done.setdefault(id(term), [_same_for_all(term, {})] * len(rows))
+        return built.setdefault(id(term), [_constant_tree(term, {})] * len(rows))
     names = [term.name] * len(rows) if isinstance(term.name, str) else term.name[rows].tolist()
     values = term.value[rows].tolist()
-    columns = [_column(part, rows, done) for part in term.parts]
+    columns = [_operand_trees(part, rows, built) for part in term.parts]
     op = term.op
     nodes: list[Tree]
     if not columns:
@@ -180,28 +180,28 @@ def _grown(term: Term, rows: NDArray[np.intp], done: dict[int, list[Tree]]) -> l
             {"name": n, "value": v, "op": op, "parts": parts}
             for n, v, *parts in zip(names, values, *columns, strict=True)
         ]
-    return done.setdefault(id(term), nodes)
+    return built.setdefault(id(term), nodes)
 
 
-def _same_for_all(term: Term, done: dict[int, Tree]) -> Tree:
-    """A node that does not depend on the candidate, such as a normalised weight; a shared term is built once."""
-    if (known := done.get(id(term))) is None:
-        parts = [_same_for_all(part, done) for part in term.parts]
-        known = done[id(term)] = {"name": term.name, "value": float(term.value), "op": term.op, "parts": parts}
-    return known
+def _constant_tree(term: Term, built: dict[int, Tree]) -> Tree:
+    """A node that is the same for all candidates, such as a normalised weight; a shared term is built once."""
+    if (node := built.get(id(term))) is None:
+        parts = [_constant_tree(part, built) for part in term.parts]
+        node = built[id(term)] = {"name": term.name, "value": float(term.value), "op": term.op, "parts": parts}
+    return node
 
 
-def _column(part: Term, rows: NDArray[np.intp], done: dict[int, list[Tree]]) -> list[Tree] | list[Tree | None]:
-    """The nodes of one part, with a gap where it is absent; only what is present is built."""
+def _operand_trees(part: Term, rows: NDArray[np.intp], built: dict[int, list[Tree]]) -> list[Tree] | list[Tree | None]:
+    """The nodes of one operand, None where it is absent; absent nodes are not built."""
     if part.present is None:
-        return _grown(part, rows, done)
-    there = part.present[rows]
-    nodes = iter(_grown(part, rows[there], {}))
-    return [next(nodes) if here else None for here in there.tolist()]
+        return _build_trees(part, rows, built)
+    mask = part.present[rows]
+    nodes = iter(_build_trees(part, rows[mask], {}))
+    return [next(nodes) if present else None for present in mask.tolist()]
 
 
 def const(value: float) -> Term:
-    """A number of the formula itself."""
+    """A constant of the formula itself."""
     return Term(f"{value:g}", np.asarray(value, dtype=float), "const")
 
 
@@ -210,33 +210,33 @@ def param(name: str, value: float) -> Term:
     return Term(name, np.asarray(value, dtype=float), "param")
 
 
-def param_of_each(names: Sequence[str], values: Sequence[float], codes: NDArray[np.intp]) -> Term:
-    """A declared parameter that differs by candidate, such as the half-life of its type."""
+def param_per_candidate(names: Sequence[str], values: Sequence[float], codes: NDArray[np.intp]) -> Term:
+    """A declared parameter that varies by candidate, such as the half-life of its type."""
     return Term(np.asarray(names)[codes], np.asarray(values, dtype=float)[codes], "param")
 
 
-def given(name: str, value: Array) -> Term:
-    """What is known of the candidates; infinity says that it is not there."""
-    there = np.isfinite(value)
-    if there.all():
+def feature(name: str, value: Array) -> Term:
+    """A feature of the candidates; infinity means absent."""
+    finite = np.isfinite(value)
+    if finite.all():
         return Term(name, value, "input")
-    # An absent value is never read; 0 keeps it out of trouble (0 × ∞) until it is left out.
-    return Term(name, np.where(there, value, 0.0), "input", present=there)
+    # An absent value is never read; 0 avoids NaN (0 × ∞) until it is skipped.
+    return Term(name, np.where(finite, value, 0.0), "input", present=finite)
 
 
-def made(op: str, *operands: Operand) -> Term:
-    """Apply an operation; the result is present where every operand is."""
+def apply_operation(op: str, *operands: Operand) -> Term:
+    """Apply an operation; the result is present where all operands are."""
     parts = tuple([part if isinstance(part, Term) else _leaf(part) for part in operands])
     value = np.asarray(OPERATIONS[op](*[part.value for part in parts]))
-    return Term(op, value, op, _flat(op, parts) if op in FLATTENED else parts, _all_present(parts))
+    return Term(op, value, op, _flat(op, parts) if op in ASSOCIATIVE else parts, _all_present(parts))
 
 
 def _leaf(value: Array | float) -> Term:
-    return given("given", value) if isinstance(value, np.ndarray) else const(value)
+    return feature("given", value) if isinstance(value, np.ndarray) else const(value)
 
 
 def _flat(op: str, parts: tuple[Term, ...]) -> tuple[Term, ...]:
-    """Write (a + b) + c as one sum of three, unless the inner sum has a name of its own."""
+    """Flatten (a + b) + c into one sum of three, unless the inner sum is named."""
     first = parts[0]
     if first.op == op and isinstance(first.name, str) and first.name == op:
         return (*first.parts, *parts[1:])
@@ -250,75 +250,75 @@ def _all_present(parts: Iterable[Term]) -> Mask | None:
 
 def exp2(x: Quantity) -> Quantity:
     """2 to the power of x."""
-    return made("exp2", x) if isinstance(x, Term) else np.exp2(x)
+    return apply_operation("exp2", x) if isinstance(x, Term) else np.exp2(x)
 
 
 def exp(x: Quantity) -> Quantity:
     """e to the power of x."""
-    return made("exp", x) if isinstance(x, Term) else np.exp(x)
+    return apply_operation("exp", x) if isinstance(x, Term) else np.exp(x)
 
 
 def ln(x: Quantity) -> Quantity:
     """The natural logarithm."""
-    return made("ln", x) if isinstance(x, Term) else np.log(x)
+    return apply_operation("ln", x) if isinstance(x, Term) else np.log(x)
 
 
-def least(x: Quantity, y: Quantity | float) -> Quantity:
-    """The smaller of two."""
-    return made("min", x, y) if isinstance(x, Term) else np.minimum(x, y)
+def minimum(x: Quantity, y: Quantity | float) -> Quantity:
+    """Element-wise minimum."""
+    return apply_operation("min", x, y) if isinstance(x, Term) else np.minimum(x, y)
 
 
-def most(x: Quantity, y: Quantity | float) -> Quantity:
-    """The larger of two."""
-    return made("max", x, y) if isinstance(x, Term) else np.maximum(x, y)
+def maximum(x: Quantity, y: Quantity | float) -> Quantity:
+    """Element-wise maximum."""
+    return apply_operation("max", x, y) if isinstance(x, Term) else np.maximum(x, y)
 
 
-def named(x: Quantity, name: str) -> Quantity:
-    """The same quantity, under a name where it can bear one."""
-    return x.named(name) if isinstance(x, Term) else x
+def name_quantity(x: Quantity, name: str) -> Quantity:
+    """Name a quantity if it is a term; an array is returned as is."""
+    return x.with_name(name) if isinstance(x, Term) else x
 
 
 def total(parts: Iterable[Quantity]) -> Quantity:
     """The sum of the parts that are present."""
-    every: list[Any] = list(parts)
-    if not any(isinstance(part, Term) for part in every):
-        whole: Any = sum(every[1:], start=every[0])
-        return cast("Quantity", whole)
-    gathered: Any = _gathered("+", np.add, 0.0, every)
-    return cast("Quantity", gathered)
+    operands: list[Any] = list(parts)
+    if not any(isinstance(part, Term) for part in operands):
+        plain_sum: Any = sum(operands[1:], start=operands[0])
+        return cast("Quantity", plain_sum)
+    term_sum: Any = _reduce_present("+", np.add, 0.0, operands)
+    return cast("Quantity", term_sum)
 
 
 def product(parts: Iterable[Term]) -> Term:
     """The product of the parts that are present."""
-    return _gathered("×", np.multiply, 1.0, list(parts))
+    return _reduce_present("×", np.multiply, 1.0, list(parts))
 
 
-def best(parts: Iterable[Term]) -> Term:
-    """The largest of the parts that are present; 0 and absent where none is. Parts are never negative."""
-    every = list(parts)
-    masks = [part.present for part in every if part.present is not None]
-    anywhere = np.logical_or.reduce(masks) if len(masks) == len(every) else None
-    whole = _gathered("max", np.maximum, 0.0, every)
-    return whole if anywhere is None else whole.only(anywhere)
+def largest(parts: Iterable[Term]) -> Term:
+    """The largest of the parts that are present; 0 and absent where none is. Parts must not be negative."""
+    operands = list(parts)
+    masks = [part.present for part in operands if part.present is not None]
+    any_present = np.logical_or.reduce(masks) if len(masks) == len(operands) else None
+    result = _reduce_present("max", np.maximum, 0.0, operands)
+    return result if any_present is None else result.only(any_present)
 
 
-def _gathered(op: str, combine: np.ufunc, neutral: float, parts: list[Term]) -> Term:
-    """Combine parts of which some may be absent; the result itself is always there."""
+def _reduce_present(op: str, combine: np.ufunc, neutral: float, parts: list[Term]) -> Term:
+    """Reduce parts of which some may be absent; the result is always present."""
     value = np.asarray(neutral)
     for part in parts:
-        known = part.value if part.present is None else np.where(part.present, part.value, neutral)
-        value = np.asarray(combine(value, known, out=value if value.ndim else None))
+        operand = part.value if part.present is None else np.where(part.present, part.value, neutral)
+        value = np.asarray(combine(value, operand, out=value if value.ndim else None))
     return Term(op, value, op, tuple(parts))
 
 
-def scale(x: Term, batches: Batches) -> Term:
-    """Min–max scaling over the candidates of a batch that have a value; where none has, and where all are equal, 0."""
+def scale_in_batches(x: Term, batches: Batches) -> Term:
+    """Min–max scaling over the candidates of a batch that have a value; 0 if none has one or all are equal."""
     x = (
         x
         if x.value.ndim or x.present is None
         else Term(x.name, np.full(len(x.present), x.value), x.op, x.parts, x.present)
     )
-    low, high = (batches.told(end(x.value, x.present)) for end in (batches.lowest, batches.highest))
-    ends = tuple(Term(name, end, "input") for name, end in (("batch min", low), ("batch max", high)))
-    known = x.value if x.present is None else np.where(x.present, x.value, low)
-    return Term("scale", scaled(known, low, high), "scale", (x, *ends), x.present)
+    low, high = (batches.broadcast(reduce(x.value, x.present)) for reduce in (batches.minimum, batches.maximum))
+    bounds = tuple(Term(name, bound, "input") for name, bound in (("batch min", low), ("batch max", high)))
+    value = x.value if x.present is None else np.where(x.present, x.value, low)
+    return Term("scale", min_max_scale(value, low, high), "scale", (x, *bounds), x.present)

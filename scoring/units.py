@@ -1,4 +1,4 @@
-"""What a number counts, under one name whatever its spelling; a unit that is none of these distinguishes nothing."""
+"""Units of measurement, with spelling variants mapped to one canonical name; unknown units are ignored."""
 
 import re
 
@@ -45,9 +45,9 @@ _MEASURE = re.compile(
 
 
 def measures(text: str) -> set[str]:
-    """Figures with their units.
+    """Numbers with their units.
 
     >>> sorted(measures("2 kilometres in 10 min, 3 times")), measures("5 °c") == measures("5 degrees celsius")
     (['10 minute', '2 km'], True)
     """
-    return {f"{figure} {UNITS[unit]}" for figure, unit in _MEASURE.findall(text)}
+    return {f"{number} {UNITS[unit]}" for number, unit in _MEASURE.findall(text)}

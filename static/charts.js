@@ -1,5 +1,5 @@
-// Draws every <figure data-figure="id"> from the JSON block with that id, in the colours of the current theme.
-// A figure is a plain {data, layout}; a string such as "$ink" or "$semantic" in it names a colour token of recall.css.
+// Draws every <figure data-figure="id"> with Plotly from the JSON block with that id, in the current theme.
+// A figure is {data, layout, narrow}; a string such as "$ink" or "$semantic" is a colour token of recall.css.
 "use strict";
 
 const probe = document.createElement("i");
@@ -11,23 +11,23 @@ function token(name) {
   return getComputedStyle(probe).color;
 }
 
-function themed(value) {
+function resolveTokens(value) {
   if (typeof value === "string") return value.startsWith("$") ? token(value.slice(1)) : value;
-  if (Array.isArray(value)) return value.map(themed);
-  if (value && typeof value === "object") return Object.fromEntries(Object.entries(value).map(([key, part]) => [key, themed(part)]));
+  if (Array.isArray(value)) return value.map(resolveTokens);
+  if (value && typeof value === "object") return Object.fromEntries(Object.entries(value).map(([key, part]) => [key, resolveTokens(part)]));
   return value;
 }
 
-function merged(base, over) {
+function deepMerge(base, over) {
   const out = { ...base };
   for (const [key, value] of Object.entries(over ?? {})) {
     const both = value && base?.[key] && typeof value === "object" && !Array.isArray(value);
-    out[key] = both ? merged(base[key], value) : value;
+    out[key] = both ? deepMerge(base[key], value) : value;
   }
   return out;
 }
 
-function base() {
+function baseLayout() {
   const axis = { gridcolor: "$line", showline: false, zeroline: false, tickangle: 0, ticks: "", tickfont: { size: 11, color: "$ink-3" }, title: { font: { size: 11, color: "$ink-3" }, standoff: 6 }, fixedrange: true, automargin: false };
   return {
     font: { family: getComputedStyle(document.body).fontFamily, size: 12, color: "$ink-2" },
@@ -38,12 +38,12 @@ function base() {
   };
 }
 
-// A narrow figure may carry its own layout changes: {"narrow": {...}} applies below 480 px.
+// {"narrow": {...}} overrides the layout of figures below 480 px.
 function draw(figure) {
   const { data, layout, narrow } = JSON.parse(document.getElementById(figure.dataset.figure).textContent);
-  const chosen = narrow && figure.clientWidth < 480 ? merged(layout, narrow) : layout;
-  const all = merged(base(), { ...chosen, height: figure.clientHeight, width: figure.clientWidth });
-  Plotly.react(figure, themed(data), themed(all), { displayModeBar: false });
+  const chosen = narrow && figure.clientWidth < 480 ? deepMerge(layout, narrow) : layout;
+  const all = deepMerge(baseLayout(), { ...chosen, height: figure.clientHeight, width: figure.clientWidth });
+  Plotly.react(figure, resolveTokens(data), resolveTokens(all), { displayModeBar: false });
 }
 
 function drawAll() {
@@ -54,6 +54,6 @@ document.addEventListener("htmx:afterSettle", drawAll);
 document.addEventListener("recall:theme", drawAll);
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", drawAll);
 
-let wait;
-addEventListener("resize", () => { clearTimeout(wait); wait = setTimeout(drawAll, 120); });
+let resizeTimer;
+addEventListener("resize", () => { clearTimeout(resizeTimer); resizeTimer = setTimeout(drawAll, 120); });
 drawAll();

@@ -1,11 +1,11 @@
-// The Lab's keys, and what must outlive a swap: which hit is current, and which explanations are open.
+// The Lab's keyboard shortcuts, and the state that survives an htmx swap: current hit, open explanations.
 "use strict";
 
 let current = null; // the id of the current hit
 let open = new Set(); // the ids of hits whose explanation is open
 let listsOpen = true;
-let moves = 0; // rankings asked for
-const asked = new WeakMap(); // how many when a part of the page was asked for, by its request
+let rankings = 0; // ranking requests so far
+const requestedAt = new WeakMap(); // xhr of a panel → value of `rankings` when it was sent
 
 const hits = () => [...document.querySelectorAll(".hits > li")];
 const hit = () => document.getElementById(current);
@@ -20,8 +20,8 @@ function choose(one) {
 
 function step(by) {
   const all = hits();
-  const place = all.findIndex((one) => one.id === current);
-  const next = all[Math.min(Math.max(place + by, 0), all.length - 1)];
+  const index = all.findIndex((one) => one.id === current);
+  const next = all[Math.min(Math.max(index + by, 0), all.length - 1)];
   if (next) choose(next);
 }
 
@@ -40,43 +40,43 @@ function press(event) {
   event.preventDefault();
 }
 
-// What was moved, as exactly as it was typed: pairs of a name and a value.
-function moved() {
+// Changed parameters as [name, value] pairs, exactly as typed.
+function changedParams() {
   const pairs = [];
   for (const param of document.querySelectorAll("#params .param")) {
-    const said = param.querySelector("[type=number], select, [type=checkbox]");
-    const usual = (param.querySelector("[type=range]") ?? said).dataset.default;
-    if (said.disabled || said.value === "") continue;
-    const value = said.type === "checkbox" ? String(said.checked) : said.value;
-    if (said.type === "number" ? Number(value) !== Number(usual) : value !== usual) pairs.push([said.name, value]);
+    const input = param.querySelector("[type=number], select, [type=checkbox]");
+    const initial = (param.querySelector("[type=range]") ?? input).dataset.default;
+    if (input.disabled || input.value === "") continue;
+    const value = input.type === "checkbox" ? String(input.checked) : input.value;
+    if (input.type === "number" ? Number(value) !== Number(initial) : value !== initial) pairs.push([input.name, value]);
   }
   return pairs;
 }
 
-// Only what was moved goes into the address.
+// Only changed parameters go into the URL.
 function send(event) {
   const form = document.getElementById("params");
-  // htmx takes no notice of a button that stands outside its form.
+  // htmx ignores a submit button outside its form.
   if (event.detail.elt.id === "judge") event.detail.parameters.grade = event.detail.triggeringEvent.submitter.value;
   if (event.detail.elt.closest("#beside, #why-not")) return sendState(event.detail);
   if (event.detail.elt !== form) return;
-  moves += 1;
+  rankings += 1;
   for (const name of new Set(new FormData(form).keys())) if (name.startsWith("p.")) delete event.detail.parameters[name];
-  for (const [name, value] of moved()) event.detail.parameters[name] = value;
+  for (const [name, value] of changedParams()) event.detail.parameters[name] = value;
   event.detail.parameters.explain = hits().filter((one) => one.querySelector(".why").open).map((one) => one.id.slice(4));
   for (const name of ["beside", "missing"]) {
-    const said = new URLSearchParams(location.search).get(name);
-    if (said) event.detail.parameters[name] = said;
+    const value = new URLSearchParams(location.search).get(name);
+    if (value) event.detail.parameters[name] = value;
   }
 }
 
-// A part of the page is asked for as the page stands now, not as it stood when the part was drawn.
+// A panel is requested with the current page state, not the state it was rendered with.
 function sendState(detail) {
   const { elt, parameters } = detail;
   if (elt.matches("a")) {
     const [path, query] = detail.path.split("?");
-    const said = [...new URLSearchParams(query)].filter(([name]) => !name.startsWith("p."));
-    detail.path = `${path}?${new URLSearchParams([...said, ...moved()])}`;
+    const kept = [...new URLSearchParams(query)].filter(([name]) => !name.startsWith("p."));
+    detail.path = `${path}?${new URLSearchParams([...kept, ...changedParams()])}`;
     return;
   }
   const own = elt.matches("form") ? [...elt.elements].map((one) => one.name) : [];
@@ -85,26 +85,26 @@ function sendState(detail) {
     const replaced = name === "missing" && own.includes("find");
     if (!(name.startsWith("p.") || own.includes(name) || replaced)) parameters[name] = value;
   }
-  for (const [name, value] of moved()) parameters[name] = value;
+  for (const [name, value] of changedParams()) parameters[name] = value;
 }
 
-// A part that was asked for before the last move tells of what is past; what was chosen in it stays, and it asks again.
-function date({ detail }) {
-  if (detail.elt.closest("#beside, #why-not")) asked.set(detail.xhr, moves);
+// A panel response from before the last ranking is stale: keep its selection and request the panel again.
+function stampRequest({ detail }) {
+  if (detail.elt.closest("#beside, #why-not")) requestedAt.set(detail.xhr, rankings);
 }
 
-function drop(event) {
+function dropStale(event) {
   const { xhr, pathInfo } = event.detail;
-  if (!asked.has(xhr) || asked.get(xhr) === moves) return;
+  if (!requestedAt.has(xhr) || requestedAt.get(xhr) === rankings) return;
   event.preventDefault();
-  const said = new URL(pathInfo.finalRequestPath, location).searchParams;
+  const requested = new URL(pathInfo.finalRequestPath, location).searchParams;
   const here = new URL(location);
-  for (const name of ["beside", "missing", "find"]) said.get(name) ? here.searchParams.set(name, said.get(name)) : here.searchParams.delete(name);
+  for (const name of ["beside", "missing", "find"]) requested.get(name) ? here.searchParams.set(name, requested.get(name)) : here.searchParams.delete(name);
   history.replaceState(history.state, "", here);
   document.body.dispatchEvent(new CustomEvent("lab:moved"));
 }
 
-function count() {
+function updateCounts() {
   const form = document.getElementById("params");
   if (!form) return;
   for (const group of form.querySelectorAll(".group")) {
@@ -125,16 +125,16 @@ function follow(event) {
   if (!param) return;
   const choice = param.querySelector("select, [type=checkbox]");
   if (choice) param.classList.toggle("changed", (choice.type === "checkbox" ? String(choice.checked) : choice.value) !== choice.dataset.default);
-  count();
+  updateCounts();
 }
 
-function keep(event) {
+function saveOpenState(event) {
   if (event.detail.target.id !== "answer") return;
   open = new Set(hits().filter((one) => one.querySelector(".why").open).map((one) => one.id));
   listsOpen = document.getElementById("lists")?.open ?? true;
 }
 
-function restore(event) {
+function restoreOpenState(event) {
   if (event.detail.elt?.id !== "answer" && event.detail.target?.id !== "answer") return;
   for (const one of hits()) one.querySelector(".why").open = open.has(one.id);
   hit()?.classList.add("now");
@@ -143,7 +143,7 @@ function restore(event) {
   document.body.dispatchEvent(new CustomEvent("lab:moved"));
 }
 
-// A constant of an explanation leads to its slider, also where its group is closed.
+// A parameter in an explanation links to its slider, even in a collapsed group.
 function jump(event) {
   const link = event.target.closest('a[href^="#p-"]');
   const slider = link && document.getElementById(link.hash.slice(1));
@@ -162,11 +162,11 @@ async function copy(event) {
   setTimeout(() => { link.textContent = "Copy link"; }, 1500);
 }
 
-// What is saved is what the sliders say now.
+// Save the current slider values.
 function save(event) {
   if (event.target.id !== "save") return;
   event.target.querySelectorAll("[name^='p.']").forEach((one) => one.remove());
-  for (const [name, value] of moved()) {
+  for (const [name, value] of changedParams()) {
     const field = document.createElement("input");
     Object.assign(field, { type: "hidden", name, value });
     event.target.append(field);
@@ -181,7 +181,7 @@ document.addEventListener("input", follow);
 document.addEventListener("change", follow);
 document.addEventListener("click", (event) => { const one = event.target.closest(".hits > li"); if (one && !event.target.closest("a, button, input")) { hit()?.classList.remove("now"); current = one.id; one.classList.add("now"); } });
 document.addEventListener("htmx:configRequest", send);
-document.addEventListener("htmx:beforeSend", date);
-document.addEventListener("htmx:beforeOnLoad", drop);
-document.addEventListener("htmx:beforeSwap", keep);
-document.addEventListener("htmx:afterSwap", restore);
+document.addEventListener("htmx:beforeSend", stampRequest);
+document.addEventListener("htmx:beforeOnLoad", dropStale);
+document.addEventListener("htmx:beforeSwap", saveOpenState);
+document.addEventListener("htmx:afterSwap", restoreOpenState);

@@ -1,21 +1,21 @@
-// Asks again while one looks: an element with data-poll="3" and hx-trigger="recall:poll" is asked every 3 seconds,
-// never while the tab is hidden, and not while a button with data-pause says so.
+// Polling: an element with data-poll="3" and hx-trigger="recall:poll" is refreshed every 3 seconds,
+// never while the tab is hidden, and, if data-pausable, not while a button with data-pause is pressed.
 "use strict";
 
-const MOST = 200; // rows that come in by themselves; then a person decides
+const MAX_ROWS = 200; // new rows before polling pauses by itself
 
-let waited = 0;
+let seconds = 0;
 
 function paused() {
   return document.querySelector('[data-pause][aria-pressed="true"]') !== null;
 }
 
-function look() {
+function poll() {
   if (document.hidden) return;
-  waited += 1;
-  for (const place of document.querySelectorAll("[data-poll]")) {
-    const stopped = place.hasAttribute("data-pausable") && paused();
-    if (!stopped && waited % Number(place.dataset.poll) === 0) place.dispatchEvent(new Event("recall:poll"));
+  seconds += 1;
+  for (const element of document.querySelectorAll("[data-poll]")) {
+    const stopped = element.hasAttribute("data-pausable") && paused();
+    if (!stopped && seconds % Number(element.dataset.poll) === 0) element.dispatchEvent(new Event("recall:poll"));
   }
 }
 
@@ -24,27 +24,26 @@ function pause(event) {
   if (!button) return;
   const now = button.getAttribute("aria-pressed") !== "true";
   button.setAttribute("aria-pressed", now);
-  button.textContent = now ? "Go on" : "Pause";
-  tell();
+  button.textContent = now ? "Resume" : "Pause";
+  announce();
 }
 
-// How many came in is said in words, for eyes and for ears.
-function tell() {
+// Announces the number of new rows in a live region.
+function announce() {
   const line = document.querySelector("[data-arrivals]");
   if (!line) return;
   const button = document.querySelector("[data-pause]");
-  const came = document.querySelectorAll("tbody.arrived tr").length;
-  if (came >= MOST && !paused()) {
+  const arrived = document.querySelectorAll("tbody.arrived tr").length;
+  if (arrived >= MAX_ROWS && !paused()) {
     button.setAttribute("aria-pressed", "true");
     button.disabled = true;
   }
-  const rows = came === 1 ? "1 came in" : `${came} came in`;
-  if (came >= MOST) line.textContent = `${rows}; load the page again to go on`;
-  else if (paused()) line.textContent = came ? `Paused after ${rows.replace(" came in", "")}` : "Paused";
-  else line.textContent = came ? `Live, ${rows}` : "Live";
+  if (arrived >= MAX_ROWS) line.textContent = `${arrived} new; reload the page to continue`;
+  else if (paused()) line.textContent = arrived ? `Paused after ${arrived}` : "Paused";
+  else line.textContent = arrived ? `Live, ${arrived} new` : "Live";
 }
 
 document.addEventListener("click", pause);
-document.addEventListener("htmx:afterSettle", tell);
-setInterval(look, 1000);
-tell();
+document.addEventListener("htmx:afterSettle", announce);
+setInterval(poll, 1000);
+announce();

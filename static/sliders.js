@@ -1,14 +1,14 @@
-// A slider keeps its typed number, which is what is sent, its fill and its "changed" mark in step.
+// Keeps a slider, its number input (which is what is sent), its fill and its "changed" mark in sync.
 "use strict";
 
-// The value that a slider stands for, and the place of a value on it: a wide range is moved by powers of ten.
+// Slider position to value and back; log sliders work in log10 units.
 const valueAt = (range) => ("log" in range.dataset ? Number((10 ** range.value).toPrecision(3)) : Number(range.value));
-const placeOf = (range, value) => ("log" in range.dataset ? Math.log10(value) : value);
+const positionOf = (range, value) => ("log" in range.dataset ? Math.log10(value) : value);
 
 function show(param, value, from) {
   const range = param.querySelector("[type=range]");
   const number = param.querySelector("[type=number]");
-  if (from !== range) range.value = placeOf(range, value);
+  if (from !== range) range.value = positionOf(range, value);
   if (from !== number) number.value = value;
   param.querySelector(".fill").setAttribute("width", `${(100 * (range.value - range.min)) / (range.max - range.min)}%`);
   const changed = Number(value) !== Number(range.dataset.default);
@@ -23,7 +23,7 @@ function follow(event) {
   else if (event.target.type === "number") show(param, event.target.value, event.target);
 }
 
-// Back to the default: as if the person had moved it there.
+// Reset to the default, with the same events as a user's change.
 function reset(event) {
   const button = event.target.closest(".param .reset");
   const all = event.target.closest("[data-reset-all]");

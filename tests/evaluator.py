@@ -1,11 +1,11 @@
-"""An evaluator of explanations that shares no code with the one that made them: JSON in, number out."""
+"""Evaluates explanation trees from JSON, independently of `scoring.term`."""
 
 import math
 from typing import Any
 
 
 def evaluate(node: dict[str, Any]) -> float:
-    """Recompute a node from its leaves alone."""
+    """Recompute a node from its leaves."""
     if node["op"] in ("const", "input", "param"):
         assert node["parts"] == []
         return float(node["value"])

@@ -12,21 +12,21 @@ from collections.abc import Callable, Iterable, Mapping
 from math import fsum
 from typing import Any
 
-from scoring.signals import EDGES, KINDS, LEVELS, RETRIEVERS, ROUTES, TYPES, Signals
+from scoring.signals import EDGE_KINDS, KINDS, LEVELS, MEMSENSE_RETRIEVERS, RETRIEVERS, TYPES, Signals
 from scoring.systems.adaptive import AdaptiveParams
 from scoring.systems.blend import BlendParams
 from scoring.systems.contextdb import ContextdbParams
 from scoring.systems.memorysync import MemorysyncParams
 from scoring.systems.memsense import MemsenseParams
-from scoring.systems.recall import ConfidenceFloor, HalfLives, RecallParams
+from scoring.systems.recall import ConfidenceGateParams, FreshnessParams, RecallParams
 
 TIE = 1e-12
 FACTORS = ("semantic", "cluster", "recency", "importance", "usage", "quality", "decay", "graph")
 
-Alike = Callable[[int, int], float]
+Similarity = Callable[[int, int], float]
 
 
-def scaled(values: list[float]) -> list[float]:
+def min_max_scaled(values: list[float]) -> list[float]:
     """Min–max over the batch; a constant factor is 0 for all."""
     low, high = min(values, default=0.0), max(values, default=0.0)
     return [(value - low) / (high - low) if high > low else 0.0 for value in values]
@@ -57,16 +57,18 @@ def greedy(
     return chosen
 
 
-def mmr(relevance: Mapping[int, float], alike: Alike, lam: float, s: Signals, claimed: list[Any], k: int) -> list[int]:
-    """λ·relevance − (1−λ)·the largest likeness to a chosen one."""
+def mmr(
+    relevance: Mapping[int, float], similarity: Similarity, lam: float, s: Signals, claimed: list[Any], k: int
+) -> list[int]:
+    """λ·relevance − (1−λ)·maximum similarity to a chosen one."""
 
     def gain(row: int, chosen: list[int]) -> float:
-        return lam * relevance[row] - (1 - lam) * max((alike(row, other) for other in chosen), default=0.0)
+        return lam * relevance[row] - (1 - lam) * max((similarity(row, other) for other in chosen), default=0.0)
 
     return greedy(relevance, gain, s, claimed, k)
 
 
-def cosines(s: Signals) -> Alike:
+def cosines(s: Signals) -> Similarity:
     """The cosine between two candidates' vectors; 0 where there are none."""
     vectors: list[list[float]] = [] if s.vectors is None else s.vectors.tolist()
 
@@ -76,41 +78,41 @@ def cosines(s: Signals) -> Alike:
         a, b = vectors[i], vectors[j]
         return fsum(x * y for x, y in zip(a, b, strict=True)) / math.hypot(*a) / math.hypot(*b)
 
-    known: dict[tuple[int, int], float] = {}
+    cache: dict[tuple[int, int], float] = {}
 
-    def remembered(i: int, j: int) -> float:
+    def cached(i: int, j: int) -> float:
         pair = (min(i, j), max(i, j))
-        if pair not in known:
-            known[pair] = cosine(*pair)
-        return known[pair]
+        if pair not in cache:
+            cache[pair] = cosine(*pair)
+        return cache[pair]
 
-    return remembered
+    return cached
 
 
-def freshness(i: int, s: Signals, p: HalfLives) -> float:
+def freshness(i: int, s: Signals, p: FreshnessParams) -> float:
     """max(2^(−age/τ), floor); a negative age counts as zero."""
     half_life = getattr(p, f"half_life_{TYPES[s.type[i]].lower()}")
     return max(math.exp2(-max(float(s.age_days[i]), 0.0) / half_life), p.freshness_floor)
 
 
 def valid(i: int, s: Signals) -> bool:
-    """Neither expired nor of a time to come; what is not comes back from no system."""
+    """Neither expired nor not yet valid; a gate of every system."""
     return bool(s.hours_left[i] > 0 and s.valid_hours[i] >= 0)
 
 
-def confident(i: int, s: Signals, p: ConfidenceFloor) -> bool:
-    """Sure enough to come back, or nobody asks."""
+def passes_confidence(i: int, s: Signals, p: ConfidenceGateParams) -> bool:
+    """Passes the confidence gate, or the gate is off."""
     return not p.confidence_gate or bool(s.confidence[i] >= p.min_confidence)
 
 
 def rrf(i: int, s: Signals, k: float, weights: Mapping[str, float]) -> float:
     """Σ wᵢ/(k + rankᵢ), absent 0."""
-    return fsum(weight / (k + float(s.rank(route)[i])) for route, weight in weights.items())
+    return fsum(weight / (k + float(s.rank(retriever)[i])) for retriever, weight in weights.items())
 
 
 def recall_rrf(i: int, s: Signals, p: RecallParams) -> float:
     """Recall's five retrievers and the reranker, each with its own weight."""
-    return rrf(i, s, p.rrf_k, {route: getattr(p, f"weight_{route}") for route in (*RETRIEVERS, "rerank")})
+    return rrf(i, s, p.rrf_k, {retriever: getattr(p, f"weight_{retriever}") for retriever in (*RETRIEVERS, "rerank")})
 
 
 def access_boost(i: int, s: Signals) -> float:
@@ -124,20 +126,20 @@ def recall(s: Signals, p: RecallParams) -> list[float]:
 
 
 def order_recall(s: Signals, p: RecallParams, top_k: int, diversify: bool, claimed: list[Any]) -> list[Any]:
-    """The confident ones, the best `cut` of them, diversified where the plan or the caller says so."""
+    """The best `cut` that pass the gates, diversified if the plan or the caller says so."""
     return _order_recall(recall(s, p), s, p, top_k, diversify, claimed)
 
 
 def _order_recall(
     weight: list[float], s: Signals, p: RecallParams, top_k: int, diversify: bool, claimed: list[Any]
 ) -> list[Any]:
-    open_to = {i: weight[i] for i in range(len(s)) if valid(i, s) and confident(i, s, p)}
+    passed = {i: weight[i] for i in range(len(s)) if valid(i, s) and passes_confidence(i, s, p)}
     if p.mmr == "on" or (p.mmr == "plan" and diversify):
-        pool = best_first(open_to, s, [])[: p.cut]
-        relevance = [recall_rrf(i, s, p) for i in range(len(s))] if p.mmr_relevance == "raw" else scaled(weight)
+        pool = best_first(passed, s, [])[: p.cut]
+        relevance = [recall_rrf(i, s, p) for i in range(len(s))] if p.mmr_relevance == "raw" else min_max_scaled(weight)
         rows = mmr({i: relevance[i] for i in pool}, cosines(s), p.mmr_lambda, s, claimed, top_k)
     else:
-        rows = best_first(open_to, s, claimed)[: min(p.cut, top_k)]
+        rows = best_first(passed, s, claimed)[: min(p.cut, top_k)]
     return [s.ids[i] for i in rows]
 
 
@@ -175,16 +177,16 @@ def _raw_factors(s: Signals, p: MemorysyncParams) -> dict[str, list[float]]:
 def _weighted(factors: Mapping[str, list[float]], s: Signals, p: MemorysyncParams) -> list[float]:
     emphasised = {"factual": "semantic", "recent": "recency", "analytical": "graph"}.get(p.emphasis)
     weight = {name: getattr(p, f"weight_{name}") + (name == emphasised) * p.emphasis_bump for name in FACTORS}
-    whole = fsum(weight.values())
-    norms = {name: scaled(values) for name, values in factors.items()}
-    return [fsum(weight[name] / whole * norm[i] for name, norm in norms.items()) for i in range(len(s))]
+    denominator = fsum(weight.values())
+    norms = {name: min_max_scaled(values) for name, values in factors.items()}
+    return [fsum(weight[name] / denominator * norm[i] for name, norm in norms.items()) for i in range(len(s))]
 
 
 def _edges(s: Signals) -> list[tuple[int, int, str, float]]:
     e = s.edges
     one_way = list(zip(e.source.tolist(), e.target.tolist(), e.kind.tolist(), e.weight.tolist(), strict=True))
     both = one_way + [(target, source, kind, weight) for source, target, kind, weight in one_way]
-    return [(source, target, EDGES[kind], weight) for source, target, kind, weight in both]
+    return [(source, target, EDGE_KINDS[kind], weight) for source, target, kind, weight in both]
 
 
 def _top(values: list[float], s: Signals, count: int) -> list[int]:
@@ -192,7 +194,7 @@ def _top(values: list[float], s: Signals, count: int) -> list[int]:
 
 
 def top_ten(s: Signals, p: MemorysyncParams) -> list[int]:
-    """The batch's best by the seven factors that need no edges."""
+    """The batch's anchors, by the seven factors without edges."""
     return _top(_weighted(_raw_factors(s, p), s, p), s, p.anchors)
 
 
@@ -207,7 +209,7 @@ def hybrid(s: Signals, p: MemorysyncParams) -> list[float]:
 
 
 def edge_boosts(s: Signals, p: MemorysyncParams) -> list[float]:
-    """The largest boost of an edge by which a path from one of the top ten lands on another memory."""
+    """The largest edge boost by which a path from an anchor reaches a memory."""
     boosts = [0.0] * len(s)
     leaving: dict[int, list[tuple[int, str]]] = {}
     for source, target, kind, _ in _edges(s):
@@ -225,13 +227,13 @@ def edge_boosts(s: Signals, p: MemorysyncParams) -> list[float]:
 
 
 def memorysync(s: Signals, p: MemorysyncParams) -> list[float]:
-    """The hybrid score, and what edges, affinity and session add."""
+    """The hybrid score plus edge, personalisation and session boosts."""
     personal = [min(p.personalisation_cap, p.personalisation_rate * float(affinity)) for affinity in s.affinity]
     session = [p.session_boost if returned else 0.0 for returned in s.returned]
     return [fsum(parts) for parts in zip(hybrid(s, p), edge_boosts(s, p), personal, session, strict=True)]
 
 
-def flat(s: Signals, p: MemorysyncParams) -> bool:
+def is_flat(s: Signals, p: MemorysyncParams) -> bool:
     """Whether the population σ of the hybrid score, before boosts, is below the floor."""
     base = hybrid(s, p)
     mean = fsum(base) / len(base)
@@ -239,11 +241,11 @@ def flat(s: Signals, p: MemorysyncParams) -> bool:
 
 
 def order_memorysync(s: Signals, p: MemorysyncParams, top_k: int, diversify: bool, claimed: list[Any]) -> list[Any]:
-    """By score; where that is flat by raw semantic, importance, recency and id, all descending."""
+    """By score; if the batch is flat, by raw semantic, importance, recency and id, descending."""
     rows = [i for i in range(len(s)) if valid(i, s)]
-    if rows and flat(s, p):
+    if rows and is_flat(s, p):
         semantic = _raw_factors(s, p)["semantic"]
-        # The youngest are the most recent; an age before zero counts as zero.
+        # A negative age counts as zero.
         chain = [(semantic[i], float(s.importance[i]), -max(float(s.age_days[i]), 0.0), s.ids[i]) for i in rows]
         return [link[-1] for link in sorted(chain, reverse=True)][:top_k]
     score = memorysync(s, p)
@@ -251,39 +253,39 @@ def order_memorysync(s: Signals, p: MemorysyncParams, top_k: int, diversify: boo
 
 
 def _memsense_rrf(s: Signals, p: MemsenseParams) -> list[float]:
-    return [rrf(i, s, p.rrf_k, dict.fromkeys(ROUTES, 1.0)) for i in range(len(s))]
+    return [rrf(i, s, p.rrf_k, dict.fromkeys(MEMSENSE_RETRIEVERS, 1.0)) for i in range(len(s))]
 
 
 def available_sessions(s: Signals) -> list[int]:
-    """The session chunks that could come back."""
+    """The session chunks that pass the validity gates."""
     return [i for i in range(len(s)) if LEVELS[s.level[i]] == "session" and valid(i, s)]
 
 
-def _together(i: int, j: int, s: Signals) -> bool:
+def _same_session(i: int, j: int, s: Signals) -> bool:
     return bool(s.session[i] >= 0 and s.session[i] == s.session[j])
 
 
-def _beside(i: int, j: int, s: Signals) -> bool:
+def _adjacent(i: int, j: int, s: Signals) -> bool:
     here, there = s.position[i], s.position[j]
-    return _together(i, j, s) and bool(min(here, there) >= 0 and abs(here - there) == 1)
+    return _same_session(i, j, s) and bool(min(here, there) >= 0 and abs(here - there) == 1)
 
 
 def memsense(s: Signals, p: MemsenseParams) -> list[float]:
-    """RRF and stored score; a session gains from its best turn, a chunk nobody found lives off its neighbour."""
+    """RRF and memory score; a session gets support from its best turn, a chunk not found a share of its neighbour."""
     rows = range(len(s))
     found = _memsense_rrf(s, p)
     stored = [float(s.confidence[i] if math.isnan(s.memory_score[i]) else s.memory_score[i]) for i in rows]
     final = [found[i] + p.memory_weight * stored[i] for i in rows]
     if sessions := available_sessions(s):
         turns = [j for j in rows if LEVELS[s.level[j]] == "turn"]
-        best = {i: max((found[j] for j in turns if _together(i, j, s)), default=0.0) for i in sessions}
+        best = {i: max((found[j] for j in turns if _same_session(i, j, s)), default=0.0) for i in sessions}
         return [final[i] + min(p.turn_cap, p.turn_share * best[i]) if i in best else math.nan for i in rows]
-    anchors = {i: [final[j] for j in rows if found[j] > 0 and _beside(i, j, s)] for i in rows if found[i] == 0}
+    anchors = {i: [final[j] for j in rows if found[j] > 0 and _adjacent(i, j, s)] for i in rows if found[i] == 0}
     return [p.neighbour_share * max(anchors[i]) if anchors.get(i) else final[i] for i in rows]
 
 
 def order_memsense(s: Signals, p: MemsenseParams, top_k: int, diversify: bool, claimed: list[Any]) -> list[Any]:
-    """Sessions alone where there are any, else chunks and neighbours; the best, unrepeated where vectors tell."""
+    """Sessions only if there are any, else chunks and neighbours; the best, by MMR if there are vectors."""
     final, cosine = memsense(s, p), cosines(s)
     rows = available_sessions(s) or [i for i in range(len(s)) if valid(i, s)]
     pool = best_first({i: final[i] for i in rows}, s, [])[: max(p.limit_factor * top_k, p.limit_least)]
@@ -296,16 +298,16 @@ def order_memsense(s: Signals, p: MemsenseParams, top_k: int, diversify: bool, c
         return max(cosine(i, j), p.tag_share * (len(tags[i] & tags[j]) / len(either) if either else 0.0))
 
     def gain(row: int, chosen: list[int]) -> float:
-        most = max((redundancy(row, other) for other in chosen), default=0.0)
-        novel = not chosen or most < p.duplicate
-        return p.mmr_lambda * final[row] - (1 - p.mmr_lambda) * most if novel else -math.inf
+        nearest = max((redundancy(row, other) for other in chosen), default=0.0)
+        novel = not chosen or nearest < p.duplicate
+        return p.mmr_lambda * final[row] - (1 - p.mmr_lambda) * nearest if novel else -math.inf
 
     return [s.ids[i] for i in greedy(pool, gain, s, claimed, top_k)]
 
 
 def contextdb(s: Signals, p: ContextdbParams) -> list[float]:
-    """Similarity, trust, recency and utility, weighed."""
-    whole = p.similarity + p.confidence + p.recency + p.utility
+    """Weighted sum of similarity, trust, recency and utility."""
+    denominator = p.similarity + p.confidence + p.recency + p.utility
     scores = []
     for i in range(len(s)):
         kind = KINDS[s.kind[i]]
@@ -320,45 +322,45 @@ def contextdb(s: Signals, p: ContextdbParams) -> list[float]:
             p.recency * recency,
             p.utility * utility,
         )
-        scores.append(fsum(parts) / whole)
+        scores.append(fsum(parts) / denominator)
     return scores
 
 
 def order_contextdb(s: Signals, p: ContextdbParams, top_k: int, diversify: bool, claimed: list[Any]) -> list[Any]:
-    """What is valid, by score."""
+    """Valid candidates by score."""
     score = contextdb(s, p)
     return [s.ids[i] for i in best_first({i: score[i] for i in range(len(s)) if valid(i, s)}, s, claimed)[:top_k]]
 
 
-def fused(s: Signals, p: BlendParams) -> list[float]:
-    """The retrievers' raw scores, scaled over what each found, weighed; and a lift for a named entity."""
-    weight = {route: getattr(p, f"weight_{route}") for route in (*RETRIEVERS, "context")}
-    whole = fsum(weight.values())
+def blend_fusion(s: Signals, p: BlendParams) -> list[float]:
+    """Weighted sum of min–max scaled raw scores, plus entity and temporal boosts."""
+    weight = {retriever: getattr(p, f"weight_{retriever}") for retriever in (*RETRIEVERS, "context")}
+    denominator = fsum(weight.values())
     parts = [[p.entity_boost * float(match)] for match in s.entity_match]
-    for part, near in zip(parts, s.raw("temporal"), strict=True):
+    for part, near in zip(parts, s.raw_scores("temporal"), strict=True):
         part.append(p.temporal_boost * float(near) if math.isfinite(near) else 0.0)
-    for route in weight:
-        hits = [i for i in range(len(s)) if math.isfinite(s.raw(route)[i])]
-        for i, value in zip(hits, scaled([float(s.raw(route)[i]) for i in hits]), strict=True):
-            parts[i].append(weight[route] / whole * value)
+    for retriever in weight:
+        hits = [i for i in range(len(s)) if math.isfinite(s.raw_scores(retriever)[i])]
+        for i, value in zip(hits, min_max_scaled([float(s.raw_scores(retriever)[i]) for i in hits]), strict=True):
+            parts[i].append(weight[retriever] / denominator * value)
     return [fsum(part) for part in parts]
 
 
 def blend(s: Signals, p: BlendParams) -> list[float]:
-    """Fused, the best reranked word by word where their words are known, then weighed by trust and age."""
-    base = fused(s, p)
+    """Fused score, MaxSim for the top, times trust and age factors."""
+    base = blend_fusion(s, p)
     known = [float(one) for one in s.maxsim if math.isfinite(one)]
-    stands = scaled(base)
-    guess = [min(known) + (max(known) - min(known)) * stands[i] if known else base[i] for i in range(len(s))]
-    words = {i: float(s.maxsim[i]) if math.isfinite(s.maxsim[i]) else guess[i] for i in _top(base, s, p.rerank_top)}
-    relevance = [p.rerank * words.get(i, 0.0) + (1 - p.rerank) * base[i] for i in range(len(s))]
+    position = min_max_scaled(base)
+    imputed = [min(known) + (max(known) - min(known)) * position[i] if known else base[i] for i in range(len(s))]
+    maxsim = {i: float(s.maxsim[i]) if math.isfinite(s.maxsim[i]) else imputed[i] for i in _top(base, s, p.rerank_top)}
+    relevance = [p.rerank * maxsim.get(i, 0.0) + (1 - p.rerank) * base[i] for i in range(len(s))]
     trust = [1 + p.trust * (float(confidence) - 0.5) for confidence in s.confidence]
     age = [1 + p.age * (freshness(i, s, p) - 0.5) for i in range(len(s))]
     return [relevance[i] * trust[i] * age[i] for i in range(len(s))]
 
 
 def order_blend(s: Signals, p: BlendParams, top_k: int, diversify: bool, claimed: list[Any]) -> list[Any]:
-    """By score; the unsure held back only where asked."""
+    """By score, after the gates."""
     score = blend(s, p)
-    open_to = {i: score[i] for i in range(len(s)) if valid(i, s) and confident(i, s, p)}
-    return [s.ids[i] for i in best_first(open_to, s, claimed)[:top_k]]
+    passed = {i: score[i] for i in range(len(s)) if valid(i, s) and passes_confidence(i, s, p)}
+    return [s.ids[i] for i in best_first(passed, s, claimed)[:top_k]]

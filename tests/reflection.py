@@ -7,7 +7,7 @@ from memories.jobs.work import Work
 from memories.models import Entity, Job, Memory, Namespace, Publication, WritePolicy, WritePolicyVersion
 from memories.models.choices import JobKind, JobState
 from memories.reflecting import STEPS
-from memories.writing.new_memory import NewMemory, Said
+from memories.writing.new_memory import NewMemory, Utterance
 from memories.writing.remember import remember
 
 NOW = datetime(2026, 3, 2, 12, tzinfo=UTC)
@@ -15,7 +15,9 @@ NOW = datetime(2026, 3, 2, 12, tzinfo=UTC)
 
 def tell(namespace: Namespace, content: str, **more: Any) -> Memory:
     """Store a memory, and give its row."""
-    new = NewMemory(**{"content": content, "type": "Fact", "said": (Said("direct"),), "model": "haiku", **more})
+    new = NewMemory(
+        **{"content": content, "type": "Fact", "utterances": (Utterance("direct"),), "model": "haiku", **more}
+    )
     (outcome,) = remember(namespace, [new], by="tests")
     return now(outcome.memory)
 
@@ -48,7 +50,7 @@ def begun(namespace: Namespace, step: str, **params: Any) -> Work:
         started_at=real_now(),
     )
     work = Work(namespace, job)
-    work.begin(step)
+    work.begin_step(step)
     return work
 
 

@@ -12,18 +12,18 @@ from django.db import connection
 
 from memories.models import Entity, EntityAlias, Memory, MemoryVector, Mention, Namespace
 from memories.models.choices import STATEMENTS, ChunkLevel, Route
-from memories.retrieval.asking import ask
+from memories.retrieval.config import resolve_config
+from memories.retrieval.fetch import fetch
+from memories.retrieval.parse import ParsedQuery, understand
 from memories.retrieval.query import Filters, Query
-from memories.retrieval.reading import Reading, read
-from memories.retrieval.retrieve import questions
-from memories.retrieval.retrievers.question import Question, Unready
-from memories.retrieval.scope import Scope
-from memories.retrieval.settings import setting
-from memories.turns.conversation import Conversation, NewTurn
-from memories.turns.hearing import hear
-from memories.writing.linking import relate
-from memories.writing.new_memory import NewMemory, Said
+from memories.retrieval.retrieve import retriever_queries
+from memories.retrieval.retrievers.retriever_context import PendingQuery, RetrieverQuery
+from memories.retrieval.scope import CandidateScope
+from memories.writing.link import relate_entities
+from memories.writing.new_memory import NewMemory, Utterance
 from memories.writing.remember import remember
+from memories.writing.turns.conversation import Conversation, NewTurn
+from memories.writing.turns.ingest import ingest
 from scoring.bm25 import bm25
 from scoring.dedup import normalize
 from scoring.specificity import Plan
@@ -84,10 +84,10 @@ def told(slug: str) -> Namespace:
     entities = {name: entity(namespace, name, "person", aliases) for name, aliases in PEOPLE.items()}
     entities |= {name: entity(namespace, name, kind) for name, kind in THINGS.items()}
     for source, predicate, target, confidence in EDGES:
-        relate(namespace, entities[source], predicate, entities[target], confidence)
+        relate_entities(namespace, entities[source], predicate, entities[target], confidence)
     remember(namespace, [new(*one) for one in TOLD], by="tests")
     turns = [NewTurn(role=role, text=text, said_at=NOW - timedelta(days=7)) for role, text in SAID]
-    hear(namespace, Conversation(session="backup", turns=turns, user="maya"), by="tests")
+    ingest(namespace, Conversation(session="backup", turns=turns, user="maya"), by="tests")
     Memory.objects.within(namespace).filter(content__startswith="Maya prefers").update(access_count=4)
     return namespace
 
@@ -107,17 +107,23 @@ def new(content: str, type: str, subject: str, more: dict[str, Any]) -> NewMemor
     if (left := given.pop("left", None)) is not None:
         given["valid_until"] = NOW + timedelta(days=left)
     unsure = given.pop("type_unsure", False)
-    said = (Said(given.pop("level", "direct")),)
+    said = (Utterance(given.pop("level", "direct")),)
     return NewMemory(
-        content=content, type="" if unsure else type, subject=subject, said=said, created_at=at, happened_at=at, **given
+        content=content,
+        type="" if unsure else type,
+        subject=subject,
+        utterances=said,
+        created_at=at,
+        happened_at=at,
+        **given,
     )
 
 
 def asking(namespace: Namespace, text: str, system: str = "recall", **more: Any) -> Query:
     """A query under a system's defaults, or with parameters on top."""
     params, filters = more.pop("params", {}), more.pop("filters", Filters())
-    by = setting(namespace, system=system, params=params)
-    return Query(namespace=namespace, text=text, setting=by, filters=filters, **more)
+    by = resolve_config(namespace, system=system, params=params)
+    return Query(namespace=namespace, text=text, config=by, filters=filters, **more)
 
 
 def memory(namespace: Namespace, beginning: str) -> Memory:
@@ -130,23 +136,27 @@ def memory(namespace: Namespace, beginning: str) -> Memory:
 ALL_LEVELS = tuple(ChunkLevel.values)
 EVERYTHING = "What did Maya and Priya say about the invoicing backup and the database schema last month?"
 # By which system a route is asked.
-ROUTES = {route: name for name in ("memsense", "blend", "recall") for route in SYSTEMS[name].routes}
+ROUTES = {route: name for name in ("memsense", "blend", "recall") for route in SYSTEMS[name].retrievers}
 
 Listed = list[tuple[UUID, float]]
 
 
-def asked(query: Query, route: str, *, pool: int = 500, reading: Reading | None = None) -> Question | Unready | None:
+def asked(
+    query: Query, route: str, *, pool: int = 500, reading: ParsedQuery | None = None
+) -> RetrieverQuery | PendingQuery | None:
     """The question of one route, whatever the plan."""
-    reading = reading or read(query)
-    plan = Plan("all", retrievers=query.setting.system.routes)
-    return questions(query, reading, Scope.of(query), plan, query.setting.under(plan), pool)[route]
+    reading = reading or understand(query)
+    plan = Plan("all", retrievers=query.config.system.retrievers)
+    return retriever_queries(
+        query, reading, CandidateScope.for_query(query), plan, query.config.params_under(plan), pool
+    )[route]
 
 
-def found(query: Query, route: str, *, pool: int = 500, reading: Reading | None = None) -> Listed:
+def found(query: Query, route: str, *, pool: int = 500, reading: ParsedQuery | None = None) -> Listed:
     """What one route gives for a query, in its order."""
-    answer = ask({route: asked(query, route, pool=pool, reading=reading)})
-    assert answer.late == {}
-    return list(answer.scores[route].items())
+    answer = fetch({route: asked(query, route, pool=pool, reading=reading)})
+    assert answer.timed_out == {}
+    return list(answer.lists[route].items())
 
 
 def same(given: Listed, expected: Listed, *, within: float = 1e-6) -> None:
@@ -160,7 +170,7 @@ def open_to(namespace: Namespace, levels: Sequence[str] = STATEMENTS) -> list[Me
     return [one for one in Memory.objects.within(namespace) if one.status == "active" and one.level in levels]
 
 
-def cosines(namespace: Namespace, reading: Reading, route: str = Route.FULL) -> dict[UUID, float]:
+def cosines(namespace: Namespace, reading: ParsedQuery, route: str = Route.FULL) -> dict[UUID, float]:
     """The cosine of every memory's vector of a route to the query's, one by one."""
     near = {}
     for one in MemoryVector.objects.within(namespace).filter(route=route, embedder=namespace.embedder):

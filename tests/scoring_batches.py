@@ -1,24 +1,24 @@
-"""Batches of candidates for the scoring tests: random, but the same for the same seed."""
+"""Random batches of candidates for the scoring tests, deterministic per seed."""
 
 from typing import Any
 
 import numpy as np
 
-from scoring.signals import EDGES, KINDS, RETRIEVERS, ROUTES, TYPES, Edges, Signals
+from scoring.signals import EDGE_KINDS, KINDS, MEMSENSE_RETRIEVERS, RETRIEVERS, TYPES, Edges, Signals
 from scoring.systems.recall import RERANK
 
 
 def ids(n: int) -> np.ndarray[Any, Any]:
-    """Ids that sort in the order they are made."""
+    """Ids in ascending order."""
     return np.array([f"{i:032x}" for i in range(n)])
 
 
 def batch(n: int, seed: int = 0, **changes: Any) -> Signals:
-    """A batch in which every signal varies; give a column to fix it."""
+    """A batch in which every signal varies, unless a column is given."""
     rng = np.random.default_rng(seed)
     vectors = rng.normal(size=(n, 24))
     vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
-    known = {
+    columns = {
         "ids": rng.permutation(ids(n)),
         "type": rng.integers(0, len(TYPES), n),
         "kind": rng.integers(0, len(KINDS), n),
@@ -46,13 +46,13 @@ def batch(n: int, seed: int = 0, **changes: Any) -> Signals:
         "entity_match": np.where(rng.random(n) < 0.3, 1.0, 0.0),
         "affinity": np.where(rng.random(n) < 0.5, rng.random(n), 0.0),
         "returned": rng.random(n) < 0.2,
-        "ranks": {route: _ranks(rng, n) for route in (*RETRIEVERS, *ROUTES, RERANK)},
-        "scores": {route: np.where(rng.random(n) < 0.6, rng.random(n) * 12, np.inf) for route in RETRIEVERS},
+        "ranks": {retriever: _ranks(rng, n) for retriever in (*RETRIEVERS, *MEMSENSE_RETRIEVERS, RERANK)},
+        "scores": {retriever: np.where(rng.random(n) < 0.6, rng.random(n) * 12, np.inf) for retriever in RETRIEVERS},
         "edges": _edges(rng, n, 2 * n),
         "vectors": vectors,
         "tags": rng.random((n, 12)) < 0.2,
     }
-    return Signals(**{**known, **changes})
+    return Signals(**{**columns, **changes})
 
 
 def _ranks(rng: np.random.Generator, n: int) -> np.ndarray[Any, Any]:
@@ -63,17 +63,17 @@ def _edges(rng: np.random.Generator, n: int, count: int) -> Edges:
     if not n:
         return Edges()
     ends = rng.integers(0, n, (2, count))
-    return Edges(ends[0], ends[1], rng.integers(0, len(EDGES), count), rng.random(count))
+    return Edges(ends[0], ends[1], rng.integers(0, len(EDGE_KINDS), count), rng.random(count))
 
 
 def with_sessions(n: int, seed: int = 0) -> Signals:
-    """A batch in which memsense finds session chunks, turns and facts."""
+    """A batch with session chunks, turns and facts."""
     return batch(n, seed, level=np.random.default_rng(seed + 1).integers(0, 3, n))
 
 
-def without_routes(n: int, seed: int = 0) -> Signals:
-    """A batch of chunks of which many were found by no route, so that memsense looks at their neighbours."""
+def without_retrievers(n: int, seed: int = 0) -> Signals:
+    """A batch in which no retriever found half of the chunks, so that memsense uses their neighbours."""
     plain = batch(n, seed)
-    lost = np.random.default_rng(seed + 2).random(n) < 0.5
-    ranks = {route: np.where(lost, np.inf, rank) for route, rank in plain.ranks.items()}
+    missing = np.random.default_rng(seed + 2).random(n) < 0.5
+    ranks = {retriever: np.where(missing, np.inf, rank) for retriever, rank in plain.ranks.items()}
     return batch(n, seed, ranks=ranks)

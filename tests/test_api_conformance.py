@@ -1,4 +1,4 @@
-"""The API does what its schema says, whatever comes in and whoever asks: no answer is broken or of another shape."""
+"""The API conforms to its OpenAPI schema for generated input and every role: no server errors, no other shapes."""
 
 import json
 from collections.abc import Callable, Iterator
@@ -23,16 +23,16 @@ from schemathesis.specs.openapi.checks import (
     response_schema_conformance,
     status_code_conformance,
 )
-from test_api_walls import key_to
-from test_tuning_profiles import kept
-from tuning_world import judged as judged_set
+from test_api_isolation import key_to
+from test_tuning_profiles import add_version
+from tuning_world import make_judgement_set as judged_set
 
-from memories.jobs.starting import start
-from memories.judging.storing import NewQuery, keep
+from memories.jobs.submission import submit_job
 from memories.models import Entity, EntityEdge, JudgementSet, Namespace, ReviewItem
 from memories.models.choices import JobKind, Role
-from memories.tuning import publishing
-from memories.tuning.policies import add_version
+from memories.tuning import profile_publication
+from memories.tuning.judgement_store import NewQuery, store_queries
+from memories.tuning.policy_versions import add_policy_version
 
 pytestmark = pytest.mark.xdist_group("retrieval")
 
@@ -48,12 +48,12 @@ Call = Callable[[Any, dict[str, str]], Iterator[Any]]
 WORD = {"annotator": "ada", "type": "Fact", "right": True, "confidence": 0.9}
 QUERY = {"query": "Which database does invoicing use?"}
 YAML = "profile: default\nsystem: blend\n"
-# Of a body, what a schema alone cannot make fit.
+# Body fields for which the schema alone generates no valid value.
 UNFIT = ("as_of", "profile", "serving", "set", "sources")
-# Needs a memory that was merged, which no generated text brings about.
+# Needs a merged memory, which no generated text produces.
 NEVER_DONE = {
     "POST /api/v1/{namespace}/memories/{id}/split/",
-    # Need a set that was asked, or a search under way.
+    # Need a judgement set with cached candidates, or a running search.
     "GET /api/v1/{namespace}/ablation/",
     "GET /api/v1/{namespace}/sensitivity/",
     "POST /api/v1/{namespace}/jobs/{id}/stop/",
@@ -62,14 +62,14 @@ TAKES_NOTHING = "GET /api/v1/systems/"
 
 
 @schemathesis.serializer("application/x-ndjson")
-def lines(context: Any, value: Any) -> bytes:
-    """A body of one line, twice."""
+def encode_ndjson(context: Any, value: Any) -> bytes:
+    """An NDJSON body: the same line twice."""
     return (json.dumps(value) + "\n").encode() * 2
 
 
 @pytest.fixture
 def world(live_server: LiveServer) -> Iterator[Namespace]:
-    """The world that retrieval is tested in, where a server sees it; the queue's own tables are emptied after it."""
+    """The retrieval test world, committed so that the live server sees it; the queue's tables are emptied after it."""
     yield told("asked")
     with connection.cursor() as cursor:
         cursor.execute("DELETE FROM procrastinate_jobs")
@@ -77,21 +77,21 @@ def world(live_server: LiveServer) -> Iterator[Namespace]:
 
 @pytest.fixture
 def known(world: Namespace) -> dict[str, str]:
-    """Something that exists, for each word of an address or a body that names one."""
+    """An existing id for each URL segment or body field that needs one."""
     first, second = sorted([memory(world, "Invoicing").id, memory(world, "Priya reviews").id])
     edge = EntityEdge.objects.within(world).get(predicate="works at")
     answer = Client().post(f"/api/v1/{world.slug}/retrieve/", QUERY, "application/json", headers=key_to(world))
     judged = JudgementSet.objects.create(namespace=world, name="judged")
-    profiles = [kept(world, params) for params in ({}, {"abstain_below": 0.1})]
-    publishing.publish(world, profiles[0], override="something must serve", by="tests")
+    profiles = [add_version(world, params) for params in ({}, {"abstain_below": 0.1})]
+    profile_publication.publish_profile(world, profiles[0], override="something must serve", by="tests")
     judged_set(world)
     ids = {
         "edges": edge.id,
-        "jobs": start(world, JobKind.REFLECT, {}, by="tests").id,
+        "jobs": submit_job(world, JobKind.REFLECT, {}, by="tests").id,
         "judgements": judged.id,
-        "judged query": keep(judged, [NewQuery("Who?")], by="tests").queries[0].id,
+        "judged query": store_queries(judged, [NewQuery("Who?")], by="tests").queries[0].id,
         "memories": memory(world, "Maya prefers").id,
-        "policies": add_version(world, name="default", params={}, note="", by="tests").id,
+        "policies": add_policy_version(world, name="default", params={}, note="", by="tests").id,
         "profiles": profiles[1].id,
         "version": profiles[1].id,
         "parent": profiles[0].id,
@@ -105,48 +105,53 @@ def known(world: Namespace) -> dict[str, str]:
     return {word: str(id) for word, id in ids.items()}
 
 
-def sensible(body: Any, known: dict[str, str], place: str) -> Any:
-    """A generated body that names what exists, without what the schema alone cannot make fit."""
+def with_existing_ids(body: Any, known: dict[str, str], place: str) -> Any:
+    """A generated body with existing ids, without the fields in UNFIT."""
     if not isinstance(body, dict):
         return body
     if place == "judgements":
-        return judging(body, known)
+        return with_existing_judgements(body, known)
     names = ("memory", "parent", "source", "target", "trace", "version")
-    there: dict[str, Any] = {name: known[name] for name in names} | {"params": {}, "yaml": YAML}
-    there["annotations"] = [{"memory": known["memory"], **WORD}]
+    existing: dict[str, Any] = {name: known[name] for name in names} | {"params": {}, "yaml": YAML}
+    existing["annotations"] = [{"memory": known["memory"], **WORD}]
     if place == "memories":
-        there["target"] = known["memory"]
+        existing["target"] = known["memory"]
     if place == "faithfulness":
-        there["memories"] = [known["memory"]]
+        existing["memories"] = [known["memory"]]
         body = {"trace": "", **body}
-    return {name: there.get(name, value) for name, value in body.items() if name not in UNFIT}
+    return {name: existing.get(name, value) for name, value in body.items() if name not in UNFIT}
 
 
-def judging(body: dict[str, Any], known: dict[str, str]) -> dict[str, Any]:
-    """A body about judged queries that names what exists."""
+def with_existing_judgements(body: dict[str, Any], known: dict[str, str]) -> dict[str, Any]:
+    """A generated body of the judgements endpoints, with existing ids."""
     grade = {"memory": known["memory"], "grade": 2}
-    there = {"judgements": [grade], "grades": [{**grade, "query": known["judged query"]}], "settings": [], "qrels": ""}
+    existing = {
+        "judgements": [grade],
+        "grades": [{**grade, "query": known["judged query"]}],
+        "settings": [],
+        "qrels": "",
+    }
     if isinstance(body.get("queries"), list):
-        there["queries"] = [judging(one, known) for one in body["queries"]]
+        existing["queries"] = [with_existing_judgements(one, known) for one in body["queries"]]
     elif "queries" in body:
-        there["queries"] = "q1\tWho?"
-    return {name: there.get(name, value) for name, value in body.items() if name not in ("as_of", "kind", "docid")}
+        existing["queries"] = "q1\tWho?"
+    return {name: existing.get(name, value) for name, value in body.items() if name not in ("as_of", "kind", "docid")}
 
 
-def ending(label: str) -> int:
-    """How much of what others need an operation takes away; what takes most comes last."""
+def removal_order(label: str) -> int:
+    """Sort key: operations that remove what others need run last."""
     return 2 * label.startswith("DELETE") + label.endswith("correct/")
 
 
-def done(operation: Any, mode: GenerationMode, call: Call, known: dict[str, str]) -> bool:
-    """Try an operation by every caller; tell whether it was done for anybody."""
+def run_operation(operation: Any, mode: GenerationMode, call: Call, known: dict[str, str]) -> bool:
+    """Run an operation with every key; whether it succeeded for any."""
     place = operation.path.removeprefix("/api/v1/{namespace}/").split("/")[0]
     path = {"namespace": "asked", "id": known.get(place, "")}
     statuses = set()
 
     def attempt(case: Any) -> None:
         if mode.is_positive:
-            case.body = sensible(case.body, known, place)
+            case.body = with_existing_ids(case.body, known, place)
             if operation.path.endswith("/profiles/{id}/publish/"):
                 case.body = {**case.body, "override": "nothing was checked"}
         once = mode.is_positive and case.headers
@@ -169,11 +174,13 @@ def done(operation: Any, mode: GenerationMode, call: Call, known: dict[str, str]
 def test_every_operation_answers_every_role_as_its_schema_says(
     live_server: LiveServer, world: Namespace, known: dict[str, str]
 ) -> None:
-    written = json.loads(json.dumps(SchemaGenerator().get_schema(public=True)))  # type: ignore[no-untyped-call]
-    plain = ProjectConfig(generation=GenerationConfig(allow_x00=False))
-    schema = schemathesis.openapi.from_dict(written, config=SchemathesisConfig(projects=ProjectsConfig(default=plain)))
-    operations = sorted((found.ok() for found in schema.get_all_operations()), key=lambda one: ending(one.label))
-    keys, never = [key_to(world, role) for role in Role], set()
+    document = json.loads(json.dumps(SchemaGenerator().get_schema(public=True)))  # type: ignore[no-untyped-call]
+    config = ProjectConfig(generation=GenerationConfig(allow_x00=False))
+    schema = schemathesis.openapi.from_dict(
+        document, config=SchemathesisConfig(projects=ProjectsConfig(default=config))
+    )
+    operations = sorted((found.ok() for found in schema.get_all_operations()), key=lambda one: removal_order(one.label))
+    keys, failed = [key_to(world, role) for role in Role], set()
     with Session() as session:
 
         def call(case: Any, headers: dict[str, str]) -> Iterator[Any]:
@@ -181,8 +188,8 @@ def test_every_operation_answers_every_role_as_its_schema_says(
                 yield case.call(base_url=live_server.url, headers=key | headers, session=session)
 
         for operation in operations:
-            if not done(operation, GenerationMode.POSITIVE, call, known):
-                never.add(operation.label)
+            if not run_operation(operation, GenerationMode.POSITIVE, call, known):
+                failed.add(operation.label)
             if operation.label != TAKES_NOTHING:
-                done(operation, GenerationMode.NEGATIVE, call, known)
-    assert never == NEVER_DONE
+                run_operation(operation, GenerationMode.NEGATIVE, call, known)
+    assert failed == NEVER_DONE

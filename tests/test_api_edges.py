@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 from django.test import Client
 from pytest_django.fixtures import DjangoAssertNumQueries
-from test_api_acts import NOBODY, act, agent, here, stored
-from test_api_walls import problem, world
+from test_api_evidence_actions import NOBODY, agent, here, post_action, remember_content
+from test_api_isolation import problem, world
 
 from memories.models import Entity, EntityEdge, Memory, MemoryEdge, Namespace
 from scoring.dedup import normalize
@@ -25,7 +25,7 @@ def relate(agent: Client, source: str, predicate: str, target: str, **more: Any)
 
 
 def link(agent: Client, source: str, kind: str, target: str, **more: Any) -> Any:
-    return act(agent, source, "edges", {"kind": kind, "target": target, **more})
+    return post_action(agent, source, "edges", {"kind": kind, "target": target, **more})
 
 
 def test_entities_are_related_listed_and_filtered(
@@ -34,14 +34,14 @@ def test_entities_are_related_listed_and_filtered(
     maya, arrive, lund = (entity(here, name) for name in ("Maya", "Arrive", "Lund"))
     made = relate(agent, maya, "works at", arrive, confidence=0.8)
     assert made.status_code == 201
-    told = made.json()
-    assert (told["source"], told["target"]) == ({"id": maya, "name": "Maya"}, {"id": arrive, "name": "Arrive"})
-    assert (told["predicate"], told["confidence"], told["memory"]) == ("works at", 0.8, None)
+    data = made.json()
+    assert (data["source"], data["target"]) == ({"id": maya, "name": "Maya"}, {"id": arrive, "name": "Arrive"})
+    assert (data["predicate"], data["confidence"], data["memory"]) == ("works at", 0.8, None)
     relate(agent, arrive, "lies in", lund)
     # Namespace, key, and the edges with both ends.
     with django_assert_num_queries(2):
-        listed = agent.get("/api/v1/here/edges/").json()["results"]
-    assert [edge["predicate"] for edge in listed] == ["lies in", "works at"]
+        edges = agent.get("/api/v1/here/edges/").json()["results"]
+    assert [edge["predicate"] for edge in edges] == ["lies in", "works at"]
     for query, found in (
         (f"?entity={maya}", ["works at"]),
         (f"?entity={arrive}", ["lies in", "works at"]),
@@ -67,7 +67,7 @@ def test_an_edge_needs_two_entities_of_the_namespace(agent: Client, here: Namesp
         assert error["at"] == at
         assert "must be an entity of this namespace" in error["message"]
     (error,) = problem(relate(agent, maya, "knows", maya), 400)["errors"]
-    assert error["message"].startswith("must be another entity than the source")
+    assert error["message"].startswith("must differ from the source")
     assert not EntityEdge.objects.exists()
 
 
@@ -80,7 +80,7 @@ def test_an_edge_is_taken_away_in_its_own_namespace_alone(agent: Client) -> None
 
 
 def test_memories_are_linked_and_listed_from_both_ends(agent: Client) -> None:
-    one, other = stored(agent, "Plays the cello"), stored(agent, "Runs on Sundays")
+    one, other = remember_content(agent, "Plays the cello"), remember_content(agent, "Runs on Sundays")
     made = link(agent, one, "supports", other, weight=0.5)
     assert made.status_code == 201
     assert {name: made.json()[name] for name in ("source", "kind", "target", "weight")} == {
@@ -97,11 +97,11 @@ def test_memories_are_linked_and_listed_from_both_ends(agent: Client) -> None:
 
 
 def test_a_circle_in_an_order_is_refused_with_its_path(agent: Client) -> None:
-    a, b = stored(agent, "Plays the cello"), stored(agent, "Runs on Sundays")
+    a, b = remember_content(agent, "Plays the cello"), remember_content(agent, "Runs on Sundays")
     link(agent, a, "continuation", b)
-    told = problem(link(agent, b, "continuation", a), 409)
-    assert told["code"] == "circle"
-    assert told["detail"] == f"This would close a circle of continuation: {b} → {a} → {b}."
+    data = problem(link(agent, b, "continuation", a), 409)
+    assert data["code"] == "circle"
+    assert data["detail"] == f"This would close a cycle of continuation: {b} → {a} → {b}."
     assert link(agent, b, "similar", a).status_code == 201
     assert problem(link(agent, b, "similar", a), 409)["code"] == "edge_exists"
 
@@ -118,21 +118,21 @@ def test_a_circle_in_an_order_is_refused_with_its_path(agent: Client) -> None:
     ],
 )
 def test_a_bad_edge_is_refused_at_its_place(agent: Client, body: dict[str, Any], at: str, message: str) -> None:
-    one, other = stored(agent, "Plays the cello"), stored(agent, "Runs on Sundays")
-    errors = problem(act(agent, one, "edges", {"target": other} | body), 400)["errors"]
+    one, other = remember_content(agent, "Plays the cello"), remember_content(agent, "Runs on Sundays")
+    errors = problem(post_action(agent, one, "edges", {"target": other} | body), 400)["errors"]
     assert [(error["at"], message in error["message"]) for error in errors] == [(at, True)]
     assert not MemoryEdge.objects.exists()
 
 
 def test_a_memory_bears_not_on_itself(agent: Client) -> None:
-    one = stored(agent)
+    one = remember_content(agent)
     (error,) = problem(link(agent, one, "similar", one), 400)["errors"]
     assert error["at"] == "target"
 
 
 def test_a_contradiction_that_is_taken_away_gives_belief_back(agent: Client) -> None:
-    one, other = stored(agent, "Plays the cello"), stored(agent, "Runs on Sundays")
-    act(agent, one, "contradict", {"memory": other})
+    one, other = remember_content(agent, "Plays the cello"), remember_content(agent, "Runs on Sundays")
+    post_action(agent, one, "contradict", {"memory": other})
     (edge,) = agent.get(f"/api/v1/here/memories/{one}/edges/").json()["results"]
     assert agent.delete(f"/api/v1/here/edges/{edge['id']}/").status_code == 204
     assert {memory.belief for memory in Memory.objects.all()} == {5.0}

@@ -1,4 +1,4 @@
-"""A write that is asked for again is not done again, even by two at once, and even after a crash."""
+"""A repeated write is executed once, even concurrently and after a crash."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -11,11 +11,11 @@ import pytest
 from django.db import connection, transaction
 from django.test import Client
 from django.utils import timezone
-from test_api_walls import key_to, problem, world
+from test_api_isolation import key_to, problem, world
 
 from memories.api import idempotency
 from memories.models import Entity, IdempotencyRecord, Namespace
-from memories.writing.new_memory import NewMemory, Said
+from memories.writing.new_memory import NewMemory, Utterance
 from memories.writing.remember import remember
 
 pytestmark = pytest.mark.django_db
@@ -35,7 +35,7 @@ def headers(here: Namespace) -> dict[str, str]:
 
 
 def post(headers: dict[str, str], body: Any, key: str | None = "k1", address: str = ENTITIES) -> Any:
-    """Ask for an entity under an idempotency key."""
+    """POST an entity under an idempotency key."""
     keyed = headers | ({"Idempotency-Key": key} if key is not None else {})
     client = Client(raise_request_exception=False)
     return client.post(address, body, content_type="application/json", headers=keyed)
@@ -51,9 +51,11 @@ def test_the_same_request_again_gets_the_same_answer_to_the_letter(headers: dict
     assert Entity.objects.count() == 1
 
 
-def test_what_was_forgotten_under_a_key_is_told_so_again(here: Namespace, headers: dict[str, str]) -> None:
-    (kept,) = remember(here, [NewMemory(content="Maya plays the cello", said=(Said("direct"),))], by="tests")
-    address = f"/api/v1/here/memories/{kept.memory.id}/"
+def test_a_repeated_delete_replays_its_response(here: Namespace, headers: dict[str, str]) -> None:
+    (outcome,) = remember(
+        here, [NewMemory(content="Maya plays the cello", utterances=(Utterance("direct"),))], by="tests"
+    )
+    address = f"/api/v1/here/memories/{outcome.memory.id}/"
     answers = [Client().delete(address, headers=headers | {"Idempotency-Key": "k1"}) for _ in range(2)]
     assert [answer.status_code for answer in answers] == [204, 204]
     problem(Client().delete(address, headers=headers), 404)
@@ -67,8 +69,8 @@ def test_the_body_may_be_spaced_and_ordered_otherwise(headers: dict[str, str]) -
 @pytest.mark.parametrize(("body", "address"), [({"name": "Noa"}, ENTITIES), (MAYA, f"{ENTITIES}?dry_run=1")])
 def test_another_request_under_the_same_key_is_a_conflict(headers: dict[str, str], body: Any, address: str) -> None:
     post(headers, MAYA)
-    told = problem(post(headers, body, address=address), 409)
-    assert (told["code"], told["errors"][0]["at"]) == ("key_reused", "Idempotency-Key")
+    data = problem(post(headers, body, address=address), 409)
+    assert (data["code"], data["errors"][0]["at"]) == ("key_reused", "Idempotency-Key")
     assert Entity.objects.count() == 1
 
 
@@ -84,21 +86,21 @@ def test_without_a_key_every_request_counts(headers: dict[str, str]) -> None:
     assert not IdempotencyRecord.objects.exists()
 
 
-def test_a_refusal_of_the_request_itself_is_told_again_under_the_new_request_s_id(headers: dict[str, str]) -> None:
+def test_an_error_of_the_request_itself_is_replayed_under_the_new_request_s_id(headers: dict[str, str]) -> None:
     first, again = post(headers, {"name": 7}), post(headers, {"name": 7})
     assert problem(first, 400) == problem(again, 400)
     assert again["Idempotency-Replayed"] == "true"
     assert first["X-Request-ID"] != again["X-Request-ID"]
 
 
-def test_a_refusal_that_hangs_on_what_is_stored_is_asked_anew(headers: dict[str, str]) -> None:
+def test_an_error_that_depends_on_stored_data_is_not_replayed(headers: dict[str, str]) -> None:
     post(headers, MAYA, key="other")
     assert problem(post(headers, MAYA), 409)["code"] == "entity_exists"
     Entity.objects.all().delete()
     assert post(headers, MAYA).status_code == 201
 
 
-def test_a_record_is_kept_for_a_day_and_then_counts_no_more(headers: dict[str, str]) -> None:
+def test_a_record_expires_after_a_day(headers: dict[str, str]) -> None:
     post(headers, MAYA)
     record = IdempotencyRecord.objects.get()
     assert record.expires_at - record.created_at == timedelta(hours=24)
@@ -108,31 +110,31 @@ def test_a_record_is_kept_for_a_day_and_then_counts_no_more(headers: dict[str, s
 
 
 @pytest.mark.parametrize("key", ["", "two words", "k" * 201, "schlüssel", "tab\there"])
-def test_a_key_that_cannot_be_kept_is_refused(headers: dict[str, str], key: str) -> None:
-    told = problem(post(headers, MAYA, key=key), 400)
-    assert told["errors"] == [
-        {"at": "Idempotency-Key", "message": "must be 1 to 200 visible ASCII characters; got another"}
+def test_an_invalid_key_is_refused(headers: dict[str, str], key: str) -> None:
+    data = problem(post(headers, MAYA, key=key), 400)
+    assert data["errors"] == [
+        {"at": "Idempotency-Key", "message": "must be 1 to 200 visible ASCII characters; got something else"}
     ]
 
 
 @contextmanager
-def held_up(namespace: Namespace, normalised: str) -> Iterator[None]:
-    """Let every writer of an entity wait until the block ends, at a row that then is taken back."""
+def blocked_inserts(namespace: Namespace, normalised: str) -> Iterator[None]:
+    """Block every insert of an entity until the block ends, by an uncommitted row with the same key."""
     with transaction.atomic():
         Entity.objects.create(namespace=namespace, name="in the way", normalised=normalised, kind="person")
         yield
         transaction.set_rollback(True)
 
 
-def waiting(count: int) -> list[int]:
-    """Wait until so many connections wait for others; give their process ids, who waits longest first."""
+def wait_for_blocked(count: int) -> list[int]:
+    """Wait until `count` connections wait for a lock; return their pids, longest wait first."""
     until = time.monotonic() + 10
     pids: list[int] = []
     while len(pids) != count:
         assert time.monotonic() < until, f"{len(pids)} of {count} connections wait"
         time.sleep(0.01)
         with connection.cursor() as cursor:
-            cursor.execute("SELECT pg_stat_clear_snapshot()")  # a transaction would see the same picture again
+            cursor.execute("SELECT pg_stat_clear_snapshot()")  # statistics are cached within a transaction
             cursor.execute(
                 "SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock' "
                 "ORDER BY state_change"
@@ -143,7 +145,7 @@ def waiting(count: int) -> list[int]:
 
 @pytest.fixture
 def at_once() -> Iterator[Callable[..., "Future[Any]"]]:
-    """Run requests on threads of their own, each with a connection of its own."""
+    """Run requests in separate threads, each with its own connection."""
 
     def run(*args: Any) -> Any:
         try:
@@ -156,12 +158,12 @@ def at_once() -> Iterator[Callable[..., "Future[Any]"]]:
 
 
 @pytest.mark.django_db(transaction=True)
-def test_of_many_at_once_one_writes_and_the_others_tell_its_answer(
+def test_of_many_at_once_one_writes_and_the_others_replay_its_response(
     here: Namespace, headers: dict[str, str], at_once: Callable[..., "Future[Any]"]
 ) -> None:
-    with held_up(here, "maya"):
+    with blocked_inserts(here, "maya"):
         running = [at_once(headers, MAYA) for _ in range(6)]
-        waiting(6)
+        wait_for_blocked(6)
     answers = [future.result(20) for future in running]
     assert [answer.status_code for answer in answers] == [201] * 6
     assert len({answer.content for answer in answers}) == 1
@@ -173,26 +175,26 @@ def test_of_many_at_once_one_writes_and_the_others_tell_its_answer(
 def test_another_body_that_comes_meanwhile_is_a_conflict(
     here: Namespace, headers: dict[str, str], at_once: Callable[..., "Future[Any]"]
 ) -> None:
-    with held_up(here, "maya"):
+    with blocked_inserts(here, "maya"):
         first = at_once(headers, MAYA)
-        waiting(1)
+        wait_for_blocked(1)
         second = at_once(headers, {"name": "Noa"})
-        waiting(2)
+        wait_for_blocked(2)
     assert first.result(20).status_code == 201
     assert problem(second.result(20), 409)["code"] == "key_reused"
 
 
 @pytest.mark.django_db(transaction=True)
-def test_who_waits_too_long_is_told_that_the_first_still_runs(
+def test_a_request_that_waits_too_long_gets_still_running(
     here: Namespace,
     headers: dict[str, str],
     at_once: Callable[..., "Future[Any]"],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(idempotency, "WAIT", 50)
-    with held_up(here, "maya"):
+    monkeypatch.setattr(idempotency, "LOCK_TIMEOUT_MS", 50)
+    with blocked_inserts(here, "maya"):
         first = at_once(headers, MAYA)
-        waiting(1)
+        wait_for_blocked(1)
         second = at_once(headers, MAYA).result(20)
         assert problem(second, 409)["code"] == "still_running"
         assert second["Retry-After"] == "1"
@@ -203,11 +205,11 @@ def test_who_waits_too_long_is_told_that_the_first_still_runs(
 def test_a_write_whose_connection_dies_leaves_nothing_and_whoever_waited_does_it(
     here: Namespace, headers: dict[str, str], at_once: Callable[..., "Future[Any]"]
 ) -> None:
-    with held_up(here, "maya"):
+    with blocked_inserts(here, "maya"):
         first = at_once(headers, MAYA)
-        (pid,) = waiting(1)
+        (pid,) = wait_for_blocked(1)
         second = at_once(headers, MAYA)
-        waiting(2)
+        wait_for_blocked(2)
         with connection.cursor() as cursor:
             cursor.execute("SELECT pg_terminate_backend(%s)", [pid])
         assert problem(first.result(20), 500)["code"] == "internal_server_error"

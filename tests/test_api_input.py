@@ -1,4 +1,4 @@
-"""What comes in is taken as it is, or refused with the place, what is allowed and what came, and nothing is written."""
+"""Input is accepted as is, or refused with its field, what is allowed and what was received; nothing is written."""
 
 import json
 from collections.abc import Callable
@@ -9,13 +9,13 @@ from django.test import Client
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from rest_framework.exceptions import ValidationError
-from test_api_walls import key_to, problem, world
+from test_api_isolation import key_to, problem, world
 
-from memories.api.fields import Choice, Flag, Identifier, Items, JsonObject, Moment, Real, Text, Whole
 from memories.api.retrieval import RetrieveSerializer
-from memories.api.serializers import Object, checked
-from memories.api.storable import DEEPEST, flaws, sound
 from memories.models import Entity, EntityAlias, IdempotencyRecord
+from memories.web.fields import DateTime, Flag, Float, Identifier, Integer, JsonObject, ListOf, OneOf, Text
+from memories.web.serializers import StrictObject, valid_values
+from memories.web.storable import MAX_DEPTH, is_storable, storage_errors
 from recall_site.problems import flat
 
 ENTITIES = "/api/v1/here/entities/"
@@ -31,7 +31,7 @@ BODIES = [
     ('{"name": 7}', "name", "must be text; got 7"),
     ('{"name": true}', "name", "must be text; got true"),
     ('{"name": ["Maya"]}', "name", 'must be text; got ["Maya"]'),
-    ('{"name": "!?"}', "name", 'must hold more than punctuation and white space; got "!?"'),
+    ('{"name": "!?"}', "name", 'must contain more than punctuation and white space; got "!?"'),
     (json.dumps({"name": "é" * 301}), "name", "must have at most 300 characters; got 301"),
     (json.dumps({"name": "ﷺ" * 100}), "name", "must have at most 300 characters in NFKC; got 1800"),
     ('{"name": "M\\u0000"}', "name", NUL),
@@ -53,7 +53,7 @@ BODIES = [
     ('"Maya"', "body", 'must be an object; got "Maya"'),
     ("{", "body", "must be JSON; at line 1, column 2: Expecting property name enclosed in double quotes"),
     ('{"name":\n "Maya" 7}', "body", "must be JSON; at line 2, column 9: Expecting ',' delimiter"),
-    ("[" * 200_000, "body", f"must not be nested deeper than {DEEPEST} levels"),
+    ("[" * 200_000, "body", f"must not be nested deeper than {MAX_DEPTH} levels"),
     ('{"name": ' + "1" * 5000 + "}", "body", "must hold no integer of more than 4300 digits"),
     (b'{"name": "\xff"}', "body", "must be UTF-8; got 0xff at byte 10"),
     ('{"name": "Maya"}'.encode("utf-16"), "body", "must be UTF-8; got 0xff at byte 0"),
@@ -65,8 +65,8 @@ BODIES = [
 def test_a_bad_body_is_a_problem_with_its_place_and_writes_nothing(
     client: Client, body: str | bytes, at: str, message: str
 ) -> None:
-    told = problem(client.generic("POST", ENTITIES, body, "application/json", headers=key_to(world("here"))), 400)
-    assert told["errors"] == [{"at": at, "message": message}]
+    data = problem(client.generic("POST", ENTITIES, body, "application/json", headers=key_to(world("here"))), 400)
+    assert data["errors"] == [{"at": at, "message": message}]
     assert not Entity.objects.exists()
     assert not EntityAlias.objects.exists()
     assert not IdempotencyRecord.objects.exists()
@@ -75,10 +75,10 @@ def test_a_bad_body_is_a_problem_with_its_place_and_writes_nothing(
 @pytest.mark.django_db
 def test_every_mistake_of_a_body_is_named_at_once(client: Client) -> None:
     body = {"kind": 1, "aliases": ["", "ok", 2], "colour": "red"}
-    told = problem(client.post(ENTITIES, body, "application/json", headers=key_to(world("here"))), 400)
+    data = problem(client.post(ENTITIES, body, "application/json", headers=key_to(world("here"))), 400)
     places = {"name", "kind", "aliases.0", "aliases.2", "colour"}
-    assert {error["at"] for error in told["errors"]} == places
-    assert all(f"{error['at']}: {error['message']}" in told["detail"] for error in told["errors"])
+    assert {error["at"] for error in data["errors"]} == places
+    assert all(f"{error['at']}: {error['message']}" in data["detail"] for error in data["errors"])
 
 
 @pytest.mark.django_db
@@ -93,8 +93,8 @@ def test_a_large_mistake_gets_a_short_answer(client: Client, body: Any) -> None:
 def test_a_body_with_more_mistakes_than_anybody_reads_gets_a_short_answer(client: Client) -> None:
     body = {f"{number}{'x' * 500}": 1 for number in range(1000)}
     response = client.post(ENTITIES, body, "application/json", headers=key_to(world("here")))
-    told = problem(response, 400)
-    assert told["errors"][-1] == {"at": "body", "message": "and 951 more"}
+    data = problem(response, 400)
+    assert data["errors"][-1] == {"at": "body", "message": "and 951 more"}
     assert len(response.content) < 30_000
 
 
@@ -113,8 +113,8 @@ def test_a_body_with_more_mistakes_than_anybody_reads_gets_a_short_answer(client
     ],
 )
 def test_a_bad_query_string_is_a_problem_with_its_place(client: Client, query: str, at: str, message: str) -> None:
-    told = problem(client.get(f"{ENTITIES}?{query}", headers=key_to(world("here"))), 400)
-    assert told["errors"] == [{"at": at, "message": message}]
+    data = problem(client.get(f"{ENTITIES}?{query}", headers=key_to(world("here"))), 400)
+    assert data["errors"] == [{"at": at, "message": message}]
 
 
 @pytest.mark.django_db
@@ -123,9 +123,9 @@ def test_a_body_over_the_limit_is_too_large(client: Client, settings: Any) -> No
     settings.API_BODY_LIMIT = 40
     body = '{"name": "Maya"}'.ljust(40)
     assert client.generic("POST", ENTITIES, body, "application/json", headers=headers).status_code == 201
-    told = problem(client.generic("POST", ENTITIES, body + " ", "application/json", headers=headers), 413)
-    assert told["errors"] == [{"at": "body", "message": "must have at most 40 bytes; got 41"}]
-    assert told["code"] == "too_large"
+    data = problem(client.generic("POST", ENTITIES, body + " ", "application/json", headers=headers), 413)
+    assert data["errors"] == [{"at": "body", "message": "must have at most 40 bytes; got 41"}]
+    assert data["code"] == "too_large"
 
 
 def test_the_limit_of_a_body_is_one_megabyte(settings: Any) -> None:
@@ -135,12 +135,12 @@ def test_the_limit_of_a_body_is_one_megabyte(settings: Any) -> None:
 @pytest.mark.django_db
 @pytest.mark.parametrize("type", ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x"])
 def test_a_body_that_is_not_json_by_its_type_is_refused(client: Client, type: str) -> None:
-    told = problem(client.generic("POST", ENTITIES, "name=Maya", type, headers=key_to(world("here"))), 415)
-    assert told["errors"] == [{"at": "Content-Type", "message": f"must be application/json; got {type}"}]
+    data = problem(client.generic("POST", ENTITIES, "name=Maya", type, headers=key_to(world("here"))), 415)
+    assert data["errors"] == [{"at": "Content-Type", "message": f"must be application/json; got {type}"}]
 
 
 @pytest.mark.django_db
-def test_who_wants_no_json_back_is_told_that_there_is_nothing_else(client: Client) -> None:
+def test_a_client_that_accepts_no_json_gets_406(client: Client) -> None:
     problem(client.get(ENTITIES, headers=key_to(world("here")) | {"Accept": "text/csv"}), 406)
 
 
@@ -150,10 +150,10 @@ def test_an_entity_is_made_with_each_of_its_names_once(client: Client) -> None:
     body = {"name": " PostgreSQL ", "kind": "database", "aliases": ["Postgres", "postgres!", "POSTGRESQL", "PG", "😀"]}
     made = client.post(ENTITIES, body, "application/json", headers=headers)
     assert made.status_code == 201
-    told = made.json()
-    assert (told["name"], told["kind"]) == ("PostgreSQL", "database")
-    assert sorted(told["aliases"]) == ["PG", "Postgres", "😀"]
-    assert client.get(ENTITIES, headers=headers).json()["results"][0]["id"] == told["id"]
+    data = made.json()
+    assert (data["name"], data["kind"]) == ("PostgreSQL", "database")
+    assert sorted(data["aliases"]) == ["PG", "Postgres", "😀"]
+    assert client.get(ENTITIES, headers=headers).json()["results"][0]["id"] == data["id"]
     again = problem(
         client.post(ENTITIES, {"name": "POSTGRESQL", "kind": "database"}, "application/json", headers=headers), 409
     )
@@ -161,26 +161,26 @@ def test_an_entity_is_made_with_each_of_its_names_once(client: Client) -> None:
     assert client.post(ENTITIES, {"name": "PostgreSQL"}, "application/json", headers=headers).status_code == 201
 
 
-class Source(Object):
-    level = Choice(choices=["direct", "speculation"])
-    weight = Real(min_value=0, max_value=1, required=False)
+class Source(StrictObject):
+    level = OneOf(choices=["direct", "speculation"])
+    weight = Float(min_value=0, max_value=1, required=False)
 
 
-class Everything(Object):
+class Everything(StrictObject):
     sources = Source(many=True, required=False, max_length=3)
     source = Source(required=False)
-    vector = Items(child=Real(), max_length=3, required=False)
-    count = Whole(min_value=0, required=False)
+    vector = ListOf(child=Float(), max_length=3, required=False)
+    count = Integer(min_value=0, required=False)
     sure = Flag(required=False)
     asked = Flag(in_query=True, required=False)
-    at = Moment(required=False)
+    at = DateTime(required=False)
     memory = Identifier(required=False)
     metadata = JsonObject(required=False)
     note = Text(max_length=5, min_length=2, trim_whitespace=False, required=False)
 
 
 TIME = "must be a time in ISO 8601, such as 2026-03-02T12:00:00Z; got "
-OFFSET = "must say its offset, such as 2026-03-02T12:00:00Z; got "
+OFFSET = "must include a UTC offset, such as 2026-03-02T12:00:00Z; got "
 
 
 @pytest.mark.parametrize(
@@ -227,9 +227,9 @@ OFFSET = "must say its offset, such as 2026-03-02T12:00:00Z; got "
         ({"note": "a\ud800"}, "note", SURROGATE),
     ],
 )
-def test_a_field_refuses_with_its_place_what_is_allowed_and_what_came(body: Any, at: str, message: str) -> None:
+def test_a_field_error_names_its_place_what_is_allowed_and_what_was_received(body: Any, at: str, message: str) -> None:
     with pytest.raises(ValidationError) as refusal:
-        checked(Everything(data=body))
+        valid_values(Everything(data=body))
     assert list(flat(refusal.value.detail)) == [{"at": at, "message": message}]
 
 
@@ -245,7 +245,7 @@ def test_a_field_takes_what_is_right_as_it_is() -> None:
         "metadata": {"any": [{"thing": None}]},
         "note": " é😀 ",
     }
-    values = checked(Everything(data=body))
+    values = valid_values(Everything(data=body))
     assert values["at"].isoformat() == "2026-03-02T12:00:00+00:00"
     assert (values["asked"], values["sure"], values["note"]) == (True, False, " é😀 ")
     assert values["vector"] == [0.0, -1.5, 1e308]
@@ -261,15 +261,15 @@ json_values = st.recursive(
 @settings(deadline=None)
 @given(json_values)
 def test_a_value_is_sound_exactly_when_no_place_of_it_has_a_flaw(value: Any) -> None:
-    assert sound(value) == (not list(flaws(value)))
+    assert is_storable(value) == (not list(storage_errors(value)))
 
 
-@pytest.mark.parametrize(("levels", "taken"), [(DEEPEST, True), (DEEPEST + 1, False)])
+@pytest.mark.parametrize(("levels", "taken"), [(MAX_DEPTH, True), (MAX_DEPTH + 1, False)])
 def test_a_value_is_sound_down_to_the_deepest_level(levels: int, taken: bool) -> None:
     value: Any = 1
     for _ in range(levels):
         value = [value]
-    assert sound(value) == taken == (not list(flaws(value)))
+    assert is_storable(value) == taken == (not list(storage_errors(value)))
 
 
 def test_a_body_is_checked_as_if_it_were_the_first() -> None:
@@ -280,14 +280,14 @@ def test_a_body_is_checked_as_if_it_were_the_first() -> None:
         {"query": "three", "levels": ["no"]},
         {"query": "four", "top_k": 3},
     ]
-    anew = [read(lambda body: checked(RetrieveSerializer(data=body)), body) for body in bodies]
-    assert [read(RetrieveSerializer.read, body) for body in bodies] == anew
-    RetrieveSerializer.read(bodies[2])["tags"].append("left behind")
-    assert RetrieveSerializer.read(bodies[2])["tags"] == []
+    anew = [read(lambda body: valid_values(RetrieveSerializer(data=body)), body) for body in bodies]
+    assert [read(RetrieveSerializer.validate_input, body) for body in bodies] == anew
+    RetrieveSerializer.validate_input(bodies[2])["tags"].append("left behind")
+    assert RetrieveSerializer.validate_input(bodies[2])["tags"] == []
 
 
 def read(reader: Callable[[Any], dict[str, Any]], body: dict[str, Any]) -> Any:
-    """What was read of a body, or why it was refused."""
+    """The values of a body, or its validation errors."""
     try:
         return reader(body)
     except ValidationError as error:

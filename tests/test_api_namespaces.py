@@ -1,8 +1,8 @@
-"""An admin changes what a namespace is called, what it is for, and whether it blacks out secrets."""
+"""An admin changes a namespace's title, mode and redaction."""
 
 import pytest
 from django.test import Client
-from test_api_walls import key_to, problem, world
+from test_api_isolation import key_to, problem, world
 
 from memories.models import Namespace
 from memories.models.choices import Role
@@ -15,19 +15,19 @@ HERE = "/api/v1/here/"
 def test_what_is_named_changes_and_the_rest_stays(client: Client) -> None:
     here = world("here")
     headers = key_to(here)
-    told = client.patch(HERE, {"title": "Ships", "redacts": True}, "application/json", headers=headers)
-    assert told.status_code == 200
-    assert (told.json()["title"], told.json()["redacts"], told.json()["mode"]) == ("Ships", True, "general")
-    told = client.patch(HERE, {"mode": "belief_system"}, "application/json", headers=headers)
+    response = client.patch(HERE, {"title": "Ships", "redacts": True}, "application/json", headers=headers)
+    assert response.status_code == 200
+    assert (response.json()["title"], response.json()["redacts"], response.json()["mode"]) == ("Ships", True, "general")
+    response = client.patch(HERE, {"mode": "belief_system"}, "application/json", headers=headers)
     here.refresh_from_db()
     assert (here.title, here.redacts, here.mode) == ("Ships", True, "belief_system")
-    assert told.json() == client.get(HERE, headers=headers).json()
+    assert response.json() == client.get(HERE, headers=headers).json()
 
 
 def test_nothing_to_change_changes_nothing(client: Client) -> None:
     headers = key_to(world("here"))
-    told = client.patch(HERE, {}, "application/json", headers=headers).json()
-    assert (told["title"], told["redacts"]) == ("Here", False)
+    data = client.patch(HERE, {}, "application/json", headers=headers).json()
+    assert (data["title"], data["redacts"]) == ("Here", False)
 
 
 @pytest.mark.parametrize(
@@ -45,8 +45,8 @@ def test_nothing_to_change_changes_nothing(client: Client) -> None:
 def test_what_may_not_change_is_refused_with_its_place(
     client: Client, body: dict[str, object], at: str, message: str
 ) -> None:
-    told = problem(client.patch(HERE, body, "application/json", headers=key_to(world("here"))), 400)
-    (error,) = told["errors"]
+    data = problem(client.patch(HERE, body, "application/json", headers=key_to(world("here"))), 400)
+    (error,) = data["errors"]
     assert error["at"] == at
     assert error["message"].startswith(message)
     assert Namespace.objects.get().title == "Here"
@@ -54,5 +54,5 @@ def test_what_may_not_change_is_refused_with_its_place(
 
 def test_a_writer_may_not_change_the_namespace(client: Client) -> None:
     headers = key_to(world("here"), Role.WRITE)
-    told = client.patch(HERE, {"title": "Mine"}, "application/json", headers=headers)
-    assert problem(told, 403)["detail"].startswith("This needs the role admin")
+    response = client.patch(HERE, {"title": "Mine"}, "application/json", headers=headers)
+    assert problem(response, 403)["detail"].startswith("This needs the role admin")

@@ -1,4 +1,4 @@
-"""A search asked for over REST, done by a job, stopped by a person; and the ablation."""
+"""A parameter search over REST: run by a job, stopped on request; and the ablation."""
 
 import itertools
 from typing import Any
@@ -6,17 +6,17 @@ from typing import Any
 import pytest
 from django.test import Client
 from retrieval_world import world
-from test_api_walls import key_to, problem
-from tuning_world import judged, traced
+from test_api_isolation import key_to, problem
+from tuning_world import make_judgement_set, trace_set
 
-from memories.jobs.running import run
+from memories.jobs.attempt import run_job
 from memories.models import Job, JudgedQuery, JudgementSet, Namespace, TracedSet
 from memories.models.choices import JobState, Role
-from memories.retrieval.query import Setting
-from memories.tuning import optimising
-from memories.tuning.evaluating import MAIN, measured
-from memories.tuning.holding import arrays
-from memories.tuning.objective import Objective, part_of
+from memories.retrieval.query import Config
+from memories.tuning import optimiser
+from memories.tuning.array_cache import cached_arrays
+from memories.tuning.measurement import MAIN_METRIC, measure_config
+from memories.tuning.objective import Objective, split_arrays
 from scoring.systems import SYSTEMS
 
 __all__ = ["world"]
@@ -24,62 +24,64 @@ pytestmark = [pytest.mark.django_db, pytest.mark.xdist_group("retrieval")]
 
 
 @pytest.fixture
-def questions(world: Namespace) -> JudgementSet:
-    return judged(world, "to optimise")
+def judgement_set(world: Namespace) -> JudgementSet:
+    return make_judgement_set(world, "to optimise")
 
 
 def api(world: Namespace, rest: str) -> str:
     return f"/api/v1/{world.slug}/{rest}"
 
 
-def begun(client: Client, world: Namespace, questions: JudgementSet, **more: Any) -> Any:
-    """The answer to a wish."""
-    body = {"set": str(questions.id), "system": "blend", "settings": 12, "move": ["rerank", "age"], **more}
+def start_search(client: Client, world: Namespace, judgement_set: JudgementSet, **more: Any) -> Any:
+    """The response to a search request."""
+    body = {"set": str(judgement_set.id), "system": "blend", "settings": 12, "move": ["rerank", "age"], **more}
     return client.post(api(world, "optimise/"), body, "application/json", headers=key_to(world, Role.WRITE))
 
 
-def done(client: Client, world: Namespace, questions: JudgementSet, **more: Any) -> Any:
-    """A job that was asked for, after its worker has run it here."""
-    answer = begun(client, world, questions, **more)
+def run_search(client: Client, world: Namespace, judgement_set: JudgementSet, **more: Any) -> Any:
+    """A requested job, after it has run."""
+    answer = start_search(client, world, judgement_set, **more)
     assert answer.status_code == 202
-    run(world.id, answer.json()["id"])
+    run_job(world.id, answer.json()["id"])
     return client.get(answer["Location"], headers=key_to(world, Role.READ)).json()
 
 
-def test_a_search_asks_the_set_tries_settings_and_looks_at_the_hold_out_once(
-    client: Client, world: Namespace, questions: JudgementSet
+def test_a_search_runs_the_queries_tries_configurations_and_checks_the_holdout_once(
+    client: Client, world: Namespace, judgement_set: JudgementSet
 ) -> None:
-    told = done(client, world, questions)
-    assert (told["state"], told["error"], told["share"]) == ("done", "", 1.0)
-    search, check = told["result"]["search"], told["result"]["check"]
+    data = run_search(client, world, judgement_set)
+    assert (data["state"], data["error"], data["share"]) == ("done", "", 1.0)
+    search, check = data["result"]["search"], data["result"]["check"]
     assert search["tried"] == 12
     assert search["best"] >= search["start"]
     assert [best for _, best in search["improved"]] == sorted(best for _, best in search["improved"])
     assert set(search["chosen"]) <= {"rerank", "age"}
     # Six queries cannot prove anything.
     assert check["proven"] is False
-    whole = arrays(TracedSet.objects.within(world).get(judgement_set_id=questions.id))
-    tune = part_of(whole, "tune")
-    start = measured(tune, Setting(SYSTEMS["blend"]))
-    assert search["start"] == pytest.approx(start.mean(MAIN))
-    assert check["tune"]["before"][MAIN]["mean"] == pytest.approx(start.mean(MAIN))
-    best = Setting(SYSTEMS["blend"], search["changed"])
-    assert search["best"] == pytest.approx(float(Objective(MAIN).each(measured(tune, best)).mean()))
+    query_arrays = cached_arrays(TracedSet.objects.within(world).get(judgement_set_id=judgement_set.id))
+    tune = split_arrays(query_arrays, "tune")
+    start = measure_config(tune, Config(SYSTEMS["blend"]))
+    assert search["start"] == pytest.approx(start.mean(MAIN_METRIC))
+    assert check["tune"]["before"][MAIN_METRIC]["mean"] == pytest.approx(start.mean(MAIN_METRIC))
+    best = Config(SYSTEMS["blend"], search["changed"])
+    assert search["best"] == pytest.approx(float(Objective(MAIN_METRIC).per_query(measure_config(tune, best)).mean()))
 
 
-def test_the_same_wish_finds_the_same(client: Client, world: Namespace, questions: JudgementSet) -> None:
-    first, again = (done(client, world, questions)["result"]["search"] for _ in range(2))
+def test_the_same_request_finds_the_same(client: Client, world: Namespace, judgement_set: JudgementSet) -> None:
+    first, again = (run_search(client, world, judgement_set)["result"]["search"] for _ in range(2))
     for name in ("tried", "start", "best", "changed", "improved", "points", "chosen"):
         assert first[name] == again[name]
 
 
 @pytest.mark.parametrize("against", ["diversity", "context"])
 @pytest.mark.parametrize("system", ["blend", "recall"])
-def test_what_quality_costs_is_told_for_what_nothing_beats(
-    client: Client, world: Namespace, questions: JudgementSet, against: str, system: str
+def test_the_pareto_front_holds_what_nothing_beats(
+    client: Client, world: Namespace, judgement_set: JudgementSet, against: str, system: str
 ) -> None:
-    told = done(client, world, questions, against=against, system=system, move=["half_life_fact", "weight_bm25"])
-    points = told["result"]["search"]["points"]
+    data = run_search(
+        client, world, judgement_set, against=against, system=system, move=["half_life_fact", "weight_bm25"]
+    )
+    points = data["result"]["search"]["points"]
     assert len(points) == 12
     best = [one for one in points if one["front"]]
     assert best
@@ -87,18 +89,18 @@ def test_what_quality_costs_is_told_for_what_nothing_beats(
     assert all((one["other"] <= 1) == (against == "diversity") for one in points)
 
 
-def test_a_search_that_is_stopped_keeps_the_best_so_far(
-    client: Client, world: Namespace, questions: JudgementSet, monkeypatch: pytest.MonkeyPatch
+def test_a_stopped_search_returns_the_best_so_far(
+    client: Client, world: Namespace, judgement_set: JudgementSet, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    traced(world, questions, Setting(SYSTEMS["blend"]))
-    answer = begun(client, world, questions, settings=500)
+    trace_set(world, judgement_set, Config(SYSTEMS["blend"]))
+    answer = start_search(client, world, judgement_set, settings=500)
     clock = itertools.count()
-    monkeypatch.setattr(optimising.time, "perf_counter", lambda: next(clock) / 10)  # a word every few settings
+    monkeypatch.setattr(optimiser.time, "perf_counter", lambda: next(clock) / 10)  # a progress update every few trials
     stop = client.post(
         api(world, f"jobs/{answer.json()['id']}/stop/"), {}, "application/json", headers=key_to(world, Role.WRITE)
     )
     assert (stop.status_code, stop.json()["params"]["stop"]) == (200, True)
-    run(world.id, answer.json()["id"])
+    run_job(world.id, answer.json()["id"])
     job = Job.objects.within(world).get(id=answer.json()["id"])
     assert job.state == JobState.DONE
     assert job.result["search"]["stopped"] is True
@@ -111,12 +113,12 @@ def test_a_search_that_is_stopped_keeps_the_best_so_far(
 
 
 def test_time_is_a_budget_too(
-    client: Client, world: Namespace, questions: JudgementSet, monkeypatch: pytest.MonkeyPatch
+    client: Client, world: Namespace, judgement_set: JudgementSet, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    answer = begun(client, world, questions, settings=500, seconds=3)
+    answer = start_search(client, world, judgement_set, settings=500, seconds=3)
     clock = itertools.count()
-    monkeypatch.setattr(optimising.time, "perf_counter", lambda: next(clock) / 4)
-    run(world.id, answer.json()["id"])
+    monkeypatch.setattr(optimiser.time, "perf_counter", lambda: next(clock) / 4)
+    run_job(world.id, answer.json()["id"])
     job = Job.objects.within(world).get(id=answer.json()["id"])
     assert job.state == JobState.DONE
     assert 0 < job.result["search"]["tried"] < 12
@@ -142,39 +144,37 @@ def test_work_that_is_worth_nothing_half_done_cannot_be_stopped(client: Client, 
         ({"settings": 0}, "settings", "must be at least 2"),
         ({"price": -1}, "price", "must be at least 0"),
         ({"params": {"rerank": 7}}, "params.rerank", "must be a number from 0 to 1; got 7"),
-        ({"profile": "careful"}, "profile", "must not come with system"),
+        ({"profile": "careful"}, "profile", "must not be given with system"),
         ({"depth": 1}, "depth", "is not a known field"),
     ],
 )
-def test_a_wish_that_makes_no_sense_is_refused_at_its_place(
-    client: Client, world: Namespace, questions: JudgementSet, wrong: dict[str, Any], at: str, message: str
+def test_an_invalid_search_request_is_refused_at_its_field(
+    client: Client, world: Namespace, judgement_set: JudgementSet, wrong: dict[str, Any], at: str, message: str
 ) -> None:
-    (error,) = problem(begun(client, world, questions, **wrong), 400)["errors"]
+    (error,) = problem(start_search(client, world, judgement_set, **wrong), 400)["errors"]
     assert error["at"] == at
     assert message in error["message"]
 
 
-def test_a_set_without_a_hold_out_is_refused(client: Client, world: Namespace, questions: JudgementSet) -> None:
-    JudgedQuery.objects.within(world).filter(judgement_set_id=questions.id).update(part="tune")
-    (error,) = problem(begun(client, world, questions), 400)["errors"]
+def test_a_set_without_a_hold_out_is_refused(client: Client, world: Namespace, judgement_set: JudgementSet) -> None:
+    JudgedQuery.objects.within(world).filter(judgement_set_id=judgement_set.id).update(part="tune")
+    (error,) = problem(start_search(client, world, judgement_set), 400)["errors"]
     assert error["message"] == "must have queries to tune on and others held out; got none in holdout"
 
 
-def test_a_set_of_another_namespace_is_not_there(client: Client, world: Namespace, questions: JudgementSet) -> None:
+def test_a_set_of_another_namespace_is_not_there(client: Client, world: Namespace, judgement_set: JudgementSet) -> None:
     other = JudgementSet.objects.create(namespace=Namespace.objects.create(slug="there", title="There"), name="theirs")
-    (error,) = problem(begun(client, world, questions, set=str(other.id)), 400)["errors"]
+    (error,) = problem(start_search(client, world, judgement_set, set=str(other.id)), 400)["errors"]
     assert error["at"] == "set"
 
 
-def test_the_ablation_is_told_for_a_set_that_was_asked(
-    client: Client, world: Namespace, questions: JudgementSet
-) -> None:
-    asked = {"set": str(questions.id), "system": "blend"}
+def test_the_ablation_needs_cached_candidates(client: Client, world: Namespace, judgement_set: JudgementSet) -> None:
+    query = {"set": str(judgement_set.id), "system": "blend"}
     headers = key_to(world, Role.READ)
-    assert problem(client.get(api(world, "ablation/"), asked, headers=headers), 409)["code"] == "not_asked"
-    traced(world, questions, Setting(SYSTEMS["blend"]))
-    told = client.get(api(world, "ablation/"), asked, headers=headers).json()
-    assert [one["route"] for one in told["routes"]] == list(SYSTEMS["blend"].routes)
-    assert len(told["overlap"]) == len(told["routes"])
-    for one in told["routes"]:
-        assert one["mean"] == pytest.approx(told["mean"] + one["gain"]["difference"])
+    assert problem(client.get(api(world, "ablation/"), query, headers=headers), 409)["code"] == "not_asked"
+    trace_set(world, judgement_set, Config(SYSTEMS["blend"]))
+    data = client.get(api(world, "ablation/"), query, headers=headers).json()
+    assert [one["route"] for one in data["routes"]] == list(SYSTEMS["blend"].retrievers)
+    assert len(data["overlap"]) == len(data["routes"])
+    for one in data["routes"]:
+        assert one["mean"] == pytest.approx(data["mean"] + one["gain"]["difference"])

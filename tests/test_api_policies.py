@@ -1,11 +1,11 @@
-"""Write policies over REST: kept, previewed, published, and applied to what is stored."""
+"""Write policies over REST: saved, previewed, published, and applied to stored memories."""
 
 from typing import Any
 
 import pytest
 from django.test import Client
 
-from memories.jobs.running import run
+from memories.jobs.attempt import run_job
 from memories.keys import make_key
 from memories.models import ApiKey, Memory, Namespace
 
@@ -28,14 +28,14 @@ def post(client: Client, path: str, body: dict[str, Any]) -> Any:
     return client.post(f"/api/v1/desk/{path}", body, content_type="application/json")
 
 
-def kept(client: Client, **params: float) -> dict[str, Any]:
+def save_policy(client: Client, **params: float) -> dict[str, Any]:
     answer = post(client, "policies/", {"params": params, "note": "stricter"})
     assert answer.status_code == 201, answer.content
     return dict(answer.json())
 
 
-def test_a_version_is_kept_listed_and_decides_nothing_until_it_is_published(admin: Client) -> None:
-    version = kept(admin, source_direct=0.5)
+def test_a_version_is_saved_listed_and_has_no_effect_until_it_is_published(admin: Client) -> None:
+    version = save_policy(admin, source_direct=0.5)
     listed = admin.get("/api/v1/desk/policies/").json()
     assert listed["serving"] is None
     assert [(one["name"], [row["id"] for row in one["versions"]]) for one in listed["results"]] == [
@@ -49,26 +49,24 @@ def test_a_version_is_kept_listed_and_decides_nothing_until_it_is_published(admi
 
 
 def test_a_version_whose_recomputation_cannot_begin_is_not_published(admin: Client, namespace: Namespace) -> None:
-    first, other = kept(admin, source_direct=0.5), kept(admin, source_direct=0.6)
+    first, other = save_policy(admin, source_direct=0.5), save_policy(admin, source_direct=0.6)
     assert post(admin, f"policies/{first['id']}/publish/", {"recompute": True}).status_code == 200
     refused = post(admin, f"policies/{other['id']}/publish/", {"recompute": True})
     assert (refused.status_code, refused.json()["code"]) == (409, "job_unfinished")
     assert admin.get("/api/v1/desk/policies/").json()["serving"] == first["id"]
 
 
-def test_publishing_with_recompute_does_to_the_stored_what_the_preview_told(
-    admin: Client, namespace: Namespace
-) -> None:
+def test_publishing_with_recompute_does_what_the_preview_showed(admin: Client, namespace: Namespace) -> None:
     post(admin, "memories/", {"content": "Plays the cello", "source_level": "direct", "type": "Fact"})
-    version = kept(admin, source_direct=0.5)
-    told = admin.get(f"/api/v1/desk/policies/{version['id']}/preview/").json()
-    assert (told["memories"], told["confidence"]["changed"]) == (1, 1)
+    version = save_policy(admin, source_direct=0.5)
+    data = admin.get(f"/api/v1/desk/policies/{version['id']}/preview/").json()
+    assert (data["memories"], data["confidence"]["changed"]) == (1, 1)
     published = post(admin, f"policies/{version['id']}/publish/", {"recompute": True}).json()
     assert published["version"]["id"] == version["id"]
-    run(namespace.id, published["job"]["id"])
+    run_job(namespace.id, published["job"]["id"])
     job = admin.get(f"/api/v1/desk/jobs/{published['job']['id']}/").json()
     assert (job["state"], job["result"]["recompute"]["changed"]) == ("done", 1)
-    assert Memory.objects.get().confidence == pytest.approx(told["confidence"]["largest"][0]["after"])
+    assert Memory.objects.get().confidence == pytest.approx(data["confidence"]["largest"][0]["after"])
 
 
 @pytest.mark.parametrize(
@@ -80,7 +78,7 @@ def test_publishing_with_recompute_does_to_the_stored_what_the_preview_told(
         ({"dedup_escalate": 0.9, "dedup_duplicate": 0.87}, "params.dedup_escalate"),
     ],
 )
-def test_a_value_that_breaks_a_bound_or_a_rule_is_refused_where_it_stands(
+def test_a_value_that_breaks_a_bound_or_a_rule_is_refused_at_its_field(
     admin: Client, params: dict[str, Any], at: str
 ) -> None:
     answer = post(admin, "policies/", {"params": params})

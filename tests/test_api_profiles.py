@@ -1,4 +1,4 @@
-"""Profiles over REST: drafts, differences, YAML, checks, publication, roll-back and shadow."""
+"""Profiles over REST: drafts, diffs, YAML, checks, publication, rollback and shadow."""
 
 from typing import Any
 from uuid import uuid4
@@ -7,13 +7,13 @@ import pytest
 from django.test import Client
 from pytest_django.fixtures import DjangoAssertNumQueries
 from retrieval_world import world
-from test_api_walls import key_to, problem
-from test_tuning_profiles import GOOD, RUINED, asked, kept, questions
+from test_api_isolation import key_to, problem
+from test_tuning_profiles import GOOD, RUINED, add_version, questions, retrieve_over_api
 
-from memories.jobs.running import run
+from memories.jobs.attempt import run_job
 from memories.models import JudgementSet, Namespace, ProfileVersion
 from memories.models.choices import Role
-from memories.tuning.evaluating import MAIN
+from memories.tuning.measurement import MAIN_METRIC
 
 __all__ = ["questions", "world"]
 pytestmark = [pytest.mark.django_db, pytest.mark.xdist_group("retrieval")]
@@ -45,14 +45,14 @@ def test_a_draft_becomes_evaluated_and_published_and_then_serves(
     assert (made["state"], made["serving"], made["number"], made["parent"]) == ("draft", False, 1, None)
     job = post(admin, f"{made['id']}/evaluate/", {"part": "holdout"})
     assert job.status_code == 202
-    run(world.id, job.json()["id"])
+    run_job(world.id, job.json()["id"])
     found = get(admin, f"{made['id']}/")
     assert found["state"] == "evaluated"
     assert found["evaluation"]["part"] == "holdout"
-    assert found["evaluation"]["metrics"][MAIN]["low"] <= found["evaluation"]["metrics"][MAIN]["mean"]
+    assert found["evaluation"]["metrics"][MAIN_METRIC]["low"] <= found["evaluation"]["metrics"][MAIN_METRIC]["mean"]
     assert problem(post(admin, f"{made['id']}/publish/"), 409)["code"] == "unchecked"
     job = post(admin, f"{made['id']}/gate/")
-    run(world.id, job.json()["id"])
+    run_job(world.id, job.json()["id"])
     checked = get(admin, f"{made['id']}/gate/")
     assert (checked["objection"], checked["code"], checked["job"]["state"]) == ("", "", "done")
     published = post(admin, f"{made['id']}/publish/", {"serving": None, "note": "at last"}).json()
@@ -60,7 +60,7 @@ def test_a_draft_becomes_evaluated_and_published_and_then_serves(
     listed = get(admin)
     assert listed["serving"]["id"] == published["id"]
     assert [(one["state"], one["serving"]) for one in listed["results"]] == [("published", True)]
-    assert asked(world, "backup")["profile"]["name"] == "careful"
+    assert retrieve_over_api(world, "backup")["profile"]["name"] == "careful"
 
 
 def test_a_planted_loss_is_refused_unless_a_reason_is_given(
@@ -68,7 +68,7 @@ def test_a_planted_loss_is_refused_unless_a_reason_is_given(
 ) -> None:
     good, ruined = draft(admin, params=GOOD), draft(admin, params=RUINED)
     first = post(admin, f"{good['id']}/publish/", {"override": "to begin with"}).json()
-    run(world.id, post(admin, f"{ruined['id']}/gate/").json()["id"])
+    run_job(world.id, post(admin, f"{ruined['id']}/gate/").json()["id"])
     refused = problem(post(admin, f"{ruined['id']}/publish/", {"serving": first["id"]}), 409)
     assert refused["code"] == "loss"
     assert refused["detail"].startswith("careful@2 loses: nDCG@10 −")
@@ -81,7 +81,7 @@ def test_a_planted_loss_is_refused_unless_a_reason_is_given(
     assert back["profile_version"] == good["id"]
 
 
-def test_differences_are_told_against_the_parent_another_version_or_what_ships(admin: Client) -> None:
+def test_a_diff_is_against_the_parent_another_version_or_the_defaults(admin: Client) -> None:
     first, second = draft(admin, params={"abstain_below": 0.1}), draft(admin, params={"abstain_below": 0.2})
     [change] = get(admin, f"{second['id']}/diff/")["changes"]
     assert change.endswith(".1 → .2")
@@ -114,16 +114,16 @@ def test_yaml_goes_out_and_comes_in_again(admin: Client, world: Namespace) -> No
         ({"system": "blend", "params": {}, "parent": str(uuid4())}, "parent"),
     ],
 )
-def test_a_draft_that_cannot_be_is_refused_where_it_stands(admin: Client, body: dict[str, Any], at: str) -> None:
+def test_an_invalid_draft_is_refused_at_its_field(admin: Client, body: dict[str, Any], at: str) -> None:
     assert [one["at"] for one in problem(post(admin, "", body), 400)["errors"]] == [at]
 
 
 def test_an_unknown_set_is_refused_with_those_there_are(
     admin: Client, world: Namespace, questions: JudgementSet
 ) -> None:
-    version = kept(world, GOOD)
-    told = problem(post(admin, f"{version.id}/evaluate/", {"set": "unheard"}), 400)["errors"][0]["message"]
-    assert "(questions)" in told
+    version = add_version(world, GOOD)
+    message = problem(post(admin, f"{version.id}/evaluate/", {"set": "unheard"}), 400)["errors"][0]["message"]
+    assert "(questions)" in message
 
 
 def test_a_shadow_is_cast_reported_and_ended(admin: Client, world: Namespace) -> None:
@@ -146,10 +146,10 @@ def test_writers_make_drafts_and_admins_publish(world: Namespace) -> None:
     assert get(reader)["results"][0]["id"] == made["id"]
 
 
-def test_listing_takes_as_many_questions_for_many_versions_as_for_one(
+def test_listing_takes_as_many_sql_queries_for_many_versions_as_for_one(
     admin: Client, world: Namespace, django_assert_max_num_queries: DjangoAssertNumQueries
 ) -> None:
     for _ in range(12):
-        kept(world, GOOD)
+        add_version(world, GOOD)
     with django_assert_max_num_queries(10):
         assert len(get(admin)["results"]) == 12

@@ -1,4 +1,4 @@
-"""Answers are written as the framework writes them, by a faster writer."""
+"""The orjson renderer writes what REST framework's own renderer writes."""
 
 import json
 from datetime import UTC, datetime
@@ -8,7 +8,7 @@ from uuid import UUID
 import numpy as np
 from rest_framework.renderers import JSONRenderer
 
-from memories.api.renderers import LargeAnswerRenderer
+from memories.api.renderers import OrjsonRenderer
 from memories.models.choices import Status
 
 ANSWER: dict[str, Any] = {
@@ -23,14 +23,14 @@ ANSWER: dict[str, Any] = {
 }
 
 
-def test_it_says_the_same() -> None:
-    assert json.loads(LargeAnswerRenderer().render(ANSWER)) == json.loads(JSONRenderer().render(ANSWER))
+def test_it_renders_the_same() -> None:
+    assert json.loads(OrjsonRenderer().render(ANSWER)) == json.loads(JSONRenderer().render(ANSWER))
 
 
-def test_whoever_wants_to_read_it_gets_lines() -> None:
+def test_indentation_is_respected() -> None:
     wanted = "application/json; indent=4"
-    assert LargeAnswerRenderer().render(ANSWER, wanted) == JSONRenderer().render(ANSWER, wanted)
+    assert OrjsonRenderer().render(ANSWER, wanted) == JSONRenderer().render(ANSWER, wanted)
 
 
-def test_nothing_is_written_as_nothing() -> None:
-    assert LargeAnswerRenderer().render(None) == b""
+def test_none_is_rendered_as_an_empty_body() -> None:
+    assert OrjsonRenderer().render(None) == b""

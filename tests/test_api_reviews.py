@@ -1,12 +1,12 @@
-"""Pairs too close to call over REST: listed with both memories, decided once."""
+"""The review queue over REST: pairs are listed with both memories and decided once."""
 
 from typing import Any
 
 import pytest
 from django.test import Client
 from pytest_django.fixtures import DjangoAssertNumQueries
-from test_api_acts import act, agent, here, stored
-from test_api_walls import key_to, problem, world
+from test_api_evidence_actions import agent, here, post_action, remember_content
+from test_api_isolation import key_to, problem, world
 
 from memories.models import Memory, MemoryEdge, Namespace, ReviewItem, ScoreEvent
 from memories.models.choices import Role, Status
@@ -19,12 +19,15 @@ COFFEE = "Maya drinks her coffee black", "Maya takes her coffee black, without s
 @pytest.fixture
 def pair(agent: Client) -> tuple[str, str]:
     """Two memories that were escalated."""
-    one, other = stored(agent, COFFEE[0], session="a", tags=["drink"]), stored(agent, COFFEE[1], session="b")
+    one, other = (
+        remember_content(agent, COFFEE[0], session="a", tags=["drink"]),
+        remember_content(agent, COFFEE[1], session="b"),
+    )
     assert ReviewItem.objects.get().state == "pending"
     return one, other
 
 
-def listed(agent: Client, query: str = "") -> list[dict[str, Any]]:
+def list_reviews(agent: Client, query: str = "") -> list[dict[str, Any]]:
     found: list[dict[str, Any]] = agent.get(f"/api/v1/here/reviews/{query}").json()["results"]
     return found
 
@@ -35,55 +38,57 @@ def decide(agent: Client, verdict: Any, id: Any = None) -> Any:
 
 
 def test_a_pair_is_listed_with_both_memories_and_why(agent: Client, pair: tuple[str, str]) -> None:
-    (item,) = listed(agent)
+    (item,) = list_reviews(agent)
     assert (item["first"]["content"], item["second"]["content"]) == COFFEE
     assert (item["first"]["tags"], item["state"], item["decided_at"]) == (["drink"], "pending", None)
     assert item["cosine"] == pytest.approx(0.901, abs=0.002)
-    assert item["why"] == "cosine 0.901 is neither below 0.85, where both stay, nor above 0.92, where they are one"
-    assert listed(agent, "?state=distinct") == []
+    assert item["why"] == (
+        "cosine 0.901 is between 0.85, below which both are kept, and 0.92, above which they are duplicates"
+    )
+    assert list_reviews(agent, "?state=distinct") == []
 
 
-def test_a_page_of_pairs_asks_a_fixed_number_of_questions(
+def test_a_page_of_pairs_makes_a_fixed_number_of_sql_queries(
     agent: Client, here: Namespace, pair: tuple[str, str], django_assert_num_queries: DjangoAssertNumQueries
 ) -> None:
     for number in range(4):
-        other = Memory.objects.get(id=stored(agent, f"Reads book {number * 7919}"))
+        other = Memory.objects.get(id=remember_content(agent, f"Reads book {number * 7919}"))
         ReviewItem.objects.create(namespace=here, first_id=pair[0], second_id=other.id, cosine=0.9)
     agent.get("/api/v1/here/")
     # Namespace, key, the pairs with their memories, and the tags of both sides.
     with django_assert_num_queries(4):
-        assert len(listed(agent)) == 5
-    assert len(listed(agent, "?limit=2")) == 2
+        assert len(list_reviews(agent)) == 5
+    assert len(list_reviews(agent, "?limit=2")) == 2
 
 
 def test_a_duplicate_is_merged_into_the_earlier_one(agent: Client, pair: tuple[str, str]) -> None:
-    told = decide(agent, "duplicate").json()
-    assert (told["state"], told["decided_by"]) == ("duplicate", ReviewItem.objects.get().decided_by)
-    assert told["decided_by"]
-    assert told["decided_at"]
-    assert (told["first"]["status"], told["first"]["repetitions"]) == ("active", 1)
-    assert (told["second"]["status"], told["second"]["merged_into_id"]) == ("merged", pair[0])
-    assert listed(agent) == []
-    assert [item["id"] for item in listed(agent, "?state=duplicate")] == [told["id"]]
+    data = decide(agent, "duplicate").json()
+    assert (data["state"], data["decided_by"]) == ("duplicate", ReviewItem.objects.get().decided_by)
+    assert data["decided_by"]
+    assert data["decided_at"]
+    assert (data["first"]["status"], data["first"]["repetitions"]) == ("active", 1)
+    assert (data["second"]["status"], data["second"]["merged_into_id"]) == ("merged", pair[0])
+    assert list_reviews(agent) == []
+    assert [item["id"] for item in list_reviews(agent, "?state=duplicate")] == [data["id"]]
 
 
 def test_a_duplicate_that_is_split_again_counts_as_distinct(agent: Client, pair: tuple[str, str]) -> None:
     decide(agent, "duplicate")
-    assert act(agent, pair[1], "split").status_code == 200
-    (item,) = listed(agent, "?state=distinct")
+    assert post_action(agent, pair[1], "split").status_code == 200
+    (item,) = list_reviews(agent, "?state=distinct")
     assert item["why"] == "split"
 
 
 def test_distinct_memories_stay_as_they_are(agent: Client, pair: tuple[str, str]) -> None:
     events = ScoreEvent.objects.count()
-    told = decide(agent, "distinct").json()
-    assert (told["state"], told["first"]["status"], told["second"]["status"]) == ("distinct", "active", "active")
+    data = decide(agent, "distinct").json()
+    assert (data["state"], data["first"]["status"], data["second"]["status"]) == ("distinct", "active", "active")
     assert ScoreEvent.objects.count() == events
 
 
 def test_a_contradiction_costs_both_belief_once(agent: Client, pair: tuple[str, str]) -> None:
     before = Memory.objects.get(id=pair[0]).belief
-    act(agent, pair[0], "contradict", {"memory": pair[1]})
+    post_action(agent, pair[0], "contradict", {"memory": pair[1]})
     assert decide(agent, "contradiction").json()["state"] == "contradiction"
     assert Memory.objects.get(id=pair[0]).belief == before - 1.5
     assert MemoryEdge.objects.filter(kind="contradiction").count() == 1
@@ -91,18 +96,20 @@ def test_a_contradiction_costs_both_belief_once(agent: Client, pair: tuple[str, 
 
 def test_a_pair_is_decided_once(agent: Client, pair: tuple[str, str]) -> None:
     decide(agent, "distinct")
-    told = problem(decide(agent, "duplicate"), 409)
-    assert told["code"] == "already_decided"
-    assert "distinct" in told["detail"]
+    data = problem(decide(agent, "duplicate"), 409)
+    assert data["code"] == "already_decided"
+    assert "distinct" in data["detail"]
     assert Memory.objects.filter(status=Status.ACTIVE).count() == 2
 
 
 def test_a_pair_rests_while_one_of_it_is_not_active(agent: Client, pair: tuple[str, str]) -> None:
-    correction = act(agent, pair[1], "correct", {"content": "Maya drinks no coffee at all"}).json()["memory"]["id"]
-    assert all(item["second"]["id"] != pair[1] for item in listed(agent))
-    told = problem(decide(agent, "duplicate", ReviewItem.objects.get(second_id=pair[1]).id), 409)
-    assert told["code"] == "memory_superseded"
-    assert correction in told["detail"]
+    correction = post_action(agent, pair[1], "correct", {"content": "Maya drinks no coffee at all"}).json()["memory"][
+        "id"
+    ]
+    assert all(item["second"]["id"] != pair[1] for item in list_reviews(agent))
+    data = problem(decide(agent, "duplicate", ReviewItem.objects.get(second_id=pair[1]).id), 409)
+    assert data["code"] == "memory_superseded"
+    assert correction in data["detail"]
     assert Memory.objects.get(id=pair[0]).status == Status.ACTIVE
 
 

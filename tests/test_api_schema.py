@@ -1,4 +1,4 @@
-"""The API describes itself: valid OpenAPI without a warning, both ways in, a problem beside each answer."""
+"""The OpenAPI schema is valid without warnings, with both authentication schemes and a problem for each operation."""
 
 import io
 from typing import Any
@@ -28,15 +28,15 @@ def test_a_namespace_opens_by_key_or_by_session(schema: Any) -> None:
                 assert operation["security"] == [{"key": []}, {"session": []}]
 
 
-def test_every_operation_in_a_namespace_says_that_it_may_fail_and_how(schema: Any) -> None:
+def test_every_operation_in_a_namespace_documents_its_problem_response(schema: Any) -> None:
     for path, methods in schema["paths"].items():
         if "{namespace}" in path:
             for operation in methods.values():
-                told = operation["responses"]["default"]["content"]["application/problem+json"]["schema"]
-                assert told == {"$ref": "#/components/schemas/Problem"}
+                problem_schema = operation["responses"]["default"]["content"]["application/problem+json"]["schema"]
+                assert problem_schema == {"$ref": "#/components/schemas/Problem"}
 
 
-def test_every_operation_in_a_namespace_says_that_it_may_be_asked_too_often(schema: Any) -> None:
+def test_every_operation_in_a_namespace_documents_the_rate_limit(schema: Any) -> None:
     for path, methods in schema["paths"].items():
         if "{namespace}" in path:
             assert all("Retry-After" in operation["responses"]["429"]["headers"] for operation in methods.values())

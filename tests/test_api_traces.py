@@ -1,4 +1,4 @@
-"""What agents asked is listed newest first, chosen by how it went, and walked page by page."""
+"""Traces are listed newest first, filtered and paginated."""
 
 from datetime import UTC, date, datetime, timedelta
 from typing import Any
@@ -8,10 +8,10 @@ import pytest
 from django.db import connection
 from django.test import Client
 from pytest_django.fixtures import DjangoAssertNumQueries
-from test_api_walls import key_to, problem, world
+from test_api_isolation import key_to, problem, world
 from test_model_rows import row
 
-from memories.api.trace_list import asked
+from memories.api.trace_list import filter_traces
 from memories.ids import derived
 from memories.models import ApiKey, Namespace, Trace
 from memories.models.choices import Role
@@ -34,23 +34,23 @@ def headers(here: Namespace) -> dict[str, str]:
 
 
 def trace(namespace: Namespace, query: str, hour: int = 0, **given: Any) -> Trace:
-    """Leave a trace of so many hours after the first."""
+    """Store a trace some hours after START."""
     at = START + timedelta(hours=hour)
-    usual = {"system": "blend", "request": {"profile": "", "version": None}, "took_ms": {"read": 4.0, "rank": 1.5}}
-    made: Trace = row(Trace, namespace, id=derived(at, query), at=at, query=query, **usual | given)
+    defaults = {"system": "blend", "request": {"profile": "", "version": None}, "took_ms": {"read": 4.0, "rank": 1.5}}
+    made: Trace = row(Trace, namespace, id=derived(at, query), at=at, query=query, **defaults | given)
     return made
 
 
-def listed(headers: dict[str, str], **chosen: Any) -> list[str]:
-    """The queries of a list, in its order."""
+def list_queries(headers: dict[str, str], **chosen: Any) -> list[str]:
+    """The queries of the trace list, in order."""
     response = Client().get("/api/v1/here/traces/", chosen, headers=headers)
     assert response.status_code == 200, response.content
     return [one["query"] for one in response.json()["results"]]
 
 
-def test_a_row_tells_what_was_asked_and_how_it_went(client: Client, here: Namespace, headers: dict[str, str]) -> None:
+def test_a_row_has_the_query_and_its_outcome(client: Client, here: Namespace, headers: dict[str, str]) -> None:
     answer = {"results": [{"id": str(uuid4())}, {"id": str(uuid4())}]}
-    kept = trace(
+    stored = trace(
         here,
         "Which oven?",
         request={"profile": "careful", "version": 3},
@@ -62,7 +62,7 @@ def test_a_row_tells_what_was_asked_and_how_it_went(client: Client, here: Namesp
     trace(here, "Nothing", -1, abstained=True)
     full, empty = client.get("/api/v1/here/traces/", headers=headers).json()["results"]
     assert full == {
-        "id": str(kept.id),
+        "id": str(stored.id),
         "at": "2026-03-01T09:00:00Z",
         "query": "Which oven?",
         "system": "recall",
@@ -136,7 +136,7 @@ def test_a_list_is_chosen_by_how_it_went(
     trace(here, "slow", 3, best_score=0.9, took_ms={"read": 60.0, "retrieve": 70.0})
     trace(here, "shadowed", 4, shadow=True)
     trace(world("there"), "foreign", 5)
-    assert listed(headers, **chosen) == found
+    assert list_queries(headers, **chosen) == found
 
 
 @pytest.mark.parametrize(
@@ -154,12 +154,12 @@ def test_a_list_is_chosen_by_how_it_went(
         ("slow", "1"),
     ],
 )
-def test_what_chooses_nothing_is_refused_where_it_stands(headers: dict[str, str], name: str, came: str) -> None:
-    told = problem(Client().get("/api/v1/here/traces/", {name: came}, headers=headers), 400)
-    assert [error["at"] for error in told["errors"]] == [name]
+def test_an_invalid_filter_is_refused_at_its_field(headers: dict[str, str], name: str, came: str) -> None:
+    data = problem(Client().get("/api/v1/here/traces/", {name: came}, headers=headers), 400)
+    assert [error["at"] for error in data["errors"]] == [name]
 
 
-def test_a_page_costs_one_question_and_leaves_the_long_columns_where_they_are(
+def test_a_page_takes_one_sql_query_and_does_not_load_the_large_columns(
     client: Client, here: Namespace, headers: dict[str, str], django_assert_num_queries: DjangoAssertNumQueries
 ) -> None:
     for number in range(5):
@@ -167,9 +167,9 @@ def test_a_page_costs_one_question_and_leaves_the_long_columns_where_they_are(
     client.get("/api/v1/here/", headers=headers)
     for limit in (1, 5):
         # Namespace and key before it.
-        with django_assert_num_queries(2) as questions:
+        with django_assert_num_queries(2) as executed:
             assert len(client.get(f"/api/v1/here/traces/?limit={limit}", headers=headers).json()["results"]) == limit
-    chosen = questions[-1]["sql"].partition(" FROM ")[0]
+    chosen = executed[-1]["sql"].partition(" FROM ")[0]
     assert not any(f'"{name}",' in chosen for name in ("signals", "candidates", "plan", "params"))
 
 
@@ -183,12 +183,12 @@ MANY = """
 
 
 def plan(rows: Any) -> str:
-    """How the database goes about it, in words."""
-    told: str = rows.explain()
-    return told
+    """The query plan, as text."""
+    text: str = rows.explain()
+    return text
 
 
-def test_the_newest_are_read_off_the_index_of_every_day_and_no_more_days_than_asked_for(here: Namespace) -> None:
+def test_the_newest_come_from_the_index_of_every_partition_and_only_of_those_in_range(here: Namespace) -> None:
     ensure_partitions(FIRST, 3)
     for day in range(3):
         trace(here, f"q{day}", 24 * day)
@@ -196,11 +196,11 @@ def test_the_newest_are_read_off_the_index_of_every_day_and_no_more_days_than_as
         cursor.execute(MANY)
         cursor.execute("ANALYZE memories_trace")
     days = [f"memories_trace_2026_03_0{day}" for day in (1, 2, 3)]
-    newest = plan(asked(here, {}).order_by("-id")[:51])
+    newest = plan(filter_traces(here, {}).order_by("-id")[:51])
     assert "->  Sort" not in newest
     assert all(f"Index Scan Backward using {day}_pkey" in newest for day in days)
-    after = plan(asked(here, {}).order_by("-id").filter(id__lt=derived(START, "x"))[:51])
+    after = plan(filter_traces(here, {}).order_by("-id").filter(id__lt=derived(START, "x"))[:51])
     assert f"Index Scan Backward using {days[0]}_pkey" in after
     assert not any(day in after for day in days[1:])
-    since = plan(asked(here, {"since": START + timedelta(days=2)}).order_by("-id")[:51])
+    since = plan(filter_traces(here, {"since": START + timedelta(days=2)}).order_by("-id")[:51])
     assert not any(day in since for day in days[:2])

@@ -29,27 +29,27 @@ from memories.models import (
     TokenStates,
 )
 from memories.models.choices import JobState, Route, Status
-from memories.turns.conversation import Conversation, NewTurn
-from memories.turns.hearing import hear
-from memories.writing import words
-from memories.writing.acts import forget
+from memories.writing import posting_index
+from memories.writing.feedback import forget_memory
 from memories.writing.new_memory import NewMemory
-from memories.writing.remember import lock, remember
+from memories.writing.remember import lock_namespace, remember
+from memories.writing.turns.conversation import Conversation, NewTurn
+from memories.writing.turns.ingest import ingest
 
 
 def full(slug: str) -> Namespace:
     """A namespace with everything in it: a conversation, writes, chains that point both ways, a row of each table."""
     namespace = Namespace.objects.create(slug=slug, title="Everything", embedder="wordllama-256", redacts=True)
     turns = [NewTurn(role="user", text="I moved to Lund last week."), NewTurn(role="assistant", text="How nice!")]
-    hear(namespace, Conversation(session="talk", user="maya", turns=turns), by="tests", extract=True)
+    ingest(namespace, Conversation(session="talk", user="maya", turns=turns), by="tests", extract=True)
     said = ["Maya likes „Bach“\u2028 and\ttabs", "Maya likes sailing", "Maya likes sailing", "Maya enjoys sailing"]
     remember(namespace, [NewMemory(content=one, session=f"s{at}") for at, one in enumerate(said)], by="tests")
     for table in tables().values():
         row(table, namespace)
     with transaction.atomic():
-        lock(namespace)
+        lock_namespace(namespace)
         active = Memory.objects.within(namespace).filter(status=Status.ACTIVE, length=0)
-        words.index(namespace, list(active.values_list("id", flat=True)))
+        posting_index.index_postings(namespace, list(active.values_list("id", flat=True)))
     chain = [row(Memory, namespace, status=Status.ARCHIVED) for _ in range(4)]
     for first, second in ((0, 1), (1, 3), (3, 2)):
         chain[first].status, chain[first].superseded_by_id = Status.SUPERSEDED, chain[second].id
@@ -148,9 +148,9 @@ def test_without_their_vectors_conversations_are_found_by_every_route_again(tmp_
     here = Namespace.objects.create(slug="here", title="Here", clock=datetime(2026, 3, 2, tzinfo=UTC))
     turns = ("I love the cello.", "Since when?", "Since school. I moved to Berlin last week.", "Welcome!")
     said = [NewTurn(role=role, text=text) for role, text in zip(("user", "assistant") * 2, turns, strict=True)]
-    hear(here, Conversation(session="monday", turns=said, user="maya"), by="tests")
+    ingest(here, Conversation(session="monday", turns=said, user="maya"), by="tests")
     remember(here, [NewMemory(content="Maya likes sailing", session=name) for name in "ab"], by="tests")
-    forget(here, Memory.objects.get(content="Maya likes sailing").id, by="tests")
+    forget_memory(here, Memory.objects.get(content="Maya likes sailing").id, by="tests")
     run("import_memories", "there", written(tmp_path, lines_of(here, vectors=False)), "--create")
     there = Namespace.objects.get(slug="there")
 

@@ -120,13 +120,13 @@ def test_wrong_lines_are_printed_where_no_file_is_named(tmp_path: Path) -> None:
 @pytest.mark.django_db(transaction=True)
 def test_nobody_waits_while_a_judge_over_the_network_is_asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     here, oracle = Namespace.objects.create(slug="here", title="here"), Oracle()
-    for module in ("judging", "preparing", "remember"):
+    for module in ("judge_verdicts", "prepare", "remember"):
         monkeypatch.setattr(f"memories.writing.{module}.judge", lambda name: oracle)
     out, _ = run("here", written(tmp_path, [{"content": text, "session": text} for text in COFFEE]), "--batch", "1")
     assert out == "3 lines: 2 stored, 1 merged.\n"
     assert (oracle.asked, oracle.held) == ([(COFFEE[1], COFFEE[0])], [False])
     # Under one key all of a batch is one transaction.
-    monkeypatch.setattr("memories.writing.remember.TOGETHER", 1)
+    monkeypatch.setattr("memories.writing.remember.BATCH_SIZE", 1)
     there, locked = Namespace.objects.create(slug="there", title="there"), []
     monkeypatch.setattr(oracle, "same", lambda pairs: locked.append(not can_write(there)) or [True] * len(pairs))
     with transaction.atomic():

@@ -10,7 +10,7 @@ from django.core.management import call_command
 from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
-from test_api_walls import key_to
+from test_api_isolation import key_to
 from test_bulk_import import world, written
 
 from memories.bulk import statistics

@@ -57,17 +57,17 @@ from memories.models.choices import (
     Verdict,
 )
 from memories.models.keys import NamespacedQuerySet
-from memories.retrieval.answer import told
-from memories.retrieval.replaying import replay
-from memories.retrieval.tracing import setting_of
-from memories.tuning.calibrating.calibrate import calibrate
-from scoring.contradiction import Statement, conflicts
+from memories.retrieval.answer import answer_to_dict
+from memories.retrieval.replay import replay
+from memories.retrieval.trace import config_from_trace
+from memories.tuning.calibration.results import calibrate
+from scoring.contradiction import FactStatement, conflicts
 from scoring.evidence import Evidence, Grounding
 from scoring.graph import traverse
-from scoring.policy import WritePolicy
+from scoring.policy import WritePolicyParams
 from scoring.signals import TYPES, Signals
 from scoring.systems import SYSTEMS
-from scoring.systems.recall import RecallParams, confidence, score
+from scoring.systems.recall import RecallParams, memory_confidence, score
 
 EXAMPLE = "Uses PostgreSQL for new projects; team standard since joining Arrive in 2024"
 CATEGORIES = {"single-hop", "multi-hop", "temporal", "preference", "lexical-only", "paraphrase-only", "never-stored"}
@@ -210,7 +210,7 @@ def test_what_says_the_same_was_merged_and_what_contradicts_never(demo: Namespac
         assert turns <= set(memory.merged_into.sources.values_list("turn_id", flat=True))
         assert conflicts(statement(memory.merged_into), statement(memory)) == (), memory
     contradictions = MemoryEdge.objects.within(demo).filter(kind=EdgeKind.CONTRADICTION)
-    assert contradictions.filter(cosine__gt=WritePolicy().dedup_duplicate).count() >= 5
+    assert contradictions.filter(cosine__gt=WritePolicyParams().dedup_duplicate).count() >= 5
     found = {frozenset((one.source.content, one.target.content)) for one in contradictions}
     assert {frozenset((one.content, other.content)) for one, other in pairs("contradiction")} <= found
     assert not contradictions.filter(Q(source__status=Status.MERGED) | Q(target__status=Status.MERGED)).exists()
@@ -222,14 +222,14 @@ def pairs(kind: str) -> list[tuple[world.Memory, world.Memory]]:
     return [(written.memories[one.source], written.memories[one.target]) for one in written.links if one.kind == kind]
 
 
-def statement(memory: Memory) -> Statement:
+def statement(memory: Memory) -> FactStatement:
     """What a memory says, as it is compared."""
     subject = memory.subject.name if memory.subject else memory.subject_surface
-    return Statement(memory.content, subject, memory.predicate, memory.object)
+    return FactStatement(memory.content, subject, memory.predicate, memory.object)
 
 
 def test_a_pair_between_the_thresholds_waits_for_a_verdict_in_words(demo: Namespace) -> None:
-    reviews, policy = ReviewItem.objects.within(demo).filter(state=Verdict.PENDING), WritePolicy()
+    reviews, policy = ReviewItem.objects.within(demo).filter(state=Verdict.PENDING), WritePolicyParams()
     assert reviews.count() >= 9
     escalated = {(one.content, other.content) for one, other in pairs("escalate")}
     assert {(one.second.content, one.first.content) for one in reviews} <= escalated
@@ -241,13 +241,13 @@ def test_a_pair_between_the_thresholds_waits_for_a_verdict_in_words(demo: Namesp
 def test_two_annotators_agree_well_enough_and_least_on_preferences(demo: Namespace) -> None:
     found = calibrate(demo)
     assert found.valid
-    assert len(found.ground.annotators) == 2
+    assert len(found.annotated.annotators) == 2
     kappas = {one.type: one.kappa.value for one in found.types if one.kappa}
     assert set(kappas) == set(MemoryType.values)
     assert min(kappas, key=lambda type: kappas[type]) == "Preference"
-    assert kappas["Preference"] < WritePolicy().kappa_preference
+    assert kappas["Preference"] < WritePolicyParams().kappa_preference
     assert found.weights is not None
-    assert found.weights.helps
+    assert found.weights.improves
     assert found.best is not None
 
 
@@ -371,7 +371,7 @@ def test_repetitions_count_the_other_sessions_a_memory_was_heard_in(demo: Namesp
 
 
 def test_confidence_follows_from_the_stored_signals(demo: Namespace) -> None:
-    policy = WritePolicy()
+    policy = WritePolicyParams()
     for memory in Memory.objects.within(demo).prefetch_related("sources"):
         levels = {source.level for source in memory.sources.all()}
         evidence = Evidence(
@@ -383,7 +383,7 @@ def test_confidence_follows_from_the_stored_signals(demo: Namespace) -> None:
             grounding=cast("Grounding", memory.grounding),
             confirmed=memory.confirmed_at is not None,
         )
-        assert memory.confidence == pytest.approx(float(confidence(evidence, policy).value), abs=1e-12), memory
+        assert memory.confidence == pytest.approx(float(memory_confidence(evidence, policy).value), abs=1e-12), memory
 
 
 def test_accesses_by_day_add_up_to_the_count(demo: Namespace) -> None:
@@ -435,12 +435,12 @@ def test_questions_were_really_put_by_agents_and_people_and_count_as_no_access(d
     assert sum(one.api_key_id is not None for one in traces) == 28
     assert list(Memory.objects.within(demo).order_by("id").values_list("id", "access_count", "memory_score")) == used
     for one in traces[:6]:
-        again = replay(one, setting_of(one))
-        assert [str(row["id"]) for row in told(again.retrieval)["results"]] == [
+        again = replay(one, config_from_trace(one))
+        assert [str(row["id"]) for row in answer_to_dict(again.retrieval)["results"]] == [
             row["id"] for row in one.answer["results"]
         ]
     heard = listening.heard(listening.last_traces(demo))
-    assert {one.route for one in heard} == {route for system in SYSTEMS.values() for route in system.routes}
+    assert {one.route for one in heard} == {route for system in SYSTEMS.values() for route in system.retrievers}
     # Its memories were told and not heard, so no turn stands before them.
     assert {one.route for one in heard if one.silent} <= {"context"}
 

@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
-from memories.demo.answers import part_of
+from memories.demo.answers import split_of
 from memories.demo.reading import lines, typed
 from memories.demo.world import CLOCK, FOLDER, Edge, Memory, World, read
 from memories.models.choices import Part
 from memories.providers.embedder import embedder
-from scoring.dedup import band
-from scoring.policy import WritePolicy
+from scoring.dedup import similarity_band
+from scoring.policy import WritePolicyParams
 
 EDGE = {"source": "maya", "predicate": "works_at", "target": "arrive", "confidence": 0.99}
 
@@ -49,13 +49,15 @@ def test_nothing_happens_out_of_order_or_after_the_clock(world: World) -> None:
 
 
 def test_every_pair_lies_in_the_dedup_band_it_was_written_for(world: World) -> None:
-    policy = WritePolicy()
+    policy = WritePolicyParams()
     close = [link for link in world.links if link.kind in ("duplicate", "escalate", "distinct")]
     texts = [world.memories[key].content for link in close for key in (link.source, link.target)]
     vectors = embedder("all-MiniLM-L6-v2").embed(texts)
     for link, one, other in zip(close, vectors[::2], vectors[1::2], strict=True):
         cosine = float(one @ other)
-        assert band(cosine, duplicate=policy.dedup_duplicate, escalate=policy.dedup_escalate) == link.kind, link
+        assert similarity_band(cosine, duplicate=policy.dedup_duplicate, escalate=policy.dedup_escalate) == link.kind, (
+            link
+        )
         assert link.cosine == pytest.approx(cosine, abs=5e-4), link
 
 
@@ -89,6 +91,6 @@ def test_a_subject_is_an_entity_or_a_surface_form_and_nothing_else(subject: Any)
 
 
 def test_the_text_of_a_query_alone_decides_what_it_is_for(world: World) -> None:
-    parts = [part_of(question.query) for question in world.questions]
+    parts = [split_of(question.query) for question in world.questions]
     assert 0.6 < parts.count(Part.TUNE) / len(parts) < 0.8
-    assert part_of("Who reviews schema changes?") == part_of("  who reviews SCHEMA changes")
+    assert split_of("Who reviews schema changes?") == split_of("  who reviews SCHEMA changes")

@@ -1,4 +1,4 @@
-"""The documentation is what the code says."""
+"""Generated documentation is current."""
 
 from django.core.management import call_command
 

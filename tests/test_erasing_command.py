@@ -14,7 +14,7 @@ from test_model_rows import row, world
 from memories.erasing.erase import Erasure
 from memories.models import IdempotencyRecord, Memory, Namespace
 from memories.models.choices import Status
-from memories.writing.acts import forget
+from memories.writing.feedback import forget_memory
 from memories.writing.new_memory import NewMemory
 from memories.writing.remember import remember
 
@@ -36,7 +36,7 @@ def told(namespace: Namespace, content: str = "Plays the cello", **more: Any) ->
 def test_only_what_was_forgotten_long_enough_ago_goes() -> None:
     namespace = world("here")
     lasting, forgotten = told(namespace), told(namespace, "Owns a red bicycle")
-    forget(namespace, forgotten.id, by="tests")
+    forget_memory(namespace, forgotten.id, by="tests")
     assert run() == "here: nothing to erase.\n"
     assert "1 memories" in run("--older-than=0")
     assert Memory.objects.get().id == lasting.id
@@ -63,7 +63,7 @@ def test_answers_that_were_kept_long_enough_are_deleted() -> None:
 def test_the_named_namespaces_alone_are_purged() -> None:
     for slug in ("one", "two", "three"):
         namespace = world(slug)
-        forget(namespace, told(namespace).id, by="tests")
+        forget_memory(namespace, told(namespace).id, by="tests")
     assert [line.split(":")[0] for line in run("two", "one", "--older-than=0").splitlines()[:-1]] == ["one", "two"]
     assert Memory.objects.get().namespace.slug == "three"
 

@@ -8,9 +8,8 @@ import numpy as np
 import pytest
 from test_model_rows import row
 
-from memories.api.entities import make
+from memories.api.entity_registry import create_entity
 from memories.erasing.erase import Erasure
-from memories.language.loading import load
 from memories.models import (
     Cluster,
     Entity,
@@ -30,12 +29,13 @@ from memories.models import (
     Turn,
 )
 from memories.models.choices import ChunkLevel, Route, Status
-from memories.writing.correcting import correct
-from memories.writing.linking import relate
-from memories.writing.neighbourhood import hold, neighbourhood
-from memories.writing.new_memory import NewMemory, Said
+from memories.text.registry_cache import load_registry
+from memories.writing.correct import correct_memory
+from memories.writing.evidence import EVIDENCE_COLUMNS
+from memories.writing.link import relate_entities
+from memories.writing.new_memory import NewMemory, Utterance
 from memories.writing.remember import Outcome, remember
-from memories.writing.standing import TRACKED
+from memories.writing.vector_cache import cache_vectors, cached_vectors
 
 pytestmark = pytest.mark.django_db
 NOW = datetime(2026, 3, 2, 12, tzinfo=UTC)
@@ -49,8 +49,8 @@ def namespace() -> Namespace:
 
 @pytest.fixture
 def tell(namespace: Namespace) -> Tell:
-    def telling(content: str, *said: Said, **more: Any) -> Outcome:
-        (outcome,) = remember(namespace, [NewMemory(content=content, type="Fact", said=said, **more)], by="tests")
+    def telling(content: str, *said: Utterance, **more: Any) -> Outcome:
+        (outcome,) = remember(namespace, [NewMemory(content=content, type="Fact", utterances=said, **more)], by="tests")
         return outcome
 
     return telling
@@ -62,12 +62,12 @@ def folded(memory: Memory) -> dict[str, Any]:
     for event in ScoreEvent.objects.within(memory.namespace).filter(memory_id=memory.id).order_by("at", "id"):
         assert event.before.items() <= columns.items()
         columns |= event.after
-    return {name: columns[name] for name in TRACKED}
+    return {name: columns[name] for name in EVIDENCE_COLUMNS}
 
 
 def stands(memory: Memory) -> dict[str, Any]:
     stored = Memory.objects.within(memory.namespace).get(id=memory.id)
-    return {name: getattr(stored, name) for name in TRACKED}
+    return {name: getattr(stored, name) for name in EVIDENCE_COLUMNS}
 
 
 def test_a_survivor_keeps_its_numbers_and_a_history_that_leads_to_them(namespace: Namespace, tell: Tell) -> None:
@@ -97,7 +97,7 @@ def test_words_are_counted_as_if_the_erased_had_never_been(namespace: Namespace,
 
 def test_what_the_erased_replaced_is_archived_with_a_reason(namespace: Namespace, tell: Tell) -> None:
     old = tell("Plays the cello").memory
-    outcome, _ = correct(namespace, old.id, {"content": "Plays the oboe"}, by="tests")
+    outcome, _ = correct_memory(namespace, old.id, {"content": "Plays the oboe"}, by="tests")
     erasure = Erasure(namespace)
     erasure.erase([outcome.memory.id])
     kept = Memory.objects.get()
@@ -124,8 +124,8 @@ DATABASE = (
 @pytest.mark.parametrize("words", DATABASE, ids=["in the same words", "in other words"])
 def test_what_another_user_said_too_stays_as_theirs(namespace: Namespace, tell: Tell, words: str) -> None:
     about: dict[str, Any] = {"subject": "the invoicing service"}
-    first = tell(DATABASE[0], Said("direct"), session="a", user="maya", evidence=DATABASE[0], **about).memory
-    assert tell(words, Said("weak_inference"), session="b", user="bob", **about).outcome == "merged"
+    first = tell(DATABASE[0], Utterance("direct"), session="a", user="maya", evidence=DATABASE[0], **about).memory
+    assert tell(words, Utterance("weak_inference"), session="b", user="bob", **about).outcome == "merged"
     erasure = Erasure(namespace, user="maya")
     erasure.forget_user()
     kept = Memory.objects.get(status=Status.ACTIVE)
@@ -147,9 +147,9 @@ def test_what_two_users_say_of_themselves_goes_with_each_of_them(namespace: Name
 
 
 def test_a_survivor_does_not_rest_on_what_it_absorbed_once_that_is_erased(namespace: Namespace, tell: Tell) -> None:
-    kept = tell("The invoicing service uses PostgreSQL as its database", Said("speculation"), session="a").memory
+    kept = tell("The invoicing service uses PostgreSQL as its database", Utterance("speculation"), session="a").memory
     more: dict[str, Any] = {"tags": ("sql",), "entities": ("Postgres",), "metadata": {"b": 3}, "importance": 0.9}
-    tell("The invoicing service uses PostgreSQL as the database", Said("direct"), session="a", **more)
+    tell("The invoicing service uses PostgreSQL as the database", Utterance("direct"), session="a", **more)
     assert stands(kept)["source_strength"] == 0.95
     assert Memory.objects.get(id=kept.id).tag_names == ["sql"]
     Erasure(namespace).erase([Memory.objects.get(status=Status.MERGED).id])
@@ -161,7 +161,9 @@ def test_a_survivor_does_not_rest_on_what_it_absorbed_once_that_is_erased(namesp
 
 def test_a_memory_that_loses_a_source_is_weighed_by_the_others(namespace: Namespace, tell: Tell) -> None:
     mine, theirs = (row(Turn, namespace, session=row(Session, namespace, user=user)) for user in ("bob", "maya"))
-    kept = tell("Sails on Sundays", Said("weak_inference", mine.id), Said("direct", theirs.id), user="bob").memory
+    kept = tell(
+        "Sails on Sundays", Utterance("weak_inference", mine.id), Utterance("direct", theirs.id), user="bob"
+    ).memory
     assert kept.source_strength == 0.95
     Erasure(namespace, user="maya").forget_user()
     assert stands(kept)["source_strength"] < 0.95
@@ -173,8 +175,8 @@ def test_a_memory_that_loses_a_source_is_weighed_by_the_others(namespace: Namesp
 def test_turns_that_something_else_rests_on_stay(namespace: Namespace, tell: Tell) -> None:
     session = row(Session, namespace)
     alone, shared = (row(Turn, namespace, session=session, position=place) for place in (1, 2))
-    gone = tell("Sails on Sundays", Said("direct", alone.id), Said("direct", shared.id)).memory
-    tell("Owns a red bicycle", Said("direct", shared.id))
+    gone = tell("Sails on Sundays", Utterance("direct", alone.id), Utterance("direct", shared.id)).memory
+    tell("Owns a red bicycle", Utterance("direct", shared.id))
     chunks = [
         row(Memory, namespace, level=level, session_id=session.id, turn_id=turn)
         for level, turn in {ChunkLevel.TURN: alone.id, ChunkLevel.SESSION: None}.items()
@@ -226,29 +228,29 @@ def test_a_forgotten_users_names_go_where_nothing_else_names_them(namespace: Nam
 def test_a_name_goes_with_the_last_memory_that_brought_it_unless_somebody_registered_it(
     namespace: Namespace, tell: Tell
 ) -> None:
-    make(namespace, name="Sankt Göran", kind="", aliases=["the clinic"])
+    create_entity(namespace, name="Sankt Göran", kind="", aliases=["the clinic"])
     gone = tell("Doctor Quist treats Maya at Sankt Göran", entities=("Doctor Quist", "Maya", "Sankt Göran")).memory
     kept = tell("Bob works with Maya", entities=("Bob", "Maya")).memory
     erasure = Erasure(namespace)
     erasure.erase([gone.id])
     assert sorted(entity.name for entity in Entity.objects.all()) == ["Bob", "Maya", "Sankt Göran"]
     assert erasure.erased["entities"] == 1
-    relate(namespace, Entity.objects.get(name="Bob"), "visits", Entity.objects.get(name="Sankt Göran"), 1.0)
+    relate_entities(namespace, Entity.objects.get(name="Bob"), "visits", Entity.objects.get(name="Sankt Göran"), 1.0)
     Erasure(namespace).erase([kept.id])
     assert sorted(entity.name for entity in Entity.objects.all()) == ["Bob", "Sankt Göran"]
 
 
 def test_a_process_lets_go_of_what_it_held_of_the_erased(namespace: Namespace, tell: Tell) -> None:
-    make(namespace, name="Maya", kind="", aliases=[])
+    create_entity(namespace, name="Maya", kind="", aliases=[])
     gone = tell("Doctor Quist treats Maya").memory
-    before, names = NamespaceStatistics.objects.get(namespace=namespace).epoch, load(namespace)
+    before, names = NamespaceStatistics.objects.get(namespace=namespace).epoch, load_registry(namespace)
     names.resolve("Quist")
-    assert "Quist" in names._read[True]
-    vectors = neighbourhood(namespace, before, namespace.writing, 384)
-    hold(namespace, vectors)  # as a commit does
+    assert "Quist" in names._cache[True]
+    vectors = cached_vectors(namespace, before, namespace.writing, 384)
+    cache_vectors(namespace, vectors)  # as a commit does
     Erasure(namespace).erase([gone.id])
     after = NamespaceStatistics.objects.get(namespace=namespace).epoch
-    assert (vectors.length, neighbourhood(namespace, before, namespace.writing, 384).length) == (1, 1)
-    assert neighbourhood(namespace, after, namespace.writing, 384).length == 0
-    assert load(namespace) is not names
-    assert "Quist" not in load(namespace)._read[True]
+    assert (vectors.length, cached_vectors(namespace, before, namespace.writing, 384).length) == (1, 1)
+    assert cached_vectors(namespace, after, namespace.writing, 384).length == 0
+    assert load_registry(namespace) is not names
+    assert "Quist" not in load_registry(namespace)._cache[True]

@@ -6,7 +6,7 @@ from urllib.request import Request, urlopen
 
 import pytest
 from pytest_django.live_server_helper import LiveServer
-from test_api_walls import key_to, world
+from test_api_isolation import key_to, world
 
 SYSTEMS = "/api/v1/systems/"
 

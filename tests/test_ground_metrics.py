@@ -14,7 +14,7 @@ from django.conf import settings as site
 from django.db import DatabaseError, connection
 from django.test import Client
 from prometheus_client.parser import text_string_to_metric_families
-from test_api_walls import problem
+from test_api_isolation import problem
 from test_ground_start import Site, bare_environment
 
 from memories.client import Recall, RecallError

@@ -129,7 +129,7 @@ def test_the_site_says_what_it_misses_and_the_log_says_more(
     value: list[str] | str | None,
     told: str,
 ) -> None:
-    monkeypatch.setattr(health, "complete", threading.Event())
+    monkeypatch.setattr(health, "schema_verified", threading.Event())
     monkeypatch.setattr(health, name, lambda: value)
     response = client.get("/health/ready")
     assert response.status_code == 503

@@ -70,7 +70,7 @@ def test_being_signed_in_as_somebody_else_forgets_nothing(client: Client) -> Non
 
 
 def test_the_count_ends_with_its_time(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sign_in, "WINDOW", 1)
+    monkeypatch.setattr(sign_in, "WINDOW_SECONDS", 1)
     while attempt(client) != 429:
         pass
     time.sleep(1)

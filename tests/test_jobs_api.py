@@ -1,4 +1,4 @@
-"""Long work asked for and watched: over REST and by command."""
+"""Background jobs: started and polled over REST and by command."""
 
 import io
 from concurrent.futures import ThreadPoolExecutor
@@ -10,7 +10,7 @@ from django.core.management import CommandError, call_command
 from django.db import connection
 from django.test import Client
 from pytest_django.fixtures import DjangoAssertNumQueries
-from test_api_walls import key_to, problem
+from test_api_isolation import key_to, problem
 
 from memories.jobs import registry
 from memories.jobs.work import Work
@@ -33,17 +33,19 @@ def post(client: Client, namespace: Namespace, body: dict[str, Any], role: Role 
     return client.post(JOBS, body, "application/json", headers=key_to(namespace, role) | more)
 
 
-def test_a_job_is_accepted_and_told_where_it_can_be_watched(client: Client, namespace: Namespace) -> None:
+def test_a_job_is_accepted_with_the_url_to_poll(client: Client, namespace: Namespace) -> None:
     answer = post(client, namespace, {"kind": "reflect", "params": {"full": True, "archive": False}}, Role.WRITE)
-    told = answer.json()
+    data = answer.json()
     assert answer.status_code == 202
-    assert answer["Location"] == f"{JOBS}{told['id']}/"
-    assert (told["kind"], told["state"], told["params"], told["share"]) == ("reflect", "queued", {"full": True}, 0.0)
+    assert answer["Location"] == f"{JOBS}{data['id']}/"
+    assert (data["kind"], data["state"], data["params"], data["share"]) == ("reflect", "queued", {"full": True}, 0.0)
     watched = client.get(answer["Location"], headers=key_to(namespace, Role.READ))
-    assert watched.json() == told
+    assert watched.json() == data
 
 
-def test_the_same_wish_is_given_the_same_job_and_another_one_refused(client: Client, namespace: Namespace) -> None:
+def test_an_identical_request_returns_the_same_job_and_another_one_is_refused(
+    client: Client, namespace: Namespace
+) -> None:
     first = post(client, namespace, {"kind": "reflect"}).json()
     assert post(client, namespace, {"kind": "reflect", "params": {"full": False}}).json()["id"] == first["id"]
     refused = problem(post(client, namespace, {"kind": "reflect", "params": {"archive": True}}), 409)
@@ -52,7 +54,7 @@ def test_the_same_wish_is_given_the_same_job_and_another_one_refused(client: Cli
     assert Job.objects.count() == 1
 
 
-def test_a_job_asked_for_again_under_its_key_is_told_again(client: Client, namespace: Namespace) -> None:
+def test_a_repeated_request_under_its_key_is_replayed(client: Client, namespace: Namespace) -> None:
     headers = key_to(namespace) | {"Idempotency-Key": "one"}
     first, again = (client.post(JOBS, {"kind": "reflect"}, "application/json", headers=headers) for _ in range(2))
     assert (first.status_code, first.json()) == (again.status_code, again.json())
@@ -77,7 +79,7 @@ def test_only_an_admin_changes_the_embedder(client: Client, namespace: Namespace
         ({"kind": "reembed", "params": {"embedder": "word2vec"}}, "params.embedder", "must be one of all-MiniLM-L6-v2"),
     ],
 )
-def test_a_wish_that_makes_no_sense_is_refused_at_its_place(
+def test_an_invalid_job_request_is_refused_at_its_field(
     client: Client, namespace: Namespace, body: dict[str, Any], at: str, message: str
 ) -> None:
     (error,) = problem(post(client, namespace, body), 400)["errors"]
@@ -115,10 +117,10 @@ def command(*arguments: str) -> str:
 
 
 def test_a_command_queues_a_job_and_says_how_to_watch_it(namespace: Namespace) -> None:
-    told = command("reflect", "desk", "--full")
+    data = command("reflect", "desk", "--full")
     job = Job.objects.get()
     assert (job.kind, job.params, job.by) == (JobKind.REFLECT, {"full": True}, "command line")
-    assert told == f"Queued as job {job.id}. A worker does it; watch it at /api/v1/desk/jobs/{job.id}/\n"
+    assert data == f"Queued as job {job.id}. A worker does it; watch it at /api/v1/desk/jobs/{job.id}/\n"
 
 
 @pytest.mark.parametrize(
@@ -136,7 +138,7 @@ def test_a_command_that_makes_no_sense_is_refused(namespace: Namespace, argument
 
 
 def command_apart(*arguments: str) -> str:
-    """Run a command in a thread of its own: where the browser tests run, an event loop turns in the main one."""
+    """Run a command in a separate thread: the browser tests have an event loop in the main one."""
 
     def run() -> str:
         try:
@@ -151,9 +153,9 @@ def command_apart(*arguments: str) -> str:
 @pytest.mark.django_db(transaction=True)
 def test_a_command_can_do_its_job_here_and_now(namespace: Namespace, monkeypatch: pytest.MonkeyPatch) -> None:
     remember(namespace, [NewMemory(content="Plays the cello")], by="tests")
-    monkeypatch.setattr("memories.writing.reembedding.GRACE", timedelta(0))
-    told = command_apart("reembed", "desk", "--embedder", "all-MiniLM-L6-v2", "--now")
-    assert told == "embed: embedded 1\nswitch: embedded 0, without_text 0\nclear: cleared 1\n"
+    monkeypatch.setattr("memories.writing.embedder_switch.GRACE_PERIOD", timedelta(0))
+    data = command_apart("reembed", "desk", "--embedder", "all-MiniLM-L6-v2", "--now")
+    assert data == "embed: embedded 1\nswitch: embedded 0, without_text 0\nclear: cleared 1\n"
     assert Job.objects.get().state == JobState.DONE
     assert MemoryVector.objects.get().embedder == Namespace.objects.get().embedder == "all-MiniLM-L6-v2"
 
@@ -165,7 +167,7 @@ def test_a_command_whose_job_fails_says_why_and_leaves_the_rest_to_a_worker(
     def broken(work: Work) -> None:
         raise OSError("the disk is full")
 
-    monkeypatch.setitem(registry.JOBS, JobKind.REFLECT, lambda: {"only": broken})
+    monkeypatch.setitem(registry.STEPS_BY_KIND, JobKind.REFLECT, lambda: {"only": broken})
     with pytest.raises(CommandError, match=r"is not done \(OSError: the disk is full\); a worker goes on with it"):
         command_apart("reflect", "desk", "--now")
     assert (Job.objects.get().state, Job.objects.get().attempts) == (JobState.QUEUED, 1)

@@ -11,15 +11,15 @@ from django.utils import timezone
 from procrastinate.contrib.django.models import ProcrastinateJob
 
 from memories.jobs import registry
-from memories.jobs.queue import QUEUE, REVIVE, connector
-from memories.jobs.running import ATTEMPTS, UnfinishedError, run
-from memories.jobs.scheduled import reflect_on_all
-from memories.jobs.starting import BusyError, start
-from memories.jobs.work import OvertakenError, Step, StoppedError, Work
+from memories.jobs.attempt import MAX_ATTEMPTS, RetryLaterError, run_job
+from memories.jobs.job_queue import QUEUE, REVIVE_SQL, connector
+from memories.jobs.scheduled import start_due_reflections
+from memories.jobs.submission import BusyError, submit_job
+from memories.jobs.work import StaleAttemptError, Step, Work, WorkerStoppedError
 from memories.models import Entity, Job, Namespace
 from memories.models.choices import JobKind, JobState
 from memories.providers.embedder import EmbedderError
-from memories.tasks import Again
+from memories.tasks import RetryUntilFinished
 from memories.writing.new_memory import NewMemory
 from memories.writing.remember import remember
 
@@ -41,7 +41,7 @@ def steps(monkeypatch: pytest.MonkeyPatch) -> Steps:
     """Let reflecting consist of given steps."""
 
     def given(**made: Step) -> None:
-        monkeypatch.setitem(registry.JOBS, JobKind.REFLECT, lambda: made)
+        monkeypatch.setitem(registry.STEPS_BY_KIND, JobKind.REFLECT, lambda: made)
 
     return given
 
@@ -54,18 +54,18 @@ def make_entities(count: int, *, stop_at: int | None = None, error: Exception | 
             with transaction.atomic():
                 name = f"{work.job.step} {number}"
                 Entity.objects.create(namespace=work.namespace, name=name, normalised=name)
-                work.moved(number + 1, count, made=1)
+                work.record_progress(number + 1, count, made=1)
                 if number == stop_at and work.job.attempts == 1 and error:
                     raise error
 
     return step
 
 
-def reflecting(namespace: Namespace, **params: Any) -> Job:
-    return start(namespace, JobKind.REFLECT, params, by="tests")
+def start_reflect(namespace: Namespace, **params: Any) -> Job:
+    return submit_job(namespace, JobKind.REFLECT, params, by="tests")
 
 
-def again(job: Job) -> Job:
+def reload(job: Job) -> Job:
     return Job.objects.get(id=job.id)
 
 
@@ -75,26 +75,26 @@ def names() -> list[str]:
 
 def test_a_job_goes_through_its_steps_in_order_and_keeps_what_they_found(namespace: Namespace, steps: Steps) -> None:
     steps(first=make_entities(2), second=make_entities(1))
-    job = reflecting(namespace)
-    run(namespace.id, job.id)
-    done = again(job)
+    job = start_reflect(namespace)
+    run_job(namespace.id, job.id)
+    done = reload(job)
     assert names() == ["first 0", "first 1", "second 0"]
     assert (done.state, done.step, done.done, done.total) == (JobState.DONE, "second", 1, 1)
     assert done.result == {"first": {"made": 2}, "second": {"made": 1}}
-    assert (done.attempts, done.error, registry.share(done)) == (1, "", 1.0)
+    assert (done.attempts, done.error, registry.job_completion(done)) == (1, "", 1.0)
     assert done.started_at
     assert done.finished_at
-    run(namespace.id, job.id)
-    assert again(job).attempts == 1
+    run_job(namespace.id, job.id)
+    assert reload(job).attempts == 1
 
 
 def test_a_job_and_its_place_in_the_queue_are_made_together_or_not_at_all(namespace: Namespace) -> None:
     with transaction.atomic():
-        reflecting(namespace)
+        start_reflect(namespace)
         transaction.set_rollback(True)
     assert not Job.objects.exists()
     assert not ProcrastinateJob.objects.exists()
-    job = reflecting(namespace)
+    job = start_reflect(namespace)
     place = ProcrastinateJob.objects.get()
     assert place.args == {"namespace": str(namespace.id), "job": str(job.id)}
     assert (place.queue_name, place.status, place.lock) == (QUEUE, "todo", str(namespace.id))
@@ -102,37 +102,37 @@ def test_a_job_and_its_place_in_the_queue_are_made_together_or_not_at_all(namesp
 
 def test_a_kind_that_waits_or_runs_is_given_back_instead_of_a_second(namespace: Namespace, steps: Steps) -> None:
     steps(only=make_entities(1))
-    first = reflecting(namespace)
-    assert reflecting(namespace).id == first.id
+    first = start_reflect(namespace)
+    assert start_reflect(namespace).id == first.id
     with pytest.raises(BusyError, match=f"The job {first.id} .reflect. is queued with other parameters"):
-        reflecting(namespace, full=True)
+        start_reflect(namespace, full=True)
     assert ProcrastinateJob.objects.count() == 1
     elsewhere = Namespace.objects.create(slug="elsewhere", title="Elsewhere")
-    assert reflecting(elsewhere).id != first.id
-    run(namespace.id, first.id)
-    assert reflecting(namespace).id != first.id
+    assert start_reflect(elsewhere).id != first.id
+    run_job(namespace.id, first.id)
+    assert start_reflect(namespace).id != first.id
 
 
 def test_a_job_that_lost_its_place_gets_a_new_one_when_it_is_asked_for(namespace: Namespace) -> None:
-    job = reflecting(namespace)
+    job = start_reflect(namespace)
     with connection.cursor() as cursor:
         cursor.execute("DELETE FROM procrastinate_jobs")
-    assert reflecting(namespace).id == job.id
+    assert start_reflect(namespace).id == job.id
     assert ProcrastinateJob.objects.get().args["job"] == str(job.id)
 
 
 def test_a_failed_attempt_is_taken_up_at_its_step_and_repeats_no_piece(namespace: Namespace, steps: Steps) -> None:
     steps(first=make_entities(2), second=make_entities(3, stop_at=1, error=ValueError("Maya's secret")))
-    job = reflecting(namespace)
-    with pytest.raises(UnfinishedError) as failure:
-        run(namespace.id, job.id)
-    waiting = again(job)
+    job = start_reflect(namespace)
+    with pytest.raises(RetryLaterError) as failure:
+        run_job(namespace.id, job.id)
+    waiting = reload(job)
     assert failure.value.wait == 4
     assert (waiting.state, waiting.step, waiting.done, waiting.attempts) == (JobState.QUEUED, "second", 1, 1)
     assert waiting.error.startswith("ValueError in step, test_jobs_queue.py line ")
-    assert registry.share(waiting) == pytest.approx((1 + 1 / 3) / 2)
-    run(namespace.id, job.id)
-    done = again(job)
+    assert registry.job_completion(waiting) == pytest.approx((1 + 1 / 3) / 2)
+    run_job(namespace.id, job.id)
+    done = reload(job)
     assert names() == ["first 0", "first 1", "second 0", "second 1", "second 2"]
     assert (done.state, done.attempts, done.error) == (JobState.DONE, 2, "")
     assert done.result == {"first": {"made": 2}, "second": {"made": 3}}
@@ -154,42 +154,42 @@ def test_a_job_is_given_up_after_five_attempts_and_says_why_but_quotes_nobody(
         raise error
 
     steps(only=broken)
-    job = reflecting(namespace)
+    job = start_reflect(namespace)
     waits = []
-    for _ in range(ATTEMPTS - 1):
-        with pytest.raises(UnfinishedError) as failure:
-            run(namespace.id, job.id)
+    for _ in range(MAX_ATTEMPTS - 1):
+        with pytest.raises(RetryLaterError) as failure:
+            run_job(namespace.id, job.id)
         waits.append(failure.value.wait)
-    run(namespace.id, job.id)
-    failed = again(job)
+    run_job(namespace.id, job.id)
+    failed = reload(job)
     assert waits == [4, 16, 64, 256]
-    assert (failed.state, failed.attempts) == (JobState.FAILED, ATTEMPTS)
+    assert (failed.state, failed.attempts) == (JobState.FAILED, MAX_ATTEMPTS)
     assert failed.error.startswith(told)
     assert "Maya" not in failed.error
     assert failed.finished_at
-    assert reflecting(namespace).id != job.id
+    assert start_reflect(namespace).id != job.id
 
 
 def test_a_job_that_kills_its_worker_every_time_is_given_up_too(namespace: Namespace, steps: Steps) -> None:
     steps(only=make_entities(1))
-    job = reflecting(namespace)
-    Job.objects.update(state=JobState.RUNNING, attempts=ATTEMPTS)
-    run(namespace.id, job.id)
-    assert (again(job).state, again(job).error) == (JobState.FAILED, f"Its worker died {ATTEMPTS} times.")
+    job = start_reflect(namespace)
+    Job.objects.update(state=JobState.RUNNING, attempts=MAX_ATTEMPTS)
+    run_job(namespace.id, job.id)
+    assert (reload(job).state, reload(job).error) == (JobState.FAILED, f"Its worker died {MAX_ATTEMPTS} times.")
     assert names() == []
 
 
 def test_an_attempt_that_was_taken_for_dead_writes_nothing_more(namespace: Namespace, steps: Steps) -> None:
     def sleepy(work: Work) -> None:
         if work.job.attempts == 1:
-            run(namespace.id, work.job.id)  # the other worker, while this one sleeps
+            run_job(namespace.id, work.job.id)  # the other worker, while this one sleeps
         make_entities(2)(work)
 
     steps(only=sleepy)
-    job = reflecting(namespace)
-    run(namespace.id, job.id)
+    job = start_reflect(namespace)
+    run_job(namespace.id, job.id)
     assert names() == ["only 0", "only 1"]
-    assert (again(job).state, again(job).result) == (JobState.DONE, {"only": {"made": 2}})
+    assert (reload(job).state, reload(job).result) == (JobState.DONE, {"only": {"made": 2}})
 
 
 @pytest.mark.django_db(transaction=True)
@@ -198,22 +198,22 @@ def test_a_worker_that_stops_keeps_its_last_piece_and_hands_the_job_back_without
 ) -> None:
     def stopping(job: Job) -> None:
         if job.done:
-            raise StoppedError
+            raise WorkerStoppedError
 
     steps(only=make_entities(2))
-    job = reflecting(namespace)
-    with pytest.raises(StoppedError):
-        run(namespace.id, job.id, stopping)
+    job = start_reflect(namespace)
+    with pytest.raises(WorkerStoppedError):
+        run_job(namespace.id, job.id, stopping)
     assert names() == ["only 0"]
-    assert (again(job).state, again(job).done, again(job).attempts) == (JobState.QUEUED, 1, 0)
-    run(namespace.id, job.id)
+    assert (reload(job).state, reload(job).done, reload(job).attempts) == (JobState.QUEUED, 1, 0)
+    run_job(namespace.id, job.id)
     assert names() == ["only 0", "only 1"]
 
 
 def test_what_ended_a_task_decides_when_it_comes_again() -> None:
     place: Any = type("Place", (), {"attempts": 2})()
-    for error, seconds in [(StoppedError(), 0), (UnfinishedError(16), 16), (OperationalError(), 64)]:
-        decision = Again().get_retry_decision(exception=error, job=place)
+    for error, seconds in [(WorkerStoppedError(), 0), (RetryLaterError(16), 16), (OperationalError(), 64)]:
+        decision = RetryUntilFinished().get_retry_decision(exception=error, job=place)
         assert decision.retry_at
         assert abs(decision.retry_at - timezone.now() - timedelta(seconds=seconds)) < timedelta(seconds=5)
         assert decision.queue == QUEUE
@@ -222,27 +222,27 @@ def test_what_ended_a_task_decides_when_it_comes_again() -> None:
 def test_the_task_of_a_namespace_that_is_gone_ends_quietly(namespace: Namespace, steps: Steps) -> None:
     def unmade(work: Work) -> None:
         Namespace.objects.all().delete()
-        work.moved(1)
+        work.record_progress(1)
 
     steps(only=unmade)
-    job = reflecting(namespace)
-    run(namespace.id, job.id)
-    run(namespace.id, job.id)
+    job = start_reflect(namespace)
+    run_job(namespace.id, job.id)
+    run_job(namespace.id, job.id)
     assert not Job.objects.exists()
 
 
 def test_a_record_that_another_attempt_has_is_not_written(namespace: Namespace) -> None:
-    work = Work(namespace, reflecting(namespace))
-    work.moved(1)
+    work = Work(namespace, start_reflect(namespace))
+    work.record_progress(1)
     Job.objects.update(run=uuid4())
-    with pytest.raises(OvertakenError):
-        work.moved(2)
+    with pytest.raises(StaleAttemptError):
+        work.record_progress(2)
     assert Job.objects.get().done == 1
 
 
 def test_the_jobs_of_the_dead_go_back_into_the_queue_and_those_of_the_living_stay(namespace: Namespace) -> None:
     elsewhere = Namespace.objects.create(slug="elsewhere", title="Elsewhere")
-    dead, alive = reflecting(namespace), reflecting(elsewhere)
+    dead, alive = start_reflect(namespace), start_reflect(elsewhere)
     with connection.cursor() as cursor:
         for job, heartbeat in ((dead, "now() - interval '1 hour'"), (alive, "now()")):
             cursor.execute(f"INSERT INTO procrastinate_workers (last_heartbeat) VALUES ({heartbeat}) RETURNING id")
@@ -253,7 +253,7 @@ def test_the_jobs_of_the_dead_go_back_into_the_queue_and_those_of_the_living_sta
                 [worker, str(job.id)],
             )
     for found in (1, 0):
-        assert len(connector.execute_query_all(REVIVE, queue=QUEUE, dead=20.0)) == found
+        assert len(connector.execute_query_all(REVIVE_SQL, queue=QUEUE, dead=20.0)) == found
     states = {one.args["job"]: (one.status, one.queue_name) for one in ProcrastinateJob.objects.all()}
     assert states == {str(dead.id): ("todo", QUEUE), str(alive.id): ("doing", "jobs mine")}
 
@@ -264,11 +264,11 @@ def test_at_night_every_namespace_that_has_changed_is_reflected_upon(namespace: 
     fixed = Namespace.objects.create(slug="fixed", title="Fixed", clock=timezone.now(), embedder="wordllama-256")
     for one in (namespace, fixed):
         remember(one, [NewMemory(content="Plays the cello")], by="tests")
-    (job,) = reflect_on_all()
+    (job,) = start_due_reflections()
     assert (job.namespace_id, job.kind, job.by) == (namespace.id, JobKind.REFLECT, "schedule")
     assert ProcrastinateJob.objects.get().priority < 0
-    run(namespace.id, job.id)
-    assert reflect_on_all() == []
+    run_job(namespace.id, job.id)
+    assert start_due_reflections() == []
     remember(namespace, [NewMemory(content="Runs on Sundays")], by="tests")
-    (later,) = reflect_on_all()
+    (later,) = start_due_reflections()
     assert later.id != job.id

@@ -8,20 +8,20 @@ import numpy as np
 import pytest
 from django.db import connection, transaction
 
-from memories.jobs.running import run
-from memories.jobs.starting import start
-from memories.jobs.work import StoppedError
+from memories.jobs.attempt import run_job
+from memories.jobs.submission import submit_job
+from memories.jobs.work import WorkerStoppedError
 from memories.models import Cluster, Job, Memory, MemoryVector, Namespace, TokenStates
 from memories.models.choices import JobKind, JobState, Route, Status
 from memories.providers.embedder import embedder
 from memories.providers.token_matrix import TokenMatrix
-from memories.turns.conversation import Conversation, NewTurn
-from memories.turns.hearing import hear
-from memories.writing import preparing, reembedding
-from memories.writing.acts import forget
-from memories.writing.neighbours import nearest
+from memories.writing import embedder_switch, prepare
+from memories.writing.feedback import forget_memory
+from memories.writing.neighbours import nearest_memories
 from memories.writing.new_memory import NewMemory
 from memories.writing.remember import remember
+from memories.writing.turns.conversation import Conversation, NewTurn
+from memories.writing.turns.ingest import ingest
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -32,8 +32,8 @@ THINGS = ["tea", "ships", "Bach", "rain", "chess", "maps", "bread", "stars", "gl
 @pytest.fixture(autouse=True)
 def hasty(monkeypatch: pytest.MonkeyPatch) -> None:
     """Small pieces, and no wait for answers that nobody asked for."""
-    monkeypatch.setattr(reembedding, "PIECE", 4)
-    monkeypatch.setattr(reembedding, "GRACE", timedelta(0))
+    monkeypatch.setattr(embedder_switch, "BATCH_SIZE", 4)
+    monkeypatch.setattr(embedder_switch, "GRACE_PERIOD", timedelta(0))
 
 
 @pytest.fixture
@@ -43,11 +43,11 @@ def namespace() -> Namespace:
     return made
 
 
-def reembedding_of(namespace: Namespace, to: str = NEW) -> Job:
-    return start(namespace, JobKind.REEMBED, {"embedder": to}, by="tests")
+def start_reembed(namespace: Namespace, to: str = NEW) -> Job:
+    return submit_job(namespace, JobKind.REEMBED, {"embedder": to}, by="tests")
 
 
-def again(job: Job) -> Job:
+def reload(job: Job) -> Job:
     return Job.objects.get(id=job.id)
 
 
@@ -59,9 +59,9 @@ def embedders(table: Any) -> dict[str, int]:
 def test_every_text_is_embedded_anew_and_nothing_of_the_old_is_left(namespace: Namespace) -> None:
     cluster = Cluster.objects.create(namespace=namespace, embedder=OLD, centroid=[1.0, 0.0], size=2)
     Memory.objects.update(cluster_id=cluster.id)
-    job = reembedding_of(namespace)
-    run(namespace.id, job.id)
-    done, active = again(job), Memory.objects.filter(status=Status.ACTIVE).count()
+    job = start_reembed(namespace)
+    run_job(namespace.id, job.id)
+    done, active = reload(job), Memory.objects.filter(status=Status.ACTIVE).count()
     assert (done.state, done.error) == (JobState.DONE, "")
     assert done.result["embed"] == {"embedded": active}
     assert done.result["switch"] == {"embedded": 0, "without_text": 0}
@@ -79,8 +79,8 @@ def test_every_text_is_embedded_anew_and_nothing_of_the_old_is_left(namespace: N
 def test_a_hidden_memory_stays_hidden_in_the_new_vectors(namespace: Namespace) -> None:
     hidden = Memory.objects.filter(status=Status.ACTIVE).first()
     assert hidden
-    forget(namespace, hidden.id, by="tests")
-    run(namespace.id, reembedding_of(namespace).id)
+    forget_memory(namespace, hidden.id, by="tests")
+    run_job(namespace.id, start_reembed(namespace).id)
     assert MemoryVector.objects.get(memory_id=hidden.id).active is False
 
 
@@ -88,7 +88,7 @@ def test_a_job_that_stops_goes_on_without_embedding_anything_twice(
     namespace: Namespace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     texts: list[Any] = []
-    remade = reembedding.remade
+    remade = embedder_switch.reembed_vectors
 
     def counted(namespace: Namespace, name: str, old: Any) -> Any:
         texts.extend((row.memory_id, row.route) for row in old)
@@ -96,23 +96,23 @@ def test_a_job_that_stops_goes_on_without_embedding_anything_twice(
 
     def stop_after_a_piece(job: Job) -> None:
         if job.step == "embed" and job.done:
-            raise StoppedError
+            raise WorkerStoppedError
 
-    monkeypatch.setattr(reembedding, "remade", counted)
-    job = reembedding_of(namespace)
-    with pytest.raises(StoppedError):
-        run(namespace.id, job.id, stop_after_a_piece)
-    waiting = again(job)
+    monkeypatch.setattr(embedder_switch, "reembed_vectors", counted)
+    job = start_reembed(namespace)
+    with pytest.raises(WorkerStoppedError):
+        run_job(namespace.id, job.id, stop_after_a_piece)
+    waiting = reload(job)
     assert (waiting.state, waiting.step, waiting.done, waiting.attempts) == (JobState.QUEUED, "embed", 4, 0)
     assert Namespace.objects.get().embedder == OLD
-    run(namespace.id, job.id)
-    assert again(job).state == JobState.DONE
+    run_job(namespace.id, job.id)
+    assert reload(job).state == JobState.DONE
     assert len(texts) == len(set(texts)) == MemoryVector.objects.count()
 
 
 def test_there_and_back_again_leaves_vectors_of_one_embedder_alone(namespace: Namespace) -> None:
     for name in (NEW, OLD):
-        run(namespace.id, reembedding_of(namespace, name).id)
+        run_job(namespace.id, start_reembed(namespace, name).id)
     assert list(embedders(MemoryVector)) == [OLD]
     assert embedders(TokenStates) == {}
 
@@ -126,7 +126,7 @@ def test_nobody_who_writes_or_asks_meanwhile_finds_a_gap(namespace: Namespace) -
         while not over.wait(0.01):
             remember(mine, [NewMemory(content=f"Ledger {number} was closed in {1900 + number}")], by="tests")
             turn = NewTurn(role="assistant" if number % 2 else "user", text=f"I closed ledger {number}.")
-            hear(mine, Conversation(session="monday", turns=[turn]), by="tests")
+            ingest(mine, Conversation(session="monday", turns=[turn]), by="tests")
             number += 1
         connection.close()
 
@@ -140,7 +140,7 @@ def test_nobody_who_writes_or_asks_meanwhile_finds_a_gap(namespace: Namespace) -
                 lacking = lacking.exclude(vectors__embedder=here.embedder, vectors__active=True)
                 troubles.extend(f"{one.content} has no vector by {here.embedder}" for one in lacking)
                 vector = embedder(here.embedder).embed(["Somebody wrote book 1 about ships"])
-                if not nearest(here, np.asarray(vector), 0.5)[0]:
+                if not nearest_memories(here, np.asarray(vector), 0.5)[0]:
                     troubles.append(f"nothing is near by {here.embedder}")
         connection.close()
 
@@ -148,13 +148,13 @@ def test_nobody_who_writes_or_asks_meanwhile_finds_a_gap(namespace: Namespace) -
     for thread in threads:
         thread.start()
     try:
-        job = reembedding_of(namespace)
-        run(namespace.id, job.id)
+        job = start_reembed(namespace)
+        run_job(namespace.id, job.id)
     finally:
         over.set()
         for thread in threads:
             thread.join()
-    assert again(job).state == JobState.DONE
+    assert reload(job).state == JobState.DONE
     assert troubles == []
     active = Memory.objects.filter(status=Status.ACTIVE)
     assert active.count() > len(THINGS) / 2
@@ -172,8 +172,8 @@ def test_nobody_who_writes_or_asks_meanwhile_finds_a_gap(namespace: Namespace) -
     ],
 )
 def test_an_embedder_that_does_not_work_here_is_told_of(name: str, told: str) -> None:
-    assert reembedding.flaw(name).startswith(told)
-    assert reembedding.flaw(OLD) == ""
+    assert embedder_switch.embedder_error(name).startswith(told)
+    assert embedder_switch.embedder_error(OLD) == ""
 
 
 def test_vectors_are_filed_under_the_embedder_that_made_them_though_it_changes_meanwhile(
@@ -183,7 +183,7 @@ def test_vectors_are_filed_under_the_embedder_that_made_them_though_it_changes_m
         namespace.embedder = NEW  # as another thread does that takes the lock
         return embedder(name)
 
-    monkeypatch.setattr(preparing, "embedder", changing)
+    monkeypatch.setattr(prepare, "embedder", changing)
     Namespace.objects.update(embedder=NEW)
     (outcome,) = remember(namespace, [NewMemory(content="Somebody sings in the rain")], by="tests")
     filed = MemoryVector.objects.get(memory_id=outcome.memory.id)

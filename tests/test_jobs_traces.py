@@ -20,7 +20,7 @@ from memories.models.partitions import DEFAULT, NAME, ensure_partitions
 from recall_site import bring_up
 
 
-def asked(namespace: Any, at: datetime | None = None) -> Trace:
+def leave_trace(namespace: Any, at: datetime | None = None) -> Trace:
     """Leave a trace, now or then."""
     trace: Trace = row(Trace, namespace, id=uuid7() if at is None else first_id_at(at))
     return trace
@@ -43,22 +43,22 @@ def test_a_day_past_retention_goes_and_one_within_stays(settings: Any) -> None:
     settings.RECALL_TRACE_DAYS = 7
     here, now = world("here"), timezone.now()
     ensure_partitions((now - timedelta(days=9)).date(), 10)
-    kept, _, _ = (asked(here, now - timedelta(days=ago)) for ago in (7, 8, 9))
-    asked(here, now - timedelta(days=30))  # a day without a partition
-    today = asked(here)
-    tasks.traces(0)
+    kept, _, _ = (leave_trace(here, now - timedelta(days=ago)) for ago in (7, 8, 9))
+    leave_trace(here, now - timedelta(days=30))  # a day without a partition
+    today = leave_trace(here)
+    tasks.traces_task(0)
     assert places() == {kept.id: day(7), today.id: day(0)}
     with connection.cursor() as cursor:
         cursor.execute("SELECT to_regclass(%s), to_regclass(%s), to_regclass(%s)", [day(8), day(9), day(-2)])
         assert cursor.fetchone() == (None, None, day(-2))
-    tasks.traces(0)
+    tasks.traces_task(0)
     assert places() == {kept.id: day(7), today.id: day(0)}
 
 
 @pytest.mark.django_db
 def test_a_trace_of_a_day_that_nobody_made_is_kept_and_moves_when_it_is_made() -> None:
     unmake(0)
-    trace = asked(world("here"))
+    trace = leave_trace(world("here"))
     assert places() == {trace.id: DEFAULT}
     assert Trace.objects.within(trace.namespace).get() == trace
     bring_up.make_days_for_traces()
@@ -92,11 +92,11 @@ def test_who_reads_for_long_is_not_queued_behind_and_the_day_goes_later(
     ensure_partitions(old, 1)
     ensure_partitions(timezone.now().date(), 3)
     with reading(day(9)), pytest.raises(OperationalError, match="lock timeout"):
-        tasks.traces(0)
+        tasks.traces_task(0)
     unmake(-2)
     with reading(DEFAULT):
         bring_up.make_days_for_traces()  # keeps no site from starting
-    tasks.traces(0)
+    tasks.traces_task(0)
     with connection.cursor() as cursor:
         cursor.execute("SELECT to_regclass(%s), to_regclass(%s)", [day(9), day(-2)])
         assert cursor.fetchone() == (None, day(-2))
@@ -107,6 +107,6 @@ def test_who_reads_for_long_is_not_queued_behind_and_the_day_goes_later(
 @pytest.mark.parametrize("days", [1, 20_000])
 def test_every_allowed_retention_can_be_kept(settings: Any, days: int) -> None:
     settings.RECALL_TRACE_DAYS = days
-    today = asked(world("here"))
-    tasks.traces(0)
+    today = leave_trace(world("here"))
+    tasks.traces_task(0)
     assert places() == {today.id: day(0)}

@@ -13,7 +13,7 @@ from django.conf import settings
 from django.db import connection
 from test_ground_start import bare_environment
 
-from memories.jobs.starting import start
+from memories.jobs.submission import submit_job
 from memories.models import Job, Memory, MemoryVector, Namespace, TokenStates
 from memories.models.choices import JobKind, JobState, Status
 from memories.writing.new_memory import NewMemory
@@ -91,7 +91,7 @@ def is_whole(namespace: Namespace, job: Job) -> None:
 def test_a_job_whose_worker_is_killed_is_finished_by_another_and_done_once(
     namespace: Namespace, command: Command
 ) -> None:
-    job = start(namespace, JobKind.REEMBED, {"embedder": "all-MiniLM-L6-v2"}, by="tests")
+    job = submit_job(namespace, JobKind.REEMBED, {"embedder": "all-MiniLM-L6-v2"}, by="tests")
     first = command("worker")
     wait_for(job, lambda now: now.done > 0, first)
     first.kill()
@@ -114,7 +114,7 @@ def test_a_job_whose_worker_is_killed_is_finished_by_another_and_done_once(
 
 
 def test_a_worker_that_is_told_to_stop_hands_its_job_back(namespace: Namespace, command: Command) -> None:
-    job = start(namespace, JobKind.REEMBED, {"embedder": "all-MiniLM-L6-v2"}, by="tests")
+    job = submit_job(namespace, JobKind.REEMBED, {"embedder": "all-MiniLM-L6-v2"}, by="tests")
     worker = command("worker")
     wait_for(job, lambda now: now.done > 0, worker)
     printed = stop(worker, signal.SIGINT)

@@ -18,12 +18,12 @@ from test_model_queries import without_namespace
 from test_model_rows import row, world
 
 from memories.demo import world as demo_world
-from memories.judging import current, drawing, exporting, reading, trec
-from memories.judging.parts import TUNED_ON, part_of
-from memories.judging.storing import NewQuery, grade, keep
-from memories.judging.tallies import tallies
 from memories.models import JudgedQuery, Judgement, JudgementSet, Memory, Namespace, Trace
 from memories.models.choices import Part, QueryKind, Status
+from memories.tuning import current_grades, judgement_export, judgement_import, query_sampling, trec
+from memories.tuning.judgement_set_stats import judgement_set_stats
+from memories.tuning.judgement_store import NewQuery, store_grades, store_queries
+from memories.tuning.splits import TUNE_SHARE, split_of
 from recall_site.problems import flat
 
 pytestmark = pytest.mark.django_db
@@ -44,7 +44,7 @@ def memory(here: Namespace, **given: Any) -> UUID:
     return id
 
 
-def merged(here: Namespace, into: UUID) -> UUID:
+def merged_memory(here: Namespace, into: UUID) -> UUID:
     return memory(here, status=Status.MERGED, merged_into_id=into)
 
 
@@ -60,21 +60,21 @@ GOLDEN = {
 
 
 def test_a_query_lies_on_one_side_for_ever() -> None:
-    assert {text: part_of(text) for text in GOLDEN} == GOLDEN
+    assert {text: split_of(text) for text in GOLDEN} == GOLDEN
 
 
 def test_spelling_does_not_move_a_query_to_the_other_side() -> None:
     for text in GOLDEN:
-        assert part_of(f"  {text.upper()}  ") == part_of(text)
+        assert split_of(f"  {text.upper()}  ") == split_of(text)
 
 
 def test_about_seven_in_ten_are_tuned_on() -> None:
-    tuned = sum(part_of(f"question number {number}") == Part.TUNE for number in range(5_000))
-    assert tuned / 5_000 == pytest.approx(TUNED_ON, abs=0.02)
+    tuned = sum(split_of(f"question number {number}") == Part.TUNE for number in range(5_000))
+    assert tuned / 5_000 == pytest.approx(TUNE_SHARE, abs=0.02)
 
 
 def test_the_demo_has_both_sides() -> None:
-    parts = [part_of(one.query) for one in demo_world.read().questions]
+    parts = [split_of(one.query) for one in demo_world.read().questions]
     assert (parts.count(Part.TUNE), parts.count(Part.HOLDOUT)) == (115, 48)
 
 
@@ -85,68 +85,68 @@ def test_a_grade_of_a_merged_memory_counts_for_what_absorbed_it_and_the_higher_o
     here: Namespace, judged: JudgementSet
 ) -> None:
     survivor = memory(here)
-    absorbed = merged(here, survivor)
-    first = merged(here, absorbed)  # a chain of two
+    absorbed = merged_memory(here, survivor)
+    first = merged_memory(here, absorbed)  # a chain of two
     given = {survivor: 1, absorbed: 2, first: 3}
-    (query,) = keep(judged, [NewQuery("Which one?", grades=given)], by="maya").queries
-    graded = current.grades(here, judged.id)
+    (query,) = store_queries(judged, [NewQuery("Which one?", grades=given)], by="maya").queries
+    graded = current_grades.load_grades(here, judged.id)
     assert graded.grades == {query.id: {survivor: 3}}
     assert graded.queries[0].merged == {absorbed: survivor, first: survivor}
-    assert (graded.merged, graded.left_out, graded.lost) == (2, {}, [])
+    assert (graded.merged, graded.left_out, graded.queries_without_answers) == (2, {}, [])
 
 
 def test_a_superseded_memory_keeps_its_grade_and_is_told_as_such(here: Namespace, judged: JudgementSet) -> None:
     new = memory(here)
     old = memory(here, status=Status.SUPERSEDED, superseded_by_id=new)
-    keep(judged, [NewQuery("Which one?", grades={old: 2})], by="maya")
-    (one,) = current.grades(here, judged.id).queries
+    store_queries(judged, [NewQuery("Which one?", grades={old: 2})], by="maya")
+    (one,) = current_grades.load_grades(here, judged.id).queries
     assert (one.grades, one.superseded, one.left_out) == ({old: 2}, {old}, {})
 
 
 @pytest.mark.parametrize("status", [Status.FORGOTTEN, Status.REJECTED, Status.ARCHIVED])
 def test_what_cannot_come_back_is_left_out_and_counted(here: Namespace, judged: JudgementSet, status: Status) -> None:
     stays, goes = memory(here), memory(here)
-    keep(judged, [NewQuery("Both", grades={stays: 1, goes: 3}), NewQuery("One", grades={goes: 3})], by="maya")
+    store_queries(judged, [NewQuery("Both", grades={stays: 1, goes: 3}), NewQuery("One", grades={goes: 3})], by="maya")
     Memory.objects.filter(id=goes).update(status=status)
-    graded = current.grades(here, judged.id)
+    graded = current_grades.load_grades(here, judged.id)
     both, one = graded.queries
     assert both.grades == {stays: 1}
     assert graded.left_out == {status: 2}
-    assert not both.lost
-    assert [lost.query.text for lost in graded.lost] == ["One"]
+    assert not both.lost_answers
+    assert [lost.query.text for lost in graded.queries_without_answers] == ["One"]
     assert one.left_out == {goes: status}
 
 
 def test_a_memory_merged_into_one_that_was_forgotten_is_left_out(here: Namespace, judged: JudgementSet) -> None:
     survivor = memory(here, status=Status.FORGOTTEN)
-    keep(judged, [NewQuery("Which?", grades={merged(here, survivor): 3})], by="maya")
-    graded = current.grades(here, judged.id)
+    store_queries(judged, [NewQuery("Which?", grades={merged_memory(here, survivor): 3})], by="maya")
+    graded = current_grades.load_grades(here, judged.id)
     assert graded.left_out == {Status.FORGOTTEN: 1}
-    assert len(graded.lost) == 1
+    assert len(graded.queries_without_answers) == 1
 
 
 def test_a_query_that_nobody_has_judged_is_not_lost(here: Namespace, judged: JudgementSet) -> None:
     known = memory(here)
     never = NewQuery("Never", kind=QueryKind.NEVER_STORED, grades={known: 0})
-    keep(judged, [NewQuery("Open"), never, NewQuery("Only wrong ones", grades={known: 0})], by="maya")
-    open, unstored, wrong = current.grades(here, judged.id).queries
-    assert [one.lost for one in (open, unstored, wrong)] == [False, False, False]
+    store_queries(judged, [NewQuery("Open"), never, NewQuery("Only wrong ones", grades={known: 0})], by="maya")
+    open, unstored, wrong = current_grades.load_grades(here, judged.id).queries
+    assert [one.lost_answers for one in (open, unstored, wrong)] == [False, False, False]
     assert [one.unjudged for one in (open, unstored, wrong)] == [True, False, False]
 
 
-def filled(here: Namespace, judged: JudgementSet, queries: int, grades: int) -> None:
+def fill_judgement_set(here: Namespace, judged: JudgementSet, queries: int, grades: int) -> None:
     known = [memory(here) for _ in range(grades)]
-    known[0] = merged(here, known[1])
+    known[0] = merged_memory(here, known[1])
     brought = [NewQuery(f"query {number}", grades=dict.fromkeys(known, 1)) for number in range(queries)]
-    keep(judged, brought, by="maya")
+    store_queries(judged, brought, by="maya")
 
 
 def test_a_set_of_any_size_is_read_in_two_questions(
     here: Namespace, judged: JudgementSet, django_assert_num_queries: DjangoAssertNumQueries
 ) -> None:
-    filled(here, judged, 300, 10)
+    fill_judgement_set(here, judged, 300, 10)
     with django_assert_num_queries(2):
-        graded = current.grades(here, judged.id)
+        graded = current_grades.load_grades(here, judged.id)
     assert len(graded.queries) == 300
     assert sum(map(len, graded.grades.values())) == 300 * 9
 
@@ -154,25 +154,27 @@ def test_a_set_of_any_size_is_read_in_two_questions(
 def test_the_tally_of_many_sets_agrees_with_each_read_by_itself(
     here: Namespace, judged: JudgementSet, django_assert_num_queries: DjangoAssertNumQueries
 ) -> None:
-    filled(here, judged, 20, 3)
+    fill_judgement_set(here, judged, 20, 3)
     other = JudgementSet.objects.create(namespace=here, name="other")
     gone, old = memory(here), memory(here, status=Status.SUPERSEDED, superseded_by_id=memory(here))
-    keep(other, [NewQuery("a", grades={gone: 2}), NewQuery("b", grades={old: 1, gone: 0}), NewQuery("c")], by="maya")
+    store_queries(
+        other, [NewQuery("a", grades={gone: 2}), NewQuery("b", grades={old: 1, gone: 0}), NewQuery("c")], by="maya"
+    )
     Memory.objects.filter(id=gone).update(status=Status.FORGOTTEN)
     with django_assert_num_queries(2):
-        told = tallies(here, [judged.id, other.id])
+        told = judgement_set_stats(here, [judged.id, other.id])
     for one in (judged, other):
-        graded, tally = current.grades(here, one.id), told[one.id]
+        graded, tally = current_grades.load_grades(here, one.id), told[one.id]
         assert tally.queries == len(graded.queries)
         assert tally.unjudged == sum(query.unjudged for query in graded.queries)
         assert (tally.lost, tally.left_out, tally.superseded) == (
-            len(graded.lost),
+            len(graded.queries_without_answers),
             graded.left_out,
             graded.superseded,
         )
         assert tally.merged == graded.merged
     assert told[other.id].lost == 1
-    assert told[judged.id].parts[Part.TUNE] == sum(part_of(f"query {n}") == Part.TUNE for n in range(20))
+    assert told[judged.id].parts[Part.TUNE] == sum(split_of(f"query {n}") == Part.TUNE for n in range(20))
 
 
 # Keeping
@@ -180,8 +182,8 @@ def test_the_tally_of_many_sets_agrees_with_each_read_by_itself(
 
 def test_a_query_is_kept_once_and_its_last_grade_counts(here: Namespace, judged: JudgementSet) -> None:
     known = memory(here)
-    first = keep(judged, [NewQuery("Which?", category="hop", grades={known: 1})], by="maya")
-    again = keep(judged, [NewQuery("Which?", grades={known: 3}), NewQuery("Which?", user="jonas")], by="jonas")
+    first = store_queries(judged, [NewQuery("Which?", category="hop", grades={known: 1})], by="maya")
+    again = store_queries(judged, [NewQuery("Which?", grades={known: 3}), NewQuery("Which?", user="jonas")], by="jonas")
     assert (first.added, again.added) == (1, 1)
     assert again.queries[0].id == first.queries[0].id
     kept = Judgement.objects.get()
@@ -190,10 +192,10 @@ def test_a_query_is_kept_once_and_its_last_grade_counts(here: Namespace, judged:
 
 def test_a_never_stored_query_that_a_memory_answers_was_stored_after_all(here: Namespace, judged: JudgementSet) -> None:
     known = memory(here)
-    (query,) = keep(judged, [NewQuery("Which?", kind=QueryKind.NEVER_STORED)], by="maya").queries
-    grade(judged, {(query.id, known): 0}, by="maya")
+    (query,) = store_queries(judged, [NewQuery("Which?", kind=QueryKind.NEVER_STORED)], by="maya").queries
+    store_grades(judged, {(query.id, known): 0}, by="maya")
     assert JudgedQuery.objects.get().kind == QueryKind.NEVER_STORED
-    grade(judged, {(query.id, known): 2}, by="maya")
+    store_grades(judged, {(query.id, known): 2}, by="maya")
     assert JudgedQuery.objects.get().kind == QueryKind.ANSWERABLE
 
 
@@ -206,7 +208,7 @@ def test_sixteen_graders_at_once_leave_one_grade_for_each_pair() -> None:
     def judge(number: int) -> None:
         try:
             for one in known if number % 2 else reversed(known):
-                keep(judged, [NewQuery("Which?", grades={one: number % 4})], by=f"grader {number}")
+                store_queries(judged, [NewQuery("Which?", grades={one: number % 4})], by=f"grader {number}")
         finally:
             connections.close_all()
 
@@ -228,7 +230,7 @@ def test_a_file_names_memories_by_id_or_by_their_words(here: Namespace) -> None:
     memory(here, content="Maya likes tea", status=Status.ARCHIVED)
     judgements = [{"memory": str(by_id), "grade": 3}, {"memory": {"content": "Maya likes tea"}, "grade": 1}]
     body = {"query": "What?", "as_of": "2026-01-02T00:00:00+01:00", "user": "maya", "judgements": judgements}
-    (query,) = reading.lines(here, lines_of(body, "", "")).or_refused()
+    (query,) = judgement_import.parse_judgement_lines(here, lines_of(body, "", "")).or_raise()
     assert query.grades == {by_id: 3, by_words: 1}
     assert (query.user, query.as_of and query.as_of.isoformat()) == ("maya", "2026-01-01T23:00:00+00:00")
 
@@ -242,7 +244,7 @@ def test_every_wrong_line_is_told_with_its_number(here: Namespace) -> None:
     def judging(reference: Any, grade: Any = 1, **more: Any) -> dict[str, Any]:
         return {"query": "q", "judgements": [{"memory": reference, "grade": grade}], **more}
 
-    read = reading.lines(
+    read = judgement_import.parse_judgement_lines(
         here,
         lines_of(
             {"query": "fine"},
@@ -259,7 +261,7 @@ def test_every_wrong_line_is_told_with_its_number(here: Namespace) -> None:
         ),
     )
     with pytest.raises(ValidationError) as refused:
-        read.or_refused()
+        read.or_raise()
     told = {one["at"]: one["message"] for one in flat(refused.value.detail)}
     assert set(told) == {
         "line 2.body",
@@ -286,12 +288,12 @@ def test_a_set_goes_out_as_lines_and_comes_in_equal(here: Namespace, judged: Jud
         NewQuery("b", kind=QueryKind.NEVER_STORED, grades={other: 0}),
         NewQuery("c\twith a tab"),
     ]
-    keep(judged, brought, by="maya")
+    store_queries(judged, brought, by="maya")
     for words in (False, True):
-        lines = list(exporting.exported(judged, "jsonl", words=words))
+        lines = list(judgement_export.export_judgements(judged, "jsonl", by_content=words))
         copy = JudgementSet.objects.create(namespace=here, name=f"copy {words}")
-        keep(copy, reading.lines(here, lines_of(*lines)).or_refused(), by="jonas")
-        assert list(exporting.exported(copy, "jsonl", words=words)) == lines
+        store_queries(copy, judgement_import.parse_judgement_lines(here, lines_of(*lines)).or_raise(), by="jonas")
+        assert list(judgement_export.export_judgements(copy, "jsonl", by_content=words)) == lines
 
 
 # TREC
@@ -306,8 +308,8 @@ def test_trec_files_go_out_and_in_and_mean_the_same_to_another_reader(
         NewQuery("first", grades={known[0]: 3, known[1]: 0}),
         NewQuery("second", grades={known[1]: 1, known[2]: 2}),
     ]
-    kept = keep(judged, brought, by="maya")
-    queries, qrels = ("\n".join(exporting.exported(judged, shape)) for shape in ("queries", "qrels"))
+    kept = store_queries(judged, brought, by="maya")
+    queries, qrels = ("\n".join(judgement_export.export_judgements(judged, shape)) for shape in ("queries", "qrels"))
     path = tmp_path / "set.qrels"
     path.write_text(qrels + "\n")
     theirs = Qrels.from_file(str(path), kind="trec").to_dict()
@@ -315,13 +317,13 @@ def test_trec_files_go_out_and_in_and_mean_the_same_to_another_reader(
         str(query.id): {str(id): grade for id, grade in one.grades.items()}
         for query, one in zip(kept.queries, brought, strict=True)
     }
-    again = trec.read(here, queries, qrels).or_refused()
+    again = trec.read_trec(here, queries, qrels).or_raise()
     assert [(one.text, one.grades) for one in again] == [(one.text, one.grades) for one in brought]
 
 
 def test_a_docid_may_stand_in_the_metadata(here: Namespace) -> None:
     known = memory(here, metadata={"docid": "D-17"})
-    (query,) = trec.read(here, "q1\tWhich?\n", "q1 0 D-17 2\n", "metadata.docid").or_refused()
+    (query,) = trec.read_trec(here, "q1\tWhich?\n", "q1 0 D-17 2\n", "metadata.docid").or_raise()
     assert query.grades == {known: 2}
 
 
@@ -329,7 +331,7 @@ def test_every_wrong_line_of_both_files_is_told(here: Namespace) -> None:
     known = memory(here)
     queries = f"q1\tWhich?\nq2 no tab\nq1\tagain\n\nq3\t{'x' * 10_001}\n"
     qrels = f"q1 0 {known} 3\nq1 0 {known} 2\nq1 0 {known}\nq9 0 {known} 1\nq1 0 D-1 1\nq1 0 {uuid4()} 1\nq1 0 x 4\n"
-    read = trec.read(here, queries, qrels)
+    read = trec.read_trec(here, queries, qrels)
     assert set(read.problems) == {
         "queries line 2",
         "queries line 3",
@@ -341,11 +343,11 @@ def test_every_wrong_line_of_both_files_is_told(here: Namespace) -> None:
 
 def test_an_export_of_what_holds_today_leaves_out_what_is_gone(here: Namespace, judged: JudgementSet) -> None:
     survivor, gone = memory(here), memory(here)
-    absorbed = merged(here, survivor)
-    (query,) = keep(judged, [NewQuery("q", grades={absorbed: 2, gone: 1})], by="maya").queries
+    absorbed = merged_memory(here, survivor)
+    (query,) = store_queries(judged, [NewQuery("q", grades={absorbed: 2, gone: 1})], by="maya").queries
     Memory.objects.filter(id=gone).update(status=Status.ARCHIVED)
-    assert list(exporting.exported(judged, "qrels", holding=True)) == [f"{query.id} 0 {survivor} 2"]
-    assert len(list(exporting.exported(judged, "qrels"))) == 2
+    assert list(judgement_export.export_judgements(judged, "qrels", resolved=True)) == [f"{query.id} 0 {survivor} 2"]
+    assert len(list(judgement_export.export_judgements(judged, "qrels"))) == 2
 
 
 # Traces
@@ -364,15 +366,15 @@ def test_a_set_is_drawn_from_what_was_really_asked(here: Namespace, judged: Judg
         for _ in range(times):
             row(Trace, here, query=text, **({"request": usual} | more))
     row(Trace, here, query="Often?", request=usual | {"user": "maya"})
-    frequent = [one.key for one in drawing.drawn(here, days=7, most=10, way="frequent")]
+    frequent = [one.key for one in query_sampling.sample_traced_queries(here, days=7, most=10, way="frequent")]
     assert frequent[0] == ("Often?", "", None)
     assert frequent[1][0] in ("Twice", "twice!")
     assert len(frequent) == 4
     assert set(frequent[2:]) == {("Once", "", None), ("Often?", "maya", None)}
-    even = drawing.drawn(here, days=7, most=2, way="even")
-    assert even == drawing.drawn(here, days=7, most=10, way="even")[:2]
-    kept = drawing.draw(judged, days=7, most=10, way="frequent", by="maya")
-    again = drawing.draw(judged, days=7, most=10, way="even", by="maya")
+    even = query_sampling.sample_traced_queries(here, days=7, most=2, way="even")
+    assert even == query_sampling.sample_traced_queries(here, days=7, most=10, way="even")[:2]
+    kept = query_sampling.add_sampled_queries(judged, days=7, most=10, way="frequent", by="maya")
+    again = query_sampling.add_sampled_queries(judged, days=7, most=10, way="even", by="maya")
     assert (kept.added, again.added) == (4, 0)
     assert not Judgement.objects.exists()
 
@@ -380,13 +382,15 @@ def test_a_set_is_drawn_from_what_was_really_asked(here: Namespace, judged: Judg
 def test_every_statement_names_its_namespace(here: Namespace, judged: JudgementSet) -> None:
     known = memory(here, content="words", metadata={"docid": "D"})
     with CaptureQueriesContext(connection) as asked:
-        keep(judged, [NewQuery("q", kind="answerable", grades={known: 1})], by="maya")
-        keep(judged, [NewQuery("q", kind="never_stored", grades={known: 0})], by="maya")
-        reading.items(here, [{"query": "q", "judgements": [{"memory": {"content": "words"}, "grade": 1}]}])
-        trec.read(here, "a\tb", "a 0 D 1", "metadata.docid")
-        current.grades(here, judged.id)
-        tallies(here, [judged.id])
-        drawing.drawn(here, days=1, most=1, way="even")
-        for shape in exporting.SHAPES:
-            list(exporting.exported(judged, shape, words=True))
+        store_queries(judged, [NewQuery("q", kind="answerable", grades={known: 1})], by="maya")
+        store_queries(judged, [NewQuery("q", kind="never_stored", grades={known: 0})], by="maya")
+        judgement_import.parse_judgement_items(
+            here, [{"query": "q", "judgements": [{"memory": {"content": "words"}, "grade": 1}]}]
+        )
+        trec.read_trec(here, "a\tb", "a 0 D 1", "metadata.docid")
+        current_grades.load_grades(here, judged.id)
+        judgement_set_stats(here, [judged.id])
+        query_sampling.sample_traced_queries(here, days=1, most=1, way="even")
+        for shape in judgement_export.EXPORT_FORMATS:
+            list(judgement_export.export_judgements(judged, shape, by_content=True))
     assert {sql: missing for query in asked if (missing := without_namespace(sql := query["sql"]))} == {}

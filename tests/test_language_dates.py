@@ -1,16 +1,16 @@
-"""Words for times as intervals, seen from Monday, 2 March 2026."""
+"""Date expressions as intervals, relative to Monday, 2 March 2026."""
 
 from datetime import UTC, datetime
 
 import pytest
 
-from memories.language.dates import occasions
+from memories.text.dates import date_mentions
 
 SAID = datetime(2026, 3, 2, 22, 30, tzinfo=UTC)
 
 
 def read(text: str, said_at: datetime = SAID) -> list[str]:
-    return [str(one.when) for one in occasions(text, said_at)]
+    return [str(one.when) for one in date_mentions(text, said_at)]
 
 
 @pytest.mark.parametrize(
@@ -75,7 +75,7 @@ def test_what_is_no_time_is_not_read_as_one(text: str) -> None:
 
 def test_several_times_come_in_the_order_of_the_text_and_without_overlap() -> None:
     text = "Since May 2020 I have lived here, and last week I left"
-    found = occasions(text, SAID)
+    found = date_mentions(text, SAID)
     assert [text[one.start : one.end] for one in found] == ["May 2020", "last week"]
     assert [one.relative for one in found] == [False, True]
 

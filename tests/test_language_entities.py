@@ -1,4 +1,4 @@
-"""What a text names: by rule, and by a registry."""
+"""Mentions by rule and by registry."""
 
 import re
 from collections.abc import Iterator
@@ -9,19 +9,21 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memories.demo.world import Entity, World, read
-from memories.language.entities import entities_in, mentions
-from memories.language.resolution import Known, Registry
-from memories.language.spelling import plain
-from memories.language.stopwords import STOP
+from memories.text.entity_mentions import entities_in, find_mentions
+from memories.text.entity_registry import EntityRegistry, KnownEntity
+from memories.text.spelling import fold_spelling
+from memories.text.stopwords import STOP_WORDS
 
 
 def identifier(key: str) -> UUID:
     return uuid5(NAMESPACE_DNS, key)
 
 
-def registry(**known: tuple[str, ...]) -> Registry:
-    """Make a registry of key = (kind, name, *aliases)."""
-    return Registry(Known(identifier(key), name, kind, tuple(aliases)) for key, (kind, name, *aliases) in known.items())
+def registry(**known: tuple[str, ...]) -> EntityRegistry:
+    """Build a registry from key = (kind, name, *aliases)."""
+    return EntityRegistry(
+        KnownEntity(identifier(key), name, kind, tuple(aliases)) for key, (kind, name, *aliases) in known.items()
+    )
 
 
 KNOWN: dict[str, tuple[str, ...]] = {
@@ -48,7 +50,7 @@ KEYS = {identifier(key): key for key in KNOWN}
 
 
 def surfaces(text: str) -> list[str]:
-    return [mention.surface for mention in mentions(text)]
+    return [mention.surface for mention in find_mentions(text)]
 
 
 def keys(text: str) -> set[str]:
@@ -132,7 +134,7 @@ def test_an_entity_is_found_once_by_its_surest_name() -> None:
 
 
 def test_a_stop_word_a_weekday_or_a_month_is_never_a_mention() -> None:
-    for word in STOP:
+    for word in STOP_WORDS:
         assert surfaces(word) == surfaces(word.capitalize()) == surfaces(f"and {word.capitalize()} too") == [], word
 
 
@@ -142,9 +144,9 @@ PIECES = st.sampled_from(
 
 
 @given(st.one_of(st.text(), st.lists(PIECES, max_size=20).map("".join)))
-def test_any_text_is_read_and_every_surface_stands_where_it_says(text: str) -> None:
+def test_any_text_is_parsed_and_every_mention_has_exact_offsets(text: str) -> None:
     end = 0
-    for mention in mentions(text, TEAM):
+    for mention in find_mentions(text, TEAM):
         assert end <= mention.start < mention.end <= len(text)
         assert text[mention.start : mention.end] == mention.surface
         end = mention.end
@@ -157,17 +159,19 @@ def world() -> World:
 
 
 @pytest.fixture(scope="module")
-def known(world: World) -> Registry:
-    return Registry(Known(identifier(one.key), one.name, one.kind, one.aliases) for one in world.entities.values())
+def known(world: World) -> EntityRegistry:
+    return EntityRegistry(
+        KnownEntity(identifier(one.key), one.name, one.kind, one.aliases) for one in world.entities.values()
+    )
 
 
 def is_literal(entity: Entity, text: str) -> bool:
     names = (entity.name, *entity.aliases)
-    return any(re.search(rf"(?<!\w){re.escape(plain(name))}(?!\w)", plain(text)) for name in names)
+    return any(re.search(rf"(?<!\w){re.escape(fold_spelling(name))}(?!\w)", fold_spelling(text)) for name in names)
 
 
-def readings(world: World, known: Registry) -> Iterator[tuple[set[str], set[str], set[str]]]:
-    """Give for each memory the entities found, those listed, and those listed that it names literally."""
+def readings(world: World, known: EntityRegistry) -> Iterator[tuple[set[str], set[str], set[str]]]:
+    """For each memory: entities found, listed, and listed with a literal mention."""
     names = {identifier(key): key for key in world.entities}
     for memory in world.memories.values():
         found = {names[one.entity_id] for one in entities_in(memory.content, known)}
@@ -175,7 +179,7 @@ def readings(world: World, known: Registry) -> Iterator[tuple[set[str], set[str]
         yield found, listed, {key for key in listed if is_literal(world.entities[key], memory.content)}
 
 
-def test_what_the_demo_memories_name_is_found_and_little_else(world: World, known: Registry) -> None:
+def test_what_the_demo_memories_name_is_found_and_little_else(world: World, known: EntityRegistry) -> None:
     found, hits, literal, literal_hits = 0, 0, 0, 0
     for got, listed, named in readings(world, known):
         found, hits = found + len(got), hits + len(got & listed)
@@ -184,7 +188,7 @@ def test_what_the_demo_memories_name_is_found_and_little_else(world: World, know
     assert literal_hits / literal >= 0.97
 
 
-def test_every_demo_entity_is_found_in_a_sentence_with_any_of_its_names(world: World, known: Registry) -> None:
+def test_every_demo_entity_is_found_in_a_sentence_with_any_of_its_names(world: World, known: EntityRegistry) -> None:
     for entity in world.entities.values():
         for name in (entity.name, *entity.aliases):
             assert identifier(entity.key) in {one.entity_id for one in entities_in(f"It is {name}.", known)}, name

@@ -1,8 +1,8 @@
-"""What the form of a question tells of its answer."""
+"""Expected answer types of questions."""
 
 import pytest
 
-from memories.language.questions import asked_kind, describes, holds
+from memories.text.answer_types import contains_answer_type, expected_answer_type, relative_clause_start
 
 
 @pytest.mark.parametrize(
@@ -28,12 +28,12 @@ from memories.language.questions import asked_kind, describes, holds
         ("Ada", ""),
     ],
 )
-def test_a_question_asks_for_a_kind_of_thing(question: str, kind: str) -> None:
-    assert asked_kind(question) == kind
+def test_a_question_has_an_expected_answer_type(question: str, kind: str) -> None:
+    assert expected_answer_type(question) == kind
 
 
 @pytest.mark.parametrize(
-    ("kind", "held", "lacking"),
+    ("kind", "matching", "other"),
     [
         ("money", "Rent is 900 euros", "Rent is due on 3 May"),
         ("money", "They paid $12.50", "They paid late, all 12 of them"),
@@ -45,13 +45,13 @@ def test_a_question_asks_for_a_kind_of_thing(question: str, kind: str) -> None:
         ("colour", "A green door", "A greenhouse door"),
     ],
 )
-def test_a_text_holds_a_kind_of_thing_or_lacks_it(kind: str, held: str, lacking: str) -> None:
-    assert holds(kind, held)  # type: ignore[arg-type]
-    assert not holds(kind, lacking)  # type: ignore[arg-type]
+def test_a_text_contains_an_answer_type_or_not(kind: str, matching: str, other: str) -> None:
+    assert contains_answer_type(kind, matching)  # type: ignore[arg-type]
+    assert not contains_answer_type(kind, other)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
-    ("text", "held"),
+    ("text", "expected"),
     [
         ("Ada teaches at Lindholmen", True),
         ("Tallkotten is where she works", True),
@@ -60,12 +60,12 @@ def test_a_text_holds_a_kind_of_thing_or_lacks_it(kind: str, held: str, lacking:
         ("A teacher, on Mondays", False),
     ],
 )
-def test_a_name_is_one_that_the_question_does_not_say_and_no_owner(text: str, held: bool) -> None:
-    assert holds("name", text, "What is the name of the school where Ada teaches?") is held
+def test_a_name_counts_if_it_is_not_in_the_question_and_no_possessive(text: str, expected: bool) -> None:
+    assert contains_answer_type("name", text, "What is the name of the school where Ada teaches?") is expected
 
 
-def test_where_nothing_is_expected_anything_holds_it() -> None:
-    assert holds("", "")
+def test_without_an_answer_type_any_text_matches() -> None:
+    assert contains_answer_type("", "")
 
 
 @pytest.mark.parametrize(
@@ -78,7 +78,7 @@ def test_where_nothing_is_expected_anything_holds_it() -> None:
         ("Who taught Ada?", ""),
     ],
 )
-def test_a_question_may_describe_somebody_by_what_they_do(question: str, described: str) -> None:
-    place = describes(question)
+def test_a_relative_clause_describes_somebody(question: str, described: str) -> None:
+    place = relative_clause_start(question)
     assert (described == "") == (place is None)
     assert place is None or question[place + 2 :].startswith(described)

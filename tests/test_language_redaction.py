@@ -1,4 +1,4 @@
-"""What is blacked out before storing, and what stays."""
+"""What is redacted before storing, and what is not."""
 
 import time
 from collections import Counter
@@ -9,14 +9,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memories.keys import make_key
-from memories.language.payment import IBANS, is_card, mod_97
-from memories.language.redaction import redacted
-from memories.turns.conversation import Conversation, NewTurn, clean
-from memories.writing.new_memory import NewMemory, Said
-from memories.writing.redacting import redact
+from memories.text.payment_numbers import IBAN_LENGTHS, is_card, mod_97
+from memories.text.secret_redaction import redact_text
+from memories.writing.new_memory import NewMemory, Utterance
+from memories.writing.redact import redact_memory
+from memories.writing.turns.conversation import Conversation, NewTurn, redact_conversation
 
 PEM = "-----BEGIN RSA PRIVATE KEY-----\nProc-Type: 4,ENCRYPTED\n\nMIIEowIBAAKCAQEA7bq\n-----END RSA PRIVATE KEY-----"
-# Put together here, so that no scanner takes them for real.
+# Assembled here, so that no scanner takes them for real.
 SECRETS = {
     "AWS": "AKIA" + "IOSFODNN7EXAMPLE",
     "GitHub": "ghp_" + "a1B2" * 9,
@@ -51,8 +51,8 @@ PLAIN = [
 
 
 @pytest.mark.parametrize("kind", SECRETS)
-def test_keys_of_known_shapes_are_blacked_out_whole(kind: str) -> None:
-    text, found = redacted(f"It is {SECRETS[kind]}\nso keep it")
+def test_keys_of_known_shapes_are_redacted_whole(kind: str) -> None:
+    text, found = redact_text(f"It is {SECRETS[kind]}\nso keep it")
     assert text == "It is [key]\nso keep it"
     assert found == {"key": 1}
 
@@ -69,8 +69,8 @@ def test_keys_of_known_shapes_are_blacked_out_whole(kind: str) -> None:
         ("postgres://maya:hunter2@db.example.com:5432/recall", "postgres://maya:[key]@db.example.com:5432/recall"),
     ],
 )
-def test_what_is_called_a_password_and_looks_like_one_is_blacked_out(text: str, left: str) -> None:
-    assert redacted(text)[0] == left
+def test_what_is_called_a_password_and_looks_like_one_is_redacted(text: str, left: str) -> None:
+    assert redact_text(text)[0] == left
 
 
 @pytest.mark.parametrize(
@@ -89,19 +89,19 @@ def test_what_is_called_a_password_and_looks_like_one_is_blacked_out(text: str, 
         "6200000000000005",
     ],
 )
-def test_card_numbers_are_blacked_out_however_they_are_grouped(number: str) -> None:
-    assert redacted(f"Pay with {number}, please") == ("Pay with [card number], please", Counter({"card number": 1}))
+def test_card_numbers_are_redacted_however_they_are_grouped(number: str) -> None:
+    assert redact_text(f"Pay with {number}, please") == ("Pay with [card number], please", Counter({"card number": 1}))
 
 
 def test_two_cards_side_by_side_and_a_card_after_a_date_are_found() -> None:
     text = "2026 4111 1111 1111 1111 5500 0000 0000 0004 123"
-    assert redacted(text)[0] == "2026 [card number] [card number] 123"
-    assert redacted("+4111111111111111")[0] == "+[card number]"
+    assert redact_text(text)[0] == "2026 [card number] [card number] 123"
+    assert redact_text("+4111111111111111")[0] == "+[card number]"
 
 
 @pytest.mark.parametrize("iban", ["DE89370400440532013000", "GB29 NWBK 6016 1331 9268 19", "NO93 8601 1117 947"])
-def test_account_numbers_are_blacked_out_whatever_follows(iban: str) -> None:
-    assert redacted(f"To {iban} EUR 100, {iban}.")[0] == "To [account number] EUR 100, [account number]."
+def test_account_numbers_are_redacted_whatever_follows(iban: str) -> None:
+    assert redact_text(f"To {iban} EUR 100, {iban}.")[0] == "To [account number] EUR 100, [account number]."
 
 
 @pytest.mark.parametrize(
@@ -114,13 +114,13 @@ def test_account_numbers_are_blacked_out_whatever_follows(iban: str) -> None:
         ("x@example.com.1", "[e-mail].1"),
     ],
 )
-def test_addresses_are_blacked_out_and_what_stands_around_them_stays(text: str, left: str) -> None:
-    assert redacted(text)[0] == left
+def test_addresses_are_redacted_and_what_stands_around_them_stays(text: str, left: str) -> None:
+    assert redact_text(text)[0] == left
 
 
 @pytest.mark.parametrize("text", PLAIN)
 def test_a_text_without_secrets_stays_to_the_letter(text: str) -> None:
-    assert redacted(text) == (text, Counter())
+    assert redact_text(text) == (text, Counter())
 
 
 NETWORKS = [("4", 16), ("4", 13), ("4", 19), ("55", 16), ("2221", 16), ("37", 15), ("62", 17)]
@@ -128,7 +128,7 @@ NETWORKS = [("4", 16), ("4", 13), ("4", 19), ("55", 16), ("2221", 16), ("37", 15
 
 @st.composite
 def card_numbers(draw: st.DrawFn) -> str:
-    """Numbers that a network could have given out, in fours or in one piece."""
+    """Valid card numbers, in groups of four or in one piece."""
     start, length = draw(st.sampled_from(NETWORKS))
     rest = draw(st.text("0123456789", min_size=length - len(start) - 1, max_size=length - len(start) - 1))
     number = next(start + rest + last for last in "0123456789" if check(start + rest + last))
@@ -136,13 +136,13 @@ def card_numbers(draw: st.DrawFn) -> str:
 
 
 def check(digits: str) -> bool:
-    """Luhn's check, written another way."""
+    """The Luhn check, implemented differently."""
     doubled = [int(d) * (1 + (place % 2)) for place, d in enumerate(reversed(digits))]
     return sum(value - 9 * (value > 9) for value in doubled) % 10 == 0
 
 
 def grouped(digits: str, blank: str) -> str:
-    """Fours, as they stand on a card; a last group that is too short joins the one before it."""
+    """Groups of four as on a card; a last group that is too short joins the previous one."""
     parts = [digits[at : at + 4] for at in range(0, len(digits), 4)]
     if len(parts[-1]) < 3:
         parts[-2:] = ["".join(parts[-2:])]
@@ -154,13 +154,13 @@ around = st.text(st.characters(exclude_categories=["Nd", "Nl", "No", "Cs"], excl
 
 @given(before=around, number=card_numbers(), after=around)
 def test_no_card_number_survives(before: str, number: str, after: str) -> None:
-    assert number not in redacted(f"{before} {number} {after}")[0]
+    assert number not in redact_text(f"{before} {number} {after}")[0]
 
 
-@settings(max_examples=40)  # hypothesis takes long over an address
+@settings(max_examples=40)  # hypothesis is slow to generate addresses
 @given(before=around, address=st.emails(), after=around)
 def test_no_address_survives(before: str, address: str, after: str) -> None:
-    left, found = redacted(f"{before} {address} {after}")
+    left, found = redact_text(f"{before} {address} {after}")
     assert address not in left
     assert found["e-mail"] >= 1
 
@@ -169,9 +169,9 @@ pieces = st.lists(st.sampled_from([*SECRETS.values(), "token=", "a@b.co", "41111
 
 
 @given(pieces.map("".join) | st.text())
-def test_blacking_out_twice_is_blacking_out_once(text: str) -> None:
-    once = redacted(text)[0]
-    assert redacted(once) == (once, Counter())
+def test_redacting_twice_is_redacting_once(text: str) -> None:
+    once = redact_text(text)[0]
+    assert redact_text(once) == (once, Counter())
 
 
 ENDLESS = [
@@ -182,14 +182,14 @@ ENDLESS = [
 
 
 def seconds_for(text: str) -> float:
-    """How long the processor works on a text."""
+    """CPU seconds spent on a text."""
     began = time.process_time()
-    redacted(text)
+    redact_text(text)
     return time.process_time() - began
 
 
 @pytest.mark.parametrize("piece", ENDLESS)
-def test_a_text_made_to_be_slow_takes_no_longer_than_its_length_asks(piece: str) -> None:
+def test_an_adversarial_text_takes_linear_time(piece: str) -> None:
     assert seconds_for(piece * (100_000 // len(piece))) < 2.0  # a quadratic pattern takes minutes
 
 
@@ -197,7 +197,7 @@ def test_a_megabyte_takes_seconds() -> None:
     assert seconds_for("".join(piece * 700 for piece in ENDLESS) * 5) < 10.0
 
 
-def test_every_text_of_a_memory_is_blacked_out_and_the_callers_names_stay() -> None:
+def test_every_text_of_a_memory_is_redacted_and_the_callers_names_stay() -> None:
     key, mail = SECRETS["OpenAI"], "maya@example.com"
     new = NewMemory(
         content=f"Her address is {mail}",
@@ -210,12 +210,12 @@ def test_every_text_of_a_memory_is_blacked_out_and_the_callers_names_stay() -> N
         tags=(mail,),
         user=mail,
         session=mail,
-        said=(Said("direct"),),
+        utterances=(Utterance("direct"),),
         logprobs=(-0.1,),
         importance=0.7,
         metadata={"deep": [{mail: key}, 4111111111111111, 7, True, None], "a@b.co": 1, "c@d.co": 2},
     )
-    clean = redact(new)
+    clean = redact_memory(new)
     assert (clean.content, clean.evidence) == ("Her address is [e-mail]", "Maya: [e-mail]")
     assert (clean.subject, clean.predicate, clean.object, clean.source) == ("[e-mail]", "has [key]", *["[e-mail]"] * 2)
     assert (clean.entities, clean.tags) == (("[e-mail]", "Maya"), ("[e-mail]",))
@@ -224,19 +224,23 @@ def test_every_text_of_a_memory_is_blacked_out_and_the_callers_names_stay() -> N
         "[e-mail]": 1,
         "[e-mail] 2": 2,
     }
-    assert (clean.user, clean.session, clean.said, clean.logprobs) == (mail, mail, new.said, new.logprobs)
-    assert redact(clean) is clean
+    assert (clean.user, clean.session, clean.utterances, clean.logprobs) == (mail, mail, new.utterances, new.logprobs)
+    assert redact_memory(clean) is clean
 
 
 def test_a_full_column_stays_within_its_length() -> None:
     full = "a@b.co " * 42 + "a@b.co"
     assert len(full) == 300
-    assert len(redact(NewMemory(content="x", subject=full)).subject) == 300
+    assert len(redact_memory(NewMemory(content="x", subject=full)).subject) == 300
 
 
-def test_a_turn_is_blacked_out_before_it_is_stored() -> None:
-    told = {"text": "I am at maya@example.com", "speaker": "maya@example.com", "metadata": {"from": "maya@example.com"}}
-    (turn,) = clean(Conversation(session="monday", turns=[NewTurn(role="user", **told)])).turns
+def test_a_turn_is_redacted_before_it_is_stored() -> None:
+    fields = {
+        "text": "I am at maya@example.com",
+        "speaker": "maya@example.com",
+        "metadata": {"from": "maya@example.com"},
+    }
+    (turn,) = redact_conversation(Conversation(session="monday", turns=[NewTurn(role="user", **fields)])).turns
     assert (turn.text, turn.speaker, turn.metadata) == ("I am at [e-mail]", "[e-mail]", {"from": "[e-mail]"})
 
 
@@ -244,5 +248,5 @@ def test_a_card_and_an_account_are_known_by_their_check_digits() -> None:
     assert not is_card("4111111111111112")
     assert not is_card("9780306406157")
     assert mod_97("DE88370400440532013000") != 1
-    assert len(IBANS) > 70
-    assert redacted(str(uuid4()))[1] == {}
+    assert len(IBAN_LENGTHS) > 70
+    assert redact_text(str(uuid4()))[1] == {}

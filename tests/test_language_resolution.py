@@ -1,4 +1,4 @@
-"""Whose name it is, how surely, and when nobody can tell."""
+"""Resolving surface forms: which entity, how confidently, and when it is ambiguous."""
 
 from uuid import NAMESPACE_DNS, UUID, uuid5
 
@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 from pytest_django import DjangoAssertNumQueries
 from test_model_rows import row, world
 
-from memories.language.loading import after, load
-from memories.language.resolution import Known, Match, Registry
 from memories.models import Entity, EntityAlias, NamespaceStatistics
+from memories.text.entity_registry import EntityCandidate, EntityRegistry, KnownEntity
+from memories.text.registry_cache import load_registry, registry_at_write
 from memories.writing.new_memory import NewMemory
 from memories.writing.remember import remember
 
@@ -19,11 +19,11 @@ def identifier(name: str) -> UUID:
     return uuid5(NAMESPACE_DNS, name)
 
 
-def known(name: str, kind: str = "person", *aliases: str) -> Known:
-    return Known(identifier(name), name, kind, aliases)
+def known(name: str, kind: str = "person", *aliases: str) -> KnownEntity:
+    return KnownEntity(identifier(name), name, kind, aliases)
 
 
-REGISTRY = Registry(
+REGISTRY = EntityRegistry(
     [
         known("Maya Lindqvist", "person", "Maya"),
         known("Karin Lindqvist", "person", "Maya's mother"),
@@ -112,30 +112,30 @@ def test_a_name_of_two_is_resolved_to_neither_and_both_are_reported(surface: str
 
 
 def test_two_equally_good_misspellings_are_ambiguous() -> None:
-    registry = Registry([known("Grafanas", "system"), known("Grafanan", "system")])
+    registry = EntityRegistry([known("Grafanas", "system"), known("Grafanan", "system")])
     assert registry.resolve("Grafana") is None
     assert len(registry.candidates("Grafana")) == 2
 
 
 def test_accents_decide_where_two_names_differ_by_nothing_else() -> None:
-    registry = Registry([known("Borås", "place"), known("Boras", "firm")])
-    assert registry.resolve("Borås") == Match(identifier("Borås"), 1.0)
-    assert registry.resolve("boras") == Match(identifier("Boras"), 1.0)
+    registry = EntityRegistry([known("Borås", "place"), known("Boras", "firm")])
+    assert registry.resolve("Borås") == EntityCandidate(identifier("Borås"), 1.0)
+    assert registry.resolve("boras") == EntityCandidate(identifier("Boras"), 1.0)
 
 
 def test_a_strict_reader_takes_neither_plural_nor_misspelling() -> None:
-    assert REGISTRY.resolve("YubiKeys", loosely=False) is REGISTRY.resolve("Kubernets", loosely=False) is None
-    assert REGISTRY.resolve("Priya", loosely=False) is not None
+    assert REGISTRY.resolve("YubiKeys", fuzzy=False) is REGISTRY.resolve("Kubernets", fuzzy=False) is None
+    assert REGISTRY.resolve("Priya", fuzzy=False) is not None
 
 
 def test_an_empty_registry_knows_nobody() -> None:
-    assert Registry().candidates("Maya Lindqvist") == ()
-    assert Registry([known(" ")]).candidates("Maya") == ()
+    assert EntityRegistry().candidates("Maya Lindqvist") == ()
+    assert EntityRegistry([known(" ")]).candidates("Maya") == ()
 
 
 @given(st.lists(st.text(max_size=12), max_size=6), st.text(max_size=12))
 def test_every_name_resolves_to_its_own_entity_and_no_surface_raises(names: list[str], surface: str) -> None:
-    registry = Registry([known(name, "person" if place % 2 else "") for place, name in enumerate(names)])
+    registry = EntityRegistry([known(name, "person" if place % 2 else "") for place, name in enumerate(names)])
     registry.candidates(surface)
     for name in names:
         found = registry.candidates(name)
@@ -144,7 +144,7 @@ def test_every_name_resolves_to_its_own_entity_and_no_surface_raises(names: list
 
 
 @pytest.mark.django_db
-def test_a_namespace_is_loaded_with_two_queries_and_kept_until_a_name_changes(
+def test_a_registry_is_loaded_with_two_queries_and_cached_until_a_name_changes(
     django_assert_num_queries: DjangoAssertNumQueries,
 ) -> None:
     here, elsewhere = world("here"), world("elsewhere")
@@ -152,33 +152,33 @@ def test_a_namespace_is_loaded_with_two_queries_and_kept_until_a_name_changes(
     row(EntityAlias, here, entity=robert, name="The Rock")
     row(Entity, elsewhere, name="Robert Berg", kind="person")
     with django_assert_num_queries(2):
-        registry = load(here)
-    assert registry.resolve("Bob") == Match(robert.id, 0.9)
-    assert registry.resolve("the rock") == Match(robert.id, 1.0)
+        registry = load_registry(here)
+    assert registry.resolve("Bob") == EntityCandidate(robert.id, 0.9)
+    assert registry.resolve("the rock") == EntityCandidate(robert.id, 1.0)
     assert registry.resolve("Robert Berg") is None
-    assert load(here) is registry
+    assert load_registry(here) is registry
     robert.name = "Rupert Stone"
     robert.save()
-    assert load(here).resolve("Rupert") == Match(robert.id, 0.95)
+    assert load_registry(here).resolve("Rupert") == EntityCandidate(robert.id, 0.95)
 
 
 @pytest.mark.django_db
-def test_inside_a_transaction_the_names_are_read_anew() -> None:
+def test_inside_a_transaction_the_registry_is_reloaded() -> None:
     here = world("here")
     row(Entity, here, name="Robert Stone", kind="person")
-    assert after(here, 1).resolve("Robert Stone") is not None
+    assert registry_at_write(here, 1).resolve("Robert Stone") is not None
     row(Entity, here, name="Lena Berg", kind="person")
-    assert after(here, 1).resolve("Lena Berg") is not None
+    assert registry_at_write(here, 1).resolve("Lena Berg") is not None
 
 
 @pytest.mark.django_db(transaction=True)
-def test_between_two_writes_the_names_are_read_once(django_assert_num_queries: DjangoAssertNumQueries) -> None:
+def test_between_two_writes_the_registry_is_loaded_once(django_assert_num_queries: DjangoAssertNumQueries) -> None:
     here = world("here")
     row(Entity, here, name="Robert Stone", kind="person")
     with django_assert_num_queries(2):
-        registry = after(here, 0)
+        registry = registry_at_write(here, 0)
     with django_assert_num_queries(0):
-        assert after(here, 0) is registry
+        assert registry_at_write(here, 0) is registry
     remember(here, [NewMemory(content="Lena Berg plays chess.", entities=("Lena Berg",))], by="tests")
     writes = NamespaceStatistics.objects.get(namespace=here).writes
-    assert after(here, writes).resolve("Lena Berg") is not None
+    assert registry_at_write(here, writes).resolve("Lena Berg") is not None

@@ -1,14 +1,14 @@
-"""Texts as sentences, and which of them say something."""
+"""Sentence splitting, and which sentences are statements."""
 
 import time
 
 import pytest
 
-from memories.language.pleasantries import LEAD_IN
-from memories.language.retelling import retold
-from memories.language.sentences import sentences
-from memories.language.statements import bare, worth_keeping
-from memories.language.verbs import third_person
+from memories.text.pleasantries import LEAD_IN
+from memories.text.sentences import split_sentences
+from memories.text.statements import is_statement, strip_pleasantries
+from memories.text.third_person import to_third_person
+from memories.text.verbs import third_person_verb
 
 
 @pytest.mark.parametrize(
@@ -26,14 +26,14 @@ from memories.language.verbs import third_person
     ],
 )
 def test_a_text_is_cut_where_a_sentence_ends(text: str, expected: list[str]) -> None:
-    assert sentences(text) == expected
+    assert split_sentences(text) == expected
 
 
 @pytest.mark.parametrize("odd", [".", " ", "a.", "!) ", "\n", "yes ", "haha", "I you "])
-def test_odd_texts_are_read_in_no_time(odd: str) -> None:
+def test_odd_texts_are_fast(odd: str) -> None:
     began = time.perf_counter()
-    for sentence in sentences(odd * (20_000 // len(odd))):
-        worth_keeping(bare(sentence))
+    for sentence in split_sentences(odd * (20_000 // len(odd))):
+        is_statement(strip_pleasantries(sentence))
     assert time.perf_counter() - began < 2
 
 
@@ -49,8 +49,8 @@ def test_odd_texts_are_read_in_no_time(odd: str) -> None:
         "He is adopted and so full of energy.",
     ],
 )
-def test_what_states_something_is_kept(sentence: str) -> None:
-    assert worth_keeping(sentence)
+def test_a_statement_is_recognised(sentence: str) -> None:
+    assert is_statement(sentence)
 
 
 @pytest.mark.parametrize(
@@ -70,11 +70,11 @@ def test_what_states_something_is_kept(sentence: str) -> None:
     ],
 )
 def test_questions_pleasantries_reactions_and_common_wisdom_are_not(sentence: str) -> None:
-    assert not worth_keeping(sentence)
+    assert not is_statement(sentence)
 
 
 @pytest.mark.parametrize(
-    ("said", "told"),
+    ("sentence", "rewritten"),
     [
         ("I'm swamped with work.", "Maya is swamped with work."),
         ("I don't like it, but I've tried.", "Maya doesn't like it, but they have tried."),
@@ -89,15 +89,15 @@ def test_questions_pleasantries_reactions_and_common_wisdom_are_not(sentence: st
         ("I’ve moved.", "Maya has moved."),
     ],
 )
-def test_a_sentence_is_retold_by_name_and_then_by_pronoun(said: str, told: str) -> None:
-    assert retold(said, "Maya", "Sam") == told
+def test_a_sentence_is_rewritten_with_the_name_first_and_then_a_pronoun(sentence: str, rewritten: str) -> None:
+    assert to_third_person(sentence, "Maya", "Sam") == rewritten
 
 
 @pytest.mark.parametrize(
     ("verb", "expected"), [("go", "goes"), ("fly", "flies"), ("play", "plays"), ("need", "needs"), ("built", "built")]
 )
 def test_a_verb_is_put_into_the_third_person(verb: str, expected: str) -> None:
-    assert third_person(verb) == expected
+    assert third_person_verb(verb) == expected
 
 
 def test_what_a_message_begins_with_is_taken_off_but_no_more() -> None:

@@ -7,9 +7,9 @@ import pytest
 from pytest_django import DjangoAssertNumQueries
 from test_model_rows import MOMENT, row, world
 
-from memories.api.authentication import BY_HASH
+from memories.api.authentication import SELECT_KEY_BY_HASH
+from memories.db.joined_rows import fetch_joined
 from memories.models import ApiKey, Namespace, Profile, ProfileVersion, Publication, WritePolicyVersion
-from memories.stored import first
 
 pytestmark = pytest.mark.django_db
 
@@ -56,8 +56,8 @@ def test_a_publication_of_neither_a_profile_nor_a_policy_has_neither(
 
 def test_a_key_comes_with_its_namespace_and_can_be_changed() -> None:
     key = row(ApiKey, world("here"), name="agent", expires_at=MOMENT)
-    assert first(BY_HASH, {"slug": "there", "hash": key.hash}, ApiKey, Namespace) is None
-    found = first(BY_HASH, {"slug": "here", "hash": key.hash}, ApiKey, Namespace)
+    assert fetch_joined(SELECT_KEY_BY_HASH, {"slug": "there", "hash": key.hash}, ApiKey, Namespace) is None
+    found = fetch_joined(SELECT_KEY_BY_HASH, {"slug": "here", "hash": key.hash}, ApiKey, Namespace)
     assert found is not None
     assert [values(one) for one in found] == [values(ApiKey.objects.get(id=key.id)), values(key.namespace)]
     found[0].name = "another"

@@ -16,7 +16,7 @@ from memories.models import JudgedQuery, JudgementSet, Membership, Namespace
 from memories.writing.new_memory import NewMemory
 from memories.writing.remember import remember
 from scoring.catalogue import SOURCES
-from scoring.policy import WritePolicy
+from scoring.policy import WritePolicyParams
 from scoring.systems import SYSTEMS
 
 pytestmark = pytest.mark.django_db
@@ -146,7 +146,7 @@ def test_every_formula_and_every_parameter_of_a_system_is_on_its_page(client: Cl
     text = client.get(f"/formulas/{source.system}/").content.decode()
     for formula in source.formulas:
         assert f'id="{formula.slug}"' in text
-    for name in SYSTEMS[source.system].params.declared():
+    for name in SYSTEMS[source.system].params.declarations():
         assert f'id="param-{name}"' in text
     assert text.count("<math ") == len(source.formulas)
     assert "style=" not in text
@@ -154,7 +154,7 @@ def test_every_formula_and_every_parameter_of_a_system_is_on_its_page(client: Cl
 
 def test_every_parameter_of_the_write_policy_is_on_its_page(client: Client) -> None:
     text = client.get("/formulas/write-policy/").content.decode()
-    assert all(f'id="param-{name}"' in text for name in WritePolicy.declared())
+    assert all(f'id="param-{name}"' in text for name in WritePolicyParams.declarations())
 
 
 def test_the_index_shows_every_erratum(client: Client) -> None:

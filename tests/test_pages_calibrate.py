@@ -17,9 +17,9 @@ from playwright.sync_api import Page, expect
 from pytest_django import DjangoAssertNumQueries
 from retrieval_world import told
 from scipy.optimize import minimize
-from test_api_walls import key_to, problem
+from test_api_isolation import key_to, problem
 from test_model_rows import row
-from tuning_world import judged, traced
+from tuning_world import make_judgement_set, trace_set
 
 from memories.models import (
     Annotation,
@@ -33,21 +33,21 @@ from memories.models import (
 )
 from memories.models import WritePolicyVersion as Version
 from memories.models.choices import MemoryType, Role, Status
-from memories.retrieval.settings import setting
+from memories.retrieval.config import resolve_config
 from memories.templatetags.numbers import figure
-from memories.tuning.annotating import NewAnnotation, annotate, next_up
-from memories.tuning.calibrating import findings
-from memories.tuning.calibrating.calibrate import Calibration, calibrate
-from memories.tuning.evaluating import MAIN, NAMES
-from memories.tuning.holding import arrays
-from memories.tuning.profiles import add_version
-from memories.tuning.sweeping import sweep
-from memories.tuning.versions import serve
-from memories.writing.acts import forget
+from memories.tuning.annotation_records import NewAnnotation, annotate, next_memory_to_annotate
+from memories.tuning.array_cache import cached_arrays
+from memories.tuning.calibration import findings
+from memories.tuning.calibration.results import Calibration, calibrate
+from memories.tuning.measurement import MAIN_METRIC, METRIC_NAMES
+from memories.tuning.profile_versions import add_profile_version
+from memories.tuning.rrf_sweep import sweep_rrf_k
+from memories.tuning.versions import save_publication
+from memories.writing.feedback import forget_memory
 from memories.writing.new_memory import NewMemory
-from memories.writing.policy import policy_of
 from memories.writing.remember import remember
-from scoring.policy import WritePolicy
+from memories.writing.write_policy import current_write_policy
+from scoring.policy import WritePolicyParams
 
 pytestmark = pytest.mark.django_db
 
@@ -64,7 +64,7 @@ def memories(namespace: Namespace, count: int) -> list[Memory]:
         source, extractor = random.choice([0.3, 0.5, 0.7, 0.95]), random.uniform(0.5, 1.0)
         signals = {"source_strength": source, "extractor_confidence": extractor, "repetitions": int(random.integers(4))}
         type = TYPES[place % len(TYPES)]
-        prior = getattr(WritePolicy(), f"prior_{type.lower()}")
+        prior = getattr(WritePolicyParams(), f"prior_{type.lower()}")
         found.append(row(Memory, namespace, content=f"memory {place}", type=type, type_prior=prior, **signals))
     return found
 
@@ -163,11 +163,11 @@ def test_a_calibration_is_valid_above_the_gate_alone(here: Namespace, every: int
     found = calibrate(here)
     assert found.kappa is not None
     assert (found.kappa.value > 0.75) == found.valid == valid
-    assert ("weights" in findings.offers(found)) == ("priors" in findings.offers(found)) == valid
+    assert ("weights" in findings.proposed_changes(found)) == ("priors" in findings.proposed_changes(found)) == valid
     told = heading(shown(client), "gate-h")
     assert told.startswith("Annotators agree: κ" if valid else "Annotators do not agree: κ")
     if not valid:
-        assert findings.found(found)[0].what == "make the guidelines clearer, and annotate again"
+        assert findings.calibration_findings(found)[0].what == "make the guidelines clearer, and annotate again"
 
 
 def test_a_preference_that_is_unclear_comes_before_everything_else(here: Namespace) -> None:
@@ -177,7 +177,7 @@ def test_a_preference_that_is_unclear_comes_before_everything_else(here: Namespa
     found = calibrate(here)
     assert found.preference.kappa is not None
     assert found.preference.kappa.value < 0.70
-    first = findings.found(found)[0]
+    first = findings.calibration_findings(found)[0]
     assert first.what == "recalibrate the Preference prior first"
     assert first.change == {"prior_preference": found.preference.fitted}
 
@@ -190,9 +190,9 @@ def test_a_type_that_fails_the_gate_gives_no_prior_and_it_is_said_why(client: Cl
     assert found.valid
     failing = {one.type for one in found.types if not one.valid}
     assert "Relation" in failing
-    offered = findings.offers(found)["priors"]
+    offered = findings.proposed_changes(found)["priors"]
     assert offered.keys() == {one.param for one in found.types if one.valid and one.fitted != one.prior}
-    told = {one.what: one.because for one in findings.found(found)}
+    told = {one.what: one.because for one in findings.calibration_findings(found)}
     assert "is not above .75, so its prior stays" in told["make clearer what is a Relation"]
     assert "Make clearer what is a Relation" in shown(client)
 
@@ -225,8 +225,8 @@ def test_a_threshold_is_weighed_only_where_pairs_on_both_sides_were_judged(clien
         row(ReviewItem, here, cosine=0.851 + place / 300, state=state, decided_at=here.created_at)
     found = calibrate(here)
     assert found.best is None
-    assert "threshold" not in findings.offers(found)
-    assert findings.found(found)[-1].what == "judge pairs on both sides of .92"
+    assert "threshold" not in findings.proposed_changes(found)
+    assert findings.calibration_findings(found)[-1].what == "judge pairs on both sides of .92"
     assert heading(shown(client), "errors-h").startswith("Too few pairs are judged")
     for place in range(8):
         row(ReviewItem, here, cosine=0.93 + place / 200, state="duplicate", decided_at=here.created_at)
@@ -237,24 +237,26 @@ def test_k_is_swept_where_the_questions_were_asked_and_its_best_is_kept_as_a_pro
     here = told("here")
     member(client, here, Role.WRITE)
     assert "needs judged queries" in heading(shown(client), "k-h")
-    questions = judged(here)
+    questions = make_judgement_set(here)
     assert "is not swept yet" in heading(shown(client), "k-h")
-    start = setting(here, system="recall", params={})
-    whole = arrays(traced(here, questions, start))
-    found = sweep(whole, start)
+    start = resolve_config(here, system="recall", params={})
+    whole = cached_arrays(trace_set(here, questions, start))
+    found = sweep_rrf_k(whole, start)
     page = shown(client)
-    for one in found.rows:
+    for one in found.points:
         assert f"{figure(one.metric.low, 3)} to {figure(one.metric.high, 3)}" in page
     client.post("/here/calibrate/k/", {"name": "smooth"})
     kept = list(ProfileVersion.objects.within(here).values_list("system", "params"))
-    assert kept == ([("recall", {"rrf_k": found.best.k})] if found.moves else [])
-    version = add_version(here, name="flat", system="recall", params={"rrf_k": 200.0}, parent=None, note="", by="")
-    serve(here, None, note="", by="tests", profile_version_id=version.id)
-    found = sweep(whole, setting(here, params={}))
-    assert found.here.k == 200.0
-    assert f"{NAMES[MAIN]} of flat@1" in shown(client)
+    assert kept == ([("recall", {"rrf_k": found.best.k})] if found.improves else [])
+    version = add_profile_version(
+        here, name="flat", system="recall", params={"rrf_k": 200.0}, parent=None, note="", by=""
+    )
+    save_publication(here, None, note="", by="tests", profile_version_id=version.id)
+    found = sweep_rrf_k(whole, resolve_config(here, params={}))
+    assert found.current_point.k == 200.0
+    assert f"{METRIC_NAMES[MAIN_METRIC]} of flat@1" in shown(client)
     client.post("/here/calibrate/k/", {"name": "flat"})
-    assert ProfileVersion.objects.within(here).filter(number=2).exists() == found.moves
+    assert ProfileVersion.objects.within(here).filter(number=2).exists() == found.improves
 
 
 def test_a_prior_follows_from_how_often_annotators_agree_with_what_was_stored(agreed: Calibration) -> None:
@@ -314,10 +316,10 @@ def test_with_served_weights_the_formula_gives_what_is_stored(here: Namespace) -
         remember(here, [said_so], by="test")
     for memory in Memory.objects.within(here):
         say(here, memory, {"ada": ("Fact", True, 0.9)})
-    ground = calibrate(here).ground
+    ground = calibrate(here).annotated
     served = {"weight_source": 0.45, "weight_repetition": 0.2, "weight_extractor": 0.25, "weight_prior": 0.1}
     stored = [Memory.objects.within(here).get(id=one.id).confidence for one in ground.memories]
-    assert ground.trusted(served, WritePolicy()) == pytest.approx(np.array(stored))
+    assert ground.predicted_confidence(served, WritePolicyParams()) == pytest.approx(np.array(stored))
 
 
 def test_one_annotator_alone_tells_of_confidence_but_not_of_agreement(client: Client, here: Namespace) -> None:
@@ -328,7 +330,7 @@ def test_one_annotator_alone_tells_of_confidence_but_not_of_agreement(client: Cl
     assert not found.valid
     assert found.weights is not None
     assert found.reliability.error is not None
-    assert "weights" not in findings.offers(found)
+    assert "weights" not in findings.proposed_changes(found)
     page = shown(client)
     assert heading(page, "gate-h") == "30 more memories must be annotated by two"
     assert "40 memories annotated by ada, 0 of them by two or more." in page
@@ -366,7 +368,7 @@ def test_a_threshold_costs_what_false_merges_are_worth(client: Client, here: Nam
         assert found.best is not None
         costs[cost] = found.best.threshold
         for one in found.table:
-            assert one.ours.cost == pytest.approx(cost * one.ours.false_positives + one.ours.false_negatives)
+            assert one.errors.cost == pytest.approx(cost * one.errors.false_positives + one.errors.false_negatives)
     assert costs == {1.0: 0.9, 10.0: 0.92}  # .88 and .9 err as often, and .9 merges less
     page = shown(client, **{"p.merge_cost": "1"})
     assert heading(page, "errors-h") == "Merging above .90 would cost least"
@@ -379,11 +381,11 @@ def test_where_everything_is_direct_the_source_weighs_less(here: Namespace) -> N
     for _ in range(10):
         row(Memory, here, source_strength=0.95)
     found = calibrate(here)
-    assert found.direct == 1.0
-    assert findings.offers(found)["formal"] == {"weight_source": 0.35, "weight_extractor": 0.30}
+    assert found.direct_share == 1.0
+    assert findings.proposed_changes(found)["formal"] == {"weight_source": 0.35, "weight_extractor": 0.30}
     row(Memory, here, source_strength=0.3)
     row(Memory, here, source_strength=0.3)
-    assert "formal" not in findings.offers(calibrate(here))
+    assert "formal" not in findings.proposed_changes(calibrate(here))
 
 
 def test_the_page_and_the_api_tell_the_same(client: Client, here: Namespace, agreed: Calibration) -> None:
@@ -393,7 +395,7 @@ def test_the_page_and_the_api_tell_the_same(client: Client, here: Namespace, agr
     assert (told["memories"], told["shared"], told["valid"]) == (60, 60, True)
     assert told["weights"]["fitted"] == agreed.weights.fitted if agreed.weights else None
     assert [one["type"] for one in told["types"]] == TYPES
-    assert told["offers"] == findings.offers(agreed)
+    assert told["offers"] == findings.proposed_changes(agreed)
     page = shown(client)
     for one in told["types"]:
         assert f"{one['kappa']['value']:.2f}".lstrip("0") in page
@@ -422,9 +424,9 @@ def test_annotations_come_and_go_over_the_api(client: Client, here: Namespace) -
     wrong = problem(post(one | {"confidence": 1.5, "type": "Guess"}), 400)["errors"]
     assert {each["at"] for each in wrong} == {"annotations.0.confidence", "annotations.0.type"}
     assert problem(post(), 400)["errors"][0]["at"] == "annotations"
-    forget(here, memory.id, by="test")
+    forget_memory(here, memory.id, by="test")
     assert client.get("/api/v1/here/annotations/", headers=headers).json()["results"] == []
-    assert calibrate(here).ground.memories == []
+    assert calibrate(here).annotated.memories == []
 
 
 def test_an_annotation_of_a_foreign_memory_is_refused(client: Client, here: Namespace) -> None:
@@ -441,14 +443,14 @@ def test_what_another_annotated_comes_first_and_then_the_type_with_least(here: N
     some = memories(here, 20)
     say(here, some[7], {"bob": ("Fact", True, 0.9)})
     say(here, some[0], {"ada": (some[0].type, True, 0.9)})
-    assert next_up(here, "ada", []) == some[7]
-    after = next_up(here, "ada", [some[7].id])
+    assert next_memory_to_annotate(here, "ada", []) == some[7]
+    after = next_memory_to_annotate(here, "ada", [some[7].id])
     assert after is not None
     assert after.type != some[0].type
-    assert after == next_up(here, "ada", [some[7].id])
-    assert next_up(here, "ada", [one.id for one in some]) is None
+    assert after == next_memory_to_annotate(here, "ada", [some[7].id])
+    assert next_memory_to_annotate(here, "ada", [one.id for one in some]) is None
     Memory.objects.within(here).filter(id=some[7].id).update(status=Status.ARCHIVED)
-    assert next_up(here, "ada", []) != some[7]
+    assert next_memory_to_annotate(here, "ada", []) != some[7]
 
 
 def test_a_word_is_kept_from_the_page_and_a_wrong_one_stays_as_typed(client: Client, here: Namespace) -> None:
@@ -497,13 +499,13 @@ def test_what_was_fitted_is_kept_as_a_draft_and_published_in_a_second_step(
     assert agreed.weights is not None
     assert version.params["weight_source"] == agreed.weights.fitted["weight_source"]
     assert version.params["prior_entity"] == agreed.types[0].fitted
-    assert policy_of(here) == WritePolicy()
+    assert current_write_policy(here) == WritePolicyParams()
     assert "Version 1 of default is kept" in shown(client, draft=str(version.id))
     told = folded(client.get(f"/here/calibrate/?draft={version.id}&preview", headers={"HX-Request": "true"}))
     assert "<b>60</b> of 60 memories" in told
     done = folded(client.post(f"/here/calibrate/drafts/{version.id}/publish/", {"recompute": "on"}, follow=True))
     assert "Version 1 of default decides from now on. What is stored is weighed by it as a job" in done
-    assert policy_of(here).weight_source == agreed.weights.fitted["weight_source"]
+    assert current_write_policy(here).weight_source == agreed.weights.fitted["weight_source"]
     assert Job.objects.within(here).get().kind == "recompute"
 
 

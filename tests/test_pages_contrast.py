@@ -11,15 +11,15 @@ from django.contrib.auth.models import User
 from django.urls import URLPattern
 from playwright.sync_api import Page, expect
 from retrieval_world import told as world_told
-from tuning_world import judged, traced
+from tuning_world import make_judgement_set, trace_set
 
-from memories.api.retrieval import query_of
-from memories.models import JudgementSet, Membership, Memory, Namespace, ProfileVersion
-from memories.retrieval import tracing
-from memories.retrieval.answer import told
+from memories.api.retrieval import query_from_body
+from memories.models import JudgementSet, Membership, Memory, Namespace, ProfileVersion, Trace
+from memories.retrieval.answer import answer_to_dict
+from memories.retrieval.config import resolve_config
 from memories.retrieval.retrieve import retrieve
-from memories.retrieval.settings import setting
-from memories.tuning.profiles import add_version
+from memories.retrieval.trace import store_trace
+from memories.tuning.profile_versions import add_profile_version
 from memories.urls import urlpatterns
 from scoring.systems import SYSTEMS
 
@@ -64,7 +64,7 @@ def addresses(namespace: Namespace) -> Iterator[str]:
     for pattern in urlpatterns:
         if isinstance(pattern, URLPattern) and re.fullmatch(r"<slug:namespace>/(\w+/)?", str(pattern.pattern)):
             yield str(pattern.pattern).replace("<slug:namespace>", namespace.slug)
-    trace = tracing.Trace.objects.within(namespace).earliest("id")
+    trace = Trace.objects.within(namespace).earliest("id")
     whole = JudgementSet.objects.within(namespace).get()
     version = ProfileVersion.objects.within(namespace).get()
     missed = Memory.objects.within(namespace).get(content__startswith="The kitchen at Arrive")
@@ -93,10 +93,12 @@ def furnished(transactional_db: None) -> Namespace:
     Membership.objects.create(user=user, namespace=namespace, role="admin")
     asked = {"query": "What is new in the kitchen at Arrive?", "top_k": 10, "user": "", "session": "", "params": {}}
     asked |= dict.fromkeys(("types", "tags", "users", "levels"), ())
-    retrieval = retrieve(query_of(namespace, asked, setting(namespace, system="recall", params={})))
-    tracing.write(retrieval, told(retrieval), key=None)
-    traced(namespace, judged(namespace), setting(namespace, params={}))
-    add_version(namespace, name="careful", system="recall", params={"rrf_k": 20.0}, parent=None, note="", by="maya")
+    retrieval = retrieve(query_from_body(namespace, asked, resolve_config(namespace, system="recall", params={})))
+    store_trace(retrieval, answer_to_dict(retrieval), key=None)
+    trace_set(namespace, make_judgement_set(namespace), resolve_config(namespace, params={}))
+    add_profile_version(
+        namespace, name="careful", system="recall", params={"rrf_k": 20.0}, parent=None, note="", by="maya"
+    )
     return namespace
 
 

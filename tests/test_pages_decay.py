@@ -16,8 +16,8 @@ from test_model_rows import row
 
 from memories.models import Membership, Memory, Namespace
 from memories.models.choices import Role
-from memories.pages import aged, decay, drawing
-from memories.tuning import profiles, publishing
+from memories.pages import aged, chart_parts, decay
+from memories.tuning import profile_publication, profile_versions
 from scoring.systems import SYSTEMS
 from scoring.systems.recall import RecallParams
 
@@ -92,10 +92,10 @@ def test_it_tells_who_reaches_the_floor_by_a_day(client: Client, namespace: Name
 def test_it_starts_from_what_serves_where_that_has_such_parameters(client: Client, namespace: Namespace) -> None:
     assert "from blend, as it ships" in shown(client)
     moved = {"half_life_event": 14.0, "rrf_k": 30.0}
-    version = profiles.add_version(
+    version = profile_versions.add_profile_version(
         namespace, name="mine", system="recall", params=moved, parent=None, note="", by="ada"
     )
-    publishing.publish(namespace, version, by="ada", override="nobody has judged anything here")
+    profile_publication.publish_profile(namespace, version, by="ada", override="nobody has judged anything here")
     page = shown(client)
     assert "Event halves in 14 days" in page
     assert "from mine@1, which serves here" in page
@@ -122,13 +122,13 @@ def test_no_name_of_a_curve_stands_upon_another(client: Client, namespace: Names
 
 
 def test_names_of_lines_that_end_together_stand_around_where_they_end() -> None:
-    assert drawing.apart([0.9, 0.3], 0.1) == [0.9, 0.3]
-    assert drawing.apart([0.5, 0.9, 0.5, 0.5], 0.1) == pytest.approx([0.6, 0.9, 0.5, 0.4])
-    assert drawing.apart([0.0, 0.02], 0.1) == pytest.approx([0.0, 0.1])
+    assert chart_parts.spread_labels([0.9, 0.3], 0.1) == [0.9, 0.3]
+    assert chart_parts.spread_labels([0.5, 0.9, 0.5, 0.5], 0.1) == pytest.approx([0.6, 0.9, 0.5, 0.4])
+    assert chart_parts.spread_labels([0.0, 0.02], 0.1) == pytest.approx([0.0, 0.1])
 
 
 def test_many_are_counted_together(client: Client, namespace: Namespace, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(aged, "EACH", 2)
+    monkeypatch.setattr(aged, "MAX_POINTS", 2)
     for age in (20, 20, 21, 300):
         row(Memory, namespace, type="Event", created_at=namespace.now - timedelta(days=age))
     page = shown(client)
@@ -141,7 +141,7 @@ def test_many_are_counted_together(client: Client, namespace: Namespace, monkeyp
 def test_one_of_many_counts_from_when_it_holds(
     client: Client, namespace: Namespace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(aged, "EACH", 1)
+    monkeypatch.setattr(aged, "MAX_POINTS", 1)
     since = namespace.now - timedelta(days=700)
     row(Memory, namespace, kind="semantic", created_at=namespace.now, valid_from=since)
     page = shown(client, system="contextdb")

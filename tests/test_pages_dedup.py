@@ -23,12 +23,12 @@ from memories.models.choices import EMBEDDERS, Role, Status
 from memories.pages.dedup import listing, nearest, survey
 from memories.pages.dedup.differences import differences
 from memories.pages.dedup.figures import bins
-from memories.writing.acts import forget
-from memories.writing.neighbours import PLACES
+from memories.writing.feedback import forget_memory
+from memories.writing.neighbours import COSINE_DECIMALS
 from memories.writing.new_memory import NewMemory
-from memories.writing.policy import policy_of
-from memories.writing.remember import lock, remember
-from memories.writing.splitting import split
+from memories.writing.remember import lock_namespace, remember
+from memories.writing.split import split_memory
+from memories.writing.write_policy import current_write_policy
 
 pytestmark = pytest.mark.django_db
 
@@ -210,7 +210,7 @@ def test_what_is_known_is_held_until_something_is_written(
     with django_assert_max_num_queries(16) as asked:
         shown(client, **{"p.dedup_duplicate": "0.9"})
     assert not any("memories_memoryvector" in query["sql"] for query in asked.captured_queries)
-    lock(here)
+    lock_namespace(here)
     with django_assert_max_num_queries(20) as again:
         shown(client)
     assert any("memories_memoryvector" in query["sql"] for query in again.captured_queries)
@@ -227,7 +227,7 @@ def test_of_many_memories_a_sample_is_compared_after_the_page_has_come(
     assert "fig-dedup" not in page
     told = shown(client, compare="")
     assert "A sample: 4 of 10 memories, each against all others," in told
-    lock(here)
+    lock_namespace(here)
     assert "A sample: 4 of 10" in shown(client)  # and is good for some minutes
     monkeypatch.setattr(survey, "LASTING", timedelta(0))
     assert "A sample: 4 of 10" not in shown(client)
@@ -239,7 +239,7 @@ def test_what_was_forgotten_since_a_sample_was_drawn_is_not_shown(
     monkeypatch.setattr(nearest, "EXACT", 5)
     monkeypatch.setattr(nearest, "SAMPLE", 9)
     assert "The lease ends on" in shown(client)
-    forget(here, Memory.objects.get(content="The lease ends on 5 March").id, by="test")
+    forget_memory(here, Memory.objects.get(content="The lease ends on 5 March").id, by="test")
     page = shown(client)
     assert "A sample: 9 of 10" in page
     assert "The lease ends on" not in page
@@ -257,7 +257,7 @@ def test_a_sample_of_very_many_is_looked_up_in_the_database(
     assert found.way == ("index" if has_index else "exact")
     assert (found.memories, found.asked) == (10, 10)
     assert {pair[:2]: pair.cosine for pair in found.pairs} == pytest.approx(exact, abs=1e-3)
-    assert all(round(pair.cosine, PLACES) == pair.cosine for pair in found.pairs)
+    assert all(round(pair.cosine, COSINE_DECIMALS) == pair.cosine for pair in found.pairs)
 
 
 @pytest.mark.parametrize(
@@ -405,7 +405,7 @@ def test_pairs_are_drawn_from_all_cosines_but_not_those_that_no_threshold_decide
 
 def test_a_merge_that_was_split_counts_as_a_false_one(client: Client, waiting: ReviewItem) -> None:
     decide(client, waiting, "duplicate")
-    split(Namespace.objects.get(), waiting.second_id, by="test")
+    split_memory(Namespace.objects.get(), waiting.second_id, by="test")
     page = shown(client, **{"p.dedup_duplicate": "0.88"})
     assert heading(page, "errors-h").startswith("At .88, 1 of 1 different pair would be merged")
 
@@ -416,7 +416,7 @@ def test_moved_thresholds_are_kept_as_a_draft_and_decide_when_published(client: 
     response = client.post("/here/dedup/drafts/", {"p.dedup_duplicate": "0.9"})
     version = Version.objects.get()
     assert response["Location"] == f"/here/dedup/?p.dedup_duplicate=0.9&draft={version.id}#draft"
-    assert policy_of(here).dedup_duplicate == 0.92
+    assert current_write_policy(here).dedup_duplicate == 0.92
     assert not Publication.objects.exists()
     page = folded(client.get(response["Location"]))
     assert "Version 1 of default is kept" in page
@@ -424,8 +424,8 @@ def test_moved_thresholds_are_kept_as_a_draft_and_decide_when_published(client: 
     assert client.get(f"/api/v1/here/policies/{version.id}/preview/").status_code == 200
     told = folded(client.post(f"/here/dedup/drafts/{version.id}/publish/", follow=True))
     assert "Version 1 of default decides from now on: merged above .9, judged from .85." in told
-    assert policy_of(here).dedup_duplicate == 0.9
-    assert policy_of(here).but(dedup_duplicate=0.92) == type(policy_of(here))()
+    assert current_write_policy(here).dedup_duplicate == 0.9
+    assert current_write_policy(here).with_values(dedup_duplicate=0.92) == type(current_write_policy(here))()
     assert "is kept" not in folded(client.get(response["Location"]))
 
 

@@ -21,7 +21,7 @@ from memories.pages.graph import page as graph_page
 from memories.pages.graph.drawing import SHADES
 from memories.pages.graph.labels import box_of, labels
 from memories.pages.graph.layout import HEIGHT, WIDTH, pulled
-from scoring.graph import Reached, traverse
+from scoring.graph import ReachedEntity, traverse
 from scoring.systems.recall import RecallParams
 
 pytestmark = pytest.mark.django_db
@@ -76,17 +76,17 @@ def plain(page: str) -> str:
     return re.sub(r"\s+", " ", re.sub(r"<[^>]*>", "", page))
 
 
-def reached_of(page: str) -> dict[str, Reached]:
+def reached_of(page: str) -> dict[str, ReachedEntity]:
     """What the table says is reached."""
     table = page.split('id="reached"', 1)[1].split("</table>", 1)[0]
     rows = [re.findall(r"<td[^>]*>(.*?)</td>", one, re.DOTALL) for one in table.split("<tr")[2:]]
     cells = [[re.sub(r"<span class=\"narrow-word\">.*?</span>|<[^>]*>", "", cell) for cell in one] for one in rows]
-    return {one[0]: Reached(int(one[2]), float(one[3]), float(one[4])) for one in cells}
+    return {one[0]: ReachedEntity(int(one[2]), float(one[3]), float(one[4])) for one in cells}
 
 
 def by_formula(
     told: Iterable[tuple[str, str, str, float]], root: str, hops: Iterable[float] = HOPS
-) -> dict[str, Reached]:
+) -> dict[str, ReachedEntity]:
     """What the formula reaches over the same edges."""
     told = list(told)
     numbers = {name: number for number, name in enumerate(sorted({end for one in told for end in (one[0], one[2])}))}

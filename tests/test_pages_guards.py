@@ -11,25 +11,25 @@ from django.contrib.auth.models import User
 from django.test import Client
 from playwright.sync_api import Page, expect
 from pytest_django.fixtures import DjangoAssertNumQueries
+from test_api_isolation import member_of
 from test_api_traces import trace
-from test_api_walls import member_of
 from test_model_rows import row
 
 from memories.models import Membership, Memory, Namespace, Trace
 from memories.models.choices import Role, Status
 from memories.pages.guards import answers, escape, grounding
-from memories.tuning.policies import add_version, publish
-from memories.writing.new_memory import NewMemory, Said
+from memories.tuning.policy_versions import add_policy_version, publish_policy
+from memories.writing.new_memory import NewMemory, Utterance
 from memories.writing.remember import remember
 from scoring.faithfulness import escape_rate, faithfulness, risk
-from scoring.policy import WritePolicy
+from scoring.policy import WritePolicyParams
 
 pytestmark = pytest.mark.django_db
 
 STORED = ["Invoicing stores its data in PostgreSQL 16", "Alma is allergic to hazelnuts", "Maya prefers tea to coffee"]
 TRUE, FALSE = "Invoicing keeps its data in PostgreSQL 16.", "Alma is not allergic to hazelnuts."
 HTMX = {"HX-Request": "true", "HX-Current-URL": "http://testserver/here/guards/?p.escape_scan=0.4&example=1"}
-POLICY = WritePolicy()
+POLICY = WritePolicyParams()
 
 
 @pytest.fixture
@@ -190,7 +190,7 @@ def test_verdicts_are_counted_and_what_was_dropped_is_listed_newest_first(full: 
             NewMemory(
                 content="Priya quietly runs the staging cluster alone",
                 evidence="Priya looked at the staging plan",
-                said=(Said("speculation"),),
+                utterances=(Utterance("speculation"),),
             ),
         ],
         by="tests",
@@ -236,7 +236,7 @@ def test_a_statement_is_tried_as_the_write_path_would_take_it(full: Namespace) -
     new = NewMemory(
         content="Priya quietly runs the staging cluster alone",
         evidence="Priya looked at the staging plan",
-        said=(Said("speculation"),),
+        utterances=(Utterance("speculation"),),
     )
     (would,) = remember(full, [new], by="tests", dry_run=True)
     assert (would.outcome, would.memory.grounding) == ("rejected", "partial")
@@ -248,7 +248,7 @@ def test_a_statement_is_tried_as_the_write_path_would_take_it(full: Namespace) -
     assert f"{would.memory.confidence:.4f}".lstrip("0") in told
     assert f"{POLICY.grounding_penalty:.2f}".lstrip("0") in told
     assert "not checked" in posted(member, headers=HTMX, act="try", content="Priya runs the staging cluster")
-    assert "It would be merged: said before" in posted(member, headers=HTMX, act="try", content=STORED[0])
+    assert "It would be merged: exact duplicate" in posted(member, headers=HTMX, act="try", content=STORED[0])
     assert "must be one of direct" in posted(member, 400, act="try", content="x", source_level="sure")
 
 
@@ -279,8 +279,8 @@ def test_a_moved_guard_moves_the_product_and_leaves_a_tick(here: Namespace) -> N
 
 def test_the_guards_begin_where_the_published_policy_has_them(here: Namespace) -> None:
     remember(here, [NewMemory(content="Maya sails")], by="tests")
-    version = add_version(here, name="strict", params={"escape_scan": 0.1}, note="", by="tests")
-    publish(here, version.id, note="", by="tests")
+    version = add_policy_version(here, name="strict", params={"escape_scan": 0.1}, note="", by="tests")
+    publish_policy(here, version.id, note="", by="tests")
     text = shown(member_of(here))
     assert "Of 1,000 hallucinations 6 escape all three" in panel(text, "escape-h")
     assert "changed" not in text.split('id="escape-rate"')[1]

@@ -8,14 +8,14 @@ from django.db import connection
 from django.test import Client
 from playwright.sync_api import Page, expect
 from pytest_django.fixtures import DjangoAssertNumQueries
+from test_api_isolation import key_to, member_of
 from test_api_traces import trace
-from test_api_walls import key_to, member_of
 from test_pages import home, maya, sign_in  # noqa: F401
 
 from memories.health import index_recall, listening
 from memories.health.sizes import tables, vector_indexes
-from memories.jobs.running import run
-from memories.jobs.starting import start
+from memories.jobs.attempt import run_job
+from memories.jobs.submission import submit_job
 from memories.models import Job, MemoryVector, Namespace, Trace
 from memories.models.choices import JobKind, JobState, Role
 from memories.writing.new_memory import NewMemory
@@ -132,8 +132,8 @@ def test_times_are_told_as_median_and_95th_percentile(here: Namespace) -> None:
 
 
 def measured(namespace: Namespace) -> Job:
-    job = start(namespace, JobKind.MEASURE, {}, by="tests")
-    run(namespace.id, job.id)
+    job = submit_job(namespace, JobKind.MEASURE, {}, by="tests")
+    run_job(namespace.id, job.id)
     job.refresh_from_db()
     return job
 
@@ -244,7 +244,7 @@ def test_the_page_watches_work_until_it_is_done(
     expect(page.get_by_role("status")).to_have_text("Reflection waits for a worker.")
     work = page.locator("#work")
     expect(work.get_by_role("heading")).to_have_text("1 piece of work under way")
-    run(home.id, Job.objects.get().id)
+    run_job(home.id, Job.objects.get().id)
     expect(work.get_by_role("heading")).to_have_text("No work is waiting", timeout=15_000)
     expect(work).to_contain_text("✓ done")
     expect(work).to_contain_text("maya")

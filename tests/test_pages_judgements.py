@@ -9,16 +9,16 @@ import pytest
 from django.test import Client
 from playwright.sync_api import Page, expect
 from pytest_django.fixtures import DjangoAssertNumQueries
-from test_api_walls import member_of
+from test_api_isolation import member_of
 from test_model_rows import row, world
 from test_pages import home, maya, sign_in  # noqa: F401
 
-from memories.jobs.running import run
-from memories.judging import current, pairs, pooling
-from memories.judging.storing import NewQuery, keep
+from memories.jobs.attempt import run_job
 from memories.models import Job, JudgedQuery, Judgement, JudgementSet, Memory, Namespace, Trace
 from memories.models.choices import JobKind, QueryKind, Role, Status
 from memories.pages.judgements import page as page_of_sets
+from memories.tuning import current_grades, judgement_pooling, judging_queue
+from memories.tuning.judgement_store import NewQuery, store_queries
 from memories.writing.new_memory import NewMemory
 from memories.writing.remember import remember
 
@@ -46,7 +46,7 @@ def judged(here: Namespace) -> JudgementSet:
         NewQuery("Which sugar?", kind=QueryKind.NEVER_STORED, grades={survivor.id: 0}),
         NewQuery("Not judged yet"),
     ]
-    keep(made, brought, by="maya")
+    store_queries(made, brought, by="maya")
     Memory.objects.filter(id=gone.id).update(status=Status.FORGOTTEN)
     return made
 
@@ -71,7 +71,7 @@ def pool(judged: JudgementSet, *, k: int = 10) -> None:
     first, second = JudgedQuery.objects.filter(judgement_set_id=judged.id).order_by("id")[:2]
     memories = [row(Memory, judged.namespace, content=f"found {number}").id for number in range(2)]
     for query in (first, second):
-        pooling.renew(query, {memories[0]: {"blend": 1, "recall": 1}, memories[1]: {"blend": 2}})
+        judgement_pooling.replace_pool(query, {memories[0]: {"blend": 1, "recall": 1}, memories[1]: {"blend": 2}})
     params = {"set": str(judged.id), "settings": ["blend", "recall"], "k": k}
     result = {"pool": {"unjudged": {"blend": 0.75, "recall": 1.0}}}
     row(Job, judged.namespace, kind=JobKind.POOL, state="done", params=params, result=result)
@@ -88,7 +88,7 @@ def test_an_empty_namespace_says_how_to_begin(here: Namespace) -> None:
 def test_the_sets_tell_what_they_hold_and_what_was_left_out(here: Namespace, judged: JudgementSet) -> None:
     pool(judged)
     text = told(shown(member_of(here)))
-    graded = current.grades(here, judged.id)
+    graded = current_grades.load_grades(here, judged.id)
     tuned = sum(query.query.part == "tune" for query in graded.queries)
     assert f"{tuned} + {5 - tuned}" in text
     assert "1 unjudged" in text
@@ -145,7 +145,7 @@ def test_a_huge_set_is_shown_by_page_in_a_known_number_of_questions(
 ) -> None:
     made = JudgementSet.objects.create(namespace=here, name="huge")
     known = [row(Memory, here).id for _ in range(3)]
-    keep(made, [NewQuery(f"query {n}", grades=dict.fromkeys(known, 1)) for n in range(120)], by="maya")
+    store_queries(made, [NewQuery(f"query {n}", grades=dict.fromkeys(known, 1)) for n in range(120)], by="maya")
     member = member_of(here)
     shown(member)
     with django_assert_max_num_queries(11):  # five of every page
@@ -229,7 +229,7 @@ def test_a_set_is_saved_as_a_file(here: Namespace, judged: JudgementSet) -> None
 def test_a_pool_shows_how_much_of_each_setting_is_unjudged(here: Namespace, judged: JudgementSet) -> None:
     pool(judged)
     text = told(shown(member_of(here), one(judged)))
-    shares = {one.name: one for one in pooling.shares(here, judged.id, 10)}
+    shares = {one.name: one for one in judgement_pooling.unjudged_shares(here, judged.id, 10)}
     assert (shares["blend"].found, shares["recall"].found) == (4, 2)
     assert "4 pairs to judge" in text
     assert re.search(r"blend serves 4 4 1\.000", text)
@@ -244,7 +244,7 @@ def test_a_pair_is_graded_skipped_and_taken_back(here: Namespace, judged: Judgem
     pool(judged)
     member = member_of(here)
     judge = f"{one(judged)}judge/"
-    first, second, third, *_ = pairs.open_pairs(here, judged.id, 10)
+    first, second, third, *_ = judging_queue.unjudged_pairs(here, judged.id, 10)
     page = told(shown(member, judge))
     assert "4 pairs to judge" in page
     assert "found by blend 1st, recall 1st" in page
@@ -313,7 +313,7 @@ def test_a_person_makes_a_set_pools_it_and_judges_by_keys(
     page.get_by_label("recall").check()
     page.get_by_role("button", name="Pool the set").click()
     expect(page.locator("#pool-h")).to_contain_text("Pooling")
-    run(home.id, Job.objects.get(kind=JobKind.POOL).id)
+    run_job(home.id, Job.objects.get(kind=JobKind.POOL).id)
     expect(page.locator("#pool-h")).to_contain_text("to judge", timeout=15_000)
     page.locator("#pool").get_by_role("link", name="Judge").click()
     page.wait_for_url("**/judge/")  # with its scripts: keys are heard from then on

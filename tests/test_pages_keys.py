@@ -13,15 +13,15 @@ from django.test import Client
 from django.utils import timezone
 from playwright.sync_api import Page, expect
 from pytest_django.fixtures import DjangoAssertNumQueries
-from test_api_walls import key_to, member_of, world
+from test_api_isolation import key_to, member_of, world
 from test_pages import home, maya, sign_in  # noqa: F401
 
 from memories import members
-from memories.jobs.running import run
+from memories.jobs.attempt import run_job
 from memories.keys import EndedError, issue, revoke, rotate
 from memories.models import ApiKey, Job, Membership, Namespace
 from memories.models.choices import JobKind, Role
-from memories.writing import reembedding
+from memories.writing import embedder_switch
 from memories.writing.new_memory import NewMemory
 from memories.writing.remember import remember
 
@@ -224,7 +224,7 @@ def test_a_namespace_is_founded_by_an_admin_who_becomes_its_own(here: Namespace,
 def test_the_embedder_changes_in_view_and_without_a_gap(
     here: Namespace, admin: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(reembedding, "GRACE", timedelta())
+    monkeypatch.setattr(embedder_switch, "GRACE_PERIOD", timedelta())
     remember(here, [NewMemory(content="Plays the cello")], by="tests")
     refused = text(admin.post("/here/settings/embedder/", {"embedder": "word2vec"}), 400)
     assert "must be one of all-MiniLM-L6-v2" in refused
@@ -234,7 +234,7 @@ def test_the_embedder_changes_in_view_and_without_a_gap(
     assert "waiting for a worker" in waiting
     assert "recall:poll" in waiting
     assert "<h1" not in waiting
-    run(here.id, Job.objects.get(kind=JobKind.REEMBED).id)
+    run_job(here.id, Job.objects.get(kind=JobKind.REEMBED).id)
     done = text(admin.get("/here/settings/"))
     assert "<b>all-MiniLM-L6-v2</b> serves since" in done
     assert "1 vector made" in done

@@ -1,4 +1,4 @@
-"""The Lab: a question is asked, explained, turned by sliders, compared and judged."""
+"""The Lab: a query is run, explained, reranked by sliders, compared and judged."""
 
 import json
 import re
@@ -15,11 +15,11 @@ from pytest_django import DjangoAssertNumQueries
 from retrieval_world import asking, memory, world
 
 from memories.models import DailyAccess, Judgement, Membership, Memory, Namespace, ProfileVersion, Publication, Trace
-from memories.pages.lab.figures import short
-from memories.pages.lab.shares import shares
+from memories.pages.lab.charts import short_chart_label
+from memories.pages.lab.contributions import score_contributions
 from memories.retrieval.retrieve import retrieve
-from memories.writing.acts import confirm
-from memories.writing.editing import edit
+from memories.writing.edit import edit_memory
+from memories.writing.feedback import confirm_memory
 from scoring.systems import SYSTEMS
 
 __all__ = ["world"]
@@ -43,7 +43,7 @@ def signed_in(client: Client, maya: User) -> Client:
 
 
 def ask(client: Client, **sent: Any) -> str:
-    """Ask, and give the address of the answer."""
+    """Run the query and return the URL of its trace."""
     answer = client.get("/asked/lab/", {"query": QUESTION, "by": "recall", **sent})
     assert answer.status_code == 302
     return str(answer["Location"])
@@ -63,13 +63,13 @@ def trace_of(address: str) -> Trace:
     return Trace.objects.get(id=UUID(parse_qs(urlsplit(address).query)["trace"][0]))
 
 
-def test_the_empty_lab_invites_a_question(signed_in: Client) -> None:
+def test_the_empty_lab_invites_a_query(signed_in: Client) -> None:
     page = text(signed_in.get("/asked/lab/"))
-    assert "Ask a question" in page
+    assert "Run a query" in page
     assert "style=" not in page
 
 
-def test_a_question_leaves_a_trace_and_its_address_shows_it_again(signed_in: Client) -> None:
+def test_a_query_leaves_a_trace_and_its_url_shows_it_again(signed_in: Client) -> None:
     address = ask(signed_in)
     first, second = text(signed_in.get(address)), text(signed_in.get(address))
     assert order(first) == order(second) == [one["id"] for one in trace_of(address).answer["results"]]
@@ -92,11 +92,11 @@ def test_exploring_counts_no_access(signed_in: Client) -> None:
     assert not DailyAccess.objects.exists()
 
 
-def test_each_hit_says_in_words_why_it_stands_there(signed_in: Client) -> None:
+def test_each_hit_explains_its_rank_in_one_sentence(signed_in: Client) -> None:
     page = text(signed_in.get(ask(signed_in)))
     assert (
-        "3rd by meaning, 1st by words, 3rd by entity, 8th by paths; 90 days old keeps 50 %, 4 uses lift it ×2.61."
-        in page
+        "3rd by semantic, 1st by BM25, 3rd by entity graph, 8th by graph traversal; "
+        "90 days old keeps 50 %, 4 uses lift it ×2.61." in page
     )
 
 
@@ -110,7 +110,7 @@ def test_each_parameter_of_an_explanation_leads_to_its_slider(signed_in: Client)
 @pytest.mark.parametrize("system", SYSTEMS)
 def test_every_system_is_shown_with_bars_that_add_up_to_its_scores(world: Namespace, system: str) -> None:
     retrieval = retrieve(asking(world, QUESTION, system))
-    parts = shares(retrieval)
+    parts = score_contributions(retrieval)
     assert sum(parts.values()) == pytest.approx(retrieval.ranking.score.value)
     assert all(np.isfinite(part).all() for part in parts.values())
 
@@ -118,12 +118,12 @@ def test_every_system_is_shown_with_bars_that_add_up_to_its_scores(world: Namesp
 @pytest.mark.parametrize("system", SYSTEMS)
 def test_every_system_has_a_page_with_all_its_sliders(signed_in: Client, system: str) -> None:
     page = text(signed_in.get(ask(signed_in, by=system)))
-    assert all(f'id="p-{name}"' in page for name in SYSTEMS[system].params.declared())
+    assert all(f'id="p-{name}"' in page for name in SYSTEMS[system].params.declarations())
     assert "style=" not in page
     json.loads(re.findall(r'<script id="fig-skyline" type="application/json">(.*?)</script>', page)[0])
 
 
-def test_a_moved_slider_ranks_again_from_the_trace_and_marks_what_moved(signed_in: Client) -> None:
+def test_a_moved_slider_reranks_the_trace_and_marks_rank_changes(signed_in: Client) -> None:
     address = ask(signed_in)
     start = order(text(signed_in.get(address)))
     answer = signed_in.get(f"{address}&p.weight_bm25=0&p.weight_semantic=3&p.rrf_k=60", headers=HTMX)
@@ -133,18 +133,18 @@ def test_a_moved_slider_ranks_again_from_the_trace_and_marks_what_moved(signed_i
     assert "Replayed from trace" in page
     assert re.search(r"Against the start: \d+ up, \d+ down, \d+ new, \d+ left\.", page)
     assert re.search(r'<span class="move down">▼ \d+<span class="vh"> down from \d+</span>', page)
-    assert "p.rrf_k" not in answer["HX-Replace-Url"]  # which stands as at the start
+    assert "p.rrf_k" not in answer["HX-Replace-Url"]  # unchanged against the start
     assert order(text(signed_in.get(answer["HX-Replace-Url"]))) == order(page)
     assert Trace.objects.count() == 1
 
 
-def test_a_parameter_of_the_candidates_is_asked_live_and_the_page_says_so(signed_in: Client) -> None:
+def test_a_candidate_parameter_runs_a_new_query_and_the_page_says_so(signed_in: Client) -> None:
     page = text(signed_in.get(f"{ask(signed_in)}&p.bm25_b=0.1", headers=HTMX))
-    assert "Asked again live" in page
-    assert "bm25 b decides about the candidates" in page
+    assert "Queried again live" in page
+    assert "bm25 b changes the candidates" in page
 
 
-def test_a_wrong_value_is_told_and_the_ranking_stands(signed_in: Client) -> None:
+def test_an_invalid_value_is_reported_and_the_ranking_stays(signed_in: Client) -> None:
     address = ask(signed_in)
     start = order(text(signed_in.get(address)))
     page = text(signed_in.get(f"{address}&p.rrf_k=9999&p.nonsense=1", headers=HTMX))
@@ -153,7 +153,7 @@ def test_a_wrong_value_is_told_and_the_ranking_stands(signed_in: Client) -> None
     assert order(page) == start
 
 
-def test_a_wrong_question_keeps_what_was_typed(signed_in: Client) -> None:
+def test_an_invalid_form_keeps_what_was_typed(signed_in: Client) -> None:
     answer = signed_in.get(
         "/asked/lab/", {"query": QUESTION, "top_k": "999", "as_of": "2030-01-01", "by": "nonsense", "types": "Whim"}
     )
@@ -176,17 +176,17 @@ def test_a_past_day_is_answered_as_of_its_end(signed_in: Client) -> None:
 def test_an_abstaining_answer_shows_the_nearest_and_why(signed_in: Client) -> None:
     address = ask(signed_in, by="blend", query="What is the capital of Mongolia?")
     page = text(signed_in.get(f"{address}&p.abstain_below=1"))
-    assert "Nothing comes back." in page
-    assert "The nearest, not told" in page
+    assert "Nothing is returned." in page
+    assert "Nearest, not returned" in page
 
 
-def test_a_trace_that_is_gone_is_asked_again_and_the_page_says_so(signed_in: Client) -> None:
+def test_the_query_of_an_expired_trace_runs_again_and_the_page_says_so(signed_in: Client) -> None:
     address = ask(signed_in, trace="01900000-0000-7000-8000-000000000000")
     assert "no longer kept" in text(signed_in.get(address))
     assert signed_in.get("/asked/lab/", {"trace": "01900000-0000-7000-8000-000000000000"}).status_code == 404
 
 
-def test_a_second_way_to_rank_stands_beside_with_its_agreement(signed_in: Client) -> None:
+def test_another_system_is_compared_with_its_rank_agreement(signed_in: Client) -> None:
     address = ask(signed_in)
     page = text(signed_in.get(f"{address}&beside=all", headers={"HX-Request": "true", "HX-Target": "beside"}))
     assert "Kendall’s τ" in page
@@ -207,21 +207,21 @@ def test_a_memory_that_did_not_come_back_is_explained_and_one_click_brings_it_in
     assert str(unsure.id) in order(text(signed_in.get(apply)))
 
 
-def test_an_old_trace_explains_what_was_missed_then_and_offers_to_ask_again_what_it_cannot_tell(
+def test_an_old_trace_explains_its_own_misses_and_offers_a_new_query_for_the_rest(
     signed_in: Client, world: Namespace
 ) -> None:
     unsure = memory(world, "The kitchen at Arrive")
     address, swap = ask(signed_in, query="What is new in the kitchen at Arrive?"), {"HX-Request": "true"}
     for _ in range(6):
-        confirm(world, unsure.id, by="tests")
+        confirm_memory(world, unsure.id, by="tests")
     panel = text(signed_in.get(f"{address}&missing={unsure.id}", headers={**swap, "HX-Target": "why-not"}))
     assert "held back: low confidence" in panel
-    assert "Told from trace" in panel
+    assert "From trace" in panel
     address = ask(signed_in, query="What is new in the kitchen at Arrive?", tags="kitchen")
-    edit(world, unsure.id, {"tags": ["kitchen"]}, by="tests")
+    edit_memory(world, unsure.id, {"tags": ["kitchen"]}, by="tests")
     panel = text(signed_in.get(f"{address}&missing={unsure.id}", headers={**swap, "HX-Target": "why-not"}))
-    assert "Asked live, because a trace keeps nothing of a memory that was no candidate." in panel
-    again = re.findall(r'<a class="btn" href="([^"]+)">Ask again</a>', panel)[0].replace("&amp;", "&")
+    assert "Queried live, because a trace keeps nothing of a memory that was no candidate." in panel
+    again = re.findall(r'<a class="btn" href="([^"]+)">Run again</a>', panel)[0].replace("&amp;", "&")
     assert str(unsure.id) in order(text(signed_in.get(signed_in.get(again)["Location"])))
 
 
@@ -238,7 +238,7 @@ def test_words_that_no_database_takes_are_refused(signed_in: Client) -> None:
 
 
 def test_a_tag_in_a_memory_stays_text_in_a_chart() -> None:
-    assert short("<b>bold</b>") == "&lt;b&gt;bold&lt;/b&gt;"
+    assert short_chart_label("<b>bold</b>") == "&lt;b&gt;bold&lt;/b&gt;"
 
 
 def test_an_explanation_comes_when_it_is_opened(signed_in: Client) -> None:
@@ -255,21 +255,21 @@ def test_an_explanation_comes_when_it_is_opened(signed_in: Client) -> None:
     assert '<a href="#p-rrf_k">20</a>' in tree
 
 
-def test_a_grade_is_kept_and_the_last_one_counts(signed_in: Client) -> None:
+def test_a_grade_is_stored_and_the_last_one_wins(signed_in: Client) -> None:
     address = ask(signed_in)
     hit = order(text(signed_in.get(address)))[0]
     for grade in (1, 3):
         sent = {"trace": trace_of(address).id, "grade": f"{hit} {grade}", "here": urlsplit(address).query}
         answer = signed_in.post("/asked/lab/judge/", sent)
         assert answer["Location"] == address
-    kept = Judgement.objects.get()
-    assert (kept.grade, str(kept.memory_id), kept.judged_by) == (3, hit, "maya")
-    assert (kept.query.text, kept.query.judgement_set.name) == (QUESTION, "Lab")
+    judgement = Judgement.objects.get()
+    assert (judgement.grade, str(judgement.memory_id), judgement.judged_by) == (3, hit, "maya")
+    assert (judgement.query.text, judgement.query.judgement_set.name) == (QUESTION, "Lab")
     assert f'value="{hit} 3" aria-pressed="true"' in text(signed_in.get(address))
     assert signed_in.post("/asked/lab/judge/", {**sent, "grade": f"{hit} 4"}).status_code == 400
 
 
-def test_moved_parameters_are_saved_as_a_profile_that_serves_nobody_yet(signed_in: Client) -> None:
+def test_changed_parameters_are_saved_as_an_unpublished_profile(signed_in: Client) -> None:
     trace = trace_of(ask(signed_in))
     sent = {"trace": trace.id, "name": "careful", "p.rrf_k": "20", "p.weight_bm25": "1"}
     answer = signed_in.post("/asked/lab/save/", sent)
@@ -279,7 +279,7 @@ def test_moved_parameters_are_saved_as_a_profile_that_serves_nobody_yet(signed_i
     assert not Publication.objects.exists()
     saved = signed_in.get(answer["Location"])["Location"]
     assert trace_of(saved).params == {"rrf_k": 20.0}
-    assert f'Kept as <a href="/asked/profiles/{version.id}/">careful@1</a>.' in text(signed_in.get(saved))
+    assert f'Saved as <a href="/asked/profiles/{version.id}/">careful@1</a>.' in text(signed_in.get(saved))
     assert signed_in.post("/asked/lab/save/", {**sent, "name": "a@b"}).status_code == 400
     assert signed_in.post("/asked/lab/save/", {**sent, "p.rrf_k": "9999"}).status_code == 400
 
@@ -310,7 +310,7 @@ def test_another_namespace_and_its_traces_do_not_exist(signed_in: Client, world:
     assert "No retriever found anything" in text(signed_in.get(mine))
 
 
-def test_a_move_asks_the_database_a_bounded_number_of_questions(
+def test_a_moved_slider_runs_a_bounded_number_of_sql_queries(
     signed_in: Client, django_assert_max_num_queries: DjangoAssertNumQueries
 ) -> None:
     address = ask(signed_in)

@@ -8,7 +8,7 @@ from playwright.sync_api import Locator, Page, Route, expect
 from retrieval_world import told
 
 from memories.models import Membership, Namespace
-from memories.pages.lab import page as lab_page
+from memories.pages.lab import views as lab_page
 
 QUESTION = "Which database does Maya prefer for invoicing?"
 
@@ -22,7 +22,7 @@ def lab_world(transactional_db: None) -> Namespace:
 
 
 def settle(page: Page) -> None:
-    """Wait until the parts that follow a moved slider have asked and been answered."""
+    """Wait until the panels that a moved slider refreshes are loaded."""
     page.wait_for_timeout(800)
     expect(page.locator(".htmx-request")).to_have_count(0, timeout=30_000)
 
@@ -38,7 +38,7 @@ def sign_in(page: Page) -> None:
 
 
 def ask(page: Page) -> None:
-    """Sign in, and ask by recall."""
+    """Sign in and run the query with recall."""
     page.goto("/lab-world/lab/")
     sign_in(page)
     page.get_by_label("Ranked by").select_option("recall")
@@ -49,11 +49,11 @@ def ask(page: Page) -> None:
 
 
 def typed(page: Page, name: str) -> Locator:
-    """The typed number of a slider."""
+    """The number input of a slider."""
     return page.locator(f"[name='p.{name}']")
 
 
-def test_a_person_asks_drags_a_slider_sees_it_move_and_shares_it(lab_world: Namespace, page: Page) -> None:
+def test_a_person_runs_a_query_drags_a_slider_and_shares_the_url(lab_world: Namespace, page: Page) -> None:
     ask(page)
     expect(page.locator("[data-figure=fig-skyline] .barlayer path").first).to_be_visible(timeout=30_000)
     start = shown(page)
@@ -94,7 +94,7 @@ def test_a_person_asks_drags_a_slider_sees_it_move_and_shares_it(lab_world: Name
     settle(page)
 
 
-def test_a_value_out_of_bounds_is_told_stays_as_typed_and_holds_up_no_other(lab_world: Namespace, page: Page) -> None:
+def test_a_value_out_of_bounds_is_reported_stays_as_typed_and_blocks_no_other(lab_world: Namespace, page: Page) -> None:
     ask(page)
     typed(page, "rrf_k").fill("5")
     expect(page.locator("#param-problems .problem")).to_contain_text("rrf_k must be a number from 10 to 200; got 5")
@@ -106,7 +106,7 @@ def test_a_value_out_of_bounds_is_told_stays_as_typed_and_holds_up_no_other(lab_
     settle(page)
 
 
-def test_a_request_that_fails_is_told_until_one_works_again(
+def test_a_failed_request_is_reported_until_one_succeeds(
     lab_world: Namespace, page: Page, monkeypatch: pytest.MonkeyPatch, complaints: list[str]
 ) -> None:
     ask(page)
@@ -145,13 +145,13 @@ def test_who_is_signed_out_meanwhile_is_led_to_the_door_and_back(lab_world: Name
     settle(page)
 
 
-def test_why_not_leads_to_the_change_that_brings_it_in_and_that_is_kept(lab_world: Namespace, page: Page) -> None:
+def test_why_not_leads_to_the_change_that_brings_it_in_and_that_is_saved(lab_world: Namespace, page: Page) -> None:
     ask(page)
     missed = "The kitchen at Arrive has a new oven"
     expect(page.locator(".hits")).not_to_contain_text(missed)
     settle(page)
-    page.get_by_label("A memory’s words").fill("a new oven in the kitchen")
-    page.get_by_role("button", name="Find it").click()
+    page.get_by_label("Memory text").fill("a new oven in the kitchen")
+    page.get_by_role("button", name="Find", exact=True).click()
     settle(page)
     page.locator("#why-not").get_by_role("link", name=missed).click()
     settle(page)
@@ -161,7 +161,7 @@ def test_why_not_leads_to_the_change_that_brings_it_in_and_that_is_kept(lab_worl
     page.get_by_text("Save as profile").click()
     page.get_by_label("Name", exact=True).fill("mine")
     page.get_by_role("button", name="Save", exact=True).click()
-    expect(page.get_by_role("status")).to_contain_text("Kept as mine@1.")
+    expect(page.get_by_role("status")).to_contain_text("Saved as mine@1.")
     expect(page.locator(".hits")).to_contain_text(missed)
     settle(page)
     page.get_by_role("link", name="mine@1").click()
@@ -194,7 +194,7 @@ def test_a_panel_that_answers_late_neither_takes_a_slider_back_nor_loses_what_wa
     settle(page)
     expect(page).to_have_url(re.compile(rf"missing=.*p\.weight_semantic={re.escape(moved)}(&|$)"))
     expect(page.locator("#why-not .lead")).to_have_text(words)
-    assert typed(page, "weight_semantic").first.input_value() == moved  # what the panel stands for
+    assert typed(page, "weight_semantic").first.input_value() == moved  # the state that the panel shows
 
 
 def test_a_trace_opens_in_the_lab_as_it_was_and_on_a_phone_the_sliders_fold_away(

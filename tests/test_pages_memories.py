@@ -14,8 +14,8 @@ from pytest_django import DjangoAssertNumQueries
 from memories.models import Entity, Membership, Memory, MemoryTag, Namespace, ScoreEvent, Session
 from memories.models.choices import Status
 from memories.pages import browsing, facets
-from memories.retrieval.asking import Found
-from memories.writing.new_memory import NewMemory, Said
+from memories.retrieval.fetch import Fetched
+from memories.writing.new_memory import NewMemory, Utterance
 from memories.writing.remember import remember
 
 pytestmark = pytest.mark.django_db
@@ -53,7 +53,7 @@ def tell(namespace: Namespace, told: tuple[tuple[str, str, dict[str, Any]], ...]
         NewMemory(
             content=content,
             type=type,
-            said=(Said(more.get("level", "direct")),),
+            utterances=(Utterance(more.get("level", "direct")),),
             model="haiku",
             tags=more.get("tags", ()),
             session=more.get("session", ""),
@@ -170,8 +170,8 @@ def test_pages_follow_each_other_without_a_gap(signed_in: Client, home: Namespac
 
 
 def test_counts_end_somewhere_and_say_so(signed_in: Client, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(facets, "COUNTED", 3)
-    monkeypatch.setattr("memories.pages.memories.COUNTED", 3)
+    monkeypatch.setattr(facets, "MAX_COUNTED", 3)
+    monkeypatch.setattr("memories.pages.memories.MAX_COUNTED", 3)
     page = text(signed_in)
     assert "<b>3+</b> match" in page
     assert counts(page, "Status") == {"active": "3+"}
@@ -195,7 +195,7 @@ def test_htmx_is_shown_what_is_wrong_too(signed_in: Client) -> None:
 
 
 def test_a_search_by_meaning_that_takes_too_long_is_named(signed_in: Client, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(browsing, "ask", lambda questions: Found(late={"semantic": "took longer than 500 ms"}))
+    monkeypatch.setattr(browsing, "fetch", lambda questions: Fetched(timed_out={"semantic": "took longer than 500 ms"}))
     page = text(signed_in, "/home/memories/?q=breakfast&by=meaning")
     assert "The search by meaning was left out: it took longer than 500 ms." in page
 

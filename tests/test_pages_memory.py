@@ -15,15 +15,15 @@ from test_pages_memories import NOW, TOLD, home, maya, signed_in, tell, text
 from memories.models import DailyAccess, Membership, Memory, MemoryEdge, Namespace, ScoreEvent
 from memories.models.choices import EdgeKind, Status
 from memories.pages import memory_evidence, memory_nearby
+from memories.pages.explanation_nodes import explanation_node
 from memories.pages.memory_evidence import waterfall
 from memories.pages.memory_figures import confidence_figure
-from memories.pages.trees import node
 from memories.templatetags.numbers import figure
-from memories.writing import acts
-from memories.writing.new_memory import NewMemory, Said
+from memories.writing import feedback
+from memories.writing.evidence import load_evidence
+from memories.writing.new_memory import NewMemory, Utterance
 from memories.writing.remember import remember
-from memories.writing.standing import loaded
-from scoring.policy import WritePolicy
+from scoring.policy import WritePolicyParams
 from scoring.systems import SYSTEMS
 
 __all__ = ["home", "maya", "signed_in"]
@@ -71,8 +71,8 @@ def test_what_a_confirmation_would_give_is_what_it_gives(signed_in: Client, coff
 
 
 def test_a_partly_grounded_confidence_shows_what_was_taken_off(home: Namespace, coffee: Memory) -> None:
-    policy = WritePolicy()
-    standing = loaded(home, [coffee.id], policy)[coffee.id]
+    policy = WritePolicyParams()
+    standing = load_evidence(home, [coffee.id], policy)[coffee.id]
     standing.evidence = replace(standing.evidence, grounding="partial")
     parts = waterfall([], standing, policy)
     assert (parts.taken_by, parts.taken) == ("Grounding", pytest.approx(-policy.grounding_penalty))
@@ -83,8 +83,8 @@ def test_a_partly_grounded_confidence_shows_what_was_taken_off(home: Namespace, 
 
 def test_the_history_tells_every_change_and_its_cause(signed_in: Client, home: Namespace, coffee: Memory) -> None:
     other = Memory.objects.within(home).get(content=TOLD[3][0])
-    acts.contradict(home, coffee.id, other.id, reason="he never drank any", by="tests")
-    acts.judge(home, coffee.id, useful=True, by="tests")
+    feedback.contradict_memories(home, coffee.id, other.id, reason="he never drank any", by="tests")
+    feedback.record_feedback(home, coffee.id, useful=True, by="tests")
     page = text(signed_in, at(coffee))
     (table,) = re.findall(r'aria-label="Evidence">\s*<thead>.*?</thead>(.*?)</table>', page, re.S)
     rows = [" ".join(re.sub(r"<[^>]*>", " ", row).split()) for row in re.findall(r"<tr>(.*?)</tr>", table, re.S)]
@@ -147,7 +147,7 @@ def test_where_it_does_not_come_back_the_reason_can_be_asked_for(signed_in: Clie
     )
     said = told.content.decode()
     assert "It was found and held back: low confidence." in said
-    assert re.search(r"\. The least confidence that comes back: \.\d+ instead of \.5 brings it in, 4th\.", said)
+    assert re.search(r"\. Minimum confidence: \.\d+ instead of \.5 brings it in, 4th\.", said)
     assert '<span class="chip">meaning 1st</span>' in said
     assert "It was found and held back" in text(signed_in, at(oven, "?q=a+new+oven+for+the+kitchen&why=recall"))
     wrong = signed_in.get(at(oven, "?q=x&why=none"), headers={"HX-Request": "true", "HX-Target": "missed-none"})
@@ -188,7 +188,9 @@ def test_a_correction_leads_to_what_is_right(signed_in: Client, home: Namespace,
 
 
 def test_a_person_who_corrects_says_it_directly(signed_in: Client, home: Namespace) -> None:
-    guess = NewMemory(content="Jonas lives in Bergen", type="Fact", said=(Said("strong_inference"),), model="gpt-4o")
+    guess = NewMemory(
+        content="Jonas lives in Bergen", type="Fact", utterances=(Utterance("strong_inference"),), model="gpt-4o"
+    )
     (outcome,) = remember(home, [guess], by="tests")
     signed_in.post(at(outcome.memory, "correct/"), {"content": "Jonas lives in Oslo"})
     right = Memory.objects.within(home).get(content="Jonas lives in Oslo")
@@ -201,9 +203,9 @@ def test_more_than_is_shown_is_counted_and_said(
 ) -> None:
     for day in range(3):
         same = {"content": coffee.content, "type": coffee.type, "subject": coffee.subject_surface}
-        remember(home, [NewMemory(**same, session=f"day {day}", said=(Said("direct"),))], by="tests")
-    monkeypatch.setattr(memory_nearby, "MOST", 2)
-    monkeypatch.setattr(memory_evidence, "MOST", 2)
+        remember(home, [NewMemory(**same, session=f"day {day}", utterances=(Utterance("direct"),))], by="tests")
+    monkeypatch.setattr(memory_nearby, "MAX_ROWS", 2)
+    monkeypatch.setattr(memory_evidence, "MAX_EVENTS", 2)
     page = text(signed_in, at(coffee))
     assert "Said 4 times</h2><p>The first 2 are shown.</p>" in page
     assert f"The last 2 of {ScoreEvent.objects.within(home).filter(memory_id=coffee.id).count()} changes" in page
@@ -222,7 +224,7 @@ def test_what_is_refused_stands_beside_its_form_and_the_input_stays(
     assert 'value="the other"' in page
     assert 'value="because"' in page
     itself = signed_in.post(at(coffee, "contradict/"), {"memory": str(coffee.id)})
-    assert "must be another memory" in itself.content.decode()
+    assert "must differ from the memory in the URL" in itself.content.decode()
     assert signed_in.post(at(coffee, "split/")).status_code == 409
     assert "must not be empty" in signed_in.post(at(coffee, "correct/"), {"content": " "}).content.decode()
 
@@ -235,7 +237,9 @@ def test_a_contradiction_costs_both_their_belief(signed_in: Client, coffee: Memo
 
 
 def test_what_was_merged_is_split_off_again(signed_in: Client, home: Namespace, database: Memory) -> None:
-    said = NewMemory(content="Maya prefers PostgreSQL for each new service", type="Preference", said=(Said("direct"),))
+    said = NewMemory(
+        content="Maya prefers PostgreSQL for each new service", type="Preference", utterances=(Utterance("direct"),)
+    )
     (outcome,) = remember(home, [said], by="tests")
     assert outcome.outcome == "merged"
     gone = Memory.objects.within(home).get(status=Status.MERGED)
@@ -297,7 +301,7 @@ def test_the_page_asks_a_bounded_number_of_questions(
 def test_an_explanation_reads_as_the_sums_it_is_made_of() -> None:
     leaves = [{"name": name, "value": value, "op": "input", "parts": []} for name, value in (("a", 2.0), ("b", 3.0))]
     tree = {"name": "area", "value": 6.0, "op": "×", "parts": leaves}
-    told = node({"name": "−", "value": -6.0, "op": "−", "parts": [tree]})
+    told = explanation_node({"name": "−", "value": -6.0, "op": "−", "parts": [tree]})
     assert (told.name, told.equation, told.parts[0].equation) == ("difference", "−area", "2 × 3")
 
 
@@ -352,7 +356,9 @@ def test_a_person_corrects_splits_off_and_forgets(page: Page, home: Namespace, c
     expect(page.get_by_role("heading", level=1)).to_have_text("Maya drinks her coffee with oat milk")
     page.get_by_role("link", name=coffee.content).first.click()
     expect(page.get_by_text("It gave way to")).to_be_visible()
-    said = NewMemory(content="Maya prefers PostgreSQL for each new service", type="Preference", said=(Said("direct"),))
+    said = NewMemory(
+        content="Maya prefers PostgreSQL for each new service", type="Preference", utterances=(Utterance("direct"),)
+    )
     remember(home, [said], by="tests")
     gone = Memory.objects.within(home).get(status=Status.MERGED)
     page.goto(at(gone))

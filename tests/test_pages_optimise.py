@@ -1,4 +1,4 @@
-"""The optimiser and the ablation, as their pages show them."""
+"""The Optimise and Ablation pages."""
 
 import json
 import re
@@ -11,19 +11,19 @@ from django.contrib.auth.models import User
 from django.test import Client
 from pytest_django import DjangoAssertNumQueries
 from retrieval_world import world
-from tuning_world import judged, traced
+from tuning_world import make_judgement_set, trace_set
 
-from memories.jobs.running import run
+from memories.jobs.attempt import run_job
 from memories.models import Job, JudgementSet, Membership, Namespace, ProfileVersion
 from memories.models.choices import JobKind, JobState, Role
-from memories.pages.optimise import figures
-from memories.pages.optimise.run import NOTHING, verdict
-from memories.retrieval.query import Setting
+from memories.pages.optimise import charts
+from memories.pages.optimise.search_summary import NO_IMPROVEMENT, search_verdict
+from memories.retrieval.query import Config
 from memories.templatetags.numbers import chance
-from memories.tuning.ablating import ablation
-from memories.tuning.evaluating import MAIN
-from memories.tuning.holding import arrays
+from memories.tuning.array_cache import cached_arrays
+from memories.tuning.measurement import MAIN_METRIC
 from memories.tuning.objective import Objective
+from memories.tuning.retriever_ablation import ablate_retrievers
 from scoring.systems import SYSTEMS
 
 __all__ = ["world"]
@@ -32,7 +32,7 @@ pytestmark = [pytest.mark.django_db, pytest.mark.xdist_group("retrieval")]
 
 @pytest.fixture
 def questions(world: Namespace) -> JudgementSet:
-    return judged(world, "questions to search by")
+    return make_judgement_set(world, "questions to search by")
 
 
 @pytest.fixture
@@ -44,54 +44,50 @@ def ada(client: Client, world: Namespace) -> Client:
     return client
 
 
-def wish(questions: JudgementSet, **more: Any) -> dict[str, Any]:
-    """A form that was filled in."""
+def form_data(questions: JudgementSet, **more: Any) -> dict[str, Any]:
+    """A filled-in search form."""
     move = ["rerank", "age", "confidence_gate"]
     return {"set": str(questions.id), "by": "blend", "settings": "10", "seconds": "30", "move": move, **more}
 
 
-def searched(ada: Client, world: Namespace, questions: JudgementSet, **more: Any) -> Job:
-    """A search that was begun on the page and is done."""
-    answer = ada.post(f"/{world.slug}/optimise/start/", wish(questions, **more))
+def run_search(ada: Client, world: Namespace, questions: JudgementSet, **more: Any) -> Job:
+    """Start a search on the page and run its job."""
+    answer = ada.post(f"/{world.slug}/optimise/start/", form_data(questions, **more))
     assert answer.status_code == 302
     job = Job.objects.within(world).get(kind=JobKind.OPTIMISE)
     assert answer["Location"] == f"/{world.slug}/optimise/?job={job.id}"
-    run(world.id, job.id)
+    run_job(world.id, job.id)
     return Job.objects.within(world).get(id=job.id)
 
 
 def shown(ada: Client, address: str, status: int = 200, **more: Any) -> str:
-    """The page at an address."""
+    """The page at a URL."""
     response = ada.get(address, **more)
     assert response.status_code == status
     return response.content.decode()
 
 
-def test_a_search_is_begun_done_and_told_with_its_own_numbers(
-    ada: Client, world: Namespace, questions: JudgementSet
-) -> None:
-    job = searched(ada, world, questions)
+def test_a_search_runs_and_the_page_shows_its_numbers(ada: Client, world: Namespace, questions: JudgementSet) -> None:
+    job = run_search(ada, world, questions)
     page = shown(ada, f"/{world.slug}/optimise/?job={job.id}")
     found = job.result["search"]
-    assert NOTHING in page  # six queries prove nothing
-    assert f"after {found['tried']} settings" in page
+    assert NO_IMPROVEMENT in page  # six queries are too few for significance
+    assert f"after {found['tried']} configurations" in page
     figure = re.search(r'<script id="fig-progress" type="application/json">(.*?)</script>', page, re.DOTALL)
     assert figure
     line = json.loads(figure[1])["data"][0]
     assert line["x"][-1] == found["tried"]
     assert line["y"][-1] == pytest.approx(found["best"], abs=1e-5)
-    held = job.result["check"]["holdout"]["before"][MAIN]
-    assert f"{held['mean']:.3f}".removeprefix("0") in page
+    holdout = job.result["check"]["holdout"]["before"][MAIN_METRIC]
+    assert f"{holdout['mean']:.3f}".removeprefix("0") in page
     assert 'data-poll="1"' not in page
 
 
-def test_a_search_under_way_is_asked_for_again_and_can_be_stopped(
-    ada: Client, world: Namespace, questions: JudgementSet
-) -> None:
-    ada.post(f"/{world.slug}/optimise/start/", wish(questions))
+def test_a_running_search_is_polled_and_can_be_stopped(ada: Client, world: Namespace, questions: JudgementSet) -> None:
+    ada.post(f"/{world.slug}/optimise/start/", form_data(questions))
     job = Job.objects.within(world).get(kind=JobKind.OPTIMISE)
     page = shown(ada, f"/{world.slug}/optimise/")
-    assert "The search waits" in page
+    assert "The search is queued" in page
     assert 'data-poll="1"' in page
     for step in ("ask", "search", "check"):  # every step begins without a total
         Job.objects.within(world).filter(id=job.id).update(state=JobState.RUNNING, step=step, total=None)
@@ -101,11 +97,11 @@ def test_a_search_under_way_is_asked_for_again_and_can_be_stopped(
     assert Job.objects.within(world).get(id=job.id).params["stop"] is True
 
 
-def test_what_was_found_is_saved_as_a_profile_that_serves_nobody(
+def test_a_search_result_is_saved_as_an_unpublished_profile(
     ada: Client, world: Namespace, questions: JudgementSet
 ) -> None:
     Membership.objects.filter(namespace=world).update(role=Role.WRITE)
-    job = searched(ada, world, questions)
+    job = run_search(ada, world, questions)
     address = f"/{world.slug}/optimise/{job.id}/save/"
     job.result["search"]["chosen"] = {}
     job.save()
@@ -125,10 +121,10 @@ def test_what_was_found_is_saved_as_a_profile_that_serves_nobody(
     links = {unescape(one) for one in re.findall(r'href="([^"]*p\.rerank=0\.5[^"]*)"', page)}
     assert {urlsplit(one).path for one in links} == {f"/{world.slug}/lab/", f"/{world.slug}/tune/"}
     (tune,) = [one for one in links if "/tune/" in one]
-    judged(world, "another set")
+    make_judgement_set(world, "another set")
     there = shown(ada, tune)
     assert f"<option selected>{questions.name}</option>" in there
-    assert "Not everything in the address can be used" not in there
+    assert "Some values in the URL are invalid" not in there
 
 
 @pytest.mark.parametrize(
@@ -145,10 +141,10 @@ def test_what_was_found_is_saved_as_a_profile_that_serves_nobody(
         ({"price": "free"}, "must be a finite number; got"),
     ],
 )
-def test_a_wish_that_makes_no_sense_is_told_and_stays_as_typed(
+def test_an_invalid_form_is_refused_and_stays_as_typed(
     ada: Client, world: Namespace, questions: JudgementSet, wrong: dict[str, Any], message: str
 ) -> None:
-    answer = ada.post(f"/{world.slug}/optimise/start/", wish(questions, **wrong))
+    answer = ada.post(f"/{world.slug}/optimise/start/", form_data(questions, **wrong))
     assert answer.status_code == 400
     page = answer.content.decode()
     assert message in page
@@ -160,13 +156,13 @@ def test_a_wish_that_makes_no_sense_is_told_and_stays_as_typed(
 def test_a_search_that_was_left_is_found_again_with_its_form_as_it_was_filled_in(
     ada: Client, world: Namespace, questions: JudgementSet
 ) -> None:
-    ada.post(f"/{world.slug}/optimise/start/", wish(questions, price="0.25"))
+    ada.post(f"/{world.slug}/optimise/start/", form_data(questions, price="0.25"))
     for finished in (False, True):
         page = shown(ada, f"/{world.slug}/optimise/")
-        assert ("The search waits" in page) != finished
+        assert ("The search is queued" in page) != finished
         assert 'value="0.25"' in page
         assert len(re.findall(r'name="move" value="\w+" checked', page)) == 3
-        run(world.id, Job.objects.within(world).get(kind=JobKind.OPTIMISE).id)
+        run_job(world.id, Job.objects.within(world).get(kind=JobKind.OPTIMISE).id)
 
 
 def test_a_few_settings_far_off_do_not_press_the_others_into_a_corner() -> None:
@@ -174,30 +170,30 @@ def test_a_few_settings_far_off_do_not_press_the_others_into_a_corner() -> None:
         {"quality": 0.6 + number / 1000, "other": 0.7 + number / 1000, "front": number > 95} for number in range(100)
     ]
     points = [*near, {"quality": -0.2, "other": 0.0, "front": False}]
-    low, high = figures.reach(points, "other")
+    low, high = charts.axis_range(points, "other")
     assert 0.6 < low < 0.7
     assert 0.799 < high < 0.9
-    assert figures.outside(points) == 1
-    assert figures.outside(near) == 0
+    assert charts.count_outside(points) == 1
+    assert charts.count_outside(near) == 0
     front = [*near, {"quality": 0.9, "other": 0.0, "front": True}]
-    assert figures.reach(front, "other")[0] < 0.0
-    assert figures.reach([], "other") == [-0.08, 1.08]
+    assert charts.axis_range(front, "other")[0] < 0.0
+    assert charts.axis_range([], "other") == [-0.08, 1.08]
 
 
 def test_another_system_offers_its_own_parameters(ada: Client, world: Namespace, questions: JudgementSet) -> None:
     page = shown(ada, f"/{world.slug}/optimise/?by=memsense", headers={"HX-Request": "true", "HX-Target": "choose"})
     offered = re.findall(r'name="move" value="(\w+)"', page)
-    declared = SYSTEMS["memsense"].params.declared()
+    declared = SYSTEMS["memsense"].params.declarations()
     assert set(offered) == {name for name, one in declared.items() if one.scope == "score"}
 
 
-def test_pages_ask_few_questions(
+def test_pages_run_few_sql_queries(
     ada: Client,
     world: Namespace,
     questions: JudgementSet,
     django_assert_max_num_queries: DjangoAssertNumQueries,
 ) -> None:
-    job = searched(ada, world, questions)
+    job = run_search(ada, world, questions)
     for address in (f"optimise/?job={job.id}", "ablation/", "ablation/?by=blend&show=1"):
         shown(ada, f"/{world.slug}/{address}")
         with django_assert_max_num_queries(20):
@@ -208,8 +204,8 @@ def test_whoever_may_only_read_sees_and_does_not_act(client: Client, world: Name
     user = User.objects.create_user("bo")
     Membership.objects.create(namespace=world, user=user, role=Role.READ)
     client.force_login(user)
-    assert "Searching needs the role write" in shown(client, f"/{world.slug}/optimise/")
-    assert client.post(f"/{world.slug}/optimise/start/", wish(questions)).status_code == 403
+    assert "Searching requires the write role" in shown(client, f"/{world.slug}/optimise/")
+    assert client.post(f"/{world.slug}/optimise/start/", form_data(questions)).status_code == 403
     assert client.post(f"/{world.slug}/ablation/ask/", {"set": str(questions.id)}).status_code == 403
 
 
@@ -229,23 +225,21 @@ def test_without_judged_queries_the_pages_say_what_to_do(ada: Client, world: Nam
     assert "no judged queries here yet" in shown(ada, f"/{world.slug}/ablation/")
 
 
-def test_a_set_that_was_not_asked_can_be_asked_for_the_ablation(
-    ada: Client, world: Namespace, questions: JudgementSet
-) -> None:
+def test_an_untraced_set_can_be_run_for_the_ablation(ada: Client, world: Namespace, questions: JudgementSet) -> None:
     address = f"/{world.slug}/ablation/?set={questions.id}&by=recall&show=1"
-    assert "Ask the set" in shown(ada, address)
+    assert "Run the set" in shown(ada, address)
     ada.post(f"/{world.slug}/ablation/ask/", {"set": str(questions.id), "by": "recall"})
-    assert "The set is being asked" in shown(ada, address)
-    run(world.id, Job.objects.within(world).filter(kind=JobKind.TRACE).latest("created_at").id)
-    assert "Only it found" in shown(ada, address)
+    assert "The queries are being run" in shown(ada, address)
+    run_job(world.id, Job.objects.within(world).filter(kind=JobKind.TRACE).latest("created_at").id)
+    assert "Unique results" in shown(ada, address)
 
 
 def test_the_ablation_shows_the_numbers_of_every_retriever(
     ada: Client, world: Namespace, questions: JudgementSet
 ) -> None:
-    held = traced(world, questions, Setting(SYSTEMS["blend"]))
+    traced = trace_set(world, questions, Config(SYSTEMS["blend"]))
     page = shown(ada, f"/{world.slug}/ablation/?set={questions.id}&by=blend&show=1")
-    found = ablation(arrays(held), Setting(SYSTEMS["blend"]), Objective(MAIN))
+    found = ablate_retrievers(cached_arrays(traced), Config(SYSTEMS["blend"]), Objective(MAIN_METRIC))
     for one in found.routes:
         assert f"</span>{one.mean:.3f}</td>".replace(">0.", ">.") in page
         assert f'<span class="narrow-word">p </span>{chance(one.corrected)}</td>' in page
@@ -261,7 +255,7 @@ def test_an_ablation_of_nothing_known_is_refused_in_words(
     assert 'class="problem"' in shown(ada, f"/{world.slug}/ablation/?{wrong}&show=1", 400)
 
 
-def test_a_proven_gain_is_told_with_its_interval_and_its_chance() -> None:
-    held = {"difference": 0.021, "low": 0.004, "high": 0.039, "chance": 0.012}
-    job = Job(state="done", result={"search": {"tried": 9}, "check": {"proven": True, "holdout": held}})
-    assert verdict(job) == "Better by .021 (.004 to .039), p .012"
+def test_a_significant_gain_is_shown_with_its_interval_and_p_value() -> None:
+    holdout = {"difference": 0.021, "low": 0.004, "high": 0.039, "chance": 0.012}
+    job = Job(state="done", result={"search": {"tried": 9}, "check": {"proven": True, "holdout": holdout}})
+    assert search_verdict(job) == "Better by .021 (.004 to .039), p .012"

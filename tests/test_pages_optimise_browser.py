@@ -1,4 +1,4 @@
-"""The optimiser and the ablation, used by a person in a browser."""
+"""The Optimise and Ablation pages in a browser."""
 
 from concurrent.futures import ThreadPoolExecutor
 
@@ -7,23 +7,23 @@ from django.contrib.auth.models import User
 from django.db import connection
 from playwright.sync_api import Page, expect
 
-from memories.jobs.running import run
+from memories.jobs.attempt import run_job
 from memories.models import Job, JudgedQuery, Judgement, JudgementSet, Membership, Memory, Namespace
 from memories.models.choices import JobKind, Part, Role
-from memories.pages.optimise.run import NOTHING
+from memories.pages.optimise.search_summary import NO_IMPROVEMENT
 from memories.writing.new_memory import NewMemory
 from memories.writing.remember import remember
 
 
-def worked(job: Job) -> None:
-    """Have a job done elsewhere, as by a worker."""
+def run_in_worker(job: Job) -> None:
+    """Run a job in another thread, as a worker would."""
 
     def work() -> None:
-        run(job.namespace_id, job.id)
+        run_job(job.namespace_id, job.id)
         connection.close()
 
-    with ThreadPoolExecutor(1) as elsewhere:
-        elsewhere.submit(work).result()
+    with ThreadPoolExecutor(1) as executor:
+        executor.submit(work).result()
 
 
 @pytest.mark.django_db(transaction=True)
@@ -31,14 +31,14 @@ def test_a_person_searches_watches_and_looks_at_the_ablation(page: Page, live_se
     namespace = Namespace.objects.create(slug="here", title="Here", embedder="wordllama-256")
     user = User.objects.create_user("ada", password="a long password")
     Membership.objects.create(namespace=namespace, user=user, role=Role.WRITE)
-    told = [
+    contents = [
         "Invoicing runs on PostgreSQL 16.",
         "The nightly backup starts at two.",
         "Maya prefers PostgreSQL to MySQL.",
     ]
-    remember(namespace, [NewMemory(content=one) for one in told], by="tests")
+    remember(namespace, [NewMemory(content=one) for one in contents], by="tests")
     whole = JudgementSet.objects.create(namespace=namespace, name="questions")
-    for number, one in enumerate(told * 2):
+    for number, one in enumerate(contents * 2):
         part = Part.HOLDOUT if number % 2 else Part.TUNE
         query = JudgedQuery.objects.create(namespace=namespace, judgement_set=whole, text=one, part=part)
         memory = Memory.objects.within(namespace).get(content=one)
@@ -52,13 +52,13 @@ def test_a_person_searches_watches_and_looks_at_the_ablation(page: Page, live_se
     page.get_by_label("Start from").select_option("memsense")
     expect(page.get_by_label("Relevance against novelty")).to_be_visible()
     page.get_by_label("Relevance against novelty").check()
-    page.get_by_label("Settings at most").fill("8")
+    page.get_by_label("Max. configurations").fill("8")
     page.get_by_role("button", name="Search").click()
-    expect(page.locator("#verdict-h")).to_have_text("The search waits")
+    expect(page.locator("#verdict-h")).to_have_text("The search is queued")
     job = Job.objects.within(namespace).get(kind=JobKind.OPTIMISE)
     assert "mmr_lambda" in job.params["move"]
-    worked(job)
-    expect(page.locator("#verdict-h")).to_have_text(NOTHING)  # by itself
+    run_in_worker(job)
+    expect(page.locator("#verdict-h")).to_have_text(NO_IMPROVEMENT)  # by polling
     expect(page.locator("[data-figure=fig-progress] svg").first).to_be_visible()
     page.get_by_role("link", name="Ablation").click()
     page.wait_for_load_state("load")

@@ -1,4 +1,4 @@
-"""The page of profiles: versions, metrics, the check, publication, roll-back and shadow, as a person sees them."""
+"""The Profiles pages: versions, metrics, check, publication, rollback and shadow."""
 
 import re
 from typing import Any
@@ -10,23 +10,23 @@ from playwright.sync_api import Page, expect
 from pytest_django.fixtures import DjangoAssertNumQueries
 from pytest_django.live_server_helper import LiveServer
 from retrieval_world import told, world
-from test_api_walls import member_of
+from test_api_isolation import member_of
 from test_pages import maya, sign_in  # noqa: F401
-from test_tuning_profiles import GOOD, RUINED, asked, checked, kept, questions, served
-from tuning_world import JUDGED, judged
+from test_tuning_profiles import GOOD, RUINED, add_version, force_publish, questions, retrieve_over_api, run_check
+from tuning_world import JUDGED, make_judgement_set
 
-from memories.jobs.running import run
+from memories.jobs.attempt import run_job
 from memories.models import Job, JudgementSet, Membership, Namespace, ProfileVersion, Publication, Shadow
 from memories.models.choices import JobKind, Role
-from memories.tuning import evaluations, files, publishing, shadow
-from memories.tuning.evaluating import MAIN
+from memories.tuning import evaluation_records, profile_publication, profile_yaml, shadow
+from memories.tuning.measurement import MAIN_METRIC
 
 __all__ = ["questions", "world"]
 pytestmark = [pytest.mark.django_db, pytest.mark.xdist_group("retrieval")]
 
 
 def seen(client: Client, address: str = "", status: int = 200, **headers: str) -> str:
-    """What a page says, its lines as one."""
+    """A page's HTML with whitespace collapsed."""
     answer = client.get(f"/asked/profiles/{address}", headers=headers)
     assert answer.status_code == status
     text = answer.content.decode()
@@ -38,12 +38,12 @@ def sent(client: Client, address: str, **form: Any) -> Any:
     return client.post(f"/asked/profiles/{address}", form)
 
 
-def test_without_versions_the_page_says_what_one_is_and_what_serves(world: Namespace) -> None:
+def test_without_versions_the_page_says_what_one_is_and_what_is_served(world: Namespace) -> None:
     text = seen(member_of(world, Role.READ))
     for part in (
-        "blend as it ships serves",
-        "No version was kept yet",
-        "No version follows what is asked",
+        "Serving blend defaults",
+        "No versions yet",
+        "No shadow",
         "Open the Lab",
     ):
         assert part in text, part
@@ -51,32 +51,32 @@ def test_without_versions_the_page_says_what_one_is_and_what_serves(world: Names
 
 
 def test_versions_are_listed_with_state_parent_changes_and_metric(world: Namespace, questions: JudgementSet) -> None:
-    first, second = kept(world, {"abstain_below": 0.0}), kept(world, {"abstain_below": 0.25})
-    made = evaluations.evaluate(world, second, questions, by="tests")
-    served(world, first)
+    first, second = add_version(world, {"abstain_below": 0.0}), add_version(world, {"abstain_below": 0.25})
+    made = evaluation_records.evaluate_version(world, second, questions, by="tests")
+    force_publish(world, first)
     text = seen(member_of(world))
-    metric = made.metrics[MAIN]
+    metric = made.metrics[MAIN_METRIC]
     for part in (
-        "careful@1 serves",
+        "Serving careful@1",
         "2 versions",
         "→ .25",
         "from careful@1",
-        "from what ships",
-        ">serves<",
+        "from defaults",
+        ">served<",
         ">evaluated<",
     ):
         assert part in text, part
     assert f"<b>{metric['mean']:.3f}</b>".replace("0.", ".") in text
     assert f"{metric['low']:.3f} to".replace("0.", ".") in text
-    assert "Roll back to blend as it ships" in text
+    assert "Roll back to blend defaults" in text
 
 
-def test_the_list_takes_as_many_questions_for_many_versions_as_for_few(
+def test_the_list_runs_as_many_sql_queries_for_many_versions_as_for_few(
     world: Namespace, django_assert_max_num_queries: DjangoAssertNumQueries
 ) -> None:
     client = member_of(world)
     for _ in range(12):
-        version = kept(world, GOOD)
+        version = add_version(world, GOOD)
     seen(client)
     with django_assert_max_num_queries(18):
         assert seen(client).count("as YAML") == 12
@@ -87,29 +87,29 @@ def test_the_list_takes_as_many_questions_for_many_versions_as_for_few(
 def test_a_version_shows_its_metrics_and_its_check_as_they_were_computed(
     world: Namespace, questions: JudgementSet
 ) -> None:
-    good, ruined = kept(world, GOOD), kept(world, RUINED)
-    served(world, good)
-    traces = [asked(world, text)["trace"] for text, _ in JUDGED[:3]]
+    good, ruined = add_version(world, GOOD), add_version(world, RUINED)
+    force_publish(world, good)
+    traces = [retrieve_over_api(world, text)["trace"] for text, _ in JUDGED[:3]]
     client = member_of(world)
     assert "Check before publishing" in seen(client, f"{ruined.id}/")
-    job = checked(world, ruined)
+    job = run_check(world, ruined)
     text = seen(client, f"{ruined.id}/")
     first = job.result["judge"]["tests"][0]
-    assert "It would lose" in text
+    assert "Significant loss" in text
     assert f"−{abs(first['difference']):.3f}".replace("0.", ".") in text
     assert "✕ loss" in text
-    assert "<b>3 of 3</b> real questions would be answered otherwise: Jaccard .000, RBO .000" in text
+    assert "<b>3 of 3</b> real queries would be answered differently: Jaccard .000, RBO .000" in text
     for trace in traces:
         assert f"/asked/lab/?trace={trace}" in text
     assert "by=careful%402" in text
 
 
-def test_publishing_a_loss_is_refused_with_the_words_kept_and_done_with_a_reason(
+def test_publishing_a_loss_is_refused_with_the_form_as_typed_and_needs_an_override(
     world: Namespace, questions: JudgementSet
 ) -> None:
-    good, ruined = kept(world, GOOD), kept(world, RUINED)
-    first = served(world, good)
-    checked(world, ruined)
+    good, ruined = add_version(world, GOOD), add_version(world, RUINED)
+    first = force_publish(world, good)
+    run_check(world, ruined)
     client = member_of(world)
     refused = sent(client, f"{ruined.id}/publish/", serving=str(first.id), note="as typed")
     assert refused.status_code == 409
@@ -124,11 +124,11 @@ def test_publishing_a_loss_is_refused_with_the_words_kept_and_done_with_a_reason
     now = Publication.objects.within(world).last()
     assert now is not None
     assert sent(client, "rollback/", serving=str(now.id)).status_code == 302
-    assert "careful@1 serves" in seen(client)
+    assert "Serving careful@1" in seen(client)
 
 
 def test_the_address_that_a_refusal_leaves_behind_leads_back_to_the_version(world: Namespace) -> None:
-    version, client = kept(world, GOOD), member_of(world)
+    version, client = add_version(world, GOOD), member_of(world)
     answer = client.get(f"/{world.slug}/profiles/{version.id}/publish/")
     assert (answer.status_code, answer["Allow"]) == (405, "POST")
     assert f'href="/{world.slug}/profiles/{version.id}/"' in answer.content.decode()
@@ -137,46 +137,46 @@ def test_the_address_that_a_refusal_leaves_behind_leads_back_to_the_version(worl
     )
 
 
-def test_measuring_and_checking_are_begun_and_told_of_while_they_run(world: Namespace, questions: JudgementSet) -> None:
-    version = kept(world, GOOD)
+def test_evaluation_and_check_show_their_progress(world: Namespace, questions: JudgementSet) -> None:
+    version = add_version(world, GOOD)
     client = member_of(world, Role.WRITE)
     assert sent(client, f"{version.id}/evaluate/", set="questions", part="holdout").status_code == 302
     assert sent(client, f"{version.id}/check/").status_code == 302
     part = seen(client, f"{version.id}/", **{"HX-Request": "true"})
     assert "<h1" not in part
-    for words in ("recall:poll", "Being measured: queued", "It waits for a worker"):
+    for words in ("recall:poll", "Evaluating: queued", "Waiting for a worker"):
         assert words in part, words
     for job in Job.objects.within(world).filter(kind__in=[JobKind.EVALUATE, JobKind.GATE]):
-        run(world.id, job.id)
+        run_job(world.id, job.id)
     part = seen(client, f"{version.id}/", **{"HX-Request": "true"})
     assert "recall:poll" not in part
-    assert "held-out queries of “questions”" in part
+    assert "holdout queries of “questions”" in part
     assert "An admin can publish it." in part
 
 
-def test_a_shadow_is_let_follow_reported_and_ended(world: Namespace, questions: JudgementSet) -> None:
-    served(world, kept(world, GOOD))
-    version = kept(world, RUINED)
+def test_a_shadow_is_started_reported_and_ended(world: Namespace, questions: JudgementSet) -> None:
+    force_publish(world, add_version(world, GOOD))
+    version = add_version(world, RUINED)
     client = member_of(world)
     assert "must be at most 100; got 101" in sent(client, f"{version.id}/follow/", percent="101").content.decode()
     assert sent(client, f"{version.id}/follow/", percent="100").status_code == 302
-    assert "Nothing was compared yet" in seen(client)
-    asked(world, "backup")
-    run(world.id, shadow.begin(world, by="tests").id)
+    assert "Nothing has been compared yet" in seen(client)
+    retrieve_over_api(world, "backup")
+    run_job(world.id, shadow.submit_shadow_job(world, by="tests").id)
     text = seen(client)
-    assert "careful@2 follows 100 % of what is asked" in text
+    assert "careful@2 shadows 100 % of queries" in text
     assert '<span class="big">1</span> of 1' in text
     assert "▲ 0 won, ▼ 1 lost" in text
     assert sent(client, "shadow/end/").status_code == 302
     assert not Shadow.objects.within(world).exists()
 
 
-def test_yaml_is_downloaded_and_read_with_what_was_typed_kept_where_it_is_wrong(world: Namespace) -> None:
-    version = kept(world, GOOD)
+def test_yaml_is_exported_and_imported_and_invalid_input_stays_as_typed(world: Namespace) -> None:
+    version = add_version(world, GOOD)
     client = member_of(world, Role.WRITE)
     answer = client.get(f"/asked/profiles/{version.id}/yaml/")
     assert answer["Content-Disposition"] == 'attachment; filename="careful-1.yaml"'
-    assert answer.content.decode() == files.written(version)
+    assert answer.content.decode() == profile_yaml.profile_to_yaml(version)
     wrong = sent(client, "import/", yaml="profile: careful\nsystem: unheard")
     assert wrong.status_code == 400
     assert "must be one of" in wrong.content.decode()
@@ -187,7 +187,7 @@ def test_yaml_is_downloaded_and_read_with_what_was_typed_kept_where_it_is_wrong(
 
 
 def test_acts_need_their_roles_and_other_namespaces_do_not_exist(world: Namespace) -> None:
-    version = kept(world, GOOD)
+    version = add_version(world, GOOD)
     writer, reader = member_of(world, Role.WRITE), member_of(world, Role.READ)
     for act in ("publish/", "follow/"):
         assert sent(writer, f"{version.id}/{act}").status_code == 403
@@ -203,10 +203,10 @@ def test_acts_need_their_roles_and_other_namespaces_do_not_exist(world: Namespac
     assert not Publication.objects.within(world).exists()
 
 
-def test_a_publication_without_a_profile_serves_what_ships(world: Namespace) -> None:
-    served(world, kept(world, GOOD))
-    publishing.roll_back(world, by="tests")
-    assert "blend as it ships serves" in seen(member_of(world))
+def test_a_publication_without_a_profile_serves_the_defaults(world: Namespace) -> None:
+    force_publish(world, add_version(world, GOOD))
+    profile_publication.roll_back_version(world, by="tests")
+    assert "Serving blend defaults" in seen(member_of(world))
 
 
 @pytest.mark.django_db(transaction=True)
@@ -216,25 +216,25 @@ def test_a_person_measures_checks_publishes_and_rolls_back_in_the_browser(
     maya: Any,  # noqa: F811
 ) -> None:
     namespace = told("desk")
-    judged(namespace)
+    make_judgement_set(namespace)
     Membership.objects.create(namespace=namespace, user=maya, role=Role.ADMIN)
-    good, ruined = kept(namespace, GOOD), kept(namespace, RUINED)
-    served(namespace, good)
+    good, ruined = add_version(namespace, GOOD), add_version(namespace, RUINED)
+    force_publish(namespace, good)
     sign_in(page)
     page.goto("/desk/profiles/")
     page.get_by_role("link", name="careful@2", exact=True).click()
     page.get_by_role("button", name="Check before publishing").click()
-    expect(page.get_by_text("It waits for a worker")).to_be_visible()
-    run(namespace.id, Job.objects.within(namespace).get(kind=JobKind.GATE).id)
-    expect(page.get_by_role("heading", name="It would lose")).to_be_visible(timeout=15_000)
-    page.get_by_label("Publish all the same, because").fill("A test wants it.")
+    expect(page.get_by_text("Waiting for a worker")).to_be_visible()
+    run_job(namespace.id, Job.objects.within(namespace).get(kind=JobKind.GATE).id)
+    expect(page.get_by_role("heading", name="Significant loss")).to_be_visible(timeout=15_000)
+    page.get_by_label("Publish anyway, because").fill("A test wants it.")
     page.get_by_role("button", name="Publish careful@2").click()
-    expect(page.get_by_role("heading", name="careful@2 serves")).to_be_visible()
+    expect(page.get_by_role("heading", name="Serving careful@2")).to_be_visible()
     expect(page.get_by_text("Overridden: A test wants it.")).to_be_visible()
     page.get_by_role("button", name="Roll back to careful@1").click()
-    expect(page.get_by_role("heading", name="careful@1 serves")).to_be_visible()
+    expect(page.get_by_role("heading", name="Serving careful@1")).to_be_visible()
     page.get_by_role("link", name=f"careful@{ruined.number}", exact=True).click()
-    page.get_by_role("button", name="Measure").click()
-    expect(page.get_by_text("Being measured")).to_be_visible()
-    run(namespace.id, Job.objects.within(namespace).get(kind=JobKind.EVALUATE).id)
+    page.get_by_role("button", name="Evaluate").click()
+    expect(page.get_by_text("Evaluating: ")).to_be_visible()
+    run_job(namespace.id, Job.objects.within(namespace).get(kind=JobKind.EVALUATE).id)
     expect(page.get_by_role("heading", name="nDCG@10 .000, .000 to .000")).to_be_visible(timeout=15_000)

@@ -1,4 +1,4 @@
-"""What agents asked, as a person watches it."""
+"""The Traces pages: list, filters, live updates, single trace."""
 
 import re
 from datetime import timedelta
@@ -8,13 +8,13 @@ import pytest
 from django.test import Client
 from playwright.sync_api import Page, expect
 from pytest_django.fixtures import DjangoAssertNumQueries
+from test_api_isolation import key_to, member_of, world
 from test_api_traces import trace
-from test_api_walls import key_to, member_of, world
 from test_pages import home, maya, sign_in  # noqa: F401
 
 from memories.models import ApiKey, Namespace, Trace
 from memories.models.choices import Role
-from memories.retrieval.context import markdown
+from memories.retrieval.prompt_context import render_markdown
 from memories.writing.new_memory import NewMemory
 from memories.writing.remember import remember
 
@@ -40,11 +40,11 @@ def shown(client: Client, query: str = "", **headers: str) -> str:
 
 
 def queries(text: str) -> list[str]:
-    """The queries of a page, in its order."""
+    """The queries on a page, in order."""
     return re.findall(r'<td class="asked"><a[^>]*>(.*?)</a>', text)
 
 
-def test_a_row_tells_what_was_asked_how_it_went_and_who_asked(here: Namespace, reader: Client) -> None:
+def test_a_row_shows_query_outcome_and_caller(here: Namespace, reader: Client) -> None:
     key_to(here)
     agent = ApiKey.objects.within(here).get()
     trace(
@@ -61,7 +61,7 @@ def test_a_row_tells_what_was_asked_how_it_went_and_who_asked(here: Namespace, r
     trace(here, "Nothing?", -1, abstained=True)
     text = shown(reader)
     assert queries(text) == ["Which oven?", "Nothing?"]
-    for part in ("careful@3", ">agent<", ".7500", "250 ms", 'width="50.1%"', ">abstained<", "a person, signed in"):
+    for part in ("careful@3", ">agent<", ".7500", "250 ms", 'width="50.1%"', ">abstained<", "signed-in user"):
         assert part in text
     assert f"/here/lab/?trace={Trace.objects.get(query='Nothing?').id}" in text
     assert queries(shown(reader, "?asked_by=agent")) == ["Which oven?"]
@@ -166,15 +166,15 @@ def test_what_arrives_is_given_once_with_the_address_of_what_comes_next(here: Na
 
 
 def polled(text: str) -> str:
-    """Where a page asks for what comes."""
+    """The URL that a page polls."""
     found = re.search(r'data-poll="3" data-pausable hx-get="([^"]*)"', text)
     assert found
     return found[1].replace("&amp;", "&")
 
 
 def test_an_empty_list_says_why_and_what_to_do(here: Namespace, reader: Client) -> None:
-    assert "Nothing was asked here yet" in shown(reader)
-    assert "No trace is like that." in shown(reader, "?q=x")
+    assert "No traces yet" in shown(reader)
+    assert "No trace matches." in shown(reader, "?q=x")
 
 
 def test_a_trace_can_be_read_by_itself(client: Client, here: Namespace, reader: Client) -> None:
@@ -185,7 +185,7 @@ def test_a_trace_can_be_read_by_itself(client: Client, here: Namespace, reader: 
     text = reader.get(f"/here/traces/{asked['trace']}/").content.decode()
     for part in (
         "Maya bakes with a Ooni oven.",
-        "1 came back",
+        "1 result<",
         "<b>1</b> candidate<",
         "1st by meaning",
         "embed",
@@ -197,9 +197,7 @@ def test_a_trace_can_be_read_by_itself(client: Client, here: Namespace, reader: 
     assert "No retriever found anything." in reader.get(f"/here/traces/{nothing.id}/").content.decode()
 
 
-def test_a_memory_is_as_many_whole_days_old_as_the_context_told(
-    client: Client, here: Namespace, reader: Client
-) -> None:
+def test_a_memory_is_as_many_whole_days_old_as_in_the_context(client: Client, here: Namespace, reader: Client) -> None:
     now = here.now
     remember(
         here, [NewMemory(content="Maya bakes with a Ooni oven.", created_at=now - timedelta(days=18.6))], by="test"
@@ -208,7 +206,7 @@ def test_a_memory_is_as_many_whole_days_old_as_the_context_told(
         "/api/v1/here/retrieve/", {"query": "Which oven has Maya?"}, "application/json", headers=key_to(here, Role.READ)
     ).json()
     assert 18.5 < asked["results"][0]["age_days"] < 19
-    assert "18 d old" in markdown(asked["results"])
+    assert "18 d old" in render_markdown(asked["results"])
     for path in (f"traces/{asked['trace']}/", f"lab/?trace={asked['trace']}"):
         assert re.search(r"\b18 d(ays)? old", reader.get(f"/here/{path}").content.decode()), path
 
@@ -220,7 +218,7 @@ def test_a_foreign_trace_does_not_exist(here: Namespace, reader: Client) -> None
     assert reader.get("/there/traces/new/").status_code == 404
 
 
-def test_the_pages_ask_a_known_number_of_questions(
+def test_the_pages_run_a_known_number_of_sql_queries(
     here: Namespace, reader: Client, django_assert_max_num_queries: DjangoAssertNumQueries
 ) -> None:
     made = [trace(here, f"q{number}", number) for number in range(60)]
@@ -241,7 +239,7 @@ def test_a_retrieval_appears_in_the_open_page_by_itself(
 ) -> None:
     sign_in(page)
     page.goto("/home/traces/")
-    expect(page.get_by_text("Nothing was asked here yet")).to_be_visible()
+    expect(page.get_by_text("No traces yet")).to_be_visible()
     headers = key_to(home, Role.READ)
 
     def ask(query: str) -> Any:
@@ -252,22 +250,22 @@ def test_a_retrieval_appears_in_the_open_page_by_itself(
     expect(row).to_be_visible(timeout=15_000)
     expect(row).to_contain_text("abstained")
     expect(row.get_by_role("link", name="in the Lab")).to_have_attribute("href", f"/home/lab/?trace={asked['trace']}")
-    expect(page.locator("[data-arrivals]")).to_have_text("Live, 1 came in")
+    expect(page.locator("[data-arrivals]")).to_have_text("Live, 1 new")
     page.get_by_role("button", name="Pause").click()
     ask("And which pan?")
     page.wait_for_timeout(4_000)
     expect(page.get_by_text("And which pan?")).to_have_count(0)
-    page.get_by_role("button", name="Go on").click()
+    page.get_by_role("button", name="Resume").click()
     expect(page.get_by_text("And which pan?")).to_be_visible(timeout=15_000)
-    page.get_by_label("Query has").fill("pan")
+    page.get_by_label("Query contains").fill("pan")
     expect(page.get_by_text("Which oven has Maya?")).to_have_count(0)
     expect(page).to_have_url(re.compile(r"q=pan"))
     page.reload()
-    page.get_by_role("button", name="Pause").click()  # a look that is under way must not meet the next page
+    page.get_by_role("button", name="Pause").click()  # a pending poll must not hit the next page
     page.get_by_label("Since (UTC)").fill("2999-01-01T00:00:00")
-    expect(page.get_by_text("No trace is like that.")).to_be_visible()
+    expect(page.get_by_text("No trace matches.")).to_be_visible()
     page.get_by_label("Since (UTC)").fill("2026-01-01T00:00:00")
-    expect(page.get_by_text("No trace is like that.")).to_have_count(0)
+    expect(page.get_by_text("No trace matches.")).to_have_count(0)
     page.get_by_role("link", name="And which pan?", exact=True).click()
     expect(page.get_by_role("heading", level=1)).to_have_text("And which pan?")
     for width in (380, 1400):

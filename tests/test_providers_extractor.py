@@ -1,4 +1,4 @@
-"""The rule-based extractor: what it makes of what people say."""
+"""The rule-based extractor."""
 
 from datetime import UTC, datetime
 
@@ -16,7 +16,7 @@ def turn(text: str, speaker: str = "Maya", role: str = "user") -> Turn:
     return Turn(role=role, speaker=speaker, text=text, said_at=SAID)
 
 
-def read(*turns: Turn | str, user: str = "", before: tuple[Turn, ...] = ()) -> list[NewMemory]:
+def extract(*turns: Turn | str, user: str = "", before: tuple[Turn, ...] = ()) -> list[NewMemory]:
     rows = [turn(one) if isinstance(one, str) else one for one in turns]
     return extractor("rules").extract(rows, Context(session="monday", user=user, before=before))
 
@@ -30,7 +30,7 @@ def test_a_statement_becomes_a_memory_that_stands_alone() -> None:
         datetime(2026, 2, 23, tzinfo=UTC),
         datetime(2026, 3, 2, tzinfo=UTC),
     )
-    assert [(one.level, one.turn) for one in memory.said] == [("direct", said.id)]
+    assert [(one.level, one.turn) for one in memory.utterances] == [("direct", said.id)]
     assert memory.evidence == "Maya: I moved to Berlin last week (23 February 2026 to 1 March 2026)."
     assert {"Maya", "Berlin"} <= set(memory.entities)
     assert (memory.model, memory.user, memory.agent, memory.session) == ("rules", "maya", "Recall", "monday")
@@ -57,7 +57,7 @@ def test_a_statement_becomes_a_memory_that_stands_alone() -> None:
 def test_type_predicate_and_object_are_read_where_the_words_give_them(
     text: str, type: str, predicate: str, object: str
 ) -> None:
-    (memory,) = read(text)
+    (memory,) = extract(text)
     assert (memory.type, memory.predicate, memory.object) == (type, predicate, object)
 
 
@@ -71,39 +71,39 @@ def test_type_predicate_and_object_are_read_where_the_words_give_them(
         (turn("You've started a new job at the library.", speaker="", role="assistant"), "weak_inference"),
     ],
 )
-def test_how_directly_it_is_said_is_told(said: Turn, level: str) -> None:
-    (memory,) = read(said)
-    assert memory.said[0].level == level
+def test_the_source_level_follows_how_directly_it_is_stated(said: Turn, level: str) -> None:
+    (memory,) = extract(said)
+    assert memory.utterances[0].level == level
 
 
 def test_who_is_spoken_to_is_the_other_speaker() -> None:
-    (memory,) = read(turn("You've bought a boat, I hear.", speaker="Sam"), before=(turn("Hello!"),))
+    (memory,) = extract(turn("You've bought a boat, I hear.", speaker="Sam"), before=(turn("Hello!"),))
     assert memory.content.startswith("Maya has bought a boat")
 
 
-def test_a_machine_is_heard_only_where_it_tells_the_user_about_them() -> None:
+def test_a_machine_counts_only_where_it_speaks_about_the_user() -> None:
     def machine(text: str) -> Turn:
         return turn(text, speaker="", role="assistant")
 
-    assert read(machine("I can help with that. Paris was founded by the Parisii.")) == []
-    (memory,) = read(machine("You've started a new job at the library."), user="Maya")
+    assert extract(machine("I can help with that. Paris was founded by the Parisii.")) == []
+    (memory,) = extract(machine("You've started a new job at the library."), user="Maya")
     assert (memory.subject, memory.content) == ("Maya", "Maya has started a new job at the library.")
 
 
-def test_instructions_and_tools_are_not_heard() -> None:
-    assert read(turn("I play the cello.", role="system"), turn("I play the cello.", role="tool")) == []
+def test_instructions_and_tools_are_ignored() -> None:
+    assert extract(turn("I play the cello.", role="system"), turn("I play the cello.", role="tool")) == []
 
 
 def test_a_memory_says_nothing_that_its_evidence_does_not() -> None:
     text = "I love tea. I hate my boss. I don't own a car. My dog Rex is sick. We moved 3 years ago. You've met my mum."
-    memories = read(turn("Hi!", speaker="Sam"), turn(text))
+    memories = extract(turn("Hi!", speaker="Sam"), turn(text))
     assert len(memories) == 6
     for memory in memories:
         assert grounding(memory.content, memory.evidence) == "supported", memory.content
 
 
 def test_a_sentence_said_twice_in_a_turn_is_one_memory() -> None:
-    assert len(read("I play the cello. I play the cello.")) == 1
+    assert len(extract("I play the cello. I play the cello.")) == 1
 
 
 def test_an_unknown_extractor_is_refused_with_those_there_are() -> None:

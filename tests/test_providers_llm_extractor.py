@@ -49,7 +49,7 @@ def test_a_memory_comes_with_the_turn_and_the_words_that_say_it(server: ChatServ
     said = turn("Big news: I moved to  Berlin!")
     (new,) = telling(server, item()).extract([said], CONTEXT)
     assert (new.content, new.type, new.evidence) == ("Maya moved to Berlin", "Event", "I moved to Berlin")
-    assert [(one.level, one.turn) for one in new.said] == [("direct", said.id)]
+    assert [(one.level, one.turn) for one in new.utterances] == [("direct", said.id)]
     assert (new.subject, new.predicate, new.object) == ("Maya", "lives_in", "Berlin")
     assert (new.model, new.session, new.user, new.happened_at) == ("oracle", "monday", "maya", said.said_at)
     assert new.logprobs == ()

@@ -10,10 +10,10 @@ from uuid import UUID
 import pytest
 import spacy
 
-from memories.language.entities import entities_in, mentions
-from memories.language.resolution import Known, Registry
 from memories.models import Memory, Namespace
 from memories.providers.recogniser import RecogniserError, pipeline
+from memories.text.entity_mentions import entities_in, find_mentions
+from memories.text.entity_registry import EntityRegistry, KnownEntity
 from memories.writing.new_memory import NewMemory
 from memories.writing.remember import remember
 
@@ -34,7 +34,7 @@ def configured(tmp_path: Path, settings: Any) -> Iterator[None]:
 
 
 def surfaces(text: str) -> list[str]:
-    return [one.surface for one in mentions(text)]
+    return [one.surface for one in find_mentions(text)]
 
 
 TOLD = "yesterday Maya paid forty euros at the daily grind"
@@ -51,7 +51,7 @@ def test_a_pipeline_finds_names_beside_the_rules_and_amounts_are_none() -> None:
 
 @pytest.mark.usefixtures("configured")
 def test_what_a_pipeline_finds_is_resolved_like_any_name() -> None:
-    registry = Registry([Known(CAFE, "Daily Grind Ltd", "organisation", ("The Daily Grind",))])
+    registry = EntityRegistry([KnownEntity(CAFE, "Daily Grind Ltd", "organisation", ("The Daily Grind",))])
     assert [(one.entity_id, one.surface) for one in entities_in(TOLD, registry)] == [(CAFE, "the daily grind")]
 
 

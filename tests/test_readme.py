@@ -1,4 +1,4 @@
-"""The README is true: every command and example in it is run."""
+"""Every command and example of the README is run."""
 
 import doctest
 import json
@@ -22,12 +22,12 @@ from memories.models import ApiKey, Namespace
 
 README = (Path(settings.ROOT) / "README.md").read_text()
 COMMANDS = [line for block in re.findall(r"```sh\n(.*?)```", README, re.DOTALL) for line in block.splitlines()]
-# Running the tests from a test would never end; that command is what runs this.
+# Running the test suite from a test would recurse.
 ITSELF = "make test"
 
 
 def commands(start: str) -> list[str]:
-    """The commands of the README that begin so."""
+    """The commands of the README with this prefix."""
     return [command for command in COMMANDS if command.startswith(start)]
 
 
@@ -36,7 +36,9 @@ def test_every_command_of_the_readme_is_run_by_a_test_below() -> None:
     assert sorted([*covered, ITSELF]) == sorted(COMMANDS)
 
 
-def test_every_python_example_gives_what_it_shows(live_server: LiveServer, capsys: pytest.CaptureFixture[str]) -> None:
+def test_every_python_example_gives_the_output_shown(
+    live_server: LiveServer, capsys: pytest.CaptureFixture[str]
+) -> None:
     call_command("create_namespace", "workshop")
     capsys.readouterr()
     call_command("create_key", "workshop", role="write")
@@ -71,21 +73,21 @@ def test_make_run_brings_the_site_up(tmp_path: Path) -> None:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    # The demo world takes a while, and the tests of the start have it loaded.
-    chosen = {"PORT": str(port), "RECALL_DATA": str(tmp_path / "data"), "PATH": path, "RECALL_DEMO": "off"}
-    env = {**os.environ, **chosen}
+    # Loading the demo world is slow, and other tests cover it.
+    settings_env = {"PORT": str(port), "RECALL_DATA": str(tmp_path / "data"), "PATH": path, "RECALL_DEMO": "off"}
+    env = {**os.environ, **settings_env}
     env.pop("DJANGO_SETTINGS_MODULE", None)
     running = subprocess.Popen(
         shlex.split(command), cwd=settings.ROOT, env=env, stdout=subprocess.PIPE, text=True, start_new_session=True
     )
     try:
         assert running.stdout is not None
-        told = []
+        output = []
         deadline = time.monotonic() + 120
-        while time.monotonic() < deadline and not any("Ctrl-C" in line for line in told):
-            told.append(running.stdout.readline())
-        assert any(f"http://127.0.0.1:{port}" in line for line in told), "".join(told)
-        assert any("Make a first user" in line for line in told)
+        while time.monotonic() < deadline and not any("Ctrl-C" in line for line in output):
+            output.append(running.stdout.readline())
+        assert any(f"http://127.0.0.1:{port}" in line for line in output), "".join(output)
+        assert any("Make a first user" in line for line in output)
         with urlopen(f"http://127.0.0.1:{port}/health/ready", timeout=10) as answer:
             assert answer.status == 200
     finally:

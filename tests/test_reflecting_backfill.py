@@ -5,8 +5,8 @@ from reflection import NOW, reflect
 
 from memories.models import MemoryVector, Namespace
 from memories.models.choices import Route
-from memories.turns.conversation import Conversation, NewTurn
-from memories.turns.hearing import hear
+from memories.writing.turns.conversation import Conversation, NewTurn
+from memories.writing.turns.ingest import ingest
 
 pytestmark = pytest.mark.django_db
 
@@ -15,7 +15,7 @@ def test_chunks_that_lack_the_vector_of_what_was_said_next_get_it() -> None:
     namespace = Namespace.objects.create(slug="desk", title="A desk", clock=NOW)
     texts = ("I moved to Lerum", "How is the flat?", "It has a balcony", "Nice", "The rent is fine")
     turns = [NewTurn(role="assistant" if place % 2 else "user", text=text) for place, text in enumerate(texts)]
-    hear(namespace, Conversation(session="a", turns=tuple(turns)), by="tests")
+    ingest(namespace, Conversation(session="a", turns=tuple(turns)), by="tests")
     known = MemoryVector.objects.filter(route=Route.NEXT_USER)
     vectors = {one.memory_id: list(one.vector) for one in known}
     assert vectors

@@ -16,7 +16,7 @@ from memories.models import (
 )
 from memories.models.choices import ChunkLevel, EdgeKind, Status
 from memories.reflecting.consolidation import consolidation
-from memories.writing import acts
+from memories.writing import feedback
 from memories.writing.new_memory import NewMemory
 from memories.writing.remember import remember
 
@@ -89,7 +89,7 @@ def test_the_same_members_are_summarised_once(namespace: Namespace, coffee: list
     first = summary()
     work = begun(namespace, "consolidation", full=True)
     consolidation(work)
-    assert not work.facts["summaries"]
+    assert not work.step_result["summaries"]
     assert summary() == first
     assert ScoreEvent.objects.filter(memory_id=first.id).count() == 1
 
@@ -111,7 +111,7 @@ def test_a_summary_of_other_members_supersedes_the_old_one(namespace: Namespace,
 def test_a_summary_whose_members_are_gone_is_archived(namespace: Namespace, coffee: list[Memory]) -> None:
     reflect(namespace, "consolidation")
     first = summary()
-    acts.forget(namespace, coffee[0].id, by="tests")
+    feedback.forget_memory(namespace, coffee[0].id, by="tests")
     facts = reflect(namespace, "consolidation")
     assert (facts["summaries"], facts["archived"]) == (0, 1)
     assert now(first).status == Status.ARCHIVED

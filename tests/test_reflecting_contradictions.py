@@ -12,7 +12,7 @@ from memories.models import Job, Memory, MemoryEdge, Namespace, ReviewItem, Scor
 from memories.models.choices import EdgeKind, Verdict
 from memories.reflecting.contradictions import contradictions
 from memories.reflecting.judged import Question
-from scoring.policy import WritePolicy
+from scoring.policy import WritePolicyParams
 
 pytestmark = pytest.mark.django_db
 KEEPS = "Grind keeps 4 connections open to Slottet", "Priya says Grind keeps 9 connections to Slottet"  # cosine .787
@@ -56,7 +56,7 @@ def test_a_step_that_is_begun_anew_applies_nothing_twice(namespace: Namespace, p
     again = Job.objects.get(id=work.job.id)
     work.job = again
     contradictions(work)
-    assert (work.facts["contradictions"], work.facts["looked_at"]) == (1, 2)
+    assert (work.step_result["contradictions"], work.step_result["looked_at"]) == (1, 2)
     assert [now(one).belief for one in pair] == [3.5, 3.5]
 
 
@@ -117,7 +117,7 @@ def test_an_edge_that_somebody_took_away_does_not_come_back(namespace: Namespace
 def test_a_judge_that_is_given_decides(namespace: Namespace, pair: tuple[Memory, Memory]) -> None:
     asked: list[Any] = []
 
-    def no(questions: Sequence[Question], policy: WritePolicy) -> list[bool | None]:
+    def no(questions: Sequence[Question], policy: WritePolicyParams) -> list[bool | None]:
         asked.extend(questions)
         return [False for _ in questions]
 

@@ -23,8 +23,8 @@ class Mortal(Work):
 
     lives = 0
 
-    def moved(self, done: int, total: int | None = None, **counted: int) -> None:
-        super().moved(done, total, **counted)
+    def record_progress(self, done: int, total: int | None = None, **counted: int) -> None:
+        super().record_progress(done, total, **counted)
         self.lives -= 1
         if self.lives < 0:
             raise DeathError

@@ -13,12 +13,12 @@ from retrieval_world import NOW, asking, new
 from test_writing_concurrency import WRITERS, at_once
 
 from memories.models import DailyAccess, Memory, Namespace, SessionReturn
-from memories.retrieval import accessing
-from memories.retrieval.answer import ids_of
-from memories.retrieval.answer import told as tell
+from memories.retrieval import access_counts
+from memories.retrieval.answer import answer_to_dict as tell
+from memories.retrieval.answer import result_ids
 from memories.retrieval.retrieve import retrieve
-from memories.writing.acts import confirm, forget
-from memories.writing.editing import edit
+from memories.writing.edit import edit_memory
+from memories.writing.feedback import confirm_memory, forget_memory
 from memories.writing.remember import remember
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.xdist_group("retrieval")]
@@ -37,8 +37,8 @@ def desk() -> Namespace:
 def ask(namespace: Namespace, **given: str) -> list[UUID]:
     """Retrieve, and count what came back."""
     query = asking(namespace, QUERY, "contextdb", **given)
-    ids = ids_of(tell(retrieve(query))["results"])
-    accessing.record(query, ids)
+    ids = result_ids(tell(retrieve(query))["results"])
+    access_counts.record_access(query, ids)
     return ids
 
 
@@ -76,7 +76,7 @@ def test_many_that_are_given_much_at_once_neither_block_each_other_nor_lose_a_co
         chance = random.Random(number)
         for turn in range(rounds):
             query = asking(namespace, QUERY, session=f"{number} {turn}")
-            accessing.record(query, chance.sample(ids, given))
+            access_counts.record_access(query, chance.sample(ids, given))
         return "asked"
 
     assert at_once(work) == ["asked"] * WRITERS
@@ -97,7 +97,7 @@ def test_those_with_a_session_and_those_without_are_counted_side_by_side(desk: N
 def test_a_memory_that_is_given_twice_in_one_answer_counts_once(desk: Namespace) -> None:
     one = Memory.objects.within(desk).first()
     assert one is not None
-    accessing.record(asking(desk, QUERY), [one.id, one.id])
+    access_counts.record_access(asking(desk, QUERY), [one.id, one.id])
     assert sorted(counts(desk)) == [0, 0, 0, 1]
 
 
@@ -106,8 +106,8 @@ def test_a_memory_that_is_gone_meanwhile_is_no_reason_to_fail(desk: Namespace) -
     Memory.objects.within(desk).filter(id=ids[0]).delete()
     for session in ("", "s"):
         began = time.monotonic()
-        accessing.record(asking(desk, QUERY, session=session), ids)
-        assert time.monotonic() - began < accessing.LONGEST_WAIT
+        access_counts.record_access(asking(desk, QUERY, session=session), ids)
+        assert time.monotonic() - began < access_counts.LONGEST_WAIT
     assert counts(desk) == [2] * 3
 
 
@@ -130,8 +130,8 @@ def test_writers_of_the_same_memories_neither_block_nor_lose_a_count(desk: Names
         # A quarter of them write, each in another order.
         if number % 4 == 0:
             for memory in ids if number % 8 else ids[::-1]:
-                confirm(desk, memory, by=f"writer {number}")
-                edit(desk, memory, {"importance": number / WRITERS}, by=f"writer {number}")
+                confirm_memory(desk, memory, by=f"writer {number}")
+                edit_memory(desk, memory, {"importance": number / WRITERS}, by=f"writer {number}")
             return "wrote"
         return str(len(ask(desk, session=f"s {number}" if number % 2 else "")))
 
@@ -169,7 +169,7 @@ def test_what_is_forgotten_while_others_ask_comes_back_to_nobody_afterwards(desk
 
     def work(number: int) -> str:
         if number == 0:
-            forget(desk, gone, by="tests")
+            forget_memory(desk, gone, by="tests")
             return "forgot"
         return str(len(ask(desk, session=f"s {number}")))
 
@@ -187,7 +187,7 @@ def test_deleting_memories_while_a_session_notes_them_is_no_deadlock(desk: Names
     def work(number: int) -> str:
         if number:
             deleting.wait()
-            accessing.record(asking(desk, QUERY, session=f"s {number}"), ids)
+            access_counts.record_access(asking(desk, QUERY, session=f"s {number}"), ids)
             return "asked"
         with transaction.atomic(), connection.cursor() as cursor:
             # As an erasure takes them: the last first.

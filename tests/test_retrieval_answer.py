@@ -10,19 +10,19 @@ import numpy as np
 import pytest
 from django.test import Client
 from retrieval_world import NOW, asking, memory, new, world
-from test_api_walls import key_to
+from test_api_isolation import key_to
 
 from memories.models import Memory, MemoryTag, MemoryVector, Namespace
-from memories.retrieval import context
-from memories.retrieval.answer import told as tell
-from memories.retrieval.context import block, markdown, tokens, within
+from memories.retrieval import prompt_context
+from memories.retrieval.answer import answer_to_dict as tell
+from memories.retrieval.prompt_context import estimate_tokens, fit_budget, render_context, render_markdown
 from memories.retrieval.query import Filters
 from memories.retrieval.retrieve import Retrieval, retrieve
-from memories.turns.conversation import Conversation, NewTurn
-from memories.turns.hearing import hear
 from memories.writing import visibility
-from memories.writing.acts import contradict
+from memories.writing.feedback import contradict_memories
 from memories.writing.remember import remember
+from memories.writing.turns.conversation import Conversation, NewTurn
+from memories.writing.turns.ingest import ingest
 
 __all__ = ["world"]
 pytestmark = [pytest.mark.django_db, pytest.mark.xdist_group("retrieval")]
@@ -45,7 +45,7 @@ def shown(told: dict[str, Any]) -> set[UUID]:
 def at_odds(namespace: Namespace, *pairs: tuple[str, str]) -> None:
     """Say that memories cannot both hold."""
     for one, other in pairs:
-        contradict(namespace, memory(namespace, one).id, memory(namespace, other).id, reason="", by="tests")
+        contradict_memories(namespace, memory(namespace, one).id, memory(namespace, other).id, reason="", by="tests")
 
 
 @pytest.mark.parametrize("turned", [False, True], ids=["told", "told the other way"])
@@ -81,7 +81,7 @@ def test_a_conflict_with_one_that_is_gone_is_none(world: Namespace) -> None:
     at_odds(world, ("Maya drinks", "Maya prefers"))
     gone = memory(world, "Maya drinks")
     Memory.objects.within(world).filter(id=gone.id).update(status="archived")
-    visibility.hide(world, [gone.id])
+    visibility.hide_memories(world, [gone.id])
     told = answer(world)
     assert [one for one in told["results"] if "conflicts_with" in one or one["outdated"]] == []
 
@@ -157,15 +157,16 @@ def test_an_answer_that_is_too_unlikely_is_withheld_with_its_nearest_misses(worl
     assert told["results"] == []
     assert told["context"] == {}
     assert told["reason"] == (
-        f"The best of {len(retrieval.batch)} candidates answers this with a chance of {chance:.2f}, below {below:.2f}."
+        f"The best of {len(retrieval.candidates)} candidates answers this with a chance of {chance:.2f}, "
+        f"below {below:.2f}."
     )
-    assert [one["id"] for one in told["nearest"]] == [retrieval.batch.rows[row]["id"] for row in rows[:3]]
+    assert [one["id"] for one in told["nearest"]] == [retrieval.candidates.rows[row]["id"] for row in rows[:3]]
     assert all(one["held_by"] == ["abstention"] for one in told["nearest"])
 
 
 def test_a_memory_meets_a_query_by_the_words_that_say_what_is_asked(world: Namespace) -> None:
     retrieval = retrieve(asking(world, "Is Alma allergic to hazelnuts?", "blend"))
-    met = dict(zip([row["content"] for row in retrieval.batch.rows], retrieval.signals.met, strict=True))
+    met = dict(zip([row["content"] for row in retrieval.candidates.rows], retrieval.signals.met, strict=True))
     unmet = dict(zip(met, retrieval.signals.unmet, strict=True))
     assert max(met, key=lambda text: met[text]) == "Alma is allergic to hazelnuts"
     assert unmet["Alma is allergic to hazelnuts"] == 0.0
@@ -177,7 +178,7 @@ def test_a_memory_meets_a_query_by_the_words_that_say_what_is_asked(world: Names
 
 def by_marginal_relevance(retrieval: Retrieval, top_k: int, balance: float) -> list[tuple[UUID, float, float]]:
     """Choose greedily: as relevant as possible, as little like the chosen as possible."""
-    rows, score = retrieval.batch.rows, retrieval.ranking.score.value
+    rows, score = retrieval.candidates.rows, retrieval.ranking.score.value
     low, high = float(score.min()), float(score.max())
     kept = np.logical_and.reduce(list(retrieval.ranking.gates.values()))
     vectors = {
@@ -221,9 +222,9 @@ def test_without_selection_an_answer_stands_by_its_scores(world: Namespace) -> N
 
 def rrf(retrieval: Retrieval, id: UUID) -> float:
     """What eight lists say of a memory, from the lists themselves."""
-    near = dict(zip([row["id"] for row in retrieval.batch.rows], retrieval.signals.cosine, strict=True))
+    near = dict(zip([row["id"] for row in retrieval.candidates.rows], retrieval.signals.cosine, strict=True))
     total = 0.0
-    for scores in retrieval.found.scores.values():
+    for scores in retrieval.fetched.lists.values():
         # To a millionth: the database compares in single precision.
         order = sorted(scores, key=lambda one: (-round(scores[one], 6), -near[one], one))
         total += 1 / (15 + order.index(id) + 1) if id in scores else 0.0
@@ -244,9 +245,9 @@ def test_a_session_comes_first_and_its_best_turn_supports_it(world: Namespace) -
     assert explain["supporting_turn_count"] == 2
     assert set(told["routes"]) == set(told["retrievers"])
     assert set(explain["best_turn_routes"]) == {
-        route for route, scores in retrieval.found.scores.items() if best.id in scores
+        route for route, scores in retrieval.fetched.lists.items() if best.id in scores
     }
-    assert tell(retrieval)["filtered"] == {"supports_its_session": len(retrieval.batch) - 1, "not_yet_valid": 1}
+    assert tell(retrieval)["filtered"] == {"supports_its_session": len(retrieval.candidates) - 1, "not_yet_valid": 1}
 
 
 def test_a_stored_score_stands_in_for_the_confidence(world: Namespace) -> None:
@@ -264,7 +265,7 @@ def long_talk() -> Namespace:
         for place, one in enumerate(said)
         for role, text in (("user", one), ("assistant", f"Noted as number {place}."))
     ]
-    hear(namespace, Conversation(session="talk", turns=turns, user="maya"), by="tests")
+    ingest(namespace, Conversation(session="talk", turns=turns, user="maya"), by="tests")
     return namespace
 
 
@@ -273,16 +274,16 @@ def test_without_a_session_chunk_neighbours_come_along_at_half_their_anchors_sco
     least = dict.fromkeys(("limit_factor", "limit_least", "route_widening", "route_least"), 1)
     query = asking(namespace, "violin strings", "memsense", top_k=1, params=least, filters=Filters(levels=("turn",)))
     retrieval = retrieve(query)
-    found = {id for scores in retrieval.found.scores.values() for id in scores}
+    found = {id for scores in retrieval.fetched.lists.values() for id in scores}
     ordered = list(Memory.objects.within(namespace).filter(level="turn").order_by("happened_at", "id"))
     places = {one.id: place for place, one in enumerate(ordered)}
     beside = {
         one.id for one in ordered for other in found if abs(places[one.id] - places[other]) == 1 and one.id not in found
     }
     assert beside
-    assert {row["id"] for row in retrieval.batch.rows} == found | beside
+    assert {row["id"] for row in retrieval.candidates.rows} == found | beside
     final = {id: rrf(retrieval, id) + 0.1 * ordered[places[id]].confidence for id in found}
-    score = dict(zip([row["id"] for row in retrieval.batch.rows], retrieval.ranking.score.value, strict=True))
+    score = dict(zip([row["id"] for row in retrieval.candidates.rows], retrieval.ranking.score.value, strict=True))
     assert {id: score[id] for id in found} == pytest.approx(final)
     for id in beside:
         anchors = [final[other] for other in found if abs(places[id] - places[other]) == 1]
@@ -350,7 +351,7 @@ def result(content: str, type: str = "Fact", age: float = 3.7) -> dict[str, Any]
 def read_back(block: str) -> list[tuple[str, str]]:
     """The memories of a block, by a reader who trusts nothing but a line that begins and ends as it must."""
     head, *lines = block.splitlines()
-    assert head == context.HEAD
+    assert head == prompt_context.PREAMBLE
     found, type = [], ""
     for line in lines:
         if line.startswith("## "):
@@ -366,39 +367,39 @@ def read_back(block: str) -> list[tuple[str, str]]:
 
 @pytest.mark.parametrize("content", NASTY)
 def test_whatever_was_stored_stays_within_its_quotation_marks(content: str) -> None:
-    block = markdown([result(content), result("Harmless"), result(content, "Event")])
+    block = render_markdown([result(content), result("Harmless"), result(content, "Event")])
     assert read_back(block) == [("Fact", content), ("Fact", "Harmless"), ("Event", content)]
 
 
 @pytest.mark.parametrize("content", SEPARATORS)
 def test_no_separator_of_lines_ends_the_line_of_a_memory(content: str) -> None:
-    assert read_back(markdown([result(content)])) == [("Fact", content)]
+    assert read_back(render_markdown([result(content)])) == [("Fact", content)]
 
 
 @pytest.mark.parametrize("budget", [50, 51, 57, 64, 80, 100, 200, 5000])
 def test_a_block_never_exceeds_its_budget(budget: int) -> None:
     results = [result(content * times, type) for times in (1, 3) for content in NASTY for type in ("Fact", "Event")]
-    kept = within(results, budget)
-    assert tokens(markdown(kept)) <= budget
+    kept = fit_budget(results, budget)
+    assert estimate_tokens(render_markdown(kept)) <= budget
     assert len(kept) == len(results) or budget < 5000
 
 
 def exactly(length: int) -> dict[str, Any]:
     """A result whose line has so many bytes."""
-    return result("x" * (length - len(context.line(result("")).encode())))
+    return result("x" * (length - len(prompt_context.prompt_line(result("")).encode())))
 
 
 @pytest.mark.parametrize("spare", range(4))
 def test_a_block_that_fits_to_the_byte_fits(spare: int) -> None:
     results = [exactly(60 - spare), exactly(80), exactly(100)]
     for budget in range(50, 110):
-        assert len(markdown(within(results, budget)).encode()) <= 4 * budget, budget
+        assert len(render_markdown(fit_budget(results, budget)).encode()) <= 4 * budget, budget
 
 
 def test_one_that_is_too_long_lets_shorter_ones_pass_in_their_order() -> None:
     results = [result("first"), result("long " * 500), result("second")]
-    assert [one["content"] for one in within(results, 80)] == ["first", "second"]
-    assert within(results, None) == results
+    assert [one["content"] for one in fit_budget(results, 80)] == ["first", "second"]
+    assert fit_budget(results, None) == results
 
 
 def test_where_nothing_fits_the_block_says_how_much_is_needed(world: Namespace) -> None:
@@ -406,7 +407,7 @@ def test_where_nothing_fits_the_block_says_how_much_is_needed(world: Namespace) 
     needed = int(told["reason"].removesuffix(".").split()[-1])
     count = len([one for one in told["results"] if not one["outdated"]])
     assert told["reason"] == f"No memory fits the budget of 36 tokens: the first of {count} needs {needed}."
-    assert block(told, 36) == told["reason"] + "\n"
+    assert render_context(told, 36) == told["reason"] + "\n"
     first = told["results"][0]["id"]
     assert first in shown(tell(retrieve(asking(world, QUERY)), token_budget=needed))
     assert first not in shown(tell(retrieve(asking(world, QUERY)), token_budget=needed - 1))
@@ -414,14 +415,14 @@ def test_where_nothing_fits_the_block_says_how_much_is_needed(world: Namespace) 
 
 def test_a_block_without_an_answer_tells_why_and_what_came_nearest_within_its_budget(world: Namespace) -> None:
     told = answer(world, filters=Filters(types=("Event",)), params={"min_confidence": 0.8})
-    whole = block(told)
+    whole = render_context(told)
     assert whole.startswith(f"No memory answers this. {told['reason']}\n")
     for one in told["nearest"]:
         assert f'- "{one["content"]}" (held back: {", ".join(one["held_by"])})\n' in whole
-    lines = [len(block(told, budget).splitlines()) for budget in (50, 70, 100, 1_000)]
+    lines = [len(render_context(told, budget).splitlines()) for budget in (50, 70, 100, 1_000)]
     assert lines == sorted(lines)
     assert (lines[0], lines[-1]) == (1, 3 + 3)
-    assert all(tokens(block(told, budget)) <= budget for budget in (50, 70, 100))
+    assert all(estimate_tokens(render_context(told, budget)) <= budget for budget in (50, 70, 100))
 
 
 @pytest.mark.parametrize("budget", [50, 90, 150, 400])
@@ -433,7 +434,7 @@ def test_what_is_nasty_is_quoted_and_within_budget_over_rest_too(budget: int) ->
     response = Client().post("/api/v1/nasty/retrieve/", json.dumps(body), "application/json", headers=key_to(namespace))
     told = response.content.decode()
     assert response.status_code == 200
-    assert tokens(told) <= budget
+    assert estimate_tokens(told) <= budget
     if not told.startswith("No memory"):
         lines = [line for line in told.splitlines()[1:] if line and not line.startswith("## Fact")]
         assert lines

@@ -1,4 +1,4 @@
-"""Retrieval over REST: the contract, what is recorded, and what is refused."""
+"""Retrieval over REST: the response, recorded accesses and invalid requests."""
 
 import json
 from typing import Any
@@ -8,7 +8,7 @@ import pytest
 from django.test import Client
 from evaluator import evaluate
 from retrieval_world import memory, world
-from test_api_walls import key_to, problem
+from test_api_isolation import key_to, problem
 
 from memories.models import ApiKey, DailyAccess, Memory, Namespace, Profile, ProfileVersion, Publication, Trace
 from memories.models.choices import Role
@@ -20,30 +20,30 @@ QUERY = "Which database does invoicing use?"
 
 
 def post(world: Namespace, address: str, **body: Any) -> Any:
-    """Call an address of the world with a key that may read."""
+    """POST to an endpoint of the world with a read key."""
     headers = key_to(world, "read")  # type: ignore[arg-type]
     return Client().post(f"/api/v1/{world.slug}/{address}/", json.dumps(body), "application/json", headers=headers)
 
 
 def answer(world: Namespace, address: str = "retrieve", **body: Any) -> dict[str, Any]:
-    """The body of an answer."""
+    """The body of a successful response to a query."""
     response = post(world, address, **{"query": QUERY, **body})
     assert response.status_code == 200, response.content
-    told: dict[str, Any] = response.json()
-    return told
+    data: dict[str, Any] = response.json()
+    return data
 
 
 @pytest.mark.parametrize("system", SYSTEMS)
-def test_an_answer_tells_what_came_back_and_why(world: Namespace, system: str) -> None:
-    told = answer(world, system=system, explain="full")
-    assert told["profile"] == {"name": None, "version": None, "system": system}
-    assert [one["rank"] for one in told["results"]] == list(range(1, len(told["results"]) + 1))
-    assert told["results"]
-    assert not told["abstained"]
-    assert told["late"] == []
-    for one in told["results"]:
+def test_a_response_has_the_results_and_their_explanations(world: Namespace, system: str) -> None:
+    data = answer(world, system=system, explain="full")
+    assert data["profile"] == {"name": None, "version": None, "system": system}
+    assert [one["rank"] for one in data["results"]] == list(range(1, len(data["results"]) + 1))
+    assert data["results"]
+    assert not data["abstained"]
+    assert data["late"] == []
+    for one in data["results"]:
         assert evaluate(one["explanation"]) == pytest.approx(one["score"], abs=1e-9)
-        assert one["retrievers"], "somebody must have found it"
+        assert one["retrievers"], "some retriever must have found it"
         assert one.keys() >= {"id", "type", "content", "confidence", "age_days", "retrievers", "outdated"}
         assert one.keys() >= SYSTEMS[system].outputs.keys()
 
@@ -55,54 +55,54 @@ def test_the_contributions_of_the_retrievers_add_up_to_the_fused_score(world: Na
 
 
 def test_the_context_groups_what_is_current_by_type(world: Namespace) -> None:
-    told = answer(world)
-    shown = {one["id"]: one for group in told["context"].values() for one in group}
-    assert set(shown) == {one["id"] for one in told["results"] if not one["outdated"]}
-    assert all(one["type"] == type for type, group in told["context"].items() for one in group)
-    assert all(set(one) == {"id", "type", "content", "confidence", "age_days"} for one in shown.values())
+    data = answer(world)
+    by_id = {one["id"]: one for group in data["context"].values() for one in group}
+    assert set(by_id) == {one["id"] for one in data["results"] if not one["outdated"]}
+    assert all(one["type"] == type for type, group in data["context"].items() for one in group)
+    assert all(set(one) == {"id", "type", "content", "confidence", "age_days"} for one in by_id.values())
 
 
 def test_an_answer_leaves_a_trace_that_can_be_read_and_replayed(world: Namespace) -> None:
-    told = answer(world, system="recall")
-    kept = Client().get(f"/api/v1/{world.slug}/traces/{told['trace']}/", headers=key_to(world))
-    assert [one["id"] for one in kept.json()["answer"]["results"]] == [one["id"] for one in told["results"]]
-    again = answer_of(post(world, "replay", trace=told["trace"]))
+    data = answer(world, system="recall")
+    trace = Client().get(f"/api/v1/{world.slug}/traces/{data['trace']}/", headers=key_to(world))
+    assert [one["id"] for one in trace.json()["answer"]["results"]] == [one["id"] for one in data["results"]]
+    again = answer_of(post(world, "replay", trace=data["trace"]))
     assert (again["replayed"], again["live"], again["changed"]) == (True, [], [])
     assert [(one["id"], one["score"]) for one in again["results"]] == [
-        (one["id"], one["score"]) for one in told["results"]
+        (one["id"], one["score"]) for one in data["results"]
     ]
-    moved = answer_of(post(world, "replay", trace=told["trace"], params={"half_life_fact": 1}))
-    assert [one["score"] for one in moved["results"]] != [one["score"] for one in told["results"]]
+    moved = answer_of(post(world, "replay", trace=data["trace"], params={"half_life_fact": 1}))
+    assert [one["score"] for one in moved["results"]] != [one["score"] for one in data["results"]]
 
 
 def answer_of(response: Any) -> dict[str, Any]:
-    """The body of an answer that came."""
+    """The body of a successful response."""
     assert response.status_code == 200, response.content
-    told: dict[str, Any] = response.json()
-    return told
+    data: dict[str, Any] = response.json()
+    return data
 
 
-def test_what_is_forgotten_can_be_read_through_no_trace_any_more(world: Namespace) -> None:
-    told = answer(world, system="recall")
-    first = told["results"][0]
+def test_a_forgotten_memory_can_no_longer_be_read_through_a_trace(world: Namespace) -> None:
+    data = answer(world, system="recall")
+    first = data["results"][0]
     address = f"/api/v1/{world.slug}/memories/{first['id']}/"
     assert Client().delete(address, headers=key_to(world, Role.WRITE)).status_code == 204
-    kept = Client().get(f"/api/v1/{world.slug}/traces/{told['trace']}/", headers=key_to(world))
-    again = post(world, "replay", trace=told["trace"])
-    assert kept.json()["answer"]["gone"] == again.json()["changed"] == [first["id"]]
+    trace = Client().get(f"/api/v1/{world.slug}/traces/{data['trace']}/", headers=key_to(world))
+    again = post(world, "replay", trace=data["trace"])
+    assert trace.json()["answer"]["gone"] == again.json()["changed"] == [first["id"]]
     assert again.json()["results"][0]["gone"]
-    for response in (kept, again):
+    for response in (trace, again):
         assert first["id"] in response.content.decode()
         assert first["content"] not in response.content.decode()
 
 
-def test_a_trace_names_the_key_that_asked(world: Namespace) -> None:
-    told = answer(world)
-    trace = Trace.objects.within(world).get(id=told["trace"])
+def test_a_trace_names_the_key_of_its_request(world: Namespace) -> None:
+    data = answer(world)
+    trace = Trace.objects.within(world).get(id=data["trace"])
     assert ApiKey.objects.within(world).filter(id=trace.api_key_id).exists()
 
 
-def test_no_trace_is_kept_where_none_is_wanted(world: Namespace, settings: Any) -> None:
+def test_no_trace_is_stored_at_a_sampling_rate_of_zero(world: Namespace, settings: Any) -> None:
     settings.RECALL_TRACE_PERCENT = 0
     assert answer(world)["trace"] is None
 
@@ -121,14 +121,14 @@ def test_a_memory_is_accessed_once_in_a_session_and_not_at_all_while_exploring(w
 
 def test_what_a_session_was_given_is_known_in_it(world: Namespace) -> None:
     answer(world, system="memorysync", session="c", user="maya")
-    told = answer(world, system="memorysync", session="c", user="maya", explain="full", record=False)
-    assert "session_boost" in json.dumps(told["results"][0]["explanation"])
+    data = answer(world, system="memorysync", session="c", user="maya", explain="full", record=False)
+    assert "session_boost" in json.dumps(data["results"][0]["explanation"])
 
 
 def test_types_tags_users_and_levels_let_through_what_they_name(world: Namespace) -> None:
     def came(**filters: Any) -> set[str]:
-        told = answer(world, **filters, top_k=50, record=False, params={"abstain_below": 0})
-        return {one["id"] for one in told["results"]}
+        data = answer(world, **filters, top_k=50, record=False, params={"abstain_below": 0})
+        return {one["id"] for one in data["results"]}
 
     def stored(**columns: Any) -> set[str]:
         return {str(id) for id in Memory.objects.within(world).filter(**columns).values_list("id", flat=True)}
@@ -152,11 +152,11 @@ def test_markdown_is_a_block_within_the_budget_that_quotes_what_was_stored(world
 
 
 def test_every_system_answers_side_by_side(world: Namespace) -> None:
-    told = answer(world, "compare")
-    assert list(told["answers"]) == list(SYSTEMS)
-    assert len(told["agreement"]) == len(SYSTEMS) * (len(SYSTEMS) - 1) // 2
+    data = answer(world, "compare")
+    assert list(data["answers"]) == list(SYSTEMS)
+    assert len(data["agreement"]) == len(SYSTEMS) * (len(SYSTEMS) - 1) // 2
     alone = answer(world, system="contextdb", explain="none", record=False)
-    together = told["answers"]["contextdb"]
+    together = data["answers"]["contextdb"]
     assert [(one["id"], one["score"]) for one in together["results"]] == [
         (one["id"], one["score"]) for one in alone["results"]
     ]
@@ -168,8 +168,8 @@ def test_the_published_profile_serves_unless_the_caller_names_another(world: Nam
     version.save()
     Publication(namespace=world, profile_version=version).save()
     served = {"name": "careful", "version": 3, "system": "recall"}
-    told = answer(world)
-    assert (told["profile"], told["plan"]["params"]["rrf_k"]) == (served, 30.0)
+    data = answer(world)
+    assert (data["profile"], data["plan"]["params"]["rrf_k"]) == (served, 30.0)
     assert answer(world, profile="careful@3")["profile"] == served
     assert answer(world, params={"rrf_k": 90})["plan"]["params"]["rrf_k"] == 90.0
     assert answer(world, system="blend")["profile"]["system"] == "blend"
@@ -181,7 +181,7 @@ def test_the_published_profile_serves_unless_the_caller_names_another(world: Nam
         ({"query": ""}, "query", "must not be empty"),
         ({"top_k": 0}, "top_k", "must be at least 1; got 0"),
         ({"system": "best"}, "system", "must be one of"),
-        ({"system": "recall", "profile": "x"}, "profile", "must not come with system"),
+        ({"system": "recall", "profile": "x"}, "profile", "must not be given with system"),
         ({"profile": "x"}, "profile", "must be a profile of this namespace"),
         ({"profile": "x@latest"}, "profile", "must be a profile of this namespace"),
         ({"system": "recall", "params": {"rrf_k": 5}}, "params.rrf_k", "must be a number from 10 to 200; got 5"),
@@ -191,11 +191,11 @@ def test_the_published_profile_serves_unless_the_caller_names_another(world: Nam
         ({"speed": 1}, "speed", "is not a known field"),
     ],
 )
-def test_what_cannot_be_asked_is_refused_at_its_place(
+def test_an_invalid_query_is_refused_at_its_field(
     world: Namespace, body: dict[str, Any], at: str, message: str
 ) -> None:
-    told = problem(post(world, "retrieve", **{"query": QUERY, **body}), 400)
-    (error,) = told["errors"]
+    data = problem(post(world, "retrieve", **{"query": QUERY, **body}), 400)
+    (error,) = data["errors"]
     assert error["at"] == at
     assert message in error["message"]
 
@@ -207,15 +207,15 @@ def test_an_unknown_memory_or_trace_is_not_found(world: Namespace) -> None:
 
 def test_why_not_names_what_stopped_a_memory_and_a_change_that_brings_it_in(world: Namespace) -> None:
     missed = memory(world, "The kitchen at Arrive")
-    asked = {"query": "Which oven does the kitchen at Arrive have?", "system": "recall", "top_k": 3}
-    told = answer(world, "why-not", memory=str(missed.id), **asked)
-    assert told["rank"] is None
-    assert told["gates"] == ["low_confidence"]
-    assert told["retrievers"]["bm25"]["rank"] == 1
-    change = told["change"]
+    query = {"query": "Which oven does the kitchen at Arrive have?", "system": "recall", "top_k": 3}
+    data = answer(world, "why-not", memory=str(missed.id), **query)
+    assert data["rank"] is None
+    assert data["gates"] == ["low_confidence"]
+    assert data["retrievers"]["bm25"]["rank"] == 1
+    change = data["change"]
     assert change["param"] == "min_confidence"
-    brought = answer(world, **asked, params={change["param"]: change["after"]})
+    brought = answer(world, **query, params={change["param"]: change["after"]})
     assert str(missed.id) in [one["id"] for one in brought["results"]]
     step_less = change["after"] + 0.01
-    kept_out = answer(world, **asked, params={change["param"]: step_less})
-    assert str(missed.id) not in [one["id"] for one in kept_out["results"]]
+    without = answer(world, **query, params={change["param"]: step_less})
+    assert str(missed.id) not in [one["id"] for one in without["results"]]

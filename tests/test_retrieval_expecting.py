@@ -7,10 +7,10 @@ import pytest
 from retrieval_world import asking, world
 
 from memories.models import Namespace, TokenStates
-from memories.retrieval.packing import packed, signals_of, unpacked
-from memories.retrieval.reading import read
+from memories.retrieval.parse import understand
 from memories.retrieval.retrieve import Retrieval, retrieve
-from memories.tuning.ablating import forgotten
+from memories.retrieval.trace_codec import decode_signals, pack_signals, unpack_arrays
+from memories.tuning.retriever_ablation import without_retriever_signals
 
 __all__ = ["world"]
 pytestmark = [pytest.mark.django_db, pytest.mark.xdist_group("retrieval")]
@@ -21,7 +21,7 @@ def asked(world: Namespace, text: str) -> Retrieval:
 
 
 def by_text(retrieval: Retrieval, column: str) -> dict[str, Any]:
-    texts = [row["content"] for row in retrieval.batch.rows]
+    texts = [row["content"] for row in retrieval.candidates.rows]
     return dict(zip(texts, getattr(retrieval.signals, column).tolist(), strict=True))
 
 
@@ -38,7 +38,7 @@ def test_where_no_kind_of_thing_is_asked_for_every_memory_holds_it(world: Namesp
 
 def test_what_asks_for_money_that_nobody_told_is_less_likely_answered(world: Namespace) -> None:
     free, dear = (asked(world, f"What does the {thing} of invoicing do?") for thing in ("backup", "backup fee"))
-    assert dear.ranking.chance < free.ranking.chance
+    assert dear.ranking.answer_probability < free.ranking.answer_probability
 
 
 def test_of_a_person_a_memory_about_them_counts_more_than_one_that_mentions_them(world: Namespace) -> None:
@@ -82,13 +82,14 @@ def test_an_identifier_that_no_memory_holds_is_not_answered(world: Namespace) ->
 
 
 def test_an_identifier_says_all_that_is_asked_for(world: Namespace) -> None:
-    assert read(asking(world, "Give me everything on PLAT-2000")).asked_words() == []
+    assert understand(asking(world, "Give me everything on PLAT-2000")).content_tokens() == []
 
 
 def test_how_much_is_not_a_word_that_a_memory_must_meet(world: Namespace) -> None:
-    reading = read(asking(world, "How much coffee?"))
+    reading = understand(asking(world, "How much coffee?"))
     assert [
-        [reading.bare[slice(*reading.spans[token])] for token in tokens] for tokens, _ in reading.asked_words()
+        [reading.embedded_text[slice(*reading.spans[token])] for token in tokens]
+        for tokens, _ in reading.content_tokens()
     ] == [["coffee"]]
 
 
@@ -101,15 +102,15 @@ def test_where_no_words_are_stored_nothing_is_expected(world: Namespace) -> None
 
 def test_a_trace_from_before_expectations_fits_by_whom_it_names(world: Namespace) -> None:
     retrieval = asked(world, "What does Maya prefer?")
-    arrays, head = unpacked(packed(retrieval.signals, retrieval.batch.marks, "minilm"))
+    arrays, head = unpack_arrays(pack_signals(retrieval.signals, retrieval.candidates.fingerprints, "minilm"))
     older = {name: array for name, array in arrays.items() if name not in ("of_whom", "of_what")}
-    signals = signals_of(retrieval.signals.ids.tolist(), older, head, retrieval.signals.vectors)
+    signals = decode_signals(retrieval.signals.ids.tolist(), older, head, retrieval.signals.vectors)
     assert np.array_equal(signals.of_whom > 0, signals.entity_match > 0)
     assert signals.of_what.all()
 
 
 def test_without_the_entity_retriever_nobody_is_known_to_be_named(world: Namespace) -> None:
     named, said = asked(world, "What does Maya prefer?").signals, asked(world, "What animal is Olle?").signals
-    assert (forgotten(named, "entity").of_whom == 1.0).all()
-    assert np.array_equal(forgotten(named, "bm25").of_whom, named.of_whom)
-    assert np.array_equal(forgotten(said, "entity").of_whom, said.of_whom)
+    assert (without_retriever_signals(named, "entity").of_whom == 1.0).all()
+    assert np.array_equal(without_retriever_signals(named, "bm25").of_whom, named.of_whom)
+    assert np.array_equal(without_retriever_signals(said, "entity").of_whom, said.of_whom)

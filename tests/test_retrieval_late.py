@@ -11,18 +11,18 @@ import pytest
 from django.db import connection
 from django.test import Client
 from retrieval_world import asking, told
-from test_api_walls import key_to
+from test_api_isolation import key_to
 
-from memories.journey import Statement, answered
+from memories.db.lru_cache import LRUCache
+from memories.db.pipeline import Statement, fetch_pipeline
+from memories.db.snapshot import pipelined_snapshot
 from memories.models import Memory, Namespace
 from memories.retrieval import postings
 from memories.retrieval import retrieve as retrieving
-from memories.retrieval.asking import ask
-from memories.retrieval.kept import Kept
+from memories.retrieval.fetch import fetch
 from memories.retrieval.retrieve import retrieve
 from memories.retrieval.retrievers import RETRIEVERS
-from memories.retrieval.retrievers.question import Question, Unready
-from memories.snapshot import moment
+from memories.retrieval.retrievers.retriever_context import PendingQuery, RetrieverQuery
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.xdist_group("retrieval")]
 QUERY = "What did Maya say about the database two months ago?"
@@ -80,8 +80,8 @@ def test_one_that_is_late_takes_no_more_than_its_own_time(world: Namespace) -> N
     retrieve(asking(world, QUERY))
     with locked("memories_entityedge"):
         retrieval = retrieve(asking(world, QUERY))
-    assert LIMIT <= retrieval.found.took_ms["traversal"] < LIMIT + 500
-    assert set(retrieval.found.scores) == ALL - {"traversal"}
+    assert LIMIT <= retrieval.fetched.took_ms["traversal"] < LIMIT + 500
+    assert set(retrieval.fetched.lists) == ALL - {"traversal"}
 
 
 def test_the_time_of_those_before_it_is_not_its_own(world: Namespace, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -89,23 +89,23 @@ def test_the_time_of_those_before_it_is_not_its_own(world: Namespace, monkeypatc
     broken("semantic", f"SELECT gen_random_uuid(), 0.5::float8 FROM {slept}", monkeypatch)
     broken("temporal", SLOW, monkeypatch)
     retrieval = retrieve(asking(world, QUERY))
-    assert list(retrieval.found.late) == ["temporal"]
-    assert 0.5 * LIMIT <= retrieval.found.took_ms["semantic"] <= LIMIT
-    assert LIMIT <= retrieval.found.took_ms["temporal"] < LIMIT + 500
+    assert list(retrieval.fetched.timed_out) == ["temporal"]
+    assert 0.5 * LIMIT <= retrieval.fetched.took_ms["semantic"] <= LIMIT
+    assert LIMIT <= retrieval.fetched.took_ms["temporal"] < LIMIT + 500
 
 
 def test_words_that_cannot_be_read_hold_nobody_up(world: Namespace, monkeypatch: pytest.MonkeyPatch) -> None:
     retrieve(asking(world, QUERY))
-    monkeypatch.setattr(postings, "KEPT", Kept(postings.MOST_KEPT))
+    monkeypatch.setattr(postings, "POSTINGS_CACHE", LRUCache(postings.CACHE_BYTES))
     with locked("memories_posting"):
         began = time.monotonic()
         retrieval = retrieve(asking(world, QUERY))
         took = time.monotonic() - began
-    assert set(retrieval.found.late) == {"bm25"}
+    assert set(retrieval.fetched.timed_out) == {"bm25"}
     assert took < 2
 
 
-class AsItIs(Question):
+class AsItIs(RetrieverQuery):
     """A question that is put as it is written."""
 
     @property
@@ -115,7 +115,7 @@ class AsItIs(Question):
 
 def broken(route: str, sql: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Let a retriever put another question."""
-    kind = Question if sql.startswith("SELECT") else AsItIs
+    kind = RetrieverQuery if sql.startswith("SELECT") else AsItIs
     monkeypatch.setattr(retrieving, "RETRIEVERS", {**retrieving.RETRIEVERS, route: lambda asked: kind(sql, {})})
 
 
@@ -155,15 +155,15 @@ def test_a_retriever_that_lacks_what_it_needs_is_named_and_the_others_answer(
 ) -> None:
     broken("temporal", RAISED.format(reason, code), monkeypatch)
     retrieval = retrieve(asking(world, QUERY))
-    assert retrieval.found.late == {"temporal": f"failed: {reason}"}
-    assert set(retrieval.found.scores) == ALL - {"temporal"}
+    assert retrieval.fetched.timed_out == {"temporal": f"failed: {reason}"}
+    assert set(retrieval.fetched.lists) == ALL - {"temporal"}
 
 
 def test_a_slow_question_is_cut_off(world: Namespace, monkeypatch: pytest.MonkeyPatch) -> None:
     broken("temporal", SLOW, monkeypatch)
     retrieval = retrieve(asking(world, QUERY))
-    assert retrieval.found.late == {"temporal": f"took longer than {LIMIT} ms"}
-    assert retrieval.found.took_ms["temporal"] < LIMIT + 500
+    assert retrieval.fetched.timed_out == {"temporal": f"took longer than {LIMIT} ms"}
+    assert retrieval.fetched.took_ms["temporal"] < LIMIT + 500
 
 
 def test_the_limit_holds_for_retrievers_alone(world: Namespace) -> None:
@@ -176,7 +176,7 @@ def test_the_limit_holds_for_retrievers_alone(world: Namespace) -> None:
 
 
 def test_where_every_retriever_is_late_the_answer_says_so(world: Namespace, monkeypatch: pytest.MonkeyPatch) -> None:
-    slow = {route: lambda asked: Question(SLOW, {}) for route in RETRIEVERS}
+    slow = {route: lambda asked: RetrieverQuery(SLOW, {}) for route in RETRIEVERS}
     monkeypatch.setattr(retrieving, "RETRIEVERS", slow)
     answer = post(world).json()
     assert {one["retriever"] for one in answer["late"]} == ALL
@@ -186,7 +186,7 @@ def test_where_every_retriever_is_late_the_answer_says_so(world: Namespace, monk
 
 
 def test_what_a_late_retriever_would_have_found_is_no_access(world: Namespace, monkeypatch: pytest.MonkeyPatch) -> None:
-    slow = {route: lambda asked: Question(SLOW, {}) for route in RETRIEVERS}
+    slow = {route: lambda asked: RetrieverQuery(SLOW, {}) for route in RETRIEVERS}
     before = sorted(Memory.objects.within(world).values_list("access_count", flat=True))
     monkeypatch.setattr(retrieving, "RETRIEVERS", slow)
     assert post(world).json().get("results", []) == []
@@ -218,14 +218,14 @@ def test_when_the_database_is_away_from_the_start_the_call_fails(
 
 def test_each_question_is_planned_as_it_wants_whatever_the_order(db: None) -> None:
     mode = "SELECT gen_random_uuid(), (current_setting('plan_cache_mode') = 'force_generic_plan')::int::float8"
-    each, once = Question(mode, {}), Question(mode, {}, planned_once=True)
-    with moment():
-        found = ask({"bm25": each, "semantic": once, "context": each, "temporal": once})
-    assert list(found.scores) == ["bm25", "semantic", "context", "temporal"]
-    assert [listed.scores.tolist() for listed in found.scores.values()] == [[0], [1], [0], [1]]
-    with moment():
-        both = ask({"semantic": once, "bm25": Unready(lambda: each)}).scores
+    each, once = RetrieverQuery(mode, {}), RetrieverQuery(mode, {}, generic_plan=True)
+    with pipelined_snapshot():
+        found = fetch({"bm25": each, "semantic": once, "context": each, "temporal": once})
+    assert list(found.lists) == ["bm25", "semantic", "context", "temporal"]
+    assert [listed.scores.tolist() for listed in found.lists.values()] == [[0], [1], [0], [1]]
+    with pipelined_snapshot():
+        both = fetch({"semantic": once, "bm25": PendingQuery(lambda: each)}).lists
         assert [listed.scores.tolist() for listed in both.values()] == [[1], [0]]
-    with moment():
-        assert ask({"semantic": once}).scores["semantic"].scores.tolist() == [1]
-        assert answered([Statement("SHOW plan_cache_mode")]) == [[("auto",)]]
+    with pipelined_snapshot():
+        assert fetch({"semantic": once}).lists["semantic"].scores.tolist() == [1]
+        assert fetch_pipeline([Statement("SHOW plan_cache_mode")]) == [[("auto",)]]

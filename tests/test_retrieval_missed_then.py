@@ -7,13 +7,13 @@ from retrieval_world import asking, memory, world
 from test_retrieval_replay import AFTER, traced
 
 from memories.models import Memory, Namespace, Trace
-from memories.retrieval.missed_then import Missed, missed_then
-from memories.retrieval.replaying import replay
-from memories.retrieval.settings import with_params
-from memories.retrieval.tracing import setting_of
+from memories.retrieval.config import override_params
+from memories.retrieval.replay import replay
+from memories.retrieval.trace import config_from_trace
 from memories.retrieval.why_not import WhyNot, why_not
-from memories.writing.acts import confirm
-from memories.writing.correcting import correct
+from memories.retrieval.why_not_trace import TracedWhyNot, why_not_in_trace
+from memories.writing.correct import correct_memory
+from memories.writing.feedback import confirm_memory
 from memories.writing.new_memory import NewMemory
 from memories.writing.remember import remember
 from scoring.systems import SYSTEMS
@@ -24,9 +24,9 @@ pytestmark = [pytest.mark.django_db, pytest.mark.xdist_group("retrieval")]
 KITCHEN = "What is new in the kitchen at Arrive?"
 
 
-def asked_of(trace: Trace, missed: Memory, **moved: object) -> Missed:
+def asked_of(trace: Trace, missed: Memory, **moved: object) -> TracedWhyNot:
     """Why a memory did not come back in a trace, perhaps under moved parameters."""
-    return missed_then(trace, replay(trace, with_params(setting_of(trace), moved)), missed)
+    return why_not_in_trace(trace, replay(trace, override_params(config_from_trace(trace), moved)), missed)
 
 
 def idle(asked: WhyNot) -> set[str]:
@@ -54,7 +54,7 @@ def test_what_held_a_memory_back_then_is_told_after_it_would_no_longer(world: Na
     unsure, query = memory(world, "The kitchen at Arrive"), asking(world, KITCHEN)
     trace = traced(query)
     for _ in range(6):
-        confirm(world, unsure.id, by="tests")
+        confirm_memory(world, unsure.id, by="tests")
     assert why_not(query, unsure.id).rank
     then = asked_of(trace, unsure)
     assert (then.why_not.rank, then.why_not.gates, then.live) == (None, ["low_confidence"], "")
@@ -64,9 +64,9 @@ def test_what_held_a_memory_back_then_is_told_after_it_would_no_longer(world: Na
 def test_a_memory_that_is_replaced_today_is_explained_as_it_stood(world: Namespace) -> None:
     trace = traced(asking(world, "When does standup begin?"))
     began = memory(world, "Standup begins")
-    correct(world, began.id, {"content": "Standup begins at ten"}, by="tests")
+    correct_memory(world, began.id, {"content": "Standup begins at ten"}, by="tests")
     then = asked_of(trace, Memory.objects.within(world).get(id=began.id))
-    assert (then.why_not.outside, then.live) == ([], "")
+    assert (then.why_not.exclusions, then.live) == ([], "")
     assert then.why_not.rank
 
 

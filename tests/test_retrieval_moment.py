@@ -11,12 +11,12 @@ from django.test.utils import CaptureQueriesContext
 from psycopg.pq import TransactionStatus
 from retrieval_world import asking, found, memory, told
 
-from memories.journey import Statement, answered
+from memories.db.pipeline import Statement, fetch_pipeline
+from memories.db.snapshot import END, pipelined_snapshot, snapshot
 from memories.models import Memory, Namespace
 from memories.retrieval import retrieve as retrieving
-from memories.retrieval.past import Past
+from memories.retrieval.as_of import Past
 from memories.retrieval.retrieve import retrieve
-from memories.snapshot import END, moment, snapshot
 from memories.writing.new_memory import NewMemory
 from memories.writing.remember import remember
 from scoring.systems import SYSTEMS
@@ -42,7 +42,7 @@ def elsewhere(statement: str, *values: Any) -> None:
 def test_what_is_written_while_a_retrieval_is_under_way_is_not_seen_by_it(
     world: Namespace, system: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    asked, tea = retrieving.ask, memory(world, "Maya drinks").id
+    asked, tea = retrieving.fetch, memory(world, "Maya drinks").id
 
     def ask_and_be_overtaken(questions: Any) -> Any:
         answers = asked(questions)
@@ -51,7 +51,7 @@ def test_what_is_written_while_a_retrieval_is_under_way_is_not_seen_by_it(
 
     query = asking(world, QUERY, system, user="maya", session="s")
     before = retrieve(query)
-    monkeypatch.setattr(retrieving, "ask", ask_and_be_overtaken)
+    monkeypatch.setattr(retrieving, "fetch", ask_and_be_overtaken)
     overtaken = retrieve(query)
     assert overtaken.ranking.score.value.tolist() == before.ranking.score.value.tolist()
     assert Memory.objects.get(pk=(world.id, tea)).confidence == 0.123
@@ -69,7 +69,7 @@ def test_a_connection_is_left_as_it_was(world: Namespace) -> None:
     raw = connection.connection
     assert (raw.isolation_level, raw.read_only) == (None, None)
     assert raw.info.transaction_status == TransactionStatus.IDLE
-    assert answered([Statement("SHOW transaction_isolation"), Statement("SHOW transaction_read_only")]) == [
+    assert fetch_pipeline([Statement("SHOW transaction_isolation"), Statement("SHOW transaction_read_only")]) == [
         [("read committed",)],
         [("off",)],
     ]
@@ -77,7 +77,7 @@ def test_a_connection_is_left_as_it_was(world: Namespace) -> None:
 
 def test_a_moment_that_fails_leaves_the_connection_as_it_was(world: Namespace) -> None:
     with pytest.raises(DataError), snapshot():
-        answered([Statement("SELECT 1 / 0")])
+        fetch_pipeline([Statement("SELECT 1 / 0")])
     assert connection.connection.read_only is None
     assert Memory.objects.within(world).update(quality=0.5)
 
@@ -85,7 +85,7 @@ def test_a_moment_that_fails_leaves_the_connection_as_it_was(world: Namespace) -
 def test_a_moment_only_reads_at_once_and_alone(world: Namespace) -> None:
     names = ("transaction_isolation", "transaction_read_only", "jit", "max_parallel_workers_per_gather")
     with snapshot():
-        told = answered([Statement(f"SHOW {name}") for name in names])
+        told = fetch_pipeline([Statement(f"SHOW {name}") for name in names])
     assert [rows[0][0] for rows in told] == ["repeatable read", "on", "off", "0"]
 
 
@@ -110,49 +110,49 @@ def in_another_process(work: Callable[[], object]) -> None:
 
 def test_words_are_counted_as_of_the_moment_whoever_counted_later_ones(world: Namespace) -> None:
     query = asking(world, "Who drinks coffee?")
-    before = retrieve(query).found.scores["bm25"]
+    before = retrieve(query).fetched.lists["bm25"]
 
     def write_and_ask() -> None:
         remember(world, [NewMemory(content="Jonas drinks coffee too")], by="tests")
-        later = retrieve(query).found.scores["bm25"]
+        later = retrieve(query).fetched.lists["bm25"]
         assert len(later) == len(before) + 1
 
     with snapshot():
-        answered([Statement("SELECT 1")])
+        fetch_pipeline([Statement("SELECT 1")])
         in_another_process(write_and_ask)
         assert dict(found(query, "bm25")).keys() == before.keys()
-    assert len(retrieve(query).found.scores["bm25"]) == len(before) + 1
+    assert len(retrieve(query).fetched.lists["bm25"]) == len(before) + 1
 
 
 def test_a_moment_of_journeys_is_one_too(world: Namespace) -> None:
     names = ("transaction_isolation", "transaction_read_only", "jit", "max_parallel_workers_per_gather")
-    with moment() as end:
-        told = answered([Statement(f"SHOW {name}") for name in names])
+    with pipelined_snapshot() as end:
+        told = fetch_pipeline([Statement(f"SHOW {name}") for name in names])
         elsewhere("UPDATE memories_memory SET quality = .123 WHERE namespace_id = %s", world.id)
         assert not Memory.objects.within(world).filter(quality=0.123).exists()
-        answered(end)
+        fetch_pipeline(end)
     assert [rows[0][0] for rows in told] == ["repeatable read", "on", "off", "0"]
     assert Memory.objects.within(world).filter(quality=0.123).exists()
 
 
 def test_a_moment_of_journeys_that_fails_leaves_the_connection_as_it_was(world: Namespace) -> None:
-    with pytest.raises(DataError), moment():
-        answered([Statement("SELECT 1 / 0")])
+    with pytest.raises(DataError), pipelined_snapshot():
+        fetch_pipeline([Statement("SELECT 1 / 0")])
     assert connection.connection.info.transaction_status == TransactionStatus.IDLE
     assert Memory.objects.within(world).update(quality=0.5)
-    with moment():
+    with pipelined_snapshot():
         pass  # nobody asked anything
-    assert answered([Statement("SHOW transaction_read_only")]) == [[("off",)]]
+    assert fetch_pipeline([Statement("SHOW transaction_read_only")]) == [[("off",)]]
 
 
 def test_the_past_is_read_in_the_moment_of_its_answer(world: Namespace, monkeypatch: pytest.MonkeyPatch) -> None:
-    tea, past = memory(world, "Maya drinks").id, Past.of
+    tea, past = memory(world, "Maya drinks").id, Past.load
 
     def read_and_be_overtaken(*given: Any) -> Past:
         told = past(*given)
         elsewhere("UPDATE memories_memory SET status = 'archived' WHERE id = %s", tea)
         return told
 
-    monkeypatch.setattr(Past, "of", read_and_be_overtaken)
-    found = retrieve(asking(world, QUERY, as_of=world.now)).batch.rows
+    monkeypatch.setattr(Past, "load", read_and_be_overtaken)
+    found = retrieve(asking(world, QUERY, as_of=world.now)).candidates.rows
     assert tea in {row["id"] for row in found}

@@ -10,7 +10,7 @@ from memories.models import Namespace
 from memories.retrieval.retrieve import Retrieval, retrieve
 from memories.writing.new_memory import NewMemory
 from memories.writing.remember import remember
-from scoring.fusion import passages
+from scoring.fusion import split_passages
 
 QUERY = "When does the cello lesson begin?"
 GARDEN = "The garden was quiet, the kettle sang and nobody spoke of anything in particular. " * 6
@@ -21,7 +21,7 @@ APART = f"A cello. {HARBOUR}A lesson was learnt. {HARBOUR}It all begins again at
 
 @given(st.lists(st.integers(1, 400), min_size=1, max_size=8), st.integers(1, 60).map(lambda half: 2 * half))
 def test_every_word_stands_in_a_passage_of_its_own_text(lengths: list[int], words: int) -> None:
-    cut = passages(np.array(lengths, dtype=np.intp), words)
+    cut = split_passages(np.array(lengths, dtype=np.intp), words)
     ends = np.append(cut.halves[1:], sum(lengths))
     texts = np.repeat(np.arange(len(lengths)), np.diff(np.append(cut.starts, len(cut.first))))
     seen = set[int]()
@@ -34,7 +34,7 @@ def test_every_word_stands_in_a_passage_of_its_own_text(lengths: list[int], word
 
 
 def test_a_text_that_is_no_longer_is_one_passage() -> None:
-    assert passages(np.array([1, 32, 33, 64]), 64).starts.tolist() == [0, 1, 2, 3]
+    assert split_passages(np.array([1, 32, 33, 64]), 64).starts.tolist() == [0, 1, 2, 3]
 
 
 @pytest.mark.django_db
@@ -49,7 +49,7 @@ class TestLongMemories:
 
     @staticmethod
     def match(retrieval: Retrieval, content: str) -> float:
-        place = [row["content"] for row in retrieval.batch.rows].index(content)
+        place = [row["content"] for row in retrieval.candidates.rows].index(content)
         return float(retrieval.signals.maxsim[place])
 
     def test_words_that_stand_together_match_better_than_the_same_far_apart(self, namespace: Namespace) -> None:

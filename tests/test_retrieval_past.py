@@ -13,19 +13,19 @@ from test_model_rows import row
 
 from memories.models import DailyAccess, Entity, EntityEdge, Memory, Namespace, SessionReturn
 from memories.models.choices import EdgeKind
-from memories.retrieval import accessing
-from memories.retrieval.answer import told as tell
+from memories.retrieval import access_counts
+from memories.retrieval.answer import answer_to_dict as tell
 from memories.retrieval.query import Filters
 from memories.retrieval.retrieve import Retrieval, retrieve
 from memories.writing import visibility
-from memories.writing.acts import confirm, contradict, forget, judge
-from memories.writing.correcting import correct
-from memories.writing.editing import edit
-from memories.writing.held import held
-from memories.writing.linking import link, relate
-from memories.writing.merging import absorb
+from memories.writing.correct import correct_memory
+from memories.writing.edit import edit_memory
+from memories.writing.feedback import confirm_memory, contradict_memories, forget_memory, record_feedback
+from memories.writing.link import link_memories, relate_entities
+from memories.writing.locked_memories import lock_memories
+from memories.writing.merge import merge_memories
 from memories.writing.remember import remember
-from memories.writing.splitting import split
+from memories.writing.split import split_memory
 from scoring.systems import SYSTEMS
 
 __all__ = ["world"]
@@ -53,14 +53,14 @@ def known(retrieval: Retrieval) -> dict[str, Any]:
     signals, ranking = retrieval.signals, retrieval.ranking
     columns = ("confidence", "belief", "access_count", "useful", "not_useful", "importance", "age_days", "valid_hours")
     return {
-        "order": [retrieval.batch.rows[place]["content"] for place in ranking.order.rows.tolist()],
+        "order": [retrieval.candidates.rows[place]["content"] for place in ranking.order.rows.tolist()],
         "score": [round(float(one), 9) for one in ranking.score.value],
         "columns": {name: getattr(signals, name).tolist() for name in columns},
         "left": signals.hours_left.tolist(),
         "ranks": {route: ranks.tolist() for route, ranks in signals.ranks.items()},
         "edges": list(zip(signals.edges.source, signals.edges.target, signals.edges.kind, strict=True)),
         "gates": {gate: kept.tolist() for gate, kept in ranking.gates.items()},
-        "rows": [(row["id"], row["status"]) for row in retrieval.batch.rows],
+        "rows": [(row["id"], row["status"]) for row in retrieval.candidates.rows],
     }
 
 
@@ -73,15 +73,15 @@ def accesses(retrieval: Retrieval, memory: UUID) -> list[float]:
 
 def archive(namespace: Namespace) -> None:
     gone = memory(namespace, "Maya prefers").id
-    with held(namespace, gone, by="tests") as hold:
-        visibility.hide(namespace, [gone])
-        hold.take(gone).settle(hold.now, "archived", "tests", status="archived", reason="doubted")
+    with lock_memories(namespace, gone, by="tests") as hold:
+        visibility.hide_memories(namespace, [gone])
+        hold.get(gone).record(hold.now, "archived", "tests", status="archived", reason="doubted")
 
 
 def merge(namespace: Namespace) -> None:
     kept, gone = memory(namespace, "Maya prefers").id, memory(namespace, "Maya drinks").id
-    with held(namespace, kept, gone, by="tests") as hold:
-        absorb(hold, hold.take(kept), hold.take(gone), "the same")
+    with lock_memories(namespace, kept, gone, by="tests") as hold:
+        merge_memories(hold, hold.get(kept), hold.get(gone), "the same")
 
 
 def more_told(namespace: Namespace) -> None:
@@ -90,41 +90,49 @@ def more_told(namespace: Namespace) -> None:
 
 def related(namespace: Namespace) -> None:
     ends = {one.name: one for one in Entity.objects.within(namespace)}
-    relate(namespace, ends["Maya Lindqvist"], "visited", ends["Lisbon"], 0.9)
+    relate_entities(namespace, ends["Maya Lindqvist"], "visited", ends["Lisbon"], 0.9)
 
 
 def linked(namespace: Namespace) -> None:
     ends = memory(namespace, "Maya prefers").id, memory(namespace, "Invoicing stores").id
-    link(namespace, *ends, EdgeKind.SUPPORTS, weight=1.0, by="tests")
+    link_memories(namespace, *ends, EdgeKind.SUPPORTS, weight=1.0, by="tests")
 
 
 def accessed(namespace: Namespace) -> None:
-    accessing.record(asking(namespace, "x", user="maya"), [memory(namespace, "Maya drinks").id])
+    access_counts.record_access(asking(namespace, "x", user="maya"), [memory(namespace, "Maya drinks").id])
 
 
 def returned(namespace: Namespace) -> None:
-    accessing.record(asking(namespace, "x", user="maya", session="s"), [memory(namespace, "Jonas left").id])
+    access_counts.record_access(asking(namespace, "x", user="maya", session="s"), [memory(namespace, "Jonas left").id])
 
 
 ACTS: dict[str, Callable[[Namespace], Any]] = {
-    "confirmed": lambda ns: confirm(ns, memory(ns, "The kitchen").id, by="tests"),
-    "found useful": lambda ns: judge(ns, memory(ns, "Maya drinks").id, useful=True, by="tests"),
-    "found useless": lambda ns: judge(ns, memory(ns, "Maya drinks").id, useful=False, by="tests"),
-    "contradicted": lambda ns: contradict(
+    "confirmed": lambda ns: confirm_memory(ns, memory(ns, "The kitchen").id, by="tests"),
+    "found useful": lambda ns: record_feedback(ns, memory(ns, "Maya drinks").id, useful=True, by="tests"),
+    "found useless": lambda ns: record_feedback(ns, memory(ns, "Maya drinks").id, useful=False, by="tests"),
+    "contradicted": lambda ns: contradict_memories(
         ns, memory(ns, "Maya drinks").id, memory(ns, "Maya prefers").id, reason="", by="tests"
     ),
-    "edited": lambda ns: edit(ns, memory(ns, "Maya drinks").id, {"importance": 0.9}, by="tests"),
-    "ended": lambda ns: edit(ns, memory(ns, "Maya drinks").id, {"valid_until": NOW - timedelta(days=1)}, by="tests"),
-    "begun": lambda ns: edit(ns, memory(ns, "Jonas left").id, {"valid_from": NOW + timedelta(days=5)}, by="tests"),
-    "dated": lambda ns: edit(ns, memory(ns, "Maya drinks").id, {"event_at": NOW - timedelta(days=60)}, by="tests"),
-    "moved": lambda ns: edit(ns, memory(ns, "Jonas left").id, {"event_at": NOW - timedelta(days=300)}, by="tests"),
-    "lasting": lambda ns: edit(
+    "edited": lambda ns: edit_memory(ns, memory(ns, "Maya drinks").id, {"importance": 0.9}, by="tests"),
+    "ended": lambda ns: edit_memory(
+        ns, memory(ns, "Maya drinks").id, {"valid_until": NOW - timedelta(days=1)}, by="tests"
+    ),
+    "begun": lambda ns: edit_memory(
+        ns, memory(ns, "Jonas left").id, {"valid_from": NOW + timedelta(days=5)}, by="tests"
+    ),
+    "dated": lambda ns: edit_memory(
+        ns, memory(ns, "Maya drinks").id, {"event_at": NOW - timedelta(days=60)}, by="tests"
+    ),
+    "moved": lambda ns: edit_memory(
+        ns, memory(ns, "Jonas left").id, {"event_at": NOW - timedelta(days=300)}, by="tests"
+    ),
+    "lasting": lambda ns: edit_memory(
         ns,
         memory(ns, "The offsite").id,
         {"event_until": NOW - timedelta(days=50)},
         by="tests",
     ),
-    "superseded": lambda ns: correct(
+    "superseded": lambda ns: correct_memory(
         ns, memory(ns, "Maya drinks").id, {"content": "Maya drinks tea by now"}, by="tests"
     ),
     "archived": archive,
@@ -183,42 +191,44 @@ def test_as_of_now_is_today(world: Namespace, system: str, text: str) -> None:
 
 def test_what_was_forgotten_since_stays_forgotten(world: Namespace) -> None:
     gone = memory(world, "Maya drinks").id
-    forget(on(world, LATER), gone, by="tests")
+    forget_memory(on(world, LATER), gone, by="tests")
     today = on(world, TODAY)
     for system in SYSTEMS:
         for text in (WORDLESS, "Maya drinks her coffee black and early"):
-            assert gone not in [one["id"] for one in asked(today, text, system, as_of=NOW).batch.rows]
+            assert gone not in [one["id"] for one in asked(today, text, system, as_of=NOW).candidates.rows]
 
 
 def test_what_was_archived_before_it_was_forgotten_stays_forgotten_too(world: Namespace) -> None:
     gone = memory(world, "Maya prefers").id
     archive(on(world, LATER))
-    forget(on(world, TODAY), gone, by="tests")
-    assert gone not in [one["id"] for one in asked(world, as_of=NOW).batch.rows]
+    forget_memory(on(world, TODAY), gone, by="tests")
+    assert gone not in [one["id"] for one in asked(world, as_of=NOW).candidates.rows]
 
 
 def test_a_merge_undone_since_is_a_merge_then(world: Namespace) -> None:
     gone = memory(world, "Maya drinks").id
     merge(on(world, NOW))
-    then = {one["id"] for one in asked(world).batch.rows}
+    then = {one["id"] for one in asked(world).candidates.rows}
     assert gone not in then
-    split(on(world, LATER), gone, by="tests")
+    split_memory(on(world, LATER), gone, by="tests")
     today = on(world, TODAY)
-    assert gone in {one["id"] for one in asked(today).batch.rows}
-    assert {one["id"] for one in asked(today, as_of=NOW).batch.rows} == then
+    assert gone in {one["id"] for one in asked(today).candidates.rows}
+    assert {one["id"] for one in asked(today, as_of=NOW).candidates.rows} == then
 
 
 def test_the_time_that_was_known_then_finds_a_memory(world: Namespace) -> None:
     left, day = memory(world, "Jonas left").id, timedelta(days=1)
     for moment, ago in ((3, 300), (6, None), (9, 500)):
         event = None if ago is None else NOW - ago * day
-        edit(on(world, NOW + moment * day), left, {"event_at": event}, by="tests")
+        edit_memory(on(world, NOW + moment * day), left, {"event_at": event}, by="tests")
     today = on(world, TODAY)
 
     def found(as_of: datetime | None) -> bool:
         retrieval = asked(today, as_of=as_of)
         ranks = retrieval.signals.rank("temporal").tolist()
-        return left in {row["id"] for row, rank in zip(retrieval.batch.rows, ranks, strict=True) if rank < math.inf}
+        return left in {
+            row["id"] for row, rank in zip(retrieval.candidates.rows, ranks, strict=True) if rank < math.inf
+        }
 
     # Without an event it is said to be of the day when it was told, sixty days ago too.
     expected = {0: True, 2: True, 3: False, 5: False, 6: True, 8: True, 9: False}
@@ -230,13 +240,13 @@ def test_a_past_between_two_changes_knows_the_first_alone(world: Namespace) -> N
     doubted = memory(world, "The kitchen").id
     days = [NOW + timedelta(days=day) for day in (3, 6, 9)]
     values = [Memory.objects.within(world).get(id=doubted).confidence]
-    values += [confirm(on(world, day), doubted, by="tests").memory.confidence for day in days]
+    values += [confirm_memory(on(world, day), doubted, by="tests").memory.confidence for day in days]
     today = on(world, TODAY)
     assert len(set(values)) == 4
     moments = [NOW, *days]
     for place, moment in enumerate(moments):
         for as_of in (moment, moment + timedelta(days=2, hours=23)):
-            seen = {one["id"]: one["confidence"] for one in asked(today, as_of=as_of).batch.rows}
+            seen = {one["id"]: one["confidence"] for one in asked(today, as_of=as_of).candidates.rows}
             assert seen[doubted] == pytest.approx(values[place])
 
 
@@ -245,9 +255,9 @@ def test_a_memory_is_there_from_the_moment_it_was_made_also_where_it_is_told_lat
     remember(today, [new("Maya sold her boat", "Fact", "Maya", {"days": 15})], by="tests")
     made = memory(world, "Maya sold").id
     before, after = (NOW - timedelta(days=days) for days in (16, 14))
-    assert made not in [one["id"] for one in asked(today, as_of=before).batch.rows]
+    assert made not in [one["id"] for one in asked(today, as_of=before).candidates.rows]
     retrieval = asked(today, as_of=after)
-    (place,) = (place for place, one in enumerate(retrieval.batch.rows) if one["id"] == made)
+    (place,) = (place for place, one in enumerate(retrieval.candidates.rows) if one["id"] == made)
     assert retrieval.signals.confidence[place] == memory(world, "Maya sold").confidence
     assert retrieval.signals.age_days[place] == pytest.approx(1.0)
 
@@ -265,7 +275,9 @@ def test_ages_and_validity_are_measured_from_then(world: Namespace) -> None:
 def held_by(retrieval: Retrieval, gate: str) -> set[Any]:
     """Whom a gate holds back."""
     return {
-        row["id"] for row, kept in zip(retrieval.batch.rows, retrieval.ranking.gates[gate], strict=True) if not kept
+        row["id"]
+        for row, kept in zip(retrieval.candidates.rows, retrieval.ranking.gates[gate], strict=True)
+        if not kept
     }
 
 
@@ -273,7 +285,7 @@ def test_accesses_count_by_the_day_they_were_made(world: Namespace) -> None:
     counted(world)
     often = memory(world, "Maya prefers").id
     for day in (1, 1, 4, 9):
-        accessing.record(asking(on(world, NOW + timedelta(days=day)), "x"), [often])
+        access_counts.record_access(asking(on(world, NOW + timedelta(days=day)), "x"), [often])
     today = on(world, TODAY)
     seen = []
     for day in (0, 1, 3, 4, 20):
@@ -294,7 +306,7 @@ def test_the_words_of_what_was_hidden_since_are_found(world: Namespace) -> None:
     text = "Which service prefers PostgreSQL?"
     retrieval = asked(on(world, TODAY), text, as_of=NOW)
     gone = memory_of(world, "Maya prefers")
-    ranks = dict(zip([one["id"] for one in retrieval.batch.rows], retrieval.signals.ranks["bm25"], strict=True))
+    ranks = dict(zip([one["id"] for one in retrieval.candidates.rows], retrieval.signals.ranks["bm25"], strict=True))
     assert ranks[gone.id] < float("inf")
 
 
@@ -308,18 +320,18 @@ def test_a_word_that_only_hidden_memories_hold_finds_them(world: Namespace, syst
     route = "bm25" if system == "recall" else "lexical"
     archive(on(world, LATER))
     retrieval = asked(on(world, TODAY), "prefers", system, as_of=NOW)
-    assert set(retrieval.found.scores[route]) == {memory_of(world, "Maya prefers").id}
+    assert set(retrieval.fetched.lists[route]) == {memory_of(world, "Maya prefers").id}
 
 
 def test_an_edge_of_a_memory_that_was_hidden_since_led_on_then(world: Namespace) -> None:
     told_by = memory(world, "Maya prefers")
     ends = {one.name: one for one in Entity.objects.within(world)}
     row(EntityEdge, world, source=ends["Maya Lindqvist"], target=ends["Lisbon"], memory=told_by, created_at=NOW)
-    then = asked(world).found.scores["traversal"]
+    then = asked(world).fetched.lists["traversal"]
     archive(on(world, LATER))
     today = on(world, TODAY)
-    assert asked(today).found.scores["traversal"] != then
-    assert asked(today, as_of=NOW).found.scores["traversal"] == then
+    assert asked(today).fetched.lists["traversal"] != then
+    assert asked(today, as_of=NOW).fetched.lists["traversal"] == then
 
 
 def test_an_edge_of_a_memory_that_was_hidden_then_led_nowhere(world: Namespace) -> None:
@@ -327,9 +339,9 @@ def test_an_edge_of_a_memory_that_was_hidden_then_led_nowhere(world: Namespace) 
     ends = {one.name: one for one in Entity.objects.within(world)}
     row(EntityEdge, world, source=ends["Maya Lindqvist"], target=ends["Lisbon"], memory=gone, created_at=NOW)
     merge(on(world, NOW))
-    then = asked(world).found.scores["traversal"]
-    split(on(world, LATER), gone.id, by="tests")
-    assert asked(on(world, TODAY), as_of=NOW).found.scores["traversal"] == then
+    then = asked(world).fetched.lists["traversal"]
+    split_memory(on(world, LATER), gone.id, by="tests")
+    assert asked(on(world, TODAY), as_of=NOW).fetched.lists["traversal"] == then
 
 
 def test_a_conflict_that_was_found_since_was_none_then(world: Namespace) -> None:
@@ -364,7 +376,7 @@ def test_what_a_user_cares_for_is_told_by_the_accesses_of_then(world: Namespace)
     then = asked(world, system="memorysync").signals.affinity.tolist()
     used = [memory(world, "Lisbon was warm").id]
     for _ in range(9):
-        accessing.record(asking(on(world, LATER), "x"), used)
+        access_counts.record_access(asking(on(world, LATER), "x"), used)
     today = on(world, TODAY)
     assert asked(today, system="memorysync").signals.affinity.tolist() != then
     assert asked(today, system="memorysync", as_of=NOW).signals.affinity.tolist() == then
@@ -377,7 +389,7 @@ def test_the_turn_before_is_the_one_that_stood_there_then(world: Namespace) -> N
         retrieval = asked(namespace, "quieter", "blend", filters=wanted, **more)
         return [
             float(retrieval.signals.maxsim[place])
-            for place, row in enumerate(retrieval.batch.rows)
+            for place, row in enumerate(retrieval.candidates.rows)
             if second == row["id"]
         ]
 
@@ -386,9 +398,9 @@ def test_the_turn_before_is_the_one_that_stood_there_then(world: Namespace) -> N
     )
     then = matched(world)
     today = on(world, TODAY)
-    with held(today, first, by="tests") as hold:
-        visibility.hide(today, [first])
-        hold.take(first).settle(hold.now, "archived", "tests", status="archived", reason="doubted")
+    with lock_memories(today, first, by="tests") as hold:
+        visibility.hide_memories(today, [first])
+        hold.get(first).record(hold.now, "archived", "tests", status="archived", reason="doubted")
     assert matched(today) != then
     assert matched(today, as_of=NOW) == then
 
@@ -397,6 +409,6 @@ def test_a_filter_holds_in_the_past(world: Namespace) -> None:
     archive(on(world, LATER))
     today = on(world, TODAY)
     for filters in (Filters(types=("Preference",)), Filters(tags=("database",)), Filters(users=("",))):
-        then = {one["id"] for one in retrieve(replace(asking(world, WORDLESS), filters=filters)).batch.rows}
+        then = {one["id"] for one in retrieve(replace(asking(world, WORDLESS), filters=filters)).candidates.rows}
         query = asking(today, WORDLESS, as_of=NOW, filters=filters)
-        assert {one["id"] for one in retrieve(query).batch.rows} == then | {memory_of(world, "Maya prefers").id}
+        assert {one["id"] for one in retrieve(query).candidates.rows} == then | {memory_of(world, "Maya prefers").id}

@@ -12,11 +12,11 @@ from retrieval_world import asking, entity, world
 from memories.models import Memory, Namespace, TokenStates
 from memories.providers.embedder import embedder
 from memories.providers.token_matrix import TokenMatrix
-from memories.retrieval.answer import told as tell
-from memories.retrieval.reading import read
+from memories.retrieval.answer import answer_to_dict as tell
+from memories.retrieval.parse import understand
 from memories.retrieval.retrieve import Retrieval, retrieve
 from scoring.systems import SYSTEMS
-from scoring.systems.candidates import WordMatch
+from scoring.systems.candidates import MaxSimParams
 
 __all__ = ["world"]
 pytestmark = [pytest.mark.django_db, pytest.mark.xdist_group("retrieval")]
@@ -65,8 +65,8 @@ def test_specificity_is_made_of_names_time_rare_words_and_type(
 ) -> None:
     retrieval = retrieve(asking(world, text))
     parts = [entities, time, rarity(world, text), cue]
-    assert retrieval.reading is not None
-    assert list(retrieval.reading.parts.values()) == pytest.approx(parts)
+    assert retrieval.parsed is not None
+    assert list(retrieval.parsed.specificity_parts.values()) == pytest.approx(parts)
     whole = 0.35 * parts[0] + 0.25 * parts[1] + 0.25 * parts[2] + 0.15 * parts[3]
     tree = tell(retrieval)["plan"]["specificity"]
     assert tree["value"] == pytest.approx(whole)
@@ -97,7 +97,7 @@ def test_each_plan_is_reached_by_a_query_and_asks_whom_it_names(
     told = tell(retrieval)["plan"]
     assert told["name"] == plan
     assert told["retrievers"] == list(asked)
-    assert set(retrieval.found.scores) == set(asked)
+    assert set(retrieval.fetched.lists) == set(asked)
     usual = SYSTEMS[system].params().as_dict()
     assert {name: value for name, value in told["params"].items() if value != usual[name]} == weights
 
@@ -187,7 +187,7 @@ def test_people_are_taken_out_of_what_is_embedded(world: Namespace, text: str, b
     query = asking(world, text)
     assert tell(retrieve(query))["plan"]["embedded"] == bare
     alone = np.asarray(embedder(world.embedder).embed([bare])[0], dtype=float)
-    assert read(query).vector == pytest.approx(alone, abs=1e-5)
+    assert understand(query).vector == pytest.approx(alone, abs=1e-5)
 
 
 @pytest.mark.parametrize(
@@ -199,31 +199,31 @@ def test_people_are_taken_out_of_what_is_embedded(world: Namespace, text: str, b
     ],
 )
 def test_a_person_who_is_named_twice_is_taken_out_twice(world: Namespace, text: str, bare: str) -> None:
-    assert read(asking(world, text)).bare == bare
+    assert understand(asking(world, text)).embedded_text == bare
 
 
 def test_names_that_are_not_embedded_still_find_by_words_and_by_the_graph(world: Namespace) -> None:
     retrieval = retrieve(asking(world, "What does Maya prefer?"))
-    assert retrieval.reading is not None
-    assert {"maya", "prefer"} <= set(retrieval.reading.words.holding)
+    assert retrieval.parsed is not None
+    assert {"maya", "prefer"} <= set(retrieval.parsed.terms.document_frequencies)
     spoken = set(Memory.objects.within(world).filter(content__contains="Maya").values_list("id", flat=True))
-    assert spoken <= set(retrieval.found.scores["bm25"])
-    assert retrieval.found.scores["entity"]
-    assert retrieval.found.scores["traversal"]
+    assert spoken <= set(retrieval.fetched.lists["bm25"])
+    assert retrieval.fetched.lists["entity"]
+    assert retrieval.fetched.lists["traversal"]
 
 
 def test_who_is_no_person_stays_in_what_is_embedded(world: Namespace) -> None:
     entity(world, "Standup", "ritual")
-    assert read(asking(world, "When does Standup begin?")).bare == "When does Standup begin?"
+    assert understand(asking(world, "When does Standup begin?")).embedded_text == "When does Standup begin?"
 
 
 def test_a_family_name_means_its_owner_a_little_less_surely(world: Namespace) -> None:
     retrieval = retrieve(asking(world, "What does Lindqvist prefer?"))
-    assert retrieval.reading is not None
-    assert [one.confidence for one in retrieval.reading.named] == [0.95]
-    assert retrieval.planning.plan.name == "entity-centric"
+    assert retrieval.parsed is not None
+    assert [one.confidence for one in retrieval.parsed.entities] == [0.95]
+    assert retrieval.query_plan.plan.name == "entity-centric"
     lowest = retrieve(asking(world, "What does Lindqvist prefer?", params={"mention_weight": 0.0}))
-    assert set(lowest.found.scores["entity"].values()) == {0.95}
+    assert set(lowest.fetched.lists["entity"].values()) == {0.95}
 
 
 @pytest.mark.parametrize("system", SYSTEMS)
@@ -251,11 +251,11 @@ def test_an_empty_namespace_says_that_nothing_was_found() -> None:
 
 def matched_words(retrieval: Retrieval) -> dict[Any, float]:
     """MaxSim of every candidate, word by word, from the stored states; what came before in its session counts less."""
-    reading, params = retrieval.reading, retrieval.params
+    reading, params = retrieval.parsed, retrieval.params
     assert reading is not None
     assert reading.tokens is not None
-    assert isinstance(params, WordMatch)
-    weights = reading.words_weights(params.stop_weight)
+    assert isinstance(params, MaxSimParams)
+    weights = reading.token_weights(params.stop_weight)
     best: dict[Any, list[float]] = {}
     for states in TokenStates.objects.within(retrieval.query.namespace):
         stored = np.asarray(
@@ -303,7 +303,7 @@ def test_the_reranker_is_one_more_list_where_the_plan_or_the_caller_asks_for_it(
     if not asked:
         return
     scores = matched_words(retrieval)
-    ids = [row["id"] for row in retrieval.batch.rows]
+    ids = [row["id"] for row in retrieval.candidates.rows]
     near = dict(zip(ids, retrieval.signals.cosine, strict=True))
     expected = sorted(ids, key=lambda id: (-scores[id], -near[id], id))
     ranks = dict(zip(ids, retrieval.signals.ranks["rerank"], strict=True))
@@ -315,8 +315,8 @@ def test_the_reranker_is_one_more_list_where_the_plan_or_the_caller_asks_for_it(
 
 
 def test_words_weigh_by_their_rarity_and_stop_words_little(world: Namespace) -> None:
-    reading = read(asking(world, "what is the oven?"))
-    *stops, oven, sign = reading.words_weights(0.5).tolist()
+    reading = understand(asking(world, "what is the oven?"))
+    *stops, oven, sign = reading.token_weights(0.5).tolist()
     assert (stops, sign) == ([0.5, 0.5, 0.5], 0.0)
     assert oven == pytest.approx(math.log((21 - 1 + 0.5) / 1.5 + 1))
-    assert set(read(asking(world, "what is the")).words_weights(0.0).tolist()) == {1.0}
+    assert set(understand(asking(world, "what is the")).token_weights(0.0).tolist()) == {1.0}

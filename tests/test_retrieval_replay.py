@@ -10,19 +10,19 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from retrieval_world import NOW, asking, memory, world
-from test_scoring_reference import setting as random_params
+from test_scoring_reference import random_params as random_params
 
 from memories.models import MemoryVector, Namespace, Trace
 from memories.models.choices import Route
-from memories.retrieval import tracing
-from memories.retrieval.answer import told
-from memories.retrieval.readable import readable
-from memories.retrieval.replaying import replay
+from memories.retrieval.answer import answer_to_dict
+from memories.retrieval.config import override_params
+from memories.retrieval.replay import replay
 from memories.retrieval.retrieve import Retrieval, retrieve
-from memories.retrieval.settings import with_params
-from memories.writing.acts import confirm, contradict, forget
-from memories.writing.correcting import correct
-from memories.writing.editing import edit
+from memories.retrieval.trace import config_from_trace, store_trace, to_json_text
+from memories.retrieval.trace_redaction import redact_forgotten
+from memories.writing.correct import correct_memory
+from memories.writing.edit import edit_memory
+from memories.writing.feedback import confirm_memory, contradict_memories, forget_memory
 from scoring.systems import SYSTEMS
 
 __all__ = ["world"]
@@ -45,10 +45,10 @@ def changed(world: Namespace) -> Namespace:
     """The world later, after some of it was confirmed, corrected, dated anew and contradicted."""
     Namespace.objects.filter(id=world.id).update(clock=AFTER)
     now = Namespace.objects.get(id=world.id)
-    confirm(now, memory(now, "The kitchen at Arrive").id, by="tests")
-    edit(now, memory(now, "Maya prefers").id, {"valid_from": AFTER}, by="tests")
-    contradict(now, memory(now, "Invoicing stores").id, memory(now, "Maya drinks").id, reason="", by="tests")
-    correct(now, memory(now, "Standup begins").id, {"content": "Standup begins at ten"}, by="tests")
+    confirm_memory(now, memory(now, "The kitchen at Arrive").id, by="tests")
+    edit_memory(now, memory(now, "Maya prefers").id, {"valid_from": AFTER}, by="tests")
+    contradict_memories(now, memory(now, "Invoicing stores").id, memory(now, "Maya drinks").id, reason="", by="tests")
+    correct_memory(now, memory(now, "Standup begins").id, {"content": "Standup begins at ten"}, by="tests")
     return now
 
 
@@ -57,21 +57,21 @@ def ranked(retrieval: Retrieval) -> tuple[Any, ...]:
     ranking = retrieval.ranking
     rows = ranking.order.rows.tolist()
     return (
-        [retrieval.batch.rows[row]["id"] for row in rows],
+        [retrieval.candidates.rows[row]["id"] for row in rows],
         [float(ranking.score.value[row]) for row in rows],
         ranking.score.trees(rows),
         {gate: int((~kept).sum()) for gate, kept in ranking.gates.items()},
-        ranking.chance,
+        ranking.answer_probability,
         ranking.abstained,
         [(pick.relevance, pick.redundancy) for pick in ranking.order.picks],
-        json.loads(tracing.spelt({**told(retrieval, explain="none"), "took_ms": {}})),
+        json.loads(to_json_text({**answer_to_dict(retrieval, explain="none"), "took_ms": {}})),
     )
 
 
 def traced(query: Any) -> Trace:
     """Retrieve, and read back the trace that was left."""
     retrieval = retrieve(query)
-    id = tracing.write(retrieval, told(retrieval), key=None)
+    id = store_trace(retrieval, answer_to_dict(retrieval), key=None)
     return Trace.objects.within(query.namespace).select_related("namespace").get(id=id)
 
 
@@ -88,13 +88,13 @@ def test_a_replay_is_what_a_live_retrieval_would_be(
 ) -> None:
     world = changed
     query = asking(world, text, system, top_k=top_k, user="maya", session="s", as_of=as_of)
-    declared = SYSTEMS[system].params.declared()
+    declared = SYSTEMS[system].params.declarations()
     drawn = random_params(SYSTEMS[system].params, np.random.default_rng(seed)).as_dict()
     moved = {name: value for name, value in drawn.items() if declared[name].scope == "score"}
     moved = {name: value for name, value in moved.items() if value != declared[name].default}
-    wanted = with_params(query.setting, moved)
+    wanted = override_params(query.config, moved)
     done = replay(traced(query), wanted)
-    assert (done.live, done.changed) == ((), ())
+    assert (done.rerun_because, done.changed) == ((), ())
     assert ranked(done.retrieval) == ranked(retrieve(asking(world, text, system, params=moved, **context(query))))
 
 
@@ -105,17 +105,17 @@ def context(query: Any) -> dict[str, Any]:
 
 @pytest.mark.parametrize("system", SYSTEMS)
 def test_a_parameter_that_decides_about_candidates_is_asked_live_and_said_so(world: Namespace, system: str) -> None:
-    declared = SYSTEMS[system].params.declared()
+    declared = SYSTEMS[system].params.declarations()
     name, one = next((name, one) for name, one in declared.items() if one.scope == "candidates")
     trace = traced(asking(world, QUERIES[0], system))
-    wanted = with_params(tracing.setting_of(trace), {name: one.low})  # type: ignore[attr-defined]
-    assert replay(trace, wanted).live == (name,)
+    wanted = override_params(config_from_trace(trace), {name: one.low})  # type: ignore[attr-defined]
+    assert replay(trace, wanted).rerun_because == (name,)
 
 
 def test_another_system_is_asked_live(world: Namespace) -> None:
     trace = traced(asking(world, QUERIES[0]))
-    done = replay(trace, asking(world, QUERIES[0], "contextdb").setting)
-    assert done.live == ("system",)
+    done = replay(trace, asking(world, QUERIES[0], "contextdb").config)
+    assert done.rerun_because == ("system",)
     assert ranked(done.retrieval) == ranked(retrieve(asking(world, QUERIES[0], "contextdb")))
 
 
@@ -124,25 +124,25 @@ def test_a_replay_names_the_candidates_whose_vectors_are_others_now(world: Names
     other = trace.candidates[0]
     vectors = MemoryVector.objects.within(world).filter(memory_id=other, route=Route.FULL)
     vectors.update(vector=np.eye(1, 384)[0].tolist())
-    assert replay(trace, tracing.setting_of(trace)).changed == (str(other),)
+    assert replay(trace, config_from_trace(trace)).changed == (str(other),)
 
 
 def test_a_replay_names_the_retriever_that_was_late_then(world: Namespace) -> None:
     trace = traced(asking(world, QUERIES[0]))
     trace.answer["late"] = [{"retriever": "bm25", "reason": "took longer than 500 ms"}]
-    assert told(replay(trace, tracing.setting_of(trace)).retrieval)["late"] == trace.answer["late"]
+    assert answer_to_dict(replay(trace, config_from_trace(trace)).retrieval)["late"] == trace.answer["late"]
 
 
 @pytest.mark.parametrize("system", SYSTEMS)
 def test_what_was_forgotten_since_is_read_in_no_replay_and_no_trace(world: Namespace, system: str) -> None:
     trace = traced(asking(world, QUERIES[0], system, params={"abstain_below": 0.0} if system == "blend" else {}))
     first = next(one for one in trace.answer["results"] if one["level"] == "fact" or system == "memsense")
-    forget(world, UUID(first["id"]), by="tests")
-    done = replay(trace, tracing.setting_of(trace))
-    again, kept = told(done.retrieval), readable(trace)
+    forget_memory(world, UUID(first["id"]), by="tests")
+    done = replay(trace, config_from_trace(trace))
+    again, kept = answer_to_dict(done.retrieval), redact_forgotten(trace)
     assert first["id"] in done.changed
     assert kept["gone"] == [first["id"]]
-    for answer in (json.loads(tracing.spelt(again)), kept):
+    for answer in (json.loads(to_json_text(again)), kept):
         assert first["content"] not in json.dumps(answer, ensure_ascii=False)
         assert first["id"] not in [one["id"] for group in answer["context"].values() for one in group]
         [shown] = [one for one in answer["results"] if one["id"] == first["id"]]

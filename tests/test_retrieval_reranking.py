@@ -12,11 +12,11 @@ from test_retrieval_replay import ranked, traced
 from memories import metrics
 from memories.models import Namespace
 from memories.providers.reranker import reranker
-from memories.retrieval import tracing
-from memories.retrieval.answer import told
-from memories.retrieval.replaying import replay
+from memories.retrieval.answer import answer_to_dict
+from memories.retrieval.config import override_params
+from memories.retrieval.replay import replay
 from memories.retrieval.retrieve import Retrieval, retrieve
-from memories.retrieval.settings import with_params
+from memories.retrieval.trace import config_from_trace
 
 __all__ = ["world"]
 pytestmark = [pytest.mark.django_db, pytest.mark.xdist_group("retrieval")]
@@ -36,7 +36,7 @@ def small(tmp_path: Path, settings: Any) -> Path:
 
 def contents(retrieval: Retrieval) -> list[str]:
     """The texts of all candidates."""
-    return [row["content"] for row in retrieval.batch.rows]
+    return [row["content"] for row in retrieval.candidates.rows]
 
 
 @pytest.mark.parametrize("system", ["recall", "adaptive"])
@@ -46,10 +46,10 @@ def test_the_list_follows_the_cross_encoder_and_the_answer_names_it(world: Names
     assert len(set(scores.tolist())) > 2
     ranks, near = retrieval.signals.ranks["rerank"], retrieval.signals.cosine
     assert np.argsort(ranks).tolist() == np.lexsort((np.arange(len(near)), -near, -scores)).tolist()
-    answer = told(retrieval)
+    answer = answer_to_dict(retrieval)
     assert answer["plan"]["reranker"] == "shared-words"
     assert answer["took_ms"]["rerank"] > 0
-    places = {row["id"]: place for place, row in enumerate(retrieval.batch.rows)}
+    places = {row["id"]: place for place, row in enumerate(retrieval.candidates.rows)}
     for one in answer["results"]:
         found = one["retrievers"]["rerank"]
         assert found["score"] == pytest.approx(scores[places[one["id"]]])
@@ -57,8 +57,8 @@ def test_the_list_follows_the_cross_encoder_and_the_answer_names_it(world: Names
 
 
 def test_without_one_words_are_matched_one_by_one(world: Namespace) -> None:
-    assert told(retrieve(asking(world, QUERY, params=ON)))["plan"]["reranker"] == "maxsim"
-    off = told(retrieve(asking(world, QUERY, params={"reranker": "off"})))
+    assert answer_to_dict(retrieve(asking(world, QUERY, params=ON)))["plan"]["reranker"] == "maxsim"
+    off = answer_to_dict(retrieve(asking(world, QUERY, params={"reranker": "off"})))
     assert off["plan"]["reranker"] is None
     assert "rerank" not in off["took_ms"]
 
@@ -67,7 +67,7 @@ def test_it_reads_no_more_than_it_is_asked_to_and_the_best_first(world: Namespac
     whole = retrieve(asking(world, QUERY, params=ON))
     few = retrieve(asking(world, QUERY, params=ON | {"rerank_top": 4}))
     read = np.isfinite(few.signals.ranks["rerank"])
-    assert read.sum() == 4 < len(whole.batch)
+    assert read.sum() == 4 < len(whole.candidates)
     assert few.signals.maxsim[read].min() >= few.signals.maxsim[~read].max()
     assert np.isinf(few.signals.scores["rerank"][~read]).all()
 
@@ -80,28 +80,28 @@ def test_a_replay_is_exact_without_the_model(
     trace = traced(query)
     live = retrieve(asking(world, QUERY, params=ON | moved))
     settings.RECALL_RERANKER = "/nowhere"
-    done = replay(trace, with_params(query.setting, moved))
-    assert (done.live, done.changed) == ((), ())
+    done = replay(trace, override_params(query.config, moved))
+    assert (done.rerun_because, done.changed) == ((), ())
     assert ranked(done.retrieval) == ranked(live)
-    again, first = told(done.retrieval), told(live)
+    again, first = answer_to_dict(done.retrieval), answer_to_dict(live)
     assert again["plan"]["reranker"] == "shared-words"
     assert [one["retrievers"] for one in again["results"]] == [one["retrievers"] for one in first["results"]]
 
 
 def test_how_many_it_reads_is_asked_live(world: Namespace, small: Path) -> None:
     trace = traced(asking(world, QUERY, params=ON))
-    assert replay(trace, with_params(tracing.setting_of(trace), {"rerank_top": 3})).live == ("rerank_top",)
+    assert replay(trace, override_params(config_from_trace(trace), {"rerank_top": 3})).rerun_because == ("rerank_top",)
 
 
 def test_a_trace_from_before_rerankers_had_names_replays(world: Namespace) -> None:
     trace = traced(asking(world, QUERY, params=ON))
     del trace.plan["reranker"]
-    assert told(replay(trace, tracing.setting_of(trace)).retrieval)["plan"]["reranker"] is None
+    assert answer_to_dict(replay(trace, config_from_trace(trace)).retrieval)["plan"]["reranker"] is None
 
 
 def left_out(retrieval: Retrieval) -> str:
     """Why the list is not there, where the others are."""
-    answer = told(retrieval)
+    answer = answer_to_dict(retrieval)
     assert "rerank" not in retrieval.signals.ranks
     assert answer["results"]
     assert answer["plan"]["reranker"] is None
@@ -129,6 +129,6 @@ def test_one_that_cannot_be_loaded_is_left_out_and_counted(world: Namespace, tmp
 
 def test_where_nothing_is_found_nothing_is_read(small: Path) -> None:
     empty = Namespace.objects.create(slug="empty", title="Empty")
-    answer = told(retrieve(asking(empty, QUERY, params=ON)))
+    answer = answer_to_dict(retrieve(asking(empty, QUERY, params=ON)))
     assert answer["abstained"]
     assert answer["late"] == []

@@ -8,10 +8,10 @@ import pytest
 from retrieval_world import asking, memory, world
 
 from memories.models import Memory, Namespace
-from memories.retrieval import least_change
-from memories.retrieval.least_change import PLACES, part_of_range, place_of, rank_of
-from memories.retrieval.retrieve import Retrieval, ranking_of, retrieve
-from memories.retrieval.settings import with_params
+from memories.retrieval import smallest_change
+from memories.retrieval.config import override_params
+from memories.retrieval.retrieve import Retrieval, rank_candidates, retrieve
+from memories.retrieval.smallest_change import MAX_TRIALS, answer_rank, range_fraction, rank_in_order
 from memories.retrieval.why_not import WhyNot, why_not
 from scoring.params import Choice, Number, ParamsError
 
@@ -26,24 +26,24 @@ def every_value(one: Any) -> list[Any]:
     if not isinstance(one, Number):
         return [False, True]
     steps = round((one.high - one.low) / one.step)
-    if steps > PLACES:
+    if steps > MAX_TRIALS:
         return []
     values = [min(round(one.low + step * one.step, 10), one.high) for step in range(steps + 1)]
-    return [round(value) for value in values] if one.whole else values
+    return [round(value) for value in values] if one.is_integer else values
 
 
 def smallest(retrieval: Retrieval, row: int) -> float | None:
     """The smallest share of a range that brings a candidate in, by trying everything."""
     found = []
-    for name, one in retrieval.params.declared().items():
+    for name, one in retrieval.params.declarations().items():
         for value in every_value(one) if one.scope == "score" else ():
             try:
-                params = retrieval.params.but(**{name: value})
+                params = retrieval.params.with_values(**{name: value})
             except ParamsError:
                 continue
-            ranking = ranking_of(retrieval.query, retrieval.signals, params, retrieval.planning.plan)
-            if place_of(ranking, row):
-                found.append(part_of_range(retrieval.params, name, value))
+            ranking = rank_candidates(retrieval.query, retrieval.signals, params, retrieval.query_plan.plan)
+            if rank_in_order(ranking, row):
+                found.append(range_fraction(retrieval.params, name, value))
     return min(found, default=None)
 
 
@@ -51,8 +51,8 @@ def verified(retrieval: Retrieval, asked: WhyNot, missed: Memory) -> None:
     """Hold a change against a live retrieval with it."""
     change = asked.change
     assert change is not None
-    moved = with_params(retrieval.query.setting, {change.param: change.after})
-    assert rank_of(retrieve(replace(retrieval.query, setting=moved)), missed.id) == change.rank
+    moved = override_params(retrieval.query.config, {change.param: change.after})
+    assert answer_rank(retrieve(replace(retrieval.query, config=moved)), missed.id) == change.rank
 
 
 @pytest.mark.parametrize("system", ["recall", "adaptive", "contextdb", "memsense"])
@@ -65,10 +65,12 @@ def test_the_least_change_is_no_larger_than_a_search_over_every_step_finds(
     out = [row for row in np.argsort(-retrieval.ranking.score.value).tolist() if row not in back]
     brought = 0
     for row in out[:2] + out[-1:]:
-        missed = Memory.objects.within(world).get(id=retrieval.batch.rows[row]["id"])
+        missed = Memory.objects.within(world).get(id=retrieval.candidates.rows[row]["id"])
         asked, least = why_not(retrieval.query, missed.id), smallest(retrieval, row)
         assert (least is None) or (asked.change is not None and asked.change.fraction <= least + 1e-12)
-        assert asked.tried == tuple(name for name, one in retrieval.params.declared().items() if one.scope == "score")
+        assert asked.tried == tuple(
+            name for name, one in retrieval.params.declarations().items() if one.scope == "score"
+        )
         if asked.change:
             verified(retrieval, asked, missed)
             brought += 1
@@ -89,15 +91,15 @@ def test_what_was_tried_in_vain_is_told(world: Namespace) -> None:
     query = asking(world, "Which database does invoicing use?", "contextdb", top_k=1)
     facts = Memory.objects.within(world).filter(level="fact", status="active").order_by("id")
     told = [why_not(query, one.id) for one in facts[:6]]
-    vain = [one for one in told if not one.rank and not one.change and not one.outside]
+    vain = [one for one in told if not one.rank and not one.change and not one.exclusions]
     assert vain
     assert "those that choose the candidates were not tried" in vain[0].reason
     assert "similarity" in vain[0].tried
 
 
 def test_on_a_scale_of_powers_of_ten_a_fraction_is_one_of_powers(world: Namespace) -> None:
-    params = asking(world, "x", "contextdb").setting.system.params().but(alpha=1.0)
-    assert part_of_range(params, "alpha", 0.001) == pytest.approx(3 / (np.log10(999) + 6))
+    params = asking(world, "x", "contextdb").config.system.params().with_values(alpha=1.0)
+    assert range_fraction(params, "alpha", 0.001) == pytest.approx(3 / (np.log10(999) + 6))
 
 
 @pytest.mark.parametrize("system", ["blend", "memsense"])
@@ -107,7 +109,7 @@ def test_whom_no_list_reaches_longer_lists_bring_in(world: Namespace, system: st
     params = short if system == "memsense" else {"pool": 10}
     query = asking(world, "bread and butter", system, params=params, top_k=10 if system == "blend" else 1)
     retrieval = retrieve(query)
-    there = {one["id"] for one in retrieval.batch.rows}
+    there = {one["id"] for one in retrieval.candidates.rows}
     active = Memory.objects.within(world).filter(status="active", level__in=query.levels)
     lost = [one for one in active if one.id not in there]
     asked = [why_not(query, one.id) for one in lost]
@@ -124,8 +126,8 @@ def test_a_list_that_was_late_is_not_asked_to_be_shorter(world: Namespace) -> No
     retrieval = retrieve(query)
     nobody = replace(
         retrieval,
-        batch=replace(retrieval.batch, rows=[]),
-        found=replace(retrieval.found, late={"semantic": "took longer than 500 ms"}),
+        candidates=replace(retrieval.candidates, rows=[]),
+        fetched=replace(retrieval.fetched, timed_out={"semantic": "took longer than 500 ms"}),
     )
-    sought = least_change.least_change(nobody, memory(world, "Maya drinks").id, {"semantic": {"rank": 1}})
+    sought = smallest_change.smallest_change(nobody, memory(world, "Maya drinks").id, {"semantic": {"rank": 1}})
     assert sought.change is None

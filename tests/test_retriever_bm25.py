@@ -25,8 +25,8 @@ from retrieval_world import (
 from test_model_rows import row
 
 from memories.models import Memory, MemoryVector, Namespace, Posting
+from memories.retrieval.parse import understand
 from memories.retrieval.query import Filters
-from memories.retrieval.reading import read
 from memories.retrieval.retrieve import retrieve
 from memories.retrieval.why_not import why_not
 from memories.writing.new_memory import NewMemory
@@ -64,14 +64,14 @@ def test_rare_words_find_and_common_words_only_score(world: Namespace, monkeypat
     assert counts == {"review": 1, "databas": 1, "maya": 3, "priya": 4}
     whole = scored_by_words(world, text)
     for budget, finding in ((0, 2), (2, 2), (4, 2), (5, 3), (8, 3), (9, 4)):
-        monkeypatch.setattr(by_words, "FINDING", budget)
+        monkeypatch.setattr(by_words, "FINDING_BUDGET", budget)
         rarest = sorted(counts, key=lambda term: counts[term])[:finding]
         expected = {id: whole[id] for id in set().union(*(holding[term] for term in rarest))}
         assert dict(found(query, "bm25")) == pytest.approx(expected), budget
 
 
 def test_one_word_finds_whatever_the_budget(world: Namespace, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(by_words, "FINDING", 0)
+    monkeypatch.setattr(by_words, "FINDING_BUDGET", 0)
     assert len(found(asking(world, "Priya"), "bm25")) == 2
 
 
@@ -91,8 +91,8 @@ BOTH = "A harbour with its lantern"
 @pytest.mark.parametrize("route", ["bm25", "lexical"])
 def test_a_memory_with_both_of_two_common_words_is_first(monkeypatch: pytest.MonkeyPatch, route: str) -> None:
     namespace = crowd(BOTH)
-    monkeypatch.setattr(by_words, "FINDING", 20)
-    monkeypatch.setattr(by_words, "SCORED", 10)
+    monkeypatch.setattr(by_words, "FINDING_BUDGET", 20)
+    monkeypatch.setattr(by_words, "MIN_LEADERS", 10)
     query = asking(namespace, "harbour lantern", "recall" if route == "bm25" else "memsense", params={})
     first, *rest = found(query, route, pool=10)
     assert Memory.objects.within(namespace).get(id=first[0]).content == BOTH
@@ -101,11 +101,11 @@ def test_a_memory_with_both_of_two_common_words_is_first(monkeypatch: pytest.Mon
 
 def test_beyond_the_budget_the_best_by_the_rare_words_are_scored_by_all(monkeypatch: pytest.MonkeyPatch) -> None:
     namespace = crowd(f"{BOTH} of Alaxton")
-    monkeypatch.setattr(by_words, "FINDING", 0)
+    monkeypatch.setattr(by_words, "FINDING_BUDGET", 0)
     query = asking(namespace, "harbour lantern Alaxton", params={"pool": 10})
     whole = scored_by_words(namespace, "harbour lantern Alaxton")
     for most in (5, 20):
-        monkeypatch.setattr(by_words, "SCORED", most)
+        monkeypatch.setattr(by_words, "MIN_LEADERS", most)
         scores = dict(found(query, "bm25"))
         assert len(scores) == max(most, 10)
         assert scores == pytest.approx({id: whole[id] for id in scores})
@@ -113,19 +113,19 @@ def test_beyond_the_budget_the_best_by_the_rare_words_are_scored_by_all(monkeypa
 
 def test_beyond_the_budget_a_list_is_as_long_as_its_system_asks_for(monkeypatch: pytest.MonkeyPatch) -> None:
     namespace = crowd(BOTH)
-    monkeypatch.setattr(by_words, "FINDING", 0)
-    monkeypatch.setattr(by_words, "SCORED", 5)
+    monkeypatch.setattr(by_words, "FINDING_BUDGET", 0)
+    monkeypatch.setattr(by_words, "MIN_LEADERS", 5)
     query = asking(namespace, "harbour lantern Alaxton", "memsense", top_k=7)
     # Whoever holds the name or the rarer of the two words: as many as the list of 64 has room for.
-    assert len(retrieve(query).found.scores["lexical"]) == 60 + 1 + 1
+    assert len(retrieve(query).fetched.lists["lexical"]) == 60 + 1 + 1
 
 
 def test_whom_why_not_ranks_within_the_list_is_a_candidate(monkeypatch: pytest.MonkeyPatch) -> None:
     namespace = crowd(BOTH)
-    monkeypatch.setattr(by_words, "FINDING", 20)
-    monkeypatch.setattr(by_words, "SCORED", 10)
+    monkeypatch.setattr(by_words, "FINDING_BUDGET", 20)
+    monkeypatch.setattr(by_words, "MIN_LEADERS", 10)
     query = asking(namespace, "harbour lantern of Alaxton", params={"pool": 10})
-    ids = {row["id"] for row in retrieve(query).batch.rows}
+    ids = {row["id"] for row in retrieve(query).candidates.rows}
     for one in Memory.objects.within(namespace).order_by("id")[::9]:
         place = why_not(query, one.id).retrievers["bm25"]
         assert (place["rank"] is not None and place["rank"] <= 10) <= (one.id in ids)
@@ -155,9 +155,9 @@ def test_the_other_lexical_mode_is_what_postgres_says(world: Namespace) -> None:
 def test_the_other_lexical_mode_takes_any_word_as_a_word(world: Namespace) -> None:
     stored = row(Memory, world, content="o'clock\\path & ! | (x) :*", confidence=0.9)
     row(Posting, world, memory=stored, term="o'clock\\", frequency=1)
-    reading = read(query := asking(world, "x", params={"lexical": "ts_rank_cd"}))
-    odd = replace(reading.words, holding={"o'clock\\": 1}, spans=())
-    assert [id for id, _ in found(query, "bm25", reading=replace(reading, words=odd))] == [stored.id]
+    reading = understand(query := asking(world, "x", params={"lexical": "ts_rank_cd"}))
+    odd = replace(reading.terms, document_frequencies={"o'clock\\": 1}, spans=())
+    assert [id for id, _ in found(query, "bm25", reading=replace(reading, terms=odd))] == [stored.id]
 
 
 def told_alike(count: int) -> Namespace:
@@ -167,7 +167,7 @@ def told_alike(count: int) -> Namespace:
     for name in names[:count]:
         remember(namespace, [NewOne(f"The depot of {name} closes")], by="tests")
     query = asking(namespace, "When does the depot close?")
-    vector = read(query).vector
+    vector = understand(query).vector
     for place, one in enumerate(Memory.objects.within(namespace).order_by("id"), start=1):
         away = np.eye(1, 384)[0] - vector * vector[0]
         away /= np.linalg.norm(away)
@@ -192,6 +192,6 @@ def test_equally_good_words_rank_by_cosine_and_then_by_id() -> None:
 def test_of_equally_good_words_the_nearest_are_in_the_pool() -> None:
     namespace = told_alike(13)
     query = asking(namespace, "When does the depot close?")
-    near = cosines(namespace, read(query))
+    near = cosines(namespace, understand(query))
     listed = [id for id, _ in found(query, "bm25", pool=10)]
     assert set(listed) == {id for id, _ in in_order(dict.fromkeys(near, 1.0), near)[:10]}

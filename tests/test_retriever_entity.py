@@ -7,10 +7,10 @@ from django.db import connection
 from retrieval_world import about, asked, asking, cosines, entity_id, found, in_order, same, settled, world
 from test_model_rows import row
 
-from memories.journey import Statement, answered
+from memories.db.pipeline import Statement, fetch_pipeline
 from memories.models import Entity, Memory, Namespace
-from memories.retrieval.reading import read
-from memories.retrieval.retrievers.question import SETTLED
+from memories.retrieval.parse import understand
+from memories.retrieval.retrievers.retriever_context import CERTAIN
 
 __all__ = ["world"]
 pytestmark = [pytest.mark.django_db, pytest.mark.xdist_group("retrieval")]
@@ -32,7 +32,7 @@ def test_a_subject_counts_whole_and_a_mention_less(
     query = asking(world, text, params={"mention_weight": mention})
     worth = {entity_id(world, name): match for name, match in matches.items()}
     scores = {id: score for id, score in about(world, worth, mention).items() if settled(one_of(world, id))}
-    expected = in_order(scores, cosines(world, read(query)))
+    expected = in_order(scores, cosines(world, understand(query)))
     same(found(query, "entity"), expected)
     same(found(query, "entity", pool=2), expected[:2])
 
@@ -42,7 +42,7 @@ def test_a_cut_through_equally_good_ones_keeps_the_nearest_in_meaning(world: Nam
     unknown = [row(Memory, world, subject=subject).id for _ in range(3)]  # nobody has embedded them yet
     query = asking(world, "What do Maya and Priya say of Invoicing?")
     worth = {entity_id(world, name): 1.0 for name in ("Maya Lindqvist", "Priya Raman", "Invoicing")}
-    expected = in_order(about(world, worth), cosines(world, read(query)))
+    expected = in_order(about(world, worth), cosines(world, understand(query)))
     assert [id for id, score in expected if score == 1.0][-3:] == unknown
     for pool in range(1, len(expected) + 1):
         same(found(query, "entity", pool=pool), expected[:pool])
@@ -58,14 +58,14 @@ def test_the_index_of_the_settled_serves_a_question_for_them() -> None:
         cursor.execute("CREATE TEMP TABLE each_one (LIKE memories_memory)")
         cursor.execute(f"CREATE INDEX settled ON each_one (id) WHERE {conditions.pop()}")
         cursor.execute("SET LOCAL enable_seqscan = off")
-        cursor.execute(f"EXPLAIN SELECT FROM each_one m WHERE {SETTLED}")
+        cursor.execute(f"EXPLAIN SELECT FROM each_one m WHERE {CERTAIN}")
         assert "settled" in cursor.fetchall()[0][0]
 
 
 def test_a_memory_is_looked_up_by_its_id_whatever_is_known_of_its_table(world: Namespace) -> None:
     question = asked(asking(world, "What does Maya prefer?"), "entity")
     assert question is not None
-    [rows] = answered([Statement(f"EXPLAIN {question.sql}", question.values)])
+    [rows] = fetch_pipeline([Statement(f"EXPLAIN {question.sql}", question.values)])
     assert "memory_begins" not in "\n".join(line for (line,) in rows)
 
 

@@ -13,24 +13,24 @@ from hypothesis import strategies as st
 from retrieval_world import NOW, asked, asking, world
 from test_model_rows import row
 
-from memories.journey import Statement, answered
+from memories.db.lru_cache import LRUCache
+from memories.db.pipeline import Statement, fetch_pipeline
 from memories.models import Entity, EntityEdge, Memory, Namespace, NamespaceStatistics
-from memories.retrieval.asking import ask
-from memories.retrieval.facts import COSINES
-from memories.retrieval.kept import Kept
-from memories.retrieval.listed import Listed
+from memories.retrieval.candidate_sql import COSINES
+from memories.retrieval.fetch import fetch
+from memories.retrieval.parse import ParsedQuery, understand
 from memories.retrieval.query import Filters, Query
-from memories.retrieval.reading import Reading, read
+from memories.retrieval.ranked_list import RankedList
 from memories.retrieval.retrieve import retrieve
-from memories.retrieval.retrievers import kept_lists
-from memories.retrieval.retrievers.kept_lists import MOST_KEPT, ROUNDING, KeptList, Key, places_of_best
-from memories.retrieval.retrievers.question import Question, Unready
-from memories.tuning.tracing import writes_of
-from memories.writing.acts import forget
-from memories.writing.linking import relate, unlink
+from memories.retrieval.retrievers import list_cache
+from memories.retrieval.retrievers.list_cache import CACHE_BYTES, ROUNDING, CachedList, ListKey, best_rows
+from memories.retrieval.retrievers.retriever_context import PendingQuery, RetrieverQuery
+from memories.tuning.traced_sets import write_count
+from memories.writing.feedback import forget_memory
+from memories.writing.link import delete_edge, relate_entities
 from memories.writing.new_memory import NewMemory
-from memories.writing.refusal import AbsentError
 from memories.writing.remember import remember
+from memories.writing.write_errors import NotFoundError
 
 __all__ = ["world"]
 pytestmark = [pytest.mark.django_db, pytest.mark.xdist_group("retrieval")]
@@ -50,34 +50,36 @@ TEXTS = (
 
 
 @pytest.fixture(autouse=True)
-def kept(monkeypatch: pytest.MonkeyPatch) -> Kept[Key, KeptList]:
-    empty = Kept[Key, KeptList](MOST_KEPT)
-    monkeypatch.setattr(kept_lists, "KEPT", empty)
-    monkeypatch.setattr(kept_lists, "SEEN", {})
+def kept(monkeypatch: pytest.MonkeyPatch) -> LRUCache[ListKey, CachedList]:
+    empty = LRUCache[ListKey, CachedList](CACHE_BYTES)
+    monkeypatch.setattr(list_cache, "LIST_CACHE", empty)
+    monkeypatch.setattr(list_cache, "SEEN", {})
     return empty
 
 
-def committed(query: Query) -> Reading:
+def committed(query: Query) -> ParsedQuery:
     """A query as it is read outside of any transaction, where nobody can take back what was written."""
-    return replace(read(query), writes=writes_of(query.namespace))
+    return replace(understand(query), namespace_writes=write_count(query.namespace))
 
 
-def question(query: Query, reading: Reading | None = None, route: str = "entity") -> Question | Unready | None:
+def question(
+    query: Query, reading: ParsedQuery | None = None, route: str = "entity"
+) -> RetrieverQuery | PendingQuery | None:
     """What is asked for the list of an answer."""
     return asked(query, route, pool=OF_AN_ANSWER, reading=reading or committed(query))
 
 
-def listed(query: Query, route: str = "entity") -> Listed:
+def listed(query: Query, route: str = "entity") -> RankedList:
     """The list of an answer, with its cosines."""
-    return ask({route: question(query, route=route)}).scores[route]
+    return fetch({route: question(query, route=route)}).lists[route]
 
 
-def by_database(query: Query, route: str = "entity") -> Listed:
+def by_database(query: Query, route: str = "entity") -> RankedList:
     """The same as the database makes it alone."""
-    return ask({route: asked(query, route, pool=OF_AN_ANSWER)}).scores[route]
+    return fetch({route: asked(query, route, pool=OF_AN_ANSWER)}).lists[route]
 
 
-def same(one: Listed, other: Listed) -> None:
+def same(one: RankedList, other: RankedList) -> None:
     """Hold two lists against each other, to the last bit."""
     assert one.ids.tolist() == other.ids.tolist()
     assert one.scores.tolist() == other.scores.tolist()
@@ -85,11 +87,11 @@ def same(one: Listed, other: Listed) -> None:
         assert one.cosines.tolist() == other.cosines.tolist()
 
 
-def looked_up(query: Query, listed: Listed) -> list[float]:
+def looked_up(query: Query, listed: RankedList) -> list[float]:
     """How near the memories of a list are, as the database tells it of any candidates."""
-    reading = read(query)
+    reading = understand(query)
     values = {"namespace": query.namespace.id, "embedder": reading.embedder}
-    [[[told]]] = answered([Statement(COSINES, {**values, "vector": reading.sent, "far": listed.ids})])
+    [[[told]]] = fetch_pipeline([Statement(COSINES, {**values, "vector": reading.vector_param, "far": listed.ids})])
     return [float(one) for one in told]
 
 
@@ -122,21 +124,21 @@ def test_a_list_made_here_is_the_databases(full: Namespace, route: str, text: st
         found = listed(query, route)
         same(found, expected)
     if route != "temporal" or len(expected) == pool < 40:  # a window that fills no list is left to the database
-        assert isinstance(question(query, route=route), Unready)
+        assert isinstance(question(query, route=route), PendingQuery)
         assert found.cosines is not None
         assert found.cosines.tolist() == looked_up(query, found)
 
 
 @pytest.mark.parametrize(("route", "text"), TEXTS)
 def test_a_list_is_read_once_it_was_asked_for_twice(
-    full: Namespace, kept: Kept[Key, KeptList], route: str, text: str
+    full: Namespace, kept: LRUCache[ListKey, CachedList], route: str, text: str
 ) -> None:
     query = asking(full, text, system="blend", params={"pool": 10})
-    assert isinstance(question(query, route=route), Question)
-    assert not kept.known
+    assert isinstance(question(query, route=route), RetrieverQuery)
+    assert not kept.entries
     filled = text != "What happened in October 2025?"  # else what lies near it is asked for too
-    assert isinstance(question(query, route=route), Unready if filled else Question)
-    assert {key.namespace for key in kept.known} == {full.id}
+    assert isinstance(question(query, route=route), PendingQuery if filled else RetrieverQuery)
+    assert {key.namespace for key in kept.entries} == {full.id}
 
 
 def test_an_edge_drawn_or_taken_away_is_seen_at_once(world: Namespace) -> None:
@@ -144,27 +146,29 @@ def test_an_edge_drawn_or_taken_away_is_seen_at_once(world: Namespace) -> None:
     here, there = (Entity.objects.within(world).get(name=name) for name in ("Lisbon", "Priya Raman"))
     for _ in range(3):
         assert not len(listed(query, "traversal"))
-    edge = relate(world, here, "visited by", there, 0.9)
+    edge = relate_entities(world, here, "visited by", there, 0.9)
     for _ in range(3):
         same(listed(query, "traversal"), by_database(query, "traversal"))
         assert len(listed(query, "traversal"))
-    unlink(world, edge.id, by="tests")
+    delete_edge(world, edge.id, by="tests")
     for _ in range(3):
         assert not len(listed(query, "traversal"))
-    before = writes_of(world)
-    with pytest.raises(AbsentError):
-        unlink(world, edge.id, by="tests")
-    assert writes_of(world) == before
+    before = write_count(world)
+    with pytest.raises(NotFoundError):
+        delete_edge(world, edge.id, by="tests")
+    assert write_count(world) == before
 
 
-def test_paths_are_not_kept_while_time_itself_may_add_to_them(world: Namespace, kept: Kept[Key, KeptList]) -> None:
+def test_paths_are_not_kept_while_time_itself_may_add_to_them(
+    world: Namespace, kept: LRUCache[ListKey, CachedList]
+) -> None:
     Namespace.objects.filter(id=world.id).update(clock=None)
     world = Namespace.objects.get(id=world.id)
     EntityEdge.objects.within(world).filter(memory_id=None).update(created_at=timezone.now() + timedelta(days=1))
     query = asking(world, "What does Invoicing run on?", system="blend")
     for _ in range(3):
-        assert isinstance(question(query, route="traversal"), Question)
-    assert sorted(found.whole for _, found in kept.known.values()) == [False, True]  # the paths, and the name
+        assert isinstance(question(query, route="traversal"), RetrieverQuery)
+    assert sorted(found.complete for _, found in kept.entries.values()) == [False, True]  # the paths, and the name
 
 
 def test_whoever_writes_is_found_at_once(world: Namespace) -> None:
@@ -174,7 +178,7 @@ def test_whoever_writes_is_found_at_once(world: Namespace) -> None:
     [new] = remember(world, [NewMemory(content="Maya prefers tea now", subject="Maya", type="Preference")], by="tests")
     for _ in range(3):
         assert set(listed(query)) == {*before, new.memory.id}
-    forget(world, new.memory.id, by="tests")
+    forget_memory(world, new.memory.id, by="tests")
     for _ in range(3):
         assert set(listed(query)) == set(before)
 
@@ -184,43 +188,45 @@ def test_a_list_made_here_is_asked_for_again_where_somebody_wrote_since_the_quer
     for _ in range(3):
         before = listed(query)
     late = question(query)
-    assert isinstance(late, Unready)
+    assert isinstance(late, PendingQuery)
     remember(world, [NewMemory(content="Maya prefers tea now", subject="Maya", type="Preference")], by="tests")
-    answer = ask({"entity": late})
-    assert not answer.late
-    assert len(answer.scores["entity"]) == len(before) + 1
+    answer = fetch({"entity": late})
+    assert not answer.timed_out
+    assert len(answer.lists["entity"]) == len(before) + 1
 
 
 def test_what_was_written_after_the_query_was_read_is_not_kept_under_it(
-    world: Namespace, kept: Kept[Key, KeptList]
+    world: Namespace, kept: LRUCache[ListKey, CachedList]
 ) -> None:
     query = asking(world, "What does Maya prefer?", system="blend")
     reading = committed(query)
     question(query, reading)
     remember(world, [NewMemory(content="Maya prefers tea now", subject="Maya", type="Preference")], by="tests")
-    assert isinstance(question(query, reading), Question)
-    assert not kept.known
+    assert isinstance(question(query, reading), RetrieverQuery)
+    assert not kept.entries
 
 
-def test_filters_and_longer_lists_are_left_to_the_database(world: Namespace, kept: Kept[Key, KeptList]) -> None:
+def test_filters_and_longer_lists_are_left_to_the_database(
+    world: Namespace, kept: LRUCache[ListKey, CachedList]
+) -> None:
     filtered = asking(world, "What does Maya prefer?", filters=Filters(tags=("database",)))
     whole = asking(world, "What does Maya prefer?", system="blend")
     for _ in range(3):
-        assert isinstance(question(filtered), Question)
-        assert isinstance(asked(whole, "entity", pool=500, reading=committed(whole)), Question)
-    assert not kept.known
+        assert isinstance(question(filtered), RetrieverQuery)
+        assert isinstance(asked(whole, "entity", pool=500, reading=committed(whole)), RetrieverQuery)
+    assert not kept.entries
 
 
 def test_where_a_name_finds_too_many_nobody_tries_again(
-    world: Namespace, kept: Kept[Key, KeptList], monkeypatch: pytest.MonkeyPatch
+    world: Namespace, kept: LRUCache[ListKey, CachedList], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     query = asking(world, "What does Maya prefer?", system="blend")
-    monkeypatch.setattr(kept_lists, "MOST_READ", 2)
+    monkeypatch.setattr(list_cache, "MAX_ROWS", 2)
     expected = by_database(query)
     for _ in range(3):
         same(listed(query), expected)
-    assert {found.whole for _, found in kept.known.values()} == {False}
-    monkeypatch.setattr(kept_lists, "read", None)  # it would fail
+    assert {found.complete for _, found in kept.entries.values()} == {False}
+    monkeypatch.setattr(list_cache, "read_lists", None)  # it would fail
     same(listed(query), expected)
 
 
@@ -229,68 +235,68 @@ def test_where_lists_are_late_the_database_makes_them_and_nobody_tries_again(
 ) -> None:
     query = asking(world, "What does Maya prefer?", system="blend")
     tried = []
-    monkeypatch.setattr(kept_lists, "in_time", lambda *some: tried.append(some))
+    monkeypatch.setattr(list_cache, "fetch_within_limit", lambda *some: tried.append(some))
     for _ in range(4):
         same(listed(query), by_database(query))
     assert len(tried) == 2  # the name, and the paths from it
 
 
 def test_one_name_that_finds_too_many_keeps_no_other_from_being_kept(
-    world: Namespace, kept: Kept[Key, KeptList], monkeypatch: pytest.MonkeyPatch
+    world: Namespace, kept: LRUCache[ListKey, CachedList], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     told = [NewMemory(content=f"Priya saw build {number}", subject="Priya", type="Fact") for number in range(20)]
     remember(world, told, by="tests")
-    monkeypatch.setattr(kept_lists, "MOST_READ", 15)
+    monkeypatch.setattr(list_cache, "MAX_ROWS", 15)
     query = asking(world, "What do Maya and Priya prefer?", system="blend")
     for _ in range(3):
         same(listed(query), by_database(query))
-    assert {found.whole for key, (_, found) in kept.known.items() if isinstance(key.what, UUID)} == {False, True}
-    assert isinstance(question(asking(world, "What does Maya prefer?", system="blend")), Unready)
+    assert {found.complete for key, (_, found) in kept.entries.items() if isinstance(key.what, UUID)} == {False, True}
+    assert isinstance(question(asking(world, "What does Maya prefer?", system="blend")), PendingQuery)
 
 
-def test_what_is_outdated_is_let_go(world: Namespace, kept: Kept[Key, KeptList]) -> None:
+def test_what_is_outdated_is_let_go(world: Namespace, kept: LRUCache[ListKey, CachedList]) -> None:
     for text in ("What does Maya prefer?", "What does Priya review?"):
         for _ in range(2):
             question(asking(world, text, system="blend"))
-    assert len({key.what for key in kept.known if isinstance(key.what, UUID)}) == 2
+    assert len({key.what for key in kept.entries if isinstance(key.what, UUID)}) == 2
     remember(world, [NewMemory(content="It rains")], by="tests")
     question(asking(world, "What does Maya prefer?", system="blend"))
-    assert not kept.known
+    assert not kept.entries
     assert kept.size == 0
 
 
-def test_a_namespace_that_was_made_anew_has_nothing_kept(world: Namespace, kept: Kept[Key, KeptList]) -> None:
+def test_a_namespace_that_was_made_anew_has_nothing_kept(world: Namespace, kept: LRUCache[ListKey, CachedList]) -> None:
     query = asking(world, "What does Maya prefer?", system="blend")
     for _ in range(2):
         question(query)
-    assert kept.known
+    assert kept.entries
     NamespaceStatistics.objects.filter(namespace=world).update(writes=0)
     question(query)
-    assert not kept.known
+    assert not kept.entries
 
 
 def test_names_that_go_for_each_other_must_be_asked_for_twice_again() -> None:
-    store = Kept[str, KeptList](1_500)
-    assert [store.again("a", "1"), store.again("a", "1")] == [False, True]
-    store.keep("a", "1", KeptList.of((), 4, whole=True))
-    store.keep("b", "1", KeptList.of((), 4, whole=True))
-    assert list(store.known) == ["b"]
-    assert not store.again("a", "1")
+    store = LRUCache[str, CachedList](1_500)
+    assert [store.seen_before("a", "1"), store.seen_before("a", "1")] == [False, True]
+    store.put("a", "1", CachedList.of((), 4, whole=True))
+    store.put("b", "1", CachedList.of((), 4, whole=True))
+    assert list(store.entries) == ["b"]
+    assert not store.seen_before("a", "1")
 
 
 @pytest.mark.django_db(transaction=True)
-def test_nothing_is_kept_of_what_may_be_taken_back(kept: Kept[Key, KeptList]) -> None:
+def test_nothing_is_kept_of_what_may_be_taken_back(kept: LRUCache[ListKey, CachedList]) -> None:
     namespace = Namespace.objects.create(slug="taken-back", title="Taken back")
     Entity.objects.create(namespace=namespace, name="Maya", normalised="maya")
     remember(namespace, [NewMemory(content="Maya drinks tea", subject="Maya", type="Fact")], by="tests")
     query = asking(namespace, "What does Maya drink?", system="blend")
     with transaction.atomic():
         for _ in range(3):
-            assert len(retrieve(query).found.scores["entity"]) == 1
-    assert not kept.known
+            assert len(retrieve(query).fetched.lists["entity"]) == 1
+    assert not kept.entries
     for _ in range(3):
-        assert len(retrieve(query).found.scores["entity"]) == 1
-    assert kept.known
+        assert len(retrieve(query).fetched.lists["entity"]) == 1
+    assert kept.entries
 
 
 WORTH = st.lists(st.tuples(st.sampled_from([0.0, 0.6, 1.0]), st.floats(-1, 1, width=16)), max_size=30)
@@ -304,4 +310,4 @@ def test_whoever_is_among_the_best_is_asked_about_whatever_is_rounded(
     near = np.array([cosine for _, cosine in worth])
     rounded = near + [chance.uniform(-1, 1) * ROUNDING / 2 for _ in worth]
     exact = [place for place in np.lexsort((-near, -scores)).tolist() if scores[place] > 0][:pool]
-    assert set(exact) <= set(places_of_best(scores, rounded, pool).tolist())
+    assert set(exact) <= set(best_rows(scores, rounded, pool).tolist())

@@ -87,6 +87,6 @@ def test_only_active_memories_are_found(world: Namespace, system: str, status: s
     Memory.objects.within(world).filter(id=gone.id).update(status=status, **ends.get(status, {}))
     MemoryVector.objects.within(world).filter(memory=gone).update(active=False)
     Posting.objects.within(world).filter(memory=gone).delete()
-    batch = retrieve(asking(world, "What does Maya prefer? PostgreSQL, recently", system)).batch
+    batch = retrieve(asking(world, "What does Maya prefer? PostgreSQL, recently", system)).candidates
     assert gone.id not in [one["id"] for one in batch.rows]
     assert other in [one["id"] for one in batch.rows]

@@ -21,12 +21,12 @@ from retrieval_world import (
 )
 from test_model_rows import row
 
-from memories import journey
+from memories.db import pipeline
 from memories.models import Memory, MemoryVector, Namespace
 from memories.models.choices import Route
 from memories.retrieval import retrieve as retrieving
+from memories.retrieval.parse import understand
 from memories.retrieval.query import Filters, Query
-from memories.retrieval.reading import read
 from memories.retrieval.retrieve import retrieve
 from memories.retrieval.why_not import why_not
 
@@ -37,7 +37,7 @@ pytestmark = [pytest.mark.django_db, pytest.mark.xdist_group("retrieval")]
 @pytest.mark.parametrize("text", ["Which database does invoicing use?", "coffee", "the of and"])
 def test_meaning_is_the_cosine_to_every_vector(world: Namespace, text: str) -> None:
     query = asking(world, text)
-    reading = read(query)
+    reading = understand(query)
     near = cosines(world, reading)
     expected = in_order({one.id: near[one.id] for one in open_to(world)}, near)
     same(found(query, "semantic"), expected)
@@ -54,7 +54,7 @@ def test_each_vector_route_is_the_cosine_to_its_own_vectors(world: Namespace, ro
     # The context of a memory is blend's; it knows statements alone, unless it is told otherwise.
     system, name = ("blend", "context") if route == Route.CONTEXT else ("memsense", route.value)
     query = asking(world, EVERYTHING, system, filters=Filters(levels=ALL_LEVELS))
-    near = cosines(world, read(query), route)
+    near = cosines(world, understand(query), route)
     assert near
     same(found(query, name), in_order({id: near[id] for id in near}, near))
 
@@ -82,7 +82,7 @@ def test_the_index_and_a_scan_of_the_rest_find_what_a_scan_finds(
     same(found(query, "semantic"), nearest, within=1e-3)
     same(found(query, "semantic", pool=7), nearest[:7], within=1e-3)
     indexed = retrieve(query)
-    assert [one["id"] for one in indexed.batch.rows] == [one["id"] for one in plain.batch.rows]
+    assert [one["id"] for one in indexed.candidates.rows] == [one["id"] for one in plain.candidates.rows]
     assert indexed.ranking.score.value.tolist() == plain.ranking.score.value.tolist()
 
 
@@ -97,7 +97,7 @@ def test_the_index_is_asked_on_past_the_vectors_of_others_and_those_filtered_out
     only_the_index()
     question = asked(query, "semantic", pool=1)
     assert question is not None
-    [way] = journey.answered([journey.Statement(f"EXPLAIN {question.sql}", question.values)])
+    [way] = pipeline.fetch_pipeline([pipeline.Statement(f"EXPLAIN {question.sql}", question.values)])
     assert "memoryvector_all_minilm_l6_v2" in str(way)
     same(found(query, "semantic", pool=1), expected, within=1e-3)
 
@@ -112,7 +112,7 @@ def test_a_rare_filter_finds_all_it_names_where_the_index_gives_up_early(
     monkeypatch.setattr(retrieving, "SCAN_BELOW", 1)
     MemoryVector.objects.within(world).update(indexed=True)
     only_the_index()
-    journey.answered([journey.Statement("SET LOCAL hnsw.max_scan_tuples = 1", answered=False)])
+    pipeline.fetch_pipeline([pipeline.Statement("SET LOCAL hnsw.max_scan_tuples = 1", returns_rows=False)])
     same(found(query, "semantic"), expected)
     same(found(query, "semantic", pool=2), expected[:2])
 
@@ -123,7 +123,7 @@ def test_no_list_is_too_long_for_the_index(world: Namespace, monkeypatch: pytest
     query = asking(world, "coffee", system, params=longest, top_k=100)
     monkeypatch.setattr(retrieving, "SCAN_BELOW", 1)
     MemoryVector.objects.within(world).update(indexed=True)
-    assert retrieve(query).found.late == {}
+    assert retrieve(query).fetched.timed_out == {}
     places = why_not(query, memory(world, "Maya drinks").id).retrievers
     assert places["vec_full" if system == "memsense" else "semantic"]["rank"] == 1
 
@@ -131,13 +131,13 @@ def test_no_list_is_too_long_for_the_index(world: Namespace, monkeypatch: pytest
 def only_the_index() -> None:
     """Leave no other way to the nearest vectors than the index, until the test ends."""
     ways = ("seqscan", "bitmapscan", "sort")
-    journey.answered([journey.Statement(f"SET LOCAL enable_{name} = off", answered=False) for name in ways])
+    pipeline.fetch_pipeline([pipeline.Statement(f"SET LOCAL enable_{name} = off", returns_rows=False) for name in ways])
 
 
 def crowd_around(query: Query) -> None:
     """Put memories of another namespace nearer to a query than any of its own."""
     crowd = Namespace.objects.create(slug="crowd", title="Crowd", clock=NOW)
-    nearer = read(query).vector + np.random.default_rng(1).normal(size=(150, 384)) / 60
+    nearer = understand(query).vector + np.random.default_rng(1).normal(size=(150, 384)) / 60
     nearer /= np.linalg.norm(nearer, axis=1, keepdims=True)
     MemoryVector.objects.bulk_create(
         MemoryVector(
@@ -154,5 +154,5 @@ def crowd_around(query: Query) -> None:
 def test_a_world_of_another_embedder_is_never_compared(world: Namespace) -> None:
     other = memory(world, "Maya drinks")
     row(MemoryVector, world, memory=other, embedder="wordllama-256", vector=np.eye(1, 256)[0].tolist())
-    near = cosines(world, read(query := asking(world, "coffee")))
+    near = cosines(world, understand(query := asking(world, "coffee")))
     assert dict(found(query, "semantic"))[other.id] == pytest.approx(near[other.id], abs=1e-6)

@@ -12,7 +12,7 @@ from test_model_rows import row
 
 from memories.models import Memory, MemoryVector, Namespace
 from memories.retrieval import retrieve as retrieving
-from memories.retrieval.reading import read
+from memories.retrieval.parse import understand
 
 __all__ = ["world"]
 pytestmark = [pytest.mark.django_db, pytest.mark.xdist_group("retrieval")]
@@ -63,7 +63,7 @@ def test_time_is_a_bell_curve_over_half_widths_of_the_window(
 ) -> None:
     query = asking(world, text, params={"temporal_sigma": sigma, "temporal_floor": floor})
     expected = near_in_time(world, start, until, sigma, max(floor, 1e-12))
-    listed = in_order(expected, cosines(world, read(query)))
+    listed = in_order(expected, cosines(world, understand(query)))
     same(found(query, "temporal"), listed)
     for pool in range(1, len(listed)):
         same(found(query, "temporal", pool=pool), listed[:pool])
@@ -108,9 +108,9 @@ def test_of_many_in_a_window_the_index_tells_the_nearest(
     MemoryVector.objects.within(world).filter(id__in=ids[: int(indexed * len(ids))]).update(indexed=True)
     monkeypatch.setattr(retrieving, "SCAN_BELOW", 1)
     listed = found(query, "temporal", pool=5)
-    monkeypatch.setattr(by_time, "MANY", 6)
+    monkeypatch.setattr(by_time, "CROWD", 6)
     assert found(query, "temporal", pool=5) == listed == [(id, 1.0) for id in exact[:5]]
     # What lies near the window is left to those that hold few.
     assert {score for _, score in found(query, "temporal")} == {1.0}
-    monkeypatch.setattr(by_time, "MANY", len(exact) + 1)
+    monkeypatch.setattr(by_time, "CROWD", len(exact) + 1)
     assert found(query, "temporal", pool=5) == listed

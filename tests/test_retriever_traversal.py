@@ -10,10 +10,10 @@ import pytest
 from retrieval_world import NOW, about, asking, cosines, entity_id, found, in_order, memory, same, world
 from test_model_rows import row
 
-from memories.language.entities import Found
 from memories.models import Entity, EntityEdge, Memory, Mention, Namespace
+from memories.retrieval.parse import understand
 from memories.retrieval.query import Filters
-from memories.retrieval.reading import read
+from memories.text.entity_mentions import EntityMatch
 from scoring.graph import traverse
 
 __all__ = ["world"]
@@ -66,7 +66,7 @@ def test_traversal_is_the_best_of_all_paths_over_all_edges(seed: int) -> None:
     hops = chance.choice([(1.0, 0.6, 0.35), (0.2, 0.9, 1.0), (1.0, 0.6), (1.0,)])
     given = {f"hop_{number}": worth for number, worth in enumerate(hops, start=1)}
     query = asking(namespace, "Node", params={**given, "max_hops": len(hops)})
-    named = [Found(one.id, one.name, 0.7) for one in entities if one.id in roots]
+    named = [EntityMatch(one.id, one.name, 0.7) for one in entities if one.id in roots]
     numbers = {one.id: number for number, one in enumerate(entities)}
     counted = [(numbers[one], numbers[other], confidence) for one, other, confidence in edges]
     reached = walked(edges, roots, hops)
@@ -74,7 +74,7 @@ def test_traversal_is_the_best_of_all_paths_over_all_edges(seed: int) -> None:
     assert {numbers[id]: score for id, score in reached.items()} == pytest.approx(
         {number: one.score for number, one in by_formula.items()}
     )
-    listed = found(query, "traversal", reading=replace(read(query), named=named))
+    listed = found(query, "traversal", reading=replace(understand(query), entities=named))
     assert dict(listed) == pytest.approx(about(namespace, reached))
     same(listed, in_order(dict(listed), {}))
 
@@ -106,9 +106,9 @@ def test_a_short_list_is_the_beginning_of_the_whole(seed: int) -> None:
     given = {f"hop_{number}": worth for number, worth in enumerate(worths, start=1)}
     mention = chance.choice([0.6, 1.0, 0.0])
     query = asking(namespace, "Node", params={**given, "mention_weight": mention})
-    reading = replace(read(query), named=[Found(chance.choice(entities).id, "Node", 1.0)])
+    reading = replace(understand(query), entities=[EntityMatch(chance.choice(entities).id, "Node", 1.0)])
     whole = found(query, "traversal", reading=reading)
-    reached = walked(edges_of(namespace), {one.entity_id for one in reading.named}, worths)
+    reached = walked(edges_of(namespace), {one.entity_id for one in reading.entities}, worths)
     assert dict(whole) == pytest.approx(about(namespace, reached, mention))
     for more in ({}, {"as_of": NOW}, {"filters": Filters(types=("Fact",))}, {"params": {**given, "max_hops": 2}}):
         asking_so = replace(query, **more) if "params" not in more else asking(namespace, "Node", **more)
@@ -127,7 +127,7 @@ def test_who_is_reached_over_many_ways_leaves_room_for_others() -> None:
         row(Mention, namespace, memory=often, entity=one)
     row(Mention, namespace, memory=seldom, entity=around[-1])
     query = asking(namespace, "Node")
-    reading = replace(read(query), named=[Found(middle.id, "Node", 1.0)])
+    reading = replace(understand(query), entities=[EntityMatch(middle.id, "Node", 1.0)])
     assert [id for id, _ in found(query, "traversal", reading=reading, pool=2)] == [often.id, seldom.id]
 
 
@@ -135,7 +135,7 @@ def test_traversal_goes_both_ways_and_leaves_the_entity_itself_to_the_entity_ret
     query = asking(world, "What does Invoicing run on?")
     worth = {"Arrive": 0.8, "PostgreSQL": 0.6, "Maya Lindqvist": 0.6 * 0.8, "Priya Raman": 0.35 * 0.7}
     expected = about(world, {entity_id(world, name): score for name, score in worth.items()})
-    listed = in_order(expected, cosines(world, read(query)))
+    listed = in_order(expected, cosines(world, understand(query)))
     same(found(query, "traversal"), listed)
     for pool in range(1, len(listed)):
         same(found(query, "traversal", pool=pool), listed[:pool])

@@ -35,12 +35,13 @@ from memories.models import (
     TokenStates,
     Turn,
 )
-from memories.retrieval import accessing, tracing
+from memories.retrieval import access_counts
 from memories.retrieval import retrieve as retrieving
-from memories.retrieval.answer import ids_of
-from memories.retrieval.answer import told as tell
+from memories.retrieval.answer import answer_to_dict as tell
+from memories.retrieval.answer import result_ids
 from memories.retrieval.query import Filters
 from memories.retrieval.retrieve import retrieve
+from memories.retrieval.trace import store_trace
 from memories.writing import visibility
 from scoring.systems import SYSTEMS
 
@@ -116,11 +117,11 @@ def test_two_worlds_of_the_same_texts_answer_from_themselves(world: Namespace) -
     twin = told("twin")
     for name in ("recall", "blend", "memsense"):
         here, there = (retrieve(asking(namespace, EVERYTHING, name)) for namespace in (world, twin))
-        texts = [{row["content"] for row in one.batch.rows} for one in (here, there)]
+        texts = [{row["content"] for row in one.candidates.rows} for one in (here, there)]
         assert texts[0] == texts[1]
-        assert {row["id"] for row in here.batch.rows}.isdisjoint(row["id"] for row in there.batch.rows)
+        assert {row["id"] for row in here.candidates.rows}.isdisjoint(row["id"] for row in there.candidates.rows)
         for one, namespace in ((here, world), (there, twin)):
-            ids = {row["id"] for row in one.batch.rows}
+            ids = {row["id"] for row in one.candidates.rows}
             assert Memory.objects.within(namespace).filter(id__in=ids).count() == len(ids)
 
 
@@ -166,8 +167,8 @@ def test_every_statement_of_a_retrieval_names_the_namespace_of_every_table(
             with CaptureQueriesContext(connection) as queries:
                 retrieval = retrieve(query)
                 answer = tell(retrieval)
-                tracing.write(retrieval, answer, key=None)
-                accessing.record(query, ids_of(answer["results"]))
+                store_trace(retrieval, answer, key=None)
+                access_counts.record_access(query, result_ids(answer["results"]))
             seen += [query["sql"] for query in queries if "memories_" in query["sql"]]
     assert len(seen) > 30
     assert {sql: missing for sql in seen if (missing := without_namespace(sql))} == {}
@@ -177,6 +178,6 @@ def test_every_statement_of_a_retrieval_names_the_namespace_of_every_table(
 def archive(namespace: Namespace, one: Memory) -> None:
     """Take a memory out of sight, with an event that says so after the moment asked about."""
     Memory.objects.within(namespace).filter(id=one.id).update(status="archived")
-    visibility.hide(namespace, [one.id])
+    visibility.hide_memories(namespace, [one.id])
     later = NOW + timedelta(hours=1)
     ScoreEvent(namespace=namespace, memory_id=one.id, at=later, cause="archived", after={"status": "archived"}).save()

@@ -9,20 +9,25 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scoring_batches import batch
-from test_scoring_reference import setting as random_params
+from test_scoring_reference import random_params as random_params
 
 from scoring.bm25 import saturation
 from scoring.freshness import effective_freshness, proximity, window_distance
 from scoring.params import ParamsError
 from scoring.signals import KINDS, TYPES, Edges, Signals
-from scoring.specificity import Plan, plan_for, planned
+from scoring.specificity import Plan, params_for_plan, plan_for
 from scoring.systems import SYSTEMS
 from scoring.systems.blend import BlendParams
-from scoring.systems.memorysync import EMPHASES, MemorysyncParams, weights
+from scoring.systems.memorysync import EMPHASES, MemorysyncParams, factor_weights
 from scoring.systems.recall import RecallParams
 from scoring.systems.system import System, rank
 
-ALIKE = ("type", "age_days", "confidence", "entity_match")  # what blend knows of a memory beside lists and words
+NEAR_DUPLICATES = (
+    "type",
+    "age_days",
+    "confidence",
+    "entity_match",
+)  # columns that blend uses besides ranked lists and MaxSim
 
 
 @given(st.floats(-1e6, 1e6), st.floats(1, 1460), st.floats(0, 0.3))
@@ -52,7 +57,7 @@ def test_plans_are_tried_in_the_papers_order(specificity: float, entity: float, 
     assert (chosen.rerank, chosen.diversify) == ((True, True) if plan == "exploratory" else (False, False))
 
 
-def test_a_memory_below_the_confidence_floor_is_held_back_unless_the_gate_is_off() -> None:
+def test_a_memory_below_the_minimum_confidence_is_filtered_unless_the_gate_is_off() -> None:
     signals = Signals(ids=np.array(["a", "b"]), confidence=np.array([0.49, 0.50]))
     recall = SYSTEMS["recall"]
     assert rank(recall, signals, RecallParams(), top_k=5).order.rows.tolist() == [1]
@@ -88,12 +93,12 @@ def test_the_largest_edge_boost_reaches_a_memory_once_and_only_as_deep_as_allowe
 
 @pytest.mark.parametrize("emphasis", EMPHASES)
 def test_an_emphasis_lifts_its_factor_and_the_weights_still_add_up_to_one(emphasis: str) -> None:
-    plain, lifted = weights(MemorysyncParams()), weights(MemorysyncParams(emphasis=emphasis))
-    assert lifted[EMPHASES[emphasis]].value > plain[EMPHASES[emphasis]].value
-    assert sum(float(weight.value) for weight in lifted.values()) == pytest.approx(1.0)
+    plain, bumped = factor_weights(MemorysyncParams()), factor_weights(MemorysyncParams(emphasis=emphasis))
+    assert bumped[EMPHASES[emphasis]].value > plain[EMPHASES[emphasis]].value
+    assert sum(float(weight.value) for weight in bumped.values()) == pytest.approx(1.0)
 
 
-def test_a_session_of_memsense_is_carried_by_its_best_turn_up_to_the_cap() -> None:
+def test_a_session_of_memsense_is_supported_by_its_best_turn_up_to_the_cap() -> None:
     signals = Signals(
         ids=np.array(["session", "good turn", "poor turn"]), level=np.array([0, 1, 1]), session=np.zeros(3, np.intp),
         confidence=np.zeros(3),
@@ -108,7 +113,7 @@ def test_a_session_of_memsense_is_carried_by_its_best_turn_up_to_the_cap() -> No
     assert ranking.order.rows.tolist() == [0]
 
 
-def test_a_chunk_no_route_found_gets_half_of_its_better_neighbours_score() -> None:
+def test_a_chunk_no_retriever_found_gets_half_of_its_better_neighbours_score() -> None:
     signals = Signals(
         ids=np.array(list("abc")), session=np.zeros(3, np.intp), position=np.array([4, 5, 6]), confidence=np.zeros(3),
         ranks={"vec_full": np.array([1.0, np.inf, 3.0])},
@@ -164,11 +169,11 @@ def test_the_composite_score_is_the_weighted_sum_of_its_dimensions() -> None:
 def test_a_query_rate_overrides_the_kinds_own() -> None:
     signals = Signals(ids=np.array(["a"]), kind=np.array([KINDS.index("working")]), valid_hours=np.array([10.0]))
     system = SYSTEMS["contextdb"]
-    own, asked = (system.score(signals, system.params(alpha_by=by)).find("recency") for by in ("kind", "query"))
-    assert own is not None
-    assert asked is not None
-    assert float(own.value[0]) == pytest.approx(0.0)
-    assert float(asked.value[0]) == pytest.approx(math.exp(-0.5))
+    by_kind, by_query = (system.score(signals, system.params(alpha_by=by)).find("recency") for by in ("kind", "query"))
+    assert by_kind is not None
+    assert by_query is not None
+    assert float(by_kind.value[0]) == pytest.approx(0.0)
+    assert float(by_query.value[0]) == pytest.approx(math.exp(-0.5))
 
 
 def test_blend_fuses_reranks_and_weighs_as_it_says() -> None:
@@ -186,23 +191,23 @@ def test_blend_fuses_reranks_and_weighs_as_it_says() -> None:
 
 
 @given(n=st.integers(2, 30), seed=st.integers(0, 2**32 - 1), best=st.booleans())
-def test_to_lack_words_never_beats_the_best_match_among_equals(n: int, seed: int, best: bool) -> None:
+def test_missing_token_vectors_never_beat_the_best_match_among_equals(n: int, seed: int, best: bool) -> None:
     rng, plain = np.random.default_rng(seed), batch(n, seed)
-    twins = rng.choice(n, 2, replace=False)
+    pair = rng.choice(n, 2, replace=False)
     same = np.arange(n)
-    same[twins[1]] = twins[0]
-    columns: dict[str, Any] = {name: getattr(plain, name)[same] for name in ALIKE}
-    equal = replace(plain, scores={route: score[same] for route, score in plain.scores.items()}, **columns)
+    same[pair[1]] = pair[0]
+    columns: dict[str, Any] = {name: getattr(plain, name)[same] for name in NEAR_DUPLICATES}
+    equal = replace(plain, scores={retriever: score[same] for retriever, score in plain.scores.items()}, **columns)
     matched = plain.maxsim.copy()
     known = matched[np.isfinite(matched)]
-    matched[twins[0]] = 1.0 if best or not known.size else known.max()
-    matched[twins[1]] = np.inf
+    matched[pair[0]] = 1.0 if best or not known.size else known.max()
+    matched[pair[1]] = np.inf
     params = replace(random_params(BlendParams, rng), rerank_top=500)
     score = SYSTEMS["blend"].score(replace(equal, maxsim=matched), params).value
-    assert score[twins[1]] <= score[twins[0]] + 1e-12
+    assert score[pair[1]] <= score[pair[0]] + 1e-12
 
 
-def test_where_all_words_are_stored_or_none_nothing_is_guessed() -> None:
+def test_maxsim_is_imputed_only_if_some_token_vectors_are_missing() -> None:
     system, fused_alone = SYSTEMS["blend"], BlendParams(rerank=0.0)
     known, unknown = (replace(batch(40), maxsim=maxsim) for maxsim in (np.linspace(0, 1, 40), np.full(40, np.inf)))
     assert system.score(known, system.params()).find("expected MaxSim") is None
@@ -210,7 +215,7 @@ def test_where_all_words_are_stored_or_none_nothing_is_guessed() -> None:
     assert nobody.value.tolist() == pytest.approx(system.score(unknown, fused_alone).value.tolist())
 
 
-def test_an_answer_is_withheld_when_what_is_asked_is_known_of_another_alone() -> None:
+def test_it_abstains_when_only_another_entity_has_the_answer() -> None:
     signals = Signals(
         ids=np.array(["hers", "his"]), met=np.array([0.4, 0.8]), unmet=np.array([0.5, 0.0]),
         of_whom=np.array([1.0, 0.0]), scores={"semantic": np.array([0.4, 0.3])},
@@ -218,25 +223,25 @@ def test_an_answer_is_withheld_when_what_is_asked_is_known_of_another_alone() ->
     system = SYSTEMS["blend"]
     params = system.params(abstain_below=0.5, abstain_intercept=2.0, abstain_gap=-10.0, abstain_unmet=-1.0)
     doubtful = rank(system, signals, params, top_k=3)
-    assert doubtful.chance == pytest.approx(1 / (1 + math.exp(2.5)))
+    assert doubtful.answer_probability == pytest.approx(1 / (1 + math.exp(2.5)))
     assert doubtful.abstained
     assert not rank(system, replace(signals, of_whom=np.array([0.0, 1.0])), params, top_k=3).abstained
 
 
-def test_an_answer_is_withheld_when_nothing_holds_the_kind_of_thing_that_is_asked_for() -> None:
+def test_it_abstains_when_no_memory_matches_the_answer_type() -> None:
     signals = Signals(
         ids=np.array(["hers", "his"]), met=np.array([0.8, 0.3]), unmet=np.array([0.0, 0.9]),
         of_what=np.array([False, True]), scores={"semantic": np.array([0.4, 0.3])},
     )  # fmt: skip
     system = SYSTEMS["blend"]
     params = system.params(abstain_below=0.5, abstain_intercept=2.0, abstain_gap=-10.0, abstain_unmet=-1.0)
-    assert rank(system, signals, params, top_k=3).chance == pytest.approx(1 / (1 + math.exp(3.9)))
+    assert rank(system, signals, params, top_k=3).answer_probability == pytest.approx(1 / (1 + math.exp(3.9)))
     assert not rank(system, replace(signals, of_what=np.array([True, False])), params, top_k=3).abstained
     nothing = rank(system, replace(signals, of_what=np.zeros(2, bool)), params, top_k=3)
-    assert nothing.chance == pytest.approx(1 / (1 + math.exp(7.0)))
+    assert nothing.answer_probability == pytest.approx(1 / (1 + math.exp(7.0)))
 
 
-def test_what_a_gate_holds_back_makes_no_answer_more_likely() -> None:
+def test_a_filtered_memory_does_not_raise_the_answer_probability() -> None:
     signals = Signals(
         ids=np.array(["his", "was hers"]), met=np.array([0.8, 0.9]), unmet=np.zeros(2),
         of_whom=np.array([0.0, 1.0]), scores={"semantic": np.array([0.4, 0.3])},
@@ -245,13 +250,13 @@ def test_what_a_gate_holds_back_makes_no_answer_more_likely() -> None:
     expired = replace(signals, hours_left=np.array([np.inf, -1.0]))
     assert not rank(system, signals, system.params(), top_k=3).abstained
     assert rank(system, expired, system.params(), top_k=3).abstained
-    # And held back, it makes nothing less likely either.
+    # Nor does it lower it.
     both_hers = replace(expired, of_whom=np.ones(2))
-    alone = rank(system, both_hers.permuted(np.array([0])), system.params(), top_k=3)
-    assert rank(system, both_hers, system.params(), top_k=3).chance == alone.chance
+    alone = rank(system, both_hers.permute(np.array([0])), system.params(), top_k=3)
+    assert rank(system, both_hers, system.params(), top_k=3).answer_probability == alone.answer_probability
 
 
-def test_an_expired_session_chunk_does_not_push_the_others_aside() -> None:
+def test_an_expired_session_chunk_does_not_filter_the_others() -> None:
     signals = Signals(
         ids=np.array(["session", "fact"]), level=np.array([0, 2]), session=np.zeros(2, np.intp),
         hours_left=np.array([-1.0, np.inf]), ranks={"vec_full": np.array([1.0, 2.0])},
@@ -279,15 +284,15 @@ def test_everything_a_system_says_it_outputs_is_in_its_score(system: System) -> 
     assert [name for name, term in found.items() if term is None or term.value.shape != (1,)] == []
 
 
-def test_memsense_tells_the_routes_and_the_turns_behind_a_session() -> None:
+def test_memsense_reports_the_retrievers_and_the_turns_behind_a_session() -> None:
     signals = Signals(
         ids=np.array(["session", "one", "two", "beside"]), level=np.array([0, 1, 1, 1]), session=np.zeros(4, np.intp),
         ranks={"vec_full": np.array([2.0, 3.0, np.inf, np.inf]), "lexical": np.array([1.0, 1.0, 9.0, np.inf])},
     )  # fmt: skip
     system = SYSTEMS["memsense"]
-    told = system.details(signals, system.params(), 0)
-    assert told["routes"] == ["lexical", "vec_full"]
-    explain, score = told["explain"], system.score(signals, system.params())
+    details = system.details(signals, system.params(), 0)
+    assert details["routes"] == ["lexical", "vec_full"]
+    explain, score = details["explain"], system.score(signals, system.params())
     assert (explain["supporting_turn_count"], explain["best_turn_routes"]) == (2, ["lexical", "vec_full"])
     for name in ("session_rrf_score", "turn_support"):
         term = score.find(name)
@@ -299,24 +304,22 @@ def test_memsense_tells_the_routes_and_the_turns_behind_a_session() -> None:
 @pytest.mark.parametrize("k1", [0.0, 3.0])
 @pytest.mark.parametrize("b", [0.0, 1.0])
 @pytest.mark.parametrize(("length", "average"), [(0.0, 10.0), (10.0, 10.0), (0.0, 0.0)])
-def test_words_are_scored_finitely_at_the_edges_of_their_parameters(
-    k1: float, b: float, length: float, average: float
-) -> None:
+def test_bm25_is_finite_at_the_bounds_of_its_parameters(k1: float, b: float, length: float, average: float) -> None:
     score = saturation(np.array([0.0, 1.0, 1e9]), length, average, k1, b)
     assert np.isfinite(score).all()
     assert score[0] == 0.0
 
 
 @pytest.mark.parametrize("sigma", [0.1, 5.0])
-def test_time_is_scored_finitely_at_the_edges_of_its_bandwidth(sigma: float) -> None:
+def test_temporal_proximity_is_finite_at_the_bounds_of_its_bandwidth(sigma: float) -> None:
     far = window_distance(np.array([-1e12, 0.0, 1e12]), 5.0, 5.0)
     assert np.isfinite(proximity(far, sigma)).all()
 
 
 def test_what_the_caller_gives_wins_over_the_plan() -> None:
     plan = Plan("entity-centric", params={"weight_entity": 2.0})
-    assert planned(RecallParams, plan, {}).weight_entity == 2.0
-    assert planned(RecallParams, plan, {"weight_entity": 0.5}).weight_entity == 0.5
+    assert params_for_plan(RecallParams, plan, {}).weight_entity == 2.0
+    assert params_for_plan(RecallParams, plan, {"weight_entity": 0.5}).weight_entity == 0.5
 
 
 def test_a_whole_number_may_come_as_a_float_and_counts_as_one() -> None:
@@ -339,34 +342,32 @@ def test_an_edge_to_nobody_is_refused() -> None:
         Signals(ids=np.array(["a"]), edges=Edges(np.array([0]), np.array([4]), np.array([0]), np.ones(1)))
 
 
-# What few systems read of their candidates, by the name they declare it with.
+# Optional features, and the column of each.
 FEW = {"edges": "edges", "clusters": "cluster_cosine", "returned": "returned", "mentions": "affinity", "tags": "tags"}
 
 
 @pytest.mark.parametrize("system", SYSTEMS.values(), ids=SYSTEMS)
 @given(seed=st.integers(0, 2**32 - 1))
-def test_a_system_is_moved_by_nothing_that_it_does_not_declare_to_read(system: System, seed: int) -> None:
-    chance = np.random.default_rng(seed)
+def test_a_system_ignores_optional_features_it_does_not_declare(system: System, seed: int) -> None:
+    rng = np.random.default_rng(seed)
     count = 8
-    vectors = chance.normal(size=(count, 6))
+    vectors = rng.normal(size=(count, 6))
     signals = Signals(
-        ids=np.array([f"m{place}" for place in range(count)]),
-        cosine=chance.random(count),
+        ids=np.array([f"m{number}" for number in range(count)]),
+        cosine=rng.random(count),
         vectors=vectors / np.linalg.norm(vectors, axis=1, keepdims=True),
-        ranks={route: 1.0 + chance.permutation(count) for route in system.routes},
-        scores={route: chance.random(count) for route in system.routes},
+        ranks={retriever: 1.0 + rng.permutation(count) for retriever in system.retrievers},
+        scores={retriever: rng.random(count) for retriever in system.retrievers},
     )
-    told = {
-        "edges": Edges(
-            *(chance.integers(0, count, 12) for _ in range(2)), chance.integers(0, 9, 12), chance.random(12)
-        ),
-        "cluster_cosine": chance.random(count),
-        "returned": chance.random(count) < 0.5,
-        "affinity": chance.random(count),
-        "tags": chance.random((count, 3)) < 0.5,
+    features = {
+        "edges": Edges(*(rng.integers(0, count, 12) for _ in range(2)), rng.integers(0, 9, 12), rng.random(12)),
+        "cluster_cosine": rng.random(count),
+        "returned": rng.random(count) < 0.5,
+        "affinity": rng.random(count),
+        "tags": rng.random((count, 3)) < 0.5,
     }
-    unread = {name: told[name] for declared, name in FEW.items() if declared not in system.reads}
+    unused = {name: features[name] for declared, name in FEW.items() if declared not in system.optional_features}
     params = system.params()
-    plain, other = (rank(system, one, params, top_k=5, diversify=True) for one in (signals, replace(signals, **unread)))
+    plain, other = (rank(system, one, params, top_k=5, diversify=True) for one in (signals, replace(signals, **unused)))
     assert other.score.value.tolist() == plain.score.value.tolist()
     assert other.order.rows.tolist() == plain.order.rows.tolist()

@@ -54,8 +54,8 @@ def random_judgements(seed: int) -> tuple[dict[str, dict[str, int]], dict[str, l
     [
         (lambda grades, ideal: metrics.ndcg(grades, ideal, 10), "ndcg_burges@10"),
         (lambda grades, ideal: metrics.ndcg(grades, ideal, 30), "ndcg_burges@30"),
-        (lambda grades, ideal: metrics.recall(grades, ideal, 5), "recall@5"),
-        (lambda grades, ideal: metrics.recall(grades, ideal, 10), "recall@10"),
+        (lambda grades, ideal: metrics.recall_at_k(grades, ideal, 5), "recall@5"),
+        (lambda grades, ideal: metrics.recall_at_k(grades, ideal, 10), "recall@10"),
         (lambda grades, ideal: metrics.reciprocal_rank(grades), "mrr"),
         (metrics.average_precision, "map"),
     ],

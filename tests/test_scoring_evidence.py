@@ -1,4 +1,4 @@
-"""What evidence, belief, deduplication and calibration promise beyond their printed figures."""
+"""Evidence, belief, deduplication and calibration beyond their printed values."""
 
 import math
 import re
@@ -12,13 +12,13 @@ from hypothesis import strategies as st
 
 from scoring import belief, calibration, dedup, faithfulness
 from scoring.confidence import SOURCE_LEVELS, extractor_class, extractor_confidence, repetition
-from scoring.contradiction import Statement, conflicts
-from scoring.evidence import Evidence, confirmed, merged
+from scoring.contradiction import FactStatement, conflicts
+from scoring.evidence import Evidence, confirm_evidence, merge_evidence
 from scoring.freshness import access_boost
 from scoring.params import ParamsError
-from scoring.policy import WritePolicy
+from scoring.policy import WritePolicyParams
 from scoring.signals import TYPES
-from scoring.systems.recall import confidence, rejection
+from scoring.systems.recall import memory_confidence, rejection_reason
 
 BELIEF = {"start": 5.0, "boost": 0.5, "penalty": 1.5, "protected": 8.0, "needed": 3}
 
@@ -31,16 +31,18 @@ def test_more_observations_and_more_accesses_never_count_less(one: float, other:
 
 
 @given(st.lists(st.sampled_from(["corroboration", "contradiction"]), max_size=40))
-def test_belief_stays_on_its_scale_and_is_protected_only_with_enough_evidence(evidence: list[belief.Evidence]) -> None:
-    reached = belief.folded(evidence, **BELIEF)
+def test_belief_stays_on_its_scale_and_is_protected_only_with_enough_evidence(
+    evidence: list[belief.EvidenceKind],
+) -> None:
+    reached = belief.belief_from_history(evidence, **BELIEF)
     assert 0 <= reached.value <= 10
     assert reached.corroborations + reached.contradictions == len(evidence)
     assert reached.value <= 8 or reached.corroborations >= 3
 
 
 def test_the_order_of_the_evidence_matters_because_belief_is_clamped_at_each_step() -> None:
-    low_first = belief.folded(["contradiction"] * 5 + ["corroboration"] * 2, **BELIEF)
-    high_first = belief.folded(["corroboration"] * 2 + ["contradiction"] * 5, **BELIEF)
+    low_first = belief.belief_from_history(["contradiction"] * 5 + ["corroboration"] * 2, **BELIEF)
+    high_first = belief.belief_from_history(["corroboration"] * 2 + ["contradiction"] * 5, **BELIEF)
     assert (low_first.value, high_first.value) == (1.0, 0.0)
 
 
@@ -74,9 +76,9 @@ def test_the_order_of_the_evidence_matters_because_belief_is_clamped_at_each_ste
         ("!!!", "???", "another sign"),
     ],
 )
-def test_a_contradiction_in_disguise_is_seen(one: str, other: str, reason: str) -> None:
-    assert reason in conflicts(Statement(one), Statement(other))
-    assert conflicts(Statement(other), Statement(one)) == conflicts(Statement(one), Statement(other))
+def test_a_hidden_contradiction_is_detected(one: str, other: str, reason: str) -> None:
+    assert reason in conflicts(FactStatement(one), FactStatement(other))
+    assert conflicts(FactStatement(other), FactStatement(one)) == conflicts(FactStatement(one), FactStatement(other))
 
 
 @pytest.mark.parametrize(
@@ -100,13 +102,13 @@ def test_a_contradiction_in_disguise_is_seen(one: str, other: str, reason: str) 
     ],
 )
 def test_a_paraphrase_does_not_contradict(one: str, other: str) -> None:
-    assert conflicts(Statement(one), Statement(other)) == ()
+    assert conflicts(FactStatement(one), FactStatement(other)) == ()
 
 
 def test_the_same_subject_and_predicate_with_another_value_conflict() -> None:
-    berlin = Statement("Lives in Berlin", "Maya", "lives_in", "Berlin")
-    assert conflicts(berlin, Statement("Lives in Munich", "maya", "lives_in", "Munich")) == ("another value",)
-    assert conflicts(berlin, Statement("Lives in Munich", "Priya", "lives_in", "Munich")) == ()
+    berlin = FactStatement("Lives in Berlin", "Maya", "lives_in", "Berlin")
+    assert conflicts(berlin, FactStatement("Lives in Munich", "maya", "lives_in", "Munich")) == ("another value",)
+    assert conflicts(berlin, FactStatement("Lives in Munich", "Priya", "lives_in", "Munich")) == ()
 
 
 def test_the_hash_sees_through_form_but_not_through_content() -> None:
@@ -129,13 +131,13 @@ def test_the_hash_sees_through_form_but_not_through_content() -> None:
         ("", "unknown"),
     ],
 )
-def test_a_models_name_finds_its_row_of_the_table(model: str, row: str) -> None:
+def test_a_model_name_maps_to_its_row_of_the_table(model: str, row: str) -> None:
     assert extractor_class(model) == row
-    assert f"extractor_{row}" in WritePolicy.declared()
+    assert f"extractor_{row}" in WritePolicyParams.declarations()
 
 
 def conf(evidence: Evidence) -> float:
-    return float(confidence(evidence, WritePolicy()).value)
+    return float(memory_confidence(evidence, WritePolicyParams()).value)
 
 
 DIRECT = Evidence(frozenset({"direct"}), type="Fact", model="haiku")
@@ -146,28 +148,32 @@ def test_token_probabilities_replace_the_table() -> None:
 
 
 @pytest.mark.parametrize("logprobs", [[0.1], [math.nan], [-0.2, math.inf]])
-def test_token_probabilities_above_one_are_refused(logprobs: list[float]) -> None:
+def test_token_probabilities_above_one_are_rejected(logprobs: list[float]) -> None:
     with pytest.raises(ValueError, match="logprobs must be numbers from −∞ to 0"):
         extractor_confidence(logprobs)
 
 
 def test_several_turns_count_as_the_strongest_and_none_as_a_strong_inference() -> None:
-    several = confidence(Evidence(frozenset({"weak_inference", "confirmation"}), type="Fact"), WritePolicy())
-    assert several.find("source_confirmation") is not None
-    assert confidence(Evidence(type="Fact"), WritePolicy()).find("source_strong_inference") is not None
+    strongest = memory_confidence(
+        Evidence(frozenset({"weak_inference", "confirmation"}), type="Fact"), WritePolicyParams()
+    )
+    assert strongest.find("source_confirmation") is not None
+    assert memory_confidence(Evidence(type="Fact"), WritePolicyParams()).find("source_strong_inference") is not None
 
 
 def test_an_unknown_type_takes_the_unknown_prior() -> None:
-    assert confidence(replace(DIRECT, type="Habit"), WritePolicy()).find("prior_unknown") is not None
+    assert memory_confidence(replace(DIRECT, type="Habit"), WritePolicyParams()).find("prior_unknown") is not None
 
 
-def test_a_confirmation_lifts_the_source_counts_once_clears_doubt_and_is_capped() -> None:
+def test_a_confirmation_raises_the_source_counts_once_restores_grounding_and_is_capped() -> None:
     guess = Evidence(frozenset({"speculation"}), type="Entity", model="opus", grounding="partial")
-    sure = confirmed(guess)
-    assert (sure.repetitions, sure.grounding) == (1, "supported")
-    assert conf(sure) == pytest.approx(0.45 * 0.80 + 0.20 * float(repetition(np.array(1.0))) + 0.25 * 0.9 + 0.1 * 0.9)
-    perfect = WritePolicy(source_direct=1.0, extractor_haiku=1.0, prior_fact=1.0, weight_repetition=0.0)
-    assert float(confidence(confirmed(DIRECT), perfect).value) == 0.99
+    confirmed_guess = confirm_evidence(guess)
+    assert (confirmed_guess.repetitions, confirmed_guess.grounding) == (1, "supported")
+    assert conf(confirmed_guess) == pytest.approx(
+        0.45 * 0.80 + 0.20 * float(repetition(np.array(1.0))) + 0.25 * 0.9 + 0.1 * 0.9
+    )
+    perfect = WritePolicyParams(source_direct=1.0, extractor_haiku=1.0, prior_fact=1.0, weight_repetition=0.0)
+    assert float(memory_confidence(confirm_evidence(DIRECT), perfect).value) == 0.99
 
 
 EVIDENCE = st.builds(
@@ -182,39 +188,44 @@ EVIDENCE = st.builds(
 
 
 @given(EVIDENCE, EVIDENCE)
-def test_a_merged_memory_is_never_less_sure_than_either(one: Evidence, other: Evidence) -> None:
-    together = merged(one, other, WritePolicy())
+def test_a_merged_memory_is_never_less_confident_than_either(one: Evidence, other: Evidence) -> None:
+    together = merge_evidence(one, other, WritePolicyParams())
     assert together.repetitions == one.repetitions + other.repetitions + 1
     assert conf(together) >= max(conf(one), conf(other)) - 1e-12
 
 
 @given(EVIDENCE)
 def test_every_confidence_is_explained_and_lies_within_bounds(evidence: Evidence) -> None:
-    whole = confidence(evidence, WritePolicy())
-    assert 0 <= float(whole.value) <= 1
-    assert evaluate(whole.tree()) == pytest.approx(float(whole.value), abs=1e-9)
+    term = memory_confidence(evidence, WritePolicyParams())
+    assert 0 <= float(term.value) <= 1
+    assert evaluate(term.tree()) == pytest.approx(float(term.value), abs=1e-9)
 
 
-@pytest.mark.parametrize("name", [name for name, one in WritePolicy.declared().items() if one.kind == "number"])
-def test_a_confidence_stays_explained_wherever_a_write_parameter_stands(name: str) -> None:
-    declaration = WritePolicy.declared()[name]
+@pytest.mark.parametrize(
+    "name", [name for name, one in WritePolicyParams.declarations().items() if one.kind == "number"]
+)
+def test_a_confidence_is_explained_for_every_write_parameter_value(name: str) -> None:
+    declaration = WritePolicyParams.declarations()[name]
     for value in (declaration.low, declaration.high):
         try:
-            policy = WritePolicy.of({name: value})
+            policy = WritePolicyParams.of({name: value})
         except ParamsError:
             continue
-        for evidence in (DIRECT, confirmed(DIRECT), replace(DIRECT, grounding="partial", repetitions=10**9)):
-            whole = confidence(evidence, policy)
-            assert evaluate(whole.tree()) == pytest.approx(float(whole.value), abs=1e-9)
+        for evidence in (DIRECT, confirm_evidence(DIRECT), replace(DIRECT, grounding="partial", repetitions=10**9)):
+            term = memory_confidence(evidence, policy)
+            assert evaluate(term.tree()) == pytest.approx(float(term.value), abs=1e-9)
 
 
-def test_what_is_too_thinly_grounded_is_rejected_with_the_reason() -> None:
+def test_a_weakly_grounded_memory_is_rejected_with_the_reason() -> None:
     thin = Evidence(frozenset({"speculation"}), type="Fact", model="haiku", grounding="partial")
     assert re.fullmatch(
-        r"only partly grounded, so it keeps 0.2\d, and the floor is 0.30", rejection(thin, WritePolicy())
+        r"only partly grounded, so it keeps 0.2\d, and the floor is 0.30", rejection_reason(thin, WritePolicyParams())
     )
-    assert rejection(replace(DIRECT, grounding="unsupported"), WritePolicy()) == "its source does not support it"
-    assert rejection(replace(DIRECT, grounding="partial"), WritePolicy()) == ""
+    assert (
+        rejection_reason(replace(DIRECT, grounding="unsupported"), WritePolicyParams())
+        == "its source does not support it"
+    )
+    assert rejection_reason(replace(DIRECT, grounding="partial"), WritePolicyParams()) == ""
 
 
 def test_an_answer_without_claims_is_faithful_and_free_of_risk() -> None:
@@ -238,21 +249,21 @@ def test_gradient_descent_recovers_planted_weights_and_lowers_the_error() -> Non
 
 
 def test_recalibration_puts_the_preference_prior_first() -> None:
-    policy = WritePolicy()
+    policy = WritePolicyParams()
     findings = calibration.recalibration(
         0.95, 0.65,
         direct_limit=policy.direct_share, kappa_limit=policy.kappa_preference,
         source_weight=policy.formal_source, extractor_weight=policy.formal_extractor,
     )  # fmt: skip
     assert [finding.what for finding in findings] == ["recalibrate the Preference prior first", "weigh the source less"]
-    assert WritePolicy.of(findings[1].change)
+    assert WritePolicyParams.of(findings[1].change)
 
 
-def test_belief_cannot_begin_where_it_would_be_protected_without_evidence() -> None:
+def test_initial_belief_cannot_exceed_the_protected_level() -> None:
     with pytest.raises(ParamsError, match="belief_start must not exceed belief_protected"):
-        WritePolicy(belief_start=9.0)
+        WritePolicyParams(belief_start=9.0)
 
 
 def test_a_group_is_consolidated_around_its_middle() -> None:
     near = np.array([[1.0, 0.0], [0.9, math.sqrt(0.19)], [0.0, 1.0], [0.1, math.sqrt(0.99)]])
-    assert dedup.consolidated(near, 0.75) == [[0, 1], [2, 3]]
+    assert dedup.consolidation_groups(near, 0.75) == [[0, 1], [2, 3]]

@@ -4,19 +4,19 @@ import numpy as np
 import pytest
 
 from scoring.evidence import Evidence
-from scoring.policy import WritePolicy
+from scoring.policy import WritePolicyParams
 from scoring.signals import TYPES, Signals
 from scoring.specificity import Plan
 from scoring.systems import SYSTEMS
-from scoring.systems.recall import RecallParams, confidence
+from scoring.systems.recall import RecallParams, memory_confidence
 from scoring.systems.system import rank
 from scoring.term import Term
 
 
 def test_the_worked_example_comes_out_step_by_step() -> None:
-    policy, params = WritePolicy(), RecallParams()
+    policy, params = WritePolicyParams(), RecallParams()
     heard = Evidence(frozenset({"direct"}), repetitions=3, model="Claude Haiku", type="Preference")
-    stored = confidence(heard, policy)
+    stored = memory_confidence(heard, policy)
 
     assert value(stored, "source_direct") == 0.95  # step 1
     assert value(stored, "repetition") == pytest.approx(0.581, abs=5e-4)  # step 2

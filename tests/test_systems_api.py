@@ -4,7 +4,7 @@ import pytest
 from django.test import Client
 
 from scoring.params import Number
-from scoring.policy import WritePolicy
+from scoring.policy import WritePolicyParams
 from scoring.systems import SYSTEMS
 
 pytestmark = pytest.mark.django_db
@@ -14,12 +14,16 @@ def test_every_system_and_every_parameter_is_served_as_declared(client: Client) 
     registry = client.get("/api/v1/systems/").json()
     assert [system["name"] for system in registry["systems"]] == list(SYSTEMS)
     sets = [(system["parameters"], SYSTEMS[system["name"]].params) for system in registry["systems"]]
-    for served, params in [*sets, (registry["write_policy"]["parameters"], WritePolicy)]:
-        assert [one["name"] for one in served] == list(params.declared())
+    for served, params in [*sets, (registry["write_policy"]["parameters"], WritePolicyParams)]:
+        assert [one["name"] for one in served] == list(params.declarations())
         for one in served:
-            declaration = params.declared()[one["name"]]
+            declaration = params.declarations()[one["name"]]
             assert one["default"] == declaration.default
-            assert (one["scope"], one["seed"], one["kind"]) == (declaration.scope, declaration.seed, declaration.kind)
+            assert (one["scope"], one["source"], one["kind"]) == (
+                declaration.scope,
+                declaration.source,
+                declaration.kind,
+            )
             if isinstance(declaration, Number):
                 assert (one["low"], one["high"], one["step"]) == (declaration.low, declaration.high, declaration.step)
 

@@ -7,33 +7,33 @@ from typing import Any
 import numpy as np
 import pytest
 from retrieval_world import world
-from tuning_arrays import noise, planted
-from tuning_world import judged, traced
+from tuning_arrays import noise_arrays, planted_arrays
+from tuning_world import make_judgement_set, trace_set
 
 from memories.models import JudgementSet, Namespace
-from memories.retrieval.query import Setting
+from memories.retrieval.config import mode_preset
+from memories.retrieval.query import Config
 from memories.retrieval.retrieve import retrieve
-from memories.retrieval.settings import mode_of
-from memories.tuning import tracing
-from memories.tuning.ablating import TOP, ablation, without
+from memories.tuning import traced_sets
+from memories.tuning.array_cache import cached_arrays
 from memories.tuning.arrays import Arrays
-from memories.tuning.evaluating import MAIN, measured
-from memories.tuning.holding import arrays
+from memories.tuning.measurement import MAIN_METRIC, measure_config
 from memories.tuning.objective import Objective
+from memories.tuning.retriever_ablation import OVERLAP_DEPTH, ablate_retrievers, drop_retriever
 from scoring.resampling import holm
 from scoring.systems import SYSTEMS
 
 __all__ = ["world"]
 pytestmark = [pytest.mark.django_db, pytest.mark.xdist_group("retrieval")]
 
-ROUTES = [(name, route) for name, system in SYSTEMS.items() for route in system.routes]
+ROUTES = [(name, route) for name, system in SYSTEMS.items() for route in system.retrievers]
 
 
 @pytest.fixture(scope="module")
 def questions(world: Namespace, django_db_blocker: Any) -> Iterator[JudgementSet]:
     """The judged set, made once for all tests of the module."""
     with django_db_blocker.unblock():
-        whole = judged(world, "ablation")
+        whole = make_judgement_set(world, "ablation")
     yield whole
     with django_db_blocker.unblock():
         whole.delete()
@@ -44,7 +44,7 @@ def held(world: Namespace, questions: JudgementSet, django_db_blocker: Any) -> d
     """The arrays of every system."""
     with django_db_blocker.unblock():
         return {
-            name: arrays(traced(world, questions, Setting(system, mode_of(world, system))))
+            name: cached_arrays(trace_set(world, questions, Config(system, mode_preset(world, system))))
             for name, system in SYSTEMS.items()
         }
 
@@ -54,33 +54,33 @@ def test_leaving_a_retriever_out_ranks_as_a_live_retrieval_that_never_asks_it(
     world: Namespace, held: dict[str, Arrays], name: str, route: str
 ) -> None:
     system = SYSTEMS[name]
-    lacking = replace(system, routes=tuple(one for one in system.routes if one != route))
-    setting = Setting(lacking, mode_of(world, system))
-    less = without(held[name], route)
-    found = measured(less, setting)
+    lacking = replace(system, retrievers=tuple(one for one in system.retrievers if one != route))
+    setting = Config(lacking, mode_preset(world, system))
+    less = drop_retriever(held[name], route)
+    found = measure_config(less, setting)
     for number, query in enumerate(less.queries):
         stack = next((stack for stack in less.stacks if number in stack.queries), None)
         places = found.places[number][found.places[number] >= 0]
         mine = [] if stack is None else stack.signals.ids[places].tolist()
-        live = retrieve(tracing.question(world, query, setting))
+        live = retrieve(traced_sets.evaluation_query(world, query, setting))
         rows = [] if live.ranking.abstained else live.ranking.order.rows.tolist()
-        assert mine == [str(live.batch.rows[row]["id"]) for row in rows]
+        assert mine == [str(live.candidates.rows[row]["id"]) for row in rows]
 
 
 def test_a_retriever_that_carries_the_answers_is_missed_and_one_that_does_not_is_not() -> None:
-    whole, setting = planted(SYSTEMS["recall"], 60), Setting(SYSTEMS["recall"], {"weight_semantic": 0.1})
-    told = ablation(whole, setting, Objective(MAIN))
+    whole, setting = planted_arrays(SYSTEMS["recall"], 60), Config(SYSTEMS["recall"], {"weight_semantic": 0.1})
+    told = ablate_retrievers(whole, setting, Objective(MAIN_METRIC))
     by_route = {one.route: one for one in told.routes}
     assert by_route["bm25"].gain.difference < -0.5
-    assert by_route["bm25"].proven
+    assert by_route["bm25"].significant
     assert by_route["semantic"].gain.difference >= 0
     assert by_route["bm25"].mean == pytest.approx(told.mean + by_route["bm25"].gain.difference)
     assert (by_route["entity"].queries, by_route["entity"].gain.difference, by_route["entity"].gain.chance) == (0, 0, 1)
 
 
 def test_the_more_retrievers_are_left_out_the_rarer_chance_must_be() -> None:
-    whole, setting = noise(SYSTEMS["recall"], 40), Setting(SYSTEMS["recall"])
-    told = ablation(whole, setting, Objective(MAIN)).routes
+    whole, setting = noise_arrays(SYSTEMS["recall"], 40), Config(SYSTEMS["recall"])
+    told = ablate_retrievers(whole, setting, Objective(MAIN_METRIC)).routes
     tested = [one for one in told if one.gain.won + one.gain.lost > 5]
     expected = holm(np.array([one.gain.chance for one in tested]))
     assert [one.corrected for one in tested] == pytest.approx(expected.tolist())
@@ -89,8 +89,10 @@ def test_the_more_retrievers_are_left_out_the_rarer_chance_must_be() -> None:
 
 
 def test_what_only_one_found_is_counted_once_for_it() -> None:
-    whole = planted(SYSTEMS["recall"], 20)
-    told = {one.route: one for one in ablation(whole, Setting(SYSTEMS["recall"]), Objective(MAIN)).routes}
+    whole = planted_arrays(SYSTEMS["recall"], 20)
+    told = {
+        one.route: one for one in ablate_retrievers(whole, Config(SYSTEMS["recall"]), Objective(MAIN_METRIC)).routes
+    }
     expected = sum(
         int(((stack.grades > 0) & ~np.isfinite(stack.signals.rank("semantic"))).sum()) for stack in whole.stacks
     )
@@ -100,15 +102,17 @@ def test_what_only_one_found_is_counted_once_for_it() -> None:
 
 
 def test_the_overlap_of_two_lists_is_what_their_first_ten_share() -> None:
-    whole = noise(SYSTEMS["recall"], 12)
+    whole = noise_arrays(SYSTEMS["recall"], 12)
     (stack,) = whole.stacks
-    routes = whole.system.routes
-    found = ablation(whole, Setting(whole.system), Objective(MAIN)).overlap
+    routes = whole.system.retrievers
+    found = ablate_retrievers(whole, Config(whole.system), Objective(MAIN_METRIC)).overlap
     for a, one in enumerate(routes):
         for b, other in enumerate(routes):
             shares = []
-            for rows in stack.signals.batches.parted(np.arange(len(stack.signals))):
-                first, second = ({int(r) for r in rows if stack.signals.rank(x)[r] <= TOP} for x in (one, other))
+            for rows in stack.signals.batches.split(np.arange(len(stack.signals))):
+                first, second = (
+                    {int(r) for r in rows if stack.signals.rank(x)[r] <= OVERLAP_DEPTH} for x in (one, other)
+                )
                 if first and second:
                     shares.append(len(first & second) / min(len(first), len(second)))
             assert found[a][b] == pytest.approx(np.mean(shares))

@@ -8,18 +8,18 @@ from typing import Any
 import pytest
 from django.core.management import CommandError, call_command
 from retrieval_world import world
-from test_tuning_profiles import GOOD, RUINED, kept, questions
+from test_tuning_profiles import GOOD, RUINED, add_version, questions
 from tuning_world import JUDGED
 
 from memories.models import Evaluation, JudgementSet, Namespace
 from memories.models.choices import Part
-from memories.tuning.evaluating import MAIN
+from memories.tuning.measurement import MAIN_METRIC
 
 __all__ = ["questions", "world"]
 pytestmark = [pytest.mark.django_db, pytest.mark.xdist_group("retrieval")]
 
 
-def ran(*arguments: str) -> str:
+def run_evaluate(*arguments: str) -> str:
     """What a command says on standard output."""
     out = io.StringIO()
     call_command("evaluate", *arguments, stdout=out, stderr=io.StringIO())
@@ -29,15 +29,15 @@ def ran(*arguments: str) -> str:
 @pytest.fixture
 def versions(world: Namespace, questions: JudgementSet) -> Any:
     """A good version and a ruined one."""
-    return kept(world, GOOD), kept(world, RUINED)
+    return add_version(world, GOOD), add_version(world, RUINED)
 
 
 def test_a_version_that_is_good_enough_passes_and_is_kept(world: Namespace, versions: Any) -> None:
-    out = ran("asked", "--profile", "careful@1", "--fail-under", "ndcg@10=.5", "--fail-under", "lost=0")
+    out = run_evaluate("asked", "--profile", "careful@1", "--fail-under", "ndcg@10=.5", "--fail-under", "lost=0")
     assert out.startswith(f"careful@1 on questions, {len(JUDGED)} queries:")
     made = Evaluation.objects.within(world).get()
     assert made.profile_version_id == versions[0].id
-    assert re.search(rf"ndcg@10 +{made.metrics[MAIN]['mean']:.3f} ", out)
+    assert re.search(rf"ndcg@10 +{made.metrics[MAIN_METRIC]['mean']:.3f} ", out)
 
 
 @pytest.mark.parametrize(
@@ -46,12 +46,14 @@ def test_a_version_that_is_good_enough_passes_and_is_kept(world: Namespace, vers
 )
 def test_a_version_that_is_not_good_enough_ends_with_1(versions: Any, bound: str, told: str) -> None:
     with pytest.raises(CommandError, match=re.escape(told)) as failed:
-        ran("asked", "--profile", "careful", "--fail-under", bound)
+        run_evaluate("asked", "--profile", "careful", "--fail-under", bound)
     assert failed.value.returncode == 1
 
 
 def test_a_part_and_json_are_for_programs(world: Namespace, versions: Any) -> None:
-    found = json.loads(ran("asked", "--profile", "careful@1", "--part", "holdout", "--set", "questions", "--json"))
+    found = json.loads(
+        run_evaluate("asked", "--profile", "careful@1", "--part", "holdout", "--set", "questions", "--json")
+    )
     assert (found["profile"], found["on"]) == ("careful@1", "questions, holdout")
     made = Evaluation.objects.within(world).get(id=found["evaluation"])
     assert (made.part, made.metrics) == (Part.HOLDOUT, found["metrics"])
@@ -71,6 +73,6 @@ def test_what_is_not_there_is_told_apart_from_what_is_not_good_enough(
     world: Namespace, versions: Any, arguments: list[str], told: str, code: int
 ) -> None:
     with pytest.raises(CommandError, match=told) as failed:
-        ran(*arguments)
+        run_evaluate(*arguments)
     assert failed.value.returncode == code
     assert not Evaluation.objects.within(world).exists()

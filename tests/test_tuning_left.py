@@ -6,11 +6,11 @@ import pytest
 from django.contrib.auth.models import User
 from django.test import Client
 from retrieval_world import world
-from tuning_world import judged
+from tuning_world import make_judgement_set
 
 from memories.models import Job, JudgementSet, Membership, Namespace, ProfileVersion
 from memories.models.choices import JobKind, JobState, Role
-from memories.tuning.profiles import add_version
+from memories.tuning.profile_versions import add_profile_version
 
 __all__ = ["world"]
 pytestmark = [pytest.mark.django_db, pytest.mark.xdist_group("retrieval")]
@@ -33,12 +33,14 @@ WORK: dict[str, tuple[JobKind, str, dict[str, Any], str]] = {
 
 @pytest.fixture
 def questions(world: Namespace) -> JudgementSet:
-    return judged(world, "questions that take long")
+    return make_judgement_set(world, "questions that take long")
 
 
 @pytest.fixture
 def version(world: Namespace) -> ProfileVersion:
-    return add_version(world, name="slow", system="blend", params={"age": 0.3}, parent=None, note="", by="tests")
+    return add_profile_version(
+        world, name="slow", system="blend", params={"age": 0.3}, parent=None, note="", by="tests"
+    )
 
 
 def member(world: Namespace, name: str) -> Client:

@@ -20,7 +20,7 @@ def namespace() -> Namespace:
 
 @pytest.fixture
 def agent(namespace: Namespace) -> Client:
-    """A client that holds a key to write."""
+    """A client with a write key."""
     made = make_key()
     ApiKey.objects.create(namespace=namespace, name="agent", role="write", prefix=made.prefix, hash=made.hash)
     return Client(headers={"Authorization": f"Bearer {made.plain}"})
@@ -31,26 +31,26 @@ def post(client: Client, turns: Any, headers: dict[str, str] | None = None, **bo
     return client.post("/api/v1/desk/turns/", body, content_type="application/json", headers=headers)
 
 
-def test_turns_are_stored_and_what_was_made_of_them_is_told(agent: Client) -> None:
+def test_turns_are_stored_and_their_memories_and_chunks_are_returned(agent: Client) -> None:
     answer = post(agent, [MOVED, {"role": "assistant", "text": "Nice!"}], user="maya", title="Moving")
-    told = answer.json()
+    data = answer.json()
     assert answer.status_code == 201
     session = Session.objects.get()
-    assert (told["session"], session.title, session.user) == (str(session.id), "Moving", "maya")
-    assert [(turn["position"], turn["already_there"]) for turn in told["turns"]] == [(1, False), (2, False)]
-    # A turn without a time was said when the one before it was.
-    assert {turn["said_at"] for turn in told["turns"]} == {"2026-03-02T12:00:00Z"}
-    (memory,) = told["memories"]
-    assert memory["turn"] == told["turns"][0]["id"]
+    assert (data["session"], session.title, session.user) == (str(session.id), "Moving", "maya")
+    assert [(turn["position"], turn["already_there"]) for turn in data["turns"]] == [(1, False), (2, False)]
+    # A turn without a timestamp gets that of the turn before it.
+    assert {turn["said_at"] for turn in data["turns"]} == {"2026-03-02T12:00:00Z"}
+    (memory,) = data["memories"]
+    assert memory["turn"] == data["turns"][0]["id"]
     assert (memory["outcome"], memory["memory"]["event_at"]) == ("stored", "2026-03-01T00:00:00Z")
     assert evaluate(memory["explanation"]) == pytest.approx(memory["memory"]["confidence"])
-    assert [(chunk["level"], chunk["turn"]) for chunk in told["chunks"]] == [
-        ("turn", told["turns"][0]["id"]),
+    assert [(chunk["level"], chunk["turn"]) for chunk in data["chunks"]] == [
+        ("turn", data["turns"][0]["id"]),
         ("session", None),
     ]
-    assert told["chunks"][0]["routes"] == ["facet_events", "vec_asst", "vec_context", "vec_full", "vec_user"]
-    vectors = MemoryVector.objects.filter(memory_id=told["chunks"][0]["memory"])
-    assert sorted(vectors.values_list("route", flat=True)) == told["chunks"][0]["routes"]
+    assert data["chunks"][0]["routes"] == ["facet_events", "vec_asst", "vec_context", "vec_full", "vec_user"]
+    vectors = MemoryVector.objects.filter(memory_id=data["chunks"][0]["memory"])
+    assert sorted(vectors.values_list("route", flat=True)) == data["chunks"][0]["routes"]
 
 
 @pytest.mark.parametrize("speaker", ["!?", "ﷺ" * 100])
@@ -60,7 +60,7 @@ def test_a_speaker_whose_name_is_none_is_refused_at_its_place(agent: Client, spe
     assert post(agent, [MOVED | {"speaker": ""}], user="!?").status_code == 201
 
 
-def test_turns_that_were_told_before_are_answered_with_200(agent: Client) -> None:
+def test_repeated_turns_are_answered_with_200(agent: Client) -> None:
     first = post(agent, [MOVED | {"position": 1}]).json()
     again = post(agent, [MOVED | {"position": 1}])
     assert (again.status_code, again.json()["turns"][0]["already_there"]) == (200, True)
@@ -82,14 +82,14 @@ def test_the_same_request_under_a_key_is_done_once(agent: Client) -> None:
     first, again = (post(agent, [MOVED], headers={"Idempotency-Key": "one"}) for _ in range(2))
     assert first.json() == again.json()
     assert Turn.objects.count() == 1
-    told = first.json()
-    made = {one["memory"]["id"] for one in told["memories"]} | {one["memory"] for one in told["chunks"]}
+    data = first.json()
+    made = {one["memory"]["id"] for one in data["memories"]} | {one["memory"] for one in data["chunks"]}
     assert {str(id) for id in IdempotencyRecord.objects.get().memory_ids} == made
 
 
 def test_extraction_can_be_left_to_the_caller(agent: Client) -> None:
-    told = post(agent, [MOVED], extract=False).json()
-    assert told["memories"] == []
+    data = post(agent, [MOVED], extract=False).json()
+    assert data["memories"] == []
     assert set(Memory.objects.values_list("level", flat=True)) == {"turn", "session"}
 
 
@@ -124,14 +124,14 @@ def test_bad_input_is_refused_at_its_place_and_nothing_is_stored(
     assert not Session.objects.exists()
 
 
-@pytest.mark.parametrize("moment", ["0001-01-01T00:00:00Z", "9999-12-31T23:59:59Z"])
-def test_a_time_at_the_end_of_the_calendar_is_no_stumbling_block(agent: Client, moment: str) -> None:
+@pytest.mark.parametrize("said_at", ["0001-01-01T00:00:00Z", "9999-12-31T23:59:59Z"])
+def test_a_time_at_the_end_of_the_calendar_is_no_stumbling_block(agent: Client, said_at: str) -> None:
     Namespace.objects.update(clock="9999-12-31T23:59:59Z")
     text = "I moved yesterday, and last week, and a year ago, and in 3 years I will go on Friday, in May, next summer."
-    assert post(agent, [{"role": "user", "text": text, "said_at": moment}]).status_code == 201
+    assert post(agent, [{"role": "user", "text": text, "said_at": said_at}]).status_code == 201
 
 
-def test_pieces_of_conversations_are_listed_where_they_are_asked_for_alone(agent: Client) -> None:
+def test_chunks_are_listed_only_on_request(agent: Client) -> None:
     post(agent, [{"role": "user", "text": "I moved to Lund in 2021."}, {"role": "assistant", "text": "Nice."}])
 
     def levels(query: str) -> set[str]:

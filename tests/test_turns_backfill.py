@@ -1,4 +1,4 @@
-"""What was said around memories, given again to those that lost it or never had it."""
+"""Backfill of missing context vectors."""
 
 from typing import Any
 from uuid import UUID
@@ -11,13 +11,13 @@ from reflection import NOW, reflect
 from memories.models import Memory, MemoryVector, Namespace, Turn
 from memories.models.choices import ChunkLevel, Route
 from memories.providers.embedder import embedder
-from memories.turns import backfill as filling
-from memories.turns.backfill import backfill
-from memories.turns.conversation import Conversation, NewTurn
-from memories.turns.embedded import Embedded
-from memories.turns.hearing import hear
-from memories.writing.new_memory import NewMemory, Said
+from memories.writing.new_memory import NewMemory, Utterance
 from memories.writing.remember import remember
+from memories.writing.turns import vector_backfill as filling
+from memories.writing.turns.conversation import Conversation, NewTurn
+from memories.writing.turns.embedded_texts import EmbeddedTexts
+from memories.writing.turns.ingest import ingest
+from memories.writing.turns.vector_backfill import backfill_vectors
 
 pytestmark = pytest.mark.django_db
 NAME, OTHER = "wordllama-256", "all-MiniLM-L6-v2"
@@ -35,9 +35,9 @@ def namespace() -> Namespace:
     return Namespace.objects.create(slug="desk", title="A desk", clock=NOW, embedder=NAME)
 
 
-def tell(namespace: Namespace, *said: tuple[str, str]) -> None:
+def ingest_turns(namespace: Namespace, *said: tuple[str, str]) -> None:
     turns = [NewTurn(role=role, text=text, speaker="Maya" if role == "user" else "") for role, text in said]
-    hear(namespace, Conversation(session="monday", turns=turns, user="maya"), by="tests")
+    ingest(namespace, Conversation(session="monday", turns=turns, user="maya"), by="tests")
 
 
 def routes(memory: UUID) -> dict[str, Any]:
@@ -49,7 +49,7 @@ def embedded(text: str) -> Any:
 
 
 def test_after_a_purge_with_turns_reflection_gives_the_rest_what_is_said_around_it_now(namespace: Namespace) -> None:
-    tell(namespace, *SAID)
+    ingest_turns(namespace, *SAID)
     gone = Memory.objects.get(level=ChunkLevel.FACT, content__contains="Berlin")
     call_command("purge", "desk", "--memory", str(gone.id), "--with-turns", verbosity=0)
     assert not Turn.objects.filter(text__contains="Berlin").exists()
@@ -58,7 +58,7 @@ def test_after_a_purge_with_turns_reflection_gives_the_rest_what_is_said_around_
 
     first, last = Memory.objects.filter(level=ChunkLevel.TURN).order_by("turn__position")
     loves, lives = Memory.objects.filter(level=ChunkLevel.FACT).order_by("turn__position")
-    # Two chunks and two facts with the turn before each, and one chunk with what was said next.
+    # Two chunks and two facts with their previous turn, and one chunk with the next user turn.
     assert reflect(namespace, "backfill") == {"filled": 5}
     assert reflect(namespace, "backfill") == {"filled": 0}
     assert routes(first.id)[Route.NEXT_USER] == embedded("My sister lives in Oslo.")
@@ -70,10 +70,10 @@ def test_after_a_purge_with_turns_reflection_gives_the_rest_what_is_said_around_
 
 
 def test_after_a_purge_with_turns_the_session_has_its_chunk_again_once_somebody_speaks(namespace: Namespace) -> None:
-    tell(namespace, *SAID)
+    ingest_turns(namespace, *SAID)
     gone = Memory.objects.get(level=ChunkLevel.FACT, content__contains="Berlin")
     call_command("purge", "desk", "--memory", str(gone.id), "--with-turns", verbosity=0)
-    tell(namespace, ("user", "Good night."))
+    ingest_turns(namespace, ("user", "Good night."))
     whole = Memory.objects.get(level=ChunkLevel.SESSION)
     spoken = [SAID[0], SAID[1], SAID[3], SAID[4], ("user", "Good night.")]
     assert whole.content.splitlines() == [f"{'Maya' if role == 'user' else role}: {text}" for role, text in spoken]
@@ -85,17 +85,17 @@ def test_after_a_purge_with_turns_the_session_has_its_chunk_again_once_somebody_
 
 
 def test_a_fact_that_a_caller_read_out_of_a_turn_gets_the_turn_before_it_too(namespace: Namespace) -> None:
-    tell(namespace, ("assistant", "Which instrument?"), ("user", "Guess."))
+    ingest_turns(namespace, ("assistant", "Which instrument?"), ("user", "Guess."))
     turn = Turn.objects.get(position=2)
-    new = NewMemory(content="Maya likes riddles", said=(Said("weak_inference", turn.id),))
+    new = NewMemory(content="Maya likes riddles", utterances=(Utterance("weak_inference", turn.id),))
     fact = remember(namespace, [new], by="tests")[0].memory
-    assert backfill(namespace) == 1
+    assert backfill_vectors(namespace) == 1
     assert routes(fact.id)[Route.CONTEXT] == embedded("Which instrument?\nMaya likes riddles")
 
 
 def test_silence_is_not_what_the_user_says_next(namespace: Namespace) -> None:
-    tell(namespace, ("user", "I love the cello."), ("user", " \n"), ("user", "Since school."))
-    backfill(namespace)
+    ingest_turns(namespace, ("user", "I love the cello."), ("user", " \n"), ("user", "Since school."))
+    backfill_vectors(namespace)
     chunk = Memory.objects.filter(level=ChunkLevel.TURN).order_by("turn__position")[0]
     assert routes(chunk.id)[Route.NEXT_USER] == embedded("Since school.")
 
@@ -103,17 +103,17 @@ def test_silence_is_not_what_the_user_says_next(namespace: Namespace) -> None:
 def test_what_was_embedded_before_the_embedder_changed_is_embedded_again(
     namespace: Namespace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    tell(namespace, *SAID[:3])
+    ingest_turns(namespace, *SAID[:3])
     MemoryVector.objects.all().delete()
     names = []
 
-    def switched(name: str, texts: Any) -> Embedded:
+    def embed_and_switch(name: str, texts: Any) -> EmbeddedTexts:
         names.append(name)
-        made = Embedded.of(name, texts)
+        embedded_texts = EmbeddedTexts.embed(name, texts)
         Namespace.objects.filter(id=namespace.id).update(embedder=OTHER)
-        return made
+        return embedded_texts
 
-    monkeypatch.setattr(filling, "Embedded", type("Switched", (), {"of": staticmethod(switched)}))
-    assert backfill(namespace) > 0
+    monkeypatch.setattr(filling, "EmbeddedTexts", type("Switched", (), {"embed": staticmethod(embed_and_switch)}))
+    assert backfill_vectors(namespace) > 0
     assert names == [NAME, OTHER]
     assert set(MemoryVector.objects.values_list("embedder", flat=True)) == {OTHER}

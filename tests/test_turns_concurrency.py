@@ -1,4 +1,4 @@
-"""Many who write to one session at once: every turn once, in one order, and one chunk of the session."""
+"""Concurrent writers of one session: every turn once, in order, and one session chunk."""
 
 from concurrent.futures import ThreadPoolExecutor
 
@@ -7,8 +7,8 @@ from django.db import connection
 
 from memories.models import Memory, MemoryVector, Namespace, NamespaceStatistics, Session, Turn
 from memories.models.choices import ChunkLevel, Route, Status
-from memories.turns.conversation import Conversation, NewTurn
-from memories.turns.hearing import hear
+from memories.writing.turns.conversation import Conversation, NewTurn
+from memories.writing.turns.ingest import ingest
 
 pytestmark = pytest.mark.django_db(transaction=True)
 WRITERS = 8
@@ -23,7 +23,7 @@ def test_writers_of_one_session_do_not_take_each_other_s_places() -> None:
                 NewTurn(role="user", text=f"I play instrument {number}."),
                 NewTurn(role="assistant", text="I see."),
             ]
-            hear(namespace, Conversation(session="monday", turns=turns), by="tests")
+            ingest(namespace, Conversation(session="monday", turns=turns), by="tests")
         finally:
             connection.close()
 

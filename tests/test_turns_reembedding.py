@@ -1,4 +1,4 @@
-"""Another embedder for conversations: every route anew, and chunks that change meanwhile."""
+"""Changing the embedder of conversations: every route is re-embedded, chunks that change meanwhile included."""
 
 from itertools import count
 from typing import Any
@@ -11,20 +11,20 @@ from pytest_django.fixtures import DjangoAssertNumQueries
 from reflection import NOW, entity, reflect
 
 from memories.erasing.erase import Erasure
-from memories.jobs.work import StoppedError, Work
+from memories.jobs.work import Work, WorkerStoppedError
 from memories.models import Job, Memory, MemoryVector, Namespace, TokenStates
 from memories.models.choices import ChunkLevel, JobKind, Route, Status
 from memories.providers.embedder import embedder
-from memories.turns.conversation import Conversation, NewTurn
-from memories.turns.hearing import Heard, hear
-from memories.turns.texts import texts_of
-from memories.writing import reembedding
-from memories.writing.acts import forget
-from memories.writing.held import held
-from memories.writing.merging import absorb
-from memories.writing.new_memory import NewMemory, Said
-from memories.writing.remaking import remade
+from memories.writing import embedder_switch
+from memories.writing.feedback import forget_memory
+from memories.writing.locked_memories import lock_memories
+from memories.writing.merge import merge_memories
+from memories.writing.new_memory import NewMemory, Utterance
+from memories.writing.rebuild_vectors import reembed_vectors
 from memories.writing.remember import remember
+from memories.writing.turns.conversation import Conversation, NewTurn
+from memories.writing.turns.ingest import IngestResult, ingest
+from memories.writing.turns.route_texts import load_route_texts
 
 pytestmark = pytest.mark.django_db
 OLD, NEW = "wordllama-256", "all-MiniLM-L6-v2"
@@ -41,17 +41,19 @@ numbers = count()
 
 @pytest.fixture(autouse=True)
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Pieces that end within a memory."""
-    monkeypatch.setattr(reembedding, "PIECE", 5)
+    """Batches that end within a memory."""
+    monkeypatch.setattr(embedder_switch, "BATCH_SIZE", 5)
 
 
-def desk(name: str = OLD) -> Namespace:
+def make_namespace(name: str = OLD) -> Namespace:
     return Namespace.objects.create(slug=f"desk-{next(numbers)}", title="A desk", clock=NOW, embedder=name)
 
 
-def tell(namespace: Namespace, *said: tuple[str, str], session: str = "monday", extract: bool = True) -> Heard:
+def ingest_turns(
+    namespace: Namespace, *said: tuple[str, str], session: str = "monday", extract: bool = True
+) -> IngestResult:
     turns = [NewTurn(role=role, text=text, speaker="Maya" if role == "user" else "") for role, text in said]
-    return hear(namespace, Conversation(session=session, turns=turns, user="maya"), by="tests", extract=extract)
+    return ingest(namespace, Conversation(session=session, turns=turns, user="maya"), by="tests", extract=extract)
 
 
 def work_of(namespace: Namespace) -> Work:
@@ -59,12 +61,12 @@ def work_of(namespace: Namespace) -> Work:
     return Work(namespace, job)
 
 
-def reembedded(namespace: Namespace) -> dict[str, Any]:
-    """Embed and switch; the old vectors stay, to compare."""
+def reembed(namespace: Namespace) -> dict[str, Any]:
+    """Embed and switch; the old vectors stay for comparison."""
     work = work_of(namespace)
     for step in ("embed", "switch"):
-        work.begin(step)
-        reembedding.STEPS[step](work)
+        work.begin_step(step)
+        embedder_switch.STEPS[step](work)
     return dict(work.job.result)
 
 
@@ -78,7 +80,7 @@ def vectors(namespace: Namespace, name: str = NEW) -> dict[tuple[Any, ...], Any]
     return {(row.level, row.memory.content, row.route): np.asarray(row.vector) for row in rows}
 
 
-def assert_alike(found: dict[Any, Any], expected: dict[Any, Any]) -> None:
+def assert_close(found: dict[Any, Any], expected: dict[Any, Any]) -> None:
     assert set(found) == set(expected)
     for key, vector in expected.items():
         assert found[key] == pytest.approx(vector, abs=2e-3), key
@@ -89,23 +91,23 @@ requests = st.tuples(st.lists(turns, min_size=1, max_size=4), st.sampled_from(["
 
 
 @settings(max_examples=8, deadline=None, derandomize=True, phases=[Phase.generate])
-@given(told=st.lists(requests, min_size=1, max_size=4), data=st.data())
-def test_the_new_embedder_has_what_the_old_one_has_and_as_visible(told: list[Any], data: st.DataObject) -> None:
-    namespace = desk()
-    for said, session, extract in told:
-        tell(namespace, *said, session=session, extract=extract)
+@given(submitted=st.lists(requests, min_size=1, max_size=4), data=st.data())
+def test_the_new_embedder_has_what_the_old_one_has_and_as_visible(submitted: list[Any], data: st.DataObject) -> None:
+    namespace = make_namespace()
+    for said, session, extract in submitted:
+        ingest_turns(namespace, *said, session=session, extract=extract)
     remember(namespace, [NewMemory(content=f"Book {n} is about {t}") for n, t in enumerate(("tea", "ships"))], by="x")
     memories = list(Memory.objects.within(namespace).filter(status=Status.ACTIVE).order_by("id"))
     facts = [memory for memory in memories if memory.level == ChunkLevel.FACT]
     Memory.objects.within(namespace).filter(id=facts[-1].id).update(level=ChunkLevel.SUMMARY)
     MemoryVector.objects.within(namespace).filter(memory_id=facts[-1].id).update(level=ChunkLevel.SUMMARY)
     for memory in data.draw(st.lists(st.sampled_from(memories), unique=True, max_size=4)):
-        forget(namespace, memory.id, by="tests")
+        forget_memory(namespace, memory.id, by="tests")
     gone = list(Memory.objects.within(namespace).filter(status=Status.FORGOTTEN))
     for memory in data.draw(st.lists(st.sampled_from(gone), unique=True, max_size=2)) if gone else []:
         Erasure(namespace).erase([memory.id])
     before = shape(namespace, OLD)
-    result = reembedded(namespace)
+    result = reembed(namespace)
     assert result["switch"] == {"embedded": result["switch"]["embedded"], "without_text": 0}
     assert result.get("embed", {}).get("embedded", 0) + result["switch"]["embedded"] == len(before)
     assert shape(namespace, NEW) == shape(namespace, OLD) == before
@@ -114,19 +116,19 @@ def test_the_new_embedder_has_what_the_old_one_has_and_as_visible(told: list[Any
 
 
 def test_a_namespace_that_changed_its_embedder_has_the_vectors_of_one_that_always_had_it() -> None:
-    changed, always = desk(OLD), desk(NEW)
+    changed, always = make_namespace(OLD), make_namespace(NEW)
     for namespace in (changed, always):
-        tell(namespace, ("user", "Good evening."), ("assistant", "Hello, Maya."), ("user", LINES[0]))
-        tell(namespace, ("assistant", "How is it there?"), ("user", LINES[1]), ("tool", "{}"))
-        tell(namespace, ("assistant", "Since when do you play?"), ("system", "Be kind."))
-        tell(namespace, ("user", LINES[4]), ("assistant", LINES[3]), session="tuesday", extract=False)
-    reembedded(changed)
+        ingest_turns(namespace, ("user", "Good evening."), ("assistant", "Hello, Maya."), ("user", LINES[0]))
+        ingest_turns(namespace, ("assistant", "How is it there?"), ("user", LINES[1]), ("tool", "{}"))
+        ingest_turns(namespace, ("assistant", "Since when do you play?"), ("system", "Be kind."))
+        ingest_turns(namespace, ("user", LINES[4]), ("assistant", LINES[3]), session="tuesday", extract=False)
+    reembed(changed)
     assert {route for _, _, route in vectors(changed)} == set(Route) - {Route.PERSONAL_INFO}
-    assert_alike(vectors(changed), vectors(always))
+    assert_close(vectors(changed), vectors(always))
 
 
 def test_summaries_and_absorbed_memories_are_embedded_too() -> None:
-    namespace = desk()
+    namespace = make_namespace()
     entity(namespace, "Maya", "person")
     meals = ("breakfast", "lunch", "supper")
     texts = [f"Maya drinks black coffee with oat milk at {meal} every day" for meal in meals]
@@ -135,42 +137,44 @@ def test_summaries_and_absorbed_memories_are_embedded_too() -> None:
         for text in texts
     )
     reflect(namespace, "consolidation")
-    with held(namespace, one.id, other.id, by="tests") as hold:
-        absorb(hold, hold.known[one.id], hold.known[other.id], "told so")
-    reembedded(namespace)
+    with lock_memories(namespace, one.id, other.id, by="tests") as locked:
+        merge_memories(locked, locked.known[one.id], locked.known[other.id], "the same")
+    reembed(namespace)
     assert {ChunkLevel.FACT, ChunkLevel.SUMMARY} == {level for _, _, level, _ in shape(namespace, NEW)}
     assert (other.id, Route.FULL, ChunkLevel.FACT, False) in shape(namespace, NEW)
     assert shape(namespace, NEW) == shape(namespace, OLD)
 
 
-def test_a_facet_is_made_of_the_facts_that_were_kept_of_its_turns() -> None:
-    namespace = desk()
-    (turn,) = tell(namespace, ("user", "Mm, the usual."), extract=False).turns
-    fact = NewMemory(content="Maya takes her tea with milk", type="Preference", said=(Said("direct", turn.id),))
+def test_a_facet_is_built_from_the_stored_facts_of_its_turns() -> None:
+    namespace = make_namespace()
+    (turn,) = ingest_turns(namespace, ("user", "Mm, the usual."), extract=False).turns
+    fact = NewMemory(
+        content="Maya takes her tea with milk", type="Preference", utterances=(Utterance("direct", turn.id),)
+    )
     remember(namespace, [fact], by="tests")
-    chunk = tell(namespace, ("assistant", "Coming!"), extract=False).chunks[0].memory
+    chunk = ingest_turns(namespace, ("assistant", "Coming!"), extract=False).chunks[0].memory
     key = (chunk.id, Route.PREFERENCES)
-    assert texts_of(namespace, [key]) == {key: fact.content}
-    reembedded(namespace)
+    assert load_route_texts(namespace, [key]) == {key: fact.content}
+    reembed(namespace)
     found = MemoryVector.objects.get(memory_id=chunk.id, route=Route.PREFERENCES, embedder=NEW)
     assert found.vector == pytest.approx(embedder(NEW).embed([fact.content])[0], abs=1e-3)
 
 
 def test_a_facet_whose_fact_was_erased_is_read_out_of_its_turn_again() -> None:
-    namespace = desk()
-    tell(namespace, ("user", f"{LINES[1]} {LINES[0]}"))
+    namespace = make_namespace()
+    ingest_turns(namespace, ("user", f"{LINES[1]} {LINES[0]}"))
     Erasure(namespace).erase([Memory.objects.within(namespace).get(level=ChunkLevel.FACT, type="Preference").id])
-    reembedded(namespace)
+    reembed(namespace)
     assert shape(namespace, NEW) == shape(namespace, OLD)
     found = MemoryVector.objects.get(route=Route.PREFERENCES, embedder=NEW, level=ChunkLevel.TURN)
     assert found.vector == pytest.approx(embedder(NEW).embed(["Maya loves the cello."])[0], abs=1e-3)
 
 
 def test_a_session_that_outlives_its_exchanges_is_embedded_whole() -> None:
-    namespace = desk()
-    *exchanges, whole = tell(namespace, ("user", LINES[1]), ("assistant", "Why?"), ("user", LINES[4])).chunks
+    namespace = make_namespace()
+    *exchanges, whole = ingest_turns(namespace, ("user", LINES[1]), ("assistant", "Why?"), ("user", LINES[4])).chunks
     Erasure(namespace).erase([chunk.memory.id for chunk in exchanges])
-    reembedded(namespace)
+    reembed(namespace)
     assert shape(namespace, NEW) == shape(namespace, OLD)
     found = MemoryVector.objects.get(memory_id=whole.memory.id, route=Route.USER, embedder=NEW)
     assert found.vector == pytest.approx(embedder(NEW).embed([f"{LINES[1]}\n{LINES[4]}"])[0], abs=1e-3)
@@ -179,63 +183,63 @@ def test_a_session_that_outlives_its_exchanges_is_embedded_whole() -> None:
 def test_chunks_that_change_while_they_are_embedded_or_later_are_embedded_as_they_are(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    changed, always = desk(OLD), desk(NEW)
-    # What comes while a piece is embedded: before it is stored, and after it was.
+    changed, always = make_namespace(OLD), make_namespace(NEW)
+    # Turns arriving while a batch is embedded, before and after it is stored.
     coming = [("assistant", "Since when?"), ("user", LINES[0]), ("assistant", "Lovely."), ("user", LINES[4])]
     for namespace in (changed, always):
-        tell(namespace, ("user", LINES[1]))
+        ingest_turns(namespace, ("user", LINES[1]))
     late = iter([None, *coming])
 
     def meanwhile(namespace: Namespace, name: str, old: Any) -> Any:
-        made = remade(namespace, name, old)
+        made = reembed_vectors(namespace, name, old)
         if said := next(late, None):
-            tell(Namespace.objects.get(id=namespace.id), said)
+            ingest_turns(Namespace.objects.get(id=namespace.id), said)
         return made
 
-    monkeypatch.setattr(reembedding, "remade", meanwhile)
+    monkeypatch.setattr(embedder_switch, "reembed_vectors", meanwhile)
     work = work_of(changed)
-    work.begin("embed")
-    reembedding.embed(work)
+    work.begin_step("embed")
+    embedder_switch.embed_missing_vectors(work)
     monkeypatch.undo()
     for said in [*late, ("assistant", "Really?")]:
-        tell(changed, said)
-    work.begin("switch")
-    reembedding.switch(work)
-    assert work.facts["embedded"] > 0
+        ingest_turns(changed, said)
+    work.begin_step("switch")
+    embedder_switch.switch_embedder(work)
+    assert work.step_result["embedded"] > 0
     for said in [*coming, ("assistant", "Really?")]:
-        tell(always, said)
+        ingest_turns(always, said)
     assert shape(changed, NEW) == shape(changed, OLD)
-    assert_alike(vectors(changed), vectors(always))
+    assert_close(vectors(changed), vectors(always))
 
 
 def test_a_session_waits_for_an_exchange_that_changes_while_it_is_embedded(monkeypatch: pytest.MonkeyPatch) -> None:
-    changed, always = desk(OLD), desk(NEW)
+    changed, always = make_namespace(OLD), make_namespace(NEW)
     first, late = [("user", LINES[1]), ("user", LINES[4])], [("assistant", "Where did it go?")]
-    tell(changed, *first)
+    ingest_turns(changed, *first)
     for said in (first, late):
-        tell(always, *said)
+        ingest_turns(always, *said)
 
     def meanwhile(namespace: Namespace, name: str, old: Any) -> Any:
-        made = remade(namespace, name, old)
+        made = reembed_vectors(namespace, name, old)
         if late:
-            tell(Namespace.objects.get(id=namespace.id), late.pop())
+            ingest_turns(Namespace.objects.get(id=namespace.id), late.pop())
         return made
 
-    monkeypatch.setattr(reembedding, "PIECE", 100)
-    monkeypatch.setattr(reembedding, "remade", meanwhile)
-    result = reembedded(changed)
+    monkeypatch.setattr(embedder_switch, "BATCH_SIZE", 100)
+    monkeypatch.setattr(embedder_switch, "reembed_vectors", meanwhile)
+    result = reembed(changed)
     assert result["switch"]["embedded"] == 0
-    assert_alike(vectors(changed), vectors(always))
+    assert_close(vectors(changed), vectors(always))
 
 
 def test_a_turn_that_comes_takes_the_vectors_of_every_embedder_with_it() -> None:
-    namespace = desk()
-    tell(namespace, ("user", LINES[1]))
+    namespace = make_namespace()
+    ingest_turns(namespace, ("user", LINES[1]))
     work = work_of(namespace)
-    work.begin("embed")
-    reembedding.embed(work)
+    work.begin_step("embed")
+    embedder_switch.embed_missing_vectors(work)
     assert shape(namespace, NEW) == shape(namespace, OLD)
-    tell(namespace, ("assistant", "Since when?"))
+    ingest_turns(namespace, ("assistant", "Since when?"))
     chunks = Memory.objects.within(namespace).exclude(level=ChunkLevel.FACT)
     stale = MemoryVector.objects.filter(embedder=NEW, memory_id__in=chunks.values("id"))
     assert not stale.exclude(route=Route.PREFERENCES, level=ChunkLevel.TURN).exists()
@@ -245,25 +249,25 @@ def test_a_turn_that_comes_takes_the_vectors_of_every_embedder_with_it() -> None
 def test_a_job_that_stops_at_any_piece_goes_on_without_embedding_a_route_twice(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    namespace = desk()
-    tell(namespace, *(("user", line) for line in LINES))
+    namespace = make_namespace()
+    ingest_turns(namespace, *(("user", line) for line in LINES))
     embedded: list[Any] = []
     calls = count()
 
     def stopping(namespace: Namespace, name: str, old: Any) -> Any:
         if next(calls) % 2:
-            raise StoppedError
+            raise WorkerStoppedError
         embedded.extend((row.memory_id, row.route) for row in old)
-        return remade(namespace, name, old)
+        return reembed_vectors(namespace, name, old)
 
-    monkeypatch.setattr(reembedding, "remade", stopping)
+    monkeypatch.setattr(embedder_switch, "reembed_vectors", stopping)
     work = work_of(namespace)
-    work.begin("embed")
+    work.begin_step("embed")
     stops = 0
     while True:
         try:
-            reembedding.embed(work)
-        except StoppedError:
+            embedder_switch.embed_missing_vectors(work)
+        except WorkerStoppedError:
             stops += 1
         else:
             break
@@ -273,13 +277,13 @@ def test_a_job_that_stops_at_any_piece_goes_on_without_embedding_a_route_twice(
     assert shape(namespace, NEW) == shape(namespace, OLD)
 
 
-def test_the_texts_of_many_memories_take_no_more_questions_than_those_of_few(
+def test_the_texts_of_many_memories_take_no_more_queries_than_those_of_few(
     django_assert_max_num_queries: DjangoAssertNumQueries,
 ) -> None:
-    namespace = desk()
+    namespace = make_namespace()
     for session in ("monday", "tuesday", "friday"):
-        tell(namespace, *(("user", f"{line} ({session})") for line in LINES), session=session)
+        ingest_turns(namespace, *(("user", f"{line} ({session})") for line in LINES), session=session)
     wanted = list(MemoryVector.objects.within(namespace).values_list("memory_id", "route"))
     for some in (wanted[:10], wanted):
         with django_assert_max_num_queries(4):
-            texts_of(namespace, some)
+            load_route_texts(namespace, some)

@@ -23,7 +23,7 @@ def namespace() -> Namespace:
 
 @pytest.fixture
 def agent(namespace: Namespace) -> Client:
-    """A client that holds a key to write."""
+    """A client with a write key."""
     made = make_key()
     ApiKey.objects.create(namespace=namespace, name="agent", role="write", prefix=made.prefix, hash=made.hash)
     return Client(headers={"Authorization": f"Bearer {made.plain}"})
@@ -44,31 +44,31 @@ def test_a_memory_is_stored_and_its_confidence_explained(agent: Client) -> None:
         "metadata": {"channel": "chat"},
     }
     answer = post(agent, body)
-    told = answer.json()
+    data = answer.json()
     assert answer.status_code == 201
-    assert (told["outcome"], told["memory"]["type"], told["memory"]["tags"]) == ("stored", "Preference", ["database"])
-    assert told["memory"]["confidence"] == pytest.approx(0.7025)
-    assert evaluate(told["explanation"]) == pytest.approx(0.7025)
-    again = agent.get(f"/api/v1/desk/memories/{told['memory']['id']}/").json()
-    assert again == told["memory"]
+    assert (data["outcome"], data["memory"]["type"], data["memory"]["tags"]) == ("stored", "Preference", ["database"])
+    assert data["memory"]["confidence"] == pytest.approx(0.7025)
+    assert evaluate(data["explanation"]) == pytest.approx(0.7025)
+    again = agent.get(f"/api/v1/desk/memories/{data['memory']['id']}/").json()
+    assert again == data["memory"]
 
 
-def test_every_score_of_a_write_is_explained_as_the_history_tells_it(agent: Client) -> None:
+def test_every_score_of_a_write_is_explained_as_in_the_history(agent: Client) -> None:
     Entity.objects.create(namespace=Namespace.objects.get(), name="Maya", normalised="maya", kind="person")
     coffee = [{"content": text, "session": text} for text in COFFEE]
-    told = post(agent, {**coffee[0], "importance": 0.8, "memory_score": 0.4}).json()
-    assert explained(told) == {"confidence", "belief", "importance", "quality", "memory_score"}
-    assert told["scores"]["belief"]["op"] == "param"
-    (first,) = agent.get(f"/api/v1/desk/memories/{told['memory']['id']}/history/").json()["results"]
-    assert first["parts"] == {**told["explanation"], "belief": told["scores"]["belief"]}
-    # The second backs the first, and saying the first again counts once more.
+    data = post(agent, {**coffee[0], "importance": 0.8, "memory_score": 0.4}).json()
+    assert explained_scores(data) == {"confidence", "belief", "importance", "quality", "memory_score"}
+    assert data["scores"]["belief"]["op"] == "param"
+    (first,) = agent.get(f"/api/v1/desk/memories/{data['memory']['id']}/history/").json()["results"]
+    assert first["parts"] == {**data["explanation"], "belief": data["scores"]["belief"]}
+    # The second corroborates the first, and repeating the first counts once more.
     again = {"memories": [coffee[1], {**coffee[0], "session": "another"}, {**coffee[0], "session": "another"}]}
     results = agent.post("/api/v1/desk/memories/batch/", again, content_type="application/json").json()["results"]
     assert [one["outcome"] for one in results] == ["escalated", "merged", "merged"]
-    assert all(explained(one) >= {"confidence", "belief"} for one in results)
+    assert all(explained_scores(one) >= {"confidence", "belief"} for one in results)
     assert results[1]["memory"]["belief"] == 6.0
     assert results[1]["scores"]["belief"]["parts"]
-    address = f"/api/v1/desk/memories/{told['memory']['id']}"
+    address = f"/api/v1/desk/memories/{data['memory']['id']}"
     helped = agent.post(f"{address}/feedback/", {"useful": True}, content_type="application/json").json()
     assert evaluate(helped["scores"]["utility"]) == pytest.approx(2 / 3)
     assert (helped["scores"]["belief"]["op"], helped["scores"]["belief"]["value"]) == ("input", 6.0)
@@ -77,20 +77,20 @@ def test_every_score_of_a_write_is_explained_as_the_history_tells_it(agent: Clie
 COFFEE = "Maya drinks her coffee black", "Maya takes her coffee black, without sugar"  # cosine .901: escalated
 
 
-def explained(told: dict[str, Any]) -> set[str]:
-    """The scores of an answer whose explanations add up to what is stored."""
+def explained_scores(told: dict[str, Any]) -> set[str]:
+    """The scores of a response whose explanations evaluate to the stored values."""
     trees = {"confidence": told["explanation"], **told["scores"]}
     return {name for name, tree in trees.items() if evaluate(tree) == pytest.approx(told["memory"][name], abs=1e-9)}
 
 
-def test_what_was_said_before_is_merged_and_answered_with_200(agent: Client) -> None:
+def test_a_duplicate_is_merged_and_answered_with_200(agent: Client) -> None:
     post(agent, {"content": "Plays the cello", "session": "a"})
     answer = post(agent, {"content": "plays the cello.", "session": "b"})
     assert (answer.status_code, answer.json()["outcome"]) == (200, "merged")
     assert answer.json()["memory"]["repetitions"] == 1
 
 
-def test_a_dry_run_tells_the_outcome_and_stores_nothing(agent: Client) -> None:
+def test_a_dry_run_returns_the_outcome_and_stores_nothing(agent: Client) -> None:
     answer = agent.post(
         "/api/v1/desk/memories/?dry_run=1", {"content": "Plays the cello"}, content_type="application/json"
     )
@@ -121,7 +121,7 @@ def test_the_same_request_under_a_key_is_done_once(agent: Client) -> None:
         ({"content": "x", "sources": [{"level": "hearsay"}]}, "sources.0.level", "must be one of direct"),
         ({"content": "x", "extractor": {"logprobs": [0.5]}}, "extractor.logprobs.0", "must be at most 0"),
         ({"content": "x", "extractor": {"logprobs": [-1, -2e6]}}, "extractor.logprobs.1", "must be at least -1000000"),
-        ({"content": "x", "entities": ["Maya", "!?"]}, "entities.1", "must hold more than punctuation"),
+        ({"content": "x", "entities": ["Maya", "!?"]}, "entities.1", "must contain more than punctuation"),
         ({"content": "x", "entities": ["ﷺ" * 100]}, "entities.0", "must have at most 300 characters in NFKC; got 1800"),
         ({"content": "x", "valid_until": "tomorrow"}, "valid_until", "ISO 8601"),
         (
@@ -143,7 +143,7 @@ def test_the_same_request_under_a_key_is_done_once(agent: Client) -> None:
         (
             {"content": "x", "turn": "0198c7a4-0000-7000-8000-000000000000", "sources": [{"level": "direct"}]},
             "turn",
-            "must not come with sources",
+            "must not be given with sources",
         ),
     ],
 )
@@ -158,7 +158,7 @@ def test_bad_input_is_refused_at_its_place_and_nothing_is_stored(
     assert not Memory.objects.exists()
 
 
-def test_what_ended_before_today_may_be_told_with_its_own_time(agent: Client) -> None:
+def test_an_expired_memory_may_be_written_with_its_own_created_at(agent: Client) -> None:
     body = {"content": "x", "created_at": "2019-01-01T00:00:00Z", "valid_until": "2020-01-01T00:00:00Z"}
     assert post(agent, body).status_code == 201
 
@@ -169,7 +169,7 @@ def test_a_content_of_a_megabyte_is_refused_by_its_size(agent: Client) -> None:
     assert not Memory.objects.exists()
 
 
-def test_an_embedder_that_is_away_is_told_and_nothing_is_stored(
+def test_an_unavailable_embedder_is_reported_and_nothing_is_stored(
     agent: Client, namespace: Namespace, settings: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     settings.OPENAI_BASE_URL = "http://127.0.0.1:9/v1"
@@ -200,7 +200,7 @@ def test_a_reader_may_not_write_and_a_stranger_sees_nothing(namespace: Namespace
     assert post(client, {"content": "x"}).status_code == client.get("/api/v1/desk/memories/").status_code == 404
 
 
-def test_a_batch_gives_one_outcome_each_and_a_bad_one_holds_up_nobody(agent: Client) -> None:
+def test_a_batch_returns_one_outcome_each_and_an_invalid_item_does_not_affect_the_others(agent: Client) -> None:
     memories = [
         {"content": "Plays the cello", "session": "a"},
         {"content": ""},
@@ -219,19 +219,19 @@ def test_a_batch_that_is_none_is_refused(agent: Client, memories: Any) -> None:
 
 
 def test_a_dry_run_shows_the_tags_it_would_store(agent: Client) -> None:
-    told = post(agent, {"content": "Plays the cello", "type": "Fact", "tags": ["music"]}, "?dry_run=1").json()
-    assert told["memory"]["tags"] == ["music"]
+    data = post(agent, {"content": "Plays the cello", "type": "Fact", "tags": ["music"]}, "?dry_run=1").json()
+    assert data["memory"]["tags"] == ["music"]
 
 
-def test_a_batch_asks_no_more_questions_for_more_memories(
+def test_a_batch_makes_no_more_sql_queries_for_more_memories(
     agent: Client, namespace: Namespace, django_assert_max_num_queries: DjangoAssertNumQueries
 ) -> None:
     session = Session.objects.create(namespace=namespace, key="a", started_at=timezone.now())
     turn = Turn.objects.create(session=session, position=1, role="user", text="…", said_at=timezone.now())
     sources = [{"level": "direct", "turn": str(turn.id)}]
     for size in (1, 40):
-        said = [f"Number {size * 7919 + place} is a number" for place in range(size)]
-        memories = [{"content": content, "tags": ["n"], "sources": sources} for content in said]
+        contents = [f"Number {size * 7919 + place} is a number" for place in range(size)]
+        memories = [{"content": content, "tags": ["n"], "sources": sources} for content in contents]
         with django_assert_max_num_queries(40):
             assert post(agent, {"memories": memories}, "batch/").status_code == 200
 

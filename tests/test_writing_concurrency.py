@@ -1,4 +1,4 @@
-"""Many writers at once: one memory with the right count, and never a deadlock."""
+"""Concurrent writers: one memory with the right count, and no deadlock."""
 
 import threading
 from collections.abc import Callable
@@ -7,28 +7,28 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from django.db import connection, transaction
 
-from memories.api.entities import make
-from memories.api.refusals import Conflict
+from memories.api.entity_registry import create_entity
 from memories.models import Entity, Memory, Namespace, NamespaceStatistics, TermStatistic
 from memories.models.choices import Status
+from memories.web.http_errors import Conflict
 from memories.writing.new_memory import NewMemory
-from memories.writing.remember import lock, remember
+from memories.writing.remember import lock_namespace, remember
 
 pytestmark = pytest.mark.django_db(transaction=True)
 WRITERS = 16
 
 
 def at_once(work: Callable[[int], str]) -> list[str]:
-    """Do the same work in many threads, each with a connection of its own."""
+    """Run the same function in many threads, each with its own connection."""
 
-    def one(number: int) -> str:
+    def run(number: int) -> str:
         try:
             return work(number)
         finally:
             connection.close()
 
     with ThreadPoolExecutor(WRITERS) as pool:
-        return list(pool.map(one, range(WRITERS), timeout=60))
+        return list(pool.map(run, range(WRITERS), timeout=60))
 
 
 def test_sixteen_writers_of_one_fact_give_one_memory_with_the_right_count() -> None:
@@ -48,27 +48,27 @@ def test_sixteen_writers_of_one_fact_give_one_memory_with_the_right_count() -> N
 
 def test_an_entity_is_made_when_the_batch_that_may_make_it_is_written() -> None:
     namespace = Namespace.objects.create(slug="desk", title="A desk")
-    begun = threading.Event()
+    started = threading.Event()
 
     def make_maya() -> None:
-        begun.set()
+        started.set()
         try:
-            make(namespace, name="Maya", kind="", aliases=[])
+            create_entity(namespace, name="Maya", kind="", aliases=[])
         finally:
             connection.close()
 
     with ThreadPoolExecutor(1) as pool:
         with transaction.atomic():
-            lock(namespace)
-            making = pool.submit(make_maya)
-            begun.wait(5)
+            lock_namespace(namespace)
+            creation = pool.submit(make_maya)
+            started.wait(5)
             (outcome,) = remember(namespace, [NewMemory(content="Maya sails", entities=("Maya",))], by="tests")
-        making.result(5)
+        creation.result(5)
     assert outcome.outcome == "stored"
-    # The batch brought the name first; who made it then has registered it.
+    # The batch created the entity first; the later request registered it.
     assert Entity.objects.within(namespace).get().registered
     with pytest.raises(Conflict):
-        make(namespace, name="Maya", kind="", aliases=[])
+        create_entity(namespace, name="Maya", kind="", aliases=[])
 
 
 def test_sixteen_writers_of_paraphrases_never_deadlock_and_lose_nothing() -> None:
@@ -77,9 +77,9 @@ def test_sixteen_writers_of_paraphrases_never_deadlock_and_lose_nothing() -> Non
     things = ["sailing", "coffee", "Bach", "running"]
 
     def write(number: int) -> str:
-        said = [way.format(thing) for way in ways[number % 4 :] + ways[: number % 4] for thing in things]
-        news = [NewMemory(content=content, session=f"session {number}") for content in said]
-        return " ".join(outcome.outcome for outcome in remember(namespace, news, by="tests"))
+        texts = [way.format(thing) for way in ways[number % 4 :] + ways[: number % 4] for thing in things]
+        new_memories = [NewMemory(content=content, session=f"session {number}") for content in texts]
+        return " ".join(outcome.outcome for outcome in remember(namespace, new_memories, by="tests"))
 
     outcomes = " ".join(at_once(write)).split()
     assert len(outcomes) == WRITERS * len(ways) * len(things)

@@ -1,4 +1,4 @@
-"""Power cuts while agents write: what was acknowledged is there, and nothing is there by half."""
+"""Crashes while agents write: acknowledged writes survive, and no write is partial."""
 
 import json
 import os
@@ -28,11 +28,11 @@ WORDLLAMA, MINILM = EMBEDDERS = "wordllama-256", "all-MiniLM-L6-v2"  # the secon
 
 
 def manage(data: Path, *arguments: str, embedder: str = WORDLLAMA) -> str:
-    """Run a command of the project in a process of its own, and give what it prints."""
+    """Run a management command in its own process and return its output."""
     command = [sys.executable, "manage.py", *arguments]
     environment = bare_environment(RECALL_DATA=data, RECALL_EMBEDDER=embedder)
-    done = subprocess.run(command, cwd=settings.ROOT, env=environment, check=True, capture_output=True, text=True)
-    return done.stdout.strip()
+    completed = subprocess.run(command, cwd=settings.ROOT, env=environment, check=True, capture_output=True, text=True)
+    return completed.stdout.strip()
 
 
 @pytest.fixture
@@ -47,17 +47,17 @@ def embedder() -> str:
 
 @pytest.fixture
 def start(data: Path, embedder: str) -> Iterator[Callable[[], Site]]:
-    """Starts the site over the same data, and leaves none running."""
+    """Starts the site over the same data, and stops every one it started."""
     sites: list[Site] = []
 
-    def started() -> Site:
+    def start_site() -> Site:
         sites.append(Site(data, RECALL_DEMO="off", RECALL_EMBEDDER=embedder).wait_until_up())
         return sites[-1]
 
-    yield started
-    for one in sites:
-        if one.process.poll() is None:
-            one.stop(signal.SIGTERM)
+    yield start_site
+    for running in sites:
+        if running.process.poll() is None:
+            running.stop(signal.SIGTERM)
 
 
 @pytest.fixture
@@ -73,15 +73,15 @@ def key(site: Site, data: Path, embedder: str) -> str:
 
 @contextmanager
 def writers(site: Site, key: str, acknowledged: list[str]) -> Iterator[threading.Event]:
-    """Three agents that store batches as fast as they can, and note what was acknowledged."""
+    """Three agents that store batches as fast as they can and record what was acknowledged."""
     stop, enough = threading.Event(), threading.Event()
 
     def write(number: int) -> None:
         batch = 0
         while not stop.is_set():
             batch += 1
-            said = [f"Agent {number} saw parcel {batch * BATCH + place} at gate {number}" for place in range(BATCH)]
-            body = json.dumps({"memories": [{"content": text, "session": f"{number}"} for text in said]}).encode()
+            texts = [f"Agent {number} saw parcel {batch * BATCH + place} at gate {number}" for place in range(BATCH)]
+            body = json.dumps({"memories": [{"content": text, "session": f"{number}"} for text in texts]}).encode()
             headers = {"Authorization": f"Bearer {key}", "Content-Type": "application/json"}
             address = f"http://127.0.0.1:{site.port}/api/v1/desk/memories/batch/"
             try:
@@ -91,7 +91,7 @@ def writers(site: Site, key: str, acknowledged: list[str]) -> Iterator[threading
                 time.sleep(0.05)
                 continue
             assert len(outcomes) == BATCH
-            acknowledged.extend(said)
+            acknowledged.extend(texts)
             if len(acknowledged) >= ENOUGH * BATCH:
                 enough.set()
 
@@ -107,10 +107,10 @@ def writers(site: Site, key: str, acknowledged: list[str]) -> Iterator[threading
 
 
 def check(site: Site, acknowledged: list[str]) -> None:
-    """Every acknowledged memory is there, and every memory has all that belongs to it."""
+    """Every acknowledged memory is stored, and every memory is complete."""
     stored = {str(text) for (text,) in site.query("SELECT content FROM memories_memory")}
     assert [text for text in acknowledged if text not in stored] == []
-    ((active, vectors, posted, told, counted),) = site.query(
+    ((active, vectors, posted, recorded, counted),) = site.query(
         """SELECT (SELECT count(*) FROM memories_memory WHERE status = 'active'),
             (SELECT count(DISTINCT memory_id) FROM memories_memoryvector WHERE active),
             (SELECT count(DISTINCT memory_id) FROM memories_posting),
@@ -118,20 +118,20 @@ def check(site: Site, acknowledged: list[str]) -> None:
                 JOIN memories_memory m ON m.id = e.memory_id WHERE m.status = 'active' AND e.cause = 'stored'),
             (SELECT documents FROM memories_namespacestatistics)"""
     )
-    assert active == vectors == posted == told == counted
+    assert active == vectors == posted == recorded == counted
     ((unsourced,),) = site.query(
         "SELECT count(*) FROM memories_memory m WHERE NOT EXISTS "
         "(SELECT FROM memories_memorysource s WHERE s.memory_id = m.id)"
     )
     assert unsourced == 0
-    # Where tokens have states, every memory has them, all of them.
-    ((whole, torn),) = site.query(
+    # With a token embedder, every memory has all its token states.
+    ((complete, truncated),) = site.query(
         f"""SELECT count(*) FILTER (WHERE octet_length(packed) = tokens * {TOKEN_DIMENSIONS} AND tokens > 0),
             count(*) FILTER (WHERE octet_length(packed) <> tokens * {TOKEN_DIMENSIONS} OR tokens = 0)
             FROM memories_tokenstates"""
     )
-    ((named,),) = site.query("SELECT count(*) FROM memories_memoryvector WHERE embedder = 'all-MiniLM-L6-v2'")
-    assert (whole, torn) == (named, 0)
+    ((expected,),) = site.query("SELECT count(*) FROM memories_memoryvector WHERE embedder = 'all-MiniLM-L6-v2'")
+    assert (complete, truncated) == (expected, 0)
 
 
 @pytest.mark.parametrize("embedder", EMBEDDERS)

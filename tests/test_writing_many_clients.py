@@ -1,4 +1,4 @@
-"""Many clients of a real server at once: one memory with the right count, and never a deadlock."""
+"""Concurrent clients of a real server: one memory with the right count, and no deadlock."""
 
 import json
 from collections.abc import Callable, Iterator
@@ -21,7 +21,7 @@ THINGS = ("sailing", "coffee", "Bach", "running")
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
-    """A server of two processes, started once for all tests of this module."""
+    """A server with two processes, started once per module."""
     data = tmp_path_factory.mktemp("many") / "data"
     started = Site(data, RECALL_DEMO="off", WORKERS=2).wait_until_up()
     yield started
@@ -29,25 +29,25 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
 
 
 def client(data: Path, slug: str) -> str:
-    """A namespace of its own, and the key to it."""
+    """Create a namespace and return a key for it."""
     manage(data, "create_namespace", slug)
     return manage(data, "create_key", slug, "--role", "write")
 
 
 def at_once(work: Callable[[int], Any]) -> list[Any]:
-    """Do the same work in many threads, all of which begin together."""
+    """Run the same function in many threads that start together."""
     ready = Barrier(WRITERS)
 
-    def one(number: int) -> Any:
+    def run(number: int) -> Any:
         ready.wait(30)
         return work(number)
 
     with ThreadPoolExecutor(WRITERS) as pool:
-        return list(pool.map(one, range(WRITERS), timeout=120))
+        return list(pool.map(run, range(WRITERS), timeout=120))
 
 
 def post(site: Site, key: str, path: str, body: dict[str, Any]) -> Any:
-    """What the server answers; anything but success raises."""
+    """The server's answer; raises unless successful."""
     headers = {"Authorization": f"Bearer {key}", "Content-Type": "application/json"}
     address = f"http://127.0.0.1:{site.port}/api/v1/{path}"
     with urlopen(Request(address, json.dumps(body).encode(), headers), timeout=60) as response:
@@ -55,13 +55,13 @@ def post(site: Site, key: str, path: str, body: dict[str, Any]) -> Any:
 
 
 def stored(site: Site, slug: str, what: str) -> Any:
-    """What is counted in the memories of a namespace and its statistics."""
-    ((found,),) = site.query(
+    """An aggregate over the memories and statistics of a namespace."""
+    ((value,),) = site.query(
         f"""SELECT {what} FROM memories_namespace n
             JOIN memories_namespacestatistics s ON s.namespace_id = n.id
             JOIN memories_memory m ON m.namespace_id = n.id WHERE n.slug = '{slug}' GROUP BY s.documents"""
     )
-    return found
+    return value
 
 
 def test_sixteen_clients_that_store_one_fact_give_one_memory_with_the_right_count(site: Site) -> None:
@@ -96,6 +96,6 @@ def test_sixteen_clients_that_store_paraphrases_never_deadlock_and_lose_nothing(
 
 
 def deadlocks(site: Site) -> object:
-    """How many the database has had to end."""
+    """The deadlock count of the database."""
     ((count,),) = site.query("SELECT deadlocks FROM pg_stat_database WHERE datname = current_database()")
     return count

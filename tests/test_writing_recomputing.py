@@ -1,4 +1,4 @@
-"""What another write policy makes of memories that are stored already."""
+"""Applying another write policy to stored memories."""
 
 from datetime import UTC, datetime
 
@@ -9,13 +9,13 @@ from pytest_django.fixtures import DjangoAssertNumQueries
 from memories.jobs.work import Work
 from memories.models import Job, Memory, Namespace, Publication, ScoreEvent
 from memories.models.choices import JobKind, JobState
-from memories.tuning.policies import add_version, publish
-from memories.writing.acts import confirm
-from memories.writing.new_memory import NewMemory, Said
-from memories.writing.recomputing import preview, recompute
+from memories.tuning.policy_versions import add_policy_version, publish_policy
+from memories.writing.feedback import confirm_memory
+from memories.writing.new_memory import NewMemory, Utterance
+from memories.writing.recompute import preview_policy, recompute_scores
 from memories.writing.remember import remember
 from scoring.params import ParamsError
-from scoring.policy import WritePolicy
+from scoring.policy import WritePolicyParams
 
 pytestmark = pytest.mark.django_db
 NOW = datetime(2026, 3, 2, 12, tzinfo=UTC)
@@ -24,17 +24,22 @@ SAID = {"direct": "Maya plays the cello", "weak_inference": "Elias may sail", "s
 
 @pytest.fixture
 def namespace() -> Namespace:
-    made = Namespace.objects.create(slug="desk", title="A desk", clock=NOW)
-    news = [NewMemory(content=text, type="Fact", said=(Said(level),), session="a") for level, text in SAID.items()]
-    news += [NewMemory(content="Maya plays the cello", type="Fact", said=(Said("direct"),), session="b")]
-    remember(made, news, by="tests")
-    return made
+    created = Namespace.objects.create(slug="desk", title="A desk", clock=NOW)
+    new_memories = [
+        NewMemory(content=text, type="Fact", utterances=(Utterance(level),), session="a")
+        for level, text in SAID.items()
+    ]
+    new_memories += [
+        NewMemory(content="Maya plays the cello", type="Fact", utterances=(Utterance("direct"),), session="b")
+    ]
+    remember(created, new_memories, by="tests")
+    return created
 
 
-def published(namespace: Namespace, **params: float) -> WritePolicy:
-    version = add_version(namespace, name="ours", params=params, note="", by="tests")
-    publish(namespace, version.id, note="", by="tests")
-    return WritePolicy.of(version.params)
+def add_and_publish(namespace: Namespace, **params: float) -> WritePolicyParams:
+    version = add_policy_version(namespace, name="ours", params=params, note="", by="tests")
+    publish_policy(namespace, version.id, note="", by="tests")
+    return WritePolicyParams.of(version.params)
 
 
 def job(namespace: Namespace) -> Work:
@@ -47,85 +52,85 @@ def numbers() -> dict[str, tuple[float, float]]:
     return {memory.content: (memory.confidence, memory.belief) for memory in Memory.objects.all()}
 
 
-def test_a_preview_tells_what_a_recomputation_then_does(namespace: Namespace) -> None:
+def test_a_preview_predicts_what_a_recomputation_does(namespace: Namespace) -> None:
     before = numbers()
-    policy = WritePolicy(source_weak_inference=0.9, belief_boost=2.0)
-    told = preview(namespace, policy)
+    policy = WritePolicyParams(source_weak_inference=0.9, belief_boost=2.0)
+    report = preview_policy(namespace, policy)
     assert numbers() == before
-    published(namespace, source_weak_inference=0.9, belief_boost=2.0)
-    recompute(job(namespace))
+    add_and_publish(namespace, source_weak_inference=0.9, belief_boost=2.0)
+    recompute_scores(job(namespace))
     after = numbers()
     assert {text for text in after if after[text][0] != before[text][0]} == {SAID["weak_inference"]}
     assert {text for text in after if after[text][1] != before[text][1]} == {SAID["direct"]}
-    assert (told["memories"], told["confidence"]["changed"], told["belief"]["changed"]) == (3, 1, 1)
-    (largest,) = told["confidence"]["largest"]
-    was, became = before[SAID["weak_inference"]][0], after[SAID["weak_inference"]][0]
-    assert (largest["before"], largest["after"]) == (pytest.approx(was), pytest.approx(became))
-    assert told["confidence"]["mean_after"] == pytest.approx(sum(one for one, _ in after.values()) / 3)
-    assert told["belief"]["largest"][0]["after"] == 7.0
+    assert (report["memories"], report["confidence"]["changed"], report["belief"]["changed"]) == (3, 1, 1)
+    (largest,) = report["confidence"]["largest"]
+    confidence_before, confidence_after = before[SAID["weak_inference"]][0], after[SAID["weak_inference"]][0]
+    assert (largest["before"], largest["after"]) == (pytest.approx(confidence_before), pytest.approx(confidence_after))
+    assert report["confidence"]["mean_after"] == pytest.approx(sum(one for one, _ in after.values()) / 3)
+    assert report["belief"]["largest"][0]["after"] == 7.0
 
 
 def test_a_recomputation_leaves_events_and_does_nothing_a_second_time(namespace: Namespace) -> None:
-    published(namespace, source_direct=0.8)
+    add_and_publish(namespace, source_direct=0.8)
     work = job(namespace)
-    recompute(work)
-    assert (work.facts["looked_at"], work.facts["changed"]) == (3, 1)
+    recompute_scores(work)
+    assert (work.step_result["looked_at"], work.step_result["changed"]) == (3, 1)
     event = ScoreEvent.objects.get(cause="recomputed")
     assert event.before["source_strength"] == 0.95
     assert event.after["source_strength"] == 0.8
     again = job(namespace)
-    recompute(again)
-    assert (again.facts["looked_at"], again.facts["changed"]) == (3, 0)
+    recompute_scores(again)
+    assert (again.step_result["looked_at"], again.step_result["changed"]) == (3, 0)
 
 
 def test_a_recomputation_that_is_begun_anew_counts_nothing_twice(namespace: Namespace) -> None:
-    published(namespace, source_direct=0.8)
+    add_and_publish(namespace, source_direct=0.8)
     work = job(namespace)
-    recompute(work)
+    recompute_scores(work)
     work.job = Job.objects.get(id=work.job.id)
-    recompute(work)
-    assert (work.facts["looked_at"], work.facts["changed"], work.job.done) == (3, 1, 3)
+    recompute_scores(work)
+    assert (work.step_result["looked_at"], work.step_result["changed"], work.job.done) == (3, 1, 3)
 
 
 def test_a_belief_that_alone_is_recomputed_is_explained(namespace: Namespace) -> None:
-    published(namespace, belief_boost=2.0)
-    recompute(job(namespace))
+    add_and_publish(namespace, belief_boost=2.0)
+    recompute_scores(job(namespace))
     event = ScoreEvent.objects.get(cause="recomputed")
     assert set(event.after) == {"belief"}
     assert evaluate(event.parts) == event.after["belief"] == 7.0
 
 
 def test_the_shipped_policy_changes_nothing(namespace: Namespace) -> None:
-    confirm(namespace, Memory.objects.first().id, by="tests")  # type: ignore[union-attr]
-    told = preview(namespace, WritePolicy())
-    assert (told["confidence"]["changed"], told["belief"]["changed"]) == (0, 0)
-    assert told["confidence"]["histogram"] == []
+    confirm_memory(namespace, Memory.objects.first().id, by="tests")  # type: ignore[union-attr]
+    report = preview_policy(namespace, WritePolicyParams())
+    assert (report["confidence"]["changed"], report["belief"]["changed"]) == (0, 0)
+    assert report["confidence"]["histogram"] == []
 
 
-def test_a_preview_asks_four_questions_however_much_is_stored(
+def test_a_preview_takes_four_queries_however_much_is_stored(
     namespace: Namespace, django_assert_num_queries: DjangoAssertNumQueries
 ) -> None:
     with django_assert_num_queries(4):
-        preview(namespace, WritePolicy())
+        preview_policy(namespace, WritePolicyParams())
 
 
 def test_versions_count_up_and_know_their_parents(namespace: Namespace) -> None:
-    first = add_version(namespace, name="ours", params={}, note="as shipped", by="tests")
-    second = add_version(namespace, name="ours", params={"source_direct": 0.9}, note="", by="tests")
+    first = add_policy_version(namespace, name="ours", params={}, note="as shipped", by="tests")
+    second = add_policy_version(namespace, name="ours", params={"source_direct": 0.9}, note="", by="tests")
     assert (first.number, second.number, second.parent_id) == (1, 2, first.id)
     assert second.params["source_direct"] == 0.9
-    assert second.params["source_confirmation"] == WritePolicy().source_confirmation
+    assert second.params["source_confirmation"] == WritePolicyParams().source_confirmation
 
 
-def test_a_version_that_breaks_a_bound_or_a_rule_is_not_kept(namespace: Namespace) -> None:
+def test_a_version_that_breaks_a_bound_or_a_rule_is_not_stored(namespace: Namespace) -> None:
     for wrong in ({"source_direct": 2}, {"dedup_escalate": 0.95, "dedup_duplicate": 0.9}, {"nonsense": 1}):
         with pytest.raises(ParamsError):
-            add_version(namespace, name="ours", params=wrong, note="", by="tests")
+            add_policy_version(namespace, name="ours", params=wrong, note="", by="tests")
 
 
 def test_publishing_a_policy_keeps_the_profile_that_serves(namespace: Namespace) -> None:
-    published(namespace, source_direct=0.9)
-    published(namespace, source_direct=0.8)
+    add_and_publish(namespace, source_direct=0.9)
+    add_and_publish(namespace, source_direct=0.8)
     assert Publication.objects.count() == 2
     serving = namespace.serving
     assert serving is not None

@@ -10,17 +10,17 @@ from memories.models.choices import Part
 from memories.tuning.arrays import Arrays, Stack
 from scoring.signals import Signals
 from scoring.specificity import Plan
-from scoring.stacking import stacked
+from scoring.stacking import stack_signals
 from scoring.systems.system import System
 from scoring.term import Array
 
 
-def made_up(system: System, several: list[Signals], grades: list[Array]) -> Arrays:
+def make_arrays(system: System, several: list[Signals], grades: list[Array]) -> Arrays:
     """Queries with their candidates and grades, every third held out; all under one plan."""
     alike: dict[object, list[int]] = {}
     for number, one in enumerate(several):
-        alike.setdefault(bool(system.alike(one)[0]), []).append(number)
-    plan = Plan("all", retrievers=system.routes)
+        alike.setdefault(bool(system.batch_key(one)[0]), []).append(number)
+    plan = Plan("all", retrievers=system.retrievers)
     ideal = np.array([np.sort(np.pad(one, (0, max(map(len, grades)) - len(one))))[::-1] for one in grades])
     return Arrays(
         system=system,
@@ -33,7 +33,7 @@ def made_up(system: System, several: list[Signals], grades: list[Array]) -> Arra
             Stack(
                 plan,
                 np.array(some),
-                stacked([several[number] for number in some]),
+                stack_signals([several[number] for number in some]),
                 np.concatenate([grades[number] for number in some]),
             )
             for some in alike.values()
@@ -42,7 +42,7 @@ def made_up(system: System, several: list[Signals], grades: list[Array]) -> Arra
     )
 
 
-def planted(system: System, queries: int, size: int = 30) -> Arrays:
+def planted_arrays(system: System, queries: int, size: int = 30) -> Arrays:
     """The memory that the word list ranks first is the answer, and whatever else is known says nothing of it."""
     several, grades = [], []
     for number in range(queries):
@@ -54,10 +54,10 @@ def planted(system: System, queries: int, size: int = 30) -> Arrays:
         )
         several.append(signals)
         grades.append(np.where(signals.rank("bm25") == 1, 3.0, 0.0))
-    return made_up(system, several, grades)
+    return make_arrays(system, several, grades)
 
 
-def noise(system: System, queries: int, size: int = 30) -> Arrays:
+def noise_arrays(system: System, queries: int, size: int = 30) -> Arrays:
     """Grades that have nothing to do with anything that is known."""
     several = [batch(size, seed=number) for number in range(queries)]
     several = [
@@ -67,4 +67,4 @@ def noise(system: System, queries: int, size: int = 30) -> Arrays:
     grades = [
         np.where(np.random.default_rng(9_000 + number).permutation(size) < 2, 3.0, 0.0) for number in range(queries)
     ]
-    return made_up(system, several, grades)
+    return make_arrays(system, several, grades)

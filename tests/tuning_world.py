@@ -5,8 +5,8 @@ from typing import Any
 from memories.jobs.work import Work
 from memories.models import Job, JudgedQuery, Judgement, JudgementSet, Memory, Namespace, TracedSet
 from memories.models.choices import JobKind, JobState, Part, QueryKind
-from memories.retrieval.query import Setting
-from memories.tuning import tracing
+from memories.retrieval.query import Config
+from memories.tuning import traced_sets
 
 # A question, and by which words its answers are known, with their grades.
 JUDGED: tuple[tuple[str, dict[str, int]], ...] = (
@@ -25,7 +25,7 @@ JUDGED: tuple[tuple[str, dict[str, int]], ...] = (
 )
 
 
-def judged(namespace: Namespace, name: str = "questions") -> JudgementSet:
+def make_judgement_set(namespace: Namespace, name: str = "questions") -> JudgementSet:
     """The set, every third of its queries held out."""
     whole = JudgementSet.objects.create(namespace=namespace, name=name)
     for number, (text, grades) in enumerate(JUDGED):
@@ -43,14 +43,18 @@ def judged(namespace: Namespace, name: str = "questions") -> JudgementSet:
     return whole
 
 
-def traced(namespace: Namespace, whole: JudgementSet, setting: Setting) -> TracedSet:
+def trace_set(namespace: Namespace, whole: JudgementSet, setting: Config) -> TracedSet:
     """The set, asked under a setting by a job that runs here."""
-    params: dict[str, Any] = {"set": str(whole.id), "system": setting.system.name, "params": tracing.deciding(setting)}
+    params: dict[str, Any] = {
+        "set": str(whole.id),
+        "system": setting.system.name,
+        "params": traced_sets.candidate_params(setting),
+    }
     job = Job.objects.create(namespace=namespace, kind=JobKind.TRACE, params=params, by="tests", state=JobState.RUNNING)
     work = Work(namespace, job)
-    work.begin("ask")
-    tracing.ask(work)
+    work.begin_step("ask")
+    traced_sets.trace_step(work)
     Job.objects.within(namespace).filter(id=job.id).update(state=JobState.DONE)
-    found = tracing.traced(namespace, whole, setting)
+    found = traced_sets.latest_traced_set(namespace, whole, setting)
     assert found is not None
     return found

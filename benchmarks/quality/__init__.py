@@ -1,1 +1,1 @@
-"""How well memories come back: public data through the write path and the read path, without a language model."""
+"""Retrieval quality on public data, through the write and the read path, without a language model."""

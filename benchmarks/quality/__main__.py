@@ -1,4 +1,4 @@
-"""Measure retrieval on public data: every system, every retriever left out, constants chosen on other folds."""
+"""Retrieval quality on public data: systems, retriever ablation, cross-validated constants, abstention."""
 
 import argparse
 import itertools
@@ -26,21 +26,28 @@ django.setup()
 from django.core.management import call_command  # noqa: E402
 from django.db import connection  # noqa: E402
 
-from benchmarks.quality.measuring import Asked, ask, by_category, mean, measured, roc  # noqa: E402
+from benchmarks.quality.measuring import (  # noqa: E402
+    CaseRun,
+    abstention_roc,
+    format_means,
+    means_by_category,
+    metric_values,
+    run_cases,
+)
 from benchmarks.quality.worlds import DATA, SLUG, WORLDS  # noqa: E402
 from memories.models import Namespace  # noqa: E402
 from scoring.systems import SYSTEMS  # noqa: E402
-from scoring.systems.blend import ROUTES, BlendParams  # noqa: E402
+from scoring.systems.blend import BLEND_RETRIEVERS, BlendParams  # noqa: E402
 
 GRID = {"rerank": (0.6, 0.7, 0.75, 0.8), "weight_semantic": (0.5, 0.6, 0.7), "entity_boost": (0.5, 1.0, 1.25)}
 
 
 def main() -> None:
-    """Load what is missing, ask everything, print tables."""
+    """Load missing data, run all queries, print tables."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("worlds", nargs="*", default=list(WORLDS), help=f"of {', '.join(WORLDS)}")
-    parser.add_argument("--systems", action="store_true", help="every system, not the default alone")
-    parser.add_argument("--fresh", action="store_true", help="load the data anew")
+    parser.add_argument("--systems", action="store_true", help="all systems, not only the default")
+    parser.add_argument("--fresh", action="store_true", help="reload the data")
     options = parser.parse_args()
     if not DATA.exists():
         print(f"There is no data at {DATA}: nothing to measure.")
@@ -54,67 +61,72 @@ def main() -> None:
 
 
 def report(name: str, *, every: bool) -> None:
-    """One world: the default by category, without each retriever, left-out folds, abstention, and the other systems."""
+    """One dataset: the default by category, ablation, cross-validation, abstention, and the other systems."""
     began = time.perf_counter()
     cases = list(WORLDS[name]())
     with connection.cursor() as cursor:
         cursor.execute("ANALYZE")
-    print(f"\n{name}: {len(cases)} questions, loaded in {time.perf_counter() - began:.0f} s", flush=True)
+    print(f"\n{name}: {len(cases)} queries, loaded in {time.perf_counter() - began:.0f} s", flush=True)
     for system in [name for name in SYSTEMS if name != "blend"] if every else ():
-        print(f"  {system:12} {mean(measured(ask(cases, system, progress(len(cases)))))}", flush=True)
+        print(
+            f"  {system:12} {format_means(metric_values(run_cases(cases, system, progress_printer(len(cases)))))}",
+            flush=True,
+        )
     began = time.perf_counter()
-    asked = ask(cases, "blend", progress(len(cases)))
+    runs = run_cases(cases, "blend", progress_printer(len(cases)))
     took = 1000 * (time.perf_counter() - began) / len(cases)
-    print(f"  blend        {mean(measured(asked))}  ({took:.0f} ms a question)")
-    for category, told in by_category(asked).items():
-        print(f"    {category:24} {told}")
-    for route in ROUTES:
-        print(f"    without {route:16} {mean(measured(asked, without(route)))}")
-    print(f"    without reranking        {mean(measured(asked, BlendParams(rerank=0.0)))}")
-    folds = sorted({one.case.fold for one in asked})
+    print(f"  blend        {format_means(metric_values(runs))}  ({took:.0f} ms per query)")
+    for category, means in means_by_category(runs).items():
+        print(f"    {category:24} {means}")
+    for retriever in BLEND_RETRIEVERS:
+        print(f"    without {retriever:16} {format_means(metric_values(runs, without_retriever(retriever)))}")
+    print(f"    without reranking        {format_means(metric_values(runs, BlendParams(rerank=0.0)))}")
+    folds = sorted({one.case.fold for one in runs})
     if len(folds) > 2:
-        left_out(asked, folds)
-    area, caught = roc(asked)
+        cross_validate(runs, folds)
+    area, caught = abstention_roc(runs)
     if caught:
-        told = ", ".join(f"{share:.2f} at {lost:.0%} lost" for lost, share in caught.items())
-        withheld = [one.retrieval.ranking.abstained for one in asked if not one.case.answerable]
-        lost = [one.retrieval.ranking.abstained for one in asked if one.case.answerable]
-        print(f"    abstention: AUC {area:.3f}; never-stored caught {told}")
-        print(f"      at the shipped threshold {np.mean(withheld):.2f} caught, {np.mean(lost):.3f} lost", flush=True)
+        summary = ", ".join(f"{share:.2f} at {rate:.0%} false abstentions" for rate, share in caught.items())
+        abstained = [one.retrieval.ranking.abstained for one in runs if not one.case.answerable]
+        false_abstentions = [one.retrieval.ranking.abstained for one in runs if one.case.answerable]
+        print(f"    abstention: AUC {area:.3f}; unanswerable caught {summary}")
+        shipped = f"{np.mean(abstained):.2f} caught, {np.mean(false_abstentions):.3f} false abstentions"
+        print(f"      at the shipped threshold {shipped}", flush=True)
 
 
-def without(route: str) -> BlendParams:
-    """The defaults without what one retriever brings."""
-    moved = {f"weight_{route}": 0.0} | ({f"{route}_boost": 0.0} if route in ("entity", "temporal") else {})
-    return BlendParams(**moved)
+def without_retriever(retriever: str) -> BlendParams:
+    """The defaults without one retriever."""
+    values = {f"weight_{retriever}": 0.0} | ({f"{retriever}_boost": 0.0} if retriever in ("entity", "temporal") else {})
+    return BlendParams(**values)
 
 
-def left_out(asked: list[Asked], folds: list[str]) -> None:
-    """Choose constants on all folds but one and measure on that one, for each."""
-    settings = [dict(zip(GRID, values, strict=True)) for values in itertools.product(*GRID.values())]
+def cross_validate(runs: list[CaseRun], folds: list[str]) -> None:
+    """Leave-one-fold-out: choose constants on the other folds, measure on this one."""
+    configs = [dict(zip(GRID, values, strict=True)) for values in itertools.product(*GRID.values())]
     table = {
-        str(one): measured(asked, BlendParams(**one, weight_bm25=round(1 - one["weight_semantic"], 2)))
-        for one in settings
+        str(one): metric_values(runs, BlendParams(**one, weight_bm25=round(1 - one["weight_semantic"], 2)))
+        for one in configs
     }
-    fold_of = np.array([one.case.fold for one in asked if one.case.answerable and any(one.case.grades.values())])
-    parts: dict[str, list[np.ndarray]] = {}
+    fold_of = np.array([one.case.fold for one in runs if one.case.answerable and any(one.case.grades.values())])
+    held_out: dict[str, list[np.ndarray]] = {}
     for fold in folds:
         rest = fold_of != fold
-        best = max(settings, key=lambda one: float(table[str(one)]["nDCG@10"][rest].mean()))
+        best = max(configs, key=lambda one: float(table[str(one)]["nDCG@10"][rest].mean()))
         for name, values in table[str(best)].items():
-            parts.setdefault(name, []).append(values[~rest])
-        print(f"    chosen without {fold:12} {best}")
-    print(f"    left one out             {mean({name: np.concatenate(some) for name, some in parts.items()})}")
+            held_out.setdefault(name, []).append(values[~rest])
+        print(f"    best without {fold:12} {best}")
+    means = format_means({name: np.concatenate(values) for name, values in held_out.items()})
+    print(f"    cross-validated          {means}")
 
 
-def progress(total: int) -> Callable[[int], None]:
-    """Tell how far it is, on a terminal."""
+def progress_printer(total: int) -> Callable[[int], None]:
+    """Progress callback that prints to a terminal."""
 
-    def tell(done: int) -> None:
+    def print_progress(done: int) -> None:
         if sys.stderr.isatty():
             print(f"\r  {done} of {total}", end="\r", file=sys.stderr)
 
-    return tell
+    return print_progress
 
 
 if __name__ == "__main__":

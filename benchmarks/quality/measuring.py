@@ -1,4 +1,4 @@
-"""Rankings of many questions against what is known to answer them."""
+"""Runs of the cases of a dataset, and their metrics."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from benchmarks.quality.worlds import Case
+from memories.retrieval.config import resolve_config
 from memories.retrieval.query import Query
-from memories.retrieval.retrieve import Retrieval, ranking_of, retrieve
-from memories.retrieval.settings import setting
+from memories.retrieval.retrieve import Retrieval, rank_candidates, retrieve
 from scoring import metrics
 from scoring.params import Params
 from scoring.term import Array
@@ -18,86 +18,88 @@ TOP = 10
 
 
 @dataclass(frozen=True, eq=False)
-class Asked:
-    """A case with what was retrieved for it, to be ranked again under other parameters."""
+class CaseRun:
+    """A case with its retrieval, which can be re-ranked under other parameters."""
 
     case: Case
     retrieval: Retrieval
 
     def grades(self, params: Params | None = None) -> list[int]:
-        """The grades of the first ten; an answer that is withheld is ranked all the same."""
+        """Grades of the top ten, also if the answer abstained."""
         ranking = self.retrieval.ranking
         if params is not None:
             retrieval = self.retrieval
-            ranking = ranking_of(retrieval.query, retrieval.signals, params, retrieval.planning.plan)
+            ranking = rank_candidates(retrieval.query, retrieval.signals, params, retrieval.query_plan.plan)
         rows = ranking.order.rows[:TOP].tolist()
-        return [self.case.grades.get(self.retrieval.batch.rows[row]["id"], 0) for row in rows]
+        return [self.case.grades.get(self.retrieval.candidates.rows[row]["id"], 0) for row in rows]
 
 
-def ask(cases: Sequence[Case], system: str, tell: Callable[[int], None], **params: Any) -> list[Asked]:
-    """Retrieve for every case by one system with its defaults."""
-    found = []
+def run_cases(cases: Sequence[Case], system: str, progress: Callable[[int], None], **params: Any) -> list[CaseRun]:
+    """Run every case with one system and its defaults."""
+    results = []
     for number, case in enumerate(cases):
         query = Query(
             namespace=case.namespace,
             text=case.text,
-            setting=setting(case.namespace, system=system, params=params),
+            config=resolve_config(case.namespace, system=system, params=params),
             top_k=TOP,
             filters=case.filters,
             as_of=case.as_of,
         )
-        found.append(Asked(case, retrieve(query)))
-        tell(number + 1)
-    return found
+        results.append(CaseRun(case, retrieve(query)))
+        progress(number + 1)
+    return results
 
 
-def measured(asked: Sequence[Asked], params: Params | None = None) -> dict[str, Array]:
-    """Recall at 5 and 10 and nDCG at 10 of every answerable case that has an answer stored."""
-    some = answerable(asked)
+def metric_values(runs: Sequence[CaseRun], params: Params | None = None) -> dict[str, Array]:
+    """Recall@5, Recall@10 and nDCG@10 of every answerable case with a stored answer."""
+    some = answerable_runs(runs)
     grades = np.zeros((len(some), TOP))
     widest = max((len(one.case.grades) for one in some), default=0)
     ideal = np.zeros((len(some), max(widest, TOP)))
-    for place, one in enumerate(some):
+    for index, one in enumerate(some):
         row, best = one.grades(params), sorted(one.case.grades.values(), reverse=True)
-        grades[place, : len(row)], ideal[place, : len(best)] = row, best
+        grades[index, : len(row)], ideal[index, : len(best)] = row, best
     return {
-        "R@5": metrics.recall(grades, ideal, 5),
-        "R@10": metrics.recall(grades, ideal, TOP),
+        "R@5": metrics.recall_at_k(grades, ideal, 5),
+        "R@10": metrics.recall_at_k(grades, ideal, TOP),
         "nDCG@10": metrics.ndcg(grades, ideal, TOP),
     }
 
 
-def answerable(asked: Sequence[Asked]) -> list[Asked]:
-    """The cases that count for ranking."""
-    return [one for one in asked if one.case.answerable and any(one.case.grades.values())]
+def answerable_runs(runs: Sequence[CaseRun]) -> list[CaseRun]:
+    """The runs that count for ranking metrics."""
+    return [one for one in runs if one.case.answerable and any(one.case.grades.values())]
 
 
-def mean(values: Mapping[str, Array]) -> str:
-    """The means, as they are printed."""
+def format_means(values: Mapping[str, Array]) -> str:
+    """Means as text."""
     return "  ".join(f"{name} {float(some.mean()):.3f}" for name, some in values.items() if len(some))
 
 
-def by_category(asked: Sequence[Asked], params: Params | None = None) -> dict[str, str]:
-    """The means of every category."""
-    names = sorted({one.case.category for one in answerable(asked)})
-    return {name: mean(measured([one for one in asked if one.case.category == name], params)) for name in names}
+def means_by_category(runs: Sequence[CaseRun], params: Params | None = None) -> dict[str, str]:
+    """Means per category."""
+    names = sorted({one.case.category for one in answerable_runs(runs)})
+    return {
+        name: format_means(metric_values([one for one in runs if one.case.category == name], params)) for name in names
+    }
 
 
-def roc(asked: Sequence[Asked], params: Params | None = None) -> tuple[float, dict[float, float]]:
-    """How well chance tells what was never stored: the area, and what is caught when few answers are lost."""
-    chances = np.array([chance_of(one, params) for one in asked])
-    stored = np.array([one.case.answerable for one in asked])
+def abstention_roc(runs: Sequence[CaseRun], params: Params | None = None) -> tuple[float, dict[float, float]]:
+    """ROC of abstention: AUC, and unanswerable queries caught at given false abstention rates."""
+    probabilities = np.array([answer_probability_of(one, params) for one in runs])
+    stored = np.array([one.case.answerable for one in runs])
     if stored.all() or not stored.any():
         return float("nan"), {}
-    good, bad = chances[stored], chances[~stored]
+    good, bad = probabilities[stored], probabilities[~stored]
     area = float((good[:, None] > bad[None, :]).mean() + 0.5 * (good[:, None] == bad[None, :]).mean())
-    caught = {lost: float((bad < np.quantile(good, lost)).mean()) for lost in (0.05, 0.1, 0.2)}
+    caught = {rate: float((bad < np.quantile(good, rate)).mean()) for rate in (0.05, 0.1, 0.2)}
     return area, caught
 
 
-def chance_of(one: Asked, params: Params | None) -> float:
-    """The chance that the best hit is an answer."""
-    retrieval = one.retrieval
+def answer_probability_of(run: CaseRun, params: Params | None) -> float:
+    """Probability that the best hit is an answer."""
+    retrieval = run.retrieval
     if params is None:
-        return retrieval.ranking.chance
-    return ranking_of(retrieval.query, retrieval.signals, params, retrieval.planning.plan).chance
+        return retrieval.ranking.answer_probability
+    return rank_candidates(retrieval.query, retrieval.signals, params, retrieval.query_plan.plan).answer_probability

@@ -33,17 +33,18 @@ from django.db import connection  # noqa: E402
 from pgvector import Vector  # noqa: E402
 
 from benchmarks.speed import furnishing, serving, worlds  # noqa: E402
+from memories.db.lru_cache import LRUCache  # noqa: E402
 from memories.models import Namespace, Trace  # noqa: E402
 from memories.models.choices import EMBEDDERS  # noqa: E402
 from memories.providers.embedder import embedder  # noqa: E402
-from memories.retrieval import postings, tracing  # noqa: E402
-from memories.retrieval.answer import told  # noqa: E402
-from memories.retrieval.kept import Kept  # noqa: E402
+from memories.retrieval import postings  # noqa: E402
+from memories.retrieval.answer import answer_to_dict  # noqa: E402
+from memories.retrieval.config import resolve_config  # noqa: E402
 from memories.retrieval.query import Query  # noqa: E402
-from memories.retrieval.replaying import replay  # noqa: E402
+from memories.retrieval.replay import replay  # noqa: E402
 from memories.retrieval.retrieve import Retrieval, retrieve  # noqa: E402
-from memories.retrieval.retrievers import kept_lists  # noqa: E402
-from memories.retrieval.settings import setting  # noqa: E402
+from memories.retrieval.retrievers import list_cache  # noqa: E402
+from memories.retrieval.trace import store_trace  # noqa: E402
 from recall_site.garbage import leave_what_is_loaded  # noqa: E402
 from scoring.systems import SYSTEMS  # noqa: E402
 
@@ -107,12 +108,15 @@ def measure(namespace: Namespace, system: str, bare: Callable[[str], float]) -> 
             retrieval, trace = answer(namespace, text, system, took if last else defaultdict(list))
             if last:
                 took["bare"].append(alone)
-                late += len(retrieval.found.late)
+                late += len(retrieval.fetched.timed_out)
                 stored = Trace.objects.within(namespace).get(id=trace)
-                took["replay"].append(timed(lambda stored=stored, by=retrieval.query.setting: replay(stored, by)))
+                took["replay"].append(timed(lambda stored=stored, by=retrieval.query.config: replay(stored, by)))
     fresh: dict[str, list[float]] = defaultdict(list)
     for text in worlds.questions(QUESTIONS):
-        postings.KEPT, kept_lists.KEPT = Kept(postings.MOST_KEPT), Kept(kept_lists.MOST_KEPT)
+        postings.POSTINGS_CACHE, list_cache.LIST_CACHE = (
+            LRUCache(postings.CACHE_BYTES),
+            LRUCache(list_cache.CACHE_BYTES),
+        )
         answer(namespace, text, system, fresh)
     whole, alone, again = (quantiles(took.pop(name)) for name in ("whole", "bare", "replay"))
     times, unkept = whole / alone, quantiles(fresh["whole"])
@@ -126,13 +130,13 @@ def measure(namespace: Namespace, system: str, bare: Callable[[str], float]) -> 
 
 def answer(namespace: Namespace, text: str, system: str, took: dict[str, list[float]]) -> tuple[Retrieval, UUID]:
     """Answer one question as the server does, and add how long its steps took."""
-    query = Query(namespace=namespace, text=text, setting=setting(namespace, system=system, params={}))
+    query = Query(namespace=namespace, text=text, config=resolve_config(namespace, system=system, params={}))
     began = time.perf_counter()
     retrieval = retrieve(query)
     asked = time.perf_counter()
-    answer = told(retrieval)
+    answer = answer_to_dict(retrieval)
     explained = time.perf_counter()
-    trace = tracing.write(retrieval, answer, key=None)
+    trace = store_trace(retrieval, answer, key=None)
     ended = time.perf_counter()
     told_by(retrieval, took)
     took["tell"].append(1000 * (explained - asked))
@@ -143,7 +147,7 @@ def answer(namespace: Namespace, text: str, system: str, took: dict[str, list[fl
 
 def told_by(retrieval: Retrieval, took: dict[str, list[float]]) -> None:
     """Add the steps of one retrieval."""
-    for step, milliseconds in {**retrieval.took_ms, **retrieval.found.took_ms}.items():
+    for step, milliseconds in {**retrieval.took_ms, **retrieval.fetched.took_ms}.items():
         took[step].append(milliseconds)
 
 

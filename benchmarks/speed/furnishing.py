@@ -11,7 +11,6 @@ from django.db.models import Model
 
 from benchmarks.speed import worlds
 from memories.ids import uuid7
-from memories.judging.parts import part_of
 from memories.keys import make_key
 from memories.models import (
     ApiKey,
@@ -26,12 +25,13 @@ from memories.models import (
     Namespace,
 )
 from memories.models.choices import Grounding, MemoryType, Role, Status
-from memories.retrieval import tracing
-from memories.retrieval.answer import told
+from memories.retrieval.answer import answer_to_dict
+from memories.retrieval.config import resolve_config
 from memories.retrieval.query import Query
 from memories.retrieval.retrieve import retrieve
-from memories.retrieval.settings import setting
-from memories.writing.copying import copied
+from memories.retrieval.trace import store_trace
+from memories.tuning.splits import split_of
+from memories.writing.bulk_copy import copy_rows
 from scoring.systems import SYSTEMS
 
 KIND, READER = "pages", "page-reader"
@@ -88,7 +88,7 @@ def furnish(namespace: Namespace, chance: random.Random) -> None:
     reject(namespace)
     asked = JudgementSet.objects.create(namespace=namespace, name="asked")
     texts = worlds.questions(QUERIES)
-    queries = [{"judgement_set_id": asked.id, "text": text, "part": part_of(text)} for text in texts]
+    queries = [{"judgement_set_id": asked.id, "text": text, "part": split_of(text)} for text in texts]
     poured(namespace, JudgedQuery, queries)
     keys = [(f"agent {place}", make_key()) for place in range(KEYS)]
     poured(namespace, ApiKey, [{"name": name, "hash": key.hash, "prefix": key.prefix} for name, key in keys])
@@ -125,15 +125,15 @@ def reject(namespace: Namespace) -> None:
         row = worlds.row_of(namespace, told_by)
         row.status, row.grounding, row.reason = Status.REJECTED, Grounding.PARTIAL, "only partly grounded"
         rows.append(row)
-    copied(Memory, rows)
+    copy_rows(Memory, rows)
 
 
 def ask(namespace: Namespace) -> None:
     """Leave traces, as agents do."""
     for place, text in enumerate(worlds.questions(TRACES)):
-        by = setting(namespace, system=list(SYSTEMS)[place % len(SYSTEMS)], params={})
-        retrieval = retrieve(Query(namespace=namespace, text=text, setting=by))
-        tracing.write(retrieval, told(retrieval), key=None)
+        by = resolve_config(namespace, system=list(SYSTEMS)[place % len(SYSTEMS)], params={})
+        retrieval = retrieve(Query(namespace=namespace, text=text, config=by))
+        store_trace(retrieval, answer_to_dict(retrieval), key=None)
 
 
 def often(chance: random.Random, count: int) -> int:
@@ -145,4 +145,4 @@ def poured(namespace: Namespace, table: type[Model], rows: Iterable[dict[str, ob
     """Rows of a namespace, many at once."""
     left = iter(rows)
     while some := list(islice(left, worlds.POURED)):
-        copied(table, [table(namespace_id=namespace.id, **row) for row in some])
+        copy_rows(table, [table(namespace_id=namespace.id, **row) for row in some])

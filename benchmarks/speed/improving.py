@@ -2,19 +2,19 @@
 
 from uuid import UUID
 
-from memories.jobs.running import run
+from memories.jobs.attempt import run_job
 from memories.models import Job, Judgement, JudgementSet, Memory, Namespace, ProfileVersion, Trace
 from memories.models.choices import JobKind
-from memories.retrieval.settings import setting
-from memories.tuning import optimising, tracing
-from memories.tuning.annotating import NewAnnotation, annotate
-from memories.tuning.evaluating import MAIN
+from memories.retrieval.config import resolve_config
+from memories.tuning import optimiser, traced_sets
+from memories.tuning.annotation_records import NewAnnotation, annotate
+from memories.tuning.measurement import MAIN_METRIC
 from memories.tuning.objective import Objective
-from memories.tuning.optimising import Wish, movable
+from memories.tuning.optimiser import SearchSpec, tunable_params
 from memories.tuning.pareto import DIVERSITY
-from memories.tuning.profiles import add_version
-from memories.tuning.sweeping import swept_setting
-from memories.writing.copying import copied
+from memories.tuning.profile_versions import add_profile_version
+from memories.tuning.rrf_sweep import sweep_config
+from memories.writing.bulk_copy import copy_rows
 
 BY = "benchmark"
 GRADES = (3, 2, 2, 1, 1, 1, 0, 0, 0, 0)  # of the first results, from the top
@@ -29,9 +29,9 @@ def improved(namespace: Namespace) -> None:
         speak(namespace)
     if not ProfileVersion.objects.within(namespace).exists():
         version(namespace)
-    served = setting(namespace, params={})
-    for start in (served, swept_setting(namespace)):
-        tracing.fresh(namespace, whole, start)
+    served = resolve_config(namespace, params={})
+    for start in (served, sweep_config(namespace)):
+        traced_sets.ensure_traced_set(namespace, whole, start)
     if not Job.objects.within(namespace).filter(kind=JobKind.OPTIMISE).exists():
         search(namespace, whole)
 
@@ -45,7 +45,7 @@ def judge(namespace: Namespace, whole: JudgementSet) -> None:
         if trace.query in queries
         for one, grade in zip(trace.answer["results"], GRADES, strict=False)
     ]
-    copied(Judgement, list({(one.query_id, one.memory_id): one for one in rows}.values()))
+    copy_rows(Judgement, list({(one.query_id, one.memory_id): one for one in rows}.values()))
 
 
 def speak(namespace: Namespace) -> None:
@@ -63,20 +63,20 @@ def version(namespace: Namespace) -> None:
     """Versions of a profile, each with another k."""
     for number in range(VERSIONS):
         params = {"rrf_k": 20.0 + number}
-        add_version(namespace, name="tried", system="recall", params=params, parent=None, note="", by=BY)
+        add_profile_version(namespace, name="tried", system="recall", params=params, parent=None, note="", by=BY)
 
 
 def search(namespace: Namespace, whole: JudgementSet) -> None:
     """One search, to its end."""
-    served = setting(namespace, params={})
-    wish = Wish(
+    served = resolve_config(namespace, params={})
+    wish = SearchSpec(
         set=whole.id,
-        setting=served,
-        move=tuple(movable(served)),
-        objective=Objective(MAIN),
+        config=served,
+        move=tuple(tunable_params(served)),
+        objective=Objective(MAIN_METRIC),
         against=DIVERSITY,
         settings=SETTINGS,
         seconds=SECONDS,
-        seed=optimising.SEED,
+        seed=optimiser.DEFAULT_SEED,
     )
-    run(namespace.id, optimising.begin(namespace, wish, by=BY).id)
+    run_job(namespace.id, optimiser.submit_search_job(namespace, wish, by=BY).id)

@@ -13,15 +13,15 @@ from uuid import UUID
 
 from django.db import connection, transaction
 
-from benchmarks.quality.worlds import DATA, rows
+from benchmarks.quality.worlds import DATA, read_rows
 from memories.bulk.importing import Import
 from memories.bulk.statistics import Growth
 from memories.ids import uuid7
 from memories.models import Entity, Memory, MemoryVector, Mention, Namespace, NamespaceStatistics
 from memories.providers.embedder import embedder
-from memories.writing import words
-from memories.writing.copying import bare, copied
-from memories.writing.indexing import due, outside
+from memories.writing import posting_index
+from memories.writing.bulk_copy import copy_rows, lightweight_row
+from memories.writing.index_vectors import namespaces_to_index, unindexed_vectors
 from scoring.dedup import normalize
 
 SLUG, LOADING = "speed", "loading"
@@ -40,7 +40,7 @@ def sentences() -> list[tuple[str, str]]:
     said = [
         (one.get("speaker", ""), sentence)
         for name in ("locomo/memories", "longmemeval/memories", "beam/memories", "realmem/memories", "scifact/corpus")
-        for one in rows(name)
+        for one in read_rows(name)
         for sentence in SENTENCE.split(one["text"])
         if SHORTEST <= len(sentence) <= LONGEST
     ]
@@ -102,11 +102,11 @@ def poured(namespace: Namespace, size: int) -> None:
         vectors = model.embed([one["content"] for one in some])
         memories = [row_of(namespace, one) for one in some]
         with transaction.atomic():
-            copied(Memory, memories)
-            copied(
+            copy_rows(Memory, memories)
+            copy_rows(
                 MemoryVector,
                 [
-                    bare(
+                    lightweight_row(
                         MemoryVector,
                         namespace_id=namespace.id,
                         memory_id=memory.id,
@@ -118,7 +118,7 @@ def poured(namespace: Namespace, size: int) -> None:
                 ],
             )
             mention(namespace, people, list(zip([memory.id for memory in memories], map(who_in, some), strict=True)))
-            words.index(namespace, [memory.id for memory in memories])
+            posting_index.index_postings(namespace, [memory.id for memory in memories])
         growth.grown(len(memories))
     stored.execute("SET maintenance_work_mem = '4GB'")
     stored.execute(made)
@@ -136,9 +136,9 @@ def mention(namespace: Namespace, people: dict[str, Entity], said: Sequence[tupl
     for _, name in said:
         if name and name not in people:
             people[name] = Entity(namespace=namespace, name=name, normalised=normalize(name))
-    copied(Entity, [one for name, one in people.items() if name not in known])
+    copy_rows(Entity, [one for name, one in people.items() if name not in known])
     rows = [Mention(namespace=namespace, memory_id=memory, entity_id=people[name].id) for memory, name in said if name]
-    copied(Mention, rows)
+    copy_rows(Mention, rows)
 
 
 def row_of(namespace: Namespace, one: dict[str, Any]) -> Memory:
@@ -159,7 +159,9 @@ def row_of(namespace: Namespace, one: dict[str, Any]) -> Memory:
 
 def indexed(namespace: Namespace) -> None:
     """Let all vectors of a large namespace into the index, as the worker does by night; then have everything seen."""
-    waiting = outside(namespace) if namespace in due() else outside(namespace).none()
+    waiting = (
+        unindexed_vectors(namespace) if namespace in namespaces_to_index() else unindexed_vectors(namespace).none()
+    )
     while ids := list(waiting.order_by("id").values_list("id", flat=True)[:TOGETHER]):
         MemoryVector.objects.within(namespace).filter(id__in=ids).update(indexed=True)
     tidy()
@@ -174,7 +176,7 @@ def tidy() -> None:
 def questions(count: int) -> list[str]:
     """Questions that people asked, of every kind."""
     asked = [
-        one["question"] for name in ("locomo", "longmemeval", "realmem", "beam") for one in rows(f"{name}/queries")
+        one["question"] for name in ("locomo", "longmemeval", "realmem", "beam") for one in read_rows(f"{name}/queries")
     ]
     random.Random(13).shuffle(asked)
     return asked[:count]

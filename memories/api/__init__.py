@@ -1,1 +1,1 @@
-"""The REST API: who may call, what may come in, and how answers are paged and repeated."""
+"""The REST API: authentication, validation, pagination, idempotency and one view per resource."""

@@ -1,4 +1,4 @@
-"""Annotations over REST: what people say of memories, many at a time."""
+"""Annotations over REST: annotators' labels of memories, in batches."""
 
 from typing import Any
 
@@ -8,45 +8,45 @@ from rest_framework.exceptions import ValidationError
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from memories.api.acting import at_place
-from memories.api.fields import Choice, Flag, Identifier, Items, Real, Text
+from memories.api.base_view import NamespacedView
 from memories.api.idempotency import idempotent
-from memories.api.paging import PageQuery, page, paged
-from memories.api.serializers import Object
-from memories.api.views import NamespacedView
+from memories.api.write_errors import unknown_memory_error
 from memories.models import Annotation
 from memories.models.choices import MemoryType, Role, Status
-from memories.tuning.annotating import NewAnnotation, annotate
-from memories.writing.refusal import AbsentError
+from memories.tuning.annotation_records import NewAnnotation, annotate
+from memories.web.fields import Flag, Float, Identifier, ListOf, OneOf, Text
+from memories.web.pagination import PageQuery, page_schema, paginate
+from memories.web.serializers import StrictObject
+from memories.writing.write_errors import NotFoundError
 
-TOGETHER = 1_000
+MAX_ANNOTATIONS = 1_000
 
 
 class AnnotationQuery(PageQuery):
-    """Which annotations."""
+    """Filters of the annotation list."""
 
     annotator = Text(max_length=200, required=False)
     memory = Identifier(required=False)
 
 
-class NewAnnotationSerializer(Object):
-    """One annotator's word on a memory."""
+class NewAnnotationSerializer(StrictObject):
+    """One annotator's label of a memory."""
 
     memory = Identifier()
-    annotator = Text(max_length=200, help_text="who says so; agreement is told between names")
-    type = Choice(choices=MemoryType.values, help_text="the type the annotator would give it")
-    right = Flag(help_text="whether it is so")
-    confidence = Real(min_value=0, max_value=1, help_text="the confidence the annotator would give it")
+    annotator = Text(max_length=200, help_text="name of the annotator; agreement is computed between names")
+    type = OneOf(choices=MemoryType.values, help_text="the type the annotator assigns")
+    right = Flag(help_text="whether the statement is true")
+    confidence = Float(min_value=0, max_value=1, help_text="the confidence the annotator assigns")
 
 
-class AnnotationsSerializer(Object):
-    """Annotations to be kept."""
+class AnnotationBatchSerializer(StrictObject):
+    """Annotations to store."""
 
-    annotations = Items(child=NewAnnotationSerializer(), max_length=TOGETHER, min_length=1)
+    annotations = ListOf(child=NewAnnotationSerializer(), max_length=MAX_ANNOTATIONS, min_length=1)
 
 
 class AnnotationSerializer(serializers.Serializer[Annotation]):
-    """One annotator's word on a memory."""
+    """One annotator's label of a memory."""
 
     id = serializers.UUIDField()
     memory = serializers.UUIDField(source="memory_id")
@@ -57,14 +57,14 @@ class AnnotationSerializer(serializers.Serializer[Annotation]):
     created_at = serializers.DateTimeField()
 
 
-class AnnotatedSerializer(serializers.Serializer[Any]):
-    """What became of annotations."""
+class AnnotationCountsSerializer(serializers.Serializer[Any]):
+    """How many annotations were stored."""
 
     added = serializers.IntegerField()
-    replaced = serializers.IntegerField(help_text="earlier words of the same annotator on the same memory")
+    replaced = serializers.IntegerField(help_text="earlier annotations of the same memory by the same annotator")
 
 
-class Annotations(NamespacedView):
+class AnnotationsView(NamespacedView):
     """The annotations of a namespace."""
 
     roles = {"GET": Role.READ, "POST": Role.WRITE}
@@ -72,37 +72,37 @@ class Annotations(NamespacedView):
     @extend_schema(
         operation_id="annotations",
         parameters=[AnnotationQuery],
-        responses=paged("AnnotationPage", AnnotationSerializer),
+        responses=page_schema("AnnotationPage", AnnotationSerializer),
         tags=["calibration"],
     )
     def get(self, request: Request, namespace: str) -> Response:
         """List annotations, newest first."""
-        query = AnnotationQuery.of(request)
-        chosen = {name: query[name] for name in ("annotator",) if name in query}
-        chosen |= {"memory_id": query["memory"]} if "memory" in query else {}
-        known = Annotation.objects.within(self.namespace).exclude(memory__status=Status.FORGOTTEN)
-        return Response(page(request, self.namespace, known.filter(**chosen), query).answer(AnnotationSerializer))
+        query = AnnotationQuery.from_request(request)
+        filters = {name: query[name] for name in ("annotator",) if name in query}
+        filters |= {"memory_id": query["memory"]} if "memory" in query else {}
+        rows = Annotation.objects.within(self.namespace).exclude(memory__status=Status.FORGOTTEN)
+        return Response(paginate(request, self.namespace, rows.filter(**filters), query).to_dict(AnnotationSerializer))
 
     @extend_schema(
         operation_id="annotate",
-        request=AnnotationsSerializer,
-        responses=AnnotatedSerializer,
+        request=AnnotationBatchSerializer,
+        responses=AnnotationCountsSerializer,
         tags=["calibration"],
     )
     @idempotent
     def post(self, request: Request, namespace: str) -> Response:
-        """Keep up to 1,000 annotations, all or none; what an annotator says again replaces what was said before."""
-        asked = AnnotationsSerializer.of(request)["annotations"]
-        news = [NewAnnotation(**one) for one in asked]
+        """Store up to 1,000 annotations, all or none; an annotator's new label of a memory replaces the earlier one."""
+        items = AnnotationBatchSerializer.from_request(request)["annotations"]
+        annotations = [NewAnnotation(**item) for item in items]
         try:
-            kept = annotate(self.namespace, news)
-        except AbsentError as error:
-            raise absent(error, news) from error
-        self.memory_ids = [new.memory for new in news]
-        return Response(AnnotatedSerializer(kept._asdict()).data)
+            counts = annotate(self.namespace, annotations)
+        except NotFoundError as error:
+            raise annotation_memory_error(error, annotations) from error
+        self.memory_ids = [annotation.memory for annotation in annotations]
+        return Response(AnnotationCountsSerializer(counts._asdict()).data)
 
 
-def absent(error: AbsentError, news: list[NewAnnotation]) -> ValidationError:
-    """Say which of the annotations speaks of a memory that nobody knows."""
-    place = next(place for place, new in enumerate(news) if new.memory == error.id)
-    return at_place(error, f"annotations.{place}.memory")
+def annotation_memory_error(error: NotFoundError, annotations: list[NewAnnotation]) -> ValidationError:
+    """A validation error at the annotation whose memory does not exist."""
+    index = next(index for index, annotation in enumerate(annotations) if annotation.memory == error.id)
+    return unknown_memory_error(error, f"annotations.{index}.memory")

@@ -1,4 +1,4 @@
-"""A calibration over REST: who agrees, what was fitted, and what should change."""
+"""Calibration over REST: annotator agreement, fitted values and suggested changes."""
 
 from dataclasses import asdict
 from typing import Any, cast
@@ -8,39 +8,39 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from memories.api.fields import Real
-from memories.api.serializers import Query
-from memories.api.views import NamespacedView
+from memories.api.base_view import NamespacedView
 from memories.models.choices import MemoryType, Role
-from memories.tuning.calibrating import findings
-from memories.tuning.calibrating.calibrate import Calibration, calibrate
+from memories.tuning.calibration import findings
+from memories.tuning.calibration.results import Calibration, calibrate
+from memories.web.fields import Float
+from memories.web.serializers import QueryString
 from scoring.params import Number
-from scoring.policy import WritePolicy
+from scoring.policy import WritePolicyParams
 
-COST = cast(Number, WritePolicy.declared()["merge_cost"])
+MERGE_COST = cast(Number, WritePolicyParams.declarations()["merge_cost"])
 
 
-class CalibrationQuery(Query):
-    """What to reckon with."""
+class CalibrationQuery(QueryString):
+    """Calibration options."""
 
-    merge_cost = Real(
+    merge_cost = Float(
         in_query=True,
-        min_value=COST.low,
-        max_value=COST.high,
+        min_value=MERGE_COST.low,
+        max_value=MERGE_COST.high,
         required=False,
-        help_text=f"{COST.affects}; without it, what the write policy says",
+        help_text=f"{MERGE_COST.affects}; default: the value of the write policy",
     )
 
 
 class KappaSerializer(serializers.Serializer[Any]):
-    """Cohen's κ and the interval in which it lies with 95 %."""
+    """Cohen's κ with its 95 % confidence interval."""
 
     value = serializers.FloatField()
     low = serializers.FloatField()
     high = serializers.FloatField()
-    pairs = serializers.IntegerField(help_text="of annotators who share memories")
+    pairs = serializers.IntegerField(help_text="annotator pairs with memories in common")
     undefined = serializers.IntegerField(
-        help_text="of them, those who give one answer throughout; they count no further"
+        help_text="of them, pairs with constant answers, for which κ is undefined; they are left out"
     )
 
 
@@ -48,68 +48,66 @@ class TypeAgreementSerializer(serializers.Serializer[Any]):
     """One type against all others."""
 
     type = serializers.ChoiceField(choices=MemoryType.choices)
-    kappa = KappaSerializer(
-        allow_null=True, help_text="null where too few are annotated by two, or nobody tells it from others"
-    )
-    valid = serializers.BooleanField(help_text="whether κ is above the gate")
+    kappa = KappaSerializer(allow_null=True, help_text="null: too few memories with two annotators, or κ is undefined")
+    valid = serializers.BooleanField(help_text="whether κ is above the threshold `gate`")
     stored = serializers.IntegerField(help_text="annotated memories stored as this type")
-    agreed = serializers.IntegerField(help_text="of them, those that every annotator calls so too")
-    prior = serializers.FloatField(help_text="that serves")
+    agreed = serializers.IntegerField(help_text="of them, memories that every annotator assigns this type")
+    prior = serializers.FloatField(help_text="the one currently in use")
     fitted = serializers.FloatField(
-        allow_null=True, help_text="the share of agreement, through the logistic; offered where valid"
+        allow_null=True, help_text="fitted prior: agreement rate through the logistic; offered if valid"
     )
 
 
 class BeforeAfterSerializer(serializers.Serializer[Any]):
-    """A number before and after."""
+    """A value before and after."""
 
     before = serializers.FloatField()
     after = serializers.FloatField()
 
 
 class WeightsSerializer(serializers.Serializer[Any]):
-    """The weights of the confidence formula; errors are mean squares."""
+    """The weights of the confidence formula; errors are mean squared errors."""
 
     served = serializers.DictField(child=serializers.FloatField())
     fitted = serializers.DictField(child=serializers.FloatField())
-    memories = serializers.IntegerField(help_text="that were fitted on")
+    memories = serializers.IntegerField(help_text="number of memories fitted on")
     error = BeforeAfterSerializer()
-    held_out = serializers.IntegerField(help_text="memories that were kept back")
+    held_out = serializers.IntegerField(help_text="number of held-out memories")
     held_out_error = BeforeAfterSerializer()
 
 
 class BinSerializer(serializers.Serializer[Any]):
-    """Memories of about one confidence."""
+    """One confidence bin of the reliability diagram."""
 
     low = serializers.FloatField()
     high = serializers.FloatField()
     memories = serializers.IntegerField()
-    confidence = serializers.FloatField(help_text="mean")
-    right = serializers.FloatField(help_text="share")
+    confidence = serializers.FloatField(help_text="mean confidence")
+    right = serializers.FloatField(help_text="share that is true")
 
 
 class ReliabilitySerializer(serializers.Serializer[Any]):
-    """Confidence against truth; the error is the expected calibration error."""
+    """Reliability diagram: confidence against accuracy; the error is the expected calibration error (ECE)."""
 
     memories = serializers.IntegerField()
-    held_out = serializers.BooleanField(help_text="whether only memories that were kept back from the fit are told of")
+    held_out = serializers.BooleanField(help_text="whether the bins hold only memories held out from the fit")
     before = BinSerializer(many=True)
     after = BinSerializer(many=True)
     error = BeforeAfterSerializer(allow_null=True)
 
 
 class ThresholdSerializer(serializers.Serializer[Any]):
-    """What merging above a threshold would have done to judged pairs; rates as shares."""
+    """The errors of merging judged pairs above a threshold, as rates."""
 
     threshold = serializers.FloatField()
     false_positives = serializers.FloatField()
     false_negatives = serializers.FloatField()
     total = serializers.FloatField()
-    cost = serializers.FloatField(help_text="the false merges counted as often as they cost")
+    cost = serializers.FloatField(help_text="total with false merges weighted by `merge_cost`")
 
 
 class FindingSerializer(serializers.Serializer[Any]):
-    """Something to do, why, and the write parameters it changes."""
+    """A recommendation, its reason, and the write parameters it changes."""
 
     what = serializers.CharField()
     because = serializers.CharField()
@@ -117,13 +115,13 @@ class FindingSerializer(serializers.Serializer[Any]):
 
 
 class CalibrationSerializer(serializers.Serializer[Any]):
-    """All that annotations and judged pairs say of the constants."""
+    """What annotations and judged pairs imply for the constants."""
 
     annotators = serializers.ListField(child=serializers.CharField())
-    memories = serializers.IntegerField(help_text="annotated ones")
-    shared = serializers.IntegerField(help_text="annotated by two or more")
-    needed = serializers.IntegerField(help_text="so many must be shared before agreement is told")
-    valid = serializers.BooleanField(help_text="whether κ over all types is above the gate")
+    memories = serializers.IntegerField(help_text="number of annotated memories")
+    shared = serializers.IntegerField(help_text="memories with two or more annotators")
+    needed = serializers.IntegerField(help_text="minimum of shared memories for an agreement")
+    valid = serializers.BooleanField(help_text="whether κ over all types is above the threshold `gate`")
     gate = serializers.FloatField()
     kappa = KappaSerializer(allow_null=True, help_text="over all types")
     kappa_right = KappaSerializer(allow_null=True, help_text="over right and wrong")
@@ -133,16 +131,16 @@ class CalibrationSerializer(serializers.Serializer[Any]):
     judged_pairs = serializers.IntegerField()
     merge_cost = serializers.FloatField()
     thresholds = ThresholdSerializer(many=True)
-    direct_share = serializers.FloatField(allow_null=True, help_text="of direct statements among the newest memories")
+    direct_share = serializers.FloatField(allow_null=True, help_text="direct statements among the newest memories")
     findings = FindingSerializer(many=True)
     offers = serializers.DictField(
         child=serializers.DictField(child=serializers.FloatField()),
-        help_text="write parameters that can be kept as a version of the policy, by the part that changes them",
+        help_text="write parameters that can be saved as a policy version, by the finding that changes them",
     )
 
 
 class CalibrationView(NamespacedView):
-    """What a namespace's annotations say of the constants."""
+    """Calibration of a namespace from its annotations."""
 
     roles = {"GET": Role.READ}
 
@@ -153,29 +151,29 @@ class CalibrationView(NamespacedView):
         tags=["calibration"],
     )
     def get(self, request: Request, namespace: str) -> Response:
-        """Calibrate on the annotations as they are: agreement, weights, priors, thresholds, reliability, findings."""
-        query = CalibrationQuery.of(request)
-        return Response(told(calibrate(self.namespace, merge_cost=query.get("merge_cost"))))
+        """Calibrate on the current annotations: agreement, weights, priors, thresholds, reliability, findings."""
+        query = CalibrationQuery.from_request(request)
+        return Response(calibration_to_dict(calibrate(self.namespace, merge_cost=query.get("merge_cost"))))
 
 
-def told(found: Calibration) -> dict[str, Any]:
+def calibration_to_dict(calibration: Calibration) -> dict[str, Any]:
     """A calibration as JSON."""
     return {
-        "annotators": found.ground.annotators,
-        "memories": len(found.ground.memories),
-        "shared": len(found.ground.shared),
-        "needed": found.policy.annotated_by_two,
-        "valid": found.valid,
-        "gate": found.policy.kappa_gate,
-        "kappa": found.kappa and found.kappa._asdict(),
-        "kappa_right": found.kappa_right and found.kappa_right._asdict(),
-        "types": TypeAgreementSerializer(found.types, many=True).data,
-        "weights": found.weights and asdict(found.weights),
-        "reliability": ReliabilitySerializer(found.reliability).data,
-        "judged_pairs": len(found.pairs),
-        "merge_cost": found.policy.merge_cost,
-        "thresholds": [row.ours._asdict() for row in found.table],
-        "direct_share": found.direct,
-        "findings": [one._asdict() for one in findings.found(found)],
-        "offers": findings.offers(found),
+        "annotators": calibration.annotated.annotators,
+        "memories": len(calibration.annotated.memories),
+        "shared": len(calibration.annotated.shared),
+        "needed": calibration.policy.annotated_by_two,
+        "valid": calibration.valid,
+        "gate": calibration.policy.kappa_gate,
+        "kappa": calibration.kappa and calibration.kappa._asdict(),
+        "kappa_right": calibration.kappa_right and calibration.kappa_right._asdict(),
+        "types": TypeAgreementSerializer(calibration.types, many=True).data,
+        "weights": calibration.weights and asdict(calibration.weights),
+        "reliability": ReliabilitySerializer(calibration.reliability).data,
+        "judged_pairs": len(calibration.pairs),
+        "merge_cost": calibration.policy.merge_cost,
+        "thresholds": [row.errors._asdict() for row in calibration.table],
+        "direct_share": calibration.direct_share,
+        "findings": [finding._asdict() for finding in findings.calibration_findings(calibration)],
+        "offers": findings.proposed_changes(calibration),
     }

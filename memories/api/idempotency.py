@@ -1,8 +1,8 @@
-"""`Idempotency-Key`: a write that is asked for again is not done again; its answer is told again.
+"""`Idempotency-Key`: a repeated write is not executed again; its stored response is replayed.
 
-The record, the write and the answer are one transaction. Whoever comes second with a key waits at the unique index for
-the first to commit, and then tells the first's answer; if the first fails or dies, nothing of it is left, and the
-second does the write. No state "under way" is ever committed, so none has to be cleared away.
+The record, the write and the response are one transaction. A second request with the same key waits at the unique index
+for the first to commit and then replays its response; if the first fails or dies, it is rolled back and the second does
+the write. No "in progress" state is ever committed, so there is none to clean up.
 """
 
 import hashlib
@@ -22,42 +22,42 @@ from rest_framework.renderers import JSONRenderer
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from memories.api.refusals import Conflict, Running
 from memories.models import IdempotencyRecord
+from memories.web.http_errors import Conflict, StillRunning
 from recall_site.middleware import current_request_id
 
 if TYPE_CHECKING:
-    from memories.api.views import NamespacedView
+    from memories.api.base_view import NamespacedView
 
 HEADER = "Idempotency-Key"
-REPLAYED = "Idempotency-Replayed"
-RUNNING = f"The first request with this {HEADER} is still running: ask again."
-KEPT = timedelta(hours=24)
-WAIT = 10_000  # milliseconds the second waits for the first
-ACCEPTABLE = re.compile(r"[\x21-\x7e]{1,200}")
-# What the request alone decides; other refusals did nothing and hang on what is stored, so they are not kept.
-REFUSALS_KEPT = (400, 422)
+REPLAYED_HEADER = "Idempotency-Replayed"
+STILL_RUNNING_DETAIL = f"The first request with this {HEADER} is still running; retry later."
+RECORD_LIFETIME = timedelta(hours=24)
+LOCK_TIMEOUT_MS = 10_000  # milliseconds a second request waits for the first
+KEY_PATTERN = re.compile(r"[\x21-\x7e]{1,200}")
+# Errors determined by the request alone. Others depend on stored data and changed nothing, so they are not stored.
+STORED_ERROR_STATUSES = (400, 422)
 
 Handler = Callable[..., HttpResponse]
 
 
 def idempotent(handler: Handler) -> Handler:
-    """Let a method of a view be asked again under an `Idempotency-Key`."""
+    """Make a view method idempotent under an `Idempotency-Key`."""
 
     @wraps(handler)
     def once(view: "NamespacedView", request: Request, **kwargs: Any) -> HttpResponse:
         key = request.headers.get(HEADER)
         if key is None:
             return handler(view, request, **kwargs)
-        if not ACCEPTABLE.fullmatch(key):
-            raise ValidationError({HEADER: ["must be 1 to 200 visible ASCII characters; got another"]})
+        if not KEY_PATTERN.fullmatch(key):
+            raise ValidationError({HEADER: ["must be 1 to 200 visible ASCII characters; got something else"]})
         with transaction.atomic():
-            record = claim(view, key, request_hash(request))
+            record = claim_record(view, key, hash_request(request))
             if record.status is not None:
-                return told_again(record)
-            response = attempt(handler, view, request, **kwargs)
-            if response.status_code < 400 or response.status_code in REFUSALS_KEPT:
-                keep(record, response, view)
+                return replay_response(record)
+            response = run_handler(handler, view, request, **kwargs)
+            if response.status_code < 400 or response.status_code in STORED_ERROR_STATUSES:
+                store_response(record, response, view)
             else:
                 record.delete()
             return response
@@ -66,66 +66,66 @@ def idempotent(handler: Handler) -> Handler:
     return once
 
 
-def request_hash(request: Request) -> bytes:
-    """Give what must be the same when a key comes again: method, address and body, however the body is spaced."""
+def hash_request(request: Request) -> bytes:
+    """Hash what must match when a key is reused: method, URL and body, regardless of whitespace and key order."""
     body = json.dumps(request.data, sort_keys=True)
     return hashlib.sha256(f"{request.method} {request.get_full_path()}\n{body}".encode()).digest()
 
 
-def claim(view: "NamespacedView", key: str, hash: bytes) -> IdempotencyRecord:
-    """Store an open record, or find the answered one that is there already."""
+def claim_record(view: "NamespacedView", key: str, request_hash: bytes) -> IdempotencyRecord:
+    """Insert an open record, or load the completed one with this key."""
     now = timezone.now()
-    mine = IdempotencyRecord(
+    new = IdempotencyRecord(
         namespace=view.namespace,
         caller=view.access.caller,
         key=key,
-        request_hash=hash,
+        request_hash=request_hash,
         created_at=now,
-        expires_at=now + KEPT,
+        expires_at=now + RECORD_LIFETIME,
     )
-    records = IdempotencyRecord.objects.within(view.namespace).filter(caller=mine.caller, key=key)
+    records = IdempotencyRecord.objects.within(view.namespace).filter(caller=new.caller, key=key)
     try:
         with transaction.atomic(), connection.cursor() as cursor:
-            cursor.execute(f"SET LOCAL lock_timeout = {WAIT}")
+            cursor.execute(f"SET LOCAL lock_timeout = {LOCK_TIMEOUT_MS}")
             records.filter(expires_at__lte=now).delete()
-            IdempotencyRecord.objects.bulk_create([mine], ignore_conflicts=True)
+            IdempotencyRecord.objects.bulk_create([new], ignore_conflicts=True)
             cursor.execute("SET LOCAL lock_timeout TO DEFAULT")
     except OperationalError as error:
         if not isinstance(error.__cause__, LockNotAvailable):
             raise
-        raise Running(RUNNING) from error
-    found = records.first()
-    if found is None:  # erased just now
-        raise Running(RUNNING)
-    if bytes(found.request_hash) != hash:
-        wrong = "came before with another method, address or body; a new request needs a new key"
-        raise Conflict(f"{HEADER} {wrong}.", errors=[{"at": HEADER, "message": wrong}], code="key_reused")
-    return found
+        raise StillRunning(STILL_RUNNING_DETAIL) from error
+    record = records.first()
+    if record is None:  # deleted by a concurrent erasure
+        raise StillRunning(STILL_RUNNING_DETAIL)
+    if bytes(record.request_hash) != request_hash:
+        message = "was used before with another method, URL or body; a new request needs a new key"
+        raise Conflict(f"{HEADER} {message}.", errors=[{"at": HEADER, "message": message}], code="key_reused")
+    return record
 
 
-def attempt(handler: Handler, view: "NamespacedView", request: Request, **kwargs: Any) -> HttpResponse:
-    """Do the write; a refusal that the request alone decides is an answer too, and undoes what was begun."""
+def run_handler(handler: Handler, view: "NamespacedView", request: Request, **kwargs: Any) -> HttpResponse:
+    """Execute the write; an error determined by the request alone is a response too, after a rollback."""
     try:
         with transaction.atomic():
             return handler(view, request, **kwargs)
     except APIException as error:
-        if error.status_code not in REFUSALS_KEPT:
+        if error.status_code not in STORED_ERROR_STATUSES:
             raise
         return view.handle_exception(error)
 
 
-def keep(record: IdempotencyRecord, response: HttpResponse, view: "NamespacedView") -> None:
-    """Store an answer as the text it is sent as, so that it is told again to the letter."""
+def store_response(record: IdempotencyRecord, response: HttpResponse, view: "NamespacedView") -> None:
+    """Store the rendered response, so that a replay is byte-identical."""
     text = JSONRenderer().render(response.data) if isinstance(response, Response) else response.content
     record.status, record.response, record.memory_ids = response.status_code, text.decode(), view.memory_ids
     record.save(update_fields=["status", "response", "memory_ids"])
 
 
-def told_again(record: IdempotencyRecord) -> HttpResponse:
-    """Give a stored answer; a problem names this request, not the first."""
+def replay_response(record: IdempotencyRecord) -> HttpResponse:
+    """Replay a stored response; a problem carries the id of the current request."""
     assert record.status is not None
-    text, type = str(record.response), "application/json"
+    text, content_type = str(record.response), "application/json"
     if record.status >= 400:
-        told = json.loads(text) | {"request_id": current_request_id.get()}
-        text, type = json.dumps(told), "application/problem+json"
-    return HttpResponse(text, status=record.status, content_type=type, headers={REPLAYED: "true"})
+        problem = json.loads(text) | {"request_id": current_request_id.get()}
+        text, content_type = json.dumps(problem), "application/problem+json"
+    return HttpResponse(text, status=record.status, content_type=content_type, headers={REPLAYED_HEADER: "true"})

@@ -1,4 +1,4 @@
-"""Long work over REST: asked for, listed, watched."""
+"""Background jobs over REST: start, list, poll, stop."""
 
 from typing import Any
 from uuid import UUID
@@ -11,146 +11,148 @@ from rest_framework.exceptions import PermissionDenied, ValidationError
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from memories.api.fields import Choice, Flag, JsonObject, Text
+from memories.api.base_view import NamespacedView
 from memories.api.idempotency import idempotent
-from memories.api.paging import PageQuery, page, paged
-from memories.api.refusals import Conflict
-from memories.api.serializers import Object, checked
-from memories.api.views import NamespacedView
-from memories.jobs.registry import share
-from memories.jobs.starting import BusyError, start
-from memories.jobs.stopping import STOPPABLE, stop
+from memories.jobs.cancellation import CANCELLABLE, cancel_job
+from memories.jobs.registry import job_completion
+from memories.jobs.submission import BusyError, submit_job
 from memories.models import Job, Namespace
 from memories.models.choices import JobKind, JobState, Role
-from memories.writing.reembedding import flaw
+from memories.web.fields import Flag, JsonObject, OneOf, Text
+from memories.web.http_errors import Conflict
+from memories.web.pagination import PageQuery, page_schema, paginate
+from memories.web.serializers import StrictObject, valid_values
+from memories.writing.embedder_switch import embedder_error
 
 
-class ReflectParams(Object):
-    """How to reflect."""
+class ReflectParams(StrictObject):
+    """Parameters of a reflect job."""
 
-    full = Flag(default=False, help_text="look at everything, not at what is new alone")
-    archive = Flag(default=False, help_text="archive what nothing bears out any more, instead of listing it")
-
-
-class MeasureParams(Object):
-    """How to measure the index: there is nothing to say."""
+    full = Flag(default=False, help_text="process all memories, not only new ones")
+    archive = Flag(default=False, help_text="archive unsupported memories instead of only listing them")
 
 
-class ReembedParams(Object):
-    """What to embed with."""
+class MeasureParams(StrictObject):
+    """Parameters of a measure job: none."""
+
+
+class ReembedParams(StrictObject):
+    """Parameters of a reembed job."""
 
     embedder = Text(max_length=100)
 
     def validate_embedder(self, name: str) -> str:
-        """Refuse what does not work here before anything is begun with it."""
-        if wrong := flaw(name):
-            raise ValidationError(wrong)
+        """Reject an embedder that is not available before the job starts."""
+        if message := embedder_error(name):
+            raise ValidationError(message)
         return name
 
 
-# What a caller may ask for: its parameters, and the role it takes.
-ON_REQUEST: dict[str, tuple[type[Object], Role]] = {
+# The jobs a caller may start: their parameters, and the role they need.
+STARTABLE_JOBS: dict[str, tuple[type[StrictObject], Role]] = {
     JobKind.REFLECT: (ReflectParams, Role.WRITE),
     JobKind.REEMBED: (ReembedParams, Role.ADMIN),
     JobKind.MEASURE: (MeasureParams, Role.WRITE),
 }
 
 
-class NewJob(Object):
-    """Long work to be done."""
+class NewJob(StrictObject):
+    """A job to start."""
 
-    kind = Choice(choices=list(ON_REQUEST))
+    kind = OneOf(choices=list(STARTABLE_JOBS))
     params = JsonObject(
         default=dict, help_text="reflect: full, archive (true or false); reembed: embedder; measure: none"
     )
 
 
 class JobQuery(PageQuery):
-    """Which jobs."""
+    """Filters of the job list."""
 
-    kind = Choice(choices=JobKind.values, required=False)
-    state = Choice(choices=JobState.values, required=False)
+    kind = OneOf(choices=JobKind.values, required=False)
+    state = OneOf(choices=JobState.values, required=False)
 
 
 class JobSerializer(serializers.Serializer[Job]):
-    """A piece of long work, and how far it is."""
+    """A background job and its progress."""
 
     id = serializers.UUIDField()
     kind = serializers.ChoiceField(choices=JobKind.values)
     state = serializers.ChoiceField(choices=JobState.values)
     params = serializers.DictField()
-    step = serializers.CharField(allow_blank=True, help_text="what is done now")
-    done = serializers.IntegerField(help_text="how much of the step")
-    total = serializers.IntegerField(allow_null=True, help_text="of how much; null while nobody knows")
-    share = serializers.SerializerMethodField(help_text="how much of the whole is done, 0 to 1")
-    result = serializers.DictField(help_text="what each step has found, by its name")
-    error = serializers.CharField(allow_blank=True, help_text="of the last attempt that failed")
+    step = serializers.CharField(allow_blank=True, help_text="current step")
+    done = serializers.IntegerField(help_text="items of the step that are done")
+    total = serializers.IntegerField(allow_null=True, help_text="items of the step; null: not known yet")
+    share = serializers.SerializerMethodField(help_text="overall progress, 0 to 1")
+    result = serializers.DictField(help_text="results by step name")
+    error = serializers.CharField(allow_blank=True, help_text="of the last failed attempt")
     attempts = serializers.IntegerField()
     by = serializers.CharField(allow_blank=True)
     created_at = serializers.DateTimeField()
     started_at = serializers.DateTimeField(allow_null=True)
-    moved_at = serializers.DateTimeField(allow_null=True, help_text="when it last told how far it is")
+    moved_at = serializers.DateTimeField(allow_null=True, help_text="time of the last progress update")
     finished_at = serializers.DateTimeField(allow_null=True)
 
     def get_share(self, job: Job) -> float:
-        """Give how much is done."""
-        return share(job)
+        """Overall progress."""
+        return job_completion(job)
 
 
-class Jobs(NamespacedView):
-    """The long work of a namespace."""
+class JobsView(NamespacedView):
+    """The jobs of a namespace."""
 
     roles = {"GET": Role.READ, "POST": Role.WRITE}
 
-    @extend_schema(operation_id="jobs", parameters=[JobQuery], responses=paged("JobPage", JobSerializer), tags=["jobs"])
+    @extend_schema(
+        operation_id="jobs", parameters=[JobQuery], responses=page_schema("JobPage", JobSerializer), tags=["jobs"]
+    )
     def get(self, request: Request, namespace: str) -> Response:
         """List jobs, newest first."""
-        query = JobQuery.of(request)
-        wanted = {name: query[name] for name in ("kind", "state") if name in query}
-        found = page(request, self.namespace, Job.objects.within(self.namespace).filter(**wanted), query)
-        return Response(found.answer(JobSerializer))
+        query = JobQuery.from_request(request)
+        filters = {name: query[name] for name in ("kind", "state") if name in query}
+        jobs = paginate(request, self.namespace, Job.objects.within(self.namespace).filter(**filters), query)
+        return Response(jobs.to_dict(JobSerializer))
 
     @extend_schema(operation_id="start_job", request=NewJob, responses={202: JobSerializer}, tags=["jobs"])
     @idempotent
     def post(self, request: Request, namespace: str) -> Response:
-        """Ask for long work; where the same waits or runs already, that job is given back. Re-embedding needs admin."""
-        asked = NewJob.of(request)
-        serializer, needed = ON_REQUEST[asked["kind"]]
+        """Start a job; if an identical one is queued or running, that job is returned. Re-embedding needs admin."""
+        body = NewJob.from_request(request)
+        serializer, needed = STARTABLE_JOBS[body["kind"]]
         if not self.access.allows(needed):
-            raise PermissionDenied(self.access.refusal(needed))
-        job = started(self, JobKind(asked["kind"]), params_of(serializer, asked["params"]))
-        address = reverse("api-job", kwargs={"namespace": namespace, "id": job.id})
-        return Response(JobSerializer(job).data, status=202, headers={"Location": address})
+            raise PermissionDenied(self.access.denial_message(needed))
+        job = start_job(self, JobKind(body["kind"]), validate_job_params(serializer, body["params"]))
+        location = reverse("api-job", kwargs={"namespace": namespace, "id": job.id})
+        return Response(JobSerializer(job).data, status=202, headers={"Location": location})
 
 
-class JobDetail(NamespacedView):
-    """One piece of long work."""
+class JobDetailView(NamespacedView):
+    """One job."""
 
     roles = {"GET": Role.READ}
 
     @extend_schema(operation_id="job", responses=JobSerializer, tags=["jobs"])
     def get(self, request: Request, namespace: str, id: UUID) -> Response:
-        """Read how far a job is, and what has come of it."""
-        return Response(JobSerializer(job_of(self.namespace, id)).data)
+        """Read the progress and result of a job."""
+        return Response(JobSerializer(job_or_404(self.namespace, id)).data)
 
 
-class JobStop(NamespacedView):
-    """The end of a job before its time."""
+class JobStopView(NamespacedView):
+    """Cancellation of a job."""
 
     roles = {"POST": Role.WRITE}
 
     @extend_schema(operation_id="stop_job", request=None, responses=JobSerializer, tags=["jobs"])
     def post(self, request: Request, namespace: str, id: UUID) -> Response:
-        """Have an optimisation end with the best so far; one that has ended stays as it is."""
-        Object.of(request)
-        job = job_of(self.namespace, id)
-        if job.kind not in STOPPABLE:
-            raise Conflict(f"Only {', '.join(STOPPABLE)} can be stopped; this is {job.kind}.", code="not_stoppable")
-        stop(job)
+        """Stop an optimisation with the best result so far; a finished job stays unchanged."""
+        StrictObject.from_request(request)
+        job = job_or_404(self.namespace, id)
+        if job.kind not in CANCELLABLE:
+            raise Conflict(f"Only {', '.join(CANCELLABLE)} can be stopped; this is {job.kind}.", code="not_stoppable")
+        cancel_job(job)
         return Response(JobSerializer(job).data)
 
 
-def job_of(namespace: Namespace, id: UUID) -> Job:
+def job_or_404(namespace: Namespace, id: UUID) -> Job:
     """A job of a namespace."""
     job = Job.objects.within(namespace).filter(id=id).select_related("namespace").first()
     if job is None:
@@ -158,18 +160,18 @@ def job_of(namespace: Namespace, id: UUID) -> Job:
     return job
 
 
-def started(view: NamespacedView, kind: JobKind, params: dict[str, Any]) -> Job:
-    """Start a job for a caller, or say what stands in its way."""
+def start_job(view: NamespacedView, kind: JobKind, params: dict[str, Any]) -> Job:
+    """Start a job for a caller; raise a conflict if another one is unfinished."""
     try:
-        return start(view.namespace, kind, params, by=view.access.caller)
+        return submit_job(view.namespace, kind, params, by=view.access.caller)
     except BusyError as error:
         raise Conflict(str(error), code="job_unfinished") from error
 
 
-def params_of(serializer: type[Object], given: dict[str, Any]) -> dict[str, Any]:
-    """Check parameters where they stand; what is off is left out, so that equal wishes are equal."""
+def validate_job_params(serializer: type[StrictObject], params: dict[str, Any]) -> dict[str, Any]:
+    """Validate job parameters under `params`; false flags are dropped so that equal requests compare equal."""
     try:
-        values = checked(serializer(data=given))
+        values = valid_values(serializer(data=params))
     except ValidationError as error:
         raise ValidationError({"params": error.detail}) from error
     return {name: value for name, value in values.items() if value is not False}

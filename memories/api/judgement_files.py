@@ -1,4 +1,4 @@
-"""Judged sets as files over REST, and their pools."""
+"""Judgement sets as files over REST (NDJSON and TREC), and their pools."""
 
 from typing import Any
 from uuid import UUID
@@ -12,203 +12,220 @@ from rest_framework.renderers import BaseRenderer, JSONRenderer
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from memories.api.bulk import LinesParser, LinesRenderer, stream_of, together
-from memories.api.fields import Choice, Flag, Items, Text, Whole
+from memories.api.base_view import NamespacedView
 from memories.api.idempotency import HEADER, idempotent
 from memories.api.jobs import JobSerializer
-from memories.api.judgement_shapes import LARGEST, KeptSerializer
-from memories.api.judgements import counted, set_of
+from memories.api.judgement_serializers import MAX_BODY_BYTES, StoredCountsSerializer
+from memories.api.judgement_sets import judgement_set_or_404, stored_counts
 from memories.api.parsers import StrictJSONParser
-from memories.api.serializers import Object, Query
-from memories.api.views import NamespacedView
+from memories.api.transfer import NdjsonParser, NdjsonRenderer, join_lines, request_stream
 from memories.bulk.lines import MEDIA_TYPE
-from memories.judging import pairs, pooling, reading, storing, trec
-from memories.judging.exporting import SHAPES, exported
-from memories.judging.references import METADATA
 from memories.models import JudgementSet
 from memories.models.choices import Role
+from memories.tuning import judgement_import, judgement_pooling, judgement_store, judging_queue, trec
+from memories.tuning.judgement_export import EXPORT_FORMATS, export_judgements
+from memories.tuning.memory_references import METADATA_PREFIX
+from memories.web.fields import Flag, Integer, ListOf, OneOf, Text
+from memories.web.serializers import QueryString, StrictObject
 
-PLAIN = "text/plain"
-MOST_PAIRS = 200
+PLAIN_TEXT = "text/plain"
+MAX_PAIRS = 200
 
 
-class ImportQuery(Query):
-    """How to import."""
+class JudgementImportQuery(QueryString):
+    """Import options."""
 
-    dry_run = Flag(in_query=True, default=False, help_text="check all of it, keep nothing")
+    dry_run = Flag(in_query=True, default=False, help_text="validate only, store nothing")
 
 
-class TrecFiles(Object):
-    """Both files of TREC, as text."""
+class TrecFiles(StrictObject):
+    """TREC queries and qrels, as text."""
 
-    queries = Text(max_length=LARGEST, trim_whitespace=False, help_text="lines of `qid⇥text`")
+    queries = Text(max_length=MAX_BODY_BYTES, trim_whitespace=False, help_text="lines of `qid⇥text`")
     qrels = Text(
-        max_length=LARGEST, trim_whitespace=False, allow_blank=True, default="", help_text="`qid 0 docid grade`"
+        max_length=MAX_BODY_BYTES, trim_whitespace=False, allow_blank=True, default="", help_text="`qid 0 docid grade`"
     )
     docid = Text(
-        max_length=200, default=trec.ID, help_text="id: a memory's own; metadata.<key>: what stands there in metadata"
+        max_length=200, default=trec.MEMORY_ID, help_text="id: the memory's id; metadata.<key>: that metadata value"
     )
 
     def validate_docid(self, name: str) -> str:
-        """Refuse what names no column."""
-        key = name.removeprefix(METADATA)
-        if name != trec.ID and key in ("", name):
-            raise ValidationError(f"must be {trec.ID}, or {METADATA} and a key; got {name}")
+        """Reject a name that is neither id nor a metadata key."""
+        key = name.removeprefix(METADATA_PREFIX)
+        if name != trec.MEMORY_ID and key in ("", name):
+            raise ValidationError(f"must be {trec.MEMORY_ID}, or {METADATA_PREFIX} and a key; got {name}")
         return name
 
 
-class ExportQuery(Query):
-    """In which shape."""
+class JudgementExportQuery(QueryString):
+    """Export options."""
 
-    shape = Choice(choices=list(SHAPES), default=SHAPES[0], help_text="lines of JSON, or one of the two files of TREC")
-    current = Flag(in_query=True, default=False, help_text="grades as they hold today, not as they were given")
-    words = Flag(in_query=True, default=False, help_text="in JSON: memories by their words, for another namespace")
+    shape = OneOf(
+        choices=list(EXPORT_FORMATS), default=EXPORT_FORMATS[0], help_text="NDJSON, or one of the two TREC files"
+    )
+    current = Flag(in_query=True, default=False, help_text="grades resolved to current memories, not as given")
+    words = Flag(in_query=True, default=False, help_text="in JSON: memories by content, for another namespace")
 
 
-class PlainRenderer(BaseRenderer):
-    """Lines of text; a view writes them itself."""
+class PlainTextRenderer(BaseRenderer):
+    """Plain text; the view writes the stream itself."""
 
-    media_type = PLAIN
+    media_type = PLAIN_TEXT
     format = "txt"
 
 
-class PoolRequest(Object):
-    """By which settings to pool."""
+class PoolRequest(StrictObject):
+    """The configurations to pool."""
 
-    settings = Items(
+    settings = ListOf(
         child=Text(max_length=120),
-        max_length=pooling.MOST_SETTINGS,
+        max_length=judgement_pooling.MAX_CONFIGS,
         default=list,
-        help_text="systems and profiles by name, or name@version; without any, what serves",
+        help_text="systems and profiles by name, or name@version; default: the published profile",
     )
-    k = Whole(min_value=1, max_value=pooling.MOST_K, default=pooling.K, help_text="how many hits of each")
+    k = Integer(
+        min_value=1,
+        max_value=judgement_pooling.MAX_K,
+        default=judgement_pooling.DEFAULT_K,
+        help_text="pool depth per configuration",
+    )
 
 
-class PoolQuery(Query):
-    """How much of a pool."""
+class PoolQuery(QueryString):
+    """How much of a pool to return."""
 
-    k = Whole(in_query=True, min_value=1, max_value=pooling.MOST_K, default=pooling.K, help_text="of unjudged@k")
-    limit = Whole(in_query=True, min_value=0, max_value=MOST_PAIRS, default=50, help_text="pairs at most")
+    k = Integer(
+        in_query=True,
+        min_value=1,
+        max_value=judgement_pooling.MAX_K,
+        default=judgement_pooling.DEFAULT_K,
+        help_text="cutoff of unjudged@k",
+    )
+    limit = Integer(in_query=True, min_value=0, max_value=MAX_PAIRS, default=50, help_text="maximum number of pairs")
 
 
-class ShareSerializer(serializers.Serializer[Any]):
-    """How much of what a setting finds nobody has graded."""
+class UnjudgedShareSerializer(serializers.Serializer[Any]):
+    """Unjudged results of one configuration."""
 
     name = serializers.CharField()
-    found = serializers.IntegerField(help_text="its first k hits over all queries")
-    unjudged = serializers.IntegerField(help_text="of them, those without a grade")
+    found = serializers.IntegerField(help_text="its top k results over all queries")
+    unjudged = serializers.IntegerField(help_text="of them, results without a grade")
     share = serializers.FloatField(help_text="unjudged@k")
 
 
-class PairSerializer(serializers.Serializer[Any]):
-    """A pair to be judged."""
+class PoolPairSerializer(serializers.Serializer[Any]):
+    """A query-memory pair to judge."""
 
     query = serializers.UUIDField(source="query_id")
     memory = serializers.UUIDField(source="memory_id")
-    ranks = serializers.DictField(child=serializers.IntegerField(), help_text="its place in each setting's answer")
+    ranks = serializers.DictField(child=serializers.IntegerField(), help_text="its rank under each configuration")
 
 
 class PoolSerializer(serializers.Serializer[Any]):
-    """What a set's last pool found, by the grades of this moment."""
+    """The last pool of a judgement set, with the current grades."""
 
-    job = JobSerializer(allow_null=True, help_text="that makes the pool anew right now; null: none does")
-    settings = ShareSerializer(many=True)
+    job = JobSerializer(allow_null=True, help_text="the job that is rebuilding the pool; null: none")
+    settings = UnjudgedShareSerializer(many=True)
     left = serializers.IntegerField(help_text="pairs without a grade")
-    pairs = PairSerializer(many=True, help_text="what to judge next: found by most settings first")
+    pairs = PoolPairSerializer(many=True, help_text="what to judge next: found by most configurations first")
 
 
-class JudgementImport(NamespacedView):
-    """A file of judged queries in."""
+class JudgementImportView(NamespacedView):
+    """Import of judged queries."""
 
     roles = {"POST": Role.WRITE}
-    parser_classes = [LinesParser, StrictJSONParser]
-    body_limit = LARGEST
+    parser_classes = [NdjsonParser, StrictJSONParser]
+    body_limit = MAX_BODY_BYTES
 
     @extend_schema(
         operation_id="import_judgements",
-        parameters=[ImportQuery],
-        request={MEDIA_TYPE: reading.NewJudgedQuery, "application/json": TrecFiles},
-        responses=KeptSerializer,
+        parameters=[JudgementImportQuery],
+        request={MEDIA_TYPE: judgement_import.NewJudgedQuery, "application/json": TrecFiles},
+        responses=StoredCountsSerializer,
         tags=["judgements"],
     )
     def post(self, request: Request, namespace: str, id: UUID) -> Response:
-        """Bring queries in: lines of JSON, one query each, or both files of TREC in one JSON body; all or none.
+        """Import queries: NDJSON, one query per line, or both TREC files in one JSON body; all or none.
 
-        Sent again, it finds its own queries and counts nothing twice, so an `Idempotency-Key` is refused.
+        A repeated import finds its own queries and counts nothing twice, so an `Idempotency-Key` is rejected.
         """
-        dry_run = ImportQuery.of(request)["dry_run"]
-        judged = set_of(self.namespace, id)
+        dry_run = JudgementImportQuery.from_request(request)["dry_run"]
+        judgement_set = judgement_set_or_404(self.namespace, id)
         if HEADER in request.headers:
-            raise ValidationError({HEADER: ["must not come with a file, which is safe to send again; got one"]})
-        brought = self.read(request).or_refused()
+            raise ValidationError({HEADER: ["must not be sent with a file, which is safe to retry; got one"]})
+        queries = self.parse_queries(request).or_raise()
         if dry_run:
-            return Response({"queries": len(brought), "added": 0, "grades": sum(len(one.grades) for one in brought)})
-        return Response(counted(storing.keep(judged, brought, by=self.access.caller)))
+            return Response(
+                {"queries": len(queries), "added": 0, "grades": sum(len(query.grades) for query in queries)}
+            )
+        return Response(stored_counts(judgement_store.store_queries(judgement_set, queries, by=self.access.caller)))
 
-    def read(self, request: Request) -> reading.Read:
-        """What the body brings."""
+    def parse_queries(self, request: Request) -> judgement_import.ParsedJudgements:
+        """Parse the body by its content type."""
         parser = self.get_content_negotiator().select_parser(request, self.get_parsers())
         if parser is None:
             raise UnsupportedMediaType(request.content_type)
-        if isinstance(parser, LinesParser):
-            return reading.lines(self.namespace, stream_of(request))
-        return trec.read(self.namespace, **TrecFiles.of(request))
+        if isinstance(parser, NdjsonParser):
+            return judgement_import.parse_judgement_lines(self.namespace, request_stream(request))
+        return trec.read_trec(self.namespace, **TrecFiles.from_request(request))
 
 
-class JudgementExport(NamespacedView):
-    """A set as a file."""
+class JudgementExportView(NamespacedView):
+    """Export of a judgement set."""
 
     roles = {"GET": Role.READ}
-    renderer_classes = [LinesRenderer, PlainRenderer, JSONRenderer]
+    renderer_classes = [NdjsonRenderer, PlainTextRenderer, JSONRenderer]
 
     @extend_schema(
         operation_id="export_judgements",
-        parameters=[ExportQuery],
+        parameters=[JudgementExportQuery],
         responses={
-            (200, MEDIA_TYPE): reading.NewJudgedQuery,
-            (200, PLAIN): OpenApiResponse(str, "One of TREC's files, with shape=qrels or shape=queries."),
+            (200, MEDIA_TYPE): judgement_import.NewJudgedQuery,
+            (200, PLAIN_TEXT): OpenApiResponse(str, "A TREC file, with shape=qrels or shape=queries."),
         },
         tags=["judgements"],
     )
     def get(self, request: Request, namespace: str, id: UUID) -> StreamingHttpResponse:
-        """Give a set as lines of JSON that `import/` takes, or as TREC's judgements and queries."""
-        asked = ExportQuery.of(request)
-        return streamed(set_of(self.namespace, id), **asked)
+        """Export a judgement set as NDJSON that `import/` accepts, or as TREC qrels and queries."""
+        options = JudgementExportQuery.from_request(request)
+        return stream_judgement_set(judgement_set_or_404(self.namespace, id), **options)
 
 
-class Pool(NamespacedView):
-    """What several settings find for a set's queries."""
+class PoolView(NamespacedView):
+    """The pooled results of several configurations for a judgement set."""
 
     roles = {"GET": Role.READ, "POST": Role.WRITE}
 
     @extend_schema(operation_id="pool", parameters=[PoolQuery], responses=PoolSerializer, tags=["judgements"])
     def get(self, request: Request, namespace: str, id: UUID) -> Response:
-        """Show a set's pool: how much of each setting's hits is unjudged, and what to judge next."""
-        asked, judged = PoolQuery.of(request), set_of(self.namespace, id)
-        found = pairs.open_pairs(self.namespace, judged.id, max(asked["limit"], 1))
-        told = {
-            "job": pooling.running(self.namespace, judged.id),
-            "settings": pooling.shares(self.namespace, judged.id, asked["k"]),
-            "left": found[0].left if found else 0,
-            "pairs": found[: asked["limit"]],
+        """Return a pool: the unjudged share of each configuration's results, and what to judge next."""
+        query, judgement_set = PoolQuery.from_request(request), judgement_set_or_404(self.namespace, id)
+        unjudged = judging_queue.unjudged_pairs(self.namespace, judgement_set.id, max(query["limit"], 1))
+        pool = {
+            "job": judgement_pooling.unfinished_pool_job(self.namespace, judgement_set.id),
+            "settings": judgement_pooling.unjudged_shares(self.namespace, judgement_set.id, query["k"]),
+            "left": unjudged[0].left if unjudged else 0,
+            "pairs": unjudged[: query["limit"]],
         }
-        return Response(PoolSerializer(told).data)
+        return Response(PoolSerializer(pool).data)
 
     @extend_schema(operation_id="start_pool", request=PoolRequest, responses={202: JobSerializer}, tags=["judgements"])
     @idempotent
     def post(self, request: Request, namespace: str, id: UUID) -> Response:
-        """Have a set pooled anew by a worker: its queries are asked by each setting, without a trace."""
-        asked, judged = PoolRequest.of(request), set_of(self.namespace, id)
+        """Rebuild a pool as a job: every configuration runs every query, without traces."""
+        body, judgement_set = PoolRequest.from_request(request), judgement_set_or_404(self.namespace, id)
         try:
-            job = pooling.begin(judged, asked["settings"], asked["k"], by=self.access.caller)
-        except pooling.SettingsError as error:
+            job = judgement_pooling.submit_pool_job(judgement_set, body["settings"], body["k"], by=self.access.caller)
+        except judgement_pooling.UnknownConfigError as error:
             raise ValidationError({"settings": [str(error)]}) from error
-        address = reverse("api-job", kwargs={"namespace": namespace, "id": job.id})
-        return Response(JobSerializer(job).data, status=202, headers={"Location": address})
+        location = reverse("api-job", kwargs={"namespace": namespace, "id": job.id})
+        return Response(JobSerializer(job).data, status=202, headers={"Location": location})
 
 
-def streamed(judged: JudgementSet, *, shape: str, current: bool = False, words: bool = False) -> StreamingHttpResponse:
-    """A set as a file that a browser saves under the set's name."""
-    lines = exported(judged, shape, holding=current, words=words)
-    type = MEDIA_TYPE if shape == SHAPES[0] else f"{PLAIN}; charset=utf-8"
-    return StreamingHttpResponse(together(lines), content_type=type)
+def stream_judgement_set(
+    judgement_set: JudgementSet, *, shape: str, current: bool = False, words: bool = False
+) -> StreamingHttpResponse:
+    """Stream a judgement set in one of its export formats."""
+    lines = export_judgements(judgement_set, shape, resolved=current, by_content=words)
+    content_type = MEDIA_TYPE if shape == EXPORT_FORMATS[0] else f"{PLAIN_TEXT}; charset=utf-8"
+    return StreamingHttpResponse(join_lines(lines), content_type=content_type)

@@ -1,4 +1,4 @@
-"""What a namespace is and holds."""
+"""A namespace over REST: its properties and row counts."""
 
 from typing import Any
 
@@ -8,86 +8,86 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from memories.api.fields import Choice, Flag, Text
+from memories.api.base_view import NamespacedView
 from memories.api.idempotency import idempotent
-from memories.api.serializers import Object, Query
-from memories.api.views import NamespacedView
 from memories.models import Entity, EntityEdge, Memory, Namespace, ReviewItem, Session
 from memories.models.choices import STATEMENTS, Mode, Role, Status, Verdict
+from memories.web.fields import Flag, OneOf, Text
+from memories.web.serializers import QueryString, StrictObject
 
 
-class HoldingsSerializer(serializers.Serializer[Any]):
-    """How much a namespace holds."""
+class NamespaceCountsSerializer(serializers.Serializer[Any]):
+    """Row counts of a namespace."""
 
     memories = serializers.DictField(child=serializers.IntegerField(), help_text="by status")
-    chunks = serializers.IntegerField(help_text="exchanges and sessions that can be found")
+    chunks = serializers.IntegerField(help_text="retrievable exchanges and sessions")
     entities = serializers.IntegerField()
-    edges = serializers.IntegerField(help_text="between entities")
+    edges = serializers.IntegerField(help_text="relations between entities")
     sessions = serializers.IntegerField()
-    reviews = serializers.IntegerField(help_text="pairs that wait for a person")
+    reviews = serializers.IntegerField(help_text="pairs pending review")
 
 
 class NamespaceSerializer(serializers.Serializer[Any]):
-    """A namespace, as its caller sees it."""
+    """A namespace, and the caller's role in it."""
 
     slug = serializers.CharField()
     title = serializers.CharField()
     mode = serializers.ChoiceField(choices=Mode.choices)
     embedder = serializers.CharField()
-    redacts = serializers.BooleanField(help_text="whether keys, card numbers and e-mail addresses are blacked out")
-    clock = serializers.DateTimeField(allow_null=True, help_text="the moment it takes for now; null: real time")
+    redacts = serializers.BooleanField(help_text="whether keys, card numbers and e-mail addresses are redacted")
+    clock = serializers.DateTimeField(allow_null=True, help_text="its fixed current time; null: real time")
     created_at = serializers.DateTimeField()
-    role = serializers.ChoiceField(choices=Role.choices, help_text="what you may do in it")
-    counts = HoldingsSerializer()
+    role = serializers.ChoiceField(choices=Role.choices, help_text="role of the caller")
+    counts = NamespaceCountsSerializer()
 
 
-class NamespaceChange(Object):
-    """What may change of a namespace; what is not named stays."""
+class NamespaceChange(StrictObject):
+    """Changes to a namespace; omitted fields stay unchanged."""
 
     title = Text(max_length=200, required=False)
-    mode = Choice(choices=Mode.values, required=False)
-    redacts = Flag(required=False, help_text="from now on; what is stored stays as it is")
+    mode = OneOf(choices=Mode.values, required=False)
+    redacts = Flag(required=False, help_text="applies to new writes; stored data stays unchanged")
 
 
-class NamespaceFacts(NamespacedView):
-    """A namespace's facts."""
+class NamespaceView(NamespacedView):
+    """The properties of a namespace."""
 
     roles = {"GET": Role.READ, "PATCH": Role.ADMIN}
 
     @extend_schema(operation_id="namespace", responses=NamespaceSerializer, tags=["namespaces"])
     def get(self, request: Request, namespace: str) -> Response:
-        """Tell what a namespace is and how much it holds."""
-        Query.of(request)
-        return Response(self._facts())
+        """Read a namespace's properties and row counts."""
+        QueryString.from_request(request)
+        return Response(self._to_dict())
 
     @extend_schema(
         operation_id="change_namespace", request=NamespaceChange, responses=NamespaceSerializer, tags=["namespaces"]
     )
     @idempotent
     def patch(self, request: Request, namespace: str) -> Response:
-        """Change a namespace's title, what it is for, or whether it blacks out secrets."""
-        change = NamespaceChange.of(request)
+        """Change a namespace's title, mode or redaction of secrets."""
+        change = NamespaceChange.from_request(request)
         for name, value in change.items():
             setattr(self.namespace, name, value)
         if change:
             self.namespace.save(update_fields=change)
-        return Response(self._facts())
+        return Response(self._to_dict())
 
-    def _facts(self) -> Any:
-        facts = vars(self.namespace) | {"role": self.access.role, "counts": counts(self.namespace)}
+    def _to_dict(self) -> Any:
+        facts = vars(self.namespace) | {"role": self.access.role, "counts": namespace_counts(self.namespace)}
         return NamespaceSerializer(facts).data
 
 
-def counts(namespace: Namespace) -> dict[str, Any]:
-    """Count what a namespace holds, one question for each table."""
-    stated = Q(level__in=STATEMENTS)
-    by_status = {status: Count("id", filter=stated & Q(status=status)) for status in Status.values}
-    counted = Memory.objects.within(namespace).aggregate(
-        **by_status, chunks=Count("id", filter=~stated & Q(status=Status.ACTIVE))
+def namespace_counts(namespace: Namespace) -> dict[str, Any]:
+    """Row counts of a namespace, one SQL query per table."""
+    is_statement = Q(level__in=STATEMENTS)
+    by_status = {status: Count("id", filter=is_statement & Q(status=status)) for status in Status.values}
+    memory_counts = Memory.objects.within(namespace).aggregate(
+        **by_status, chunks=Count("id", filter=~is_statement & Q(status=Status.ACTIVE))
     )
     return {
-        "chunks": counted.pop("chunks"),
-        "memories": counted,
+        "chunks": memory_counts.pop("chunks"),
+        "memories": memory_counts,
         "entities": Entity.objects.within(namespace).count(),
         "edges": EntityEdge.objects.within(namespace).count(),
         "sessions": Session.objects.within(namespace).count(),

@@ -1,4 +1,4 @@
-"""How answers are written."""
+"""A faster JSON renderer for large responses."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -7,20 +7,20 @@ import orjson
 from rest_framework.renderers import JSONRenderer
 from rest_framework.utils.encoders import JSONEncoder
 
-OTHERWISE = JSONEncoder().default
+ENCODE_OTHER_TYPES = JSONEncoder().default
 
 
-class LargeAnswerRenderer(JSONRenderer):
-    """JSON by a faster writer than that of the others: an answer with its reasons has thousands of numbers.
+class OrjsonRenderer(JSONRenderer):
+    """JSON by orjson: a response with explanations has thousands of numbers.
 
-    It would write what is no number as null; signals and scores are checked to have none.
+    orjson writes NaN and infinity as null; signals and scores are checked to have none.
     """
 
     def render(
         self, data: Any, accepted_media_type: str | None = None, renderer_context: Mapping[str, Any] | None = None
     ) -> bytes:
-        """As one line, unless somebody wants to read it."""
+        """Compact, unless the client asks for indentation."""
         if data is None or self.get_indent(accepted_media_type or "", {**(renderer_context or {})}):
-            written: bytes = super().render(data, accepted_media_type, renderer_context)
-            return written
-        return orjson.dumps(data, OTHERWISE, orjson.OPT_PASSTHROUGH_DATETIME)
+            rendered: bytes = super().render(data, accepted_media_type, renderer_context)
+            return rendered
+        return orjson.dumps(data, ENCODE_OTHER_TYPES, orjson.OPT_PASSTHROUGH_DATETIME)

@@ -1,4 +1,4 @@
-"""Retrieval over REST: ask, compare systems, ask why not."""
+"""Retrieval over REST: retrieve, compare systems, why-not."""
 
 from dataclasses import asdict
 from typing import Any
@@ -11,90 +11,100 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from memories import metrics
-from memories.api.fields import Choice, Flag, Identifier, Items, JsonObject, Moment, Text, Whole
-from memories.api.refusals import wrong_params
-from memories.api.renderers import LargeAnswerRenderer
-from memories.api.serializers import Object
-from memories.api.times import check_past
-from memories.api.views import NamespacedView
+from memories.api.base_view import NamespacedView
+from memories.api.renderers import OrjsonRenderer
 from memories.models import Memory, Namespace
 from memories.models.choices import ChunkLevel, MemoryType, Role, Status
-from memories.retrieval import accessing, tracing
-from memories.retrieval.answer import ids_of, told
-from memories.retrieval.comparing import agreement, compare
-from memories.retrieval.context import block
-from memories.retrieval.query import Filters, Query, Setting
+from memories.retrieval import access_counts
+from memories.retrieval.answer import answer_to_dict, result_ids
+from memories.retrieval.compare import compare_systems, ranking_agreement
+from memories.retrieval.config import UnknownProfileError, resolve_config
+from memories.retrieval.prompt_context import render_context
+from memories.retrieval.query import Config, Filters, Query
 from memories.retrieval.retrieve import retrieve
-from memories.retrieval.settings import UnknownProfileError, setting
+from memories.retrieval.trace import is_trace_sampled, store_trace
 from memories.retrieval.why_not import why_not
+from memories.web.fields import DateTime, Flag, Identifier, Integer, JsonObject, ListOf, OneOf, Text
+from memories.web.http_errors import params_validation_error
+from memories.web.serializers import StrictObject
+from memories.web.timestamp_checks import check_not_future
 from scoring.params import ParamsError
 from scoring.systems import SYSTEMS
 
-LONGEST_QUERY = 10_000  # characters
+MAX_QUERY_CHARS = 10_000  # characters
 MARKDOWN = "text/markdown"
-FILTERS = ("types", "tags", "users", "levels")
+FILTER_FIELDS = ("types", "tags", "users", "levels")
 
 
-class QuerySerializer(Object):
-    """A question to a namespace."""
+class QuerySerializer(StrictObject):
+    """A query to a namespace."""
 
-    query = Text(max_length=LONGEST_QUERY)
-    top_k = Whole(min_value=1, max_value=100, default=10, help_text="how many come back at most")
-    types = Items(child=Choice(choices=MemoryType.values), max_length=5, default=list, help_text="one of these types")
-    tags = Items(child=Text(max_length=100), max_length=50, default=list, help_text="with one of these tags")
-    users = Items(child=Text(max_length=200, allow_blank=True), max_length=50, default=list, help_text="of these users")
-    levels = Items(
-        child=Choice(choices=ChunkLevel.values),
+    query = Text(max_length=MAX_QUERY_CHARS)
+    top_k = Integer(min_value=1, max_value=100, default=10, help_text="maximum number of results")
+    types = ListOf(
+        child=OneOf(choices=MemoryType.values), max_length=5, default=list, help_text="filter: any of these types"
+    )
+    tags = ListOf(child=Text(max_length=100), max_length=50, default=list, help_text="filter: any of these tags")
+    users = ListOf(
+        child=Text(max_length=200, allow_blank=True),
+        max_length=50,
+        default=list,
+        help_text="filter: any of these users",
+    )
+    levels = ListOf(
+        child=OneOf(choices=ChunkLevel.values),
         max_length=4,
         default=list,
-        help_text="without it statements, and for memsense conversations too",
+        help_text="filter: default statements, for memsense also conversations",
     )
-    user = Text(max_length=200, allow_blank=True, default="", help_text="who asks: what they use most is lifted")
+    user = Text(max_length=200, allow_blank=True, default="", help_text="who asks: memories they use often rank higher")
     session = Text(
-        max_length=200, allow_blank=True, default="", help_text="the conversation: an access counts once in it"
+        max_length=200, allow_blank=True, default="", help_text="conversation: an access counts once per session"
     )
-    as_of = Moment(required=False, help_text="a past moment to answer from")
+    as_of = DateTime(required=False, help_text="answer as of this past time")
 
 
-class SettingSerializer(QuerySerializer):
-    """A question, and by what it is ranked: without system and profile, by what the namespace serves."""
+class ConfiguredQuerySerializer(QuerySerializer):
+    """A query and its ranking configuration: a system or a profile; default: the published profile."""
 
-    system = Choice(choices=list(SYSTEMS), required=False, help_text="a system with its own defaults")
+    system = OneOf(choices=list(SYSTEMS), required=False, help_text="a system with its defaults")
     profile = Text(max_length=120, required=False, help_text="a profile's name, or name@version")
-    params = JsonObject(default=dict, help_text="parameters on top; GET systems/ declares them")
+    params = JsonObject(default=dict, help_text="parameter overrides; GET systems/ lists them")
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
-        """Refuse two answers to one question."""
+        """Reject system and profile together."""
         if "system" in attrs and "profile" in attrs:
-            raise ValidationError({"profile": ["must not come with system: a profile names its own"]})
+            raise ValidationError({"profile": ["must not be given with system: a profile has its own"]})
         return attrs
 
 
-class RetrieveSerializer(SettingSerializer):
-    """What to retrieve, and how to tell it."""
+class RetrieveSerializer(ConfiguredQuerySerializer):
+    """A query and the format of its response."""
 
-    explain = Choice(choices=["none", "parts", "full"], default="parts", help_text="how much of each score's tree")
-    record = Flag(default=True, help_text="whether this counts as an access of what comes back")
-    format = Choice(choices=["json", "markdown"], default="json", help_text="markdown: the context block alone")
-    token_budget = Whole(min_value=50, max_value=1_000_000, required=False, help_text="of the context, roughly")
+    explain = OneOf(choices=["none", "parts", "full"], default="parts", help_text="depth of each score's explanation")
+    record = Flag(default=True, help_text="whether the results count as accessed")
+    format = OneOf(choices=["json", "markdown"], default="json", help_text="markdown: only the context block")
+    token_budget = Integer(
+        min_value=50, max_value=1_000_000, required=False, help_text="approximate size of the context"
+    )
 
 
-class WhyNotSerializer(SettingSerializer):
-    """A question, and the memory that was missed."""
+class WhyNotSerializer(ConfiguredQuerySerializer):
+    """A query and the missing memory."""
 
     memory = Identifier()
 
 
-class RetrieverSerializer(serializers.Serializer[Any]):
-    """How one list has a memory."""
+class RetrieverRankSerializer(serializers.Serializer[Any]):
+    """The rank of a memory in one retriever's list."""
 
     rank = serializers.IntegerField()
-    score = serializers.FloatField(help_text="the list's own")
-    contribution = serializers.FloatField(allow_null=True, help_text="what that brought to the score")
+    score = serializers.FloatField(help_text="the retriever's own score")
+    contribution = serializers.FloatField(allow_null=True, help_text="its contribution to the final score")
 
 
 class ResultSerializer(serializers.Serializer[Any]):
-    """A memory that came back; beside these, what its system tells of it."""
+    """A result; systems add their own fields."""
 
     id = serializers.UUIDField()
     type = serializers.CharField()
@@ -104,95 +114,101 @@ class ResultSerializer(serializers.Serializer[Any]):
     age_days = serializers.FloatField()
     rank = serializers.IntegerField()
     score = serializers.FloatField()
-    retrievers = serializers.DictField(child=RetrieverSerializer())
-    outdated = serializers.BooleanField(help_text="whether a later one that holds contradicts it")
+    retrievers = serializers.DictField(child=RetrieverRankSerializer())
+    outdated = serializers.BooleanField(help_text="whether a later valid memory contradicts it")
     conflicts_with = serializers.ListField(child=serializers.UUIDField(), required=False)
-    gone = serializers.BooleanField(required=False, help_text="in a replay: forgotten since, so its words are not told")
+    gone = serializers.BooleanField(required=False, help_text="in a replay: forgotten since, so its text is omitted")
     explanation = serializers.DictField(required=False, help_text="{name, value, op, parts}")
     selection = serializers.DictField(required=False, help_text="{step, relevance, redundancy, nearest}")
 
 
-class ProfileSerializer(serializers.Serializer[Any]):
-    """By what it was ranked."""
+class AnswerProfileSerializer(serializers.Serializer[Any]):
+    """The ranking configuration of a response."""
 
-    name = serializers.CharField(allow_null=True, help_text="null: no profile, but a system as it ships")
+    name = serializers.CharField(allow_null=True, help_text="null: a system with its defaults, no profile")
     version = serializers.IntegerField(allow_null=True)
     system = serializers.CharField()
 
 
-class LateSerializer(serializers.Serializer[Any]):
-    """A retriever that was left out."""
+class TimedOutRetrieverSerializer(serializers.Serializer[Any]):
+    """A retriever that timed out and was left out."""
 
     retriever = serializers.CharField()
     reason = serializers.CharField()
 
 
 class AnswerSerializer(serializers.Serializer[Any]):
-    """What came back, why, and what did not."""
+    """The results with their explanations, and what was left out."""
 
-    trace = serializers.UUIDField(allow_null=True, help_text="by which it can be replayed; null: none was kept")
-    profile = ProfileSerializer()
+    trace = serializers.UUIDField(allow_null=True, help_text="id for replay; null: not traced")
+    profile = AnswerProfileSerializer()
     plan = serializers.DictField(
         help_text="{name, retrievers, specificity, reranker, params, entities, window, embedded}"
     )
     results = ResultSerializer(many=True)
-    context = serializers.DictField(help_text="the current results by type")  # type: ignore[assignment]
-    filtered = serializers.DictField(child=serializers.IntegerField(), help_text="candidates held back, by gate")
-    late = LateSerializer(many=True)
+    context = serializers.DictField(help_text="the results that are not outdated, by type")  # type: ignore[assignment]
+    filtered = serializers.DictField(
+        child=serializers.IntegerField(), help_text="number of filtered candidates by gate"
+    )
+    late = TimedOutRetrieverSerializer(many=True)
     tiebreak_applied = serializers.BooleanField()
     abstained = serializers.BooleanField()
-    chance = serializers.FloatField(help_text="that the best hit answers the query, where the system estimates it")
-    reason = serializers.CharField(allow_blank=True, help_text="why nothing came back, or is handed on")
-    nearest = serializers.ListField(child=serializers.DictField(), help_text="the best that were held back")
+    chance = serializers.FloatField(
+        help_text="probability that the top result answers the query, if the system estimates it"
+    )
+    reason = serializers.CharField(allow_blank=True, help_text="why there are no results, or none in the context")
+    nearest = serializers.ListField(child=serializers.DictField(), help_text="the best filtered candidates")
     as_of = serializers.DateTimeField(allow_null=True)
-    note = serializers.CharField(allow_blank=True, help_text="what an answer about the past takes from today")
+    note = serializers.CharField(allow_blank=True, help_text="which current data an answer as of the past uses")
     took_ms = serializers.DictField(child=serializers.FloatField())
 
 
 class AgreementSerializer(serializers.Serializer[Any]):
-    """How far two systems agree."""
+    """Rank agreement of two systems."""
 
     systems = serializers.ListField(child=serializers.CharField())
-    kendall_tau = serializers.FloatField(allow_null=True, help_text="null where they share fewer than two memories")
+    kendall_tau = serializers.FloatField(allow_null=True, help_text="null: fewer than two memories in common")
     rbo = serializers.FloatField(help_text="rank-biased overlap, p = .9")
 
 
 class ComparisonSerializer(serializers.Serializer[Any]):
-    """Every system's answer, and how far each two agree."""
+    """Every system's results, and the rank agreement of each pair."""
 
     answers = serializers.DictField(child=AnswerSerializer())
     agreement = AgreementSerializer(many=True)
 
 
 class ParameterChangeSerializer(serializers.Serializer[Any]):
-    """One parameter moved."""
+    """A change of one parameter."""
 
     param = serializers.CharField()
     before = serializers.JSONField()
     after = serializers.JSONField()
-    fraction = serializers.FloatField(help_text="of its range")
-    rank = serializers.IntegerField(help_text="where the memory then stands")
+    fraction = serializers.FloatField(help_text="size of the change as a fraction of its range")
+    rank = serializers.IntegerField(help_text="resulting rank of the memory")
 
 
 class WhyNotAnswerSerializer(serializers.Serializer[Any]):
-    """What kept a memory from coming back."""
+    """Why a memory is not among the results."""
 
-    rank = serializers.IntegerField(allow_null=True, help_text="null: it did not come back")
-    outside = serializers.ListField(child=serializers.CharField(), help_text="why it cannot be a candidate")
-    gates = serializers.ListField(child=serializers.CharField(), help_text="what holds it back as a candidate")
+    rank = serializers.IntegerField(allow_null=True, help_text="null: not among the results")
+    exclusions = serializers.ListField(child=serializers.CharField(), help_text="why it cannot be a candidate")
+    gates = serializers.ListField(child=serializers.CharField(), help_text="the gates that filter it")
     retrievers = serializers.DictField(help_text="by name: {rank, score, why}")
     score = serializers.FloatField(allow_null=True)
-    needed = serializers.FloatField(allow_null=True, help_text="the score of the last that came back")
-    change = ParameterChangeSerializer(allow_null=True, help_text="the smallest single change that brings it in")
-    tried = serializers.ListField(child=serializers.CharField(), help_text="the parameters that were tried for it")
+    needed = serializers.FloatField(allow_null=True, help_text="the score of the last result")
+    change = ParameterChangeSerializer(
+        allow_null=True, help_text="the smallest change of one parameter that brings it in"
+    )
+    tried = serializers.ListField(child=serializers.CharField(), help_text="the parameters tried")
     reason = serializers.CharField()
 
 
-class Retrieve(NamespacedView):
-    """Ask a namespace."""
+class RetrieveView(NamespacedView):
+    """Retrieval."""
 
     roles = {"POST": Role.READ}
-    renderer_classes = [LargeAnswerRenderer]
+    renderer_classes = [OrjsonRenderer]
 
     @extend_schema(
         operation_id="retrieve",
@@ -204,38 +220,40 @@ class Retrieve(NamespacedView):
         tags=["retrieval"],
     )
     def post(self, request: Request, namespace: str) -> Response | HttpResponse:
-        """Give the memories that answer a query, each with its reasons; an empty answer says why it is."""
-        asked = RetrieveSerializer.of(request)
-        retrieval = retrieve(query_of(self.namespace, asked))
-        answer = told(retrieval, explain=asked["explain"], token_budget=asked.get("token_budget"))
-        answer["trace"] = tracing.write(retrieval, answer, key=self.access.key) if tracing.sampled() else None
+        """Retrieve the memories that answer a query, each with its explanation; an empty response says why."""
+        body = RetrieveSerializer.from_request(request)
+        retrieval = retrieve(query_from_body(self.namespace, body))
+        answer = answer_to_dict(retrieval, explain=body["explain"], token_budget=body.get("token_budget"))
+        answer["trace"] = store_trace(retrieval, answer, key=self.access.key_id) if is_trace_sampled() else None
         metrics.retrieved(retrieval, abstained=answer["abstained"])
-        if asked["record"]:
-            accessing.record(retrieval.query, ids_of(answer["results"]))
-        if asked["format"] == "markdown":
-            pasted = block(answer, asked.get("token_budget"))
-            return HttpResponse(pasted, content_type=f"{MARKDOWN}; charset=utf-8")
+        if body["record"]:
+            access_counts.record_access(retrieval.query, result_ids(answer["results"]))
+        if body["format"] == "markdown":
+            context = render_context(answer, body.get("token_budget"))
+            return HttpResponse(context, content_type=f"{MARKDOWN}; charset=utf-8")
         return Response(answer)
 
 
-class Compare(NamespacedView):
-    """One query, all systems."""
+class CompareView(NamespacedView):
+    """Comparison of all systems on one query."""
 
     roles = {"POST": Role.READ}
 
     @extend_schema(operation_id="compare", request=QuerySerializer, responses=ComparisonSerializer, tags=["retrieval"])
     def post(self, request: Request, namespace: str) -> Response:
-        """Rank one query by every system with its own defaults, side by side; nothing is recorded."""
-        asked = QuerySerializer.of(request)
-        each = {name: setting(self.namespace, system=name, params={}) for name in SYSTEMS}
-        found = compare(query_of(self.namespace, asked, next(iter(each.values()))), each)
-        answers = {name: {**told(one, explain="none"), "trace": None} for name, one in found.items()}
-        rankings = {name: [str(id) for id in ids_of(answer["results"])] for name, answer in answers.items()}
-        return Response({"answers": answers, "agreement": agreement(rankings)})
+        """Rank one query by every system with its defaults, side by side; no access is recorded."""
+        body = QuerySerializer.from_request(request)
+        configs = {name: resolve_config(self.namespace, system=name, params={}) for name in SYSTEMS}
+        retrievals = compare_systems(query_from_body(self.namespace, body, next(iter(configs.values()))), configs)
+        answers = {
+            name: {**answer_to_dict(retrieval, explain="none"), "trace": None} for name, retrieval in retrievals.items()
+        }
+        rankings = {name: [str(id) for id in result_ids(answer["results"])] for name, answer in answers.items()}
+        return Response({"answers": answers, "agreement": ranking_agreement(rankings)})
 
 
-class WhyNot(NamespacedView):
-    """The memory that did not come back."""
+class WhyNotView(NamespacedView):
+    """Diagnosis of a missing memory."""
 
     roles = {"POST": Role.READ}
 
@@ -243,36 +261,36 @@ class WhyNot(NamespacedView):
         operation_id="why_not", request=WhyNotSerializer, responses=WhyNotAnswerSerializer, tags=["retrieval"]
     )
     def post(self, request: Request, namespace: str) -> Response:
-        """Tell what stopped a memory, and the smallest change of a parameter that brings it in."""
-        asked = WhyNotSerializer.of(request)
-        memory = Memory.objects.within(self.namespace).filter(id=asked["memory"]).exclude(status=Status.FORGOTTEN)
+        """Explain why a memory is not among the results, and the smallest change of a parameter that brings it in."""
+        body = WhyNotSerializer.from_request(request)
+        memory = Memory.objects.within(self.namespace).filter(id=body["memory"]).exclude(status=Status.FORGOTTEN)
         if not memory.exists():
-            raise Http404(f"There is no memory {asked['memory']} here.")
-        return Response(asdict(why_not(query_of(self.namespace, asked), asked["memory"])))
+            raise Http404(f"There is no memory {body['memory']} here.")
+        return Response(asdict(why_not(query_from_body(self.namespace, body), body["memory"])))
 
 
-def query_of(namespace: Namespace, asked: dict[str, Any], ranked_by: Setting | None = None) -> Query:
-    """A checked body as a query; a moment to come, an unknown profile and wrong parameters are refused."""
-    check_past(namespace, asked, "as_of")
+def query_from_body(namespace: Namespace, body: dict[str, Any], config: Config | None = None) -> Query:
+    """A Query from a validated body; a future `as_of`, an unknown profile and invalid parameters are rejected."""
+    check_not_future(namespace, body, "as_of")
     return Query(
         namespace=namespace,
-        text=asked["query"],
-        setting=ranked_by or setting_of(namespace, asked),
-        top_k=asked["top_k"],
-        filters=Filters(*(tuple(asked[name]) for name in FILTERS)),
-        user=asked["user"],
-        session=asked["session"],
-        as_of=asked.get("as_of"),
+        text=body["query"],
+        config=config or retrieval_config_from_body(namespace, body),
+        top_k=body["top_k"],
+        filters=Filters(*(tuple(body[name]) for name in FILTER_FIELDS)),
+        user=body["user"],
+        session=body["session"],
+        as_of=body.get("as_of"),
     )
 
 
-def setting_of(namespace: Namespace, asked: dict[str, Any]) -> Setting:
-    """The setting that a body names."""
-    named = {name: asked[name] for name in ("system", "profile") if name in asked}
+def retrieval_config_from_body(namespace: Namespace, body: dict[str, Any]) -> Config:
+    """The configuration of a validated body."""
+    choice = {name: body[name] for name in ("system", "profile") if name in body}
     try:
-        return setting(namespace, **named, params=asked["params"])
+        return resolve_config(namespace, **choice, params=body["params"])
     except UnknownProfileError as error:
-        wrong = f"must be a profile of this namespace, or name@version; got {asked['profile']}"
-        raise ValidationError({"profile": [wrong]}) from error
+        message = f"must be a profile of this namespace, or name@version; got {body['profile']}"
+        raise ValidationError({"profile": [message]}) from error
     except ParamsError as error:
-        raise wrong_params(error) from error
+        raise params_validation_error(error) from error

@@ -1,4 +1,4 @@
-"""The shadow over REST: a version that follows real traffic, and how it differs from what serves."""
+"""Shadow traffic over REST: run a version on real queries and compare it with the published one."""
 
 from typing import Any
 
@@ -8,93 +8,100 @@ from rest_framework.exceptions import ValidationError
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from memories.api.fields import Identifier, Whole
+from memories.api.base_view import NamespacedView
 from memories.api.idempotency import idempotent
-from memories.api.serializers import Object, Query
-from memories.api.views import NamespacedView
 from memories.models import Shadow
 from memories.models.choices import Role
-from memories.tuning import histories, shadow
+from memories.tuning import shadow, version_history
+from memories.web.fields import Identifier, Integer
+from memories.web.serializers import QueryString, StrictObject
 
 
-class CastShadow(Object):
-    """Which version follows, and how much of what is asked."""
+class ShadowRequest(StrictObject):
+    """The shadow version and its share of the traffic."""
 
     version = Identifier()
-    percent = Whole(min_value=1, max_value=100, default=10, help_text="of the traces that are answered again")
+    percent = Integer(min_value=1, max_value=100, default=10, help_text="share of the traces to run again")
 
 
-class ChangedSerializer(serializers.Serializer[Any]):
-    """A question that would be answered otherwise."""
+class ShadowDifferenceSerializer(serializers.Serializer[Any]):
+    """A query whose results differ."""
 
     trace = serializers.UUIDField()
     jaccard = serializers.FloatField()
     rbo = serializers.FloatField()
 
 
-class ReportSerializer(serializers.Serializer[Any]):
-    """How a shadow's answers differ from those that were told."""
+class ShadowReportSerializer(serializers.Serializer[Any]):
+    """How the shadow's results differ from the served ones."""
 
     compared = serializers.IntegerField()
     changed = serializers.IntegerField()
-    jaccard = serializers.FloatField(allow_null=True, help_text="of the first ten, on average")
+    jaccard = serializers.FloatField(allow_null=True, help_text="mean over the top 10")
     rbo = serializers.FloatField(allow_null=True, help_text="rank-biased overlap, p = .9")
-    newly_silent = serializers.IntegerField(help_text="answered by what serves, not by the shadow")
-    newly_answered = serializers.IntegerField(help_text="the other way round")
-    live = serializers.IntegerField(help_text="asked again, since the candidates are others")
+    newly_silent = serializers.IntegerField(help_text="answered by the published version, abstained by the shadow")
+    newly_answered = serializers.IntegerField(help_text="abstained by the published version, answered by the shadow")
+    live = serializers.IntegerField(help_text="run live, because the candidates differ")
     took_ms = serializers.ListField(
-        child=serializers.FloatField(), allow_null=True, help_text="medians of those: what serves, the shadow"
+        child=serializers.FloatField(), allow_null=True, help_text="median latency of live runs: published, shadow"
     )
     rank_ms = serializers.ListField(
-        child=serializers.FloatField(), allow_null=True, help_text="medians of the ranking: what serves, the shadow"
+        child=serializers.FloatField(), allow_null=True, help_text="median ranking time: published, shadow"
     )
-    judged = serializers.IntegerField(help_text="questions that somebody has judged")
-    won = serializers.IntegerField(help_text="of those, by nDCG@10")
-    lost = serializers.IntegerField()
-    most_changed = ChangedSerializer(many=True)
+    judged = serializers.IntegerField(help_text="queries with judgements")
+    won = serializers.IntegerField(help_text="of those, better by nDCG@10")
+    lost = serializers.IntegerField(help_text="of those, worse by nDCG@10")
+    most_changed = ShadowDifferenceSerializer(many=True)
 
 
 class ShadowSerializer(serializers.Serializer[Any]):
-    """A version that follows real traffic."""
+    """The shadow version and its report."""
 
-    version = serializers.UUIDField(allow_null=True, help_text="null: there is no shadow")
+    version = serializers.UUIDField(allow_null=True, help_text="null: no shadow")
     percent = serializers.IntegerField(allow_null=True)
     since = serializers.DateTimeField(allow_null=True)
-    report = ReportSerializer(allow_null=True)
+    report = ShadowReportSerializer(allow_null=True)
 
 
-class ProfileShadow(NamespacedView):
+class ProfileShadowView(NamespacedView):
     """The shadow of a namespace."""
 
     roles = {"GET": Role.READ, "POST": Role.ADMIN, "DELETE": Role.ADMIN}
 
     @extend_schema(operation_id="shadow", responses=ShadowSerializer, tags=["profiles"])
     def get(self, request: Request, namespace: str) -> Response:
-        """Tell how the shadow's answers differ from those that were told, over the newest 2,000."""
-        Query.of(request)
-        return Response(told(shadow.of(self.namespace)))
+        """Report how the shadow's results differ from the served ones, over the newest 2,000 queries."""
+        QueryString.from_request(request)
+        return Response(shadow_to_dict(shadow.active_shadow(self.namespace)))
 
-    @extend_schema(operation_id="cast_shadow", request=CastShadow, responses=ShadowSerializer, tags=["profiles"])
+    @extend_schema(operation_id="cast_shadow", request=ShadowRequest, responses=ShadowSerializer, tags=["profiles"])
     @idempotent
     def post(self, request: Request, namespace: str) -> Response:
-        """Let a version answer a share of what is asked from now on, in the background; no agent sees it."""
-        asked = CastShadow.of(request)
-        version = histories.found(self.namespace, asked["version"])
+        """Run a version on a share of the queries, in the background; agents never see its results."""
+        body = ShadowRequest.from_request(request)
+        version = version_history.find_version(self.namespace, body["version"])
         if version is None:
-            wrong = f"must be a profile version of this namespace; got {asked['version']}"
-            raise ValidationError({"version": [wrong]})
-        return Response(told(shadow.cast(self.namespace, version, asked["percent"], by=self.access.caller)))
+            message = f"must be a profile version of this namespace; got {body['version']}"
+            raise ValidationError({"version": [message]})
+        return Response(
+            shadow_to_dict(shadow.create_shadow(self.namespace, version, body["percent"], by=self.access.caller))
+        )
 
     @extend_schema(operation_id="end_shadow", request=None, responses={200: ShadowSerializer}, tags=["profiles"])
     def delete(self, request: Request, namespace: str) -> Response:
-        """Have no shadow any more."""
-        shadow.end(self.namespace)
-        return Response(told(None))
+        """Stop the shadow."""
+        shadow.delete_shadow(self.namespace)
+        return Response(shadow_to_dict(None))
 
 
-def told(cast: Shadow | None) -> Any:
-    """A shadow and its report, as the API tells it."""
-    if cast is None:
+def shadow_to_dict(row: Shadow | None) -> Any:
+    """A shadow and its report as JSON."""
+    if row is None:
         return {"version": None, "percent": None, "since": None, "report": None}
-    found = {"version": cast.version_id, "percent": cast.percent, "since": cast.since, "report": shadow.report(cast)}
-    return ShadowSerializer(found).data
+    result = {
+        "version": row.version_id,
+        "percent": row.percent,
+        "since": row.since,
+        "report": shadow.shadow_report(row),
+    }
+    return ShadowSerializer(result).data

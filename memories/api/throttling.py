@@ -1,4 +1,4 @@
-"""A limit to how often one key, or one person who is signed in, may ask."""
+"""Rate limit per API key or signed-in user."""
 
 import math
 from typing import Any, cast
@@ -7,23 +7,23 @@ from django.conf import settings
 from rest_framework.request import Request
 from rest_framework.throttling import BaseThrottle
 
-from memories.api.access import Access
-from memories.api.allowances import allowances
+from memories.web.rate_limit import token_buckets
+from memories.web.roles import Access
 
-FILE = "allowances"
+BUCKETS_FILE = "allowances"
 
 
 class CallerThrottle(BaseThrottle):
-    """As many requests of a caller as RECALL_RATE allows, at once or spread."""
+    """Limit a caller to RECALL_RATE, bursts included."""
 
-    left = 0  # nanoseconds to wait
+    wait_ns = 0  # nanoseconds to wait
 
     def allow_request(self, request: Request, view: Any) -> bool:
         if settings.RECALL_RATE is not None:
             caller = cast(Access, request.auth).caller
-            self.left = allowances(settings.DATA / FILE).take(caller, settings.RECALL_RATE)
-        return not self.left
+            self.wait_ns = token_buckets(settings.DATA / BUCKETS_FILE).take_token(caller, settings.RECALL_RATE)
+        return not self.wait_ns
 
     def wait(self) -> int:
-        """Whole seconds, as Retry-After tells them."""
-        return math.ceil(self.left / 1e9)
+        """Whole seconds, for Retry-After."""
+        return math.ceil(self.wait_ns / 1e9)

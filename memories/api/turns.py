@@ -1,4 +1,4 @@
-"""Conversations over REST: turns in, and what was made of them."""
+"""Conversations over REST: ingest turns, return the memories and chunks made from them."""
 
 from typing import Any
 
@@ -8,76 +8,78 @@ from rest_framework.exceptions import ValidationError
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from memories.api.fields import Choice, Flag, Items, JsonObject, Moment, Text, Whole
+from memories.api.base_view import NamespacedView
+from memories.api.entity_name import EntityName
 from memories.api.idempotency import idempotent
-from memories.api.memories import LONGEST_CONTENT, OutcomeSerializer
-from memories.api.names import Name
-from memories.api.refusals import Conflict
-from memories.api.serializers import Object
-from memories.api.times import check_past
-from memories.api.views import NamespacedView
+from memories.api.memories import MAX_CONTENT_CHARS, OutcomeSerializer
 from memories.models.choices import ChunkLevel, Role, Route, TurnRole
-from memories.turns.conversation import Conversation, NewTurn, PlaceTakenError
-from memories.turns.hearing import Heard, hear
+from memories.web.fields import DateTime, Flag, Integer, JsonObject, ListOf, OneOf, Text
+from memories.web.http_errors import Conflict
+from memories.web.serializers import StrictObject
+from memories.web.timestamp_checks import check_not_future
+from memories.writing.turns.conversation import Conversation, NewTurn, PositionTakenError
+from memories.writing.turns.ingest import IngestResult, ingest
 
-MOST_TURNS = 200
-LAST_POSITION = 1_000_000_000
+MAX_TURNS = 200
+MAX_POSITION = 1_000_000_000
 
 
-class NewTurnSerializer(Object):
+class NewTurnSerializer(StrictObject):
     """One utterance."""
 
-    role = Choice(choices=TurnRole.values)
-    text = Text(max_length=LONGEST_CONTENT)
-    speaker = Name(max_length=200, allow_blank=True, default="", help_text="the name of who speaks")
-    said_at = Moment(required=False, help_text="else that of the turn before, else now; “yesterday” is seen from here")
+    role = OneOf(choices=TurnRole.values)
+    text = Text(max_length=MAX_CONTENT_CHARS)
+    speaker = EntityName(max_length=200, allow_blank=True, default="", help_text="name of the speaker")
+    said_at = DateTime(
+        required=False, help_text="default: as the turn before, else now; anchors relative dates like “yesterday”"
+    )
     metadata = JsonObject(default=dict)
-    position = Whole(
-        min_value=1, max_value=LAST_POSITION, required=False, help_text="counts from 1; else after the last"
+    position = Integer(
+        min_value=1, max_value=MAX_POSITION, required=False, help_text="from 1; default: after the last turn"
     )
 
 
-class ConversationSerializer(Object):
+class ConversationSerializer(StrictObject):
     """Turns of one session."""
 
-    session = Text(max_length=200, help_text="your name for it; the same name goes on with the same session")
+    session = Text(max_length=200, help_text="the caller's id of the session; the same id continues it")
     user = Text(max_length=200, allow_blank=True, default="")
     agent = Text(max_length=200, allow_blank=True, default="")
     title = Text(max_length=200, allow_blank=True, default="")
-    turns = Items(child=NewTurnSerializer(), min_length=1, max_length=MOST_TURNS)
-    extract = Flag(default=True, help_text="whether memories are made of what is said")
+    turns = ListOf(child=NewTurnSerializer(), min_length=1, max_length=MAX_TURNS)
+    extract = Flag(default=True, help_text="whether to extract memories from the turns")
 
 
 class TurnSerializer(serializers.Serializer[Any]):
-    """A turn as it is stored."""
+    """A stored turn."""
 
     id = serializers.UUIDField()
     position = serializers.IntegerField()
     role = serializers.CharField()
     speaker = serializers.CharField(allow_blank=True)
     said_at = serializers.DateTimeField()
-    already_there = serializers.BooleanField(help_text="it was stored before, and is not stored twice")
+    already_there = serializers.BooleanField(help_text="it was stored before and is not stored again")
 
 
 class TurnOutcomeSerializer(OutcomeSerializer):
-    """What became of a memory that a turn says."""
+    """The outcome of a memory extracted from a turn."""
 
     turn = serializers.UUIDField()
 
 
 class ChunkSerializer(serializers.Serializer[Any]):
-    """An exchange or a session as a memory."""
+    """An exchange or a session stored as a memory."""
 
     memory = serializers.UUIDField()
     level = serializers.ChoiceField(choices=[ChunkLevel.TURN, ChunkLevel.SESSION])
-    turn = serializers.UUIDField(allow_null=True, help_text="the turn it begins with; null for a session")
+    turn = serializers.UUIDField(allow_null=True, help_text="its first turn; null for a session")
     routes = serializers.ListField(
-        child=serializers.ChoiceField(choices=Route.values), help_text="the vectors that are new"
+        child=serializers.ChoiceField(choices=Route.values), help_text="the new vectors, by retriever"
     )
 
 
-class HeardSerializer(serializers.Serializer[Any]):
-    """What became of a conversation."""
+class IngestOutcomeSerializer(serializers.Serializer[Any]):
+    """The outcome of an ingested conversation."""
 
     session = serializers.UUIDField()
     turns = TurnSerializer(many=True)
@@ -85,48 +87,49 @@ class HeardSerializer(serializers.Serializer[Any]):
     chunks = ChunkSerializer(many=True)
 
 
-class Turns(NamespacedView):
-    """Conversations."""
+class TurnsView(NamespacedView):
+    """Ingestion of conversations."""
 
     roles = {"POST": Role.WRITE}
 
     @extend_schema(
         operation_id="hear",
         request=ConversationSerializer,
-        responses={201: HeardSerializer, 200: HeardSerializer},
+        responses={201: IngestOutcomeSerializer, 200: IngestOutcomeSerializer},
         tags=["turns"],
     )
     @idempotent
     def post(self, request: Request, namespace: str) -> Response:
-        """Store turns of a session; memories are made of what they say, and chunks of the exchanges and the session."""
-        body = ConversationSerializer.of(request)
-        for place, turn in enumerate(body["turns"]):
+        """Store turns of a session; extract memories from them, and build chunks of the exchanges and the session."""
+        body = ConversationSerializer.from_request(request)
+        for index, turn in enumerate(body["turns"]):
             try:
-                check_past(self.namespace, turn, "said_at")
+                check_not_future(self.namespace, turn, "said_at")
             except ValidationError as error:
-                raise ValidationError({"turns": {str(place): error.detail}}) from error
+                raise ValidationError({"turns": {str(index): error.detail}}) from error
         extract = body.pop("extract")
-        said = Conversation(**body | {"turns": [NewTurn(**turn) for turn in body["turns"]]})
+        conversation = Conversation(**body | {"turns": [NewTurn(**turn) for turn in body["turns"]]})
         try:
-            heard = hear(self.namespace, said, by=self.access.caller, extract=extract)
-        except PlaceTakenError as error:
-            at = f"turns.{error.place}.position"
+            ingested = ingest(self.namespace, conversation, by=self.access.caller, extract=extract)
+        except PositionTakenError as error:
+            at = f"turns.{error.index}.position"
             raise Conflict(
-                "A turn cannot stand where it wants to.", errors=[{"at": at, "message": str(error)}]
+                "The position of a turn is already taken.", errors=[{"at": at, "message": str(error)}]
             ) from None
-        self.memory_ids = [outcome.memory.id for _, outcome in heard.outcomes]
-        self.memory_ids += [chunk.memory.id for chunk in heard.chunks]
-        return Response(answer(heard), status=201 if heard.fresh else 200)
+        self.memory_ids = [outcome.memory.id for _, outcome in ingested.outcomes]
+        self.memory_ids += [chunk.memory.id for chunk in ingested.chunks]
+        return Response(ingest_outcome_to_dict(ingested), status=201 if ingested.fresh else 200)
 
 
-def answer(heard: Heard) -> dict[str, Any]:
-    """What became of a conversation, as it is served."""
+def ingest_outcome_to_dict(ingested: IngestResult) -> dict[str, Any]:
+    """The outcome of an ingested conversation as JSON."""
     return {
-        "session": str(heard.session.id),
+        "session": str(ingested.session.id),
         "turns": [
-            TurnSerializer({**vars(turn), "already_there": turn.id not in heard.fresh}).data for turn in heard.turns
+            TurnSerializer({**vars(turn), "already_there": turn.id not in ingested.fresh}).data
+            for turn in ingested.turns
         ],
-        "memories": [{"turn": str(turn), **OutcomeSerializer(outcome).data} for turn, outcome in heard.outcomes],
+        "memories": [{"turn": str(turn), **OutcomeSerializer(outcome).data} for turn, outcome in ingested.outcomes],
         "chunks": [
             {
                 "memory": str(chunk.memory.id),
@@ -134,6 +137,6 @@ def answer(heard: Heard) -> dict[str, Any]:
                 "turn": chunk.memory.turn_id and str(chunk.memory.turn_id),
                 "routes": sorted(chunk.vectors),
             }
-            for chunk in heard.chunks
+            for chunk in ingested.chunks
         ],
     }

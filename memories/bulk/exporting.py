@@ -8,8 +8,8 @@ from django.core.serializers.json import DjangoJSONEncoder
 from django.db import connection
 
 from memories.bulk.tables import VECTORS, question, tables
+from memories.db.snapshot import snapshot
 from memories.models import Namespace
-from memories.snapshot import snapshot
 
 FORMAT = 1
 TOGETHER = 500  # rows that are fetched at once

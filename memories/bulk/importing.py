@@ -15,7 +15,7 @@ from memories.bulk.remembering import Told, remembered_ahead
 from memories.bulk.restoring import Restore, founded, holding
 from memories.bulk.statistics import Growth
 from memories.models import Namespace
-from memories.writing.remember import lock
+from memories.writing.remember import lock_namespace
 
 MEMORIES, ROWS = "memories", "rows"  # what a file holds, and so the step of its job
 # Batches come, and go with what stores each of them, in the transaction that moves the bookmark.
@@ -115,7 +115,7 @@ def is_header(line: Line) -> bool:
 @transaction.atomic
 def found(namespace: Namespace, line: Line, mark: Bookmark, reader: Reader) -> None:
     """Make an empty namespace the one of the header, and go on behind it."""
-    lock(namespace)
+    lock_namespace(namespace)
     if table := holding(namespace):
         raise StoppedError(
             f"An export is restored into an empty namespace alone, and {namespace.slug} has rows of {table} already: "

@@ -9,9 +9,9 @@ from typing import Any, NamedTuple, Protocol
 
 from rest_framework.exceptions import ValidationError
 
-from memories.api.parsers import parsed
-from memories.api.refusals import Malformed
-from memories.api.storable import flaws, sound
+from memories.api.parsers import parse_json
+from memories.web.http_errors import MalformedBody
+from memories.web.storable import is_storable, storage_errors
 from recall_site.limits import MOST_ERRORS, WHOLE_BODY
 
 MEDIA_TYPE = "application/x-ndjson"
@@ -91,15 +91,17 @@ def value(line: Line) -> Any:
     if line.length > LONGEST:
         raise ValidationError({WHOLE_BODY: [f"must have at most {LONGEST} bytes; got {line.length}"]})
     try:
-        body = parsed(line.raw)
-    except Malformed as error:
+        body = parse_json(line.raw)
+    except MalformedBody as error:
         raise ValidationError({WHOLE_BODY: [reason(error)]}) from error
-    if not sound(body):
-        raise ValidationError({place or WHOLE_BODY: [wrong] for place, wrong in islice(flaws(body), MOST_ERRORS)})
+    if not is_storable(body):
+        raise ValidationError(
+            {place or WHOLE_BODY: [wrong] for place, wrong in islice(storage_errors(body), MOST_ERRORS)}
+        )
     return body
 
 
-def reason(error: Malformed) -> str:
+def reason(error: MalformedBody) -> str:
     """Why a line is no JSON; a body's own count of lines would only confuse here."""
     if isinstance(cause := error.__cause__, json.JSONDecodeError):
         return f"must be JSON; at column {cause.colno}: {cause.msg}"

@@ -7,13 +7,13 @@ from typing import Any
 
 from rest_framework.exceptions import ValidationError
 
-from memories.api.memories import read
+from memories.api.memories import validate_memories
 from memories.bulk.lines import Batch, Line, value
 from memories.models import Namespace
-from memories.writing.judging import Opinions
+from memories.writing.judge_verdicts import JudgeVerdicts
 from memories.writing.new_memory import NewMemory
-from memories.writing.preparing import Prepared, prepared_ahead
-from memories.writing.remember import Outcome, remember, written
+from memories.writing.prepare import PreparedMemories, prepare_ahead
+from memories.writing.remember import Outcome, remember, write_batch
 from recall_site.problems import flat, shortened
 
 # What is told of a line: its number and its outcome, then the memory and the reason, or the problems.
@@ -37,14 +37,16 @@ def remembered_ahead(
             waiting.append((some, understood(namespace, some.lines)))
             yield memories_of(waiting[-1][1])
 
-    def store(some: Batch, items: list[NewMemory | Told], ready: Prepared, opinions: Opinions) -> list[Told]:
-        outcomes = written(namespace, ready, by, dry_run=False, opinions=opinions) if ready.news else []
+    def store(
+        some: Batch, items: list[NewMemory | Told], ready: PreparedMemories, opinions: JudgeVerdicts
+    ) -> list[Told]:
+        outcomes = write_batch(namespace, ready, by, dry_run=False, verdicts=opinions) if ready.new_memories else []
         return told(some.lines, items, outcomes)
 
-    for ready in prepared_ahead(namespace, parts()):
+    for ready in prepare_ahead(namespace, parts()):
         some, items = waiting.popleft()
         # Here, because what stores a batch is called in the transaction of its bookmark.
-        yield some, partial(store, some, items, ready, Opinions.on(namespace, ready))
+        yield some, partial(store, some, items, ready, JudgeVerdicts.collect(namespace, ready))
 
 
 def told(lines: Sequence[Line], items: Iterable[NewMemory | Told], outcomes: Iterable[Outcome]) -> list[Told]:
@@ -62,7 +64,7 @@ def memories_of(items: Iterable[NewMemory | Told]) -> list[NewMemory]:
 def understood(namespace: Namespace, lines: Iterable[Line]) -> list[NewMemory | Told]:
     """For each line a memory to be, or what is wrong with it."""
     values = [value_or_refusal(line) for line in lines]
-    checked = iter(read(namespace, [body for body, refusal in values if refusal is None]))
+    checked = iter(validate_memories(namespace, [body for body, refusal in values if refusal is None]))
     return [refusal or next(checked) for _, refusal in values]
 
 

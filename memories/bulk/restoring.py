@@ -12,7 +12,6 @@ from django.db import connection, transaction
 from psycopg import DataError, IntegrityError
 from rest_framework.exceptions import ValidationError as Refused
 
-from memories.api.storable import came
 from memories.bulk.bookmark import ENDED, RESTORED, StoppedError
 from memories.bulk.exporting import FORMAT, NOT_TOLD
 from memories.bulk.lines import Batch, Line, value
@@ -21,10 +20,17 @@ from memories.models import Memory, MemoryVector, Namespace
 from memories.models.choices import ChunkLevel, Status
 from memories.models.keys import InNamespace
 from memories.providers.embedder import ALLOWED, known
-from memories.writing import words
-from memories.writing.copying import copied
-from memories.writing.remaking import likes_of, lost, middles, put, remade
-from memories.writing.remember import lock
+from memories.web.storable import quote_value
+from memories.writing import posting_index
+from memories.writing.bulk_copy import copy_rows
+from memories.writing.rebuild_vectors import (
+    expected_vectors,
+    insert_vectors,
+    mean_session_vectors,
+    memories_without_vector,
+    reembed_vectors,
+)
+from memories.writing.remember import lock_namespace
 from recall_site.problems import flat
 
 # What makes no value of a column, and what the database itself refuses of a COPY.
@@ -44,16 +50,18 @@ def founded(namespace: Namespace, line: Line) -> bool:
     """Make an empty namespace what the header says; tell whether vectors follow."""
     header = body(line)
     if header["recall"] != FORMAT:
-        raise LineError(line.number, f"recall must be {FORMAT}; got {came(header['recall'])}")
+        raise LineError(line.number, f"recall must be {FORMAT}; got {quote_value(header['recall'])}")
     given = header.get("namespace")
     settable = [field.name for field in Namespace._meta.fields if field.name not in (*NOT_TOLD, "slug")]
     if not isinstance(given, dict) or set(given) - {*settable, "slug"}:
-        raise LineError(line.number, f"namespace must hold slug, {', '.join(settable)}; got {came(given)}")
+        raise LineError(line.number, f"namespace must hold slug, {', '.join(settable)}; got {quote_value(given)}")
     if not known(given.get("embedder", namespace.embedder)):
-        raise LineError(line.number, f"embedder must be one of {ALLOWED}; got {came(given['embedder'])}")
+        raise LineError(line.number, f"embedder must be one of {ALLOWED}; got {quote_value(given['embedder'])}")
     config = given.get("text_config", namespace.text_config)
     if config not in text_configs():
-        raise LineError(line.number, f"text_config must be one of {', '.join(text_configs())}; got {came(config)}")
+        raise LineError(
+            line.number, f"text_config must be one of {', '.join(text_configs())}; got {quote_value(config)}"
+        )
     for name in settable:
         setattr(namespace, name, given.get(name, getattr(namespace, name)))
     try:
@@ -92,7 +100,7 @@ class Restore:
 
     def stored(self, lines: Sequence[Line]) -> list[dict[str, Any]]:
         """Store the rows of some lines, and let what is active be found; in the transaction of a batch."""
-        lock(self.namespace)
+        lock_namespace(self.namespace)
         rows = [(line.number, row) for line in lines if (row := self.row(line)) is not None]
         try:
             with transaction.atomic():
@@ -100,7 +108,7 @@ class Restore:
         except WRONG as error:
             raise (culprit(rows) or error) from error
         active = [row.id for _, row in rows if isinstance(row, Memory) and row.status == Status.ACTIVE]
-        words.index(self.namespace, active)
+        posting_index.index_postings(self.namespace, active)
         told = [{"line": number, "outcome": RESTORED} for number, _ in rows]
         return [*told, {"line": lines[-1].number, "outcome": ENDED}] if self.ended else told
 
@@ -114,7 +122,7 @@ class Restore:
             return None
         name = values.pop("table", None)
         if name not in tables():
-            raise LineError(line.number, f"table must be one of {', '.join(tables())}; got {came(name)}")
+            raise LineError(line.number, f"table must be one of {', '.join(tables())}; got {quote_value(name)}")
         try:
             row = unpacked(tables()[name], values)
         except WRONG as error:
@@ -128,7 +136,9 @@ class Restore:
     def end(self, line: Line, rows: Any) -> None:
         """See that nothing is missing."""
         if rows != self.rows:
-            raise LineError(line.number, f"end must be {self.rows}, the number of rows before it; got {came(rows)}")
+            raise LineError(
+                line.number, f"end must be {self.rows}, the number of rows before it; got {quote_value(rows)}"
+            )
         self.ended = True
 
     def embedded(self) -> Iterator[int]:
@@ -138,16 +148,16 @@ class Restore:
         """
         if self.vectors:
             return
-        namespace, rows = self.namespace, lost(self.namespace).order_by("id")
+        namespace, rows = self.namespace, memories_without_vector(self.namespace).order_by("id")
         spoken, whole = rows.exclude(level=ChunkLevel.SESSION), rows.filter(level=ChunkLevel.SESSION)
-        for make, memories in ((remade, spoken), (middles, whole), (remade, whole)):
+        for make, memories in ((reembed_vectors, spoken), (mean_session_vectors, whole), (reembed_vectors, whole)):
             last = UUID(int=0)
             while piece := list(memories.filter(id__gt=last)[:TOGETHER]):
-                last, likes = piece[-1].id, likes_of(piece)
+                last, likes = piece[-1].id, expected_vectors(piece)
                 made = make(namespace, namespace.embedder, likes)
                 with transaction.atomic():
-                    lock(namespace)
-                    put(namespace, namespace.embedder, likes, made)
+                    lock_namespace(namespace)
+                    insert_vectors(namespace, namespace.embedder, likes, made)
                 yield len(piece)
 
 
@@ -159,14 +169,14 @@ def body(line: Line) -> dict[str, Any]:
         told = [f"{one['at']}: {one['message']}" for one in flat(error.detail)]
         raise LineError(line.number, "; ".join(told)) from error
     if not isinstance(values, dict):
-        raise LineError(line.number, f"must be an object; got {came(values)}")
+        raise LineError(line.number, f"must be an object; got {quote_value(values)}")
     return values
 
 
 def store(rows: Sequence[InNamespace]) -> None:
     """Insert rows in their order, those of one table together."""
     for table, together in groupby(rows, type):
-        copied(table, list(together))
+        copy_rows(table, list(together))
 
 
 def culprit(rows: Sequence[tuple[int, InNamespace]]) -> LineError | None:

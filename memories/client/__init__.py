@@ -1,4 +1,4 @@
-"""A client of the REST API for agents in Python: the standard library alone, no Django.
+"""A Python client of the REST API for agents: standard library only, no Django.
 
 >>> recall = Recall("http://127.0.0.1:8000", "workshop", "rk_…")
 >>> recall
@@ -10,34 +10,34 @@ from typing import Any, Literal, Unpack, cast, overload
 from urllib.parse import quote
 from uuid import UUID
 
-from memories.client.shapes import (
-    Answer,
-    Asking,
-    BatchItem,
-    Change,
-    Comparison,
-    Conversation,
-    Corrected,
-    Heard,
-    NewMemory,
-    NewTurn,
-    Outcome,
-    Ranking,
-    Replayed,
-    Replaying,
-    Retrieving,
-    TraceRow,
-    Tracing,
-    WhyNot,
+from memories.client.payloads import (
+    AnswerJson,
+    BatchItemJson,
+    ComparisonJson,
+    ConversationOptions,
+    CorrectionJson,
+    IngestJson,
+    MemoryChangeJson,
+    MemoryOptions,
+    OutcomeJson,
+    QueryOptions,
+    RankingOptions,
+    ReplayJson,
+    ReplayOptions,
+    RetrieveOptions,
+    TraceFilters,
+    TraceRowJson,
+    TurnInput,
+    WhyNotJson,
 )
 from memories.client.transport import RecallError, Transport
-from memories.client.tuning import Tuning
+from memories.client.tuning_calls import TuningCalls
 
 __all__ = ["Recall", "RecallError"]
 
 
-class Recall(Tuning):
-    """One namespace of a Recall, opened by a key; a call that fails raises a RecallError."""
+class Recall(TuningCalls):
+    """A client for one namespace, authenticated by an API key; a failed call raises RecallError."""
 
     def __init__(
         self,
@@ -45,9 +45,9 @@ class Recall(Tuning):
         namespace: str,
         key: str,
         *,
-        timeout: float = 30.0,  # seconds for each attempt
+        timeout: float = 30.0,  # seconds per attempt
         attempts: int = 4,
-        patience: float = 60.0,  # seconds that may pass between the attempts of one call
+        patience: float = 60.0,  # seconds in which a call may be retried
     ) -> None:
         self.url, self.namespace = url.rstrip("/"), namespace
         base = f"{self.url}/api/v1/{quote(namespace, safe='')}/"
@@ -56,63 +56,65 @@ class Recall(Tuning):
     def __repr__(self) -> str:
         return f"Recall({self.url!r}, {self.namespace!r})"
 
-    def remember(self, content: str, *, dry_run: bool = False, **more: Unpack[NewMemory]) -> Outcome:
-        """Remember one thing: it is stored, merged, escalated or rejected."""
-        return cast(Outcome, self._write("memories/", {"content": content, **more}, dry_run=dry_run))
+    def remember(self, content: str, *, dry_run: bool = False, **options: Unpack[MemoryOptions]) -> OutcomeJson:
+        """Remember one memory: it is stored, merged, escalated or rejected."""
+        return cast(OutcomeJson, self._write("memories/", {"content": content, **options}, dry_run=dry_run))
 
-    def remember_batch(self, memories: Iterable[Mapping[str, Any]], *, dry_run: bool = False) -> list[BatchItem]:
-        """Remember up to 1,000 things; one outcome for each, in their order."""
-        told = self._write("memories/batch/", {"memories": list(memories)}, dry_run=dry_run)
-        return cast(list[BatchItem], told["results"])
+    def remember_batch(self, memories: Iterable[Mapping[str, Any]], *, dry_run: bool = False) -> list[BatchItemJson]:
+        """Remember up to 1,000 memories; one outcome each, in order."""
+        response = self._write("memories/batch/", {"memories": list(memories)}, dry_run=dry_run)
+        return cast(list[BatchItemJson], response["results"])
 
     @overload
-    def retrieve(self, query: str, *, format: Literal["markdown"], **asked: Unpack[Retrieving]) -> str: ...
+    def retrieve(self, query: str, *, format: Literal["markdown"], **options: Unpack[RetrieveOptions]) -> str: ...
     @overload
-    def retrieve(self, query: str, *, format: Literal["json"] = "json", **asked: Unpack[Retrieving]) -> Answer: ...
-    def retrieve(self, query: str, *, format: str = "json", **asked: Unpack[Retrieving]) -> Answer | str:
-        """Ask for memories; with format="markdown" the block to put before a prompt."""
-        # Outside a session every answer counts as a use, so one that got lost must not be fetched twice.
-        counts_twice = asked.get("record", True) and not asked.get("session")
-        body = {"query": query, "format": format, **asked}
-        return cast(Answer | str, self._transport.send("POST", "retrieve/", body, again=not counts_twice))
+    def retrieve(
+        self, query: str, *, format: Literal["json"] = "json", **options: Unpack[RetrieveOptions]
+    ) -> AnswerJson: ...
+    def retrieve(self, query: str, *, format: str = "json", **options: Unpack[RetrieveOptions]) -> AnswerJson | str:
+        """Retrieve memories; with format="markdown", the context block for a prompt."""
+        # Outside a session every response counts as an access, so a lost response must not be fetched twice.
+        counts_twice = options.get("record", True) and not options.get("session")
+        body = {"query": query, "format": format, **options}
+        return cast(AnswerJson | str, self._transport.send("POST", "retrieve/", body, retry_safe=not counts_twice))
 
-    def why_not(self, query: str, memory: UUID | str, **asked: Unpack[Ranking]) -> WhyNot:
-        """Ask what kept a memory from coming back, and the smallest change that brings it in."""
-        return cast(WhyNot, self._read("why-not/", {"query": query, "memory": memory, **asked}))
+    def why_not(self, query: str, memory: UUID | str, **options: Unpack[RankingOptions]) -> WhyNotJson:
+        """Explain why a memory is not among the results, and the smallest change that brings it in."""
+        return cast(WhyNotJson, self._query("why-not/", {"query": query, "memory": memory, **options}))
 
-    def compare(self, query: str, **asked: Unpack[Asking]) -> Comparison:
-        """Ask every system side by side."""
-        return cast(Comparison, self._read("compare/", {"query": query, **asked}))
+    def compare(self, query: str, **options: Unpack[QueryOptions]) -> ComparisonJson:
+        """Compare all systems on one query."""
+        return cast(ComparisonJson, self._query("compare/", {"query": query, **options}))
 
-    def replay(self, trace: UUID | str, **asked: Unpack[Replaying]) -> Replayed:
+    def replay(self, trace: UUID | str, **options: Unpack[ReplayOptions]) -> ReplayJson:
         """Rank the candidates of a trace under other parameters."""
-        return cast(Replayed, self._read("replay/", {"trace": trace, **asked}))
+        return cast(ReplayJson, self._query("replay/", {"trace": trace, **options}))
 
-    def traces(self, **asked: Unpack[Tracing]) -> Iterator[TraceRow]:
-        """Walk what was asked and how it went, newest first, page by page."""
-        return self._walk("traces/", asked)
+    def traces(self, **filters: Unpack[TraceFilters]) -> Iterator[TraceRowJson]:
+        """Iterate over traces, newest first, page by page."""
+        return self._paginate("traces/", filters)
 
-    def confirm(self, memory: UUID | str) -> Change:
-        """Say that a memory is so."""
-        return cast(Change, self._write(f"{place(memory)}confirm/"))
+    def confirm(self, memory: UUID | str) -> MemoryChangeJson:
+        """Confirm a memory."""
+        return cast(MemoryChangeJson, self._write(f"{memory_path(memory)}confirm/"))
 
-    def feedback(self, memory: UUID | str, *, useful: bool) -> Change:
-        """Say whether a memory helped."""
-        return cast(Change, self._write(f"{place(memory)}feedback/", {"useful": useful}))
+    def feedback(self, memory: UUID | str, *, useful: bool) -> MemoryChangeJson:
+        """Record whether a memory was useful."""
+        return cast(MemoryChangeJson, self._write(f"{memory_path(memory)}feedback/", {"useful": useful}))
 
-    def correct(self, memory: UUID | str, content: str, **more: Unpack[NewMemory]) -> Corrected:
-        """Say what is right instead; what is not named is taken over."""
-        return cast(Corrected, self._write(f"{place(memory)}correct/", {"content": content, **more}))
+    def correct(self, memory: UUID | str, content: str, **options: Unpack[MemoryOptions]) -> CorrectionJson:
+        """Correct a memory; omitted fields are copied from it."""
+        return cast(CorrectionJson, self._write(f"{memory_path(memory)}correct/", {"content": content, **options}))
 
     def forget(self, memory: UUID | str) -> None:
-        """Take a memory out of every answer."""
-        self._write(place(memory), method="DELETE")
+        """Forget a memory: it is no longer retrieved."""
+        self._write(memory_path(memory), method="DELETE")
 
-    def turns(self, session: str, turns: Iterable[NewTurn], **more: Unpack[Conversation]) -> Heard:
-        """Tell turns of a conversation, of which memories are made."""
-        return cast(Heard, self._write("turns/", {"session": session, "turns": list(turns), **more}))
+    def turns(self, session: str, turns: Iterable[TurnInput], **options: Unpack[ConversationOptions]) -> IngestJson:
+        """Ingest turns of a conversation and extract memories from them."""
+        return cast(IngestJson, self._write("turns/", {"session": session, "turns": list(turns), **options}))
 
 
-def place(memory: UUID | str) -> str:
-    """The address of a memory."""
+def memory_path(memory: UUID | str) -> str:
+    """The path of a memory, relative to the namespace."""
     return f"memories/{quote(str(memory), safe='')}/"

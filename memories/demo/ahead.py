@@ -13,8 +13,8 @@ from memories.providers.embedder import Vectors, embedder, standing_in
 from memories.providers.extractor import Context, extractor
 from memories.providers.minilm import MiniLM
 from memories.providers.token_matrix import TokenMatrix
-from memories.turns.exchanges import exchanges
-from memories.turns.facets import by_turn, facets
+from memories.writing.turns.exchanges import split_exchanges
+from memories.writing.turns.facet_texts import facet_texts, facts_of_turns
 
 TOGETHER = 256  # texts: enough to sort by length, few enough that the telling soon begins
 
@@ -72,7 +72,7 @@ def texts(world: World) -> Iterator[str]:
             for turn in session.turns
         ]
         read = extractor("rules").extract(turns, Context(session.key, session.user))
-        for exchange in exchanges(turns):
-            yield from exchange.texts().values()
-            yield from facets(by_turn(read, [turn.id for turn in exchange.turns])).values()
+        for exchange in split_exchanges(turns):
+            yield from exchange.route_texts().values()
+            yield from facet_texts(facts_of_turns(read, [turn.id for turn in exchange.turns])).values()
         yield from (memory.content for memory in world.memories.values() if memory.session == session.key)

@@ -5,9 +5,9 @@ from uuid import UUID
 
 from memories.demo.telling import Telling
 from memories.demo.world import CLOCK, Question
-from memories.judging.parts import part_of
 from memories.models import JudgedQuery, Judgement, JudgementSet
 from memories.models.choices import QueryKind
+from memories.tuning.splits import split_of
 
 NAME = "demo"
 
@@ -34,7 +34,7 @@ def query(judged: JudgementSet, question: Question) -> JudgedQuery:
         text=question.query,
         category=question.category,
         kind=QueryKind.ANSWERABLE if question.answerable else QueryKind.NEVER_STORED,
-        part=part_of(question.query),
+        part=split_of(question.query),
         user=question.user,
     )
 

@@ -8,11 +8,11 @@ from memories.demo.answers import NAME
 from memories.keys import issue
 from memories.models import JudgedQuery, JudgementSet, Namespace
 from memories.models.choices import Role
-from memories.retrieval import tracing
-from memories.retrieval.answer import told
+from memories.retrieval import trace
+from memories.retrieval.answer import answer_to_dict
+from memories.retrieval.config import resolve_config
 from memories.retrieval.query import Query
 from memories.retrieval.retrieve import retrieve
-from memories.retrieval.settings import setting
 from scoring.systems import SYSTEMS
 
 OF_EACH = 6  # questions of each category
@@ -23,13 +23,13 @@ BY_AGENT = (True, True, False)  # two of three are an agent's, the third somebod
 def add(namespace: Namespace) -> None:
     """Put the questions, every other one as served and the rest by each system in turn; no access is counted."""
     key, _ = issue(namespace, name=AGENT, role=Role.READ)  # whose secret nobody keeps
-    served = setting(namespace, params={})
-    others = (setting(namespace, system=name, params={}) for name in SYSTEMS)
+    served = resolve_config(namespace, params={})
+    others = (resolve_config(namespace, system=name, params={}) for name in SYSTEMS)
     ways, agents = cycle(way for other in others for way in (served, other)), cycle(BY_AGENT)
     for question in questions(namespace):
-        query = Query(namespace=namespace, text=question.text, setting=next(ways), user=question.user)
+        query = Query(namespace=namespace, text=question.text, config=next(ways), user=question.user)
         retrieval = retrieve(query)
-        tracing.write(retrieval, told(retrieval), key=key.id if next(agents) else None)
+        trace.store_trace(retrieval, answer_to_dict(retrieval), key=key.id if next(agents) else None)
     key.last_used_at = timezone.now()
     key.save(update_fields=["last_used_at"])
 

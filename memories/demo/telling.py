@@ -10,15 +10,15 @@ from memories.demo.world import Memory, Session, Unresolved, World
 from memories.ids import replayed
 from memories.models import Entity, EntityAlias, Namespace
 from memories.models.choices import EdgeKind, TurnRole
-from memories.turns.conversation import Conversation, NewTurn
-from memories.turns.hearing import hear
-from memories.writing.acts import confirm, contradict
-from memories.writing.correcting import correct
-from memories.writing.held import held
-from memories.writing.linking import link, relate
-from memories.writing.new_memory import NewMemory, Said
+from memories.writing.correct import correct_memory
+from memories.writing.feedback import confirm_memory, contradict_memories
+from memories.writing.link import link_memories, relate_entities
+from memories.writing.locked_memories import lock_memories
+from memories.writing.new_memory import NewMemory, Utterance
 from memories.writing.remember import remember
-from memories.writing.succession import conclude, due
+from memories.writing.supersede import due_supersessions, finish_supersessions
+from memories.writing.turns.conversation import Conversation, NewTurn
+from memories.writing.turns.ingest import ingest
 from scoring.dedup import normalize
 
 BY = "demo"
@@ -44,7 +44,7 @@ class Telling:
                 if isinstance(one, Session):
                     self.session(one)
                 else:
-                    confirm(self.namespace, self.memories[one.key], by=BY)
+                    confirm_memory(self.namespace, self.memories[one.key], by=BY)
 
     @contextmanager
     def at(self, moment: datetime, name: str) -> Iterator[None]:
@@ -81,7 +81,7 @@ class Telling:
             for turn in session.turns
         ]
         said = Conversation(session=session.key, user=session.user, title=session.title, turns=turns)
-        heard = hear(self.namespace, said, by=BY, extract=False)
+        heard = ingest(self.namespace, said, by=BY, extract=False)
         self.turns |= {turn.key: row.id for turn, row in zip(session.turns, heard.turns, strict=True)}
 
     def learn(self, session: Session) -> None:
@@ -89,7 +89,7 @@ class Telling:
         told = [memory for memory in self.world.memories.values() if memory.session == session.key]
         for memory in told:
             if wrong := self.world.corrections.get(memory.key):
-                outcome, _ = correct(self.namespace, self.memories[wrong], vars(self.new(memory)), by=BY)
+                outcome, _ = correct_memory(self.namespace, self.memories[wrong], vars(self.new(memory)), by=BY)
                 self.memories[memory.key] = outcome.memory.id
         fresh = [memory for memory in told if memory.key not in self.world.corrections]
         again = [memory for memory in self.world.memories.values() if session.key in memory.observed]
@@ -99,8 +99,10 @@ class Telling:
 
     def conclude(self) -> None:
         """Supersede what was corrected as of a day that has come."""
-        with held(self.namespace, *due(self.namespace).order_by("id").values_list("id", flat=True), by=BY) as hold:
-            conclude(hold)
+        with lock_memories(
+            self.namespace, *due_supersessions(self.namespace).order_by("id").values_list("id", flat=True), by=BY
+        ) as hold:
+            finish_supersessions(hold)
 
     def connect(self, session: Session) -> None:
         """Draw what edges can be drawn only now, because one of their ends is new."""
@@ -108,16 +110,16 @@ class Telling:
             ends = [self.world.first_named[key] for key in (edge.source, edge.target)]
             if max(ends, key=lambda key: self.world.sessions[key].ended_at) == session.key:
                 source, target = self.entities[edge.source], self.entities[edge.target]
-                relate(self.namespace, source, edge.predicate, target, edge.confidence)
+                relate_entities(self.namespace, source, edge.predicate, target, edge.confidence)
         for bond in self.world.links:
             ends = [self.world.memories[key].session for key in (bond.source, bond.target)]
             if max(ends, key=lambda key: self.world.sessions[key].ended_at) != session.key:
                 continue
             one, other = self.memories[bond.source], self.memories[bond.target]
             if bond.kind == EdgeKind.CONTRADICTION:
-                contradict(self.namespace, one, other, reason="", by=BY)
+                contradict_memories(self.namespace, one, other, reason="", by=BY)
             elif bond.kind in EdgeKind.values:
-                link(self.namespace, one, other, EdgeKind(bond.kind), weight=1.0, by=BY)
+                link_memories(self.namespace, one, other, EdgeKind(bond.kind), weight=1.0, by=BY)
 
     def new(self, memory: Memory) -> NewMemory:
         """A memory as a caller would ask for it."""
@@ -129,7 +131,7 @@ class Telling:
             subject=subject.surface if isinstance(subject, Unresolved) else self.world.entities[subject].name,
             predicate=memory.predicate,
             object=named.name if named else memory.object or "",
-            said=tuple(Said(source.level, self.turns[source.turn]) for source in memory.sources),
+            utterances=tuple(Utterance(source.level, self.turns[source.turn]) for source in memory.sources),
             model=memory.extractor.model,
             logprobs=memory.extractor.logprobs,
             entities=tuple(self.world.entities[key].name for key in memory.entities),
@@ -151,5 +153,5 @@ class Telling:
         """A memory as another session says it again, in passing."""
         standing = next(key for key, row in self.memories.items() if row == self.memories[memory.key])
         new = self.new(self.world.memories[standing])
-        said = tuple(Said(one.level) for one in new.said)
-        return replace(new, user=session.user, session=session.key, said=said)
+        said = tuple(Utterance(one.level) for one in new.utterances)
+        return replace(new, user=session.user, session=session.key, utterances=said)

@@ -8,7 +8,7 @@ from uuid import UUID
 from memories.demo.telling import BY, Telling
 from memories.models import DailyAccess, Memory
 from memories.models.choices import Status
-from memories.writing.held import held
+from memories.writing.locked_memories import lock_memories
 
 
 def add(telling: Telling) -> None:
@@ -25,11 +25,11 @@ def verdicts(telling: Telling) -> None:
         useful[row] += telling.world.memories[key].useful
         not_useful[row] += telling.world.memories[key].not_useful
     judged = [row for row in useful if useful[row] or not_useful[row]]
-    with held(telling.namespace, *judged, by=BY) as hold:
+    with lock_memories(telling.namespace, *judged, by=BY) as hold:
         for row in judged:
-            standing = hold.take(row, among=Status)
-            standing.settle(hold.now, "found useful", BY, useful=useful[row])
-            standing.settle(hold.now, "found not useful", BY, not_useful=not_useful[row])
+            standing = hold.get(row, allowed=Status)
+            standing.record(hold.now, "found useful", BY, useful=useful[row])
+            standing.record(hold.now, "found not useful", BY, not_useful=not_useful[row])
 
 
 def accesses(telling: Telling) -> None:

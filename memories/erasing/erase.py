@@ -21,7 +21,7 @@ from memories.models.choices import Status
 from memories.models.immutable import ImmutableQuerySet
 from memories.models.references import Reference
 from memories.writing import visibility
-from memories.writing.remember import lock
+from memories.writing.remember import lock_namespace
 
 TOGETHER = 500  # memories in one transaction: traces are scanned once for all, and others write in between
 # What the database would delete with a memory; deleted by name, so that it can be counted.
@@ -65,7 +65,7 @@ class Erasure:
     @transaction.atomic
     def _erase_together(self, wanted: Sequence[UUID]) -> None:
         """Erase some memories and all that tells of them, under the lock of their namespace."""
-        lock(self.namespace)
+        lock_namespace(self.namespace)
         namespace, ids = self.namespace, family(self.namespace, wanted, self.user)
         turns = turns_alone(namespace, ids) if self.with_turns else []
         ids = family(namespace, [*ids, *chunks_of(namespace, turns)], self.user)
@@ -74,7 +74,7 @@ class Erasure:
         # A cluster is called by the words of its members.
         told = Redaction.of([*ids, *clusters], [memory.content for memory in memories])
         self.erased["postings"] += Posting.objects.within(namespace).filter(memory_id__in=ids).count()
-        visibility.hide(namespace, [memory.id for memory in memories if memory.status == Status.ACTIVE])
+        visibility.hide_memories(namespace, [memory.id for memory in memories if memory.status == Status.ACTIVE])
         self.erased["events redacted"] += redact_history(namespace, ids, told)
         self.erased["memories archived"] += archive_left(namespace, ids)
         self.erased += erase_records(namespace, ids)
@@ -97,7 +97,7 @@ class Erasure:
     @transaction.atomic
     def _erase_conversations(self, sessions: Sequence[UUID]) -> None:
         """Erase sessions, and first what was remembered of them meanwhile."""
-        lock(self.namespace)
+        lock_namespace(self.namespace)
         self.erase(from_sessions(self.namespace, sessions))
         self._hand_over()
         self.erased += erase_sessions(self.namespace, sessions)
@@ -107,7 +107,7 @@ class Erasure:
     def _hand_over(self) -> None:
         """Leave what others have said too to them."""
         assert self.user is not None
-        lock(self.namespace)
+        lock_namespace(self.namespace)
         left = of_user(self.namespace, self.user)
         self.erased["memories handed over"] += hand_over(self.namespace, left, self.user)
 

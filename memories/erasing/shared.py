@@ -10,7 +10,7 @@ from django.db.models.functions import Coalesce
 from memories.erasing.survivors import weigh_again
 from memories.models import Memory, MemorySource, Namespace
 from memories.models.keys import NamespacedQuerySet
-from memories.writing.copying import updated
+from memories.writing.bulk_copy import bulk_update_columns
 
 
 def said_by_others(namespace: Namespace, memories: Collection[UUID], user: str) -> NamespacedQuerySet[Any]:
@@ -39,6 +39,6 @@ def hand_over(namespace: Namespace, memories: Collection[UUID], user: str) -> in
         if row.user == user:
             row.user, row.evidence = heir.said_by, ""
         row.session_id, row.turn_id = heir.session_id, heir.turn_id
-    updated(rows, ["user", "evidence", "session_id", "turn_id"])
+    bulk_update_columns(rows, ["user", "evidence", "session_id", "turn_id"])
     weigh_again(namespace, heirs)
     return len(rows)

@@ -9,14 +9,14 @@ from django.db.models import Q
 from memories.erasing.redaction import ERASED, Redaction
 from memories.models import Memory, Namespace, ScoreEvent
 from memories.models.choices import Status
-from memories.writing import borrowing, visibility
-from memories.writing.belief_history import history_of
-from memories.writing.comparing import over
-from memories.writing.held import Held
-from memories.writing.policy import policy_of
-from memories.writing.standing import loaded
-from memories.writing.succession import awaits, release
-from memories.writing.unmerged import completed_without
+from memories.writing import merged_attributes, visibility
+from memories.writing.belief_history import score_history
+from memories.writing.comparison import has_expired
+from memories.writing.evidence import load_evidence
+from memories.writing.locked_memories import LockedMemories
+from memories.writing.supersede import awaits_correction, cancel_supersession
+from memories.writing.unmerge import columns_without_merge
+from memories.writing.write_policy import current_write_policy
 
 BY = "purge"
 LEFT = {
@@ -38,12 +38,14 @@ def archive_left(namespace: Namespace, ids: Sequence[UUID]) -> int:
     correction that has not begun holds on.
     """
     hold = holding(namespace, left_by(namespace, ids))
-    ended = {id for id, one in hold.known.items() if awaits(one.memory) and over(one.memory, hold.now)}
-    visibility.hide(namespace, list(ended))
+    ended = {
+        id for id, one in hold.known.items() if awaits_correction(one.memory) and has_expired(one.memory, hold.now)
+    }
+    visibility.hide_memories(namespace, list(ended))
     for standing in hold.known.values():
         memory = standing.memory
-        if awaits(memory) and memory.id not in ended:
-            release(hold, standing)
+        if awaits_correction(memory) and memory.id not in ended:
+            cancel_supersession(hold, standing)
             continue
         for name in ("superseded_by_id", "merged_into_id"):
             if getattr(memory, name) in ids:
@@ -53,7 +55,7 @@ def archive_left(namespace: Namespace, ids: Sequence[UUID]) -> int:
         stood = Status.SUPERSEDED if memory.id in ended else Status(memory.status)
         if stood in LEFT:
             where = {"status": Status.ARCHIVED, "reason": LEFT[stood]}
-        standing.settle(hold.now, "archived", BY, **where)
+        standing.record(hold.now, "archived", BY, **where)
     return filed(hold)
 
 
@@ -61,8 +63,8 @@ def weigh_again(namespace: Namespace, ids: Iterable[UUID]) -> int:
     """Weigh memories that lost a source by what they still rest on."""
     hold = holding(namespace, ids)
     for standing in hold.known.values():
-        told_itself = completed_without(history_of(standing), standing.memory.absorbed.order_by("id"))
-        standing.settle(hold.now, "source erased", BY, **told_itself)
+        told_itself = columns_without_merge(score_history(standing), standing.memory.absorbed.order_by("id"))
+        standing.record(hold.now, "source erased", BY, **told_itself)
     return filed(hold)
 
 
@@ -72,18 +74,18 @@ def give_back(namespace: Namespace, heads: Iterable[UUID], memories: Iterable[Me
     for survivor in Memory.objects.within(namespace).filter(id__in=heads):
         absorbed = list(survivor.absorbed.order_by("id"))
         gone, others = ([one for one in absorbed if (one.id in ids) is going] for going in (True, False))
-        borrowing.give_back(survivor, gone, others)
+        merged_attributes.remove_inherited(survivor, gone, others)
         survivor.save(update_fields=["metadata"])
 
 
-def holding(namespace: Namespace, ids: Iterable[UUID]) -> Held:
+def holding(namespace: Namespace, ids: Iterable[UUID]) -> LockedMemories:
     """Memories in hand; the caller holds the namespace's lock."""
-    return Held(namespace, BY, namespace.now, loaded(namespace, ids, policy_of(namespace)))
+    return LockedMemories(namespace, BY, namespace.now, load_evidence(namespace, ids, current_write_policy(namespace)))
 
 
-def filed(hold: Held) -> int:
+def filed(hold: LockedMemories) -> int:
     """Write what became of memories in hand; tell how many changed."""
-    hold.file()
+    hold.flush()
     return sum(bool(standing.events) for standing in hold.known.values())
 
 

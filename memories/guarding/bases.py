@@ -6,11 +6,11 @@ from uuid import UUID
 from memories.guarding.support import Basis
 from memories.models import Memory, Namespace, Trace
 from memories.models.choices import Status
-from memories.retrieval.answer import ids_of, told
+from memories.retrieval.answer import answer_to_dict, result_ids
+from memories.retrieval.config import resolve_config
 from memories.retrieval.query import Query
 from memories.retrieval.retrieve import retrieve
-from memories.retrieval.settings import setting
-from memories.writing.refusal import AbsentError
+from memories.writing.write_errors import NotFoundError
 
 MOST_BASES = 100  # ids, or texts, in one request
 
@@ -29,7 +29,7 @@ def bases(
     stored = {one.id: Basis(one.content, one.id, one.subject_surface) for one in rows}
     for id in memories:
         if id not in stored:
-            raise AbsentError(id)
+            raise NotFoundError(id)
     # What came back then and was forgotten since carries nothing any more.
     found = [stored[id] for id in dict.fromkeys(ids) if id in stored]
     return [*found, *(Basis(text) for text in dict.fromkeys(texts))]
@@ -42,5 +42,5 @@ def came_back(trace: Trace | None) -> list[UUID]:
 
 def asked(namespace: Namespace, query: str) -> list[UUID]:
     """The memories that the namespace gives back now; nothing is recorded of it."""
-    retrieval = retrieve(Query(namespace=namespace, text=query, setting=setting(namespace, params={})))
-    return ids_of(told(retrieval, explain="none")["results"])
+    retrieval = retrieve(Query(namespace=namespace, text=query, config=resolve_config(namespace, params={})))
+    return result_ids(answer_to_dict(retrieval, explain="none")["results"])

@@ -5,14 +5,14 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from uuid import UUID
 
-from memories.language.capitals import capitalised
-from memories.language.entities import meant, mentions
-from memories.language.pleasantries import LEAD_IN, PLEASANTRY, RETURNED, VOCATIVE
-from memories.language.resolution import Registry
-from memories.language.sentences import sentences
-from memories.language.statements import MANNERLY, is_particular, weighty
-from memories.language.verbs import PAST
-from scoring.contradiction import dates, negated, numbers, versions
+from memories.text.capitalised_names import capitalised_mentions
+from memories.text.entity_mentions import entity_matches, find_mentions
+from memories.text.entity_registry import EntityRegistry
+from memories.text.pleasantries import LEAD_IN, PLEASANTRY, RETURN_QUESTION, VOCATIVE
+from memories.text.sentences import split_sentences
+from memories.text.statements import MIN_CONTENT_WORDS, content_words, is_specific
+from memories.text.verbs import PAST
+from scoring.contradiction import dates, is_negated, numbers, versions
 from scoring.dedup import normalize
 
 MOST_CLAIMS = 50  # of one answer: each is put to a judge, who may be far away
@@ -25,7 +25,7 @@ _DOES = re.compile(r" (\w*[^s\W]s|\w+ed|will|can|had)\b| (\w+)")
 _CRITICAL: Mapping[str, Callable[[str], bool]] = {
     "number": lambda text: bool(numbers(text) | versions(text)),
     "date": lambda text: bool(dates(text)),
-    "negation": negated,
+    "negation": is_negated,
 }
 
 
@@ -46,9 +46,9 @@ class Claim:
     critical: tuple[str, ...]  # what in it must not be wrong; nothing where an error costs little
 
 
-def claims(answer: str, registry: Registry) -> list[Claim]:
+def claims(answer: str, registry: EntityRegistry) -> list[Claim]:
     """What an answer states, in its order; what it says twice is one claim."""
-    spoken = map(_plain, sentences(_MARKUP.sub("", answer)))
+    spoken = map(_plain, split_sentences(_MARKUP.sub("", answer)))
     said = list(dict.fromkeys(one for one in spoken if states(one)))
     if len(said) > MOST_CLAIMS:
         raise TooManyClaimsError(len(said))
@@ -62,21 +62,21 @@ def states(sentence: str) -> bool:
     [True, False, False, False]
     """
     unaddressed = VOCATIVE.sub("", sentence)
-    said = len(weighty(unaddressed))
+    said = len(content_words(unaddressed))
     if not said or sentence.rstrip("\"'”’) ").endswith("?"):
         return False
-    polite = bool(PLEASANTRY.search(sentence)) and said < MANNERLY
-    return is_particular(unaddressed) or not (polite or sentence.endswith(":"))
+    polite = bool(PLEASANTRY.search(sentence)) and said < MIN_CONTENT_WORDS
+    return is_specific(unaddressed) or not (polite or sentence.endswith(":"))
 
 
 def _plain(sentence: str) -> str:
     """A sentence without what it begins and ends with for politeness; a name at its end stays, it may belong to it."""
-    return LEAD_IN.sub("", RETURNED.sub("", sentence)).strip()
+    return LEAD_IN.sub("", RETURN_QUESTION.sub("", sentence)).strip()
 
 
-def _claim(sentence: str, registry: Registry) -> Claim:
-    names: dict[str, UUID | None] = {one.surface: None for one in mentions(sentence, registry)}
-    names |= {one.surface: one.entity_id for one in meant(sentence, registry)}
+def _claim(sentence: str, registry: EntityRegistry) -> Claim:
+    names: dict[str, UUID | None] = {one.surface: None for one in find_mentions(sentence, registry)}
+    names |= {one.surface: one.entity_id for one in entity_matches(sentence, registry)}
     text = normalize(sentence) or sentence
     critical = [kind for kind, holds in _CRITICAL.items() if holds(text)]
     return Claim(sentence, names, _about(sentence), tuple([*critical, "name"] if names else critical))
@@ -84,7 +84,7 @@ def _claim(sentence: str, registry: Registry) -> Claim:
 
 def _about(sentence: str) -> str:
     """What a claim begins with, where a verb follows: of “Jonas plays” no rule can tell whether it names somebody."""
-    first = next(iter(capitalised(sentence)), None)
-    if first is None or first.start or first.sure or not (after := _DOES.match(sentence, first.end)):
+    first = next(iter(capitalised_mentions(sentence)), None)
+    if first is None or first.start or first.certain or not (after := _DOES.match(sentence, first.end)):
         return ""
     return first.surface if after[1] or after[2] in PAST else ""

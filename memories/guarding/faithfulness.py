@@ -7,9 +7,9 @@ from django.conf import settings
 
 from memories.guarding.claims import claims
 from memories.guarding.support import Basis, Support, supports
-from memories.language.loading import load
 from memories.models import Namespace
 from memories.providers.judge import judge
+from memories.text.registry_cache import load_registry
 from scoring import faithfulness as formulas
 
 
@@ -49,5 +49,5 @@ class Check:
 
 def check(namespace: Namespace, answer: str, bases: Sequence[Basis]) -> Check:
     """Cut an answer into claims and find for each the memory that bears it out; nothing is stored."""
-    registry, asked = load(namespace), judge(settings.RECALL_JUDGE)
+    registry, asked = load_registry(namespace), judge(settings.RECALL_JUDGE)
     return Check(supports(claims(answer, registry), bases, asked, registry), bases, asked.name)

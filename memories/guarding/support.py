@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from uuid import UUID
 
 from memories.guarding.claims import Claim
-from memories.language.entities import meant
-from memories.language.resolution import Registry
-from memories.language.retelling import SPEAKER, people_in
 from memories.providers.judge import Judge
 from memories.providers.rules_judge import SUPPORTED_FROM, grounding, share, stems
-from scoring.contradiction import Statement, conflicts, dates, numbers, versions
+from memories.text.entity_mentions import entity_matches
+from memories.text.entity_registry import EntityRegistry
+from memories.text.third_person import SPEAKER, people_in
+from scoring.contradiction import FactStatement, conflicts, dates, numbers, versions
 from scoring.dedup import normalize
 from scoring.evidence import Grounding
 
@@ -59,7 +59,7 @@ class Support:
         return stems(self.claim.text) & stems(self.basis.text) if self.basis else set()
 
 
-def supports(claims: Sequence[Claim], bases: Sequence[Basis], judge: Judge, registry: Registry) -> list[Support]:
+def supports(claims: Sequence[Claim], bases: Sequence[Basis], judge: Judge, registry: EntityRegistry) -> list[Support]:
     """Put every claim to the judge beside the memories nearest to it, and keep the best verdict of each."""
     asked = [(claim, nearest(claim, bases)) for claim in claims]
     pairs = [(claim.text, basis.text) for claim, some in asked for basis in some]
@@ -75,7 +75,7 @@ def nearest(claim: Claim, bases: Sequence[Basis]) -> list[Basis]:
     return [bases[place] for place in order[:CONSIDERED]]
 
 
-def best(claim: Claim, judged: Sequence[tuple[Basis, Grounding]], registry: Registry) -> Support:
+def best(claim: Claim, judged: Sequence[tuple[Basis, Grounding]], registry: EntityRegistry) -> Support:
     """The best of some verdicts; a judge's word alone does not carry a claim to which a rule objects."""
     found = [_held(claim, basis, verdict, registry) for basis, verdict in judged]
     if not found:
@@ -83,7 +83,7 @@ def best(claim: Claim, judged: Sequence[tuple[Basis, Grounding]], registry: Regi
     return min(found, key=lambda one: VERDICTS.index(one.verdict))
 
 
-def _held(claim: Claim, basis: Basis, verdict: Grounding, registry: Registry) -> Support:
+def _held(claim: Claim, basis: Basis, verdict: Grounding, registry: EntityRegistry) -> Support:
     """One verdict, held against what rules see: names, numbers, dates, roles."""
     against = objections(claim, basis, registry)
     if verdict == "supported" and against:
@@ -93,18 +93,18 @@ def _held(claim: Claim, basis: Basis, verdict: Grounding, registry: Registry) ->
     return Support(claim, verdict, basis, "; ".join(against or _reasons(claim, basis)))
 
 
-def objections(claim: Claim, basis: Basis, registry: Registry) -> list[str]:
+def objections(claim: Claim, basis: Basis, registry: EntityRegistry) -> list[str]:
     """Why a memory cannot carry a claim, whoever judges it: whom or what it leaves out, and where it differs."""
     heard = stems(basis.text)
     differs = [f"it differs: {one}" for one in _conflicts(claim, basis) if one != DENIED or _denied(claim, basis)]
     return [*_unnamed(claim, basis, heard, registry), *(differs or _untold(claim, basis))]
 
 
-def _unnamed(claim: Claim, basis: Basis, heard: set[str], registry: Registry) -> Iterator[str]:
+def _unnamed(claim: Claim, basis: Basis, heard: set[str], registry: EntityRegistry) -> Iterator[str]:
     """The names of a claim under which a memory knows nobody; who speaks of themselves does not say their name."""
     if SPEAKER in people_in(basis.text):
         return
-    known = {one.entity_id for one in meant(basis.text, registry)}
+    known = {one.entity_id for one in entity_matches(basis.text, registry)}
     for name, entity in claim.names.items():
         if not stems(name) & heard and entity not in known:
             yield f"it does not name {name}"
@@ -134,4 +134,4 @@ def _reasons(claim: Claim, basis: Basis) -> list[str]:
 
 
 def _conflicts(claim: Claim, basis: Basis) -> tuple[str, ...]:
-    return conflicts(Statement(claim.text), Statement(basis.text))
+    return conflicts(FactStatement(claim.text), FactStatement(basis.text))

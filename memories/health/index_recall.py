@@ -8,18 +8,18 @@ from uuid import UUID
 
 import numpy as np
 
+from memories.db.snapshot import snapshot
 from memories.jobs.work import Step, Work
 from memories.models import Job, MemoryVector, Namespace, NamespaceStatistics, Trace
 from memories.models.choices import EMBEDDERS, JobKind, JobState, Route
-from memories.retrieval.asking import ask
-from memories.retrieval.planning import plan, pool_of
+from memories.retrieval.config import resolve_config
+from memories.retrieval.fetch import fetch
+from memories.retrieval.parse import ParsedQuery, understand
+from memories.retrieval.plan import choose_plan, list_depth
 from memories.retrieval.query import Query
-from memories.retrieval.reading import Reading, read
-from memories.retrieval.retrievers.question import Asked
-from memories.retrieval.retrievers.semantic import semantic
-from memories.retrieval.scope import Scope
-from memories.retrieval.settings import setting
-from memories.snapshot import snapshot
+from memories.retrieval.retrievers.retriever_context import RetrieverContext
+from memories.retrieval.retrievers.semantic import semantic_query
+from memories.retrieval.scope import CandidateScope
 from memories.writing.neighbours import SCAN_BELOW
 
 QUESTIONS = 20
@@ -70,12 +70,12 @@ def measure(work: Work) -> None:
     if not indexed(work.namespace):
         return
     queries = recent_queries(work.namespace)
-    work.facts.update(recalls=[], asked_before=len(queries))
+    work.step_result.update(recalls=[], asked_before=len(queries))
     for number, (query, reading) in enumerate(questions(work.namespace, queries), start=1):
         share = recall(query, reading)
         if share is not None:
-            work.facts["recalls"].append(share)
-        work.moved(number, QUESTIONS)
+            work.step_result["recalls"].append(share)
+        work.record_progress(number, QUESTIONS)
 
 
 def recent_queries(namespace: Namespace) -> list[str]:
@@ -84,40 +84,42 @@ def recent_queries(namespace: Namespace) -> list[str]:
     return list(dict.fromkeys(recent[:RECENT]))[:QUESTIONS]
 
 
-def questions(namespace: Namespace, queries: list[str]) -> Iterator[tuple[Query, Reading]]:
+def questions(namespace: Namespace, queries: list[str]) -> Iterator[tuple[Query, ParsedQuery]]:
     """What was asked, filled up with stored vectors."""
-    by = setting(namespace, params={})
+    by = resolve_config(namespace, params={})
     for text in queries:
-        query = Query(namespace=namespace, text=text, setting=by)
-        yield query, read(query)
+        query = Query(namespace=namespace, text=text, config=by)
+        yield query, understand(query)
     vectors = MemoryVector.objects.within(namespace).filter(embedder=namespace.embedder, route=Route.FULL, active=True)
     wanted = QUESTIONS - len(queries)
     some = list(vectors.order_by("?").values_list("vector", flat=True)[:wanted]) if wanted else []
-    query = Query(namespace=namespace, text=ANY, setting=by)
-    reading = read(query) if some else None
+    query = Query(namespace=namespace, text=ANY, config=by)
+    reading = understand(query) if some else None
     for vector in some:
         assert reading is not None
         yield query, replace(reading, vector=np.asarray(vector, dtype=float))
 
 
-def recall(query: Query, reading: Reading) -> float | None:
+def recall(query: Query, reading: ParsedQuery) -> float | None:
     """Which share of the nearest by a scan the index finds as well; none where there is nothing near."""
     exact, found = (nearest(query, reading, large=large) for large in (False, True))
     return len(set(exact) & set(found)) / len(exact) if exact else None
 
 
-def nearest(query: Query, reading: Reading, *, large: bool) -> list[UUID]:
+def nearest(query: Query, reading: ParsedQuery, *, large: bool) -> list[UUID]:
     """The nearest, as the retriever finds them by the index or by a scan."""
-    params = query.setting.under(plan(reading, query.setting).plan)
+    params = query.config.params_under(choose_plan(reading, query.config).plan)
     with snapshot():
         # As many as a retrieval asks for: the index looks the further the more are wanted.
-        asked = Asked(query.namespace, reading, Scope.of(query), params, pool_of(params, TOP), large)
-        question = semantic(asked)
+        asked = RetrieverContext(
+            query.namespace, reading, CandidateScope.for_query(query), params, list_depth(params, TOP), large
+        )
+        question = semantic_query(asked)
         patient = replace(question, settings={**question.settings, "statement_timeout": str(PATIENCE)})
-        found = ask({"semantic": patient})
-    if found.late:
-        raise TimeoutError(f"A search {found.late['semantic']}.")
-    return list(found.scores["semantic"])[:TOP]
+        found = fetch({"semantic": patient})
+    if found.timed_out:
+        raise TimeoutError(f"A search {found.timed_out['semantic']}.")
+    return list(found.lists["semantic"])[:TOP]
 
 
 STEPS: dict[str, Step] = {"measure": measure}

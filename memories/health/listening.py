@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from memories.models import Namespace, Trace
-from memories.retrieval.packing import unpacked
 from memories.retrieval.retrieve import STEPS
 from memories.retrieval.retrievers import NEEDS
+from memories.retrieval.trace_codec import unpack_arrays
 from scoring.systems import SYSTEMS
 
 LAST = 100  # traces
@@ -83,9 +83,9 @@ def heard(traces: Iterable[Mapping[str, Any]]) -> list[Heard]:
     all: dict[str, Heard] = {}
     for trace in traces:
         system = SYSTEMS.get(trace["system"])
-        arrays, _ = unpacked(bytes(trace["signals"]), "rank ")
+        arrays, _ = unpack_arrays(bytes(trace["signals"]), "rank ")
         late = {one["retriever"]: one["reason"] for one in trace["answer"].get("late", ())}
-        for route in system.routes if system else ():
+        for route in system.retrievers if system else ():
             if route not in (trace["plan__retrievers"] or ()):
                 continue
             one = all.setdefault(route, Heard(route))
@@ -98,7 +98,7 @@ def heard(traces: Iterable[Mapping[str, Any]]) -> list[Heard]:
             lacking = lack(route, trace)
             one.silent_for += one.last is None and not lacking
             one.reasons[f"it {late[route]}" if route in late else lacking or OTHERWISE.get(route, NO_VECTOR)] += 1
-    order = list(dict.fromkeys(route for system in SYSTEMS.values() for route in system.routes))
+    order = list(dict.fromkeys(route for system in SYSTEMS.values() for route in system.retrievers))
     return sorted(all.values(), key=lambda one: order.index(one.route))
 
 

@@ -6,48 +6,50 @@ from django.conf import settings
 from django.utils import timezone
 
 from memories.ids import first_id_at
-from memories.jobs.starting import BusyError, start
+from memories.jobs.submission import BusyError, submit_job
 from memories.models import Entity, EntityAlias, Job, Memory, Namespace, Publication, ScoreEvent, Shadow
 from memories.models.choices import JobKind, JobState
 from memories.models.partitions import drop_partitions, ensure_partitions
-from memories.tuning.shadow import unseen
-from memories.writing.indexing import due
-from memories.writing.succession import due as due_to_give_way
+from memories.tuning.shadow import unseen_traces
+from memories.writing.index_vectors import namespaces_to_index
+from memories.writing.supersede import due_supersessions as due_to_give_way
 
-BY = "schedule"
+CALLER = "schedule"
 PRIORITY = -10  # what people ask for goes first
-AHEAD = 3  # days, today among them, that are ready for traces
+PARTITION_DAYS = 3  # days, today among them, that are ready for traces
 # Whatever changes in a namespace leaves one of these, under an identifier that sorts by time.
-TRACES = (ScoreEvent, Entity, EntityAlias, Publication)
+CHANGE_TABLES = (ScoreEvent, Entity, EntityAlias, Publication)
 
 
-def reflect_on_all() -> list[Job]:
+def start_due_reflections() -> list[Job]:
     """Start to reflect where something has changed; a namespace with a clock of its own has no nights."""
     jobs = []
     for namespace in Namespace.objects.filter(clock=None).order_by("id"):
-        if changed(namespace):
+        if changed_since_reflection(namespace):
             try:
-                jobs.append(start(namespace, JobKind.REFLECT, {}, by=BY, priority=PRIORITY))
+                jobs.append(submit_job(namespace, JobKind.REFLECT, {}, by=CALLER, priority=PRIORITY))
             except BusyError:
                 continue
     return jobs
 
 
-def index_the_large() -> list[Job]:
+def start_due_indexing() -> list[Job]:
     """Start to index where a namespace has outgrown scanning."""
-    return [start(namespace, JobKind.INDEX, {}, by=BY, priority=PRIORITY) for namespace in due()]
+    return [
+        submit_job(namespace, JobKind.INDEX, {}, by=CALLER, priority=PRIORITY) for namespace in namespaces_to_index()
+    ]
 
 
-def compare_with_shadows() -> list[Job]:
+def start_shadow_comparisons() -> list[Job]:
     """Start to compare wherever a shadow has something to look at."""
     shadows = Shadow.objects.select_related("namespace").order_by("namespace_id")
-    waiting = [one.namespace for one in shadows if unseen(one).exists()]
-    return [start(namespace, JobKind.SHADOW, {}, by=BY, priority=PRIORITY) for namespace in waiting]
+    waiting = [one.namespace for one in shadows if unseen_traces(one).exists()]
+    return [submit_job(namespace, JobKind.SHADOW, {}, by=CALLER, priority=PRIORITY) for namespace in waiting]
 
 
-def make_days_for_traces() -> list[str]:
+def ensure_trace_partitions() -> list[str]:
     """Have a partition for each of the next days; what comes on another day lies in the default one meanwhile."""
-    return ensure_partitions(timezone.now().date(), AHEAD)
+    return ensure_partitions(timezone.now().date(), PARTITION_DAYS)
 
 
 def drop_old_traces() -> list[str]:
@@ -55,7 +57,7 @@ def drop_old_traces() -> list[str]:
     return drop_partitions(timezone.now().date() - timedelta(days=settings.RECALL_TRACE_DAYS))
 
 
-def changed(namespace: Namespace) -> bool:
+def changed_since_reflection(namespace: Namespace) -> bool:
     """Tell whether anything has changed since the last reflection began, if only by the passing of time."""
     done = Job.objects.within(namespace).filter(state=JobState.DONE)
     last = done.filter(kind=JobKind.REFLECT).order_by("created_at", "id").last()
@@ -66,4 +68,4 @@ def changed(namespace: Namespace) -> bool:
     if due_to_give_way(namespace).exists():
         return True
     since = first_id_at(last.started_at)
-    return any(table.objects.within(namespace).filter(id__gte=since).exists() for table in TRACES)
+    return any(table.objects.within(namespace).filter(id__gte=since).exists() for table in CHANGE_TABLES)

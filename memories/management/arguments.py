@@ -18,7 +18,7 @@ def namespace_slug(text: str) -> str:
     return text
 
 
-def known_namespace(slug: str) -> Namespace:
+def existing_namespace(slug: str) -> Namespace:
     """Find a namespace that must be there."""
     namespace = Namespace.objects.filter(slug=slug).first()
     if namespace is None:
@@ -27,19 +27,19 @@ def known_namespace(slug: str) -> Namespace:
     return namespace
 
 
-def positive(text: str) -> int:
+def positive_int(text: str) -> int:
     """Refuse all but whole numbers from 1."""
     if not text.isascii() or not text.isdigit() or not int(text):
         raise ArgumentTypeError(f"must be a whole number from 1; got {text!r}")
     return int(text)
 
 
-def up_to(most: int) -> Callable[[str], int]:
+def int_up_to(maximum: int) -> Callable[[str], int]:
     """Refuse all but whole numbers from 1 to the most that is allowed."""
 
     def read(text: str) -> int:
-        if (number := positive(text)) > most:
-            raise ArgumentTypeError(f"must be a whole number from 1 to {most}; got {text!r}")
+        if (number := positive_int(text)) > maximum:
+            raise ArgumentTypeError(f"must be a whole number from 1 to {maximum}; got {text!r}")
         return number
 
     return read

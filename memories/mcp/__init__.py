@@ -1,1 +1,1 @@
-"""Recall for models that call tools: an MCP server in front of the REST API, with its keys, roles and walls."""
+"""An MCP server in front of the REST API, with the same keys, roles and tenant isolation."""

@@ -6,7 +6,7 @@ from django.db import models
 from django.db.models import Index, UniqueConstraint
 from django.utils import timezone
 
-from memories import stored
+from memories.db import joined_rows
 from memories.models.immutable import Immutable
 from memories.models.keys import Namespaced
 from memories.models.ranges import between
@@ -124,15 +124,17 @@ class Publication(Immutable):
     @classmethod
     def last_within(cls, namespace: "Namespace") -> "Publication | None":
         """Give the one that serves a namespace, with its versions; every retrieval and every write asks for it."""
-        columns = stored.columns(p=cls, v=ProfileVersion, f=Profile, w=WritePolicyVersion)
+        columns = joined_rows.table_columns(p=cls, v=ProfileVersion, f=Profile, w=WritePolicyVersion)
         values = {"namespace": namespace.id}
-        found = stored.first(f"SELECT {columns} {SERVING}", values, cls, ProfileVersion, Profile, WritePolicyVersion)
+        found = joined_rows.fetch_joined(
+            f"SELECT {columns} {SERVING}", values, cls, ProfileVersion, Profile, WritePolicyVersion
+        )
         if found is None:
             return None
         publication, version, profile, policy = found
-        stored.join(version, "profile", profile)
-        stored.join(publication, "profile_version", version)
-        stored.join(publication, "policy_version", policy)
+        joined_rows.cache_relation(version, "profile", profile)
+        joined_rows.cache_relation(publication, "profile_version", version)
+        joined_rows.cache_relation(publication, "policy_version", policy)
         return cast(Publication, publication)
 
 

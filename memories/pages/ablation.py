@@ -1,4 +1,4 @@
-"""What each retriever is good for: the metric without it, what only it found, and whose lists are alike."""
+"""The Ablation page: the metric without each retriever, its unique results, and the overlap of ranked lists."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -10,41 +10,41 @@ from django.shortcuts import redirect, resolve_url
 from django.views.decorators.http import require_GET, require_POST
 from rest_framework.exceptions import ValidationError
 
-from memories.api.judgements import set_named
-from memories.api.optimise import AblationQuery, setting_of
-from memories.api.serializers import checked
+from memories.api.judgement_sets import find_judgement_set
+from memories.api.optimiser import AblationQuery, evaluation_config_from_body
 from memories.models import Job, JudgementSet, Namespace
 from memories.models.choices import JobKind, Role
 from memories.models.job import UNFINISHED
 from memories.pages.access import access_of, demanded, members_only
-from memories.pages.lab.address import ways
-from memories.pages.optimise.form import sets, told
-from memories.pages.optimise.run import interval
-from memories.retrieval.query import Setting
-from memories.retrieval.settings import said as ranked_by
+from memories.pages.lab.forms import ranking_options
+from memories.pages.optimise.forms import search_form_errors, sets_with_split_counts
+from memories.pages.optimise.search_summary import format_interval
+from memories.retrieval.config import parse_config_label
+from memories.retrieval.query import Config
 from memories.templatetags.numbers import chance
 from memories.templatetags.routes import called
-from memories.tuning import tracing
-from memories.tuning.ablating import TOP, Ablated, Ablation, ablation
+from memories.tuning import traced_sets
+from memories.tuning.array_cache import cached_arrays
 from memories.tuning.arrays import Arrays
-from memories.tuning.evaluating import MAIN, NAMES
-from memories.tuning.holding import arrays
-from memories.tuning.objective import Objective, some_of
+from memories.tuning.measurement import MAIN_METRIC, METRIC_NAMES
+from memories.tuning.objective import Objective, arrays_subset
+from memories.tuning.retriever_ablation import OVERLAP_DEPTH, AblationReport, RetrieverAblation, ablate_retrievers
+from memories.web.serializers import valid_values
 from recall_site.layout import render_page
 
 TEMPLATE = "memories/ablation.html"
-FIELDS = {"set": "", "by": "", "metric": MAIN}
-DARKEST = 0.38  # a cell of the map, so that ink stays readable upon it
-MOST = 400  # queries that are measured while somebody waits
-SHOW = "show"  # in an address: with the numbers at once, for browsers without a script
+FIELDS = {"set": "", "by": "", "metric": MAIN_METRIC}
+MAX_OPACITY = 0.38  # of a heatmap cell, so that its text stays readable
+MAX_QUERIES = 400  # measured during a request; larger sets are sampled
+SHOW_PARAM = "show"  # query parameter: render the results at once, for browsers without JavaScript
 
 
 @require_GET
 @members_only
-def ablated(request: HttpRequest, namespace: Namespace) -> HttpResponse:
-    """The form at once; the numbers follow, since the set may have to be loaded for them."""
-    offered = sets(namespace)
-    typed = typed_of(request.GET, offered)
+def ablation_page(request: HttpRequest, namespace: Namespace) -> HttpResponse:
+    """The form at once; htmx loads the results, since the set may have to be read first."""
+    sets = sets_with_split_counts(namespace)
+    typed = ablation_form_values(request.GET, sets)
     htmx = getattr(request, "htmx", False)
     context: dict[str, Any] = {
         "namespace": namespace,
@@ -53,13 +53,13 @@ def ablated(request: HttpRequest, namespace: Namespace) -> HttpResponse:
         "may_ask": access_of(request, namespace).allows(Role.WRITE),
     }
     status = 200
-    if typed["set"] and (htmx or SHOW in request.GET):
+    if typed["set"] and (htmx or SHOW_PARAM in request.GET):
         try:
-            context |= result(namespace, typed)
+            context |= ablation_context(namespace, typed)
         except ValidationError as error:
-            context["wrong"] = [{"at": at, "message": message} for at, message in told(error).items()]
-            status = 200 if htmx else 400  # htmx shows nothing of a refusal
-    context |= {"sets": offered, "ways": ways(namespace), "metrics": NAMES.items()}
+            context["wrong"] = [{"at": at, "message": message} for at, message in search_form_errors(error).items()]
+            status = 200 if htmx else 400  # htmx does not swap error responses
+    context |= {"sets": sets, "ranking_options": ranking_options(namespace), "metrics": METRIC_NAMES.items()}
     response = render_page(request, TEMPLATE, context, partial="result", status=status)
     if htmx:
         response["HX-Replace-Url"] = f"?{urlencode(typed)}"
@@ -68,115 +68,119 @@ def ablated(request: HttpRequest, namespace: Namespace) -> HttpResponse:
 
 @require_POST
 @members_only
-def asked(request: HttpRequest, namespace: Namespace) -> HttpResponse:
-    """Have a set asked, so that it can be measured."""
+def start_ablation_tracing(request: HttpRequest, namespace: Namespace) -> HttpResponse:
+    """Start a job that traces the set."""
     access = demanded(request, namespace, Role.WRITE)
-    typed = typed_of(request.POST, sets(namespace))
+    typed = ablation_form_values(request.POST, sets_with_split_counts(namespace))
     try:
-        judged, setting, _ = read(namespace, typed)
-        tracing.begin(namespace, judged, setting, by=access.caller)
+        judgement_set, config, _ = parse_ablation_form(namespace, typed)
+        traced_sets.submit_trace_job(namespace, judgement_set, config, by=access.caller)
     except ValidationError:
-        pass  # the page says what is wrong
+        pass  # the page shows the errors
     return redirect(f"{resolve_url('ablation', namespace.slug)}?{urlencode(typed)}")
 
 
-def typed_of(sent: QueryDict, offered: Sequence[JudgementSet]) -> dict[str, str]:
-    """What the address says; without a set, the first."""
-    typed = {name: sent.get(name, usual).strip() for name, usual in FIELDS.items()}
-    return typed | {"set": typed["set"] or (str(offered[0].id) if offered else "")}
+def ablation_form_values(data: QueryDict, available: Sequence[JudgementSet]) -> dict[str, str]:
+    """The form values; the first set by default."""
+    typed = {name: data.get(name, default).strip() for name, default in FIELDS.items()}
+    return typed | {"set": typed["set"] or (str(available[0].id) if available else "")}
 
 
-def read(namespace: Namespace, typed: dict[str, str]) -> tuple[JudgementSet, Setting, str]:
-    """The set, the setting and the metric that are meant (ValidationError)."""
-    said = {"set": typed["set"], "metric": typed["metric"], **ranked_by(typed["by"])}
-    query = checked(AblationQuery(data=said))
-    return set_named(namespace, query.get("set", "")), setting_of(namespace, query, {}), query["metric"]
+def parse_ablation_form(namespace: Namespace, raw: dict[str, str]) -> tuple[JudgementSet, Config, str]:
+    """The set, configuration and metric (ValidationError)."""
+    body = {"set": raw["set"], "metric": raw["metric"], **parse_config_label(raw["by"])}
+    query = valid_values(AblationQuery(data=body))
+    return (
+        find_judgement_set(namespace, query.get("set", "")),
+        evaluation_config_from_body(namespace, query, {}),
+        query["metric"],
+    )
 
 
-def result(namespace: Namespace, typed: dict[str, str]) -> dict[str, Any]:
-    """The ablation of a set that was asked; else how far the asking is."""
-    judged, setting, metric = read(namespace, typed)
-    traced = tracing.traced(namespace, judged, setting)
+def ablation_context(namespace: Namespace, raw: dict[str, str]) -> dict[str, Any]:
+    """The ablation of a traced set, or the progress of its tracing job."""
+    judgement_set, config, metric = parse_ablation_form(namespace, raw)
+    traced = traced_sets.latest_traced_set(namespace, judgement_set, config)
     if traced is None:
-        return {"asking": asking(namespace, judged, setting), "missing": True}
-    whole = arrays(traced)
-    found = ablation(sampled(whole), setting, Objective(metric))
+        return {"tracing_job": ablation_tracing_job(namespace, judgement_set, config), "untraced": True}
+    features = cached_arrays(traced)
+    report = ablate_retrievers(sample_queries(features), config, Objective(metric))
     return {
-        "found": found,
-        "answerable": int(whole.answerable.sum()),
-        "system": setting.system.name,
-        "metric": NAMES[metric],
-        "head": finding(found),
-        "rows": rows(found),
-        "top": TOP,
-        "map": heat(found),
-        "age": tracing.age(traced),
-        "alike": alike(found),
+        "report": report,
+        "answerable": int(features.answerable.sum()),
+        "system": config.system.name,
+        "metric": METRIC_NAMES[metric],
+        "headline": ablation_headline(report),
+        "rows": ablation_rows(report),
+        "overlap_depth": OVERLAP_DEPTH,
+        "heatmap": overlap_heatmap(report),
+        "age": traced_sets.staleness(traced),
+        "most_similar": most_similar_pair(report),
     }
 
 
-def sampled(whole: Arrays) -> Arrays:
-    """The queries, or where they are many some from all over the set."""
-    every = -(-len(whole.queries) // MOST)
-    return whole if every <= 1 else some_of(whole, np.arange(len(whole.queries)) % every == 0)
+def sample_queries(features: Arrays) -> Arrays:
+    """All queries, or every n-th of a large set."""
+    every = -(-len(features.queries) // MAX_QUERIES)
+    return features if every <= 1 else arrays_subset(features, np.arange(len(features.queries)) % every == 0)
 
 
-def asking(namespace: Namespace, judged: JudgementSet, setting: Setting) -> Job | None:
-    """The job that asks the set, where one does."""
-    open = Job.objects.within(namespace).filter(kind=JobKind.TRACE, state__in=UNFINISHED)
-    return open.filter(params__set=str(judged.id), params__system=setting.system.name).first()
+def ablation_tracing_job(namespace: Namespace, judgement_set: JudgementSet, config: Config) -> Job | None:
+    """The unfinished job that traces the set, if any."""
+    unfinished = Job.objects.within(namespace).filter(kind=JobKind.TRACE, state__in=UNFINISHED)
+    return unfinished.filter(params__set=str(judgement_set.id), params__system=config.system.name).first()
 
 
-def finding(found: Ablation) -> str:
-    """Who is missed most, in words."""
-    worst = min(found.routes, key=lambda one: one.gain.difference)
-    if worst.gain.difference < 0 and worst.proven:
-        return f"{called(worst.route).capitalize()} would be missed most"
-    return "No retriever would be missed"
+def ablation_headline(report: AblationReport) -> str:
+    """The retriever with the largest significant loss, as a headline."""
+    worst = min(report.routes, key=lambda one: one.gain.difference)
+    if worst.gain.difference < 0 and worst.significant:
+        return f"{called(worst.route).capitalize()} matters most"
+    return "No retriever makes a significant difference"
 
 
-def rows(found: Ablation) -> list[dict[str, Any]]:
-    """The retrievers, those that would be missed most first, all intervals on one scale."""
-    widest = max((abs(end) for one in found.routes for end in (one.gain.low, one.gain.high)), default=0.0) or 1.0
-    ordered = sorted(found.routes, key=lambda one: one.gain.difference)
+def ablation_rows(report: AblationReport) -> list[dict[str, Any]]:
+    """The retrievers by loss without them, largest first; all intervals on one scale."""
+    widest = max((abs(end) for one in report.routes for end in (one.gain.low, one.gain.high)), default=0.0) or 1.0
+    ordered = sorted(report.routes, key=lambda one: one.gain.difference)
     return [
         {
-            "one": one,
-            "interval": interval(vars(one.gain)),
+            "effect": one,
+            "interval": format_interval(vars(one.gain)),
             "p": chance(one.corrected),
-            "says": says(one),
+            "verdict": ablation_verdict(one),
             **{name: 50 + 48 * getattr(one.gain, name) / widest for name in ("low", "high", "difference")},
         }
         for one in ordered
     ]
 
 
-def says(one: Ablated) -> str:
-    """Whether it is missed, in a word."""
-    if not one.queries:
-        return "found nothing"
-    if not one.proven:
-        return "no difference proven"
-    return "missed" if one.gain.difference < 0 else "in the way"
+def ablation_verdict(effect: RetrieverAblation) -> str:
+    """The effect of leaving a retriever out, in a word."""
+    if not effect.queries:
+        return "no results"
+    if not effect.significant:
+        return "not significant"
+    return "loss" if effect.gain.difference < 0 else "gain"
 
 
-def heat(found: Ablation) -> list[dict[str, Any]]:
-    """The overlap as rows of cells."""
+def overlap_heatmap(report: AblationReport) -> list[dict[str, Any]]:
+    """The overlap as rows of heatmap cells."""
     return [
         {
             "route": one.route,
-            "cells": [{"share": share, "dark": DARKEST * share if share else 0} for share in shares],
+            "cells": [{"share": share, "opacity": MAX_OPACITY * share if share else 0} for share in shares],
         }
-        for one, shares in zip(found.routes, found.overlap, strict=True)
+        for one, shares in zip(report.routes, report.overlap, strict=True)
     ]
 
 
-def alike(found: Ablation) -> dict[str, Any] | None:
-    """The two lists that have most in common."""
+def most_similar_pair(report: AblationReport) -> dict[str, Any] | None:
+    """The two ranked lists with the largest overlap."""
     pairs = [
-        (share, one.route, found.routes[other].route)
-        for place, one in enumerate(found.routes)
-        for other, share in enumerate(found.overlap[place][:place])
+        (share, one.route, report.routes[other].route)
+        for index, one in enumerate(report.routes)
+        for other, share in enumerate(report.overlap[index][:index])
         if share is not None
     ]
     if not pairs:

@@ -9,10 +9,10 @@ from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpRequest, HttpResponse
 from django_htmx.http import HttpResponseClientRedirect
 
-from memories.api.access import Access
 from memories.api.authentication import access_of_member
 from memories.models import Membership, Namespace
 from memories.models.choices import Role
+from memories.web.roles import Access
 
 
 def members_only(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
@@ -55,4 +55,4 @@ def demanded(request: HttpRequest, namespace: Namespace, needed: Role) -> Access
 def need(access: Access, role: Role) -> None:
     """Refuse whoever may not do this."""
     if not access.allows(role):
-        raise PermissionDenied(access.refusal(role))
+        raise PermissionDenied(access.denial_message(role))

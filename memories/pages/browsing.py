@@ -9,26 +9,26 @@ from uuid import UUID
 from django.db.models import Exists, OuterRef, Q
 from rest_framework.exceptions import ValidationError
 
-from memories.api.fields import Choice, Identifier, Text
-from memories.api.memories import with_tags
-from memories.api.paging import PageQuery
-from memories.api.retrieval import LONGEST_QUERY
-from memories.api.serializers import checked
+from memories.api.memories import memories_with_tags
+from memories.api.retrieval import MAX_QUERY_CHARS
+from memories.db.snapshot import snapshot
 from memories.models import Memory, MemoryTag, Mention, Namespace, Posting
 from memories.models.choices import STATEMENTS, MemoryType, Status
 from memories.models.keys import NamespacedQuerySet
 from memories.models.memory import UNCERTAIN
-from memories.retrieval.asking import ask
+from memories.retrieval.config import resolve_config
+from memories.retrieval.fetch import fetch
+from memories.retrieval.parse import understand
 from memories.retrieval.query import Filters, Query
-from memories.retrieval.reading import read
-from memories.retrieval.retrieve import questions
-from memories.retrieval.scope import Scope
-from memories.retrieval.settings import setting
-from memories.retrieval.words import words_of
-from memories.snapshot import snapshot
-from memories.writing.policy import policy_of
+from memories.retrieval.query_terms import load_query_terms
+from memories.retrieval.retrieve import retriever_queries
+from memories.retrieval.scope import CandidateScope
+from memories.web.fields import Identifier, OneOf, Text
+from memories.web.pagination import PageQuery
+from memories.web.serializers import valid_values
+from memories.writing.write_policy import current_write_policy
 from scoring.specificity import Plan
-from scoring.systems.recall import ConfidenceFloor
+from scoring.systems.recall import ConfidenceGateParams
 
 NEAREST = 100  # memories that a search by meaning shows
 MEANING = Plan(name="meaning", retrievers=("semantic",))
@@ -39,12 +39,12 @@ SURENESS = ("sure", "fair", "unsure")
 class BrowseQuery(PageQuery):
     """What stands in the address of the list."""
 
-    q = Text(max_length=LONGEST_QUERY, required=False)
-    by = Choice(choices=["words", "meaning"], default="words")
-    status = Choice(choices=Status.values, default=Status.ACTIVE)
-    type = Choice(choices=MemoryType.values, required=False)
-    confidence = Choice(choices=SURENESS, required=False)
-    age = Choice(choices=list(AGES), required=False)
+    q = Text(max_length=MAX_QUERY_CHARS, required=False)
+    by = OneOf(choices=["words", "meaning"], default="words")
+    status = OneOf(choices=Status.values, default=Status.ACTIVE)
+    type = OneOf(choices=MemoryType.values, required=False)
+    confidence = OneOf(choices=SURENESS, required=False)
+    age = OneOf(choices=list(AGES), required=False)
     tag = Text(max_length=100, required=False)
     entity = Identifier(required=False)
     session = Identifier(required=False)
@@ -85,7 +85,7 @@ class Bands:
 
 def bands_of(namespace: Namespace, now: datetime) -> dict[str, Bands]:
     """Confidence as the namespace's own thresholds part it, and age as a person speaks of it."""
-    sure, fair = policy_of(namespace).high_confidence, ConfidenceFloor().min_confidence
+    sure, fair = current_write_policy(namespace).high_confidence, ConfidenceGateParams().min_confidence
     ages = {name: None if days is None else now - timedelta(days=days) for name, days in AGES.items()}
     return {
         "confidence": Bands("confidence", dict(zip(SURENESS, (sure, fair, None), strict=True))),
@@ -107,7 +107,7 @@ class Browsing:
 
     def rows(self, without: str = "") -> NamespacedQuerySet[Memory]:
         """The memories that match, perhaps without one of the conditions."""
-        stated = with_tags(self.namespace).filter(level__in=STATEMENTS)
+        stated = memories_with_tags(self.namespace).filter(level__in=STATEMENTS)
         return stated.filter(*(one for name, one in self.conditions.items() if name != without))
 
     def nearest(self) -> list[Memory]:
@@ -121,7 +121,7 @@ class Browsing:
 
 def browsing(namespace: Namespace, given: Mapping[str, str]) -> Browsing:
     """Read an address; what it must not say is refused (ValidationError). An empty field of a form says nothing."""
-    query = checked(BrowseQuery(data={name: value for name, value in given.items() if value.strip()}))
+    query = valid_values(BrowseQuery(data={name: value for name, value in given.items() if value.strip()}))
     bands = bands_of(namespace, namespace.now)
     conditions = {"status": Q(status=query["status"])}
     conditions |= {name: condition(namespace, name, query[name], bands) for name in FILTERS if name in query}
@@ -149,11 +149,11 @@ def condition(namespace: Namespace, name: str, value: Any, bands: Mapping[str, B
 
 def by_words(namespace: Namespace, text: str) -> tuple[Q, list[str]]:
     """The memories that hold every word, and the words that none holds; stop words ask for nothing."""
-    words, _ = words_of(namespace, text)
-    missing = [term for term, count in words.holding.items() if not count]
+    words, _ = load_query_terms(namespace, text)
+    missing = [term for term, count in words.document_frequencies.items() if not count]
     postings = Posting.objects.within(namespace).filter(memory_id=OuterRef("id"))
-    holds = Q() if words.holding else Q(id__in=[])
-    for term in words.holding:
+    holds = Q() if words.document_frequencies else Q(id__in=[])
+    for term in words.document_frequencies:
         holds &= Q(Exists(postings.filter(term=term)))
     return holds, missing
 
@@ -162,13 +162,15 @@ def by_meaning(namespace: Namespace, query: Mapping[str, Any]) -> tuple[Mapping[
     """The memories nearest to a text with their cosines, or why it was left out; nothing is recorded."""
     # Type and tag narrow the search itself, the other filters what it found.
     filters = Filters(types=tuple_of(query, "type"), tags=tuple_of(query, "tag"))
-    by = setting(namespace, system="recall", params={})
-    asked = Query(namespace=namespace, text=query["q"], setting=by, filters=filters)
-    reading = read(asked)
+    by = resolve_config(namespace, system="recall", params={})
+    asked = Query(namespace=namespace, text=query["q"], config=by, filters=filters)
+    reading = understand(asked)
     with snapshot():
-        put = questions(asked, reading, Scope.of(asked), MEANING, by.under(MEANING), NEAREST)
-        found = ask(put)
-    return found.scores.get("semantic", {}), found.late.get("semantic", "")
+        put = retriever_queries(
+            asked, reading, CandidateScope.for_query(asked), MEANING, by.params_under(MEANING), NEAREST
+        )
+        found = fetch(put)
+    return found.lists.get("semantic", {}), found.timed_out.get("semantic", "")
 
 
 def tuple_of(query: Mapping[str, Any], name: str) -> tuple[str, ...]:

@@ -18,16 +18,16 @@ from memories.models import Namespace
 from memories.pages import sliders
 from memories.pages.access import members_only
 from memories.pages.aged import DAY, Aged, Since, aged, stored
-from memories.pages.drawing import Dot, apart, line, marks, note
+from memories.pages.chart_parts import MemoryDot, line_trace, memory_markers, spread_labels, text_annotation
 from memories.pages.facets import COUNTED
-from memories.retrieval.query import Setting
-from memories.retrieval.settings import setting
+from memories.retrieval.config import resolve_config
+from memories.retrieval.query import Config
 from memories.templatetags.numbers import figure as written
 from memories.templatetags.spans import days
 from recall_site.layout import render_page
-from scoring.freshness import decay as faded
+from scoring.freshness import exponential_decay as faded
 from scoring.freshness import half_life_of
-from scoring.params import Params, Problem
+from scoring.params import ParamProblem, Params
 from scoring.signals import INTENTS, KINDS, TYPES, Signals
 from scoring.systems import SYSTEMS, contextdb, memorysync, recall
 from scoring.term import Array
@@ -68,16 +68,18 @@ class Family:
     by_hours: bool = False  # what fades within hours is drawn by powers of ten
 
 
-def by_type(ages: Array, curve: Curve, params: recall.HalfLives) -> Array:
+def by_type(ages: Array, curve: Curve, params: recall.FreshnessParams) -> Array:
     """What recall keeps of a memory of a type."""
     types = np.full(len(ages), TYPES.index(curve.name))
-    return recall.freshness(Signals(ids=np.arange(len(ages)).astype(str), type=types, age_days=ages), params).value
+    return recall.recall_freshness(
+        Signals(ids=np.arange(len(ages)).astype(str), type=types, age_days=ages), params
+    ).value
 
 
 def by_intent(ages: Array, curve: Curve, params: memorysync.MemorysyncParams) -> Array:
     """What memorysync keeps for a query of an intent."""
     signals = Signals(ids=np.arange(len(ages)).astype(str), age_days=ages, intent=curve.name)
-    return memorysync.raw_factors(signals, params.but(intent="query"))["recency"].value
+    return memorysync.raw_factors(signals, params.with_values(intent="query"))["recency"].value
 
 
 def by_kind(ages: Array, curve: Curve, params: contextdb.ContextdbParams) -> Array:
@@ -133,18 +135,18 @@ def decay(request: HttpRequest, namespace: Namespace) -> HttpResponse:
     family = FAMILIES.get(request.GET.get("system", ""), FAMILIES["recall"])
     params_of, start = SYSTEMS[family.system].params, started(namespace, family)
     usual = {name: value for name, value in start.given.items() if name in family.params}
-    changed, problems = sliders.moved(params_of, request.GET, usual)
+    changed, problems = sliders.parse_valid_params(params_of, request.GET, usual)
     until, wrong = chosen_day(request.GET.get("by", ""), namespace)
     shown = Shown(namespace, family, params_of.of({**usual, **changed}), params_of.of(usual), until)
     context = {
         "family": family,
         "families": FAMILIES.values(),
         "groups": [
-            sliders.Group(group.name, some)
-            for group in sliders.groups(params_of, {**usual, **changed}, usual)
+            sliders.ParamGroup(group.name, some)
+            for group in sliders.param_groups(params_of, {**usual, **changed}, usual)
             if (some := [one for one in group.sliders if one.name in family.params])
         ],
-        "problems": [*(Problem(at, message) for at, message in problems.items()), *wrong],
+        "problems": [*(ParamProblem(at, message) for at, message in problems.items()), *wrong],
         "start": start,
         "sent": request.GET,
         "by": until.date(),
@@ -153,18 +155,18 @@ def decay(request: HttpRequest, namespace: Namespace) -> HttpResponse:
     }
     response = render_page(request, "memories/decay.html", context, partial="shown")
     # The address tells what differs, and nothing else.
-    told = {"system": family.system, **sliders.address(changed)}
+    told = {"system": family.system, **sliders.params_to_query(changed)}
     told |= {"by": request.GET["by"]} if until.date() != usual_day(namespace) else {}
     response["HX-Replace-Url"] = f"?{urlencode(told)}"
     return response
 
 
-def started(namespace: Namespace, family: Family) -> Setting:
+def started(namespace: Namespace, family: Family) -> Config:
     """From where the sliders start: what serves where it has these parameters, else the system as it ships."""
-    served = setting(namespace, params={})
-    if served.system.params.declared().keys() >= set(family.params):
+    served = resolve_config(namespace, params={})
+    if served.system.params.declarations().keys() >= set(family.params):
         return served
-    return setting(namespace, system=family.system, params={})
+    return resolve_config(namespace, system=family.system, params={})
 
 
 def usual_day(namespace: Namespace) -> date:
@@ -172,13 +174,13 @@ def usual_day(namespace: Namespace) -> date:
     return (namespace.now + 30 * DAY).date()
 
 
-def chosen_day(text: str, namespace: Namespace) -> tuple[datetime, list[Problem]]:
+def chosen_day(text: str, namespace: Namespace) -> tuple[datetime, list[ParamProblem]]:
     """The end of the day by which memories may have faded; without one, in thirty days."""
     usual = usual_day(namespace)
     try:
         day, wrong = date.fromisoformat(text) if text else usual, []
     except ValueError:
-        day, wrong = usual, [Problem("by", f"must be a day such as {usual.isoformat()}; got {text!r}")]
+        day, wrong = usual, [ParamProblem("by", f"must be a day such as {usual.isoformat()}; got {text!r}")]
     return datetime.combine(day, time.max, namespace.now.tzinfo), wrong
 
 
@@ -232,18 +234,18 @@ class Shown:
         """Whether memories are drawn on a curve."""
         return bool(curve.whose) or curve.name == USUAL_CURVE.get(self.family.system)
 
-    def dots(self) -> dict[str, list[Dot]]:
+    def dots(self) -> dict[str, list[MemoryDot]]:
         """The memories of every curve that has any, on it."""
         drawn = [curve for curve in self.family.curves if self.draws(curve)]
         found = aged(self.namespace, self.family.since, next(iter(drawn[0].whose), ""))
         return {curve.name: self.on(curve, found.get("".join(curve.whose.values()), [])) for curve in drawn}
 
-    def on(self, curve: Curve, some: Sequence[Aged]) -> list[Dot]:
+    def on(self, curve: Curve, some: Sequence[Aged]) -> list[MemoryDot]:
         """Memories where they stand on a curve."""
         kept = self.kept(np.array([one.days for one in some]), curve)
-        return [Dot(one.days, float(left), one.memories, one.says) for one, left in zip(some, kept, strict=True)]
+        return [MemoryDot(one.days, float(left), one.memories, one.says) for one, left in zip(some, kept, strict=True)]
 
-    def figure(self, dots: Mapping[str, Sequence[Dot]], longest: float) -> dict[str, Any]:
+    def figure(self, dots: Mapping[str, Sequence[MemoryDot]], longest: float) -> dict[str, Any]:
         """Every curve to its named end, where it ran before it was moved, and the memories on it."""
         by_hours = self.family.by_hours
         ages = np.geomspace(1 / HOURS, longest, POINTS) if by_hours else np.linspace(0.0, longest, POINTS)
@@ -258,12 +260,12 @@ class Shown:
             now, before = self.kept(ages, curve), self.kept(ages, curve, self.usual)
             moved = not np.array_equal(now, before)
             if moved:
-                data.append(line(ages, before, {"color": "$control", "width": 1.5, "dash": "dot"}))
-            data.append(line(ages, now, {"color": "$ink" if moved else "$ink-2", "width": 2.5 if moved else 1.5}))
-            notes.append(note(*place, curve.name, xshift=6, bgcolor="$surface"))
-        data += [marks(some) for some in dots.values() if some]
+                data.append(line_trace(ages, before, {"color": "$control", "width": 1.5, "dash": "dot"}))
+            data.append(line_trace(ages, now, {"color": "$ink" if moved else "$ink-2", "width": 2.5 if moved else 1.5}))
+            notes.append(text_annotation(*place, curve.name, xshift=6, bgcolor="$surface"))
+        data += [memory_markers(some) for some in dots.values() if some]
         floor = {"type": "line", "xref": "paper", "x0": 0, "x1": 1, "y0": self.floor, "y1": self.floor}
-        notes.append(note(0.0, self.floor, f"floor {written(self.floor)}", yshift=-8))
+        notes.append(text_annotation(0.0, self.floor, f"floor {written(self.floor)}", yshift=-8))
         return {
             "data": data,
             "layout": {
@@ -284,7 +286,9 @@ class Shown:
     def named(self, ages: Array) -> list[tuple[float, float]]:
         """Where each curve's name stands: at its end, or about where it has halved, none upon another."""
         if not self.family.by_hours:
-            return [(1.0, end) for end in apart([float(self.kept(ages[-1:], one)[0]) for one in self.family.curves])]
+            return [
+                (1.0, end) for end in spread_labels([float(self.kept(ages[-1:], one)[0]) for one in self.family.curves])
+            ]
         # By powers of ten all end at nothing.
         places, last, width = dict[str, tuple[float, float]](), (-1.0, 0.5), math.log(ages[-1] * HOURS)
         for curve in sorted(self.family.curves, key=lambda one: self.family.halves(one, self.params)):

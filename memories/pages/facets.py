@@ -9,13 +9,13 @@ from urllib.parse import urlencode
 from django.core.exceptions import EmptyResultSet
 from django.db import connection
 
-from memories.api.access import Access
-from memories.api.memories import visible
+from memories.api.memories import visible_statuses
 from memories.models import Entity, Memory, Namespace, Session
 from memories.models.choices import MemoryType
 from memories.models.keys import NamespacedQuerySet
 from memories.pages.browsing import AGES, SURENESS, Browsing
 from memories.templatetags.numbers import figure
+from memories.web.roles import Access
 
 COUNTED = 10_000  # matching memories that are counted exactly: the newest
 SHOWN = 8  # values of an open facet
@@ -119,7 +119,7 @@ def with_chosen(values: Iterable[str], chosen: Any) -> list[str]:
 def by_status(look: Browsing, access: Access, kept: Mapping[str, str], here: int) -> Facet:
     """Each status with all other conditions; a search looks at active ones alone."""
     chosen: str = look.query["status"]
-    states = [chosen] if "q" in look.query else visible(access)
+    states = [chosen] if "q" in look.query else visible_statuses(access)
     found = {chosen: here}
     rows = look.rows(without="status").order_by().values("status")
     if others := [status for status in states if status != chosen]:

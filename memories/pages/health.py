@@ -8,16 +8,16 @@ from django.shortcuts import redirect
 from django.views.decorators.http import require_GET, require_POST
 
 from memories.health import index_recall, listening, sizes
-from memories.jobs.starting import BusyError, start
+from memories.jobs.submission import BusyError, submit_job
 from memories.models import Job, Namespace, NamespaceStatistics
 from memories.models.choices import EMBEDDERS, JobKind, Role
 from memories.models.job import UNFINISHED
 from memories.pages.access import access_of, demanded, members_only
 from memories.pages.jobs import jobs
 from memories.providers.embedder import embedder
-from memories.writing.indexing import outside
+from memories.writing.embedder_switch import embedder_error
+from memories.writing.index_vectors import unindexed_vectors
 from memories.writing.neighbours import SCAN_BELOW
-from memories.writing.reembedding import flaw
 from recall_site.layout import render_page
 
 MOST_COUNTED = 10_000
@@ -65,7 +65,7 @@ def start_job(request: HttpRequest, namespace: Namespace) -> HttpResponse:
     if kind not in STARTED:
         raise Http404(f"There is no such work: choose one of {', '.join(STARTED)}.")
     try:
-        start(namespace, JobKind(kind), {}, by=access.caller)
+        submit_job(namespace, JobKind(kind), {}, by=access.caller)
         messages.success(request, f"{STARTED[JobKind(kind)]} waits for a worker.")
     except BusyError as error:
         messages.warning(request, str(error))
@@ -74,7 +74,7 @@ def start_job(request: HttpRequest, namespace: Namespace) -> HttpResponse:
 
 def tried(namespace: Namespace) -> dict[str, Any]:
     """Load the embedder and let it embed a word, which may take its time."""
-    wrong = flaw(namespace.embedder)
+    wrong = embedder_error(namespace.embedder)
     return {"wrong": wrong, "dimensions": None if wrong else embedder(namespace.embedder).dimensions}
 
 
@@ -103,7 +103,7 @@ def embedding(namespace: Namespace) -> dict[str, Any]:
     return {
         "name": namespace.embedder,
         "memories": statistics.documents if statistics else 0,
-        "outside": outside(namespace)[: MOST_COUNTED + 1].count(),
+        "outside": unindexed_vectors(namespace)[: MOST_COUNTED + 1].count(),
         "most": MOST_COUNTED,
         "changing": changing,
     }

@@ -7,7 +7,7 @@ from uuid import UUID
 
 from django.contrib.auth import get_user_model
 
-from memories.jobs.registry import share
+from memories.jobs.registry import job_completion
 from memories.models import ApiKey, Job, Namespace
 from memories.models.job import UNFINISHED
 
@@ -28,7 +28,8 @@ def shown(namespace: Namespace, jobs: Sequence[Job]) -> list[dict[str, Any]]:
     """Jobs with how much is done of each, and who asked for it."""
     names = callers(namespace, {job.by for job in jobs})
     return [
-        {"job": job, "percent": 100 * share(job), "by": names.get(job.by, job.by), "took": lasting(job)} for job in jobs
+        {"job": job, "percent": 100 * job_completion(job), "by": names.get(job.by, job.by), "took": lasting(job)}
+        for job in jobs
     ]
 
 

@@ -12,26 +12,26 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST
 from rest_framework.exceptions import ValidationError
 
-from memories.api.access import Access
-from memories.api.fields import Choice, Text, Whole
-from memories.api.serializers import Object, checked
 from memories.keys import GRACE, EndedError, ended, issue, revoke, rotate
 from memories.models import ApiKey, Namespace
 from memories.models.choices import Role
 from memories.pages.access import access_of, demanded, members_only
-from memories.pages.addresses import filled
+from memories.pages.request_data import filled_fields
+from memories.web.fields import Integer, OneOf, Text
+from memories.web.roles import Access
+from memories.web.serializers import StrictObject, valid_values
 from recall_site.layout import render_page
 from recall_site.problems import flat
 
 MOST_SHOWN = 200
 
 
-class NewKey(Object):
+class NewKey(StrictObject):
     """A key to be made."""
 
     name = Text(max_length=200)
-    role = Choice(choices=Role.values)
-    days = Whole(in_query=True, min_value=1, max_value=3_650, required=False)
+    role = OneOf(choices=Role.values)
+    days = Integer(in_query=True, min_value=1, max_value=3_650, required=False)
 
 
 @never_cache
@@ -42,9 +42,9 @@ def keys(request: HttpRequest, namespace: Namespace) -> HttpResponse:
     if request.method == "GET":
         return show(request, namespace, access_of(request, namespace))
     access = demanded(request, namespace, Role.ADMIN)
-    given = filled(request.POST)
+    given = filled_fields(request.POST)
     try:
-        wanted = checked(NewKey(data=given))
+        wanted = valid_values(NewKey(data=given))
     except ValidationError as error:
         return show(request, namespace, access, given=given, wrong=list(flat(error.detail)), status=400)
     lasts = timedelta(days=wanted["days"]) if "days" in wanted else None

@@ -8,14 +8,14 @@ from django.shortcuts import redirect
 from django.views.decorators.http import require_http_methods, require_POST
 from rest_framework.exceptions import ValidationError
 
-from memories.api.access import Access
-from memories.api.fields import Choice, Text
-from memories.api.serializers import Object, checked
 from memories.members import MemberError, admit, change_role, remove
 from memories.models import Membership, Namespace
 from memories.models.choices import Role
 from memories.pages.access import access_of, demanded, members_only
-from memories.pages.addresses import filled
+from memories.pages.request_data import filled_fields
+from memories.web.fields import OneOf, Text
+from memories.web.roles import Access
+from memories.web.serializers import StrictObject, valid_values
 from recall_site.layout import render_page
 from recall_site.problems import flat
 
@@ -27,10 +27,10 @@ MEANS = {
 }
 
 
-class NewRole(Object):
+class NewRole(StrictObject):
     """What somebody may do."""
 
-    role = Choice(choices=Role.values)
+    role = OneOf(choices=Role.values)
 
 
 class NewMember(NewRole):
@@ -46,9 +46,9 @@ def members(request: HttpRequest, namespace: Namespace) -> HttpResponse:
     if request.method == "GET":
         return show(request, namespace, access_of(request, namespace))
     access = demanded(request, namespace, Role.ADMIN)
-    given = filled(request.POST)
+    given = filled_fields(request.POST)
     try:
-        wanted = checked(NewMember(data=given))
+        wanted = valid_values(NewMember(data=given))
         admit(namespace, wanted["username"], wanted["role"])
     except ValidationError as error:
         return show(request, namespace, access, given=given, wrong=list(flat(error.detail)), status=400)
@@ -65,7 +65,7 @@ def changed(request: HttpRequest, namespace: Namespace, user: int) -> HttpRespon
     """Give a member another role."""
     access = demanded(request, namespace, Role.ADMIN)
     try:
-        role = checked(NewRole(data=filled(request.POST)))["role"]
+        role = valid_values(NewRole(data=filled_fields(request.POST)))["role"]
         member = change_role(namespace, user, role)
     except ValidationError as error:
         return show(request, namespace, access, wrong=list(flat(error.detail)), status=400)

@@ -9,11 +9,7 @@ from django.views.decorators.http import require_http_methods
 from rest_framework.exceptions import ValidationError
 from rest_framework.request import Request
 
-from memories.api.access import Access
-from memories.api.fields import Choice, Identifier, Items, Text
-from memories.api.memories import visible, with_tags
-from memories.api.paging import MOST, page
-from memories.api.serializers import Object, checked
+from memories.api.memories import memories_with_tags, visible_statuses
 from memories.models import Memory, Namespace
 from memories.models.choices import Role
 from memories.pages import saved_views
@@ -21,9 +17,13 @@ from memories.pages.access import access_of, members_only, need
 from memories.pages.browsing import FILTERS, Browsing, browsing
 from memories.pages.facets import COUNTED, address, facets
 from memories.providers.unavailable import ProviderError
-from memories.writing import acts
-from memories.writing.editing import edit
-from memories.writing.refusal import AbsentError, RefusedError, SpanError
+from memories.web.fields import Identifier, ListOf, OneOf, Text
+from memories.web.pagination import MAX_LIMIT, paginate
+from memories.web.roles import Access
+from memories.web.serializers import StrictObject, valid_values
+from memories.writing import feedback
+from memories.writing.edit import edit_memory
+from memories.writing.write_errors import IntervalError, NotFoundError, RefusedError
 from recall_site.layout import render_page
 from recall_site.middleware import current_request_id
 from recall_site.problems import flat
@@ -32,11 +32,11 @@ TOLD = "memories.told"  # in the session, what became of the last chosen ones
 TEMPLATE = "memories/memories.html"
 
 
-class Chosen(Object):
+class Chosen(StrictObject):
     """What to do with which memories."""
 
-    act = Choice(choices=["confirm", "tag", "forget"])
-    ids = Items(child=Identifier(), max_length=MOST, min_length=1)
+    act = OneOf(choices=["confirm", "tag", "forget"])
+    ids = ListOf(child=Identifier(), max_length=MAX_LIMIT, min_length=1)
     tag = Text(max_length=100, required=False)
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
@@ -89,13 +89,15 @@ def found(request: HttpRequest, access: Access) -> dict[str, Any]:
     """The memories that the address asks for, and how they divide."""
     given = kept(request.GET)
     look = browsing(access.namespace, given)
-    if look.query["status"] not in visible(access):
-        raise ValidationError({"status": [f"must be one of {', '.join(visible(access))}; got {look.query['status']}"]})
+    if look.query["status"] not in visible_statuses(access):
+        raise ValidationError(
+            {"status": [f"must be one of {', '.join(visible_statuses(access))}; got {look.query['status']}"]}
+        )
     divided, counts = facets(look, access, given)
     if look.cosines is not None:
         rows, after, before = look.nearest(), None, None
     else:
-        rows, after, before = page(Request(request), access.namespace, look.rows(), dict(look.query))
+        rows, after, before = paginate(Request(request), access.namespace, look.rows(), dict(look.query))
     return {
         "look": look.query,
         "rows": rows,
@@ -131,10 +133,10 @@ def act(request: HttpRequest, access: Access) -> HttpResponse:
     sent = {"act": request.POST.get("act", ""), "ids": request.POST.getlist("ids")}
     sent |= {"tag": request.POST["tag"]} if request.POST.get("tag", "").strip() else {}
     try:
-        asked = checked(Chosen(data=sent))
+        asked = valid_values(Chosen(data=sent))
     except ValidationError as error:
         return listed(request, access, list(flat(error.detail)))
-    rows = list(with_tags(access.namespace).filter(id__in=asked["ids"], status__in=visible(access)))
+    rows = list(memories_with_tags(access.namespace).filter(id__in=asked["ids"], status__in=visible_statuses(access)))
     back = f"{request.path}?{request.GET.urlencode()}" if request.GET else request.path
     if asked["act"] == "forget" and "sure" not in request.POST:
         return render_page(request, "memories/forget.html", {"rows": rows, "back": back, "action": back})
@@ -150,7 +152,7 @@ def outcomes(access: Access, asked: Mapping[str, Any], rows: list[Memory]) -> di
         refused = ""
         try:
             do(access, row, asked)
-        except (AbsentError, RefusedError, SpanError) as error:
+        except (NotFoundError, RefusedError, IntervalError) as error:
             refused = str(error)
         done.append({"id": str(row.id), "refused": refused})
     absent = len(asked["ids"]) - len(rows)
@@ -165,16 +167,16 @@ def remembered(access: Access, told: dict[str, Any]) -> dict[str, Any]:
 
 
 def confirm(access: Access, row: Memory, asked: Mapping[str, Any]) -> None:
-    acts.confirm(access.namespace, row.id, by=access.caller)
+    feedback.confirm_memory(access.namespace, row.id, by=access.caller)
 
 
 def tag(access: Access, row: Memory, asked: Mapping[str, Any]) -> None:
     tags = [*(one.tag for one in row.tags.all()), asked["tag"]]
-    edit(access.namespace, row.id, {"tags": tags}, by=access.caller)
+    edit_memory(access.namespace, row.id, {"tags": tags}, by=access.caller)
 
 
 def forget(access: Access, row: Memory, asked: Mapping[str, Any]) -> None:
-    acts.forget(access.namespace, row.id, by=access.caller)
+    feedback.forget_memory(access.namespace, row.id, by=access.caller)
 
 
 DOING: dict[str, tuple[str, Callable[[Access, Memory, Mapping[str, Any]], None]]] = {

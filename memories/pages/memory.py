@@ -13,32 +13,37 @@ from django.shortcuts import redirect, resolve_url
 from django.views.decorators.http import require_GET, require_http_methods
 from rest_framework.exceptions import ValidationError
 
-from memories.api.access import Access
-from memories.api.acts import ContradictionSerializer, CorrectionSerializer, put_right, set_against
-from memories.api.memories import visible, with_tags
-from memories.api.serializers import checked
+from memories.api.evidence_actions import (
+    ContradictionSerializer,
+    CorrectionSerializer,
+    contradict_from_body,
+    correct_from_body,
+)
+from memories.api.memories import memories_with_tags, visible_statuses
 from memories.models import Memory, Namespace
 from memories.models.choices import ChunkLevel, Role, SourceLevel, Status
 from memories.pages import memory_figures as figures
 from memories.pages.access import access_of, members_only, need
-from memories.pages.lab.missing import in_words
+from memories.pages.lab.why_not_panel import why_not_sentence
 from memories.pages.memory_evidence import events_of, history, waterfall
 from memories.pages.memory_nearby import heard, neighbours, surroundings
 from memories.pages.memory_scores import missed, scores
-from memories.pages.sliders import Group, given, groups
+from memories.pages.sliders import ParamGroup, param_groups, parse_changed_params
 from memories.providers.unavailable import ProviderError
-from memories.retrieval.settings import setting
+from memories.retrieval.config import resolve_config
 from memories.templatetags.numbers import days_before, figure
-from memories.writing import acts
-from memories.writing.policy import policy_of
-from memories.writing.refusal import AbsentError, RefusedError, SpanError
-from memories.writing.splitting import split
-from memories.writing.standing import loaded
+from memories.web.roles import Access
+from memories.web.serializers import valid_values
+from memories.writing import feedback
+from memories.writing.evidence import load_evidence
+from memories.writing.split import split_memory
+from memories.writing.write_errors import IntervalError, NotFoundError, RefusedError
+from memories.writing.write_policy import current_write_policy
 from recall_site.layout import render_page
 from recall_site.problems import flat
 from scoring.params import ParamsError
 from scoring.systems import SYSTEMS
-from scoring.systems.recall import ConfidenceFloor, HalfLives
+from scoring.systems.recall import ConfidenceGateParams, FreshnessParams
 
 TEMPLATE = "memories/memory.html"
 
@@ -62,7 +67,7 @@ def memory(request: HttpRequest, namespace: Namespace, id: UUID) -> HttpResponse
 
 def stored(access: Access, id: UUID) -> Memory:
     """A memory that the member may see."""
-    row = with_tags(access.namespace).filter(id=id, status__in=visible(access))
+    row = memories_with_tags(access.namespace).filter(id=id, status__in=visible_statuses(access))
     found = row.select_related("subject", "session", "turn", "merged_into", "superseded_by", "cluster").first()
     if found is None:
         raise Http404(f"There is no memory {id} here.")
@@ -73,15 +78,15 @@ def shown(
     request: HttpRequest, access: Access, row: Memory, *, refused: Mapping[str, Any] | None = None, status: int = 200
 ) -> HttpResponse:
     """The whole page; what was refused stands beside its form, with what was typed."""
-    namespace, policy = access.namespace, policy_of(access.namespace)
+    namespace, policy = access.namespace, current_write_policy(access.namespace)
     events, happened = events_of(row)
     found = heard(access, row)
     changes = history(access, events, found["sources"])
     around = surroundings(access, row)
     near = neighbours(access, row, policy, around.edges)
-    standing = loaded(namespace, [row.id], policy)[row.id]
+    standing = load_evidence(namespace, [row.id], policy)[row.id]
     parts = waterfall(events, standing, policy)
-    least = ConfidenceFloor().min_confidence
+    least = ConfidenceGateParams().min_confidence
     context = {
         "memory": row,
         "reason": reason(row),
@@ -120,15 +125,19 @@ def fading(access: Access, row: Memory, request: HttpRequest) -> dict[str, Any]:
     """Its freshness today and every day, under the half-life that is served or the one that is tried."""
     namespace, tau = access.namespace, f"half_life_{row.type.lower()}"
     names = (tau, "freshness_floor")
-    served = setting(namespace, params={})
-    usual = {name: value for name, value in served.given.items() if name in HalfLives.declared()}
+    served = resolve_config(namespace, params={})
+    usual = {name: value for name, value in served.given.items() if name in FreshnessParams.declarations()}
     problems, moved = [], {}
     try:
-        moved = {name: value for name, value in given(HalfLives, request.GET, usual).items() if name in names}
+        moved = {
+            name: value
+            for name, value in parse_changed_params(FreshnessParams, request.GET, usual).items()
+            if name in names
+        }
     except ParamsError as error:
         problems = error.problems
-    chosen, default = HalfLives.of({**usual, **moved}), HalfLives.of(usual)
-    sliders = [one for group in groups(HalfLives, {**usual, **moved}, usual) for one in group.sliders]
+    chosen, default = FreshnessParams.of({**usual, **moved}), FreshnessParams.of(usual)
+    sliders = [one for group in param_groups(FreshnessParams, {**usual, **moved}, usual) for one in group.sliders]
     age = max((namespace.now - row.created_at) / timedelta(days=1), 0.0)
     (kept,) = figures.curve(np.array([age]), getattr(chosen, tau), chosen.freshness_floor)
     return {
@@ -140,7 +149,7 @@ def fading(access: Access, row: Memory, request: HttpRequest) -> dict[str, Any]:
         "floor": chosen.freshness_floor,
         "floor_from": figures.floor_from(row, getattr(chosen, tau), chosen.freshness_floor),
         "decay_figure": figures.decay_figure(row, namespace.now, tau, chosen, default),
-        "sliders": [Group("Half-life and floor", [one for name in names for one in sliders if one.name == name])],
+        "sliders": [ParamGroup("Half-life and floor", [one for name in names for one in sliders if one.name == name])],
         "slider_problems": problems,
     }
 
@@ -165,7 +174,7 @@ def why(access: Access, row: Memory, request: HttpRequest) -> dict[str, Any]:
     if system not in SYSTEMS:
         raise Http404(f"There is no system “{system}”; there are {', '.join(SYSTEMS)}.")
     found = missed(access.namespace, row, request.GET.get("q", ""), system)
-    return {"asked_why": system, "why": found, "why_in_words": in_words(found, SYSTEMS[system].params)}
+    return {"asked_why": system, "why": found, "why_in_words": why_not_sentence(found, SYSTEMS[system].params)}
 
 
 class Went(NamedTuple):
@@ -177,7 +186,7 @@ class Went(NamedTuple):
 
 def confirm(access: Access, row: Memory, sent: Mapping[str, str]) -> Went:
     before = row.confidence
-    standing = acts.confirm(access.namespace, row.id, by=access.caller)
+    standing = feedback.confirm_memory(access.namespace, row.id, by=access.caller)
     after = standing.memory.confidence
     return Went(f"Confirmed: its confidence went from {figure(before, 4)} to {figure(after, 4)}.", row)
 
@@ -185,7 +194,7 @@ def confirm(access: Access, row: Memory, sent: Mapping[str, str]) -> Went:
 def correct(access: Access, row: Memory, sent: Mapping[str, str]) -> Went:
     # A person says it here, and so directly, however the other came about.
     body = {"content": sent.get("content", ""), "source_level": SourceLevel.DIRECT}
-    outcome, old = put_right(access, row.id, checked(CorrectionSerializer(data=body)))
+    outcome, old = correct_from_body(access, row.id, valid_values(CorrectionSerializer(data=body)))
     if outcome.outcome == "rejected":
         raise RefusedError(f"The correction was rejected: {outcome.reason}.", "rejected")
     return Went(f"Corrected: this is {outcome.outcome}, and what it corrects is {old.memory.status}.", outcome.memory)
@@ -193,7 +202,7 @@ def correct(access: Access, row: Memory, sent: Mapping[str, str]) -> Went:
 
 def contradict(access: Access, row: Memory, sent: Mapping[str, str]) -> Went:
     named = {name: sent.get(name, "").strip() for name in ("memory", "reason")}
-    one, other, new = set_against(access, row.id, checked(ContradictionSerializer(data=named)))
+    one, other, new = contradict_from_body(access, row.id, valid_values(ContradictionSerializer(data=named)))
     if not new:
         return Went("They were known to contradict each other; belief is lost once for a pair.", row)
     lost = f"to {figure(one.memory.belief, 1)}, that of the other to {figure(other.memory.belief, 1)}"
@@ -201,12 +210,12 @@ def contradict(access: Access, row: Memory, sent: Mapping[str, str]) -> Went:
 
 
 def split_off(access: Access, row: Memory, sent: Mapping[str, str]) -> Went:
-    split(access.namespace, row.id, by=access.caller)
+    split_memory(access.namespace, row.id, by=access.caller)
     return Went("Split off: it stands by itself again, and its survivor as if it had never come.", row)
 
 
 def forget(access: Access, row: Memory, sent: Mapping[str, str]) -> Went:
-    acts.forget(access.namespace, row.id, by=access.caller)
+    feedback.forget_memory(access.namespace, row.id, by=access.caller)
     return Went("Forgotten: no answer holds it any more, and the next purge erases it.", row)
 
 
@@ -234,10 +243,10 @@ def act(request: HttpRequest, namespace: Namespace, id: UUID, act: str) -> HttpR
         return redirect(here)
     try:
         went = ACTS[act](access, row, request.POST.dict())
-    except (ValidationError, AbsentError, RefusedError, SpanError, ProviderError) as error:
+    except (ValidationError, NotFoundError, RefusedError, IntervalError, ProviderError) as error:
         return shown(request, access, row, refused=refusal(act, error, request), status=status_of(error))
     messages.success(request, went.said)
-    gone = act == "forget" and Status.FORGOTTEN not in visible(access)
+    gone = act == "forget" and Status.FORGOTTEN not in visible_statuses(access)
     return redirect(resolve_url("memories", namespace.slug) if gone else page_of(namespace, went.to))
 
 
@@ -254,4 +263,4 @@ def refusal(act: str, error: Exception, request: HttpRequest) -> dict[str, Any]:
 
 def status_of(error: Exception) -> int:
     """The status the API would give."""
-    return {ValidationError: 400, SpanError: 400, ProviderError: 503}.get(type(error), 409)
+    return {ValidationError: 400, IntervalError: 400, ProviderError: 503}.get(type(error), 409)

@@ -6,14 +6,14 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from memories.api.access import Access
-from memories.api.memories import visible
+from memories.api.memories import visible_statuses
 from memories.models import Memory, MemorySource, ScoreEvent, Session
-from memories.pages.trees import Node, node
+from memories.pages.explanation_nodes import ExplanationNode, explanation_node
 from memories.templatetags.numbers import about, figure, signed
-from memories.writing.standing import Standing, weighed
+from memories.web.roles import Access
+from memories.writing.evidence import EvidenceState, evidence_columns
 from scoring import evidence
-from scoring.policy import WritePolicy
+from scoring.policy import WritePolicyParams
 from scoring.term import Tree
 
 MOST = 200  # changes that are shown, the last ones
@@ -44,7 +44,7 @@ class Waterfall:
     taken_by: str
     confidence: float
     then: float  # if it were confirmed now
-    tree: Node
+    tree: ExplanationNode
 
     @property
     def equation(self) -> str:
@@ -59,10 +59,10 @@ class Waterfall:
         return f"{each}, {self.taken_by.lower()} {signed(self.taken, 4)}, confidence {figure(self.confidence, 4)}"
 
 
-def waterfall(events: list[ScoreEvent], standing: Standing, policy: WritePolicy) -> Waterfall:
+def waterfall(events: list[ScoreEvent], standing: EvidenceState, policy: WritePolicyParams) -> Waterfall:
     """The confidence as its last event explains it; where none does, as the evidence amounts to it today."""
     told = [event.parts for event in events if event.parts.get("name") == "confidence"]
-    tree: Tree = told[-1] if told else weighed(standing.evidence, policy)[1]
+    tree: Tree = told[-1] if told else evidence_columns(standing.evidence, policy)[1]
     whole = tree
     while whole["op"] != "+":
         whole = whole["parts"][0]
@@ -71,7 +71,7 @@ def waterfall(events: list[ScoreEvent], standing: Standing, policy: WritePolicy)
         weight, signal = (float(part["value"]) for part in term["parts"])
         parts.append(Part(name, weight, signal, float(term["value"]), start))
         start += float(term["value"])
-    confirmed, _ = weighed(evidence.confirmed(standing.evidence), policy)
+    confirmed, _ = evidence_columns(evidence.confirm_evidence(standing.evidence), policy)
     taken = round(float(tree["value"]) - start, 9)
     return Waterfall(
         tuple(parts),
@@ -79,7 +79,7 @@ def waterfall(events: list[ScoreEvent], standing: Standing, policy: WritePolicy)
         "Cap" if taken and not holds(tree, "grounding_penalty") else "Grounding",
         float(tree["value"]),
         float(confirmed["confidence"]),
-        node(tree),
+        explanation_node(tree),
     )
 
 
@@ -102,7 +102,7 @@ class Change:
     belief: float
     belief_by: float | None
     rest: tuple[tuple[str, str, str], ...]  # what else changed: name, before, after
-    trees: tuple[Node, ...]
+    trees: tuple[ExplanationNode, ...]
 
     @property
     def at(self) -> datetime:
@@ -126,7 +126,9 @@ def history(access: Access, events: list[ScoreEvent], sources: list[MemorySource
     """Every change with its cause, one question for all the memories that caused one."""
     sessions = {one.observed_at: one.session for one in sources if one.session}
     ids = {event.other_id for event in events if event.other_id}
-    rows = Memory.objects.within(access.namespace).filter(id__in=ids, status__in=visible(access)) if ids else []
+    rows = (
+        Memory.objects.within(access.namespace).filter(id__in=ids, status__in=visible_statuses(access)) if ids else []
+    )
     others: dict[UUID, Memory] = {row.id: row for row in rows}
     return [change(event, others, sessions, first=not event.before) for event in standing_after(events)]
 
@@ -174,7 +176,7 @@ def change(
         state["belief"],
         moved.get("belief"),
         rest,
-        tuple(node(tree) for tree in trees),
+        tuple(explanation_node(tree) for tree in trees),
     )
 
 

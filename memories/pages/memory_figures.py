@@ -10,10 +10,10 @@ from memories.models import DailyAccess, Memory
 from memories.pages.memory_evidence import Change, Waterfall
 from memories.pages.memory_nearby import Near, Surroundings
 from memories.templatetags.numbers import about, figure, signed
-from scoring.belief import HIGHEST
+from scoring.belief import MAX_BELIEF
 from scoring.freshness import effective_freshness
-from scoring.policy import WritePolicy
-from scoring.systems.recall import HalfLives
+from scoring.policy import WritePolicyParams
+from scoring.systems.recall import FreshnessParams
 
 Figure = dict[str, Any]
 POINTS = 121  # of a curve
@@ -101,7 +101,7 @@ def floor_from(memory: Memory, half_life: float, floor: float) -> datetime | Non
     return memory.created_at + timedelta(days=half_life * -math.log2(floor)) if floor > 0 else None
 
 
-def decay_figure(memory: Memory, now: datetime, tau: str, chosen: HalfLives, usual: HalfLives) -> Figure:
+def decay_figure(memory: Memory, now: datetime, tau: str, chosen: FreshnessParams, usual: FreshnessParams) -> Figure:
     """Freshness from the day it was stored, today marked; the served curve dotted where another is tried."""
     half_life, served = getattr(chosen, tau), getattr(usual, tau)
     age = max((now - memory.created_at) / timedelta(days=1), 0.0)
@@ -154,7 +154,7 @@ def decay_figure(memory: Memory, now: datetime, tau: str, chosen: HalfLives, usu
 SYMBOLS = {"contradicted": "x", "corroborated": "triangle-up", "confirmed": "diamond"}
 
 
-def belief_figure(changes: list[Change], days: list[DailyAccess], now: datetime, policy: WritePolicy) -> Figure:
+def belief_figure(changes: list[Change], days: list[DailyAccess], now: datetime, policy: WritePolicyParams) -> Figure:
     """Belief from event to event, and the days of use below it."""
     at = [change.at.strftime("%Y-%m-%d %H:%M") for change in changes]
     values = [change.belief for change in changes]
@@ -188,7 +188,7 @@ def belief_figure(changes: list[Change], days: list[DailyAccess], now: datetime,
         count = sum(day.count for day in days)
         notes.append(note(f" {count} use{'' if count == 1 else 's'}", 1, used, xref="paper", xanchor="left"))
     top = max(policy.belief_protected, *values) + 0.6
-    levels = sorted({4.0, 6.0, policy.belief_protected, *([HIGHEST] if top > HIGHEST else [])})
+    levels = sorted({4.0, 6.0, policy.belief_protected, *([MAX_BELIEF] if top > MAX_BELIEF else [])})
     dashed = {"color": "$ink-3", "width": 1, "dash": "dot"}
     return {
         "data": data,
@@ -203,7 +203,7 @@ def belief_figure(changes: list[Change], days: list[DailyAccess], now: datetime,
     }
 
 
-def neighbours_figure(found: list[Near], policy: WritePolicy) -> Figure:
+def neighbours_figure(found: list[Near], policy: WritePolicyParams) -> Figure:
     """Neighbours on the scale of cosines, with the bands of deduplication behind them."""
     escalate, duplicate = policy.dedup_escalate, policy.dedup_duplicate
     low = min([*(one.cosine for one in found), escalate - 0.2]) - 0.03

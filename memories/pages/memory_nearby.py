@@ -9,8 +9,7 @@ import numpy as np
 from django.db import transaction
 from django.db.models import Q
 
-from memories.api.access import Access
-from memories.api.memories import visible
+from memories.api.memories import visible_statuses
 from memories.models import (
     DailyAccess,
     EntityEdge,
@@ -22,10 +21,11 @@ from memories.models import (
     ReviewItem,
 )
 from memories.models.choices import EdgeKind, Route, Verdict
-from memories.writing.comparing import opposed
-from memories.writing.neighbours import nearest
-from scoring.dedup import Band, band
-from scoring.policy import WritePolicy
+from memories.web.roles import Access
+from memories.writing.comparison import conflict_reasons
+from memories.writing.neighbours import nearest_memories
+from scoring.dedup import Band, similarity_band
+from scoring.policy import WritePolicyParams
 
 MOST = 50  # edges, sources, days that are shown
 
@@ -51,7 +51,7 @@ OUTCOMES = {
 }
 
 
-def neighbours(access: Access, memory: Memory, policy: WritePolicy, edges: list[MemoryEdge]) -> list[Near] | None:
+def neighbours(access: Access, memory: Memory, policy: WritePolicyParams, edges: list[MemoryEdge]) -> list[Near] | None:
     """The active facts nearest by the vector of the full text, nearest first; none where it has no vector."""
     vectors = MemoryVector.objects.within(access.namespace).filter(
         memory_id=memory.id, route=Route.FULL, embedder=access.namespace.embedder
@@ -60,7 +60,7 @@ def neighbours(access: Access, memory: Memory, policy: WritePolicy, edges: list[
     if stored is None:
         return None
     with transaction.atomic():
-        (found,) = nearest(access.namespace, np.array([stored], dtype=float), least=-1.0)
+        (found,) = nearest_memories(access.namespace, np.array([stored], dtype=float), min_cosine=-1.0)
     cosines = {one.memory: one.cosine for one in found if one.memory != memory.id}
     rows = {row.id: row for row in Memory.objects.within(access.namespace).filter(id__in=cosines)}
     joined = {edge.target_id if edge.source_id == memory.id else edge.source_id: edge.kind for edge in edges}
@@ -74,11 +74,11 @@ def neighbours(access: Access, memory: Memory, policy: WritePolicy, edges: list[
 
 
 def near(
-    memory: Memory, other: Memory, cosine: float, policy: WritePolicy, kind: str, review: ReviewItem | None
+    memory: Memory, other: Memory, cosine: float, policy: WritePolicyParams, kind: str, review: ReviewItem | None
 ) -> Near:
     """One neighbour and what is known of the two."""
-    where = band(cosine, duplicate=policy.dedup_duplicate, escalate=policy.dedup_escalate)
-    reasons = opposed(memory, other)
+    where = similarity_band(cosine, duplicate=policy.dedup_duplicate, escalate=policy.dedup_escalate)
+    reasons = conflict_reasons(memory, other)
     if kind:
         outcome, chip = OUTCOMES.get(EdgeKind(kind), (kind.replace("_", " "), ""))
         because = ", ".join(reasons) if reasons and kind == EdgeKind.CONTRADICTION else "an edge joins them"
@@ -123,7 +123,7 @@ def surroundings(access: Access, memory: Memory) -> Surroundings:
     edges = MemoryEdge.objects.within(namespace).filter(Q(source_id=memory.id) | Q(target_id=memory.id))
     joined = list(edges.order_by("-created_at", "id")[:MOST])
     ids = {end for edge in joined for end in (edge.source_id, edge.target_id)} - {memory.id}
-    rows = Memory.objects.within(namespace).filter(id__in=ids, status__in=visible(access)) if ids else []
+    rows = Memory.objects.within(namespace).filter(id__in=ids, status__in=visible_statuses(access)) if ids else []
     return Surroundings(
         mentions,
         list(relations.select_related("source", "target").order_by("id")[:MOST]),
@@ -137,8 +137,8 @@ def heard(access: Access, memory: Memory) -> dict[str, Any]:
     namespace = access.namespace
     sources = MemorySource.objects.within(namespace).filter(memory_id=memory.id).select_related("turn", "session")
     days = DailyAccess.objects.within(namespace).filter(memory_id=memory.id).order_by("-day")
-    absorbed = Memory.objects.within(namespace).filter(merged_into_id=memory.id, status__in=visible(access))
-    replaced = Memory.objects.within(namespace).filter(superseded_by_id=memory.id, status__in=visible(access))
+    absorbed = Memory.objects.within(namespace).filter(merged_into_id=memory.id, status__in=visible_statuses(access))
+    replaced = Memory.objects.within(namespace).filter(superseded_by_id=memory.id, status__in=visible_statuses(access))
     shown = {"sources": sources.order_by("observed_at", "id"), "absorbed": absorbed.order_by("id")}
     found: dict[str, list[Any]] = {name: list(rows[:MOST]) for name, rows in shown.items()}
     # The count is asked for where there may be more than is shown.

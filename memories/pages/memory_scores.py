@@ -5,17 +5,17 @@ from typing import Any
 
 import numpy as np
 
-from memories.api.retrieval import QuerySerializer, query_of
-from memories.api.serializers import checked
+from memories.api.retrieval import QuerySerializer, query_from_body
 from memories.models import Memory, Namespace
-from memories.pages.trees import Node, node
-from memories.retrieval.answer import retrievers_of, stopped_by
-from memories.retrieval.comparing import compare
-from memories.retrieval.least_change import rank_of
-from memories.retrieval.query import Query, Setting
+from memories.pages.explanation_nodes import ExplanationNode, explanation_node
+from memories.retrieval.answer import failed_gates, retriever_hits
+from memories.retrieval.compare import compare_systems
+from memories.retrieval.config import resolve_config
+from memories.retrieval.query import Config, Query
 from memories.retrieval.retrieve import Retrieval
-from memories.retrieval.settings import setting
-from memories.retrieval.why_not import WhyNot, excluded, ordinal, why_not
+from memories.retrieval.smallest_change import answer_rank
+from memories.retrieval.why_not import WhyNot, find_exclusions, ordinal, why_not
+from memories.web.serializers import valid_values
 from scoring.systems import SYSTEMS
 
 LISTS = {"semantic": "meaning", "bm25": "words", "lexical": "words", "entity": "entity", "temporal": "time"}
@@ -31,25 +31,27 @@ class Score:
     rank: int | None  # its place in the answer; none where it does not come back
     score: float | None  # none where it is no candidate
     says: str
-    tree: Node | None
+    tree: ExplanationNode | None
 
 
-def asked(namespace: Namespace, text: str) -> tuple[Query, dict[str, Setting]]:
+def asked(namespace: Namespace, text: str) -> tuple[Query, dict[str, Config]]:
     """A query as the comparison of the API asks it (ValidationError), and each system with its own defaults."""
-    each = {name: setting(namespace, system=name, params={}) for name in SYSTEMS}
-    return query_of(namespace, checked(QuerySerializer(data={"query": text})), next(iter(each.values()))), each
+    each = {name: resolve_config(namespace, system=name, params={}) for name in SYSTEMS}
+    return query_from_body(
+        namespace, valid_values(QuerySerializer(data={"query": text})), next(iter(each.values()))
+    ), each
 
 
 def scores(namespace: Namespace, memory: Memory, text: str) -> list[Score]:
     """Ask every system, and look for the memory in each answer; nothing is recorded."""
     query, each = asked(namespace, text)
-    return [told(name, retrieval, memory) for name, retrieval in compare(query, each).items()]
+    return [told(name, retrieval, memory) for name, retrieval in compare_systems(query, each).items()]
 
 
 def told(name: str, retrieval: Retrieval, memory: Memory) -> Score:
     """Where a memory stands in one answer."""
-    row = next((place for place, one in enumerate(retrieval.batch.rows) if one["id"] == memory.id), None)
-    rank = rank_of(retrieval, memory.id)
+    row = next((place for place, one in enumerate(retrieval.candidates.rows) if one["id"] == memory.id), None)
+    rank = answer_rank(retrieval, memory.id)
     score = retrieval.ranking.score
     return Score(
         name,
@@ -57,17 +59,17 @@ def told(name: str, retrieval: Retrieval, memory: Memory) -> Score:
         rank,
         None if row is None else float(score.value[row]),
         sentence(retrieval, memory, row, rank),
-        None if row is None else node(score.tree(row)),
+        None if row is None else explanation_node(score.tree(row)),
     )
 
 
 def sentence(retrieval: Retrieval, memory: Memory, row: int | None, rank: int | None) -> str:
     """Who found it, and what became of it."""
     if row is None:
-        outside = excluded(retrieval.query, memory)
+        outside = find_exclusions(retrieval.query, memory)
         return f"It cannot come back: {'; '.join(outside)}." if outside else "No candidate: no list reaches down to it."
     signals = retrieval.signals
-    [found] = retrievers_of(signals, [row])
+    [found] = retriever_hits(signals, [row])
     ranks: dict[str, Any] = {}
     for route, one in found.items():
         name = LISTS.get(route, route.removeprefix("vec_").removeprefix("facet_").replace("_", " "))
@@ -75,7 +77,7 @@ def sentence(retrieval: Retrieval, memory: Memory, row: int | None, rank: int | 
     said = ", ".join(f"{ordinal(int(place))} by {name}" for name, place in ranks.items()) or "found"
     if rank:
         return f"{said}."
-    if gates := stopped_by(retrieval, row):
+    if gates := failed_gates(retrieval, row):
         return f"{said}; held back: {', '.join(gates).replace('_', ' ')}."
     if retrieval.ranking.abstained:
         return f"{said}; the whole answer was withheld."
@@ -88,4 +90,4 @@ def sentence(retrieval: Retrieval, memory: Memory, row: int | None, rank: int | 
 def missed(namespace: Namespace, memory: Memory, text: str, system: str) -> WhyNot:
     """Why one system does not give it back, and the smallest change that would."""
     query, each = asked(namespace, text)
-    return why_not(replace(query, setting=each[system]), memory.id)
+    return why_not(replace(query, config=each[system]), memory.id)

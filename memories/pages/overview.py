@@ -11,7 +11,7 @@ from django.views.decorators.http import require_GET
 from memories.models import Entity, EntityEdge, JudgedQuery, Memory, Namespace, ReviewItem, Session
 from memories.models.choices import STATEMENTS, MemoryType, QueryKind, Status, Verdict
 from memories.pages.access import members_only
-from memories.pages.lab.page import examples
+from memories.pages.lab.views import example_queries
 from recall_site.layout import current, namespaces_of, render_page
 
 SUGGESTED = 3  # questions
@@ -59,5 +59,5 @@ def holdings(namespace: Namespace) -> dict[str, Any]:
         "sessions": Session.objects.within(namespace).count(),
         "reviews": ReviewItem.objects.within(namespace).filter(state=Verdict.PENDING).count(),
         "queries": queries,
-        "examples": examples(namespace)[:SUGGESTED],
+        "examples": example_queries(namespace)[:SUGGESTED],
     }

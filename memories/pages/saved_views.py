@@ -11,9 +11,9 @@ from django.core import signing
 from django.http import HttpRequest, HttpResponse
 from rest_framework.exceptions import ValidationError
 
-from memories.api.fields import Text
-from memories.api.serializers import Object, checked
 from memories.models import Namespace
+from memories.web.fields import Text
+from memories.web.serializers import StrictObject, valid_values
 
 MOST = 8  # as many as a cookie holds
 LONGEST = 300  # characters of an address
@@ -21,7 +21,7 @@ YEAR = 365 * 24 * 3600
 PASSING = ("cursor",)  # where somebody was, and not what they looked for
 
 
-class View(Object):
+class View(StrictObject):
     """A name for what is looked at."""
 
     name = Text(max_length=40)
@@ -45,7 +45,7 @@ def saved(request: HttpRequest, namespace: Namespace) -> dict[str, str]:
 def keep(request: HttpRequest, namespace: Namespace, response: HttpResponse) -> HttpResponse:
     """Save what the address looks at under a name (ValidationError), or in place of what had the name."""
     lasting = [(name, value) for name, value in parse_qsl(request.GET.urlencode()) if name not in PASSING]
-    view = checked(View(data={"name": request.POST.get("name", ""), "query": urlencode(lasting)}))
+    view = valid_values(View(data={"name": request.POST.get("name", ""), "query": urlencode(lasting)}))
     views = {**saved(request, namespace), view["name"]: f"?{view['query']}"}
     if len(views) > MOST:
         raise ValidationError({"name": [f"must be one of at most {MOST} views; let go of one first"]})

@@ -9,25 +9,25 @@ from django.shortcuts import redirect
 from django.views.decorators.http import require_http_methods, require_POST
 from rest_framework.exceptions import ValidationError
 
-from memories.api.access import Access
-from memories.api.fields import Text
 from memories.api.jobs import ReembedParams
 from memories.api.namespaces import NamespaceChange
-from memories.api.serializers import Object, checked
-from memories.jobs.registry import share
-from memories.jobs.starting import BusyError, start
+from memories.jobs.registry import job_completion
+from memories.jobs.submission import BusyError, submit_job
 from memories.members import found
 from memories.models import Job, Namespace
 from memories.models.choices import JobKind, Mode, Role
 from memories.models.job import UNFINISHED
 from memories.pages.access import access_of, demanded, members_only
-from memories.pages.addresses import filled
+from memories.pages.request_data import filled_fields
 from memories.providers.embedder import ALLOWED, EMBEDDERS
+from memories.web.fields import Text
+from memories.web.roles import Access
+from memories.web.serializers import StrictObject, valid_values
 from recall_site.layout import render_page
 from recall_site.problems import flat
 
 
-class NewNamespace(Object):
+class NewNamespace(StrictObject):
     """A namespace to be founded."""
 
     slug = Text(max_length=50)
@@ -41,9 +41,9 @@ def settings(request: HttpRequest, namespace: Namespace) -> HttpResponse:
     if request.method == "GET":
         return show(request, namespace, access_of(request, namespace))
     access = demanded(request, namespace, Role.ADMIN)
-    given = {"title": "", "mode": "", **filled(request.POST), "redacts": "redacts" in request.POST}
+    given = {"title": "", "mode": "", **filled_fields(request.POST), "redacts": "redacts" in request.POST}
     try:
-        change = checked(NamespaceChange(data=given))
+        change = valid_values(NamespaceChange(data=given))
     except ValidationError as error:
         return show(request, namespace, access, given=given, wrong=list(flat(error.detail)), status=400)
     Namespace.objects.filter(id=namespace.id).update(**change)
@@ -56,9 +56,9 @@ def settings(request: HttpRequest, namespace: Namespace) -> HttpResponse:
 def reembed(request: HttpRequest, namespace: Namespace) -> HttpResponse:
     """Have everything embedded anew by another embedder, which then takes over without a gap."""
     access = demanded(request, namespace, Role.ADMIN)
-    given = filled(request.POST)
+    given = filled_fields(request.POST)
     try:
-        start(namespace, JobKind.REEMBED, checked(ReembedParams(data=given)), by=access.caller)
+        submit_job(namespace, JobKind.REEMBED, valid_values(ReembedParams(data=given)), by=access.caller)
     except ValidationError as error:
         wrong = {"wanted": given.get("embedder", ""), "wrong_embedder": list(flat(error.detail))}
         return show(request, namespace, access, status=400, **wrong)
@@ -72,9 +72,9 @@ def reembed(request: HttpRequest, namespace: Namespace) -> HttpResponse:
 def new_namespace(request: HttpRequest, namespace: Namespace) -> HttpResponse:
     """Found another namespace, with who asks for it as its admin."""
     access = demanded(request, namespace, Role.ADMIN)
-    given = filled(request.POST)
+    given = filled_fields(request.POST)
     try:
-        wanted = checked(NewNamespace(data=given))
+        wanted = valid_values(NewNamespace(data=given))
         made = found(wanted["slug"], title=wanted.get("title", ""), admin=request.user)
     except ValidationError as error:
         return show(request, namespace, access, new=given, wrong_new=list(flat(error.detail)), status=400)
@@ -104,4 +104,9 @@ def last_change(namespace: Namespace) -> dict[str, Any] | None:
     job = Job.objects.within(namespace).filter(kind=JobKind.REEMBED).order_by("created_at", "id").last()
     if job is None:
         return None
-    return {"job": job, "percent": 100 * share(job), "open": job.state in UNFINISHED, "name": job.params["embedder"]}
+    return {
+        "job": job,
+        "percent": 100 * job_completion(job),
+        "open": job.state in UNFINISHED,
+        "name": job.params["embedder"],
+    }

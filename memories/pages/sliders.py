@@ -1,4 +1,4 @@
-"""Declared parameters as a person moves them: sliders, choices and switches, group by group."""
+"""Declared parameters as form controls: sliders, choices and switches, by group."""
 
 import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -8,69 +8,69 @@ from typing import Any
 
 from django.http import QueryDict
 
-from scoring.params import Choice, Declaration, Number, Params, ParamsError, Problem, Switch
+from scoring.params import Choice, Declaration, Number, ParamProblem, Params, ParamsError, Switch
 
-LOG_STEP = 0.01  # of a power of ten
-PREFIX = "p."  # of a parameter in an address or a form
+LOG_STEP = 0.01  # in log10 units
+PREFIX = "p."  # of a parameter in a query string or form
 
 
-def called(declaration: Declaration) -> str:
-    """A parameter as its slider calls it."""
+def param_label(declaration: Declaration) -> str:
+    """A parameter's label in the interface."""
     return declaration.affects[:1].upper() + declaration.affects[1:]
 
 
 @dataclass(frozen=True)
 class Slider:
-    """One parameter, where it stands, and where it would stand by default."""
+    """One parameter with its current and default value."""
 
     name: str
     declaration: Declaration
     value: Any
     default: Any
-    idle: bool = False  # the plan has no use for it
+    idle: bool = False  # unused by the plan
 
     @property
     def label(self) -> str:
-        """What it does, in a few words."""
-        return called(self.declaration)
+        """Its label in the interface."""
+        return param_label(self.declaration)
 
     @property
     def kind(self) -> str:
-        """How it is moved."""
+        """Kind of control."""
         return self.declaration.kind
 
     @property
     def changed(self) -> bool:
-        """Whether somebody moved it."""
+        """Whether it differs from its default."""
         return bool(self.value != self.default)
 
     @property
     def fill(self) -> float:
-        """How far along its track it stands, in percent."""
-        return self.place(self.value)
+        """Position of the value on the track, in percent."""
+        return self.position(self.value)
 
     @property
-    def tick(self) -> float:
-        """Where its default lies, in percent."""
-        return self.place(self.default)
+    def default_position(self) -> float:
+        """Position of the default on the track, in percent."""
+        return self.position(self.default)
 
     @property
-    def typed(self) -> str:
-        """The value as a person would type it."""
-        return spelt(self.value)
+    def input_value(self) -> str:
+        """The value as text of the number input."""
+        return format_param_value(self.value)
 
     @property
     def track(self) -> dict[str, float]:
-        """The track as the browser's own slider has it: the numbers themselves, or their powers of ten."""
+        """Attributes of the range input; log10 values on a log scale."""
         declared = self.declaration
         assert isinstance(declared, Number)
         if not declared.log:
             return {"low": declared.low, "high": declared.high, "step": declared.step, "value": self.value}
-        low, high, value = (round(math.log10(one), 4) for one in (declared.low, declared.high, self.value))
+        low, high, value = (round(math.log10(number), 4) for number in (declared.low, declared.high, self.value))
         return {"low": low, "high": high, "step": LOG_STEP, "value": value}
 
-    def place(self, value: float) -> float:
-        """A value's place on the track, in percent."""
+    def position(self, value: float) -> float:
+        """A value's position on the track, in percent."""
         declared = self.declaration
         assert isinstance(declared, Number)
         low, high = declared.low, declared.high
@@ -79,111 +79,117 @@ class Slider:
         return 100 * (value - low) / (high - low)
 
     def __getattr__(self, name: str) -> Any:
-        """What else its declaration says: low, high, step, unit, options."""
+        """Attributes of the declaration: low, high, step, unit, options."""
         return getattr(self.declaration, name)
 
 
 @dataclass(frozen=True)
-class Group:
-    """Parameters that belong together."""
+class ParamGroup:
+    """Sliders of one parameter group."""
 
     name: str
     sliders: Sequence[Slider]
 
     @property
     def changed(self) -> int:
-        """How many were moved."""
-        return sum(one.changed for one in self.sliders)
+        """How many differ from their defaults."""
+        return sum(slider.changed for slider in self.sliders)
 
     @property
-    def asks_again(self) -> bool:
-        """Whether moving one asks the database again."""
-        return all(one.declaration.scope == "candidates" for one in self.sliders)
+    def needs_new_query(self) -> bool:
+        """Whether all its parameters select candidates, so that a change cannot be replayed."""
+        return all(slider.declaration.scope == "candidates" for slider in self.sliders)
 
     @property
     def idle(self) -> bool:
-        """Whether the plan has no use for any of them."""
-        return all(one.idle for one in self.sliders)
+        """Whether the plan uses none of them."""
+        return all(slider.idle for slider in self.sliders)
 
     @property
     def open(self) -> bool:
-        """Whether it is shown open at first: what replays at once, and what was moved."""
-        return bool(self.changed) or not (self.asks_again or self.idle)
+        """Whether it is initially expanded: if it can replay, or something was changed."""
+        return bool(self.changed) or not (self.needs_new_query or self.idle)
 
 
-def groups(
+def param_groups(
     params: type[Params],
     values: Mapping[str, Any],
     defaults: Mapping[str, Any] | None = None,
     idle: Collection[str] = (),
-) -> list[Group]:
-    """All parameters of a set with their values; the groups in the order in which they first appear."""
-    whole, usual = params.of(values).as_dict(), params.of(defaults or {}).as_dict()
+) -> list[ParamGroup]:
+    """All parameters by group, groups in order of declaration."""
+    current, default = params.of(values).as_dict(), params.of(defaults or {}).as_dict()
     sliders = [
-        Slider(name, declaration, whole[name], usual[name], name in idle)
-        for name, declaration in params.declared().items()
+        Slider(name, declaration, current[name], default[name], name in idle)
+        for name, declaration in params.declarations().items()
     ]
-    order = list(dict.fromkeys(one.declaration.group for one in sliders))
-    ordered = sorted(sliders, key=lambda one: order.index(one.declaration.group))
-    return [Group(name, list(some)) for name, some in groupby(ordered, key=lambda one: one.declaration.group)]
+    order = list(dict.fromkeys(slider.declaration.group for slider in sliders))
+    ordered = sorted(sliders, key=lambda slider: order.index(slider.declaration.group))
+    return [
+        ParamGroup(name, list(some)) for name, some in groupby(ordered, key=lambda slider: slider.declaration.group)
+    ]
 
 
-def address(moved: Mapping[str, Any]) -> dict[str, str]:
-    """What was moved, as an address says it; `given` reads it again."""
-    return {f"{PREFIX}{name}": spelt(value) for name, value in moved.items()}
+def params_to_query(changed: Mapping[str, Any]) -> dict[str, str]:
+    """Changed parameters as query parameters; inverse of `parse_changed_params`."""
+    return {f"{PREFIX}{name}": format_param_value(value) for name, value in changed.items()}
 
 
-def spelt(value: Any) -> str:
-    """A value as a person would type it."""
+def format_param_value(value: Any) -> str:
+    """A parameter value as text."""
     if isinstance(value, bool):
         return "true" if value else "false"
     return f"{value:.10g}" if isinstance(value, float) else str(value)
 
 
-def given(params: type[Params], sent: QueryDict, defaults: Mapping[str, Any] | None = None) -> dict[str, Any]:
-    """What a form or an address says of parameters, where it differs from the defaults (ParamsError)."""
-    usual = params.of(defaults or {}).as_dict()
-    read = dict(spoken(params, sent))
-    params.of({**usual, **read})
-    return {name: value for name, value in read.items() if value != usual[name]}
+def parse_changed_params(
+    params: type[Params], data: QueryDict, defaults: Mapping[str, Any] | None = None
+) -> dict[str, Any]:
+    """The parameters of a form or query string that differ from the defaults (ParamsError)."""
+    default = params.of(defaults or {}).as_dict()
+    given = dict(parse_named_params(params, data))
+    params.of({**default, **given})
+    return {name: value for name, value in given.items() if value != default[name]}
 
 
-def moved(params: type[Params], sent: QueryDict, usual: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, str]]:
-    """What differs from the start, and what is wrong with the rest; a wrong value leaves the others standing."""
+def parse_valid_params(
+    params: type[Params], data: QueryDict, start_values: Mapping[str, Any]
+) -> tuple[dict[str, Any], dict[str, str]]:
+    """The valid parameters that differ from the start, and the problems of the invalid ones."""
     problems: dict[str, str] = {}
-    said, start = sent.copy(), params.of(usual).as_dict()
+    remaining, start = data.copy(), params.of(start_values).as_dict()
     while True:
         try:
-            return given(params, said, start), problems
+            return parse_changed_params(params, remaining, start), problems
         except ParamsError as error:
-            # The start breaks no rule, so one of the values that break one was said.
+            # The start is valid, so at least one offending value is in the data: drop it and try again.
             for problem in error.problems:
                 problems[problem.at] = problem.message
                 keys = [f"{PREFIX}{name}" for name in problem.among or (problem.at,)]
-                said.pop(next((key for key in keys if key in said), ""), None)
+                remaining.pop(next((key for key in keys if key in remaining), ""), None)
 
 
-def spoken(params: type[Params], sent: QueryDict) -> Iterator[tuple[str, Any]]:
-    """Each parameter that is named, as its own kind of value."""
-    declared = params.declared()
-    for key in sent:
+def parse_named_params(params: type[Params], data: QueryDict) -> Iterator[tuple[str, Any]]:
+    """Name and parsed value of each parameter in the data."""
+    declared = params.declarations()
+    for key in data:
         if not key.startswith(PREFIX):
             continue
-        name, text = key.removeprefix(PREFIX), str(sent[key])  # the last one said counts
-        yield name, value_of(declared[name], name, text) if name in declared else text
+        name, text = key.removeprefix(PREFIX), str(data[key])  # the last value wins
+        yield name, parse_param_value(declared[name], name, text) if name in declared else text
 
 
-def value_of(declaration: Declaration, name: str, text: str) -> Any:
-    """A value as its declaration means it."""
+def parse_param_value(declaration: Declaration, name: str, text: str) -> Any:
+    """A value parsed by its declaration (ParamsError)."""
     if isinstance(declaration, Choice):
         return text
     if isinstance(declaration, Switch):
         if text not in ("true", "false"):
-            raise ParamsError([Problem(name, f"must be {declaration.allowed()}; got {text!r}")])
+            raise ParamsError([ParamProblem(name, f"must be {declaration.allowed_values()}; got {text!r}")])
         return text == "true"
     assert isinstance(declaration, Number)
     try:
         number = float(text)
     except ValueError as error:
-        raise ParamsError([Problem(name, f"must be {declaration.allowed()}; got {text!r}")]) from error
-    return int(number) if declaration.whole and number.is_integer() else number
+        raise ParamsError([ParamProblem(name, f"must be {declaration.allowed_values()}; got {text!r}")]) from error
+    return int(number) if declaration.is_integer and number.is_integer() else number

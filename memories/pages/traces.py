@@ -1,4 +1,4 @@
-"""What agents really asked: newest first, chosen by how it went, coming in while one watches; and each by itself."""
+"""Views of the Traces pages: a filtered live list, and a single trace."""
 
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
@@ -15,87 +15,89 @@ from django.utils.dateparse import parse_datetime
 from django.views.decorators.http import require_GET
 from rest_framework.exceptions import ValidationError
 
-from memories.api.fields import Identifier, Moment
-from memories.api.paging import page
-from memories.api.trace_list import ASKERS, TraceQuery, asked
-from memories.api.traces import trace_of
+from memories.api.trace_list import CALLER_KINDS, TraceQuery, filter_traces
+from memories.api.trace_replay import trace_or_404
 from memories.ids import first_id_at
 from memories.models import ApiKey, Namespace, Trace
 from memories.pages.access import members_only
-from memories.pages.addresses import as_given, complete
-from memories.retrieval.readable import readable
+from memories.pages.request_data import api_request, query_params_dict
 from memories.retrieval.retrieve import STEPS
+from memories.retrieval.trace_redaction import redact_forgotten
+from memories.web.fields import DateTime, Identifier
+from memories.web.pagination import paginate
 from recall_site.layout import render_page
 from recall_site.problems import flat
 from scoring.systems import SYSTEMS
 
-AT_ONCE = 50  # new rows in one look
-SPAN = ("since", "until")
+MAX_ARRIVALS = 50  # new rows per poll
+TIME_FIELDS = ("since", "until")
 
 
-class Clock(Moment):
-    """A point in time as the fields of a browser write it; where no offset is said it is UTC, as the page tells."""
+class DatetimeLocalField(DateTime):
+    """A timestamp of a datetime-local input; without an offset it is UTC, as the page states."""
 
     def to_internal_value(self, value: Any) -> datetime:
-        """Read it as the API does, once it has an offset."""
+        """Add UTC if there is no offset, then parse as the API does."""
         try:
-            bare = parse_datetime(value)
-        except ValueError:  # no such day, which the API tells
-            bare = None
+            naive = parse_datetime(value)
+        except ValueError:  # no such day; the API's field reports it
+            naive = None
         return super().to_internal_value(
-            bare.replace(tzinfo=UTC).isoformat() if bare and bare.tzinfo is None else value
+            naive.replace(tzinfo=UTC).isoformat() if naive and naive.tzinfo is None else value
         )
 
 
-class ListQuery(TraceQuery):
-    """Which traces a person looks at."""
+class TracePageQuery(TraceQuery):
+    """Filters of the trace list."""
 
-    since = Clock(required=False)
-    until = Clock(required=False)
+    since = DatetimeLocalField(required=False)
+    until = DatetimeLocalField(required=False)
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
-        """Refuse a span of time that is over before it begins."""
+        """Reject a time span that ends before it starts."""
         since, until = attrs.get("since"), attrs.get("until")
         if since and until and until <= since:
             raise ValidationError({"until": [f"must lie after since ({since.isoformat()}); got {until.isoformat()}"]})
         return attrs
 
 
-class ArrivalQuery(ListQuery):
-    """Which traces, after one that is known."""
+class NewTracesQuery(TracePageQuery):
+    """Filters of the trace list, for traces newer than a known one."""
 
     after = Identifier()
 
 
 @require_GET
 @members_only
-def traces(request: HttpRequest, namespace: Namespace) -> HttpResponse:
-    """List what was asked, page by page; the first page goes on by itself."""
-    sent = complete(request)
+def trace_list_page(request: HttpRequest, namespace: Namespace) -> HttpResponse:
+    """The trace list, paginated; the first page polls for new traces."""
+    drf_request = api_request(request)
     context: dict[str, Any] = {
-        "given": as_given(sent),
+        "given": query_params_dict(drf_request),
         "systems": list(SYSTEMS),
-        "askers": ASKERS,
-        "full": settings.RECALL_RETRIEVER_MS,
+        "caller_kinds": CALLER_KINDS,
+        "full_bar_ms": settings.RECALL_RETRIEVER_MS,
     }
     try:
-        query = ListQuery.of(sent)
-        found = page(sent, namespace, asked(namespace, query), query, by_id=True)
+        query = TracePageQuery.from_request(drf_request)
+        found = paginate(drf_request, namespace, filter_traces(namespace, query), query, by_id=True)
     except ValidationError as error:
-        wrong = list(flat(error.detail))
-        status = 200 if getattr(request, "htmx", False) else 400  # htmx shows nothing of a refusal
-        return render_page(request, "memories/traces.html", context | {"wrong": wrong}, partial="found", status=status)
-    filters = {name: text for name, text in as_given(sent).items() if name not in ("cursor", "limit")}
+        problems = list(flat(error.detail))
+        status = 200 if getattr(request, "htmx", False) else 400  # htmx does not swap error responses
+        return render_page(
+            request, "memories/traces.html", context | {"wrong": problems}, partial="found", status=status
+        )
+    filters = {name: text for name, text in query_params_dict(drf_request).items() if name not in ("cursor", "limit")}
     now = timezone.now()
     newest = found.rows[0].id if found.rows else first_id_at(now)
-    over = "cursor" in query or query.get("until", now) < now  # nothing that comes in belongs here
+    closed = "cursor" in query or query.get("until", now) < now  # new traces do not belong on this page
     context |= {
-        "given": context["given"] | {name: as_field(query[name]) for name in SPAN if name in query},
+        "given": context["given"] | {name: datetime_local_value(query[name]) for name in TIME_FIELDS if name in query},
         "found": found,
-        "rows": told(namespace, found.rows),
-        "summary": summary(found.rows),
+        "rows": trace_rows(namespace, found.rows),
+        "summary": latency_summary(found.rows),
         "filters": filters,
-        "live": None if over else later(namespace, filters, newest),
+        "live": None if closed else poll_url(namespace, filters, newest),
         "first": f"{request.path}?{urlencode(filters)}" if filters else request.path,
     }
     return render_page(request, "memories/traces.html", context, partial="found")
@@ -103,73 +105,73 @@ def traces(request: HttpRequest, namespace: Namespace) -> HttpResponse:
 
 @require_GET
 @members_only
-def arrivals(request: HttpRequest, namespace: Namespace) -> HttpResponse:
-    """The rows that came since a trace, with the address that asks for the next ones; nothing where there are none."""
-    sent = complete(request)
+def new_traces(request: HttpRequest, namespace: Namespace) -> HttpResponse:
+    """Rows newer than a trace, with the URL of the next poll; 204 if there are none."""
+    drf_request = api_request(request)
     try:
-        query = ArrivalQuery.of(sent)
+        query = NewTracesQuery.from_request(drf_request)
     except ValidationError:
         return HttpResponse(status=400)
-    # The oldest of them first, so that a burst is told over several looks, and nothing is left out.
-    new = list(reversed(asked(namespace, query).filter(id__gt=query["after"]).order_by("id")[:AT_ONCE]))
+    # Oldest first, so that a burst is spread over several polls and nothing is skipped.
+    new = list(reversed(filter_traces(namespace, query).filter(id__gt=query["after"]).order_by("id")[:MAX_ARRIVALS]))
     if not new:
         return HttpResponse(status=204)
-    filters = {name: text for name, text in as_given(sent).items() if name != "after"}
-    context = {"rows": told(namespace, new), "live": later(namespace, filters, new[0].id), "arrived": True}
+    filters = {name: text for name, text in query_params_dict(drf_request).items() if name != "after"}
+    context = {"rows": trace_rows(namespace, new), "live": poll_url(namespace, filters, new[0].id), "arrived": True}
     return render_page(request, "memories/traces.html", context, partial="arrived")
 
 
 @require_GET
 @members_only
-def trace(request: HttpRequest, namespace: Namespace, id: UUID) -> HttpResponse:
-    """One retrieval as it was asked and answered, told from what was kept of it."""
-    found = trace_of(namespace, id)
+def trace_page(request: HttpRequest, namespace: Namespace, id: UUID) -> HttpResponse:
+    """One retrieval as recorded in its trace."""
+    found = trace_or_404(namespace, id)
     took = {step: found.took_ms[step] for step in STEPS if step in found.took_ms}
     longest = max(took.values(), default=0) or 1
-    asked_for = {
+    request_fields = {
         name: ", ".join(value) if isinstance(value, list) else value
         for name, value in found.request.items()
         if value and name not in ("profile", "version", "as_of")
     }
     context = {
         "trace": found,
-        "answer": readable(found),
-        "who": callers(namespace, [found])[0],
+        "answer": redact_forgotten(found),
+        "who": trace_key_names(namespace, [found])[0],
         "total": sum(took.values()),
         "steps": [(step, ms, 100 * ms / longest) for step, ms in took.items()],
         "candidates": len(found.candidates),
-        "asked_for": asked_for,
+        "request_fields": request_fields,
     }
     return render_page(request, "memories/trace.html", context)
 
 
-def as_field(moment: datetime) -> str:
-    """A moment as a field for one takes it."""
-    return moment.replace(tzinfo=None).isoformat(timespec="seconds")
+def datetime_local_value(timestamp: datetime) -> str:
+    """A timestamp as the value of a datetime-local input."""
+    return timestamp.replace(tzinfo=None).isoformat(timespec="seconds")
 
 
-def later(namespace: Namespace, filters: dict[str, str], newest: UUID) -> str:
-    """Where to ask for what comes after a trace."""
+def poll_url(namespace: Namespace, filters: dict[str, str], newest: UUID) -> str:
+    """URL that returns traces newer than a given one."""
     return f"{reverse('traces-new', args=[namespace.slug])}?{urlencode(filters | {'after': str(newest)})}"
 
 
-def told(namespace: Namespace, rows: Sequence[Any]) -> list[dict[str, Any]]:
-    """Rows with who asked and how long their bars are: a full one is the time that a retriever is given."""
-    full = settings.RECALL_RETRIEVER_MS
+def trace_rows(namespace: Namespace, rows: Sequence[Any]) -> list[dict[str, Any]]:
+    """Rows with caller and latency bar; a full bar is a retriever's time budget."""
+    budget_ms = settings.RECALL_RETRIEVER_MS
     return [
-        {"trace": row, "who": who, "width": min(100.0, 100 * row.took / full), "slow": row.took > full}
-        for row, who in zip(rows, callers(namespace, rows), strict=True)
+        {"trace": row, "who": who, "width": min(100.0, 100 * row.took / budget_ms), "slow": row.took > budget_ms}
+        for row, who in zip(rows, trace_key_names(namespace, rows), strict=True)
     ]
 
 
-def summary(rows: Sequence[Any]) -> dict[str, Any]:
-    """How some retrievals went, all together."""
+def latency_summary(rows: Sequence[Any]) -> dict[str, Any]:
+    """Abstentions, median and maximum latency of some traces."""
     took = [row.took for row in rows] or [0.0]
     return {"abstained": sum(row.abstained for row in rows), "median": median(took), "slowest": max(took)}
 
 
-def callers(namespace: Namespace, rows: Iterable[Trace]) -> list[str]:
-    """The names of the keys that asked; a person who is signed in has none."""
+def trace_key_names(namespace: Namespace, rows: Iterable[Trace]) -> list[str]:
+    """Names of the API keys of some traces; empty for signed-in users."""
     ids = [row.api_key_id for row in rows]
     names = dict(ApiKey.objects.within(namespace).filter(id__in={id for id in ids if id}).values_list("id", "name"))
     return [names.get(id, "") if id else "" for id in ids]

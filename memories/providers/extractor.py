@@ -45,9 +45,9 @@ class Extractor(Protocol):
 
 def rules(name: str) -> Extractor:
     """The default: rules alone, without a model."""
-    from memories.extracting.rules import Rules
+    from memories.text.rule_extractor import RuleExtractor
 
-    return Rules()
+    return RuleExtractor()
 
 
 def openai(name: str) -> Extractor:

@@ -12,7 +12,7 @@ from memories.providers.endpoint import NoAnswerError
 from memories.providers.extractor import NOWHERE, Context, ExtractorError
 from memories.providers.language_model import Answer, LanguageModel, Token
 from memories.providers.prompts import closed, one_of
-from memories.writing.new_memory import NewMemory, Said
+from memories.writing.new_memory import NewMemory, Utterance
 
 TEXT = {"type": "string"}
 ITEM = closed(
@@ -83,7 +83,7 @@ class LanguageModelExtractor:
             subject=item["subject"],
             predicate=item["predicate"],
             object=item["object"],
-            said=(Said(item["level"], turn.id),),
+            utterances=(Utterance(item["level"], turn.id),),
             model=self._model.model,
             logprobs=logprobs_of(item["content"], answer.tokens),
             user=context.user,

@@ -6,8 +6,8 @@ from functools import cache
 
 from django.conf import settings
 
-from memories.language.mention import Mention
 from memories.providers.unavailable import ProviderError
+from memories.text.mention import TextMention
 
 RULES, FAMILY = "rules", "spacy/"
 ALLOWED = "rules or spacy/MODEL"
@@ -33,11 +33,11 @@ class Pipeline:
             raise RecogniserError(f"The pipeline {name} could not be loaded: {wrong}") from wrong
         self._working = threading.Lock()  # its vocabulary grows with what it reads
 
-    def spans(self, text: str) -> Iterator[Mention]:
+    def spans(self, text: str) -> Iterator[TextMention]:
         """What a text names, in its order."""
         with self._working:
             found = self._nlp(text).ents
-        return (Mention(one.text, one.start_char, one.end_char) for one in found if one.label_ not in AMOUNTS)
+        return (TextMention(one.text, one.start_char, one.end_char) for one in found if one.label_ not in AMOUNTS)
 
 
 def known(name: str) -> bool:
@@ -45,7 +45,7 @@ def known(name: str) -> bool:
     return name == RULES or (name.startswith(FAMILY) and name != FAMILY)
 
 
-def recognised(text: str) -> Iterator[Mention]:
+def recognised(text: str) -> Iterator[TextMention]:
     """What the configured pipeline finds named; nothing where the rules work alone."""
     return pipeline(settings.RECALL_ENTITIES).spans(text) if settings.RECALL_ENTITIES != RULES else iter(())
 

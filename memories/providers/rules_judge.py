@@ -3,9 +3,9 @@
 import re
 from collections.abc import Sequence
 
-from memories.language.stopwords import words as listed
 from memories.providers.judge import Pair
-from scoring.contradiction import Statement, conflicts, dates, negated, numbers, versions
+from memories.text.stopwords import parse_words as listed
+from scoring.contradiction import FactStatement, conflicts, dates, is_negated, numbers, versions
 from scoring.dedup import normalize
 from scoring.evidence import Grounding
 
@@ -61,9 +61,9 @@ def grounding(content: str, evidence: str) -> Grounding:
     if covered < PARTIAL_FROM or any(here - there and there - here for here, there in values):
         return "unsupported"
     clause = max(_CLAUSE.split(text), key=lambda part: len(said & stems(part)))
-    if negated(memory) != negated(clause):
+    if is_negated(memory) != is_negated(clause):
         # A denial elsewhere in a long text may be about something else.
-        denied = share(said, stems(clause)) >= SUPPORTED_FROM or (negated(memory) and not negated(text))
+        denied = share(said, stems(clause)) >= SUPPORTED_FROM or (is_negated(memory) and not is_negated(text))
         return "unsupported" if denied else "partial"
     named = all(here <= there for here, there in values)
     return "supported" if covered >= SUPPORTED_FROM and named else "partial"
@@ -80,7 +80,7 @@ def same(one: str, other: str) -> bool | None:
 
 def contradicts(one: str, other: str) -> bool | None:
     """Whether two memories cannot both hold: they speak of the same thing, and a number, a date or a “not” differs."""
-    if not conflicts(Statement(one), Statement(other)):
+    if not conflicts(FactStatement(one), FactStatement(other)):
         return False
     common = stems(one), stems(other)
     return True if share(*sorted(common, key=len)) >= OPPOSED_FROM else None

@@ -5,17 +5,17 @@ from dataclasses import dataclass
 from uuid import UUID
 
 from memories.jobs.work import Work
-from memories.language.entities import entities_in
-from memories.language.resolution import Known, Registry
 from memories.models import Entity, EntityAlias, Memory
 from memories.reflecting.fresh import since
+from memories.text.entity_mentions import entities_in
+from memories.text.entity_registry import EntityRegistry, KnownEntity
 
 
 @dataclass(frozen=True)
 class Arrivals:
     """What is new among the names of a namespace, and since when: ids sort by time."""
 
-    registry: Registry
+    registry: EntityRegistry
     latest: dict[UUID, UUID]  # the id of an entity, or of its newest alias
 
     def __bool__(self) -> bool:
@@ -30,7 +30,7 @@ class Arrivals:
         """Whether a memory seems to speak of one of them; all other names are needed to be sure."""
         said = [memory.object] if memory.object else []
         said += [memory.subject_surface] if memory.subject_fallback else []
-        return any(self.registry.readings(said)) or bool(entities_in(memory.content, self.registry))
+        return any(self.registry.candidates_for_all(said)) or bool(entities_in(memory.content, self.registry))
 
     def later_than(self, memory: Memory, entity: UUID) -> bool:
         """Whether a memory could not know an entity, or its newest name, when it was stored."""
@@ -47,7 +47,7 @@ def arrived(work: Work) -> Arrivals:
     ):
         aliases[entity].append(name)
         latest[entity] = alias
-    everyone = {entity: Known(entity, name, kind, tuple(aliases[entity])) for entity, name, kind in rows}
+    everyone = {entity: KnownEntity(entity, name, kind, tuple(aliases[entity])) for entity, name, kind in rows}
     moments = {entity: max(entity, latest.get(entity, entity)) for entity in everyone}
     new = {entity: moment for entity, moment in moments.items() if mark is None or moment >= mark}
-    return Arrivals(Registry(everyone[entity] for entity in new), new)
+    return Arrivals(EntityRegistry(everyone[entity] for entity in new), new)

@@ -3,15 +3,15 @@
 from django.db import transaction
 
 from memories.jobs.work import Work
-from memories.turns.backfill import backfill as filled
+from memories.writing.turns.vector_backfill import backfill_vectors as filled
 
 
 def backfill(work: Work) -> None:
     """Give every chunk the vector of the user's next words; those that have it are done."""
-    work.moved(0, filled=0)
+    work.record_progress(0, filled=0)
     while True:
         with transaction.atomic():
             count = filled(work.namespace)
             if not count:
                 return
-            work.moved(work.job.done + count, filled=count)
+            work.record_progress(work.job.done + count, filled=count)

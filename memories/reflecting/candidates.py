@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from memories.models import Memory, Mention, Namespace
 from memories.models.choices import ChunkLevel, Status
 from memories.reflecting.vectors import Vectors, vectors_of
-from scoring.policy import WritePolicy
-from scoring.predicates import single_valued, spoken
+from scoring.policy import WritePolicyParams
+from scoring.predicates import is_single_valued, normalize_predicate
 
 Places = NDArray[np.intp]
 # Of more candidates than this, a memory is compared with the closest.
@@ -65,7 +65,7 @@ class Field:
             told[about].append(place)
         return cls(ids, places, vectors, named, arrays(naming), topic, arrays(told))
 
-    def candidates(self, block: Sequence[UUID], fresh: set[UUID], policy: WritePolicy) -> Found:
+    def candidates(self, block: Sequence[UUID], fresh: set[UUID], policy: WritePolicyParams) -> Found:
         """The pairs of some fresh memories with all others; a pair of two fresh ones belongs to the later."""
         here = [self.places[memory] for memory in block if memory in self.places]
         cosines = self.vectors[here] @ self.vectors.T
@@ -79,7 +79,7 @@ class Field:
                 pairs.append(Pair(self.ids[last], self.ids[first], min(float(row[other]), 1.0)))
         return Found(pairs, left_out)
 
-    def _others(self, place: int, cosines: Vectors, policy: WritePolicy) -> Places:
+    def _others(self, place: int, cosines: Vectors, policy: WritePolicyParams) -> Places:
         """The places that share enough entities with this one and are alike, or tell the same property."""
         shared = np.zeros(len(self.ids), np.intp)
         for entity in self.named.get(place, ()):
@@ -97,8 +97,8 @@ def topics(namespace: Namespace, places: dict[UUID, int]) -> Iterator[tuple[int,
     valued = Memory.objects.within(namespace).filter(status=Status.ACTIVE, level=ChunkLevel.FACT).exclude(object="")
     whose = valued.annotate(whom=Coalesce("subject_id", "subject_fallback")).filter(whom__isnull=False)
     for memory, whom, predicate in whose.values_list("id", "whom", "predicate"):
-        if memory in places and single_valued(predicate):
-            yield places[memory], (whom, spoken(predicate))
+        if memory in places and is_single_valued(predicate):
+            yield places[memory], (whom, normalize_predicate(predicate))
 
 
 def arrays(lists: dict[UUID, list[int]] | dict[tuple[UUID, str], list[int]]) -> dict:  # type: ignore[type-arg]

@@ -15,7 +15,7 @@ from memories.reflecting.kmeans import grouped
 from memories.reflecting.labels import labels_of
 from memories.reflecting.pieces import EXAMPLES, parts
 from memories.reflecting.vectors import Vectors, vectors_of
-from memories.writing.held import held
+from memories.writing.locked_memories import lock_memories
 
 MOST = 256
 TOGETHER = 2_000  # memories in one update
@@ -29,12 +29,12 @@ PUT = """
 def clusters(work: Work) -> None:
     """Group all facts, beginning with the clusters there are, so that they stay the same where they can."""
     ids, vectors = vectors_of(work.namespace)
-    if work.facts.get("under_way") or not current(work.namespace, ids):
+    if work.step_result.get("under_way") or not current(work.namespace, ids):
         regroup(work, ids, vectors)
     rows = Cluster.objects.within(work.namespace).order_by("-size", "id").values_list("id", "label", "size")
     shown = [{"cluster": str(cluster), "label": label, "size": size} for cluster, label, size in rows[:EXAMPLES]]
-    work.facts.update(clusters=rows.count(), memories=len(ids), examples=shown)
-    work.moved(len(ids), len(ids))
+    work.step_result.update(clusters=rows.count(), memories=len(ids), examples=shown)
+    work.record_progress(len(ids), len(ids))
 
 
 def current(namespace: Namespace, ids: Sequence[UUID]) -> bool:
@@ -52,18 +52,18 @@ def regroup(work: Work, ids: Sequence[UUID], vectors: Vectors) -> None:
     count = min(MOST, math.ceil(math.sqrt(len(ids) / 2)))
     middles = np.array([one.centroid for one in known], np.float32).reshape(len(known), vectors.shape[1] if ids else 0)
     centroids, places = grouped(vectors, count, middles) if ids else (middles, np.zeros(0, np.intp))
-    with held(namespace, by=work.job.by):
+    with lock_memories(namespace, by=work.job.by):
         rows = stored(work, known, centroids)
-        work.facts["under_way"] = True
-        work.moved(0, len(ids))
+        work.step_result["under_way"] = True
+        work.record_progress(0, len(ids))
     before = clusters_of(namespace)
     after = {memory: rows[place].id for memory, place in zip(ids, places.tolist(), strict=True)}
     put(work, [(memory, cluster) for memory, cluster in after.items() if before.get(memory) != cluster], len(ids))
     names = labels_of(namespace, after)
-    with held(namespace, by=work.job.by):
+    with lock_memories(namespace, by=work.job.by):
         finish(namespace, names)
-        work.facts["under_way"] = False
-        work.moved(len(ids), len(ids))
+        work.step_result["under_way"] = False
+        work.record_progress(len(ids), len(ids))
 
 
 def stored(work: Work, known: Sequence[Cluster], centroids: Vectors) -> list[Cluster]:
@@ -83,11 +83,11 @@ def put(work: Work, moved: Sequence[tuple[UUID, UUID]], total: int) -> None:
     """Write the cluster of each memory that has another one now."""
     done = total - len(moved)
     for block in parts(moved, TOGETHER):
-        with held(work.namespace, by=work.job.by), connection.cursor() as cursor:
+        with lock_memories(work.namespace, by=work.job.by), connection.cursor() as cursor:
             memories, homes = zip(*block, strict=True)
             cursor.execute(PUT, [list(memories), list(homes), work.namespace.id])
             done += len(block)
-            work.moved(done, total, put=len(block))
+            work.record_progress(done, total, put=len(block))
 
 
 def finish(namespace: Namespace, names: Mapping[UUID, str]) -> None:

@@ -6,17 +6,17 @@ from uuid import UUID
 from django.db.models import prefetch_related_objects
 
 from memories.jobs.work import Work
-from memories.language.loading import load
 from memories.models import Memory, MemoryEdge, Namespace
 from memories.models.choices import ChunkLevel, EdgeKind, Status
 from memories.reflecting.fresh import changed
 from memories.reflecting.groups import WHOM, Group, Home, alike, told_of
 from memories.reflecting.pieces import left, parts, tell
 from memories.reflecting.summary import summary_of
+from memories.text.registry_cache import load_registry
 from memories.writing import visibility
-from memories.writing.desk import Desk
-from memories.writing.held import Held, held
-from memories.writing.preparing import Prepared, embedded_for, prepared
+from memories.writing.batch import WriteBatch
+from memories.writing.locked_memories import LockedMemories, lock_memories
+from memories.writing.prepare import PreparedMemories, prepare_memories, reembed_if_changed
 
 HOMES = 50  # subjects in one piece
 Made = Mapping[UUID, frozenset[UUID]]  # the members of summaries
@@ -28,7 +28,7 @@ def consolidation(work: Work) -> None:
     homes = sorted({Home(whom, user) for whom, user in named.values_list("whom", "user").distinct()}, key=str)
     waiting = left(work, homes)
     done = len(homes) - len(waiting)
-    work.moved(done, len(homes), summaries=0, superseded=0, archived=0)
+    work.record_progress(done, len(homes), summaries=0, superseded=0, archived=0)
     for block in parts(waiting, HOMES):
         groups, left_out = alike(work.namespace, block)
         old = summaries(work.namespace, block)
@@ -37,13 +37,13 @@ def consolidation(work: Work) -> None:
         stale = {summary: members for summary, members in old.items() if members not in wanted}
         prefetch_related_objects([member for one in new for member in one.members], "sources")
         news = [summary_of(one.middle, one.members) for one in new]
-        ready = prepared(work.namespace, news, load(work.namespace)) if new else None
-        with held(work.namespace, *stale, by=work.job.by) as hold:
+        ready = prepare_memories(work.namespace, news, load_registry(work.namespace)) if new else None
+        with lock_memories(work.namespace, *stale, by=work.job.by) as hold:
             made = write(work, hold, new, ready) if ready else {}
             replaced = give_way(hold, stale, made)
             done += len(block)
-            work.facts["through"] = str(block[-1])
-            work.moved(done, len(homes), summaries=len(made), left_out=left_out, **replaced)
+            work.step_result["through"] = str(block[-1])
+            work.record_progress(done, len(homes), summaries=len(made), left_out=left_out, **replaced)
 
 
 def summaries(namespace: Namespace, homes: Sequence[Home]) -> dict[UUID, frozenset[UUID]]:
@@ -55,27 +55,27 @@ def summaries(namespace: Namespace, homes: Sequence[Home]) -> dict[UUID, frozens
     return {summary: frozenset(found) for summary, found in members.items()}
 
 
-def write(work: Work, hold: Held, groups: Sequence[Group], ready: Prepared) -> Made:
+def write(work: Work, hold: LockedMemories, groups: Sequence[Group], ready: PreparedMemories) -> Made:
     """Store the summaries of groups whose members are all active still."""
-    ready = embedded_for(work.namespace, ready)
-    desk = Desk.opened(work.namespace, ready, hold.by)
+    ready = reembed_if_changed(work.namespace, ready)
+    desk = WriteBatch.load(work.namespace, ready, hold.by)
     members = Memory.objects.within(work.namespace).filter(id__in={one for group in groups for one in group.ids})
     active = set(members.filter(status=Status.ACTIVE).values_list("id", flat=True))
     made: dict[UUID, frozenset[UUID]] = {}
     for place, group in enumerate(groups):
         if not group.ids <= active:
             continue
-        standing = desk.weighed(place)
-        twin = desk.twin_of(standing)
+        standing = desk.new_state(place)
+        twin = desk.exact_duplicate(standing)
         if twin is None:
             describe(standing.memory, group)
-            desk.keep(place, standing, Status.ACTIVE, "")
+            desk.store(place, standing, Status.ACTIVE, "")
         elif twin.memory.level != ChunkLevel.SUMMARY:
             continue  # somebody stored just this text
         summary = (twin or standing).memory
         made[summary.id] = group.ids
         tell(work, "examples", {"memory": str(summary.id), "content": summary.content, "members": len(group.ids)})
-    desk.file()
+    desk.flush()
     join(work, made)
     return made
 
@@ -102,18 +102,18 @@ def join(work: Work, made: Made) -> None:
     )
 
 
-def give_way(hold: Held, stale: Made, made: Made) -> dict[str, int]:
+def give_way(hold: LockedMemories, stale: Made, made: Made) -> dict[str, int]:
     """Let summaries that hold no longer be superseded by those that took over their members, else be archived."""
     counts: dict[str, int] = {Status.SUPERSEDED: 0, Status.ARCHIVED: 0}
-    visibility.hide(hold.namespace, [summary for summary in stale if summary not in made])
+    visibility.hide_memories(hold.namespace, [summary for summary in stale if summary not in made])
     for summary, members in stale.items():
         if summary in made:
             continue
-        standing = hold.take(summary)
+        standing = hold.get(summary)
         heirs = [(len(members & taken), heir) for heir, taken in made.items() if members & taken]
         heir = max(heirs)[1] if heirs else None
         status = Status.SUPERSEDED if heir else Status.ARCHIVED
         reason = "what it sums up has changed" if heir else "what it sums up is alike no longer"
-        standing.settle(hold.now, status, hold.by, heir, status=status, reason=reason, superseded_by_id=heir)
+        standing.record(hold.now, status, hold.by, heir, status=status, reason=reason, superseded_by_id=heir)
         counts[status] += 1
     return counts

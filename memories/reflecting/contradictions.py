@@ -13,10 +13,10 @@ from memories.reflecting.fresh import changed
 from memories.reflecting.judged import Judged, Question, configured
 from memories.reflecting.pieces import left, parts, tell
 from memories.writing import belief_history
-from memories.writing.acts import disagree
-from memories.writing.held import Held, held
-from memories.writing.policy import policy_of
-from memories.writing.standing import Standing
+from memories.writing.evidence import EvidenceState
+from memories.writing.feedback import add_contradiction
+from memories.writing.locked_memories import LockedMemories, lock_memories
+from memories.writing.write_policy import current_write_policy
 
 
 def contradictions(work: Work, judged: Judged | None = None) -> None:
@@ -24,19 +24,19 @@ def contradictions(work: Work, judged: Judged | None = None) -> None:
     judged = judged or configured()
     fresh = list(changed(work).filter(status=Status.ACTIVE).order_by("id").values_list("id", flat=True))
     waiting = left(work, fresh)
-    work.facts["compared_with_at_most"] = CLOSEST
-    work.moved(len(fresh) - len(waiting), len(fresh), looked_at=0, contradictions=0, withdrawn=0)
+    work.step_result["compared_with_at_most"] = CLOSEST
+    work.record_progress(len(fresh) - len(waiting), len(fresh), looked_at=0, contradictions=0, withdrawn=0)
     recheck(work, set(fresh), judged)
-    field, policy, done = Field.of(work.namespace), policy_of(work.namespace), len(fresh) - len(waiting)
+    field, policy, done = Field.of(work.namespace), current_write_policy(work.namespace), len(fresh) - len(waiting)
     for block in parts(waiting):
         found = field.candidates(block, set(fresh), policy)
         opposed, unsure = decided(work.namespace, found.pairs, judged)
-        with held(work.namespace, *ids_of(opposed), by=work.job.by) as hold:
+        with lock_memories(work.namespace, *ids_of(opposed), by=work.job.by) as hold:
             count = sum(contradict(work, hold, pair) for pair in opposed)
             done += len(block)
-            work.facts["through"] = str(block[-1])
+            work.step_result["through"] = str(block[-1])
             seen = {"pairs": len(found.pairs), "left_out": found.left_out, "unsure": unsure}
-            work.moved(done, len(fresh), looked_at=len(block), **seen, contradictions=count)
+            work.record_progress(done, len(fresh), looked_at=len(block), **seen, contradictions=count)
 
 
 def recheck(work: Work, fresh: set[UUID], judged: Judged) -> None:
@@ -54,10 +54,10 @@ def recheck(work: Work, fresh: set[UUID], judged: Judged) -> None:
         opposed, _ = decided(work.namespace, block, judged)
         if not opposed:
             continue
-        with held(work.namespace, *ids_of(opposed), by=work.job.by) as hold:
+        with lock_memories(work.namespace, *ids_of(opposed), by=work.job.by) as hold:
             gone = sum(withdraw(work, hold, pair) for pair in opposed)
             count = sum(contradict(work, hold, pair) for pair in opposed)
-            work.moved(work.job.done, work.job.total, withdrawn=gone, contradictions=count)
+            work.record_progress(work.job.done, work.job.total, withdrawn=gone, contradictions=count)
 
 
 def decided(namespace: Namespace, pairs: Sequence[Pair], judged: Judged) -> tuple[list[Pair], int]:
@@ -66,21 +66,21 @@ def decided(namespace: Namespace, pairs: Sequence[Pair], judged: Judged) -> tupl
     waiting = [pair for pair in pairs if pair[:2] not in settled]
     texts = {one.id: one for one in Memory.objects.within(namespace).filter(id__in=ids_of(waiting))}
     questions = [Question(texts[later], texts[earlier], cosine) for later, earlier, cosine in waiting]
-    verdicts = judged(questions, policy_of(namespace))
+    verdicts = judged(questions, current_write_policy(namespace))
     opposed = [pair for pair, verdict in zip(waiting, verdicts, strict=True) if verdict]
     return opposed, verdicts.count(None)
 
 
-def contradict(work: Work, hold: Held, pair: Pair) -> bool:
+def contradict(work: Work, hold: LockedMemories, pair: Pair) -> bool:
     """Join a pair that cannot both hold; both sides lose belief, once."""
     sides = both(hold, pair)
-    if sides is None or not disagree(hold, *sides, cosine=pair.cosine):
+    if sides is None or not add_contradiction(hold, *sides, cosine=pair.cosine):
         return False
     tell(work, "examples", {"memories": [str(pair.later), str(pair.earlier)], "cosine": round(pair.cosine, 3)})
     return True
 
 
-def withdraw(work: Work, hold: Held, pair: Pair) -> bool:
+def withdraw(work: Work, hold: LockedMemories, pair: Pair) -> bool:
     """Remove a supporting edge, and believe each side as if the other had never counted for it."""
     sides = both(hold, pair)
     if sides is None:
@@ -89,16 +89,16 @@ def withdraw(work: Work, hold: Held, pair: Pair) -> bool:
         kind=EdgeKind.SUPPORTS, source_id__in=pair[:2], target_id__in=pair[:2]
     )
     for standing, other in (sides, sides[::-1]):
-        step = belief_history.Step("corroboration", other.memory.id)
+        step = belief_history.BeliefStep("corroboration", other.memory.id)
         # An edge that somebody drew by hand never counted.
-        if count := belief_history.steps(belief_history.history_of(standing)).count(step):
-            belief_history.withdraw(standing, step, count)
-            standing.settle(hold.now, "corroboration withdrawn", hold.by, other.memory.id)
+        if count := belief_history.belief_steps(belief_history.score_history(standing)).count(step):
+            belief_history.withdraw_evidence(standing, step, count)
+            standing.record(hold.now, "corroboration withdrawn", hold.by, other.memory.id)
     tell(work, "no_longer_supporting", {"memories": [str(pair.later), str(pair.earlier)]})
     return bool(edges.delete()[0])
 
 
-def both(hold: Held, pair: Pair) -> tuple[Standing, Standing] | None:
+def both(hold: LockedMemories, pair: Pair) -> tuple[EvidenceState, EvidenceState] | None:
     """The two sides of a pair, if both are active still."""
     sides = [hold.known.get(memory) for memory in pair[:2]]
     one, other = (side if side and side.memory.status == Status.ACTIVE else None for side in sides)

@@ -11,9 +11,9 @@ from memories.jobs.work import Work
 from memories.models import Entity
 from memories.models.choices import ChunkLevel, Route, Status
 from memories.reflecting.pieces import EXAMPLES, parts
-from memories.writing.policy import policy_of
-from scoring.dedup import centroid_distance, drifted, shared
-from scoring.policy import WritePolicy
+from memories.writing.write_policy import current_write_policy
+from scoring.dedup import centroid_distance, has_drifted, set_overlap
+from scoring.policy import WritePolicyParams
 from scoring.term import Array
 
 SAID = f"""
@@ -49,7 +49,7 @@ class Side(NamedTuple):
 
 def drift(work: Work) -> None:
     """List the entities that drifted; nothing is changed."""
-    namespace, policy = work.namespace, policy_of(work.namespace)
+    namespace, policy = work.namespace, current_write_policy(work.namespace)
     asked = {
         "namespace": namespace.id,
         "embedder": namespace.embedder,
@@ -60,18 +60,18 @@ def drift(work: Work) -> None:
     found: list[dict[str, Any]] = []
     for block in parts(entities):
         found += moved_away(answers(SIDES, asked | {"entities": block}), policy)
-        work.moved(work.job.done + len(block), len(entities))
+        work.record_progress(work.job.done + len(block), len(entities))
     found.sort(key=lambda one: (-one["distance"], one["entity"]))
     names = dict(
         Entity.objects.within(namespace).filter(id__in=[one["entity"] for one in found]).values_list("id", "name")
     )
     # Set and not added to: a step that is begun anew finds the same again.
-    work.facts["examples"] = [{**one, "name": names[UUID(one["entity"])]} for one in found[:EXAMPLES]]
-    work.facts.update(looked_at=len(entities), drifted=len(found))
-    work.moved(len(entities), len(entities))
+    work.step_result["examples"] = [{**one, "name": names[UUID(one["entity"])]} for one in found[:EXAMPLES]]
+    work.step_result.update(looked_at=len(entities), drifted=len(found))
+    work.record_progress(len(entities), len(entities))
 
 
-def moved_away(rows: list[tuple[Any, ...]], policy: WritePolicy) -> list[dict[str, Any]]:
+def moved_away(rows: list[tuple[Any, ...]], policy: WritePolicyParams) -> list[dict[str, Any]]:
     """Those entities of which other things are said lately than before."""
     sides: dict[UUID, dict[bool, Side]] = {}
     for entity, lately, count, centroid, relations in rows:
@@ -84,12 +84,12 @@ def moved_away(rows: list[tuple[Any, ...]], policy: WritePolicy) -> list[dict[st
             continue  # one of its times has no vectors yet
         before, now = side[False], side[True]
         limits = {"distance": policy.drift_distance, "overlap": policy.drift_overlap}
-        if drifted(before.centroid, now.centroid, before.relations, now.relations, **limits):
+        if has_drifted(before.centroid, now.centroid, before.relations, now.relations, **limits):
             found.append(
                 {
                     "entity": str(entity),
                     "distance": round(centroid_distance(before.centroid, now.centroid), 3),
-                    "overlap": round(shared(before.relations, now.relations), 3),
+                    "overlap": round(set_overlap(before.relations, now.relations), 3),
                     "before": before.memories,
                     "lately": now.memories,
                 }

@@ -13,10 +13,10 @@ from django.db.models.functions import Coalesce
 from memories.models import Memory, Namespace
 from memories.models.choices import ChunkLevel, Status
 from memories.reflecting.vectors import Vectors, vectors_of
-from memories.writing.comparing import statement
-from memories.writing.policy import policy_of
+from memories.writing.comparison import memory_statement
+from memories.writing.write_policy import current_write_policy
 from scoring.contradiction import conflicts
-from scoring.dedup import consolidated
+from scoring.dedup import consolidation_groups
 
 WHOM = Coalesce("subject_id", "subject_fallback")
 TRIED = 3  # middles of a group, from the medoid on
@@ -46,7 +46,7 @@ class Group:
 
 def alike(namespace: Namespace, homes: Sequence[Home]) -> tuple[list[Group], int]:
     """The groups that deserve a summary, and how many memories were too many to compare; three questions."""
-    policy, places = policy_of(namespace), defaultdict(list)
+    policy, places = current_write_policy(namespace), defaultdict(list)
     for memory, home in told_of(namespace, homes, ChunkLevel.FACT):
         places[home].append(memory)
     left_out = sum(max(0, len(told) - LARGEST) for told in places.values())
@@ -56,7 +56,7 @@ def alike(namespace: Namespace, homes: Sequence[Home]) -> tuple[list[Group], int
     for home, told in places.items():
         mine = [rows[memory] for memory in told if memory in rows]
         # Around a middle, and not by pairs: what all must be close to is the text that will speak for them.
-        found_here = consolidated(found[mine].astype(float), policy.consolidation) if mine else []
+        found_here = consolidation_groups(found[mine].astype(float), policy.consolidation) if mine else []
         enough = [members for members in found_here if len(members) >= policy.consolidation_members]
         close += [(home, [mine[place] for place in members]) for members in enough]
     wanted = {ids[row] for _, members in close for row in members}
@@ -69,7 +69,11 @@ def grouped(home: Home, members: Sequence[Memory], vectors: Vectors) -> Group:
     """The medoid and the memories that do not contradict it; where it is the odd one out, the next to it."""
     middles = np.argsort(-(vectors @ vectors.T).sum(axis=1), kind="stable")[:TRIED]
     groups = [
-        Group(home, tuple(one for one in members if not conflicts(statement(middle), statement(one))), middle)
+        Group(
+            home,
+            tuple(one for one in members if not conflicts(memory_statement(middle), memory_statement(one))),
+            middle,
+        )
         for middle in (members[place] for place in middles.tolist())
     ]
     return max(groups, key=lambda group: len(group.members))

@@ -8,11 +8,11 @@ from django.conf import settings
 from memories.models import Memory
 from memories.providers.judge import Judge, judge
 from memories.providers.rules_judge import stems
-from memories.writing.comparing import disputes, elsewhere, opposed, unrelated
-from memories.writing.desk import least_of
-from scoring.contradiction import ANOTHER_VALUE
-from scoring.policy import WritePolicy
-from scoring.predicates import single_valued
+from memories.writing.batch import minimum_cosine
+from memories.writing.comparison import are_unrelated, conflict_reasons, is_contradiction, unrelated_subjects
+from scoring.contradiction import DIFFERENT_VALUE
+from scoring.policy import WritePolicyParams
+from scoring.predicates import is_single_valued
 
 
 class Question(NamedTuple):
@@ -24,10 +24,10 @@ class Question(NamedTuple):
 
 
 # True: they contradict each other; None: a person should look.
-Judged = Callable[[Sequence[Question], WritePolicy], list[bool | None]]
+Judged = Callable[[Sequence[Question], WritePolicyParams], list[bool | None]]
 
 
-def by_rule(questions: Sequence[Question], policy: WritePolicy) -> list[bool | None]:
+def by_rule(questions: Sequence[Question], policy: WritePolicyParams) -> list[bool | None]:
     """Decide as the write path does, and ask memories that are less alike to speak in much the same words."""
     return [_opposed(question, policy) for question in questions]
 
@@ -41,8 +41,8 @@ def configured() -> Judged:
 def by(judge: Judge) -> Judged:
     """Let a judge decide; what has nothing to do with each other is not asked."""
 
-    def decide(questions: Sequence[Question], policy: WritePolicy) -> list[bool | None]:
-        apart = [unrelated(one, other) or elsewhere(one, other) for one, other, _ in questions]
+    def decide(questions: Sequence[Question], policy: WritePolicyParams) -> list[bool | None]:
+        apart = [are_unrelated(one, other) or unrelated_subjects(one, other) for one, other, _ in questions]
         asked = [question for question, alone in zip(questions, apart, strict=True) if not alone]
         verdicts = iter(judge.contradicts([(one.content, other.content) for one, other, _ in asked]))
         return [False if alone else next(verdicts) for alone in apart]
@@ -50,16 +50,16 @@ def by(judge: Judge) -> Judged:
     return decide
 
 
-def _opposed(question: Question, policy: WritePolicy) -> bool | None:
+def _opposed(question: Question, policy: WritePolicyParams) -> bool | None:
     one, other, cosine = question
-    reasons = () if unrelated(one, other) else opposed(one, other)
-    if not disputes(one, other, reasons):
+    reasons = () if are_unrelated(one, other) else conflict_reasons(one, other)
+    if not is_contradiction(one, other, reasons):
         return False
-    if ANOTHER_VALUE in reasons and single_valued(one.predicate):
+    if DIFFERENT_VALUE in reasons and is_single_valued(one.predicate):
         return True
     # A rule made for near-identical texts sees another number in “born in 2021” and “moved in 2025” too.
     a, b = words(one), words(other)
-    alike = cosine >= least_of(policy) or len(a & b) >= policy.contradiction_words * len(a | b)
+    alike = cosine >= minimum_cosine(policy) or len(a & b) >= policy.contradiction_words * len(a | b)
     return True if alike else None
 
 

@@ -6,8 +6,8 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping
 from uuid import UUID
 
-from memories.language.stopwords import STOP
 from memories.models import Memory, Namespace
+from memories.text.stopwords import STOP_WORDS
 
 WORDS = 3
 _WORD = re.compile(r"[^\W\d_]{3,}")
@@ -24,7 +24,7 @@ def labels_of(namespace: Namespace, clusters: Mapping[UUID, UUID]) -> dict[UUID,
     for memory, text in texts.iterator(chunk_size=5_000):
         if memory not in clusters:
             continue
-        words = {word for word in _WORD.findall(text.casefold()) if word not in STOP}
+        words = {word for word in _WORD.findall(text.casefold()) if word not in STOP_WORDS}
         within[clusters[memory]].update(words)
         everywhere.update(words)
     return {cluster: label(words, everywhere, len(clusters)) for cluster, words in within.items()}

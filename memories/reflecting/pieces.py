@@ -18,11 +18,11 @@ def parts(things: Sequence[T], size: int = PIECE) -> Iterator[Sequence[T]]:
 
 def left(work: Work, things: Sequence[T]) -> Sequence[T]:
     """Those of some things, sorted as they are spelt, that earlier attempts at a step did not come to."""
-    return [one for one in things if str(one) > work.facts.get("through", "")]
+    return [one for one in things if str(one) > work.step_result.get("through", "")]
 
 
 def tell(work: Work, what: str, example: Any) -> None:
     """Keep an example of what was found, unless there are enough."""
-    examples = work.facts.setdefault(what, [])
+    examples = work.step_result.setdefault(what, [])
     if len(examples) < EXAMPLES:
         examples.append(example)

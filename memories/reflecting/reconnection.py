@@ -7,20 +7,20 @@ from uuid import UUID
 from django.db import transaction
 
 from memories.jobs.work import Work
-from memories.language.entities import entities_in
 from memories.models import EntityEdge, Memory, Mention
 from memories.models.choices import ChunkLevel, Status
 from memories.reflecting.arrivals import Arrivals, arrived
 from memories.reflecting.pieces import left, parts, tell
-from memories.writing.comparing import apart, hash_beside
-from memories.writing.copying import updated
-from memories.writing.held import held
-from memories.writing.merging import absorb
+from memories.text.entity_mentions import entities_in
+from memories.writing.bulk_copy import bulk_update_columns
+from memories.writing.comparison import are_distinct, disambiguated_hash
+from memories.writing.evidence import EvidenceState
+from memories.writing.locked_memories import lock_memories
+from memories.writing.merge import merge_memories
 from memories.writing.new_memory import NewMemory
-from memories.writing.remember import lock
-from memories.writing.resolving import Named, Names
-from memories.writing.standing import Standing
-from memories.writing.succession import awaits
+from memories.writing.remember import lock_namespace
+from memories.writing.resolve_entities import EntityResolver, ResolvedEntities
+from memories.writing.supersede import awaits_correction
 from scoring.dedup import content_hash
 
 BLOCK = 500  # memories in one piece
@@ -31,7 +31,7 @@ class Met:
     """A memory, and the entities it turns out to speak of."""
 
     memory: Memory
-    whom: Named
+    whom: ResolvedEntities
     resolved: bool  # its subject had only a stand-in
 
     @property
@@ -44,7 +44,7 @@ class Met:
 def reconnection(work: Work) -> None:
     """Look through the memories that are older than the newest entity or name."""
     arrivals = arrived(work)
-    work.moved(0, None, looked_at=0, resolved=0, merged=0, mentions=0, relations=0)
+    work.record_progress(0, None, looked_at=0, resolved=0, merged=0, mentions=0, relations=0)
     if not arrivals:
         return
     facts = Memory.objects.within(work.namespace).filter(status=Status.ACTIVE, level=ChunkLevel.FACT)
@@ -54,20 +54,20 @@ def reconnection(work: Work) -> None:
     for block in parts(waiting, BLOCK):
         maybe = [one.id for one in facts.filter(id__in=block) if arrivals.may_be_in(one)]
         with transaction.atomic():
-            lock(work.namespace)
+            lock_namespace(work.namespace)
             counted = connect(work, list(meetings(work, arrivals, maybe)), arrivals)
             done += len(block)
-            work.facts["through"] = str(block[-1])
-            work.moved(done, len(ids), looked_at=len(block), **counted)
+            work.step_result["through"] = str(block[-1])
+            work.record_progress(done, len(ids), looked_at=len(block), **counted)
 
 
 def meetings(work: Work, arrivals: Arrivals, ids: Sequence[UUID]) -> Iterator[Met]:
     """Read memories again with all names that are known now."""
-    names = Names.of(work.namespace, work.now)
+    names = EntityResolver.load(work.namespace, work.now)
     active = Memory.objects.within(work.namespace).filter(id__in=ids, status=Status.ACTIVE)
     for memory in active.prefetch_related("mentions").order_by("id"):
         said = NewMemory(content=memory.content, subject=memory.subject_surface, object=memory.object)
-        whom = names.of_memory(said, entities_in(memory.content, names.registry))
+        whom = names.resolve_memory(said, entities_in(memory.content, names.registry))
         yield Met(memory, whom, memory.subject_fallback is not None and whom.subject is not None)
 
 
@@ -89,26 +89,26 @@ def give_subjects(work: Work, found: Sequence[Met]) -> int:
     for one in found:
         one.memory.subject_id, one.memory.subject_fallback = one.whom.subject, None
         tell(work, "examples", {"memory": str(one.memory.id), "subject": one.whom.subject_name})
-    updated([one.memory for one in found], ["subject_id", "subject_fallback"])
+    bulk_update_columns([one.memory for one in found], ["subject_id", "subject_fallback"])
     hashes = {one.memory.id: one.hash for one in found}
     groups, aside = alike(work, hashes), {}
-    with held(work.namespace, *(memory for ids in groups for memory in ids), by=work.job.by) as hold:
+    with lock_memories(work.namespace, *(memory for ids in groups for memory in ids), by=work.job.by) as hold:
         for kept, gone in (pair for ids in groups for pair in pairs([hold.known[id] for id in ids])):
-            if apart(kept.memory, gone.memory):
-                aside[gone.memory.id] = hash_beside(gone.memory)
+            if are_distinct(kept.memory, gone.memory):
+                aside[gone.memory.id] = disambiguated_hash(gone.memory)
                 continue
-            absorb(hold, kept, gone, "says the same as another memory of its subject")
+            merge_memories(hold, kept, gone, "says the same as another memory of its subject")
             tell(work, "merged_examples", {"memory": str(gone.memory.id), "into": str(kept.memory.id)})
     # First those that step aside: the words of an active memory are its own.
     for known in (aside, {id: hash for id, hash in hashes.items() if id not in aside}):
         rows = [Memory(namespace=work.namespace, id=id, content_hash=hash) for id, hash in known.items()]
-        updated(rows, ["content_hash"])
+        bulk_update_columns(rows, ["content_hash"])
     return sum(len(ids) - 1 for ids in groups) - len(aside)
 
 
-def pairs(same: Sequence[Standing]) -> Iterator[tuple[Standing, Standing]]:
+def pairs(same: Sequence[EvidenceState]) -> Iterator[tuple[EvidenceState, EvidenceState]]:
     """Whom the others go into: the first, unless one of them awaits its correction, with which all of them end."""
-    kept = next((one for one in same if awaits(one.memory)), same[0])
+    kept = next((one for one in same if awaits_correction(one.memory)), same[0])
     return ((kept, one) for one in same if one is not kept)
 
 

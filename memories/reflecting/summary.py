@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from memories.models import Memory
 from memories.models.choices import MemoryType
 from memories.providers.rules_judge import stems
-from memories.writing.new_memory import NewMemory, Said
+from memories.writing.new_memory import NewMemory, Utterance
 
 TAG = "summary"
 SOURCE = "consolidation"
@@ -20,7 +20,7 @@ def summary_of(middle: Memory, members: Sequence[Memory]) -> NewMemory:
         content=text_of(middle, members),
         type="" if middle.type_uncertain else MemoryType(middle.type),
         subject=middle.subject_surface,
-        said=said_by(members),
+        utterances=said_by(members),
         model=middle.extractor_model,
         logprobs=() if middle.extractor_logprob is None else (middle.extractor_logprob,),
         tags=(TAG,),
@@ -51,12 +51,12 @@ def text_of(middle: Memory, members: Sequence[Memory]) -> str:
     return f"{'; '.join(told)} ({len(members)} memories)"
 
 
-def said_by(members: Sequence[Memory]) -> tuple[Said, ...]:
+def said_by(members: Sequence[Memory]) -> tuple[Utterance, ...]:
     """Every turn that said a member, by the strongest of its levels; what has no turn counts as one source."""
-    strongest: dict[Said, float] = {}
-    levels: dict[object, Said] = {}
+    strongest: dict[Utterance, float] = {}
+    levels: dict[object, Utterance] = {}
     for source in (source for one in members for source in one.sources.all()):
-        said = Said(source.level, source.turn_id)
+        said = Utterance(source.level, source.turn_id)
         if source.strength > strongest.get(levels.get(source.turn_id, said), -1.0):
             levels[source.turn_id] = said
             strongest[said] = source.strength

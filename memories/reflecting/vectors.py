@@ -9,7 +9,7 @@ from django.db import connection
 from numpy.typing import NDArray
 
 from memories.models import Namespace
-from memories.writing.neighbourhood import FINDABLE
+from memories.writing.vector_cache import SEARCHABLE_SQL
 
 Vectors = NDArray[np.float32]
 
@@ -17,7 +17,7 @@ Vectors = NDArray[np.float32]
 def vectors_of(namespace: Namespace, ids: Sequence[UUID] | None = None) -> tuple[list[UUID], Vectors]:
     """The facts that can be found by the namespace's embedder, in the order of their ids; some of them or all."""
     # As bytes: to read a vector's text takes twenty times as long.
-    query = f"SELECT v.memory_id, vector_send(v.vector) {FINDABLE}"
+    query = f"SELECT v.memory_id, vector_send(v.vector) {SEARCHABLE_SQL}"
     chosen = "" if ids is None else "AND v.memory_id = ANY(%s)"
     values: list[Any] = [namespace.id, namespace.embedder, *([] if ids is None else [list(ids)])]
     with connection.cursor() as cursor:

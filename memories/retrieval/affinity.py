@@ -7,7 +7,7 @@ from uuid import UUID
 import numpy as np
 
 from memories.models.choices import Status
-from memories.retrieval.facts import Facts
+from memories.retrieval.candidate_sql import CandidateTables
 from memories.retrieval.query import Query
 from scoring.term import Array
 
@@ -34,7 +34,7 @@ MOST_USED = f"""
 """
 
 
-def used_most(query: Query, params: Any) -> dict[str, str]:
+def affinity_statement(query: Query, params: Any) -> dict[str, str]:
     """The question for what the memories are about that an asker's agent was given most often, where a system asks."""
     if not query.user or not hasattr(params, "affinity_top"):
         return {}
@@ -43,14 +43,17 @@ def used_most(query: Query, params: Any) -> dict[str, str]:
     }
 
 
-def affinities(
-    facts: Facts, mentions: Sequence[tuple[UUID, UUID]], tags: Mapping[UUID, set[str]], used: Sequence[tuple[str]]
+def affinity_shares(
+    facts: CandidateTables,
+    mentions: Sequence[tuple[UUID, UUID]],
+    tags: Mapping[UUID, set[str]],
+    most_used: Sequence[tuple[str]],
 ) -> Array:
     """The share of each candidate's entities and tags that are among those its asker uses most."""
     share = np.zeros(len(facts))
-    if not used:
+    if not most_used:
         return share
-    theirs = {name for (name,) in used}
+    theirs = {name for (name,) in most_used}
     named: dict[UUID, set[str]] = {}
     for memory, entity in mentions:
         named.setdefault(memory, set()).add(str(entity))

@@ -4,21 +4,21 @@ from collections.abc import Sequence
 from datetime import datetime
 from uuid import UUID
 
-from memories.journey import Statement, answered
-from memories.retrieval.facts import literal
-from memories.retrieval.past import DATED_THEN
+from memories.db.pipeline import Statement, fetch_pipeline
+from memories.retrieval.as_of import DATED_AS_OF
+from memories.retrieval.candidate_sql import uuid_array_literal
 from memories.retrieval.query import Query
-from memories.retrieval.scope import Scope
+from memories.retrieval.scope import CandidateScope
 
 # Since when each holds, and whether it does at the moment asked about.
-SIDES = """
+VALIDITY = """
     SELECT m.id, coalesce(m.valid_from, m.happened_at, m.created_at),
         coalesce(m.valid_from, m.created_at) <= %(now)s AND coalesce(m.valid_until > %(now)s, true)
     FROM {memories} m WHERE m.namespace_id = %(namespace)s AND m.id = ANY(%(ids)s::uuid[]) AND {standing}
 """
 
 
-def conflicts(
+def find_conflicts(
     query: Query, ids: Sequence[UUID], pairs: Sequence[tuple[UUID, UUID]]
 ) -> tuple[dict[UUID, list[UUID]], set[UUID]]:
     """For each of some memories those that contradict it, active at the moment asked about; and who is outdated.
@@ -31,7 +31,7 @@ def conflicts(
     edges = [pair for pair in pairs if not wanted.isdisjoint(pair)]
     if not edges:
         return found, set()
-    sides = sides_of(query, {id for pair in edges for id in pair})
+    sides = validity_of(query, {id for pair in edges for id in pair})
     outdated = set()
     for source, target in edges:
         for one, other in ((source, target), (target, source)):
@@ -43,10 +43,10 @@ def conflicts(
     return found, outdated
 
 
-def sides_of(query: Query, ends: set[UUID]) -> dict[UUID, tuple[datetime, bool]]:
+def validity_of(query: Query, ends: set[UUID]) -> dict[UUID, tuple[datetime, bool]]:
     """Of some memories those that were active at the moment asked about: since when each holds, and whether it does."""
-    scope = Scope.of(query)
-    sql = SIDES.format(memories=DATED_THEN if query.as_of else "memories_memory", standing=scope.standing)
-    values = {**scope.values, "ids": literal(ends), "now": query.now}
-    [rows] = answered([Statement(sql, values)])
+    scope = CandidateScope.for_query(query)
+    sql = VALIDITY.format(memories=DATED_AS_OF if query.as_of else "memories_memory", standing=scope.active)
+    values = {**scope.values, "ids": uuid_array_literal(ends), "now": query.now}
+    [rows] = fetch_pipeline([Statement(sql, values)])
     return {id: (since, holds) for id, since, holds in rows}

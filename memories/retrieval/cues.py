@@ -4,8 +4,8 @@ import re
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from memories.language.calendar import Interval
-from memories.language.dates import occasions
+from memories.text.dates import date_mentions
+from memories.text.intervals import TimeInterval
 from scoring.signals import INTENTS
 from scoring.specificity import TemporalCue, TypeCue
 
@@ -26,10 +26,10 @@ BACKGROUND = _any("history", "background", "overview", "in general", "usually", 
 
 
 @dataclass(frozen=True)
-class Window:
+class TimeWindow:
     """The time that a query means, and how exactly it says so."""
 
-    when: Interval
+    interval: TimeInterval
     cue: TemporalCue
 
 
@@ -38,17 +38,17 @@ def type_cue(text: str) -> TypeCue:
     return "explicit" if EXPLICIT.search(text) else "implied" if IMPLIED.search(text) else "none"
 
 
-def window(text: str, now: datetime) -> Window | None:
+def find_time_window(text: str, now: datetime) -> TimeWindow | None:
     """The first time that a query names; a date counts as exact, “last week” as relative, “recently” as vague."""
-    for one in occasions(text, now):
-        return Window(one.when, "relative" if one.relative else "exact")
+    for one in date_mentions(text, now):
+        return TimeWindow(one.when, "relative" if one.relative else "exact")
     for words, days in VAGUE.items():
         if words.search(text):
-            return Window(Interval(now - timedelta(days=days), now), "vague")
+            return TimeWindow(TimeInterval(now - timedelta(days=days), now), "vague")
     return None
 
 
-def intent(text: str) -> str:
+def recency_intent(text: str) -> str:
     """How fresh an answer must be: HIGH where a query is about right now, LOW where it asks for background."""
     high, medium, low = INTENTS
     return high if FRESH.search(text) else low if BACKGROUND.search(text) else medium

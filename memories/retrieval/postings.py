@@ -9,18 +9,20 @@ from uuid import UUID
 import numpy as np
 from numpy.typing import NDArray
 
-from memories.id_arrays import ID, Halves, Ids, paired
-from memories.journey import Statement
-from memories.retrieval.kept import Kept
-from memories.retrieval.limits import in_time
-from memories.retrieval.words import VERSION
+from memories.db.id_arrays import ID, Halves, Ids, pair_halves
+from memories.db.lru_cache import LRUCache
+from memories.db.pipeline import Statement
+from memories.retrieval.query_terms import VERSION
+from memories.retrieval.time_limits import fetch_within_limit
 from scoring.term import Array, Codes, Mask
 
-Share = Callable[[NDArray[Any], NDArray[Any]], Array]  # of a word, by how often a memory holds it and how long that is
+TermShare = Callable[
+    [NDArray[Any], NDArray[Any]], Array
+]  # of a word, by how often a memory holds it and how long that is
 
-MOST_KEPT = 64 * 2**20  # bytes, in each process
+CACHE_BYTES = 64 * 2**20  # bytes, in each process
 WORD_SIZE, POSTING_SIZE = 500, 24  # bytes that a word takes, and each of its postings
-MOST_READ = 20_000  # postings of a common word
+MAX_POSTINGS = 20_000  # postings of a common word
 OF_WORDS = "FROM memories_termstatistic known WHERE known.namespace_id = %(namespace)s AND known.term = ANY(%(terms)s)"
 VERSIONS = f"SELECT known.term, {VERSION}, known.documents {OF_WORDS}"
 OF_NAMESPACE = """
@@ -34,7 +36,7 @@ POSTINGS = f"""
 """
 
 
-class Word(NamedTuple):
+class PostingKey(NamedTuple):
     """What postings are kept by."""
 
     namespace: UUID
@@ -72,7 +74,7 @@ class Postings:
 
 
 @dataclass(frozen=True, eq=False)
-class Counted:
+class PartialScores:
     """Memories, each once, with the sum of what some words tell of them."""
 
     heads: Halves
@@ -82,41 +84,41 @@ class Counted:
     def __len__(self) -> int:
         return len(self.units)
 
-    def among(self, chosen: Mask | Codes) -> "Counted":
+    def select(self, chosen: Mask | Codes) -> "PartialScores":
         """Some of them."""
-        return Counted(self.heads[chosen], self.tails[chosen], self.units[chosen])
+        return PartialScores(self.heads[chosen], self.tails[chosen], self.units[chosen])
 
-    def best(self, count: int) -> "Counted":
+    def top(self, count: int) -> "PartialScores":
         """The best, the lower id first; all if there are fewer."""
-        some = self.with_equals(count)
-        return some.among(np.lexsort((some.tails, some.heads, -some.units))[:count])
+        some = self.top_with_ties(count)
+        return some.select(np.lexsort((some.tails, some.heads, -some.units))[:count])
 
-    def with_equals(self, count: int) -> "Counted":
+    def top_with_ties(self, count: int) -> "PartialScores":
         """The best, and whoever is as good as the last of them."""
         if len(self) <= count:
             return self
-        return self.among(self.units >= np.partition(self.units, -count)[-count])
+        return self.select(self.units >= np.partition(self.units, -count)[-count])
 
     @property
     def ids(self) -> Ids:
         """Who they are."""
-        return paired(self.heads, self.tails)
+        return pair_halves(self.heads, self.tails)
 
 
-KEPT = Kept[Word, Postings](MOST_KEPT)
+POSTINGS_CACHE = LRUCache[PostingKey, Postings](CACHE_BYTES)
 
 
-def kept_as(namespace: UUID, levels: Sequence[str], versions: Mapping[str, str]) -> dict[str, Postings] | None:
+def cached_postings(namespace: UUID, levels: Sequence[str], versions: Mapping[str, str]) -> dict[str, Postings] | None:
     """The postings of words of these versions; none where those of one of them are not kept."""
     known = {}
     for term, version in versions.items():
-        kept, known[term] = KEPT.of(Word(namespace, tuple(levels), term)) or ("", NOWHERE)
+        kept, known[term] = POSTINGS_CACHE.get(PostingKey(namespace, tuple(levels), term)) or ("", NO_POSTINGS)
         if kept != version:
             return None
     return known
 
 
-def postings_of(
+def load_postings(
     namespace: UUID, levels: Sequence[str], finding: Sequence[str], common: Sequence[str]
 ) -> dict[str, Postings] | None:
     """The postings of words at the moment of the transaction; none where the database does not tell in time.
@@ -124,37 +126,45 @@ def postings_of(
     Those of a common word take long to read: it must be asked for twice, not be written to in between, and find room.
     Did others go for it, words that are asked for in turn would be read again each time.
     """
-    words = {term: Word(namespace, tuple(levels), term) for term in (*finding, *common)}
-    kept = {term: found for term, word in words.items() if (found := KEPT.of(word))}
+    words = {term: PostingKey(namespace, tuple(levels), term) for term in (*finding, *common)}
+    kept = {term: found for term, word in words.items() if (found := POSTINGS_CACHE.get(word))}
     values = {"namespace": namespace, "levels": list(levels), "terms": list(words)}
     unknown = [term for term in finding if term not in kept]
-    told = in_time(Statement(VERSIONS, values), *read(unknown, values))
+    told = fetch_within_limit(Statement(VERSIONS, values), *posting_statements(unknown, values))
     if told is None:
         return None
     versions = {term: version for term, version, _ in told[0]}
-    few = {term for term, _, documents in told[0] if documents <= min(MOST_READ, KEPT.room // POSTING_SIZE)}
+    few = {
+        term
+        for term, _, documents in told[0]
+        if documents <= min(MAX_POSTINGS, POSTINGS_CACHE.free_bytes // POSTING_SIZE)
+    }
     known = {term: postings for term, (version, postings) in kept.items() if version == versions.get(term, "")}
     missing = [term for term in finding if term in kept and term not in known]
-    missing += [term for term in common if term in few - known.keys() and KEPT.again(words[term], versions[term])]
-    again = in_time(*read(missing, values)) if missing else []
+    missing += [
+        term
+        for term in common
+        if term in few - known.keys() and POSTINGS_CACHE.seen_before(words[term], versions[term])
+    ]
+    again = fetch_within_limit(*posting_statements(missing, values)) if missing else []
     if again is None:
         return None
     stored = {term: Postings.of(*arrays) for rows in (*told[1:], *again) for term, *arrays in rows}
     for term in (*unknown, *missing):
-        known[term] = stored.get(term, NOWHERE)
-        KEPT.keep(words[term], versions.get(term, ""), known[term])
+        known[term] = stored.get(term, NO_POSTINGS)
+        POSTINGS_CACHE.put(words[term], versions.get(term, ""), known[term])
     return known
 
 
-def read(terms: Sequence[str], values: Mapping[str, object]) -> list[Statement]:
+def posting_statements(terms: Sequence[str], values: Mapping[str, object]) -> list[Statement]:
     """The question for the postings of words, where there are any."""
     return [Statement(POSTINGS, {**values, "unknown": list(terms)})] if terms else []
 
 
-NOWHERE = Postings.of(np.empty(0, ID), np.empty(0, np.int32), np.empty(0, np.int32))
+NO_POSTINGS = Postings.of(np.empty(0, ID), np.empty(0, np.int32), np.empty(0, np.int32))
 
 
-def counted(postings: Sequence[Postings], units: Sequence[float], share: Share) -> Counted:
+def sum_postings(postings: Sequence[Postings], units: Sequence[float], share: TermShare) -> PartialScores:
     """What the words tell of each memory that holds one of them, in whole units."""
     heads, tails, frequency, length = (
         np.concatenate([getattr(one, name) for one in postings]) for name in ("heads", "tails", "frequency", "length")
@@ -168,10 +178,12 @@ def counted(postings: Sequence[Postings], units: Sequence[float], share: Share) 
         order, heads, tails = order[within], heads[within], tails[within]
         same = (tails[1:] == tails[:-1]) & (heads[1:] == heads[:-1])
     first = np.flatnonzero(np.append(True, ~same)[: len(tails)])
-    return Counted(heads[first], tails[first], np.add.reduceat(shares[order], first))
+    return PartialScores(heads[first], tails[first], np.add.reduceat(shares[order], first))
 
 
-def counted_too(found: Counted, postings: Sequence[Postings], units: Sequence[float], share: Share) -> Counted:
+def add_postings(
+    found: PartialScores, postings: Sequence[Postings], units: Sequence[float], share: TermShare
+) -> PartialScores:
     """What was found, with what more words tell of it; no word holds two ids that share their second half."""
     whole = found.units.copy()
     for word, unit in zip(postings, units, strict=True):
@@ -179,4 +191,4 @@ def counted_too(found: Counted, postings: Sequence[Postings], units: Sequence[fl
         place[place == len(word)] = 0
         holds = np.flatnonzero((word.tails[place] == found.tails) & (word.heads[place] == found.heads))
         whole[holds] += np.rint(unit * share(word.frequency[place[holds]], word.length[place[holds]]))
-    return Counted(found.heads, found.tails, whole)
+    return PartialScores(found.heads, found.tails, whole)

@@ -8,19 +8,19 @@ from uuid import UUID
 from memories.models import Namespace
 from memories.models.choices import STATEMENTS, ChunkLevel
 from scoring.params import Params
-from scoring.specificity import Plan, planned
+from scoring.specificity import Plan, params_for_plan
 from scoring.systems.system import System
 
-AT_VERSION = "@"  # a profile's name, or its name and version: careful@3
+VERSION_SEPARATOR = "@"  # a profile's name, or its name and version: careful@3
 
 
-def versioned(profile: str, number: int | None) -> str:
+def profile_version_name(profile: str, number: int | None) -> str:
     """A version of a profile as one names it."""
-    return f"{profile}{AT_VERSION}{number}"
+    return f"{profile}{VERSION_SEPARATOR}{number}"
 
 
 @dataclass(frozen=True)
-class Setting:
+class Config:
     """A system, and what was said of its parameters by a profile, a namespace's mode or the caller."""
 
     system: System
@@ -30,13 +30,13 @@ class Setting:
     version_id: UUID | None = None
 
     @property
-    def by(self) -> str:
+    def label(self) -> str:
         """By what it ranks, as an address says it; what the caller said on top is not told."""
-        return versioned(self.profile, self.version) if self.profile else self.system.name
+        return profile_version_name(self.profile, self.version) if self.profile else self.system.name
 
-    def under(self, plan: Plan) -> Params:
+    def params_under(self, plan: Plan) -> Params:
         """The parameters under a plan: what was given wins over what the plan would set."""
-        return planned(self.system.params, plan, self.given)
+        return params_for_plan(self.system.params, plan, self.given)
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ class Query:
 
     namespace: Namespace
     text: str
-    setting: Setting
+    config: Config
     top_k: int = 10
     filters: Filters = Filters()
     user: str = ""  # who asks
@@ -70,5 +70,5 @@ class Query:
     @property
     def levels(self) -> tuple[str, ...]:
         """How much of a conversation a memory may hold: statements alone, unless the system asks conversations too."""
-        usual = tuple(ChunkLevel.values) if self.setting.system.conversations else tuple(STATEMENTS)
+        usual = tuple(ChunkLevel.values) if self.config.system.ranks_conversations else tuple(STATEMENTS)
         return self.filters.levels or usual

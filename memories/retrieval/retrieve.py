@@ -5,17 +5,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from memories.db.snapshot import pipelined_snapshot
 from memories.models.choices import EMBEDDERS
-from memories.retrieval.asking import Found, ask
-from memories.retrieval.candidates import Candidates, candidates
-from memories.retrieval.planning import Planning, plan, pool_of
+from memories.retrieval.candidates import Candidates, load_candidates
+from memories.retrieval.fetch import Fetched, fetch
+from memories.retrieval.parse import ParsedQuery, understand
+from memories.retrieval.plan import QueryPlan, choose_plan, list_depth
 from memories.retrieval.query import Query
-from memories.retrieval.reading import Reading, read
-from memories.retrieval.reranking import reranked
+from memories.retrieval.rerank import rerank
 from memories.retrieval.retrievers import RETRIEVERS
-from memories.retrieval.retrievers.question import Asked, Question, Unready
-from memories.retrieval.scope import Scope
-from memories.snapshot import moment
+from memories.retrieval.retrievers.retriever_context import PendingQuery, RetrieverContext, RetrieverQuery
+from memories.retrieval.scope import CandidateScope
 from memories.writing.neighbours import SCAN_BELOW
 from scoring.params import Params
 from scoring.signals import Signals
@@ -38,7 +38,7 @@ class Stopwatch:
         now = time.perf_counter()
         self.took_ms[step], self.since = 1000 * (now - self.since), now
 
-    def apart(self, part: str, took_ms: float, *, of: str) -> None:
+    def split(self, part: str, took_ms: float, *, of: str) -> None:
         """Tell a part of a step by itself; one that was done beforehand took no time now."""
         took = min(took_ms, self.took_ms[of])
         self.took_ms |= {of: self.took_ms[of] - took, part: took}
@@ -49,54 +49,54 @@ class Retrieval:
     """A query with everything that its answer is made of."""
 
     query: Query
-    reading: Reading | None  # none where it is replayed
-    planning: Planning
+    parsed: ParsedQuery | None  # none where it is replayed
+    query_plan: QueryPlan
     params: Params
-    found: Found
-    batch: Candidates
+    fetched: Fetched
+    candidates: Candidates
     ranking: Ranking
     took_ms: Mapping[str, float]
-    understood: Mapping[str, Any] = field(default_factory=dict)  # what the trace of a replay tells of its reading
+    parsed_in_trace: Mapping[str, Any] = field(default_factory=dict)  # what the trace of a replay tells of its reading
 
     @property
     def signals(self) -> Signals:
         """What the ranking knew of the candidates."""
-        return self.batch.signals
+        return self.candidates.signals
 
 
-def retrieve(query: Query, reading: Reading | None = None) -> Retrieval:
+def retrieve(query: Query, parsed: ParsedQuery | None = None) -> Retrieval:
     """Read the query, plan, ask every retriever, learn what is known of the candidates, rank them."""
     watch = Stopwatch()
-    reading = reading or read(query)
+    parsed = parsed or understand(query)
     watch.lap("read")
-    watch.apart("embed", reading.embedding_ms, of="read")
-    planning = plan(reading, query.setting)
-    params = query.setting.under(planning.plan)
-    with moment() as end:
-        scope = Scope.of(query)
-        found = ask(questions(query, reading, scope, planning.plan, params))
+    watch.split("embed", parsed.embedding_ms, of="read")
+    planning = choose_plan(parsed, query.config)
+    params = query.config.params_under(planning.plan)
+    with pipelined_snapshot() as end:
+        scope = CandidateScope.for_query(query)
+        found = fetch(retriever_queries(query, parsed, scope, planning.plan, params))
         watch.lap("retrieve")
-        batch = candidates(query, reading, scope, found, params, end)
+        batch = load_candidates(query, parsed, scope, found, params, end)
         watch.lap("load")
-    batch, planning = reranked(query, batch, found, params, planning)
+    batch, planning = rerank(query, batch, found, params, planning)
     if planning.reranker:
         watch.lap("rerank")
-    ranking = ranking_of(query, batch.signals, params, planning.plan)
+    ranking = rank_candidates(query, batch.signals, params, planning.plan)
     watch.lap("rank")
-    return Retrieval(query, reading, planning, params, found, batch, ranking, watch.took_ms)
+    return Retrieval(query, parsed, planning, params, found, batch, ranking, watch.took_ms)
 
 
-def questions(
-    query: Query, reading: Reading, scope: Scope, plan: Plan, params: Params, pool: int | None = None
-) -> dict[str, Question | Unready | None]:
+def retriever_queries(
+    query: Query, parsed: ParsedQuery, scope: CandidateScope, plan: Plan, params: Params, pool: int | None = None
+) -> dict[str, RetrieverQuery | PendingQuery | None]:
     """What the retrievers of a plan ask, in the transaction in which they are asked."""
-    large = reading.words.documents >= SCAN_BELOW and reading.embedder in EMBEDDERS
-    listed = pool_of(params, query.top_k)
-    asked = Asked(query.namespace, reading, scope, params, pool or listed, large, listed)
-    return {route: RETRIEVERS[route](asked) for route in query.setting.system.routes if route in plan.retrievers}
+    large = parsed.terms.documents >= SCAN_BELOW and parsed.embedder in EMBEDDERS
+    listed = list_depth(params, query.top_k)
+    asked = RetrieverContext(query.namespace, parsed, scope, params, pool or listed, large, listed)
+    return {route: RETRIEVERS[route](asked) for route in query.config.system.retrievers if route in plan.retrievers}
 
 
-def ranking_of(query: Query, signals: Signals, params: Params, plan: Plan) -> Ranking:
+def rank_candidates(query: Query, signals: Signals, params: Params, plan: Plan) -> Ranking:
     """Rank by the query's system; a plan may want fewer than the caller."""
     top_k = min(query.top_k, plan.top_k or query.top_k)
-    return rank(query.setting.system, signals, params, top_k=top_k, diversify=plan.diversify)
+    return rank(query.config.system, signals, params, top_k=top_k, diversify=plan.diversify)

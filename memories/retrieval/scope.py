@@ -5,33 +5,33 @@ from typing import Any
 from uuid import UUID
 
 from memories.models.choices import Status
-from memories.retrieval.past import Past
+from memories.retrieval.as_of import Past
 from memories.retrieval.query import Query
 
-THEN = f"""(
+ACTIVE_AS_OF = f"""(
     m.created_at <= %(as_of)s
     AND (m.status = '{Status.ACTIVE}' AND m.id <> ALL(%(back)s::uuid[]) OR m.id = ANY(%(gone)s::uuid[]))
 )"""
 
 
 @dataclass(frozen=True)
-class Scope:
+class CandidateScope:
     """A condition with its values, and whether a row of vectors or words alone can tell that it holds."""
 
     condition: str
-    standing: str  # the part of it that tells whether a memory was active at the moment asked about
+    active: str  # the part of it that tells whether a memory was active at the moment asked about
     values: dict[str, Any] = field(default_factory=dict)
     plain: bool = True  # nothing but the level matters
-    gone: tuple[UUID, ...] = ()  # active at the moment asked about, and hidden since
+    hidden_since: tuple[UUID, ...] = ()  # active at the moment asked about, and hidden since
 
     @classmethod
-    def of(cls, query: Query) -> "Scope":
+    def for_query(cls, query: Query) -> "CandidateScope":
         """Active at the moment asked about, of the wanted levels, types, tags and users."""
         wanted, values = query.filters, {"namespace": query.namespace.id, "levels": list(query.levels)}
-        past = Past.of(query.namespace, query.as_of) if query.as_of else None
-        standing = f"m.status = '{Status.ACTIVE}'" if past is None else THEN
+        past = Past.load(query.namespace, query.as_of) if query.as_of else None
+        standing = f"m.status = '{Status.ACTIVE}'" if past is None else ACTIVE_AS_OF
         if past is not None:
-            values |= {"as_of": past.as_of, "back": list(past.back), "gone": list(past.gone)}
+            values |= {"as_of": past.as_of, "back": list(past.active_since), "gone": list(past.hidden_since)}
         conditions = ["m.namespace_id = %(namespace)s", "m.level = ANY(%(levels)s)", standing]
         if wanted.types:
             conditions.append("m.type = ANY(%(types)s) AND NOT m.type_uncertain")
@@ -42,4 +42,4 @@ class Scope:
             conditions.append(f"EXISTS (SELECT 1 FROM memories_memorytag t WHERE {tagged})")
         values |= {"types": list(wanted.types), "users": list(wanted.users), "tags": list(wanted.tags)}
         plain = past is None and not (wanted.types or wanted.users or wanted.tags)
-        return cls(" AND ".join(conditions), standing, values, plain, past.gone if past else ())
+        return cls(" AND ".join(conditions), standing, values, plain, past.hidden_since if past else ())

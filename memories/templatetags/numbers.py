@@ -4,7 +4,7 @@ from datetime import datetime, timedelta
 
 from django import template
 
-from memories.retrieval.context import whole_days
+from memories.retrieval.prompt_context import whole_days
 from memories.retrieval.why_not import ordinal
 
 register = template.Library()

@@ -1,1 +1,1 @@
-"""How a namespace writes and ranks: versions that are never changed, and which of them serve."""
+"""Test collections, evaluation, the optimiser, calibration, and versioned profiles and write policies."""

@@ -12,39 +12,39 @@ import numpy as np
 
 from memories.models import JudgedQuery, MemoryVector, Namespace, TracedQuery
 from memories.models.choices import QueryKind, Route
-from memories.retrieval.packing import signals_of, unpacked
-from memories.retrieval.planning import Planning
-from memories.retrieval.query import Setting
-from memories.tuning.tracing import DEPTH
+from memories.retrieval.plan import QueryPlan
+from memories.retrieval.query import Config
+from memories.retrieval.trace_codec import decode_signals, unpack_arrays
+from memories.tuning.traced_sets import DEPTH
 from scoring.diversity import Vectors
 from scoring.signals import Signals
 from scoring.specificity import Plan
-from scoring.stacking import stacked
-from scoring.systems.system import System, rank_each
+from scoring.stacking import stack_signals
+from scoring.systems.system import System, rank_batches
 from scoring.term import Array, Codes, Mask
 
-RANKINGS, CURVES = 64, 512  # that each set holds
+MAX_RANKINGS, MAX_CURVES = 64, 512  # that each set holds
 
 T = TypeVar("T")
 
 
-class Held:
+class ResultCache:
     """The last results of something, no more than so many."""
 
-    def __init__(self, most: int) -> None:
-        self.most, self.known, self.lock = most, OrderedDict[Hashable, Any](), Lock()
+    def __init__(self, max_items: int) -> None:
+        self.max_items, self.items, self.lock = max_items, OrderedDict[Hashable, Any](), Lock()
 
-    def get(self, key: Hashable, make: Callable[[], T]) -> T:
+    def get_or_compute(self, key: Hashable, compute: Callable[[], T]) -> T:
         """What is held under a key, made where it is not."""
         with self.lock:
-            if key in self.known:
-                self.known.move_to_end(key)
-                return self.known[key]  # type: ignore[no-any-return]
-        made = make()
+            if key in self.items:
+                self.items.move_to_end(key)
+                return self.items[key]  # type: ignore[no-any-return]
+        made = compute()
         with self.lock:
-            self.known[key] = made
-            while len(self.known) > self.most:
-                self.known.popitem(last=False)
+            self.items[key] = made
+            while len(self.items) > self.max_items:
+                self.items.popitem(last=False)
         return made
 
 
@@ -68,8 +68,8 @@ class Arrays:
     stacks: Sequence[Stack]
     candidates: int
     # Results go with what they were made of, and hold no way back to it.
-    rankings: Held = field(init=False, default_factory=lambda: Held(RANKINGS))
-    curves: Held = field(init=False, default_factory=lambda: Held(CURVES))
+    rankings: ResultCache = field(init=False, default_factory=lambda: ResultCache(MAX_RANKINGS))
+    curves: ResultCache = field(init=False, default_factory=lambda: ResultCache(MAX_CURVES))
 
     @cached_property
     def answerable(self) -> Mask:
@@ -78,11 +78,11 @@ class Arrays:
         return meant & (self.ideal > 0).any(axis=1)
 
     @cached_property
-    def never_stored(self) -> Mask:
+    def unanswerable(self) -> Mask:
         """Which queries ask for what was never stored."""
         return np.array([query.kind == QueryKind.NEVER_STORED for query in self.queries], bool)
 
-    def ranked(self, setting: Setting) -> tuple[Array, Array, Mask]:
+    def rank(self, config: Config) -> tuple[Array, Array, Mask]:
         """What each query gives under a setting: grades by rank, −1 where it was not judged, places, and who answers.
 
         Places are those in the stacks; beyond the end of an answer both are absent (grade 0, place −1).
@@ -92,10 +92,12 @@ class Arrays:
         answered = np.zeros(len(self.queries), bool)
         for stack in self.stacks:
             top_k = min(DEPTH, stack.plan.top_k or DEPTH)
-            params = setting.under(stack.plan)
-            rows, abstained = rank_each(self.system, stack.signals, params, top_k=top_k, diversify=stack.plan.diversify)
+            params = config.params_under(stack.plan)
+            rows, abstained = rank_batches(
+                self.system, stack.signals, params, top_k=top_k, diversify=stack.plan.diversify
+            )
             batches = stack.signals.batches
-            batch = batches.of_each[rows]
+            batch = batches.batch_index[rows]
             counts = np.bincount(batch, minlength=len(batches))
             place = np.arange(len(rows)) - np.repeat(np.cumsum(counts) - counts, counts)
             told = ~abstained[batch]
@@ -105,13 +107,13 @@ class Arrays:
         return grades, places, answered
 
 
-def graded(grades: Mapping[UUID, int], ids: Sequence[str]) -> Array:
+def candidate_grades(grades: Mapping[UUID, int], ids: Sequence[str]) -> Array:
     """The grade of each candidate; −1 where nobody has judged it."""
     known = {str(id): grade for id, grade in grades.items()}
     return np.array([known.get(id, -1) for id in ids], dtype=float)
 
 
-def ideal(grades: Sequence[Mapping[UUID, int]]) -> Array:
+def ideal_grades(grades: Sequence[Mapping[UUID, int]]) -> Array:
     """The grades of each query, best first."""
     best = np.zeros((len(grades), max(map(len, grades), default=0)))
     for row, each in enumerate(grades):
@@ -119,7 +121,7 @@ def ideal(grades: Sequence[Mapping[UUID, int]]) -> Array:
     return best
 
 
-def vectors_of(namespace: Namespace, rows: Sequence[TracedQuery]) -> Mapping[UUID, Vectors]:
+def candidate_vectors(namespace: Namespace, rows: Sequence[TracedQuery]) -> Mapping[UUID, Vectors]:
     """The vector of every candidate, for the systems that look at likeness."""
     wanted = {id for row in rows for id in row.candidates}
     found = MemoryVector.objects.within(namespace).filter(
@@ -128,7 +130,7 @@ def vectors_of(namespace: Namespace, rows: Sequence[TracedQuery]) -> Mapping[UUI
     return {id: np.asarray(vector, dtype=np.float32) for id, vector in found.values_list("memory_id", "vector")}
 
 
-def stacks(
+def build_stacks(
     system: System,
     rows: Sequence[TracedQuery],
     grades: Mapping[UUID, Mapping[UUID, int]],
@@ -140,25 +142,25 @@ def stacks(
     for number, row in enumerate(rows):
         if not row.candidates:
             continue
-        signals, plan = signals_in(row, vectors), Planning.of(row.plan).plan
-        key = (repr(plan), signals.intent, bool(system.alike(signals)[0]))
+        signals, plan = unpack_signals(row, vectors), QueryPlan.from_dict(row.plan).plan
+        key = (repr(plan), signals.intent, bool(system.batch_key(signals)[0]))
         plans[key] = plan
-        alike[key].append((number, signals, graded(grades.get(row.query_id, {}), signals.ids.tolist())))
+        alike[key].append((number, signals, candidate_grades(grades.get(row.query_id, {}), signals.ids.tolist())))
     return [
         Stack(
             plans[key],
             np.array([number for number, _, _ in some]),
-            stacked([signals for _, signals, _ in some]),
+            stack_signals([signals for _, signals, _ in some]),
             np.concatenate([grade for _, _, grade in some]),
         )
         for key, some in alike.items()
     ]
 
 
-def signals_in(row: TracedQuery, vectors: Mapping[UUID, Any]) -> Signals:
+def unpack_signals(row: TracedQuery, vectors: Mapping[UUID, Any]) -> Signals:
     """What was known of a query's candidates."""
-    packed, head = unpacked(bytes(row.signals))
+    packed, head = unpack_arrays(bytes(row.signals))
     known = next(iter(vectors.values()), None)
     nowhere = None if known is None else np.eye(1, len(known), dtype=np.float32)[0]
     mine = None if known is None else np.array([vectors.get(id, nowhere) for id in row.candidates])
-    return signals_of([str(id) for id in row.candidates], packed, head, mine)
+    return decode_signals([str(id) for id in row.candidates], packed, head, mine)

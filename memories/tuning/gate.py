@@ -9,113 +9,135 @@ from uuid import UUID
 import numpy as np
 from django.utils import timezone
 
-from memories.jobs.starting import start
+from memories.jobs.submission import submit_job
 from memories.jobs.work import Step, Work
-from memories.judging import current
 from memories.models import Job, JudgementSet, Namespace, ProfileVersion
 from memories.models.choices import JobKind, Part
-from memories.retrieval.query import Setting
-from memories.retrieval.settings import of_served, of_version
-from memories.tuning import overlaps
-from memories.tuning.evaluating import BOUND, INVENTED, LOST, MAIN, Measured, corrected, paired, shared
-from memories.tuning.evaluations import measured_on
-from memories.tuning.tracing import writes_of
+from memories.retrieval.config import config_of_version, serving_config
+from memories.retrieval.query import Config
+from memories.tuning import answer_overlap, current_grades
+from memories.tuning.evaluation_records import measure_configs
+from memories.tuning.measurement import (
+    FALSE_ABSTENTION,
+    FALSE_ANSWER,
+    MAIN_METRIC,
+    SIGNIFICANCE_LEVEL,
+    Measurement,
+    adjust_p_values,
+    align_measurements,
+    paired_comparison,
+)
+from memories.tuning.traced_sets import write_count
 from scoring.dedup import normalize
 from scoring.term import Mask
 
 # What is tested, and whether more of it is better.
-TESTED = {MAIN: True, LOST: False, INVENTED: False}
-PARTS = ("", Part.HOLDOUT)  # all queries, and those that nobody tuned on
-HOLDS = timedelta(days=1)  # a check, where memories are written meanwhile
-MOST = 10  # changed questions that are named
-LIVE = 50  # questions that are asked again, where their candidates would be others
-SECONDS = 60.0  # for those
-OFTEN = 10  # questions between two words of how far it is
+TESTED_METRICS = {MAIN_METRIC: True, FALSE_ABSTENTION: False, FALSE_ANSWER: False}
+TESTED_SPLITS = ("", Part.HOLDOUT)  # all queries, and those that nobody tuned on
+CHECK_VALID_FOR = timedelta(days=1)  # a check, where memories are written meanwhile
+MAX_CHANGED_QUERIES = 10  # changed questions that are named
+MAX_LIVE_QUERIES = 50  # questions that are asked again, where their candidates would be others
+LIVE_SECONDS = 60.0  # for those
+PROGRESS_EVERY = 10  # questions between two words of how far it is
 
-Pairs = Sequence[tuple[Measured, Measured]]
+MeasurementPairs = Sequence[tuple[Measurement, Measurement]]
 
 
-def begin(namespace: Namespace, version: ProfileVersion, *, by: str) -> Job:
+def submit_gate_job(namespace: Namespace, version: ProfileVersion, *, by: str) -> Job:
     """Have a version held against what serves now, as a job."""
-    against = serving_version(namespace)
+    against = serving_version_id(namespace)
     params = {"version": str(version.id), "against": str(against) if against else None}
-    return start(namespace, JobKind.GATE, params, by=by)
+    return submit_job(namespace, JobKind.GATE, params, by=by)
 
 
-def last(namespace: Namespace, version: UUID) -> Job | None:
+def latest_gate_job(namespace: Namespace, version_id: UUID) -> Job | None:
     """The newest check of a version, finished or not."""
-    found = Job.objects.within(namespace).filter(kind=JobKind.GATE, params__version=str(version))
+    found = Job.objects.within(namespace).filter(kind=JobKind.GATE, params__version=str(version_id))
     return found.order_by("-created_at", "id").first()
 
 
-def serving_version(namespace: Namespace) -> UUID | None:
+def serving_version_id(namespace: Namespace) -> UUID | None:
     """The profile version that serves; none where it is what ships."""
     serving = namespace.serving
     return serving.profile_version_id if serving else None
 
 
-def losses(job: Job) -> list[dict[str, Any]]:
+def gate_losses(job: Job) -> list[dict[str, Any]]:
     """What a check found to become worse by more than chance."""
     return [one for one in job.result.get("judge", {}).get("tests", ()) if one["loss"]]
 
 
-def both(work: Work) -> tuple[Setting, Setting]:
+def gate_configs(work: Work) -> tuple[Config, Config]:
     """What served when the job was asked for, and the version."""
     against, wanted = work.job.params["against"], work.job.params["version"]
     versions = ProfileVersion.objects.within(work.namespace).select_related("profile")
-    return of_served(versions.get(id=against) if against else None), of_version(versions.get(id=wanted))
+    return serving_config(versions.get(id=against) if against else None), config_of_version(versions.get(id=wanted))
 
 
-def judge(work: Work) -> None:
+def gate_judge_step(work: Work) -> None:
     """Hold the version against what serves on every judged query, all together and the held-out ones."""
     sets = list(JudgementSet.objects.within(work.namespace).filter(queries__isnull=False).distinct().order_by("id"))
     # Before anything is asked: what is judged meanwhile makes the check old.
-    work.facts.update(sets=[one.name for one in sets], mark=mark_of(work.namespace), writes=writes_of(work.namespace))
-    pairs = [shared(*measured_on(work.namespace, judged, both(work), work.moved)) for judged in sets]
-    work.facts["tests"] = weighed([tested(pairs, metric, part) for part in PARTS for metric in TESTED])
-    work.moved(1, 1)
+    work.step_result.update(
+        sets=[one.name for one in sets], mark=judgements_fingerprint(work.namespace), writes=write_count(work.namespace)
+    )
+    pairs = [
+        align_measurements(*measure_configs(work.namespace, judged, gate_configs(work), work.record_progress))
+        for judged in sets
+    ]
+    work.step_result["tests"] = adjust_tests(
+        [paired_test(pairs, metric, part) for part in TESTED_SPLITS for metric in TESTED_METRICS]
+    )
+    work.record_progress(1, 1)
 
 
-def mark_of(namespace: Namespace) -> str:
+def judgements_fingerprint(namespace: Namespace) -> str:
     """By what one sees that somebody has judged something, in any set."""
-    return current.mark(namespace, list(JudgementSet.objects.within(namespace).values_list("id", flat=True)))
+    return current_grades.judgement_sets_fingerprint(
+        namespace, list(JudgementSet.objects.within(namespace).values_list("id", flat=True))
+    )
 
 
-def old(job: Job) -> str:
+def outdated_reason(job: Job) -> str:
     """Why a check does not count any more, if it does not: what is judged has changed, or it is from another day."""
     namespace, told = job.namespace, job.result.get("judge", {})
-    if told.get("mark") != mark_of(namespace):
+    if told.get("mark") != judgements_fingerprint(namespace):
         return "queries or judgements have changed since"
-    written = writes_of(namespace) - told["writes"]
-    if written and job.finished_at and timezone.now() - job.finished_at > HOLDS:
+    written = write_count(namespace) - told["writes"]
+    if written and job.finished_at and timezone.now() - job.finished_at > CHECK_VALID_FOR:
         return f"that was more than a day ago, and memories were written {written} time{'s' * (written > 1)} since"
     return ""
 
 
-def tested(pairs: Pairs, metric: str, part: str) -> dict[str, Any]:
+def paired_test(pairs: MeasurementPairs, metric: str, split: str) -> dict[str, Any]:
     """One metric over the queries of all sets: how it moves, and which way."""
-    moves = [after.each[metric] - before.each[metric] for before, after in pairs]
-    chosen = once(pairs, [before.chosen(metric, part) & after.chosen(metric, part) for before, after in pairs])
-    found = paired(metric, joined(moves), joined(chosen).astype(bool))
-    mean = [joined([one.each[metric][mask] for one, mask in zip(side, chosen, strict=True)]) for side in sides(pairs)]
+    moves = [after.per_query[metric] - before.per_query[metric] for before, after in pairs]
+    chosen = first_occurrences(
+        pairs, [before.query_mask(metric, split) & after.query_mask(metric, split) for before, after in pairs]
+    )
+    found = paired_comparison(metric, concatenate_or_empty(moves), concatenate_or_empty(chosen).astype(bool))
+    mean = [
+        concatenate_or_empty([one.per_query[metric][mask] for one, mask in zip(side, chosen, strict=True)])
+        for side in unzip_pairs(pairs)
+    ]
     return {
         "metric": metric,
-        "part": part,
+        "part": split,
         "queries": len(mean[0]),
         "before": float(mean[0].mean()) if len(mean[0]) else None,
         "after": float(mean[1].mean()) if len(mean[1]) else None,
         "difference": found.difference,
-        "chance": found.chance,
-        "won": found.won if TESTED[metric] else found.lost,
-        "lost": found.lost if TESTED[metric] else found.won,
-        "worse": found.difference < 0 if TESTED[metric] else found.difference > 0,
+        "chance": found.p_value,
+        "won": found.won if TESTED_METRICS[metric] else found.lost,
+        "lost": found.lost if TESTED_METRICS[metric] else found.won,
+        "worse": found.difference < 0 if TESTED_METRICS[metric] else found.difference > 0,
     }
 
 
-def once(pairs: Pairs, chosen: Sequence[Mask]) -> list[Mask]:
+def first_occurrences(pairs: MeasurementPairs, masks: Sequence[Mask]) -> list[Mask]:
     """The chosen queries without those that an earlier set has as well: a question counts once."""
     seen, first = set[tuple[Any, ...]](), []
-    for (before, _), mask in zip(pairs, chosen, strict=True):
+    for (before, _), mask in zip(pairs, masks, strict=True):
         mine = mask.copy()
         for row in np.flatnonzero(mask).tolist():
             query = before.arrays.queries[row]
@@ -126,46 +148,51 @@ def once(pairs: Pairs, chosen: Sequence[Mask]) -> list[Mask]:
     return first
 
 
-def weighed(tests: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def adjust_tests(tests: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Tests with their chances corrected for how many there are, and whether each is a loss by that."""
-    chances = corrected([one["chance"] for one in tests], [one["won"] + one["lost"] for one in tests])
+    chances = adjust_p_values([one["chance"] for one in tests], [one["won"] + one["lost"] for one in tests])
     return [
-        {**one, "corrected": chance, "loss": one["worse"] and chance < BOUND}
+        {**one, "corrected": chance, "loss": one["worse"] and chance < SIGNIFICANCE_LEVEL}
         for one, chance in zip(tests, chances, strict=True)
     ]
 
 
-def sides(pairs: Pairs) -> tuple[list[Measured], list[Measured]]:
+def unzip_pairs(pairs: MeasurementPairs) -> tuple[list[Measurement], list[Measurement]]:
     """What serves on every set, and the version on every set."""
     return [before for before, _ in pairs], [after for _, after in pairs]
 
 
-def joined(some: Sequence[Any]) -> Any:
+def concatenate_or_empty(parts: Sequence[Any]) -> Any:
     """Arrays one after another; none at all are an empty one."""
-    return np.concatenate(some) if some else np.zeros(0)
+    return np.concatenate(parts) if parts else np.zeros(0)
 
 
-def replay(work: Work) -> None:
+def gate_replay_step(work: Work) -> None:
     """Rank what was asked lately by both, from the traces; where candidates would be others, ask some again."""
-    before, after = both(work)
-    traces = list(overlaps.recent(work.namespace))
-    again = [trace for trace in traces if overlaps.lives(trace, before, after)]
-    sample = again[:: max(1, -(-len(again) // LIVE))]
-    kept = [trace for trace in traces if not overlaps.lives(trace, before, after)]
-    whole, found = len(kept) + len(sample), list[overlaps.Overlap]()
+    before, after = gate_configs(work)
+    traces = list(answer_overlap.recent_traces(work.namespace))
+    again = [trace for trace in traces if answer_overlap.needs_new_query(trace, before, after)]
+    sample = again[:: max(1, -(-len(again) // MAX_LIVE_QUERIES))]
+    kept = [trace for trace in traces if not answer_overlap.needs_new_query(trace, before, after)]
+    whole, found = len(kept) + len(sample), list[answer_overlap.Overlap]()
     for trace in kept:
-        found.append(overlaps.replayed(trace, before, after))
-        if len(found) % OFTEN == 0:
-            work.moved(len(found), whole)
-    until, live = time.monotonic() + SECONDS, 0
+        found.append(answer_overlap.replay_overlap(trace, before, after))
+        if len(found) % PROGRESS_EVERY == 0:
+            work.record_progress(len(found), whole)
+    until, live = time.monotonic() + LIVE_SECONDS, 0
     for trace in sample:
         if time.monotonic() > until:
             break
-        found.append(overlaps.asked(trace, before, after))
+        found.append(answer_overlap.live_overlap(trace, before, after))
         live += 1
-        work.moved(len(found), whole)
-    work.facts.update(overlaps.told(found, MOST), traces=len(traces), other_candidates=len(again), live=live)
-    work.moved(whole, whole)
+        work.record_progress(len(found), whole)
+    work.step_result.update(
+        answer_overlap.overlap_summary(found, MAX_CHANGED_QUERIES),
+        traces=len(traces),
+        other_candidates=len(again),
+        live=live,
+    )
+    work.record_progress(whole, whole)
 
 
-STEPS: dict[str, Step] = {"judge": judge, "replay": replay}
+STEPS: dict[str, Step] = {"judge": gate_judge_step, "replay": gate_replay_step}

@@ -1,4 +1,4 @@
-"""The paper's table of errors by threshold, beside the same computed on the pairs that were judged here."""
+"""The paper's dedup errors by threshold, next to the same errors on this namespace's judged pairs."""
 
 from dataclasses import dataclass
 
@@ -11,85 +11,88 @@ from scoring.calibration import DedupErrors, dedup_sweep
 from scoring.catalogue.recall_calibration import DEDUP_TABLE
 from scoring.term import Array
 
-MOST = 5_000  # judged pairs that count, the newest
-PRINTED = {float(threshold): (wrong, missed, float(total)) for threshold, wrong, missed, total in DEDUP_TABLE}
+MAX_PAIRS = 5_000  # newest judged pairs used
+PAPER_ERRORS = {float(threshold): (wrong, missed, float(total)) for threshold, wrong, missed, total in DEDUP_TABLE}
 
 
 @dataclass(frozen=True)
-class Judged:
-    """What people decided of pairs: how near they were, and whether they are one."""
+class JudgedPairs:
+    """Judged pairs: their cosine, and whether they are duplicates."""
 
     cosines: Array
     same: NDArray[np.bool_]
 
     @property
     def duplicates(self) -> int:
-        """How many were found to be one."""
+        """Pairs judged duplicates."""
         return int(self.same.sum())
 
     @property
     def others(self) -> int:
-        """How many were found to be two, merges that were split among them."""
+        """Pairs judged distinct, including merges that were split."""
         return len(self.same) - self.duplicates
 
     def __len__(self) -> int:
         return len(self.same)
 
-    def covers(self, threshold: float, least: int) -> bool:
-        """Whether enough pairs on either side of a threshold were judged for it to be weighed against others."""
+    def covers(self, threshold: float, minimum: int) -> bool:
+        """Whether enough pairs on both sides of a threshold were judged to compare it with others."""
         above = int((self.cosines > threshold).sum())
-        return min(above, len(self) - above) >= least
+        return min(above, len(self) - above) >= minimum
 
 
 @dataclass(frozen=True)
-class Row:
-    """One threshold: what the paper reports of it, if anything, and what it would have done here."""
+class ThresholdRow:
+    """One threshold: the errors the paper reports, if any, and the errors here."""
 
     threshold: float
-    printed: tuple[float, float, float] | None  # in percent: false merges, missed ones, both
-    ours: DedupErrors
-    judged: Judged
+    printed: tuple[float, float, float] | None  # percent: false merges, missed duplicates, total
+    errors: DedupErrors
+    judged: JudgedPairs
     current: bool
 
     @property
-    def wrong(self) -> int:
-        """Pairs that would have been merged and are two."""
+    def false_merges(self) -> int:
+        """Distinct pairs it would merge."""
         return int((self.judged.cosines[~self.judged.same] > self.threshold).sum())
 
     @property
-    def missed(self) -> int:
-        """Pairs that would not have been merged and are one."""
+    def missed_duplicates(self) -> int:
+        """Duplicate pairs it would not merge."""
         return int((self.judged.cosines[self.judged.same] <= self.threshold).sum())
 
     @property
     def total(self) -> float:
-        """Both rates together, in percent."""
-        return 100 * self.ours.total
+        """Both error rates together, in percent."""
+        return 100 * self.errors.total
 
     @property
     def percent(self) -> tuple[float | None, float | None]:
-        """Both rates here; none where there is nothing to err about."""
-        wrong = 100 * self.ours.false_positives if self.judged.others else None
-        return wrong, 100 * self.ours.false_negatives if self.judged.duplicates else None
+        """Both error rates here, in percent; None if there are no such pairs."""
+        false_merges = 100 * self.errors.false_positives if self.judged.others else None
+        return false_merges, 100 * self.errors.false_negatives if self.judged.duplicates else None
 
     @property
     def cost(self) -> float:
-        """Both rates, a false merge counted as often as it costs, in percent."""
-        return 100 * self.ours.cost
+        """Both error rates in percent, false merges weighted by their cost."""
+        return 100 * self.errors.cost
 
 
-def judged(namespace: Namespace) -> Judged:
-    """The pairs that were decided, a merge that was split again as two."""
+def load_judged_pairs(namespace: Namespace) -> JudgedPairs:
+    """The decided pairs; a merge that was split again counts as distinct."""
     decided = ReviewItem.objects.within(namespace).filter(state__in=set(Verdict) - {Verdict.PENDING})
-    rows = list(decided.order_by("-created_at", "id").values_list("cosine", "state")[:MOST])
-    return Judged(
+    rows = list(decided.order_by("-created_at", "id").values_list("cosine", "state")[:MAX_PAIRS])
+    return JudgedPairs(
         np.array([cosine for cosine, _ in rows], dtype=float),
         np.array([state == Verdict.DUPLICATE for _, state in rows], dtype=bool),
     )
 
 
-def table(pairs: Judged, current: float, *, merge_cost: float) -> list[Row]:
-    """The paper's thresholds and the one that is chosen now."""
-    thresholds = sorted({*PRINTED, current})
+def threshold_table(pairs: JudgedPairs, current: float, *, merge_cost: float) -> list[ThresholdRow]:
+    """The paper's thresholds and the current one."""
+    thresholds = sorted({*PAPER_ERRORS, current})
     errors = dedup_sweep(pairs.cosines, pairs.same.astype(float), thresholds, merge_cost=merge_cost)
-    return [Row(one.threshold, PRINTED.get(one.threshold), one, pairs, one.threshold == current) for one in errors]
+    return [
+        ThresholdRow(row.threshold, PAPER_ERRORS.get(row.threshold), row, pairs, row.threshold == current)
+        for row in errors
+    ]

@@ -5,9 +5,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from memories.tuning.arrays import Arrays, Stack
-from memories.tuning.evaluating import BOUND, INVENTED, LOST, Measured
+from memories.tuning.measurement import FALSE_ABSTENTION, FALSE_ANSWER, SIGNIFICANCE_LEVEL, Measurement
 from scoring.resampling import Interval, bootstrap, randomisation_test
-from scoring.stacking import kept
+from scoring.stacking import select_candidates
 from scoring.term import Array, Mask
 
 
@@ -18,19 +18,19 @@ class Objective:
     metric: str
     price: float = 0.0
 
-    def counted(self, arrays: Arrays) -> Mask:
+    def query_mask(self, arrays: Arrays) -> Mask:
         """The queries that count: those with an answer, and where errors cost something those that never had one.
 
         What nobody has judged yet, or what has lost its answers, is neither right nor wrong to answer.
         """
-        return arrays.answerable | arrays.never_stored if self.price else arrays.answerable
+        return arrays.answerable | arrays.unanswerable if self.price else arrays.answerable
 
-    def each(self, measured: Measured) -> Array:
+    def per_query(self, measurement: Measurement) -> Array:
         """What each query that counts is worth."""
-        answerable = measured.arrays.answerable
-        errors = np.where(answerable, measured.each[LOST], measured.each[INVENTED])
-        worth = np.where(answerable, measured.each[self.metric], 0.0) - self.price * errors
-        return worth[self.counted(measured.arrays)]
+        answerable = measurement.arrays.answerable
+        errors = np.where(answerable, measurement.per_query[FALSE_ABSTENTION], measurement.per_query[FALSE_ANSWER])
+        worth = np.where(answerable, measurement.per_query[self.metric], 0.0) - self.price * errors
+        return worth[self.query_mask(measurement.arrays)]
 
 
 @dataclass(frozen=True)
@@ -46,38 +46,38 @@ class Gain:
     queries: int
 
     @property
-    def proven(self) -> bool:
+    def significant(self) -> bool:
         """Whether it is better, and hardly by chance."""
-        return self.difference > 0 and self.chance < BOUND
+        return self.difference > 0 and self.chance < SIGNIFICANCE_LEVEL
 
 
-def gain(objective: Objective, before: Measured, after: Measured) -> Gain:
+def paired_gain(objective: Objective, before: Measurement, after: Measurement) -> Gain:
     """Hold two settings against each other by a paired test."""
-    moves = objective.each(after) - objective.each(before)
+    moves = objective.per_query(after) - objective.per_query(before)
     mean, low, high = bootstrap(moves[:, None])[0] if len(moves) else Interval(0.0, 0.0, 0.0)
     chance = randomisation_test(moves)
     return Gain(mean, low, high, chance, int((moves > 0).sum()), int((moves < 0).sum()), len(moves))
 
 
-def part_of(arrays: Arrays, part: str) -> Arrays:
+def split_arrays(arrays: Arrays, split: str) -> Arrays:
     """The queries of one part alone."""
-    return some_of(arrays, np.array([query.part == part for query in arrays.queries], bool))
+    return arrays_subset(arrays, np.array([query.part == split for query in arrays.queries], bool))
 
 
-def some_of(arrays: Arrays, chosen: Mask) -> Arrays:
+def arrays_subset(arrays: Arrays, mask: Mask) -> Arrays:
     """Some queries, as if there were no others."""
-    number = np.cumsum(chosen) - 1
+    number = np.cumsum(mask) - 1
     stacks = []
     for stack in arrays.stacks:
-        mine = chosen[stack.queries]
-        rows = np.flatnonzero(mine[stack.signals.batches.of_each])
+        mine = mask[stack.queries]
+        rows = np.flatnonzero(mine[stack.signals.batches.batch_index])
         if len(rows):
             queries = number[stack.queries[mine]]
-            stacks.append(Stack(stack.plan, queries, kept(stack.signals, rows), stack.grades[rows]))
+            stacks.append(Stack(stack.plan, queries, select_candidates(stack.signals, rows), stack.grades[rows]))
     return replace(
         arrays,
-        queries=[query for query, mine in zip(arrays.queries, chosen, strict=True) if mine],
-        ideal=arrays.ideal[chosen],
+        queries=[query for query, mine in zip(arrays.queries, mask, strict=True) if mine],
+        ideal=arrays.ideal[mask],
         stacks=stacks,
         candidates=sum(len(stack.signals) for stack in stacks),
     )

@@ -1,4 +1,4 @@
-"""Quality against what it costs: how unlike the results of an answer are, or how long they are together."""
+"""Quality against a trade-off: the diversity of the results, or the length of the context."""
 
 from collections.abc import Callable, Mapping, Sequence
 from uuid import UUID
@@ -8,78 +8,78 @@ from django.db.models.functions import Length
 
 from memories.models import Memory, Namespace
 from memories.tuning.arrays import Arrays
-from memories.tuning.evaluating import Measured
+from memories.tuning.measurement import Measurement
 from scoring.term import Array, Mask
 
 DIVERSITY, CONTEXT = "diversity", "context"
-# What quality is held against: what it says, and whether more of it is better.
-AGAINST: Mapping[str, tuple[str, bool]] = {
-    DIVERSITY: ("how unlike the results of an answer are", True),
-    CONTEXT: ("characters that an answer hands over", False),
+# Description, and whether higher is better.
+TRADEOFFS: Mapping[str, tuple[str, bool]] = {
+    DIVERSITY: ("diversity of the results", True),
+    CONTEXT: ("context length in characters", False),
 }
 
 
-def yardstick(namespace: Namespace, arrays: Arrays, against: str) -> Callable[[Measured], float]:
-    """What measures a setting by the other side; lengths are asked once for all."""
-    if against == CONTEXT:
-        lengths = lengths_of(namespace, arrays)
-        return lambda measured: context(measured, lengths)
-    return diversity
+def tradeoff_measure(namespace: Namespace, arrays: Arrays, tradeoff: str) -> Callable[[Measurement], float]:
+    """The function that measures a configuration's trade-off; memory lengths are loaded once."""
+    if tradeoff == CONTEXT:
+        lengths = candidate_lengths(namespace, arrays)
+        return lambda measured: mean_context_length(measured, lengths)
+    return result_diversity
 
 
-def lengths_of(namespace: Namespace, arrays: Arrays) -> list[Array]:
-    """How many characters each candidate has, stack by stack; one that is gone has none."""
-    wanted = {UUID(str(id)) for stack in arrays.stacks for id in np.unique(stack.signals.ids)}
-    rows = Memory.objects.within(namespace).filter(id__in=wanted).values_list("id", Length("content"))
-    known = {str(id): float(length) for id, length in rows}
-    return [np.array([known.get(str(id), 0.0) for id in stack.signals.ids]) for stack in arrays.stacks]
+def candidate_lengths(namespace: Namespace, arrays: Arrays) -> list[Array]:
+    """Characters of each candidate, stack by stack; 0 for a deleted one."""
+    ids = {UUID(str(id)) for stack in arrays.stacks for id in np.unique(stack.signals.ids)}
+    rows = Memory.objects.within(namespace).filter(id__in=ids).values_list("id", Length("content"))
+    lengths = {str(id): float(length) for id, length in rows}
+    return [np.array([lengths.get(str(id), 0.0) for id in stack.signals.ids]) for stack in arrays.stacks]
 
 
-def context(measured: Measured, lengths: Sequence[Array]) -> float:
-    """The mean length of an answer's memories together; a query that is not answered hands over nothing."""
+def mean_context_length(measurement: Measurement, lengths: Sequence[Array]) -> float:
+    """Mean total length of a query's results; an abstention counts as 0."""
     total = 0.0
-    for stack, length in zip(measured.arrays.stacks, lengths, strict=True):
-        places = measured.places[stack.queries]
-        total += float(length[places[places >= 0]].sum())
-    return total / max(len(measured.arrays.queries), 1)
+    for stack, lengths_in_stack in zip(measurement.arrays.stacks, lengths, strict=True):
+        rows = measurement.places[stack.queries]
+        total += float(lengths_in_stack[rows[rows >= 0]].sum())
+    return total / max(len(measurement.arrays.queries), 1)
 
 
-def diversity(measured: Measured) -> float:
-    """One less the mean cosine of two results, over answers of two or more.
+def result_diversity(measurement: Measurement) -> float:
+    """One minus the mean pairwise cosine of the results, over queries with two or more.
 
-    Where a system reads no vectors, the share of results that are each of a session of their own stands in.
+    For systems without vectors, the share of results from distinct sessions.
     """
-    found: list[float] = []
-    for stack in measured.arrays.stacks:
-        places = measured.places[stack.queries]
+    values: list[float] = []
+    for stack in measurement.arrays.stacks:
+        places = measurement.places[stack.queries]
         places = places[(places >= 0).sum(axis=1) > 1]
         if not len(places):
             continue
-        there = places >= 0
+        present = places >= 0
         signals = stack.signals
         if signals.vectors is None:
-            found += distinct(np.where(there, signals.session[places], -1), there).tolist()
+            values += distinct_session_share(np.where(present, signals.session[places], -1), present).tolist()
             continue
-        vectors = np.where(there[:, :, None], signals.vectors_of(places), 0.0)
-        count, whole = there.sum(axis=1), vectors.sum(axis=1)
-        among = np.einsum("ij,ij->i", whole, whole) - np.einsum("ijk,ijk->i", vectors, vectors)
-        found += (1.0 - among / (count * (count - 1))).tolist()
-    return float(np.mean(found)) if found else 0.0
+        vectors = np.where(present[:, :, None], signals.vectors_of(places), 0.0)
+        counts, total = present.sum(axis=1), vectors.sum(axis=1)
+        pairwise = np.einsum("ij,ij->i", total, total) - np.einsum("ijk,ijk->i", vectors, vectors)
+        values += (1.0 - pairwise / (counts * (counts - 1))).tolist()
+    return float(np.mean(values)) if values else 0.0
 
 
-def distinct(sessions: Array, there: Mask) -> Array:
-    """The share of each row's results that are the first of their session; what has none is one by itself."""
+def distinct_session_share(sessions: Array, present: Mask) -> Array:
+    """The share of each row's results that are the first of their session; one without a session counts as distinct."""
     ordered = np.sort(sessions, axis=1)
     repeated = ((ordered[:, 1:] == ordered[:, :-1]) & (ordered[:, 1:] >= 0)).sum(axis=1)
-    return np.asarray(1.0 - repeated / there.sum(axis=1))
+    return np.asarray(1.0 - repeated / present.sum(axis=1))
 
 
-def front(quality: Array, other: Array, more_is_better: bool) -> Mask:
-    """Which settings no other one beats on one side without losing on the other; of equals the first."""
-    cost = -other if more_is_better else other
+def pareto_front(quality: Array, tradeoff: Array, more_is_better: bool) -> Mask:
+    """The Pareto front; the first of equal points."""
+    cost = -tradeoff if more_is_better else tradeoff
     order = np.lexsort((np.arange(len(quality)), cost, -quality))
-    marked, least = np.zeros(len(quality), bool), np.inf
-    for place in order:
-        if cost[place] < least:
-            marked[place], least = True, cost[place]
-    return marked
+    on_front, lowest = np.zeros(len(quality), bool), np.inf
+    for index in order:
+        if cost[index] < lowest:
+            on_front[index], lowest = True, cost[index]
+    return on_front

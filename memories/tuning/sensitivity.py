@@ -8,26 +8,26 @@ from typing import Any
 
 import numpy as np
 
-from memories.retrieval.query import Setting
+from memories.retrieval.query import Config
 from memories.tuning.arrays import Arrays
-from memories.tuning.evaluating import measured
-from memories.tuning.optimising import movable
+from memories.tuning.measurement import measure_config
+from memories.tuning.optimiser import tunable_params
 from scoring.params import Choice, Declaration, Number, ParamsError
 
-POINTS = 13  # of a curve
-SWEPT = "rrf_k"
-PAPER = (20, 40, 50, 60, 70, 80, 120)  # where the paper looked at it
+CURVE_POINTS = 13  # of a curve
+RRF_K = "rrf_k"
+PAPER_K_VALUES = (20, 40, 50, 60, 70, 80, 120)  # where the paper looked at it
 
 
 @dataclass(frozen=True)
-class Curve:
+class SensitivityCurve:
     """A parameter's values and the metric at each; the value where it stands, and the metric there."""
 
     name: str
     values: tuple[Any, ...]
     metric: tuple[float, ...]
-    stands: Any
-    here: float
+    current_value: Any
+    current_metric: float
 
     @property
     def lowest(self) -> float:
@@ -42,58 +42,62 @@ class Curve:
     @property
     def best(self) -> Any:
         """The value at which the metric is highest; where it stands, if that is as good."""
-        return self.stands if self.here >= self.highest else self.values[int(np.argmax(self.metric))]
+        return self.current_value if self.current_metric >= self.highest else self.values[int(np.argmax(self.metric))]
 
     @property
-    def swing(self) -> float:
+    def effect_size(self) -> float:
         """How much the parameter can move the metric."""
         return self.highest - self.lowest
 
 
-def asking_again(setting: Setting) -> list[str]:
+def params_needing_new_query(config: Config) -> list[str]:
     """The parameters that decide about the candidates, so that each value needs the questions asked anew."""
-    return [name for name, one in setting.system.params.declared().items() if one.scope == "candidates"]
+    return [name for name, one in config.system.params.declarations().items() if one.scope == "candidates"]
 
 
-def curves(
-    arrays: Arrays, setting: Setting, metric: str, part: str, seconds: float, names: Sequence[str] | None = None
-) -> Iterator[Curve]:
+def sensitivity_curves(
+    arrays: Arrays, config: Config, metric: str, split: str, seconds: float, names: Sequence[str] | None = None
+) -> Iterator[SensitivityCurve]:
     """The curves of one parameter after another, for as long as there is time; asked again, it goes on from there."""
     until = time.monotonic() + seconds
-    given = tuple(sorted(setting.given.items()))
-    for name in names or movable(setting):
-        yield arrays.curves.get((given, name, metric, part), partial(curve, arrays, setting, name, metric, part))
+    given = tuple(sorted(config.given.items()))
+    for name in names or tunable_params(config):
+        yield arrays.curves.get_or_compute(
+            (given, name, metric, split), partial(sensitivity_curve, arrays, config, name, metric, split)
+        )
         if time.monotonic() > until:
             return
 
 
-def curve(arrays: Arrays, setting: Setting, name: str, metric: str, part: str) -> Curve:
+def sensitivity_curve(arrays: Arrays, config: Config, name: str, metric: str, split: str) -> SensitivityCurve:
     """One parameter tried over its range."""
-    tried = {value: at(arrays, setting, name, value, metric, part) for value in points(setting, name)}
+    tried = {value: metric_at(arrays, config, name, value, metric, split) for value in curve_values(config, name)}
     found = {value: mean for value, mean in tried.items() if mean is not None}
-    stands = setting.system.params.of(dict(setting.given)).as_dict()[name]
-    return Curve(name, tuple(found), tuple(found.values()), stands, measured(arrays, setting).mean(metric, part))
+    stands = config.system.params.of(dict(config.given)).as_dict()[name]
+    return SensitivityCurve(
+        name, tuple(found), tuple(found.values()), stands, measure_config(arrays, config).mean(metric, split)
+    )
 
 
-def at(arrays: Arrays, setting: Setting, name: str, value: Any, metric: str, part: str) -> float | None:
+def metric_at(arrays: Arrays, config: Config, name: str, value: Any, metric: str, split: str) -> float | None:
     """The metric with one parameter elsewhere; none where a rule forbids that."""
-    given = {**setting.given, name: value}
+    given = {**config.given, name: value}
     try:
-        setting.system.params.of(given)
+        config.system.params.of(given)
     except ParamsError:
         return None
-    return measured(arrays, Setting(setting.system, given)).mean(metric, part)
+    return measure_config(arrays, Config(config.system, given)).mean(metric, split)
 
 
-def points(setting: Setting, name: str) -> list[Any]:
+def curve_values(config: Config, name: str) -> list[Any]:
     """The values at which a parameter is tried, in order."""
-    declared: Declaration = setting.system.params.declared()[name]
+    declared: Declaration = config.system.params.declarations()[name]
     if isinstance(declared, Choice):
         return list(declared.options)
     if not isinstance(declared, Number):
         return [False, True]
     spaced = np.geomspace if declared.log else np.linspace
-    tried = {float(f"{value:.6g}") for value in spaced(declared.low, declared.high, POINTS)}
-    tried |= set(PAPER) if name == SWEPT else set()
+    tried = {float(f"{value:.6g}") for value in spaced(declared.low, declared.high, CURVE_POINTS)}
+    tried |= set(PAPER_K_VALUES) if name == RRF_K else set()
     tried = {min(max(value, declared.low), declared.high) for value in tried}
-    return sorted({round(value) for value in tried}) if declared.whole else sorted(tried)
+    return sorted({round(value) for value in tried}) if declared.is_integer else sorted(tried)

@@ -13,120 +13,122 @@ import numpy as np
 from django.db import transaction
 
 from memories.ids import first_id_at
-from memories.jobs.starting import start
+from memories.jobs.submission import submit_job
 from memories.jobs.work import Step, Work
-from memories.judging import current
 from memories.models import Job, JudgedQuery, Namespace, ProfileVersion, Shadow, Trace
 from memories.models.choices import JobKind
 from memories.models.job import UNFINISHED
-from memories.retrieval.answer import told as answer_of
-from memories.retrieval.packing import packed
-from memories.retrieval.query import Setting
-from memories.retrieval.replaying import Replay, replay
-from memories.retrieval.settings import of_version
-from memories.retrieval.tracing import request_of, spelt
-from memories.tuning.overlaps import overlap
-from memories.tuning.tracing import DEPTH
+from memories.retrieval.answer import answer_to_dict as answer_of
+from memories.retrieval.config import config_of_version
+from memories.retrieval.query import Config
+from memories.retrieval.replay import Replay, replay
+from memories.retrieval.trace import request_to_dict, to_json_text
+from memories.retrieval.trace_codec import pack_signals
+from memories.tuning import current_grades
+from memories.tuning.answer_overlap import answer_overlap
+from memories.tuning.traced_sets import DEPTH
 from scoring.metrics import ndcg
 
-LOOKED_AT, AT_A_TIME = 5_000, 100  # traces among which is drawn, and that are loaded
-SECONDS = 50.0  # that one job takes; the next one begins within a minute
-JOBS_KEPT = 10  # of those that are done
-REPORTED = 2_000  # pairs that a report counts, the newest
+MAX_SCANNED, BATCH_SIZE = 5_000, 100  # traces among which is drawn, and that are loaded
+JOB_SECONDS = 50.0  # that one job takes; the next one begins within a minute
+MAX_FINISHED_JOBS = 10  # of those that are done
+MAX_REPORTED = 2_000  # pairs that a report counts, the newest
 
-Asked: TypeAlias = tuple[str, str, str | None]
+QueryKey: TypeAlias = tuple[str, str, str | None]
 
 
 @transaction.atomic
-def cast(namespace: Namespace, version: ProfileVersion, percent: int, *, by: str) -> Shadow:
+def create_shadow(namespace: Namespace, version: ProfileVersion, percent: int, *, by: str) -> Shadow:
     """Let a version follow what is asked from now on, in place of any other."""
     Shadow.objects.within(namespace).delete()
     return Shadow.objects.create(namespace=namespace, version_id=version.id, percent=percent, by=by)
 
 
-def end(namespace: Namespace) -> bool:
+def delete_shadow(namespace: Namespace) -> bool:
     """Have no shadow any more; tell whether there was one. What it answered stays until its traces go."""
     count, _ = Shadow.objects.within(namespace).delete()
     return bool(count)
 
 
-def of(namespace: Namespace) -> Shadow | None:
+def active_shadow(namespace: Namespace) -> Shadow | None:
     """The shadow, if there is one."""
     return Shadow.objects.within(namespace).select_related("version__profile").first()
 
 
-def drawn(trace: UUID, percent: int) -> bool:
+def is_sampled(trace_id: UUID, percent: int) -> bool:
     """Whether a trace is among the share that is answered again: by the random end of its id, so always the same."""
-    return trace.int % 2**32 % 100 < percent
+    return trace_id.int % 2**32 % 100 < percent
 
 
-def unseen(shadow: Shadow) -> Any:
+def unseen_traces(shadow: Shadow) -> Any:
     """The real traces that came since the shadow last looked, oldest first."""
     real = Trace.objects.within(shadow.namespace).filter(shadow=False).order_by("id")
     return real.filter(id__gt=shadow.seen) if shadow.seen else real.filter(id__gte=first_id_at(shadow.since))
 
 
-def begin(namespace: Namespace, *, by: str) -> Job:
+def submit_shadow_job(namespace: Namespace, *, by: str) -> Job:
     """Have what came in compared, as a job."""
-    return start(namespace, JobKind.SHADOW, {}, by=by)
+    return submit_job(namespace, JobKind.SHADOW, {}, by=by)
 
 
-def compare(work: Work) -> None:
+def shadow_step(work: Work) -> None:
     """Answer the share of the new traces again until none is left or time is up, and forget all but the last such jobs.
 
     Each answer is kept with the mark of how far the shadow has come.
     """
-    shadow, until = of(work.namespace), time.monotonic() + SECONDS
+    shadow, until = active_shadow(work.namespace), time.monotonic() + JOB_SECONDS
     while shadow is not None and time.monotonic() < until:
-        new = list(unseen(shadow).values_list("id", flat=True)[:LOOKED_AT])
+        new = list(unseen_traces(shadow).values_list("id", flat=True)[:MAX_SCANNED])
         if not new:
             break
-        mine = [id for id in new if drawn(id, shadow.percent)]
-        answer_again(work, shadow, mine[:AT_A_TIME])
-        if len(mine) <= AT_A_TIME:
+        mine = [id for id in new if is_sampled(id, shadow.percent)]
+        answer_with_shadow(work, shadow, mine[:BATCH_SIZE])
+        if len(mine) <= BATCH_SIZE:
             Shadow.objects.within(work.namespace).filter(id=shadow.id).update(seen=new[-1])
-        shadow = of(work.namespace)
+        shadow = active_shadow(work.namespace)
     done = Job.objects.within(work.namespace).filter(kind=JobKind.SHADOW).exclude(state__in=UNFINISHED)
-    older = done.order_by("-created_at", "-id").values_list("id", flat=True)[JOBS_KEPT:]
+    older = done.order_by("-created_at", "-id").values_list("id", flat=True)[MAX_FINISHED_JOBS:]
     done.filter(id__in=list(older)).delete()
 
 
-def answer_again(work: Work, shadow: Shadow, ids: Sequence[UUID]) -> None:
+def answer_with_shadow(work: Work, shadow: Shadow, ids: Sequence[UUID]) -> None:
     """Answer some traces by the shadow, oldest first."""
     traces = Trace.objects.within(work.namespace).filter(id__in=ids).select_related("namespace").order_by("id")
-    setting, grades = of_version(shadow.version), graded(work.namespace, traces)
+    setting, grades = config_of_version(shadow.version), grades_by_query(work.namespace, traces)
     for trace in traces:
-        twin = answered(trace, setting, grades.get(asked_as(trace), {}))
+        twin = shadow_trace(trace, setting, grades.get(trace_key(trace), {}))
         with transaction.atomic():
             twin.save()
             Shadow.objects.within(work.namespace).filter(id=shadow.id).update(seen=trace.id)
-            work.moved(work.job.done + 1, compared=1)
+            work.record_progress(work.job.done + 1, compared=1)
 
 
-def answered(trace: Trace, setting: Setting, grades: Mapping[UUID, int]) -> Trace:
+def shadow_trace(trace: Trace, config: Config, grades: Mapping[UUID, int]) -> Trace:
     """A trace's question as the shadow answers it, held against what was told."""
-    done = replay(trace, setting)
+    done = replay(trace, config)
     answer = answer_of(done.retrieval, explain="none")
     before, after = ([str(one["id"]) for one in some["results"][:DEPTH]] for some in (trace.answer, answer))
-    found = overlap(trace.id, before, after)
+    found = answer_overlap(trace.id, before, after)
     against = {
         "trace": str(trace.id),
         "jaccard": found.jaccard,
         "rbo": found.rbo,
-        "silent": [found.silent_before, found.silent_after],
-        "took_ms": None if not done.live else [sum(some["took_ms"].values()) for some in (trace.answer, answer)],
+        "silent": [found.abstained_before, found.abstained_after],
+        "took_ms": None
+        if not done.rerun_because
+        else [sum(some["took_ms"].values()) for some in (trace.answer, answer)],
         "rank_ms": [some["took_ms"].get("rank", 0.0) for some in (trace.answer, answer)],
-        "ndcg": [gain(some, grades) for some in (before, after)] if any(grades.values()) else None,
+        "ndcg": [answer_ndcg(some, grades) for some in (before, after)] if any(grades.values()) else None,
     }
     return Trace(
         namespace=trace.namespace,
         as_of=trace.as_of,
         query=trace.query,
-        request=request_of(done.retrieval.query),
-        profile_version_id=setting.version_id,
-        system=setting.system.name,
-        params=dict(setting.given),
-        plan=json.loads(spelt(done.retrieval.planning.told())),
+        request=request_to_dict(done.retrieval.query),
+        profile_version_id=config.version_id,
+        system=config.system.name,
+        params=dict(config.given),
+        plan=json.loads(to_json_text(done.retrieval.query_plan.to_dict())),
         layout=trace.layout,
         answer=answer,
         results=len(answer["results"]),
@@ -135,34 +137,34 @@ def answered(trace: Trace, setting: Setting, grades: Mapping[UUID, int]) -> Trac
         best_score=answer["results"][0]["score"] if answer["results"] else None,
         took_ms=answer["took_ms"],
         shadow=True,
-        **candidates(trace, done),
+        **shadow_candidates(trace, done),
     )
 
 
-def candidates(trace: Trace, done: Replay) -> dict[str, Any]:
+def shadow_candidates(trace: Trace, replayed: Replay) -> dict[str, Any]:
     """The candidates of an answer as a trace keeps them: the same ones, or those that were found live."""
-    if not done.live:
+    if not replayed.rerun_because:
         return {"candidates": trace.candidates, "signals": trace.signals}
-    retrieval = done.retrieval
-    assert retrieval.reading is not None
+    retrieval = replayed.retrieval
+    assert retrieval.parsed is not None
     return {
-        "candidates": [row["id"] for row in retrieval.batch.rows],
-        "signals": packed(retrieval.signals, retrieval.batch.marks, retrieval.reading.embedder),
+        "candidates": [row["id"] for row in retrieval.candidates.rows],
+        "signals": pack_signals(retrieval.signals, retrieval.candidates.fingerprints, retrieval.parsed.embedder),
     }
 
 
-def asked_as(trace: Trace) -> Asked:
+def trace_key(trace: Trace) -> QueryKey:
     """By what a question is known again: its words, who asks and from when."""
     return trace.query, trace.request.get("user") or "", trace.request.get("as_of")
 
 
-def graded(namespace: Namespace, traces: Iterable[Trace]) -> dict[Asked, dict[UUID, int]]:
+def grades_by_query(namespace: Namespace, traces: Iterable[Trace]) -> dict[QueryKey, dict[UUID, int]]:
     """What is judged of these questions in any set, as it holds today; of those about the past nothing is told."""
-    wanted = {asked_as(trace) for trace in traces}
+    wanted = {trace_key(trace) for trace in traces}
     queries = JudgedQuery.objects.within(namespace).filter(text__in={key[0] for key in wanted}, as_of=None)
-    known: dict[Asked, dict[UUID, int]] = {}
+    known: dict[QueryKey, dict[UUID, int]] = {}
     for set_id in queries.values_list("judgement_set_id", flat=True).distinct():
-        for one in current.grades(namespace, set_id).queries:
+        for one in current_grades.load_grades(namespace, set_id).queries:
             key = one.query.text, one.query.user, None
             if key in wanted and one.query.as_of is None:
                 mine = known.setdefault(key, {})
@@ -170,30 +172,30 @@ def graded(namespace: Namespace, traces: Iterable[Trace]) -> dict[Asked, dict[UU
     return known
 
 
-def gain(answer: Sequence[str], grades: Mapping[UUID, int]) -> float:
+def answer_ndcg(ids: Sequence[str], grades: Mapping[UUID, int]) -> float:
     """nDCG@10 of one answer."""
-    seen = np.array([[grades.get(UUID(id), 0) for id in answer] or [0]], dtype=float)
+    seen = np.array([[grades.get(UUID(id), 0) for id in ids] or [0]], dtype=float)
     best = np.array([sorted(grades.values(), reverse=True)], dtype=float)
     return float(ndcg(seen, best, DEPTH)[0])
 
 
-def report(shadow: Shadow) -> dict[str, Any]:
+def shadow_report(shadow: Shadow) -> dict[str, Any]:
     """How the shadow's answers differ from those that were told, over the newest of them."""
     mine = Trace.objects.within(shadow.namespace).filter(
         profile_version_id=shadow.version_id, shadow=True, id__gte=first_id_at(shadow.since)
     )
-    pairs = [one for one in mine.order_by("-id").values_list("against", flat=True)[:REPORTED] if one]
+    pairs = [one for one in mine.order_by("-id").values_list("against", flat=True)[:MAX_REPORTED] if one]
     judged = [one["ndcg"] for one in pairs if one["ndcg"]]
     return {
         "compared": len(pairs),
         "changed": sum(one["rbo"] < 1 - 1e-9 for one in pairs),
-        "jaccard": mean([one["jaccard"] for one in pairs]),
-        "rbo": mean([one["rbo"] for one in pairs]),
+        "jaccard": mean_or_none([one["jaccard"] for one in pairs]),
+        "rbo": mean_or_none([one["rbo"] for one in pairs]),
         "newly_silent": sum(one["silent"] == [False, True] for one in pairs),
         "newly_answered": sum(one["silent"] == [True, False] for one in pairs),
         "live": sum(one["took_ms"] is not None for one in pairs),
-        "took_ms": medians([one["took_ms"] for one in pairs if one["took_ms"]]),
-        "rank_ms": medians([one["rank_ms"] for one in pairs]),
+        "took_ms": paired_medians([one["took_ms"] for one in pairs if one["took_ms"]]),
+        "rank_ms": paired_medians([one["rank_ms"] for one in pairs]),
         "judged": len(judged),
         "won": sum(after > before for before, after in judged),
         "lost": sum(after < before for before, after in judged),
@@ -205,14 +207,14 @@ def report(shadow: Shadow) -> dict[str, Any]:
     }
 
 
-def mean(values: Sequence[float]) -> float | None:
+def mean_or_none(values: Sequence[float]) -> float | None:
     """The mean, where there is one."""
     return float(np.mean(values)) if values else None
 
 
-def medians(pairs: Sequence[Sequence[float]]) -> list[float] | None:
+def paired_medians(pairs: Sequence[Sequence[float]]) -> list[float] | None:
     """The median of what was told and of what the shadow did."""
     return [float(one) for one in np.median(np.array(pairs), axis=0)] if pairs else None
 
 
-STEPS: dict[str, Step] = {"compare": compare}
+STEPS: dict[str, Step] = {"compare": shadow_step}

@@ -1,1 +1,1 @@
-"""One memory from request to row: resolve, ground, score, dedupe, store, corroborate."""
+"""The write path: resolve, ground, score, deduplicate, store and corroborate one memory from request to row."""

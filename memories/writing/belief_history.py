@@ -1,4 +1,4 @@
-"""Belief as its history tells it, and what it would be had one piece of evidence never come."""
+"""Belief replayed from a memory's history, with or without a given piece of evidence."""
 
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
@@ -7,78 +7,81 @@ from uuid import UUID
 import numpy as np
 
 from memories.models import ScoreEvent
-from memories.writing.standing import Standing, stepped
+from memories.writing.evidence import EvidenceState, belief_step
 from scoring import belief as beliefs
-from scoring.policy import WritePolicy
-from scoring.term import Term, given, least, most
+from scoring.policy import WritePolicyParams
+from scoring.term import Term, feature, maximum, minimum
 
-SIGNS: dict[str, beliefs.Evidence] = {"corroborations": "corroboration", "contradictions": "contradiction"}
+SIGN_BY_COLUMN: dict[str, beliefs.EvidenceKind] = {"corroborations": "corroboration", "contradictions": "contradiction"}
 
 
-class Step(NamedTuple):
+class BeliefStep(NamedTuple):
     """One piece of evidence for or against a memory, and the memory it came from."""
 
-    sign: beliefs.Evidence
+    sign: beliefs.EvidenceKind
     other: UUID | None
 
 
-def history_of(standing: Standing) -> list[ScoreEvent]:
-    """Every change of a memory in order, those not yet filed at the end."""
-    events = ScoreEvent.objects.filter(namespace_id=standing.memory.namespace_id, memory_id=standing.memory.id)
-    return [*events.order_by("at", "id"), *standing.events]
+def score_history(state: EvidenceState) -> list[ScoreEvent]:
+    """Every event of a memory in order, unsaved ones last."""
+    events = ScoreEvent.objects.filter(namespace_id=state.memory.namespace_id, memory_id=state.memory.id)
+    return [*events.order_by("at", "id"), *state.events]
 
 
-def steps(events: Iterable[ScoreEvent]) -> list[Step]:
-    """The evidence that history tells of; what was taken back is left out."""
-    told: list[Step] = []
+def belief_steps(events: Iterable[ScoreEvent]) -> list[BeliefStep]:
+    """The evidence recorded in a history, without what was withdrawn later."""
+    recorded: list[BeliefStep] = []
     for event in events:
-        for column, sign in SIGNS.items():
-            moved = event.after.get(column, 0) - event.before.get(column, 0) if column in event.after else 0
-            step = Step(sign, event.other_id)
-            told = [*told, *[step] * moved] if moved > 0 else without(told, step, -moved)
-    return told
+        for column, sign in SIGN_BY_COLUMN.items():
+            change = event.after.get(column, 0) - event.before.get(column, 0) if column in event.after else 0
+            step = BeliefStep(sign, event.other_id)
+            recorded = [*recorded, *[step] * change] if change > 0 else remove_steps(recorded, step, -change)
+    return recorded
 
 
-def without(told: Sequence[Step], gone: Step, count: int) -> list[Step]:
-    """Leave some evidence out: that of the same memory, else the latest of the same sign."""
-    left = list(told)
+def remove_steps(steps: Sequence[BeliefStep], removed: BeliefStep, count: int) -> list[BeliefStep]:
+    """Drop `count` matching steps: those from the same memory first, then the latest of the same sign."""
+    remaining = list(steps)
     for _ in range(count):
-        places = [place for place, step in enumerate(left) if step.sign == gone.sign]
-        if places:
-            del left[max(places, key=lambda place: (left[place].other == gone.other, place))]
-    return left
+        matches = [index for index, step in enumerate(remaining) if step.sign == removed.sign]
+        if matches:
+            del remaining[max(matches, key=lambda index: (remaining[index].other == removed.other, index))]
+    return remaining
 
 
-def withdraw(standing: Standing, gone: Step, count: int = 1) -> None:
-    """Take evidence back as if it had never come; what else happened since keeps standing."""
+def withdraw_evidence(state: EvidenceState, removed: BeliefStep, count: int = 1) -> None:
+    """Undo evidence as if it had never been recorded; later changes are kept."""
     if not count:
         return
-    events = history_of(standing)
-    told = steps(events)
-    start = events[0].after.get("belief", standing.policy.belief_start) if events else standing.policy.belief_start
-    begun = given("belief at the start", np.asarray(start))
-    so_far, left = (folded(some, begun, standing.policy) for some in (told, without(told, gone, count)))
-    memory = standing.memory
-    if float(so_far.value) == memory.belief:
-        standing.believed = left
+    events = score_history(state)
+    steps_so_far = belief_steps(events)
+    initial = events[0].after.get("belief", state.policy.belief_start) if events else state.policy.belief_start
+    first = feature("belief at the start", np.asarray(initial))
+    before, after = (
+        fold_belief_steps(selected, first, state.policy)
+        for selected in (steps_so_far, remove_steps(steps_so_far, removed, count))
+    )
+    memory = state.memory
+    if float(before.value) == memory.belief:
+        state.belief_term = after
     else:
-        # Where history does not add up to the belief (an older policy, say), the difference alone is taken back.
-        now = given("belief before", np.asarray(memory.belief)) + left - so_far
-        standing.believed = least(most(now, beliefs.LOWEST), beliefs.HIGHEST).named("belief")
-    memory.belief = float(standing.believed.value)
-    column = next(column for column, sign in SIGNS.items() if sign == gone.sign)
+        # Where the history does not add up to the belief (an older policy, say), subtract only the difference.
+        adjusted = feature("belief before", np.asarray(memory.belief)) + after - before
+        state.belief_term = minimum(maximum(adjusted, beliefs.MIN_BELIEF), beliefs.MAX_BELIEF).with_name("belief")
+    memory.belief = float(state.belief_term.value)
+    column = next(column for column, sign in SIGN_BY_COLUMN.items() if sign == removed.sign)
     setattr(memory, column, max(getattr(memory, column) - count, 0))
 
 
-def refolded(events: Iterable[ScoreEvent], policy: WritePolicy) -> Term:
-    """The belief that a whole history leads to under another policy, and how."""
-    return folded(steps(events), policy["belief_start"].named("belief"), policy)
+def replay_belief(events: Iterable[ScoreEvent], policy: WritePolicyParams) -> Term:
+    """The belief a history yields under another policy, with its derivation."""
+    return fold_belief_steps(belief_steps(events), policy["belief_start"].with_name("belief"), policy)
 
 
-def folded(told: Iterable[Step], start: Term, policy: WritePolicy) -> Term:
-    """The belief that evidence leads to from a start, piece by piece, and how."""
+def fold_belief_steps(steps: Iterable[BeliefStep], start: Term, policy: WritePolicyParams) -> Term:
+    """Apply steps to a starting belief in order and keep the derivation."""
     belief, corroborations = start, 0
-    for step in told:
+    for step in steps:
         corroborations += step.sign == "corroboration"
-        belief = stepped(belief, step.sign, corroborations, policy)
+        belief = belief_step(belief, step.sign, corroborations, policy)
     return belief

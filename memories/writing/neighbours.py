@@ -1,4 +1,4 @@
-"""The stored memories nearest to new ones, by the vector of the full text."""
+"""Nearest stored memories of new ones, by the vector of the full text."""
 
 from collections.abc import Callable, Collection, Sequence
 from typing import NamedTuple, TypeAlias
@@ -10,14 +10,14 @@ from psycopg.sql import Literal
 
 from memories.models import Memory, Namespace, NamespaceStatistics
 from memories.models.choices import EMBEDDERS, Status
-from memories.writing.comparing import COMPARED, elsewhere, unrelated
-from memories.writing.neighbourhood import FINDABLE, LARGEST, neighbourhood
+from memories.writing.comparison import COMPARED_COLUMNS, are_unrelated, unrelated_subjects
+from memories.writing.vector_cache import MAX_VECTORS, SEARCHABLE_SQL, cached_vectors
 from scoring.term import Array
 
-NEAREST = 8
-# From so many new memories on, comparing in memory costs less than asking the database about each.
-MANY = 8
-# Below so many vectors a scan is exact and as fast as the index, which holds larger namespaces alone.
+MAX_NEIGHBOURS = 8
+# From this batch size on, comparing in memory is cheaper than a lateral query per memory.
+IN_MEMORY_FROM = 8
+# Below this many vectors an exact scan is as fast as the index; only larger namespaces are indexed.
 SCAN_BELOW = 20_000
 
 
@@ -28,104 +28,117 @@ class Neighbour(NamedTuple):
     cosine: float
 
 
-# So many of the nearest, for the vectors at some places.
-Search: TypeAlias = Callable[[Sequence[int], int], list[list[Neighbour]]]
-# A cosine is known to six places: what lies behind differs by how it was computed, and must not decide.
-PLACES = 6
+# (vector indexes, limit) → nearest neighbours of each.
+NeighbourSearch: TypeAlias = Callable[[Sequence[int], int], list[list[Neighbour]]]
+# Cosines are rounded to six decimals: the rest depends on how they were computed and must not decide.
+COSINE_DECIMALS = 6
 
 
-def nearest(
-    namespace: Namespace, vectors: Array, least: float, news: Sequence[Memory] = (), *, locked: bool = False
+def nearest_memories(
+    namespace: Namespace, vectors: Array, min_cosine: float, new_rows: Sequence[Memory] = (), *, locked: bool = False
 ) -> list[list[Neighbour]]:
-    """For each vector the nearest memories that are at least so close, nearest first.
+    """For each vector the nearest memories of at least the given cosine, nearest first.
 
-    Where the memories that the vectors stand for are given, those that have nothing to do with them take no place, and
-    those of other subjects none from their own.
+    If the new memories are given, unrelated neighbours are skipped and those of other subjects do not use up the limit.
     """
-    search = searched(namespace, vectors, least, locked=locked)
-    if not news:
-        return search(range(len(vectors)), NEAREST)
+    search = neighbour_search(namespace, vectors, min_cosine, locked=locked)
+    if not new_rows:
+        return search(range(len(vectors)), MAX_NEIGHBOURS)
     chosen: list[list[Neighbour]] = [[] for _ in vectors]
-    waiting, limit = list(range(len(vectors))), NEAREST
-    while waiting:
-        found = dict(zip(waiting, search(waiting, limit), strict=True))
-        rows = active(namespace, {one.memory for some in found.values() for one in some})
-        for place, some in found.items():
-            known = [one for one in some if one.memory in rows]
-            near = [one for one in known if not unrelated(news[place], rows[one.memory])]
-            own = [one for one in near if not elsewhere(news[place], rows[one.memory])]
-            chosen[place] = [one for one in near if one in near[:NEAREST] or one in own[:NEAREST]]
-            # Behind those that took all places there may be more.
-            if len(some) < limit or len(own) >= NEAREST:
-                waiting.remove(place)
-        limit *= NEAREST
+    pending, limit = list(range(len(vectors))), MAX_NEIGHBOURS
+    while pending:
+        hits = dict(zip(pending, search(pending, limit), strict=True))
+        rows = active_memories(namespace, {hit.memory for neighbours in hits.values() for hit in neighbours})
+        for index, neighbours in hits.items():
+            active_hits = [hit for hit in neighbours if hit.memory in rows]
+            related = [hit for hit in active_hits if not are_unrelated(new_rows[index], rows[hit.memory])]
+            same_subject = [hit for hit in related if not unrelated_subjects(new_rows[index], rows[hit.memory])]
+            chosen[index] = [
+                hit for hit in related if hit in related[:MAX_NEIGHBOURS] or hit in same_subject[:MAX_NEIGHBOURS]
+            ]
+            # All slots were taken; there may be more beyond the limit.
+            if len(neighbours) < limit or len(same_subject) >= MAX_NEIGHBOURS:
+                pending.remove(index)
+        limit *= MAX_NEIGHBOURS
     return chosen
 
 
-def searched(namespace: Namespace, vectors: Array, least: float, *, locked: bool) -> Search:
-    """How to search a namespace: in memory for many vectors, else by the database."""
+def neighbour_search(namespace: Namespace, vectors: Array, min_cosine: float, *, locked: bool) -> NeighbourSearch:
+    """Choose the search: in memory for many vectors, otherwise in the database."""
     statistics = NamespaceStatistics.objects.filter(namespace=namespace).first()
     if statistics is None or not statistics.documents:
-        return lambda places, limit: [[] for _ in places]
-    if len(vectors) >= MANY and statistics.documents <= LARGEST:
-        # Whoever holds the lock has a number already, and has yet to write under it.
+        return lambda indexes, limit: [[] for _ in indexes]
+    if len(vectors) >= IN_MEMORY_FROM and statistics.documents <= MAX_VECTORS:
+        # The lock holder's write number is taken, but nothing is written under it yet.
         last = statistics.writes - locked
-        near = neighbourhood(namespace, statistics.epoch, last, vectors.shape[1]).near(vectors, least)
-        held = [closest([Neighbour(*pair) for pair in pairs], least) for pairs in near]
-        return lambda places, limit: [held[place][:limit] for place in places]
+        matches = cached_vectors(namespace, statistics.epoch, last, vectors.shape[1]).search(vectors, min_cosine)
+        sorted_matches = [sort_neighbours([Neighbour(*pair) for pair in pairs], min_cosine) for pairs in matches]
+        return lambda indexes, limit: [sorted_matches[index][:limit] for index in indexes]
     large = statistics.documents >= SCAN_BELOW and namespace.embedder in EMBEDDERS
-    ask = by_index_and_scan if large else by_scan
-    return lambda places, limit: [
-        closest(some, least)[:limit] for some in ask(namespace, vectors[list(places)], limit=limit)
+    run = search_index_and_scan if large else scan_neighbours
+    return lambda indexes, limit: [
+        sort_neighbours(neighbours, min_cosine)[:limit]
+        for neighbours in run(namespace, vectors[list(indexes)], limit=limit)
     ]
 
 
-def active(namespace: Namespace, ids: Collection[UUID]) -> dict[UUID, Memory]:
-    """Those of some memories that are active; what this process holds may have been hidden by another since."""
+def active_memories(namespace: Namespace, ids: Collection[UUID]) -> dict[UUID, Memory]:
+    """The active ones among some memories; another process may have hidden cached ones."""
     if not ids:
         return {}
     rows = Memory.objects.within(namespace).filter(id__in=ids, status=Status.ACTIVE)
-    return {row.id: row for row in rows.only(*COMPARED)}
+    return {row.id: row for row in rows.only(*COMPARED_COLUMNS)}
 
 
-def closest(found: list[Neighbour], least: float) -> list[Neighbour]:
-    """Neighbours that are close enough, nearest first; equally near ones by their ids."""
-    known = [Neighbour(memory, round(cosine, PLACES)) for memory, cosine in found]
-    return sorted((one for one in known if one.cosine >= least), key=lambda one: (-one.cosine, one.memory))
+def sort_neighbours(neighbours: list[Neighbour], min_cosine: float) -> list[Neighbour]:
+    """Neighbours above the minimum cosine, nearest first, ties by id."""
+    rounded = [Neighbour(memory, round(cosine, COSINE_DECIMALS)) for memory, cosine in neighbours]
+    return sorted(
+        (neighbour for neighbour in rounded if neighbour.cosine >= min_cosine),
+        key=lambda neighbour: (-neighbour.cosine, neighbour.memory),
+    )
 
 
-def by_scan(namespace: Namespace, vectors: Array, among: str = "", *, limit: int = NEAREST) -> list[list[Neighbour]]:
-    """Compare with each stored vector."""
-    return asked(namespace, vectors, "v.vector <=> q.vector", among, limit)
+def scan_neighbours(
+    namespace: Namespace, vectors: Array, condition: str = "", *, limit: int = MAX_NEIGHBOURS
+) -> list[list[Neighbour]]:
+    """Exact search over all stored vectors."""
+    return query_neighbours(namespace, vectors, "v.vector <=> q.vector", condition, limit)
 
 
-def by_index_and_scan(namespace: Namespace, vectors: Array, *, limit: int = NEAREST) -> list[list[Neighbour]]:
-    """Ask the index for what it has, and scan what it does not have yet."""
-    # Without its cast, and without the embedder as a literal, the index would be left out.
-    halves = f"halfvec({EMBEDDERS[namespace.embedder]})"
+def search_index_and_scan(
+    namespace: Namespace, vectors: Array, *, limit: int = MAX_NEIGHBOURS
+) -> list[list[Neighbour]]:
+    """Search the HNSW index, and scan the vectors not indexed yet."""
+    # The planner uses the index only with this cast and the embedder as a literal.
+    halfvec_type = f"halfvec({EMBEDDERS[namespace.embedder]})"
     among = f"AND v.embedder = {Literal(namespace.embedder).as_string()} AND v.indexed"
     with connection.cursor() as cursor:
-        # Go on until enough rows match: the nearest in the index may be another namespace's.
+        # Iterate until enough rows match: the nearest in the index may belong to another namespace.
         cursor.execute("SET LOCAL hnsw.iterative_scan = 'strict_order'")
-    by_index = asked(namespace, vectors, f"v.vector::{halves} <=> q.vector::{halves}", among, limit)
-    rest = by_scan(namespace, vectors, "AND NOT v.indexed", limit=limit)
-    return [[*one, *other] for one, other in zip(by_index, rest, strict=True)]
+    indexed = query_neighbours(
+        namespace, vectors, f"v.vector::{halfvec_type} <=> q.vector::{halfvec_type}", among, limit
+    )
+    scanned = scan_neighbours(namespace, vectors, "AND NOT v.indexed", limit=limit)
+    return [[*first, *second] for first, second in zip(indexed, scanned, strict=True)]
 
 
-def asked(namespace: Namespace, vectors: Array, distance: str, among: str, limit: int) -> list[list[Neighbour]]:
-    """Let the database compare; one question for all vectors."""
-    found: list[list[Neighbour]] = [[] for _ in vectors]
+def query_neighbours(
+    namespace: Namespace, vectors: Array, distance: str, condition: str, limit: int
+) -> list[list[Neighbour]]:
+    """Search in the database, one SQL query for all vectors."""
+    neighbours: list[list[Neighbour]] = [[] for _ in vectors]
     statement = f"""
         SELECT q.place, found.memory_id, found.distance
         FROM unnest(%s::vector[]) WITH ORDINALITY AS q(vector, place)
         CROSS JOIN LATERAL (
-            SELECT v.memory_id, {distance} AS distance {FINDABLE} {among} ORDER BY {distance} LIMIT {limit}
+            SELECT v.memory_id, {distance} AS distance {SEARCHABLE_SQL} {condition} ORDER BY {distance} LIMIT {limit}
         ) found
     """
-    # One literal for all: as a list, psycopg would quote each vector's text by itself.
+    # One literal for all: psycopg would quote every vector of a list separately.
     literal = "{" + ",".join(f'"{Vector(vector).to_text()}"' for vector in vectors) + "}"
     with connection.cursor() as cursor:
         cursor.execute(statement, [literal, namespace.id, namespace.embedder])
-        for place, memory, away in cursor.fetchall():
-            found[place - 1].append(Neighbour(memory, 1.0 - away))
-    return found
+        for index, memory, cosine_distance in cursor.fetchall():
+            neighbours[index - 1].append(Neighbour(memory, 1.0 - cosine_distance))
+    return neighbours

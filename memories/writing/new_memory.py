@@ -1,4 +1,4 @@
-"""A memory as it comes in, checked but not yet weighed."""
+"""A memory as submitted: validated, not scored."""
 
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -12,8 +12,8 @@ from scoring.signals import TYPES
 
 
 @dataclass(frozen=True)
-class Said:
-    """One utterance that says it: the turn, where there is one, and how directly, where that is told."""
+class Utterance:
+    """One utterance that states a memory: its turn, if any, and its source level, if given."""
 
     level: str
     turn: UUID | None = None
@@ -21,14 +21,14 @@ class Said:
 
 @dataclass(frozen=True, kw_only=True)
 class NewMemory:
-    """What a caller asks to be remembered."""
+    """A memory a caller wants stored."""
 
     content: str
     type: str = ""
     subject: str = ""
     predicate: str = ""
     object: str = ""
-    said: tuple[Said, ...] = ()
+    utterances: tuple[Utterance, ...] = ()
     model: str = ""
     logprobs: tuple[float, ...] = ()
     entities: tuple[str, ...] = ()
@@ -52,14 +52,14 @@ class NewMemory:
     metadata: dict[str, Any] = field(default_factory=dict)
 
     @property
-    def uncertain(self) -> bool:
-        """Whether the given type is none of the five, so that it counts as a Fact."""
+    def type_uncertain(self) -> bool:
+        """Whether the type is unknown and defaults to Fact."""
         return self.type not in TYPES
 
-    def heard(self, grounding: Grounding) -> Evidence:
-        """The evidence it starts with."""
+    def initial_evidence(self, grounding: Grounding) -> Evidence:
+        """Its initial evidence."""
         return Evidence(
-            levels=frozenset(said.level for said in self.said if said.level),
+            levels=frozenset(utterance.level for utterance in self.utterances if utterance.level),
             type=self.type,
             model=self.model,
             logprob=mean_logprob(self.logprobs) if self.logprobs else None,
@@ -68,6 +68,6 @@ class NewMemory:
 
 
 def mean_logprob(logprobs: tuple[float, ...]) -> float:
-    """The mean log-probability; what is no log-probability is refused."""
+    """The mean log-probability; invalid log-probabilities are refused."""
     extractor_confidence(logprobs)
     return sum(logprobs) / len(logprobs)

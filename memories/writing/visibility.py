@@ -1,19 +1,19 @@
-"""Whether memories can be found: their words and vectors, kept in step with their status."""
+"""Search visibility: postings and vectors kept in sync with a memory's status."""
 
 from collections.abc import Sequence
 from uuid import UUID
 
 from memories.models import MemoryVector, Namespace
-from memories.writing import words
+from memories.writing import posting_index
 
 
-def show(namespace: Namespace, ids: Sequence[UUID]) -> None:
-    """Let memories that are active again be found; the caller holds the namespace's lock."""
-    words.index(namespace, ids)
+def show_memories(namespace: Namespace, ids: Sequence[UUID]) -> None:
+    """Make memories searchable again; the caller holds the namespace lock."""
+    posting_index.index_postings(namespace, ids)
     MemoryVector.objects.within(namespace).filter(memory_id__in=ids).update(active=True, written=namespace.writing)
 
 
-def hide(namespace: Namespace, ids: Sequence[UUID]) -> None:
-    """Take memories that are active no longer out of every search; their vectors stay for answers about the past."""
-    words.unindex(namespace, ids)
+def hide_memories(namespace: Namespace, ids: Sequence[UUID]) -> None:
+    """Remove memories from search; their vectors stay for queries about the past."""
+    posting_index.remove_postings(namespace, ids)
     MemoryVector.objects.within(namespace).filter(memory_id__in=ids).update(active=False)

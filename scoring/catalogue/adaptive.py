@@ -1,28 +1,28 @@
-"""Seed 002, “How to Build a Confidence Scoring Pipeline”."""
+"""Source 002, “How to Build a Confidence Scoring Pipeline”."""
 
 from functools import partial
 
 import numpy as np
 
 from scoring import belief
-from scoring.catalogue.entry import Claim, Figure, Formula, Source, constants
-from scoring.policy import WritePolicy
+from scoring.catalogue.entry import CatalogueSource, Formula, PrintedValue, SourceClaim, constants
+from scoring.policy import WritePolicyParams
 from scoring.signals import Signals
 from scoring.systems import adaptive, recall
 from scoring.systems.adaptive import AdaptiveParams
 
-_policy = WritePolicy()
+_policy = WritePolicyParams()
 _params = AdaptiveParams()
-_for: tuple[belief.Evidence, ...] = ("corroboration",)
-_against: tuple[belief.Evidence, ...] = ("contradiction",)
+_CORROBORATION: tuple[belief.EvidenceKind, ...] = ("corroboration",)
+_CONTRADICTION: tuple[belief.EvidenceKind, ...] = ("contradiction",)
 
 
 def _multiplier(value: float) -> float:
-    return float(belief.multiplier(np.asarray(value), _params.belief_floor, _params.belief_slope))
+    return float(belief.belief_multiplier(np.asarray(value), _params.belief_floor, _params.belief_slope))
 
 
-def _after(*evidence: belief.Evidence) -> float:
-    return belief.folded(
+def _belief_after(*evidence: belief.EvidenceKind) -> float:
+    return belief.belief_from_history(
         evidence,
         start=_policy.belief_start,
         boost=_policy.belief_boost,
@@ -32,24 +32,24 @@ def _after(*evidence: belief.Evidence) -> float:
     ).value
 
 
-def _against_recall(value: float) -> float:
-    """A fresh memory's score as a share of the weight recall gives it."""
+def _share_of_recall(value: float) -> float:
+    """Score of a fresh memory relative to recall's weight."""
     fresh = Signals(ids=np.array(["a"]), belief=np.array([value]), ranks={"semantic": np.array([1.0])})
     return float(adaptive.score(fresh, _params).value[0] / recall.score(fresh, _params).value[0])
 
 
-SOURCE = Source(
-    seed="002",
+SOURCE = CatalogueSource(
+    number="002",
     title="How to Build a Confidence Scoring Pipeline",
     system="adaptive",
     formulas=(
         Formula(
             "Belief update",
             "Step-by-Step Implementation",
-            belief.update,
+            belief.update_belief,
             (
                 constants(
-                    WritePolicy,
+                    WritePolicyParams,
                     {
                         "belief_start": "5.0",
                         "belief_boost": "0.5",
@@ -61,30 +61,39 @@ SOURCE = Source(
                 ),
             ),
             (
-                Figure("5.0", "a new memory", _after),
-                Figure("0.0", "the lowest belief", lambda: _after(*_against * 10)),
-                Figure("10.0", "the highest belief", lambda: _after(*_for * 20)),
-                Figure("0.5", "one corroborating source", lambda: _after("corroboration") - _after()),
-                Figure("1.5", "one contradicting source", lambda: _after() - _after("contradiction")),
+                PrintedValue("5.0", "a new memory", _belief_after),
+                PrintedValue("0.0", "the lowest belief", lambda: _belief_after(*_CONTRADICTION * 10)),
+                PrintedValue("10.0", "the highest belief", lambda: _belief_after(*_CORROBORATION * 20)),
+                PrintedValue(
+                    "0.5", "one corroborating source", lambda: _belief_after("corroboration") - _belief_after()
+                ),
+                PrintedValue(
+                    "1.5", "one contradicting source", lambda: _belief_after() - _belief_after("contradiction")
+                ),
             ),
-            note="Clamped at each step, in the order the evidence came.",
-            where="b belief from 0 to 10",
+            note="Clamped at each step, in the order of the evidence.",
+            symbols="b belief from 0 to 10",
         ),
         Formula(
             "Evidence gate",
             "apply_evidence_gate",
-            belief.folded,
-            figures=(
-                Figure(
+            belief.belief_from_history,
+            printed_values=(
+                PrintedValue(
                     "8.0",
-                    "a belief of 7.8, corroborated for the second time",
+                    "belief 7.8 after a second corroboration",
                     lambda: (
-                        belief.update(
+                        belief.update_belief(
                             belief.Belief(7.8, 1, 0), "corroboration", boost=0.5, penalty=1.5, protected=8.0, needed=3
                         ).value
                     ),
                 ),
-                Figure("8.5", "seven corroborations from the start", lambda: _after(*_for * 7), worked=True),
+                PrintedValue(
+                    "8.5",
+                    "seven corroborations of a new memory",
+                    lambda: _belief_after(*_CORROBORATION * 7),
+                    derived=True,
+                ),
             ),
             note="Above 8 only with three distinct corroborations.",
         ),
@@ -92,51 +101,51 @@ SOURCE = Source(
             "Corroboration",
             "detect_corroboration",
             belief.corroborates,
-            (constants(WritePolicy, {"corroboration_cosine": "0.85", "corroboration_shared": "1"}),),
-            note="The text asks for “no contradictory signals”, its code forgets them; here they are checked.",
+            (constants(WritePolicyParams, {"corroboration_cosine": "0.85", "corroboration_shared": "1"}),),
+            note="The text requires “no contradictory signals”, its code does not check them; ours does.",
         ),
         Formula(
             "Contradiction candidates",
             "detect_contradictions",
             belief.may_contradict,
             (
-                constants(WritePolicy, {"contradiction_shared": "2"}),
-                constants(WritePolicy, {"contradiction_low": "0.4"}),
+                constants(WritePolicyParams, {"contradiction_shared": "2"}),
+                constants(WritePolicyParams, {"contradiction_low": "0.4"}),
             ),
-            figures=(
-                Figure(
+            printed_values=(
+                PrintedValue(
                     "0.75",
                     "the upper bound",
                     lambda: _policy.contradiction_high,
-                    "shipped as 1: the closest contradictions lie above .75; .75 can be set",
+                    "shipped as 1: the closest contradictions have cosines above .75; .75 can be set",
                     ours=True,
                 ),
             ),
             claims=(
-                Claim(
+                SourceClaim(
                     "0.4 ≤ sim ≤ 0.75 finds contradictions",
                     (),
-                    "Measured on MiniLM, “PostgreSQL 14” and “15” stand at .930: they would never be looked at.",
+                    "Measured on MiniLM, “PostgreSQL 14” and “15” have a cosine of .930 and would be missed.",
                 ),
             ),
         ),
         Formula(
             "Belief multiplier",
             "Step-by-Step Implementation",
-            belief.multiplier,
+            belief.belief_multiplier,
             (constants(AdaptiveParams, {"belief_floor": "0.5", "belief_slope": "0.05", "protected_above": "8.0"}),),
             (
-                Figure("0.5", "no belief at all", partial(_multiplier, 0)),
-                Figure("1.0", "full belief", partial(_multiplier, 10)),
+                PrintedValue("0.5", "belief 0", partial(_multiplier, 0)),
+                PrintedValue("1.0", "belief 10", partial(_multiplier, 10)),
             ),
         ),
         Formula(
             "Adaptive score",
             "Step-by-Step Implementation",
             adaptive.score,
-            figures=(
-                Figure("0.5", "of recall's weight, without any belief", partial(_against_recall, 0.0)),
-                Figure("1.0", "of recall's weight, fully believed", partial(_against_recall, 10.0)),
+            printed_values=(
+                PrintedValue("0.5", "of recall's weight at belief 0", partial(_share_of_recall, 0.0)),
+                PrintedValue("1.0", "of recall's weight at belief 10", partial(_share_of_recall, 10.0)),
             ),
         ),
     ),

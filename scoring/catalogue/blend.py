@@ -1,49 +1,48 @@
-"""blend, our own: what fills the holes the papers leave, and what measured best."""
+"""blend, our own system, and the evaluation metrics."""
 
 from scoring import calibration, fusion, metrics
-from scoring.catalogue.entry import Formula, Source
+from scoring.catalogue.entry import CatalogueSource, Formula
 from scoring.systems import blend
 
-SOURCE = Source(
-    seed="ours",
+SOURCE = CatalogueSource(
+    number="ours",
     title="Our own, and the metrics",
     system="blend",
     formulas=(
         Formula(
             "Fused score",
             "ours",
-            blend.fused,
-            where="wᵢ the weight of a retriever, bₑ and bₜ the boosts",
+            blend.blend_fusion,
+            symbols="wᵢ the weight of a retriever, bₑ and bₜ the boosts",
         ),
         Formula(
             "Blend",
             "ours",
             blend.score,
-            where="α the share of reranking, cₜ and cₐ the swings of trust and age",
-            note="MaxSim counts for the best by fused score; the others keep what is left of theirs. A memory whose "
-            "words are not stored is taken to match as well as its fused score stands among the others, never better "
-            "than the best of them.",
+            symbols="α the MaxSim share, cₜ and cₐ the amplitudes of trust and age",
+            note="MaxSim applies to the top candidates by fused score; the others keep only the fused share. For a "
+            "memory without token vectors MaxSim is imputed from its fused score, at most the best of the batch.",
         ),
         Formula(
             "MaxSim",
             "ours",
             fusion.maxsim,
-            note="Of a memory longer than word_window words it is that of its best passage; each begins in the middle "
-            "of the one before. In a long text some word is like any word of the query, far from the others.",
+            note="For a memory longer than word_window words, the best of its passages, which overlap by half: in a "
+            "long text some token matches any query token.",
         ),
         Formula(
-            "Chance of an answer",
+            "Answer probability",
             "ours",
-            blend.chance,
-            where="d the candidates that pass the gates, F those of them that fit: of whom the query names, "
-            "or of anybody, and holding the kind of thing it asks for",
-            note="Of a person, a memory that only mentions them counts less than one about them. A name that nobody "
-            "registered must be said, and who is only described (“the team that owns it”) may stand elsewhere.",
+            blend.answer_probability,
+            symbols="d the candidates that pass the gates, F those among them that match the query's entities, if it "
+            "names any, and its answer type",
+            note="A memory that only mentions a person counts less than one about them. An unregistered name must "
+            "occur in the memory; an entity that is only described (“the team that owns it”) need not.",
         ),
-        Formula("Logistic", "ours", fusion.probability),
+        Formula("Logistic", "ours", fusion.logistic_probability),
         Formula("nDCG", "metrics", metrics.ndcg),
         Formula("DCG", "metrics", metrics.dcg),
-        Formula("Recall at k", "metrics", metrics.recall),
+        Formula("Recall at k", "metrics", metrics.recall_at_k),
         Formula("Reciprocal rank", "metrics", metrics.reciprocal_rank),
         Formula("Average precision", "metrics", metrics.average_precision),
         Formula("Kendall's tau", "metrics", metrics.kendall_tau),

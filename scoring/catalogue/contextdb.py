@@ -1,9 +1,9 @@
-"""Seed 004, contextdb's “Scoring Function”."""
+"""Source 004, contextdb's “Scoring Function”."""
 
 import numpy as np
 
 from scoring import confidence, freshness
-from scoring.catalogue.entry import Figure, Formula, Source, constants
+from scoring.catalogue.entry import CatalogueSource, Formula, PrintedValue, constants
 from scoring.systems import contextdb
 from scoring.systems.contextdb import ContextdbParams
 
@@ -25,8 +25,8 @@ def _half_life(alpha: float, unit: float) -> float:
     return float(freshness.half_life_of(alpha)) / unit
 
 
-SOURCE = Source(
-    seed="004",
+SOURCE = CatalogueSource(
+    number="004",
     title="contextdb: Scoring Function",
     system="contextdb",
     formulas=(
@@ -41,12 +41,12 @@ SOURCE = Source(
                 ),
             ),
             note="Weights are divided by their sum; a negative cosine counts as 0.",
-            where="w weights of sum 1, α the rate of decay per hour",
+            symbols="w weights that sum to 1, α the decay rate per hour",
         ),
         Formula(
             "Recency decay",
             "Recency decay",
-            freshness.decay,
+            freshness.exponential_decay,
             (
                 constants(
                     ContextdbParams,
@@ -58,27 +58,27 @@ SOURCE = Source(
                     },
                 ),
             ),
-            note="α of the query counts, else that of the memory's kind, else the mode's.",
-            where="α the rate of decay per hour",
+            note="α of the query, else of the memory's kind, else of the mode.",
+            symbols="α the decay rate per hour",
         ),
         Formula(
             "Half-life of a rate",
             "Recency decay",
             freshness.half_life_of,
-            figures=(
-                Figure("8.7", "episodic, in hours", lambda: _half_life(_params.alpha_episodic, 1)),
-                Figure("34.7", "semantic, in hours", lambda: _half_life(_params.alpha_semantic, 1)),
-                Figure("29", "procedural, in days", lambda: _half_life(_params.alpha_procedural, 24)),
-                Figure("13.9", "general, in hours", lambda: _half_life(_params.alpha, 1)),
+            printed_values=(
+                PrintedValue("8.7", "episodic, in hours", lambda: _half_life(_params.alpha_episodic, 1)),
+                PrintedValue("34.7", "semantic, in hours", lambda: _half_life(_params.alpha_semantic, 1)),
+                PrintedValue("29", "procedural, in days", lambda: _half_life(_params.alpha_procedural, 24)),
+                PrintedValue("13.9", "general, in hours", lambda: _half_life(_params.alpha, 1)),
             ),
-            note="Working memory: “seconds” in the text, 2.5 of them by the formula.",
+            note="Working memory: “seconds” in the text, 2.5 seconds by the formula.",
         ),
         Formula(
             "Utility",
             "Score dimensions",
             confidence.utility,
-            figures=(Figure("0.5", "no feedback yet", _no_feedback, worked=True),),
-            note="The text names the dimension and not its formula; this one is ours.",
+            printed_values=(PrintedValue("0.5", "no feedback yet", _no_feedback, derived=True),),
+            note="The text names the dimension without a formula; this one is ours.",
         ),
         Formula(
             "Provenance attenuation",
@@ -86,9 +86,9 @@ SOURCE = Source(
             confidence.provenance,
             (constants(ContextdbParams, {"attenuation": "0.9"}),),
             (
-                Figure(
+                PrintedValue(
                     "73",
-                    "% kept after three hops",
+                    "% left after three hops",
                     lambda: 100 * float(confidence.provenance(np.asarray(3.0), np.asarray(0.9))),
                 ),
             ),
@@ -99,11 +99,11 @@ SOURCE = Source(
             freshness.expiry,
             (constants(ContextdbParams, {"expiry_rate": "0.02"}),),
             (
-                Figure(
+                PrintedValue(
                     "60",
                     "% of confidence lost 48 hours before expiry",
                     lambda: 100 * (1 - float(freshness.expiry(np.asarray(48.0), _params.expiry_rate))),
-                    "the text misreads its multiplier: .617 remains, 38 % is lost",
+                    "the text misreads its multiplier: .617 remains, so 38 % is lost",
                 ),
             ),
         ),

@@ -1,4 +1,4 @@
-"""What the catalogue holds: each formula with the figures its source prints, computed by the code that serves them."""
+"""Catalogue entries: each formula with the values its source prints, recomputed by the code in use."""
 
 import inspect
 import re
@@ -12,110 +12,110 @@ Verdict = Literal["reproduced", "erratum", "ours", "worked"]
 
 
 @dataclass(frozen=True)
-class Figure:
-    """A number as its source prints it, what it is, and how it is computed here; a ruling where the two differ."""
+class PrintedValue:
+    """A value as its source prints it and how it is computed here, with a ruling if the two differ."""
 
     printed: str
-    what: str
+    label: str
     compute: Callable[[], float]
     ruling: str = ""
-    ours: bool = False  # we decided otherwise; the source's own formula does not contradict it
-    worked: bool = False  # follows from the formula, but the source does not print it
+    ours: bool = False  # our own choice; the source's formula does not contradict the printed value
+    derived: bool = False  # derived from the formula, not printed in the source
 
     @property
     def decimals(self) -> int:
-        """The precision to which the source prints the number."""
+        """Decimals of the printed value."""
         return len(self.printed.partition(".")[2])
 
     @property
     def computed(self) -> float:
-        """The number as the formula gives it."""
+        """The value the formula gives."""
         return float(self.compute())
 
     @property
     def agrees(self) -> bool:
-        """Whether the computed number is the printed one to its printed precision."""
+        """Whether both values agree at the printed precision."""
         tolerance: float = 0.5 * 10.0**-self.decimals + 1e-12
         return abs(self.computed - float(self.printed)) <= tolerance
 
     @property
-    def shown_decimals(self) -> int:
-        """One decimal more where a correction has to be seen."""
+    def display_decimals(self) -> int:
+        """One more decimal if there is a correction to show."""
         return self.decimals + 1 if self.ruling else self.decimals
 
     @property
     def verdict(self) -> Verdict:
-        """A figure with a ruling stands corrected, by its own formula or by us."""
+        """Reproduced, derived, or corrected by its own formula or by us."""
         if self.ruling:
             return "ours" if self.ours else "erratum"
-        return "worked" if self.worked else "reproduced"
+        return "worked" if self.derived else "reproduced"
 
 
 @dataclass(frozen=True)
-class Claim:
-    """A sentence of a source held against its own formulas, with the figures that tell whether it holds."""
+class SourceClaim:
+    """A claim of a source checked against its own formulas, with the deciding values."""
 
-    says: str
-    figures: tuple[tuple[str, Callable[[], float]], ...]
+    text: str
+    values: tuple[tuple[str, Callable[[], float]], ...]
     ruling: str
     holds: bool = False
 
     @property
     def computed(self) -> list[tuple[str, float]]:
-        """What the formulas give instead."""
-        return [(what, float(compute())) for what, compute in self.figures]
+        """Labels and computed values."""
+        return [(label, float(compute())) for label, compute in self.values]
 
 
 @dataclass(frozen=True)
-class Reported:
-    """Figures that tell of somebody's experiment: quoted, not reproduced."""
+class ReportedResult:
+    """Results of a source's own experiment: quoted, not reproduced."""
 
     section: str
-    figures: dict[str, str]  # what each printed number is
+    values: dict[str, str]  # label → printed value
 
 
 @dataclass(frozen=True)
 class Constants:
-    """Declared parameters a formula uses, with the values its source prints for them."""
+    """Parameters used by a formula, with the values its source prints for them."""
 
     params: type[Params]
     printed: dict[str, str]
     ranges: dict[str, tuple[str, str]]
 
     @property
-    def declared(self) -> dict[str, Declaration]:
-        """The declarations, in the source's order."""
-        every = self.params.declared()
-        return {name: every[name] for name in self.printed}
+    def declarations(self) -> dict[str, Declaration]:
+        """Declarations in the source's order."""
+        declarations = self.params.declarations()
+        return {name: declarations[name] for name in self.printed}
 
 
 def constants(params: type[Params], printed: dict[str, str], **ranges: tuple[str, str]) -> Constants:
-    """Parameters with their printed defaults, and printed ranges where the source gives them."""
+    """Parameters with their printed defaults, and printed ranges if the source gives them."""
     return Constants(params, printed, ranges)
 
 
 @dataclass(frozen=True)
 class Formula:
-    """One formula of a source: the function that computes it, its constants, and every figure printed for it."""
+    """One formula of a source: its function, constants and printed values."""
 
     name: str
     section: str
     function: Callable[..., Any]
     constants: tuple[Constants, ...] = ()
-    figures: tuple[Figure, ...] = ()
-    claims: tuple[Claim, ...] = ()
-    where: str = ""  # what the letters stand for
+    printed_values: tuple[PrintedValue, ...] = ()
+    claims: tuple[SourceClaim, ...] = ()
+    symbols: str = ""  # legend of the symbols
     note: str = ""
 
     @property
     def slug(self) -> str:
-        """The formula's name in an address."""
+        """The formula's name as a URL fragment."""
         return re.sub(r"\W+", "-", self.name.lower()).strip("-")
 
     @property
     def errata(self) -> int:
-        """How many of its figures stand corrected."""
-        return sum(figure.verdict == "erratum" for figure in self.figures)
+        """Number of corrected values."""
+        return sum(value.verdict == "erratum" for value in self.printed_values)
 
     @property
     def summary(self) -> str:
@@ -124,18 +124,18 @@ class Formula:
 
     @property
     def tex(self) -> str:
-        """The formula itself, as the function's docstring has it."""
-        found = re.search(r"\$\$(.+?)\$\$", self.function.__doc__ or "", re.DOTALL)
-        return " ".join(found[1].split()) if found else ""
+        """The formula in LaTeX, from the function's docstring."""
+        match = re.search(r"\$\$(.+?)\$\$", self.function.__doc__ or "", re.DOTALL)
+        return " ".join(match[1].split()) if match else ""
 
 
 @dataclass(frozen=True)
-class Source:
-    """One published scoring system: its formulas in the order of its text, and what it reports."""
+class CatalogueSource:
+    """A source: its formulas in the order of the text, its reported results and presets."""
 
-    seed: str
+    number: str
     title: str
     system: str
     formulas: tuple[Formula, ...]
-    reported: tuple[Reported, ...] = ()
+    reported: tuple[ReportedResult, ...] = ()
     presets: Mapping[str, Mapping[str, str]] = field(default_factory=dict)  # as printed

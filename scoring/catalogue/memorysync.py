@@ -1,11 +1,11 @@
-"""Seed 001, MemorySync's “Semantic Ranking”."""
+"""Source 001, MemorySync's “Semantic Ranking”."""
 
 from functools import partial
 
 import numpy as np
 
 from scoring import freshness, graph
-from scoring.catalogue.entry import Claim, Figure, Formula, Source, constants
+from scoring.catalogue.entry import CatalogueSource, Formula, PrintedValue, SourceClaim, constants
 from scoring.signals import Signals
 from scoring.systems import memorysync
 from scoring.systems.memorysync import MemorysyncParams
@@ -22,15 +22,15 @@ def _usage(count: float) -> float:
 
 
 def _sum_of_weights() -> float:
-    return sum(float(weight.value) for weight in memorysync.weights(_params).values())
+    return sum(float(weight.value) for weight in memorysync.factor_weights(_params).values())
 
 
 def _default(column: str) -> float:
     return float(getattr(Signals(ids=np.array(["a"])), column)[0])
 
 
-SOURCE = Source(
-    seed="001",
+SOURCE = CatalogueSource(
+    number="001",
     title="MemorySync: Semantic Ranking",
     system="memorysync",
     formulas=(
@@ -54,29 +54,31 @@ SOURCE = Source(
                 ),
             ),
             (
-                Figure(
+                PrintedValue(
                     "1",
-                    "the default weights add up to",
+                    "sum of the default weights",
                     _sum_of_weights,
                 ),
-                Figure("0.5", "importance where none is given", partial(_default, "importance")),
+                PrintedValue("0.5", "default importance", partial(_default, "importance")),
             ),
             (
-                Claim(
+                SourceClaim(
                     "the ranker fuses seven factors",
                     (("factors the text names", lambda: float(len(memorysync.FACTORS))),),
-                    "Eight are named: five weighed, and quality, decay and graph at weight 0.",
+                    "Eight are named: five with a weight, and quality, decay and graph at weight 0.",
                 ),
             ),
-            note="Every factor is scaled over the batch by its least and greatest value; a constant one is 0 for all.",
+            note="Every factor is min–max scaled over the batch; a constant factor is 0.",
         ),
         Formula(
             "Semantic factor",
             "Semantic factor",
             memorysync.semantic_factor,
-            figures=(
-                Figure("0", "a distance past 1 is clamped", lambda: float(memorysync.semantic_factor(np.asarray(1.4)))),
-                Figure("1", "no distance at all", lambda: float(memorysync.semantic_factor(np.asarray(0.0)))),
+            printed_values=(
+                PrintedValue(
+                    "0", "a distance past 1 is clamped", lambda: float(memorysync.semantic_factor(np.asarray(1.4)))
+                ),
+                PrintedValue("1", "distance 0", lambda: float(memorysync.semantic_factor(np.asarray(0.0)))),
             ),
         ),
         Formula(
@@ -85,33 +87,37 @@ SOURCE = Source(
             freshness.recency,
             (constants(MemorysyncParams, {"half_life_high": "24", "half_life_medium": "72", "half_life_low": "168"}),),
             (
-                Figure("7", "days in the LOW half-life", lambda: _params.half_life_low / 24),
-                Figure("0.5", "after one half-life", lambda: _recency(72, _params.half_life_medium), worked=True),
-            ),
-            (
-                Claim(
-                    "older memories decay logarithmically",
-                    (("after one half-life", lambda: _recency(72, 72)), ("after two", lambda: _recency(144, 72))),
-                    "The formula is exponential: each half-life halves what is left.",
+                PrintedValue("7", "days in the LOW half-life", lambda: _params.half_life_low / 24),
+                PrintedValue(
+                    "0.5", "after one half-life", lambda: _recency(72, _params.half_life_medium), derived=True
                 ),
             ),
-            where="h hours since it was created, h½ the half-life of the intent",
+            (
+                SourceClaim(
+                    "older memories decay logarithmically",
+                    (("after one half-life", lambda: _recency(72, 72)), ("after two", lambda: _recency(144, 72))),
+                    "The formula is exponential: the value halves every half-life.",
+                ),
+            ),
+            symbols="h hours since creation, h½ the half-life of the intent",
         ),
         Formula(
             "Usage factor",
             "Usage factor",
             freshness.usage,
             (constants(MemorysyncParams, {"usage_ceiling": "5.0"}),),
-            (Figure("1.0", "recalled a thousand times", partial(_usage, 1000)),),
-            where="n how often it was recalled",
+            (PrintedValue("1.0", "a thousand accesses", partial(_usage, 1000)),),
+            symbols="n access count",
         ),
         Formula(
             "Cluster factor",
             "Cluster factor",
             memorysync.cluster_factor,
-            figures=(
-                Figure("0", "an opposite centroid, −1", lambda: float(memorysync.cluster_factor(np.asarray(-1.0)))),
-                Figure("1", "the same direction, 1", lambda: float(memorysync.cluster_factor(np.asarray(1.0)))),
+            printed_values=(
+                PrintedValue(
+                    "0", "an opposite centroid, −1", lambda: float(memorysync.cluster_factor(np.asarray(-1.0)))
+                ),
+                PrintedValue("1", "the same direction, 1", lambda: float(memorysync.cluster_factor(np.asarray(1.0)))),
             ),
             note="A memory without a cluster is its own centroid.",
         ),
@@ -120,7 +126,7 @@ SOURCE = Source(
             "The variance floor tiebreak",
             memorysync.order,
             (constants(MemorysyncParams, {"tiebreak_sigma": "0.02"}),),
-            note="Population σ of the hybrid score before boosts; below it the chain decides.",
+            note="Population σ of the hybrid score before boosts; below the floor the tiebreak chain decides.",
         ),
         Formula(
             "Edge boosts",
@@ -144,27 +150,27 @@ SOURCE = Source(
                 ),
                 constants(MemorysyncParams, {"anchors": "10", "traversal_depth": "1", "affinity_top": "20"}),
             ),
-            note="The largest boost that reaches a memory from the batch's ten best counts, once.",
+            note="Only the largest boost that reaches a memory from the batch's top ten counts.",
         ),
         Formula(
             "Personalisation and session",
             "Additive boosts",
-            memorysync.boosts,
+            memorysync.additive_boosts,
             (
                 constants(
                     MemorysyncParams,
                     {"personalisation_cap": "0.10", "personalisation_rate": "0.10", "session_boost": "0.03"},
                 ),
             ),
-            note="Affinity is the share of a memory's entities and tags among the user's twenty most used (ours).",
+            note="Affinity is the share of a memory's entities and tags that are in the user's top twenty (ours).",
         ),
         Formula(
             "Adaptive weights",
             "Adaptive weights",
-            memorysync.weights,
+            memorysync.factor_weights,
             (constants(MemorysyncParams, {"emphasis_bump": "0.15"}),),
-            note="Factual lifts semantic, recent recency, analytical graph; then all are normalised (ours).",
-            where="b the lift of the emphasised factor",
+            note="Factual raises semantic, recent recency, analytical graph; then weights are normalised (ours).",
+            symbols="b the emphasis bump",
         ),
     ),
 )

@@ -1,12 +1,12 @@
-"""Seed 003, Memsense's “Retrieval Algorithm”."""
+"""Source 003, Memsense's “Retrieval Algorithm”."""
 
 from functools import partial
 
 import numpy as np
 
 from scoring import diversity, fusion
-from scoring.catalogue.entry import Figure, Formula, Source, constants
-from scoring.signals import ROUTES, Signals
+from scoring.catalogue.entry import CatalogueSource, Formula, PrintedValue, constants
+from scoring.signals import MEMSENSE_RETRIEVERS, Signals
 from scoring.systems import memsense
 from scoring.systems.memsense import MemsenseParams
 
@@ -18,45 +18,48 @@ def _limit(top_k: int) -> int:
 
 
 def _pool(top_k: int) -> int:
-    return fusion.route_pool(_limit(top_k), _params.route_widening, _params.route_least)
+    return fusion.retriever_pool(_limit(top_k), _params.route_widening, _params.route_least)
 
 
-def _first_in_one_route() -> float:
+def _first_in_one_list() -> float:
     found = Signals(ids=np.array(["a"]), ranks={"vec_full": np.array([1.0])})
-    return float(memsense.fused(found, _params).value[0])
+    return float(memsense.memsense_rrf(found, _params).value[0])
 
 
-SOURCE = Source(
-    seed="003",
+SOURCE = CatalogueSource(
+    number="003",
     title="Memsense: Retrieval Algorithm",
     system="memsense",
     formulas=(
         Formula(
             "Candidates per route",
             "Step 1",
-            fusion.route_pool,
+            fusion.retriever_pool,
             (constants(MemsenseParams, {"route_widening": "2", "route_least": "40"}),),
             (
-                Figure("8", "routes", lambda: len(ROUTES)),
-                Figure("64", "at top 5", partial(_pool, 5), worked=True),
-                Figure("80", "at top 10", partial(_pool, 10), worked=True),
+                PrintedValue("8", "retrievers", lambda: len(MEMSENSE_RETRIEVERS)),
+                PrintedValue("64", "at top 5", partial(_pool, 5), derived=True),
+                PrintedValue("80", "at top 10", partial(_pool, 10), derived=True),
             ),
-            where="k how many results are asked for",
+            symbols="k the requested number of results",
         ),
         Formula(
             "Candidates before selection",
             "Step 1",
             fusion.candidate_limit,
             (constants(MemsenseParams, {"limit_factor": "4", "limit_least": "32"}),),
-            (Figure("32", "at top 5", partial(_limit, 5)), Figure("40", "at top 10", partial(_limit, 10), worked=True)),
-            where="k how many results are asked for",
+            (
+                PrintedValue("32", "at top 5", partial(_limit, 5)),
+                PrintedValue("40", "at top 10", partial(_limit, 10), derived=True),
+            ),
+            symbols="k the requested number of results",
         ),
         Formula(
             "Fusion of routes",
             "Step 2",
-            memsense.fused,
+            memsense.memsense_rrf,
             (constants(MemsenseParams, {"rrf_k": "15"}),),
-            (Figure("0.0625", "first in one route", _first_in_one_route, worked=True),),
+            (PrintedValue("0.0625", "rank 1 in one list", _first_in_one_list, derived=True),),
         ),
         Formula(
             "Final score",
@@ -66,7 +69,7 @@ SOURCE = Source(
                 constants(MemsenseParams, {"memory_weight": "0.1", "turn_cap": "0.12", "turn_share": "0.6"}),
                 constants(MemsenseParams, {"neighbour_share": "0.5"}),
             ),
-            note="Without a stored score, the confidence stands in; a neighbour gets half its anchor's score (ours).",
+            note="Without a memory score, confidence is used; a neighbour gets half of its anchor's score (ours).",
         ),
         Formula(
             "Redundancy",
@@ -74,9 +77,9 @@ SOURCE = Source(
             diversity.redundancy,
             (constants(MemsenseParams, {"tag_share": "0.35"}),),
             (
-                Figure(
+                PrintedValue(
                     "0.35",
-                    "the same tags, nothing else",
+                    "identical tags, cosine 0",
                     lambda: float(diversity.redundancy(np.asarray(0.0), 1.0, 0.35)),
                 ),
             ),
@@ -88,7 +91,7 @@ SOURCE = Source(
             memsense.order,
             (constants(MemsenseParams, {"mmr_lambda": "0.78", "duplicate": "0.94"}),),
             note="On the raw final score; a candidate as redundant as the duplicate threshold is skipped.",
-            where="λ relevance against novelty, S what is selected already",
+            symbols="λ relevance against novelty, S the selected memories",
         ),
     ),
 )

@@ -1,23 +1,25 @@
-"""Seed 000, “Scoring Functions in Recall: Confidence, Freshness, and Fusion”."""
+"""Source 000, “Scoring Functions in Recall: Confidence, Freshness, and Fusion”."""
 
-from scoring.catalogue.entry import Reported, Source
+from scoring.catalogue.entry import CatalogueSource, ReportedResult
 from scoring.catalogue.recall_calibration import CALIBRATION, DEDUP_TABLE
 from scoring.catalogue.recall_confidence import CONFIDENCE
 from scoring.catalogue.recall_shaping import SHAPING
 from scoring.catalogue.recall_weight import FUSION, WEIGHT
 
-SOURCE = Source(
-    seed="000",
+SOURCE = CatalogueSource(
+    number="000",
     title="Scoring Functions in Recall: Confidence, Freshness, and Fusion",
     system="recall",
     formulas=(*CONFIDENCE, *WEIGHT, *FUSION, *SHAPING, *CALIBRATION),
     reported=(
-        Reported("Why RRF, not score-sum", {"a BM25 score": "12.5", "a cosine": "0.87"}),
-        Reported("Deduplication Math", {"tokens of a memory, from": "10", "to": "50", "% of pairs a judge sees": "10"}),
-        Reported(
+        ReportedResult("Why RRF, not score-sum", {"a BM25 score": "12.5", "a cosine": "0.87"}),
+        ReportedResult(
+            "Deduplication Math", {"tokens of a memory, from": "10", "to": "50", "% of pairs a judge sees": "10"}
+        ),
+        ReportedResult(
             "The calibration dataset", {"conversations": "500", "κ on Preferences at first": "0.71", "then": "0.79"}
         ),
-        Reported(
+        ReportedResult(
             "RRF k=60",
             {
                 "flat from k": "40",
@@ -30,17 +32,17 @@ SOURCE = Source(
             },
         ),
         *(
-            Reported(
+            ReportedResult(
                 "Cosine dedup threshold 0.92",
                 {"threshold": threshold, "% false positives": f"{wrong:g}", "% false negatives": f"{missed:g}"},
             )
             for threshold, wrong, missed, _ in DEDUP_TABLE
         ),
-        Reported("Type prior values", {"% agreement on Entity": "95", "on Relation": "72"}),
-        Reported(
+        ReportedResult("Type prior values", {"% agreement on Entity": "95", "on Relation": "72"}),
+        ReportedResult(
             "Missing logprobs",
             {"token means from": "0.50", "to": "0.99", "expected error": "0.05", "a borderline extraction": "0.61"},
         ),
-        Reported("Unknown type", {"% of extractions": "0.5"}),
+        ReportedResult("Unknown type", {"% of extractions": "0.5"}),
     ),
 )

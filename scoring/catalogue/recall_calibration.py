@@ -1,12 +1,12 @@
-"""Seed 000, Appendix A: fitting the constants to annotated data."""
+"""Source 000, appendix A: calibration on annotated data."""
 
 from functools import partial
 
 from scoring import calibration
-from scoring.catalogue.entry import Figure, Formula, constants
-from scoring.policy import PRESETS, WritePolicy
+from scoring.catalogue.entry import Formula, PrintedValue, constants
+from scoring.policy import PRESETS, WritePolicyParams
 
-_policy = WritePolicy()
+_policy = WritePolicyParams()
 _WEIGHTS = ("weight_source", "weight_repetition", "weight_extractor", "weight_prior")
 DEDUP_TABLE = (
     ("0.85", 12, 1, "13"),
@@ -22,30 +22,32 @@ CALIBRATION = (
         "The calibration dataset",
         calibration.cohens_kappa,
         (
-            constants(WritePolicy, {"kappa_gate": "0.75"}),
-            constants(WritePolicy, {"kappa_preference": "0.70"}),
+            constants(WritePolicyParams, {"kappa_gate": "0.75"}),
+            constants(WritePolicyParams, {"kappa_preference": "0.70"}),
         ),
-        where="pₒ observed agreement, pₑ agreement by chance",
+        symbols="pₒ observed agreement, pₑ agreement by chance",
     ),
-    Formula("Validity gate", "The calibration dataset", calibration.valid),
+    Formula("Validity gate", "The calibration dataset", calibration.kappa_suffices),
     Formula("Smoothing sweep", "RRF k=60", calibration.k_sweep),
     Formula(
         "Confidence weights",
         "Confidence formula weights",
         calibration.fit_weights,
-        figures=(
-            Figure("1.0", "the weights add up to", lambda: sum(float(one.value) for one in _policy.weights(*_WEIGHTS))),
-            Figure("0.24", "repetition weight for software", lambda: PRESETS["software"]["weight_repetition"]),
-            Figure("0.16", "repetition weight for law", lambda: PRESETS["legal"]["weight_repetition"]),
+        printed_values=(
+            PrintedValue(
+                "1.0", "sum of the weights", lambda: sum(float(weight.value) for weight in _policy.weights(*_WEIGHTS))
+            ),
+            PrintedValue("0.24", "repetition weight for software", lambda: PRESETS["software"]["weight_repetition"]),
+            PrintedValue("0.16", "repetition weight for law", lambda: PRESETS["legal"]["weight_repetition"]),
         ),
-        where="θ free parameters whose softmax are the weights",
+        symbols="θ free parameters; the weights are their softmax",
     ),
     Formula(
         "Deduplication errors",
         "Cosine dedup threshold 0.92",
         calibration.dedup_sweep,
-        figures=tuple(
-            Figure(total, f"total error in % at {threshold}", partial(calibration.total_error, wrong, missed))
+        printed_values=tuple(
+            PrintedValue(total, f"total error in % at {threshold}", partial(calibration.total_error, wrong, missed))
             for threshold, wrong, missed, total in DEDUP_TABLE
         ),
     ),
@@ -53,12 +55,12 @@ CALIBRATION = (
         "Recalibration triggers",
         "Recalibration trigger",
         calibration.recalibration,
-        (constants(WritePolicy, {"formal_source": "0.35", "formal_extractor": "0.30", "direct_share": "0.90"}),),
+        (constants(WritePolicyParams, {"formal_source": "0.35", "formal_extractor": "0.30", "direct_share": "0.90"}),),
     ),
     Formula(
         "Index recall alert",
         "All Thresholds in One Place",
         calibration.index_alert,
-        (constants(WritePolicy, {"index_recall": "0.95"}, index_recall=("0.90", "0.99")),),
+        (constants(WritePolicyParams, {"index_recall": "0.95"}, index_recall=("0.90", "0.99")),),
     ),
 )

@@ -1,17 +1,17 @@
-"""Seed 000, the write side: confidence and what later evidence does to it."""
+"""Source 000, write path: confidence and its updates."""
 
 from functools import partial
 
 import numpy as np
 
 from scoring import calibration, confidence
-from scoring.catalogue.entry import Claim, Figure, Formula, constants
+from scoring.catalogue.entry import Formula, PrintedValue, SourceClaim, constants
 from scoring.evidence import Evidence, Grounding
-from scoring.policy import WritePolicy
+from scoring.policy import WritePolicyParams
 from scoring.systems import recall
 
-_policy = WritePolicy()
-_TABLE_R = "observations are counted from 0 (Appendix B), and the formula wins over the table"
+_policy = WritePolicyParams()
+_REPETITION_RULING = "observations count from 0 (Appendix B), and the formula wins over the table"
 
 
 def _r(n: float) -> float:
@@ -19,13 +19,13 @@ def _r(n: float) -> float:
 
 
 def _conf(level: str, n: int, model: str, type: str, grounding: Grounding = "supported") -> float:
-    heard = Evidence(frozenset({level}), repetitions=n, type=type, model=model, grounding=grounding)
-    return float(recall.confidence(heard, _policy).value)
+    evidence = Evidence(frozenset({level}), repetitions=n, type=type, model=model, grounding=grounding)
+    return float(recall.memory_confidence(evidence, _policy).value)
 
 
-def _repetition_figure(n: int, printed: str) -> Figure:
-    ruling = "" if n == 0 else _TABLE_R
-    return Figure(printed, f"r({n})", partial(_r, n), ruling)
+def _repetition_value(n: int, printed: str) -> PrintedValue:
+    ruling = "" if n == 0 else _REPETITION_RULING
+    return PrintedValue(printed, f"r({n})", partial(_r, n), ruling)
 
 
 def _prior(agreement: float) -> float:
@@ -55,10 +55,10 @@ CONFIDENCE = (
     Formula(
         "Confidence",
         "Confidence Scoring",
-        confidence.confidence,
+        confidence.weighted_confidence,
         (
             constants(
-                WritePolicy,
+                WritePolicyParams,
                 {
                     "weight_source": "0.45",
                     "weight_repetition": "0.20",
@@ -66,123 +66,131 @@ CONFIDENCE = (
                     "weight_prior": "0.10",
                 },
             ),
-            constants(WritePolicy, {"high_confidence": "0.75"}),
+            constants(WritePolicyParams, {"high_confidence": "0.75"}),
         ),
         (
-            Figure("0.4275", "0.45 × 0.95, a direct statement", lambda: 0.45 * _policy.source_direct),
-            Figure("0.1162", "0.20 × r(3)", lambda: 0.20 * _r(3)),
-            Figure("0.200", "0.25 × 0.80, Claude Haiku", lambda: 0.25 * _policy.extractor_haiku),
-            Figure("0.075", "0.10 × 0.75, a Preference", lambda: 0.10 * _policy.prior_preference),
-            Figure("0.8187", "Appendix C, step 5", lambda: _conf("direct", 3, "claude-haiku", "Preference")),
-            Figure("0.82", "Appendix C, as stored", lambda: _conf("direct", 3, "claude-haiku", "Preference")),
-            Figure("0.225", "0.25 × 0.90, Claude Sonnet", lambda: 0.25 * _policy.extractor_sonnet_opus),
-            Figure("0.090", "0.10 × 0.90, an Entity", lambda: 0.10 * _policy.prior_entity),
-            Figure("0.7425", "the best first mention", lambda: _conf("direct", 0, "claude-sonnet", "Entity")),
-            Figure("0.74", "the best first mention, rounded", lambda: _conf("direct", 0, "claude-sonnet", "Entity")),
+            PrintedValue("0.4275", "0.45 × 0.95, a direct statement", lambda: 0.45 * _policy.source_direct),
+            PrintedValue("0.1162", "0.20 × r(3)", lambda: 0.20 * _r(3)),
+            PrintedValue("0.200", "0.25 × 0.80, Claude Haiku", lambda: 0.25 * _policy.extractor_haiku),
+            PrintedValue("0.075", "0.10 × 0.75, a Preference", lambda: 0.10 * _policy.prior_preference),
+            PrintedValue("0.8187", "Appendix C, step 5", lambda: _conf("direct", 3, "claude-haiku", "Preference")),
+            PrintedValue("0.82", "Appendix C, as stored", lambda: _conf("direct", 3, "claude-haiku", "Preference")),
+            PrintedValue("0.225", "0.25 × 0.90, Claude Sonnet", lambda: 0.25 * _policy.extractor_sonnet_opus),
+            PrintedValue("0.090", "0.10 × 0.90, an Entity", lambda: 0.10 * _policy.prior_entity),
+            PrintedValue("0.7425", "the best first mention", lambda: _conf("direct", 0, "claude-sonnet", "Entity")),
+            PrintedValue(
+                "0.74", "the best first mention, rounded", lambda: _conf("direct", 0, "claude-sonnet", "Entity")
+            ),
         ),
-        note="Weights are divided by their sum, so they add up to 1 whatever is typed.",
-        where="s source strength, r repetition, e extractor confidence, t type prior",
+        note="Weights are normalised to sum to 1.",
+        symbols="s source strength, r repetition, e extractor confidence, t type prior",
     ),
     Formula(
         "Source strength",
         "Source strength values",
-        confidence.strongest,
-        (constants(WritePolicy, _SOURCE_LEVELS),),
+        confidence.strongest_source,
+        (constants(WritePolicyParams, _SOURCE_LEVELS),),
         (
-            Figure("0.65", "from direct to speculation", lambda: _policy.source_direct - _policy.source_speculation),
-            Figure(
+            PrintedValue(
+                "0.65", "from direct to speculation", lambda: _policy.source_direct - _policy.source_speculation
+            ),
+            PrintedValue(
                 "0.29",
-                "what that gap moves",
+                "effect of that gap",
                 lambda: _policy.weight_source * (_policy.source_direct - _policy.source_speculation),
             ),
-            Figure("0.70", "the average of three turns, which is not used", lambda: float(np.mean([0.5, 0.8, 0.8]))),
-            Figure("0.80", "the strongest of three turns", lambda: confidence.strongest(np.array([0.5, 0.8, 0.8]))),
-        ),
-        (
-            Claim(
-                "speculation lies well below any reasonable retrieval threshold",
-                (("a speculation said twice", lambda: _conf("speculation", 1, "claude-sonnet", "Entity")),),
-                "After one repetition the best extracted speculation passes the floor of .5.",
+            PrintedValue("0.70", "the mean of three turns (not used)", lambda: float(np.mean([0.5, 0.8, 0.8]))),
+            PrintedValue(
+                "0.80", "the strongest of three turns", lambda: confidence.strongest_source(np.array([0.5, 0.8, 0.8]))
             ),
         ),
-        note="A memory that does not say how it was learnt counts as a strong inference (ours).",
+        (
+            SourceClaim(
+                "speculation lies well below any reasonable retrieval threshold",
+                (("a speculation, repeated once", lambda: _conf("speculation", 1, "claude-sonnet", "Entity")),),
+                "After one repetition a speculation can pass the minimum confidence of .5.",
+            ),
+        ),
+        note="A memory that states no source level counts as a strong inference (ours).",
     ),
     Formula(
         "Repetition boost",
         "Repetition boost and why it's logarithmic",
         confidence.repetition,
-        figures=(
-            _repetition_figure(0, "0.000"),
-            _repetition_figure(1, "0.307"),
-            _repetition_figure(2, "0.478"),
-            _repetition_figure(5, "0.625"),
-            _repetition_figure(10, "0.700"),
-            _repetition_figure(100, "0.824"),
-            Figure("1.3863", "ln 4", lambda: float(np.log(4))),
-            Figure("2.3863", "1 + ln 4", lambda: 1 + float(np.log(4))),
-            Figure("0.4191", "1 ÷ 2.3863", lambda: 1 - _r(3)),
-            Figure("0.581", "r(3)", partial(_r, 3)),
+        printed_values=(
+            _repetition_value(0, "0.000"),
+            _repetition_value(1, "0.307"),
+            _repetition_value(2, "0.478"),
+            _repetition_value(5, "0.625"),
+            _repetition_value(10, "0.700"),
+            _repetition_value(100, "0.824"),
+            PrintedValue("1.3863", "ln 4", lambda: float(np.log(4))),
+            PrintedValue("2.3863", "1 + ln 4", lambda: 1 + float(np.log(4))),
+            PrintedValue("0.4191", "1 ÷ 2.3863", lambda: 1 - _r(3)),
+            PrintedValue("0.581", "r(3)", partial(_r, 3)),
         ),
         claims=(
-            Claim(
+            SourceClaim(
                 "the 100th observation adds about as much as the 5th",
                 (("the 100th adds", lambda: _r(100) - _r(99)), ("the 5th adds", lambda: _r(5) - _r(4))),
-                "It adds far less; the curve saturates as the formula says.",
+                "It adds far less; the curve saturates, as the formula implies.",
             ),
-            Claim(
+            SourceClaim(
                 "Appendix C: the third mention has n = 3, counting from 1",
                 (("r(2), the third mention counted from 0", partial(_r, 2)), ("r(3), as printed", partial(_r, 3))),
                 "n counts re-observations and is 0 at the first mention (Appendix B); the example simply has n = 3.",
             ),
         ),
-        where="n re-observations after the first mention",
+        symbols="n re-observations after the first mention",
     ),
     Formula(
         "Extractor confidence",
         "Extractor confidence",
         confidence.extractor_confidence,
-        (constants(WritePolicy, _EXTRACTORS),),
+        (constants(WritePolicyParams, _EXTRACTORS),),
         (
-            Figure(
+            PrintedValue(
                 "0.025",
                 "from Haiku to Sonnet",
                 lambda: _policy.weight_extractor * (_policy.extractor_sonnet_opus - _policy.extractor_haiku),
             ),
-            Figure("0.19", "Haiku's table value over a true .61", lambda: _policy.extractor_haiku - 0.61),
-            Figure("0.048", "what that inflates", lambda: _policy.weight_extractor * (_policy.extractor_haiku - 0.61)),
+            PrintedValue("0.19", "Haiku's table value over a true .61", lambda: _policy.extractor_haiku - 0.61),
+            PrintedValue(
+                "0.048", "effect on confidence", lambda: _policy.weight_extractor * (_policy.extractor_haiku - 0.61)
+            ),
         ),
-        note="The table stands in where no token probabilities are given; the model's name is matched in any case.",
-        where="pᵢ the probability of each of T tokens",
+        note="The table applies if no token probabilities are given; model names are matched case-insensitively.",
+        symbols="pᵢ the probability of each of T tokens",
     ),
     Formula(
         "Type prior",
         "Type prior",
         calibration.type_prior,
         (
-            constants(WritePolicy, _PRIORS),
+            constants(WritePolicyParams, _PRIORS),
             constants(
-                WritePolicy,
+                WritePolicyParams,
                 {"prior_lowest": "0.70", "prior_span": "0.20", "prior_steepness": "20", "prior_midpoint": "0.835"},
             ),
         ),
         (
-            Figure(
+            PrintedValue(
                 "0.90",
                 "Entity, 95 % agreement",
                 lambda: _prior(0.95),
-                "a logistic nears its ends and never reaches them; the printed priors ship",
+                "a logistic only approaches its limits; the printed priors are the defaults",
                 ours=True,
             ),
-            Figure(
+            PrintedValue(
                 "0.70",
                 "Relation, 72 % agreement",
                 lambda: _prior(0.72),
-                "a logistic nears its ends and never reaches them; the printed priors ship",
+                "a logistic only approaches its limits; the printed priors are the defaults",
                 ours=True,
             ),
         ),
         (
-            Claim(
+            SourceClaim(
                 "an unknown type takes the midpoint between Preference, the lowest prior, and Fact",
                 (
                     ("between Preference and Fact", lambda: (_policy.prior_preference + _policy.prior_fact) / 2),
@@ -191,32 +199,38 @@ CONFIDENCE = (
                 "The lowest prior is Relation; .75 is the midpoint between it and Fact.",
             ),
         ),
-        where="a how steep, b the agreement in the middle",
+        symbols="a the steepness, b the midpoint",
     ),
     Formula(
         "Confirmation",
         "Confirmation update",
-        confidence.confirmed,
-        (constants(WritePolicy, {"confirmed_level": "0.80"}),),
-        (Figure("0.80", "a speculation, confirmed", lambda: float(confidence.confirmed(np.asarray(0.30), 0.80))),),
+        confidence.confirmed_source_strength,
+        (constants(WritePolicyParams, {"confirmed_level": "0.80"}),),
+        (
+            PrintedValue(
+                "0.80",
+                "a speculation, confirmed",
+                lambda: float(confidence.confirmed_source_strength(np.asarray(0.30), 0.80)),
+            ),
+        ),
     ),
     Formula(
         "Confirmation cap",
         "Confirmation update",
-        confidence.capped,
-        (constants(WritePolicy, {"confirmed_cap": "0.99"}),),
-        (Figure("0.01", "the headroom", lambda: 1 - _policy.confirmed_cap),),
+        confidence.capped_confidence,
+        (constants(WritePolicyParams, {"confirmed_cap": "0.99"}),),
+        (PrintedValue("0.01", "the headroom", lambda: 1 - _policy.confirmed_cap),),
     ),
     Formula(
         "Grounding penalty",
         "Grounding confidence penalty",
-        confidence.grounded,
+        confidence.grounded_confidence,
         (
-            constants(WritePolicy, {"grounding_penalty": "0.20"}),
-            constants(WritePolicy, {"grounding_floor": "0.3"}, grounding_floor=("0.1", "0.5")),
+            constants(WritePolicyParams, {"grounding_penalty": "0.20"}),
+            constants(WritePolicyParams, {"grounding_floor": "0.3"}, grounding_floor=("0.1", "0.5")),
         ),
         (
-            Figure(
+            PrintedValue(
                 "0.10",
                 "a speculation, partially grounded",
                 lambda: _conf("speculation", 0, "claude-haiku", "Fact", "partial"),

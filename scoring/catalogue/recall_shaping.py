@@ -1,51 +1,53 @@
-"""Seed 000, what surrounds the weight: deduplication, diversity, specificity, faithfulness."""
+"""Source 000: deduplication, diversity, specificity, faithfulness."""
 
 from scoring import contradiction, dedup, diversity, faithfulness, specificity
-from scoring.catalogue.entry import Claim, Figure, Formula, constants
-from scoring.policy import WritePolicy
+from scoring.catalogue.entry import Formula, PrintedValue, SourceClaim, constants
+from scoring.policy import WritePolicyParams
 from scoring.systems.recall import RecallParams
 
-_policy = WritePolicy()
+_policy = WritePolicyParams()
 
 SHAPING = (
     Formula(
         "Hash deduplication",
         "Deduplication Math",
         dedup.content_hash,
-        note="normalize: NFKC, casefold, white space folded, outer punctuation off.",
+        note="normalize: NFKC, case-folded, whitespace collapsed, outer punctuation stripped.",
     ),
     Formula(
         "Cosine deduplication",
         "Deduplication Math",
-        dedup.band,
+        dedup.similarity_band,
         (
-            constants(WritePolicy, {"dedup_duplicate": "0.92"}, dedup_duplicate=("0.85", "0.98")),
-            constants(WritePolicy, {"dedup_escalate": "0.85"}, dedup_escalate=("0.75", "0.92")),
+            constants(WritePolicyParams, {"dedup_duplicate": "0.92"}, dedup_duplicate=("0.85", "0.98")),
+            constants(WritePolicyParams, {"dedup_escalate": "0.85"}, dedup_escalate=("0.75", "0.92")),
         ),
         note="Before any merge, negation, numbers, dates, versions, roles and values are compared.",
     ),
-    Formula("Contradictory signals", "Deduplication Math", contradiction.conflicts, note="Ours, and load-bearing."),
+    Formula(
+        "Contradictory signals", "Deduplication Math", contradiction.conflicts, note="Ours; prevents false merges."
+    ),
     Formula("Merge", "Deduplication Math", dedup.merged_repetitions),
     Formula(
         "Consolidation",
         "All Thresholds in One Place",
-        dedup.consolidated,
-        (constants(WritePolicy, {"consolidation": "0.75"}, consolidation=("0.60", "0.85")),),
-        note="Within a subject; a group gets a summary and its members stay.",
+        dedup.consolidation_groups,
+        (constants(WritePolicyParams, {"consolidation": "0.75"}, consolidation=("0.60", "0.85")),),
+        note="Within a subject; a group gets a summary, and its members are kept.",
     ),
-    Formula("Summary", "All Thresholds in One Place", dedup.medoid, note="Or one that a model writes."),
+    Formula("Summary", "All Thresholds in One Place", dedup.medoid, note="Or a summary written by a language model."),
     Formula(
         "Concept drift",
         "All Thresholds in One Place",
-        dedup.drifted,
+        dedup.has_drifted,
         (
             constants(
-                WritePolicy,
+                WritePolicyParams,
                 {"drift_distance": "0.4", "drift_overlap": "0.5"},
                 drift_distance=("0.2", "0.6"),
                 drift_overlap=("0.3", "0.7"),
             ),
-            constants(WritePolicy, {"drift_window": "30"}),
+            constants(WritePolicyParams, {"drift_window": "30"}),
         ),
     ),
     Formula("Unresolved subject", "Entity resolution failure", dedup.fallback_subject),
@@ -55,11 +57,11 @@ SHAPING = (
         diversity.marginal_relevance,
         (constants(RecallParams, {"mmr_lambda": "0.7"}, mmr_lambda=("0.5", "0.9")),),
         (
-            Figure("70", "% that relevance weighs", lambda: 100 * RecallParams().mmr_lambda),
-            Figure("30", "% that novelty weighs", lambda: 100 * (1 - RecallParams().mmr_lambda)),
+            PrintedValue("70", "% weight of relevance", lambda: 100 * RecallParams().mmr_lambda),
+            PrintedValue("30", "% weight of novelty", lambda: 100 * (1 - RecallParams().mmr_lambda)),
         ),
-        note="Relevance is the weight scaled over the batch (ours); the paper's raw RRF score can be chosen.",
-        where="λ relevance against novelty, S what is selected already",
+        note="Relevance is the weight, min–max scaled over the batch (ours); the paper's raw RRF score is an option.",
+        symbols="λ relevance against novelty, S the selected memories",
     ),
     Formula(
         "Query specificity",
@@ -77,15 +79,15 @@ SHAPING = (
             ),
         ),
         (
-            Figure("1.0", "an exact date", lambda: specificity.TEMPORAL_PRECISION["exact"]),
-            Figure("0.7", "a relative time", lambda: specificity.TEMPORAL_PRECISION["relative"]),
-            Figure("0.3", "a vague time", lambda: specificity.TEMPORAL_PRECISION["vague"]),
-            Figure("0.0", "no time", lambda: specificity.TEMPORAL_PRECISION["none"]),
-            Figure("1.0", "an explicit type keyword", lambda: specificity.TYPE_CUE_STRENGTH["explicit"]),
-            Figure("0.5", "an implied type", lambda: specificity.TYPE_CUE_STRENGTH["implied"]),
-            Figure("0.0", "no type cue", lambda: specificity.TYPE_CUE_STRENGTH["none"]),
+            PrintedValue("1.0", "an exact date", lambda: specificity.TEMPORAL_PRECISION["exact"]),
+            PrintedValue("0.7", "a relative time", lambda: specificity.TEMPORAL_PRECISION["relative"]),
+            PrintedValue("0.3", "a vague time", lambda: specificity.TEMPORAL_PRECISION["vague"]),
+            PrintedValue("0.0", "no time", lambda: specificity.TEMPORAL_PRECISION["none"]),
+            PrintedValue("1.0", "an explicit type keyword", lambda: specificity.TYPE_CUE_STRENGTH["explicit"]),
+            PrintedValue("0.5", "an implied type", lambda: specificity.TYPE_CUE_STRENGTH["implied"]),
+            PrintedValue("0.0", "no type cue", lambda: specificity.TYPE_CUE_STRENGTH["none"]),
         ),
-        note="Each part is held within 0 and 1.",
+        note="Each part is clamped to [0, 1].",
     ),
     Formula("Entity density", "Query Specificity", specificity.entity_density),
     Formula("Lexical rarity", "Query Specificity", specificity.lexical_rarity),
@@ -112,10 +114,10 @@ SHAPING = (
             ),
         ),
         claims=(
-            Claim(
+            SourceClaim(
                 "specificity ≥ 0.8 calls for the precise plan",
-                (("the entity density that needs with all else at 1", lambda: (0.8 - 0.25 - 0.25 - 0.15) / 0.35),),
-                "Nearly unreachable: more than four words in ten must name a known entity.",
+                (("required entity density with all else at 1", lambda: (0.8 - 0.25 - 0.25 - 0.15) / 0.35),),
+                "Nearly unreachable: more than four tenths of the tokens must be known entities.",
             ),
         ),
     ),
@@ -124,23 +126,27 @@ SHAPING = (
         "Risk",
         "Faithfulness score",
         faithfulness.risk,
-        note="Read in this order: none, high, medium, low. The paper does not say what is critical; ours: a claim "
-        "with a number, a date, a negation or a name. What is supported in part counts as unsupported.",
+        note="Checked in this order: none, high, medium, low. The paper does not define critical; ours: a claim with a "
+        "number, a date, a negation or a name. Partial support counts as unsupported.",
     ),
     Formula(
         "Escape rate",
         "Layered escape rate",
         faithfulness.escape_rate,
-        (constants(WritePolicy, {"escape_grounding": "0.20", "escape_scan": "0.50", "escape_faithfulness": "0.30"}),),
         (
-            Figure(
+            constants(
+                WritePolicyParams, {"escape_grounding": "0.20", "escape_scan": "0.50", "escape_faithfulness": "0.30"}
+            ),
+        ),
+        (
+            PrintedValue(
                 "0.03",
                 "all three guards",
                 lambda: faithfulness.escape_rate(
                     [_policy.escape_grounding, _policy.escape_scan, _policy.escape_faithfulness]
                 ),
             ),
-            Figure("0.20", "a single guard", lambda: faithfulness.escape_rate([_policy.escape_grounding])),
+            PrintedValue("0.20", "a single guard", lambda: faithfulness.escape_rate([_policy.escape_grounding])),
         ),
     ),
 )

@@ -1,4 +1,4 @@
-"""Seed 000, the read side: freshness, access and fusion into one retrieval weight."""
+"""Source 000, read path: freshness, access boost and RRF in one retrieval weight."""
 
 import math
 from functools import partial
@@ -6,7 +6,7 @@ from functools import partial
 import numpy as np
 
 from scoring import bm25, freshness, fusion, graph
-from scoring.catalogue.entry import Claim, Figure, Formula, constants
+from scoring.catalogue.entry import Formula, PrintedValue, SourceClaim, constants
 from scoring.signals import TYPES, Signals
 from scoring.systems import recall
 from scoring.systems.recall import SYSTEM, RecallParams
@@ -19,11 +19,11 @@ def _boost(count: float) -> float:
 
 
 def _rrf(rank: float, k: float) -> float:
-    return float(fusion.contribution(np.asarray(rank), 1.0, k))
+    return float(fusion.rrf_contribution(np.asarray(rank), 1.0, k))
 
 
-def _worked() -> Signals:
-    """Appendix C at the moment of retrieval."""
+def _appendix_c() -> Signals:
+    """Signals of Appendix C at retrieval time."""
     ranks = {"semantic": np.array([3.0]), "bm25": np.array([1.0])}
     return Signals(
         ids=np.array(["a"]),
@@ -34,20 +34,20 @@ def _worked() -> Signals:
     )
 
 
-def _worked_term(name: str) -> float:
-    found = recall.score(_worked(), _params).find(name)
-    return float(found.value[0]) if found else float("nan")
+def _appendix_c_term(name: str) -> float:
+    term = recall.score(_appendix_c(), _params).find(name)
+    return float(term.value[0]) if term else float("nan")
 
 
-def _fresh(age: float, half_life: float) -> float:
+def _freshness(age: float, half_life: float) -> float:
     return float(freshness.effective_freshness(np.asarray(age), half_life, _params.freshness_floor))
 
 
 def _spread(k: float) -> float:
-    return float(fusion.spread(k))
+    return float(fusion.rank_spread(k))
 
 
-def _saturated(frequency: float) -> float:
+def _saturation(frequency: float) -> float:
     return float(bm25.saturation(np.asarray(frequency), 1.0, 1.0, _params.bm25_k1, _params.bm25_b))
 
 
@@ -60,42 +60,42 @@ WEIGHT = (
     Formula(
         "Freshness",
         "Exponential decay",
-        freshness.freshness,
+        freshness.exponential_freshness,
         (constants(RecallParams, _HALF_LIVES),),
         (
-            Figure("0.5", "an Event after 30 days", lambda: _fresh(30, _params.half_life_event)),
-            Figure("0.5", "a Preference after 90 days", lambda: _fresh(90, _params.half_life_preference)),
-            Figure("0.5", "an Entity after 365 days", lambda: _fresh(365, _params.half_life_entity)),
+            PrintedValue("0.5", "an Event after 30 days", lambda: _freshness(30, _params.half_life_event)),
+            PrintedValue("0.5", "a Preference after 90 days", lambda: _freshness(90, _params.half_life_preference)),
+            PrintedValue("0.5", "an Entity after 365 days", lambda: _freshness(365, _params.half_life_entity)),
         ),
-        where="t age in days, τ the half-life of the type",
+        symbols="t age in days, τ the half-life of the type",
     ),
     Formula(
         "Freshness floor",
         "Freshness floor",
         freshness.effective_freshness,
         (constants(RecallParams, {"freshness_floor": "0.1"}, freshness_floor=("0.0", "0.3")),),
-        (Figure("0.1", "a Fact after five years", lambda: _fresh(5 * 365, _params.half_life_fact)),),
-        where="t age in days, τ the half-life of the type",
+        (PrintedValue("0.1", "a Fact after five years", lambda: _freshness(5 * 365, _params.half_life_fact)),),
+        symbols="t age in days, τ the half-life of the type",
     ),
     Formula(
         "Access boost",
         "Access boost",
         freshness.access_boost,
-        figures=(
-            Figure("1.000", "never accessed", partial(_boost, 0)),
-            Figure("1.693", "accessed once", partial(_boost, 1)),
-            Figure("2.792", "5 times", partial(_boost, 5)),
-            Figure("3.398", "10 times", partial(_boost, 10)),
-            Figure("5.620", "100 times", partial(_boost, 100), "the paper's own Appendix C has 5.615"),
-            Figure("5.615", "100 times, Appendix C", partial(_boost, 100)),
-            Figure("1.6094", "ln 5", lambda: _boost(4) - 1),
-            Figure("2.609", "4 times, Appendix C", partial(_boost, 4)),
-            Figure("2.15", "100 accesses against 4", lambda: _boost(100) / _boost(4)),
-            Figure("101", "a linear boost after 100", lambda: 1 + 100),
-            Figure("25", "a linear boost, 100 against 4", lambda: (1 + 100) / (1 + 4), "101 ÷ 5 is 20.2"),
+        printed_values=(
+            PrintedValue("1.000", "no accesses", partial(_boost, 0)),
+            PrintedValue("1.693", "1 access", partial(_boost, 1)),
+            PrintedValue("2.792", "5 accesses", partial(_boost, 5)),
+            PrintedValue("3.398", "10 accesses", partial(_boost, 10)),
+            PrintedValue("5.620", "100 accesses", partial(_boost, 100), "the paper's own Appendix C has 5.615"),
+            PrintedValue("5.615", "100 accesses, Appendix C", partial(_boost, 100)),
+            PrintedValue("1.6094", "ln 5", lambda: _boost(4) - 1),
+            PrintedValue("2.609", "4 accesses, Appendix C", partial(_boost, 4)),
+            PrintedValue("2.15", "100 accesses against 4", lambda: _boost(100) / _boost(4)),
+            PrintedValue("101", "a linear boost after 100", lambda: 1 + 100),
+            PrintedValue("25", "a linear boost, 100 against 4", lambda: (1 + 100) / (1 + 4), "101 ÷ 5 is 20.2"),
         ),
         claims=(
-            Claim(
+            SourceClaim(
                 "a frequently accessed memory with a low RRF score does not surface",
                 (
                     ("rank 50, two accesses", lambda: _rrf(50, 60) * _boost(2)),
@@ -104,7 +104,7 @@ WEIGHT = (
                 "Two accesses lift rank 50 above an unaccessed rank 1.",
             ),
         ),
-        note="One access counts per memory and session.",
+        note="At most one access counts per memory and session.",
     ),
     Formula(
         "Combined retrieval weight",
@@ -115,23 +115,27 @@ WEIGHT = (
             constants(RecallParams, {"cut": "50"}),
         ),
         (
-            Figure("0.50", "freshness, Appendix C", lambda: _worked_term("freshness")),
-            Figure("2.609", "access boost, Appendix C", lambda: _worked_term("access boost")),
-            Figure(
+            PrintedValue("0.50", "freshness, Appendix C", lambda: _appendix_c_term("freshness")),
+            PrintedValue("2.609", "access boost, Appendix C", lambda: _appendix_c_term("access boost")),
+            PrintedValue(
                 "1.3045",
                 "freshness × access boost",
-                lambda: _worked_term("freshness") * _boost(4),
+                lambda: _appendix_c_term("freshness") * _boost(4),
                 "unrounded factors give 1.3047",
             ),
-            Figure("1.305", "freshness × access boost, interpreted", lambda: _worked_term("freshness") * _boost(4)),
-            Figure("0.04213", "weight, Appendix C", lambda: _worked_term("weight"), "unrounded factors give .04210"),
-            Figure("0.0421", "weight, Appendix C, rounded", lambda: _worked_term("weight")),
+            PrintedValue(
+                "1.305", "freshness × access boost, interpreted", lambda: _appendix_c_term("freshness") * _boost(4)
+            ),
+            PrintedValue(
+                "0.04213", "weight, Appendix C", lambda: _appendix_c_term("weight"), "unrounded factors give .04210"
+            ),
+            PrintedValue("0.0421", "weight, Appendix C, rounded", lambda: _appendix_c_term("weight")),
         ),
         (
-            Claim(
+            SourceClaim(
                 "the query of Appendix C has the word “PostgreSQL”",
                 (),
-                "It has not; the ranks of the example are taken as given.",
+                "It does not; the ranks of the example are taken as given.",
             ),
         ),
         note="The example's age of 90 days, 4 accesses and ranks 3 and 1 are its own data.",
@@ -153,29 +157,29 @@ FUSION = (
             constants(RecallParams, _WEIGHTS),
         ),
         (
-            Figure("0.01587", "semantic, rank 3", lambda: _rrf(3, 60)),
-            Figure("0.01639", "BM25, rank 1", lambda: _rrf(1, 60)),
-            Figure("0.03226", "both", lambda: _worked_term("RRF"), "the unrounded parts add up to .032266"),
-            Figure("0.0323", "both, rounded", lambda: _worked_term("RRF")),
-            Figure("30", "k for exact-match workloads", lambda: float(SYSTEM.presets["exact-match"]["rrf_k"])),
-            Figure("90", "k for exploratory workloads", lambda: float(SYSTEM.presets["exploratory"]["rrf_k"])),
+            PrintedValue("0.01587", "semantic, rank 3", lambda: _rrf(3, 60)),
+            PrintedValue("0.01639", "BM25, rank 1", lambda: _rrf(1, 60)),
+            PrintedValue("0.03226", "both", lambda: _appendix_c_term("RRF"), "the unrounded parts add up to .032266"),
+            PrintedValue("0.0323", "both, rounded", lambda: _appendix_c_term("RRF")),
+            PrintedValue("30", "k for exact-match workloads", lambda: float(SYSTEM.presets["exact-match"]["rrf_k"])),
+            PrintedValue("90", "k for exploratory workloads", lambda: float(SYSTEM.presets["exploratory"]["rrf_k"])),
         ),
-        where="wᵢ the weight of a retriever, k the smoothing constant, rank from 1, ∞ where absent",
+        symbols="wᵢ the weight of a retriever, k the smoothing constant, rank from 1, ∞ where absent",
     ),
     Formula(
         "Spread between ranks",
         "Why k=60",
-        fusion.spread,
-        figures=(
-            Figure("0.091", "k 10, rank 1", lambda: _rrf(1, 10)),
-            Figure("0.017", "k 10, rank 50", lambda: _rrf(50, 10)),
-            Figure("5.4", "k 10, spread", partial(_spread, 10), "cut off, not rounded: 5.45"),
-            Figure("0.016", "k 60, rank 1", lambda: _rrf(1, 60)),
-            Figure("0.009", "k 60, rank 50", lambda: _rrf(50, 60)),
-            Figure("1.8", "k 60, spread", partial(_spread, 60)),
-            Figure("0.005", "k 200, rank 1", lambda: _rrf(1, 200)),
-            Figure("0.004", "k 200, rank 50", lambda: _rrf(50, 200)),
-            Figure("1.25", "k 200, spread", partial(_spread, 200), "a quotient of rounded values: 1.24"),
+        fusion.rank_spread,
+        printed_values=(
+            PrintedValue("0.091", "k 10, rank 1", lambda: _rrf(1, 10)),
+            PrintedValue("0.017", "k 10, rank 50", lambda: _rrf(50, 10)),
+            PrintedValue("5.4", "k 10, spread", partial(_spread, 10), "truncated, not rounded: 5.45"),
+            PrintedValue("0.016", "k 60, rank 1", lambda: _rrf(1, 60)),
+            PrintedValue("0.009", "k 60, rank 50", lambda: _rrf(50, 60)),
+            PrintedValue("1.8", "k 60, spread", partial(_spread, 60)),
+            PrintedValue("0.005", "k 200, rank 1", lambda: _rrf(1, 200)),
+            PrintedValue("0.004", "k 200, rank 50", lambda: _rrf(50, 200)),
+            PrintedValue("1.25", "k 200, spread", partial(_spread, 200), "a quotient of rounded values: 1.24"),
         ),
     ),
     Formula(
@@ -183,19 +187,19 @@ FUSION = (
         "BM25 Scoring",
         bm25.bm25,
         (constants(RecallParams, {"bm25_k1": "1.2", "bm25_b": "0.75"}),),
-        (Figure("32", "ts_rank_cd normalisation", lambda: bm25.TS_RANK_NORMALIZATION),),
+        (PrintedValue("32", "ts_rank_cd normalisation", lambda: bm25.TS_RANK_NORMALIZATION),),
         (
-            Claim(
+            SourceClaim(
                 "five more occurrences after the 5th add less than the first",
                 (
-                    ("5 to 10", lambda: _saturated(10) - _saturated(5)),
-                    ("0 to 1", lambda: _saturated(1) - _saturated(0)),
+                    ("5 to 10", lambda: _saturation(10) - _saturation(5)),
+                    ("0 to 1", lambda: _saturation(1) - _saturation(0)),
                 ),
                 "Ten occurrences count less than twice as much as one.",
                 holds=True,
             ),
         ),
-        where="f the term’s frequency, |D| the memory’s length, avgdl the average, k₁ saturation, b length",
+        symbols="f the term’s frequency, |D| the memory’s length, avgdl the average, k₁ saturation, b length",
     ),
     Formula("Inverse document frequency", "BM25 Scoring", bm25.idf),
     Formula("Term saturation", "BM25 Scoring", bm25.saturation),
@@ -209,20 +213,22 @@ FUSION = (
         "Path confidence",
         "Path confidence: MIN not product",
         graph.path_confidence,
-        figures=(Figure("0.51", "the product over three hops, which is not used", lambda: math.prod((0.8, 0.8, 0.8))),),
+        printed_values=(
+            PrintedValue("0.51", "the product over three hops (not used)", lambda: math.prod((0.8, 0.8, 0.8))),
+        ),
     ),
     Formula(
         "Entity score",
         "Reciprocal Rank Fusion",
         graph.entity_score,
         (constants(RecallParams, {"mention_weight": "0.6"}),),
-        note="The paper scores a memory's subject; that a mention counts for less is ours.",
+        note="The paper scores a memory's subject; the lower weight of a mention is ours.",
     ),
     Formula(
-        "Place in a list",
+        "Rank in a list",
         "The formula",
-        fusion.ranked,
-        note="How ties fall is ours.",
+        fusion.retriever_ranks,
+        note="Tie-breaking is ours.",
     ),
     Formula("Traversal score", "Path confidence: MIN not product", graph.traversal_score),
     Formula("Distance to a window", "Notation", freshness.window_distance, note="In half-widths of the window (ours)."),
@@ -234,7 +240,7 @@ FUSION = (
             constants(RecallParams, {"temporal_sigma": "1.0"}),
             constants(RecallParams, {"temporal_floor": "0.01"}),
         ),
-        note="The paper names only the bandwidth; half-widths of the window, and the floor, are ours.",
-        where="Δ the distance to the window, σ the bandwidth",
+        note="The paper names only the bandwidth; measuring in half-widths and the floor are ours.",
+        symbols="Δ the distance to the window, σ the bandwidth",
     ),
 )

@@ -1,4 +1,4 @@
-"""blend (ours): what measured best. Raw scores fused after scaling, reranked word by word, weighed by trust and age."""
+"""blend (ours, best on our benchmarks): convex fusion of scaled scores, MaxSim reranking, trust and age factors."""
 
 from dataclasses import dataclass
 from functools import partial
@@ -6,150 +6,155 @@ from functools import partial
 import numpy as np
 
 from scoring.batches import Batches
-from scoring.fusion import probability
+from scoring.fusion import logistic_probability
 from scoring.params import not_all_zero, number, switch
 from scoring.signals import RETRIEVERS, Signals
 from scoring.systems import recall
-from scoring.systems.candidates import FiveRetrievers, asked_of_each
+from scoring.systems.candidates import RetrieverParams, pool_size
 from scoring.systems.system import System
-from scoring.term import Array, Mask, Term, const, given, product, scale, total
+from scoring.term import Array, Mask, Term, const, feature, product, scale_in_batches, total
 
-ROUTES = (*RETRIEVERS, "context")
-_weight = partial(number, group="Fusion", low=0, high=1, step=0.01, seed="ours")
-_abstain = partial(number, group="Abstention", low=-20, high=20, step=0.1, seed="ours: fitted on LoCoMo's dev part")
-_boost = partial(number, group="Fusion", low=0, high=3, step=0.05, seed="ours")
-_factor = partial(number, group="Trust and age", low=0, high=1, step=0.01, seed="ours")
+BLEND_RETRIEVERS = (*RETRIEVERS, "context")
+_weight = partial(number, group="Fusion", low=0, high=1, step=0.01, source="ours")
+_abstain = partial(number, group="Abstention", low=-20, high=20, step=0.1, source="ours: fitted on LoCoMo's dev split")
+_boost = partial(number, group="Fusion", low=0, high=3, step=0.05, source="ours")
+_factor = partial(number, group="Trust and age", low=0, high=1, step=0.01, source="ours")
 
 
 @dataclass(frozen=True)
-class BlendParams(FiveRetrievers, recall.ConfidenceFloor, recall.HalfLives):
-    """What blend lets a caller turn."""
+class BlendParams(RetrieverParams, recall.ConfidenceGateParams, recall.FreshnessParams):
+    """Parameters of blend."""
 
-    pool: int = asked_of_each(60, seed="ours: finds what 100 find, in less time")
-    weight_semantic: float = _weight(0.6, "pull of meaning")
-    weight_bm25: float = _weight(0.4, "pull of words")
-    weight_entity: float = _weight(0.0, "pull of the entity list")
-    weight_temporal: float = _weight(0.0, "pull of time")
-    weight_traversal: float = _weight(0.0, "pull of paths")
-    weight_context: float = _weight(0.0, "pull of a memory read with the turn before it")
-    entity_boost: float = _boost(1.0, "lift for a memory of a named entity")
-    temporal_boost: float = _boost(1.0, "lift for a memory of the time that is meant")
+    pool: int = pool_size(60, source="ours: same recall as 100, in less time")
+    weight_semantic: float = _weight(0.6, "semantic weight")
+    weight_bm25: float = _weight(0.4, "BM25 weight")
+    weight_entity: float = _weight(0.0, "entity graph weight")
+    weight_temporal: float = _weight(0.0, "temporal weight")
+    weight_traversal: float = _weight(0.0, "graph traversal weight")
+    weight_context: float = _weight(0.0, "context weight (memory embedded with the preceding turn)")
+    entity_boost: float = _boost(1.0, "entity boost (memories of an entity in the query)")
+    temporal_boost: float = _boost(1.0, "temporal boost (memories in the query's time window)")
     rerank: float = number(
         0.75,
-        "words matched one by one against the fused score",
+        "MaxSim share, against the fused score",
         group="Reranking",
         low=0,
         high=1,
         step=0.05,
-        seed="ours",
+        source="ours",
     )
-    rerank_top: int = number(200, "how many are reranked", group="Reranking", low=1, high=500, step=1, seed="ours")
-    trust: float = _factor(0.1, "how much confidence moves the score")
-    age: float = _factor(0.2, "how much freshness moves the score")
-    confidence_gate: bool = switch(False, "whether unsure memories are held back", group="Cut", seed="ours")
+    rerank_top: int = number(200, "candidates reranked", group="Reranking", low=1, high=500, step=1, source="ours")
+    trust: float = _factor(0.1, "trust amplitude (effect of confidence)")
+    age: float = _factor(0.2, "age amplitude (effect of freshness)")
+    confidence_gate: bool = switch(False, "confidence gate (filter below the minimum)", group="Results", source="ours")
 
     abstain_below: float = _abstain(
         0.68,
-        "the least chance of an answer that is told",
+        "minimum answer probability (abstain below it)",
         low=0,
         high=1,
         step=0.01,
-        seed="ours: loses 5 % of the demo world's answers",
+        source="ours: 5 % false abstentions in the demo world",
     )
-    abstain_intercept: float = _abstain(2.3, "the chance of an answer without a sign against it")
-    abstain_gap: float = _abstain(-10.1, "what is known, but not of whom or not what the query asks")
-    abstain_unmet: float = _abstain(-1.5, "words of the query that nothing meets")
+    abstain_intercept: float = _abstain(2.3, "intercept of the answer probability")
+    abstain_gap: float = _abstain(-10.1, "coefficient of the entity and answer type gap")
+    abstain_unmet: float = _abstain(-1.5, "coefficient of uncovered query terms")
 
-    rules = (not_all_zero(*(f"weight_{route}" for route in ROUTES)),)
+    rules = (not_all_zero(*(f"weight_{route}" for route in BLEND_RETRIEVERS)),)
 
 
-def fused(signals: Signals, params: BlendParams) -> Term:
-    r"""A convex sum of the retrievers' raw scores, each scaled over the batch, and lifts for the named and the dated.
+def blend_fusion(signals: Signals, params: BlendParams) -> Term:
+    r"""A convex combination of the retrievers' min–max scaled scores, plus entity and temporal boosts.
 
     $$ \text{fused} = \sum_i w_i \cdot \text{scaled}(\text{score}_i)
        + b_e \cdot \text{entity match} + b_t \cdot \text{proximity} $$
     """
     convex = []
-    weights = params.weights(*(f"weight_{route}" for route in ROUTES))
-    for route, weight in zip(ROUTES, weights, strict=True):
-        raw = given(f"{route} score", signals.raw(route))
-        if raw.present is None or raw.present.any():  # who found nobody brings nothing
-            convex.append((weight * scale(raw, signals.batches).named(f"{route} in batch")).named(route))
-    boost = (params["entity_boost"] * given("entity match", signals.entity_match)).only(signals.entity_match > 0)
-    # Unscaled: where every memory lies in the window, scaling would leave nothing of it.
-    dated = (params["temporal_boost"] * given("proximity", signals.raw("temporal"))).named("temporal boost")
-    return total([*convex, boost.named("entity boost"), dated]).named("fused")
+    weights = params.weights(*(f"weight_{route}" for route in BLEND_RETRIEVERS))
+    for route, weight in zip(BLEND_RETRIEVERS, weights, strict=True):
+        raw = feature(f"{route} score", signals.raw_scores(route))
+        if raw.present is None or raw.present.any():  # a retriever without results contributes nothing
+            convex.append(
+                (weight * scale_in_batches(raw, signals.batches).with_name(f"{route} in batch")).with_name(route)
+            )
+    boost = (params["entity_boost"] * feature("entity match", signals.entity_match)).only(signals.entity_match > 0)
+    # Not scaled: if every memory is in the window, min–max scaling would give 0 for all.
+    temporal = (params["temporal_boost"] * feature("proximity", signals.raw_scores("temporal"))).with_name(
+        "temporal boost"
+    )
+    return total([*convex, boost.with_name("entity boost"), temporal]).with_name("fused")
 
 
-def bounded(x: Term, swing: Term) -> Term:
-    """A factor around 1 that x in [0, 1] can move by half its swing."""
-    return const(1.0) + swing * (x - const(0.5))
+def bounded_factor(x: Term, amplitude: Term) -> Term:
+    """A factor within half the amplitude of 1, for x in [0, 1]."""
+    return const(1.0) + amplitude * (x - const(0.5))
 
 
-def expected(matched: Term, base: Term, batches: Batches) -> Term:
-    """MaxSim of a memory whose words are not stored: as high among those of the others as its fused score stands.
+def expected_maxsim(matched: Term, base: Term, batches: Batches) -> Term:
+    """Imputed MaxSim of memories without token vectors: their scaled fused score, mapped to the batch's MaxSim range.
 
-    So it is never taken for a better match than the best that is known. Where nobody's words are stored there is no
-    scale, and the fused score counts alone.
+    Never above the best computed MaxSim. If no candidate has token vectors, the fused score is used.
     """
     if matched.present is not None and not matched.present.any():
         return base
-    ends = {"least": batches.lowest, "best": batches.highest}
+    reductions = {"least": batches.minimum, "best": batches.maximum}
     low, high = (
-        given(f"{name} MaxSim", batches.told(end(matched.value, matched.present))) for name, end in ends.items()
+        feature(f"{name} MaxSim", batches.broadcast(reduce(matched.value, matched.present)))
+        for name, reduce in reductions.items()
     )
-    return (low + (high - low) * scale(base, batches)).named("expected MaxSim")
+    return (low + (high - low) * scale_in_batches(base, batches)).with_name("expected MaxSim")
 
 
 def score(signals: Signals, params: BlendParams) -> Term:
-    r"""Fuse, rerank the best by idf-weighted MaxSim, and weigh by trust and freshness.
+    r"""Fuse, rerank the top by idf-weighted MaxSim, and multiply by trust and age factors.
 
     $$ \text{blend} = \left((1 - \alpha)\,\text{fused} + \alpha\,\text{MaxSim}\right) \times
        \left(1 + c_t(\text{confidence} - \frac{1}{2})\right) \times
        \left(1 + c_a(\text{freshness} - \frac{1}{2})\right) $$
     """
-    base = fused(signals, params)
-    top = signals.batches.leading(base.value, signals.by_id, params.rerank_top)
-    matched = given("MaxSim", signals.maxsim)
-    seen = np.ones(len(signals), bool) if matched.present is None else matched.present
-    kept = ((const(1.0) - params["rerank"]) * base).named("kept of the fused score")
-    words = (params["rerank"] * matched).only(top & seen).named("word by word")
-    parts = [kept, words]
-    if not seen.all():
-        unknown = params["rerank"] * expected(matched, base, signals.batches)
-        parts.append(unknown.only(top & ~seen).named("words unknown"))
-    trust = bounded(given("confidence", signals.confidence), params["trust"]).named("trust")
-    age = bounded(recall.freshness(signals, params), params["age"]).named("age")
-    return product([total(parts).named("relevance"), trust, age]).named("blend")
+    base = blend_fusion(signals, params)
+    top = signals.batches.top_mask(base.value, signals.id_ranks, params.rerank_top)
+    matched = feature("MaxSim", signals.maxsim)
+    known = np.ones(len(signals), bool) if matched.present is None else matched.present
+    fused_share = ((const(1.0) - params["rerank"]) * base).with_name("kept of the fused score")
+    maxsim_share = (params["rerank"] * matched).only(top & known).with_name("word by word")
+    parts = [fused_share, maxsim_share]
+    if not known.all():
+        imputed = params["rerank"] * expected_maxsim(matched, base, signals.batches)
+        parts.append(imputed.only(top & ~known).with_name("words unknown"))
+    trust = bounded_factor(feature("confidence", signals.confidence), params["trust"]).with_name("trust")
+    age = bounded_factor(recall.recall_freshness(signals, params), params["age"]).with_name("age")
+    return product([total(parts).with_name("relevance"), trust, age]).with_name("blend")
 
 
-def chance(signals: Signals, params: BlendParams, passed: Mask) -> Array:
-    r"""How likely the best hit is an answer: whether what is asked is known of whom the query names.
+def answer_probability(signals: Signals, params: BlendParams, passed: Mask) -> Array:
+    r"""Probability that the best hit answers the query, from entity match, answer type match and term coverage.
 
-    Whom it names is told by all candidates, what is known by those that pass the gates: of whom all is held back,
-    nothing is.
+    Only candidates that pass the gates count; if all memories of the entity are filtered, nothing is known of it.
 
     $$ P = \sigma\left(\beta_0 + \beta_g (\max_{d} \text{met}_d - \max_{d \in F} \text{of whom}_d \cdot \text{met}_d)
        + \beta_u \min_{d \in F} \text{unmet}_d\right) $$
     """
     batches = signals.batches
-    fitting = passed & signals.of_what & (signals.of_whom > 0)
-    gap = batches.highest(signals.met, passed) - batches.highest(signals.of_whom * signals.met, fitting)
-    unmet = np.where(batches.any(fitting), batches.lowest(signals.unmet, fitting), 1.0)
-    signs = np.array([gap, unmet]).T
-    return probability(signs, np.array([params.abstain_gap, params.abstain_unmet]), params.abstain_intercept)
+    matching = passed & signals.of_what & (signals.of_whom > 0)
+    gap = batches.maximum(signals.met, passed) - batches.maximum(signals.of_whom * signals.met, matching)
+    unmet = np.where(batches.any(matching), batches.minimum(signals.unmet, matching), 1.0)
+    features = np.array([gap, unmet]).T
+    return logistic_probability(
+        features, np.array([params.abstain_gap, params.abstain_unmet]), params.abstain_intercept
+    )
 
 
 SYSTEM = System(
     name="blend",
-    seed="ours",
-    summary="Our own: raw scores fused, reranked word by word, weighed by trust and age.",
+    source="ours",
+    summary="Our own: convex fusion of scores, MaxSim reranking, trust and age factors.",
     params=BlendParams,
-    routes=ROUTES,
+    retrievers=BLEND_RETRIEVERS,
     score=score,
     gates=recall.gates,
-    chance=chance,
-    alike=lambda signals: signals.batches.any(np.isfinite(signals.maxsim)),
+    answer_probability=answer_probability,
+    batch_key=lambda signals: signals.batches.any(np.isfinite(signals.maxsim)),
     outputs={"fused": "fused", "relevance": "relevance"},
-    shares={route: route for route in ROUTES},
+    retriever_terms={route: route for route in BLEND_RETRIEVERS},
 )

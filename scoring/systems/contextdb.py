@@ -1,4 +1,4 @@
-"""contextdb (seed 004): similarity, confidence, recency and utility, weighed for the purpose of the namespace."""
+"""contextdb (source 004): weighted sum of similarity, confidence, recency and utility."""
 
 from dataclasses import dataclass
 from functools import partial
@@ -6,47 +6,52 @@ from functools import partial
 import numpy as np
 
 from scoring.confidence import provenance, utility
-from scoring.freshness import decay, expiry
+from scoring.freshness import expiry, exponential_decay
 from scoring.params import choice, not_all_zero, number
 from scoring.signals import KINDS, Signals
-from scoring.systems.candidates import Pool
-from scoring.systems.system import System, found_by
-from scoring.term import Term, given, param_of_each, product, total
+from scoring.systems.candidates import PoolParams
+from scoring.systems.system import System, finding_retrievers
+from scoring.term import Term, feature, param_per_candidate, product, total
 
-_weight = partial(number, group="Dimensions", low=0, high=1, step=0.01, seed="004 Preset strategies")
+_weight = partial(number, group="Dimensions", low=0, high=1, step=0.01, source="004 Preset strategies")
 _alpha = partial(
-    number, group="Recency", low=1e-6, high=999, step=0.001, log=True, unit="per h", seed="004 Recency decay"
+    number, group="Recency", low=1e-6, high=999, step=0.001, log=True, unit="per h", source="004 Recency decay"
 )
 _trust = partial(number, group="Trust", step=0.01)
 
 
 @dataclass(frozen=True)
-class ContextdbParams(Pool):
-    """What contextdb lets a caller turn."""
+class ContextdbParams(PoolParams):
+    """Parameters of contextdb."""
 
-    similarity: float = _weight(0.40, "pull of the query's meaning")
-    confidence: float = _weight(0.30, "pull of trustworthiness")
-    recency: float = _weight(0.20, "pull of the new")
-    utility: float = _weight(0.10, "pull of what proved useful")
+    similarity: float = _weight(0.40, "similarity weight")
+    confidence: float = _weight(0.30, "confidence weight")
+    recency: float = _weight(0.20, "recency weight")
+    utility: float = _weight(0.10, "utility weight")
 
     alpha_by: str = choice(
         "kind",
-        "whose rate counts: each kind's own, or one for all",
+        "decay rate by memory kind, or one rate for all",
         options=("kind", "query"),
         group="Recency",
-        seed="004 Overriding at query time",
+        source="004 Overriding at query time",
     )
-    alpha: float = _alpha(0.05, "how fast a general memory fades, or all of them")
-    alpha_working: float = _alpha(999.0, "how fast working memory fades")
-    alpha_episodic: float = _alpha(0.08, "how fast an episode fades")
-    alpha_semantic: float = _alpha(0.02, "how fast knowledge fades")
-    alpha_procedural: float = _alpha(0.001, "how fast a procedure fades")
+    alpha: float = _alpha(0.05, "α, decay rate of general memories, or of all")
+    alpha_working: float = _alpha(999.0, "α of working memory")
+    alpha_episodic: float = _alpha(0.08, "α of episodic memory")
+    alpha_semantic: float = _alpha(0.02, "α of semantic memory")
+    alpha_procedural: float = _alpha(0.001, "α of procedural memory")
 
     attenuation: float = _trust(
-        0.9, "what each hop of hearsay keeps", low=0.5, high=1, seed="004 Provenance attenuation"
+        0.9, "attenuation per provenance hop", low=0.5, high=1, source="004 Provenance attenuation"
     )
     expiry_rate: float = _trust(
-        0.02, "how early its end is felt", low=0.001, high=0.2, step=0.001, seed="004 Expiry-aware scoring"
+        0.02,
+        "expiry rate (lower lowers confidence earlier)",
+        low=0.001,
+        high=0.2,
+        step=0.001,
+        source="004 Expiry-aware scoring",
     )
 
     rules = (not_all_zero("similarity", "confidence", "recency", "utility"),)
@@ -57,14 +62,16 @@ def alpha(signals: Signals, params: ContextdbParams) -> Term:
     if params.alpha_by == "query":
         return params["alpha"]
     names = ["alpha" if kind == "general" else f"alpha_{kind}" for kind in KINDS]
-    return param_of_each(names, [getattr(params, name) for name in names], signals.kind)
+    return param_per_candidate(names, [getattr(params, name) for name in names], signals.kind)
 
 
 def trust(signals: Signals, params: ContextdbParams) -> Term:
-    """confidence × 0.9^provenance_depth × (1 − exp(−0.02 · hours_until_expiry)); an evergreen has no last factor."""
-    hops = provenance(given("provenance depth", signals.provenance_depth), params["attenuation"]).named("provenance")
-    ending = expiry(given("hours left", signals.hours_left), params["expiry_rate"]).named("expiry")
-    return product([given("confidence", signals.confidence), hops, ending]).named("trust")
+    """confidence × 0.9^provenance_depth × (1 − exp(−0.02 · hours_until_expiry)); no last factor without expiry."""
+    hops = provenance(feature("provenance depth", signals.provenance_depth), params["attenuation"]).with_name(
+        "provenance"
+    )
+    expiring = expiry(feature("hours left", signals.hours_left), params["expiry_rate"]).with_name("expiry")
+    return product([feature("confidence", signals.confidence), hops, expiring]).with_name("trust")
 
 
 def score(signals: Signals, params: ContextdbParams) -> Term:
@@ -74,13 +81,19 @@ def score(signals: Signals, params: ContextdbParams) -> Term:
        + w_{\text{rec}}\,e^{-\alpha \cdot \text{age_hours}} + w_{\text{util}}\,\text{utility} $$
     """
     parts = {
-        "similarity": given("similarity", np.maximum(signals.cosine, 0.0)),
+        "similarity": feature("similarity", np.maximum(signals.cosine, 0.0)),
         "confidence": trust(signals, params),
-        "recency": decay(given("hours since valid", signals.valid_hours), alpha(signals, params)).named("recency"),
-        "utility": utility(given("useful", signals.useful), given("not useful", signals.not_useful)).named("utility"),
+        "recency": exponential_decay(
+            feature("hours since valid", signals.valid_hours), alpha(signals, params)
+        ).with_name("recency"),
+        "utility": utility(feature("useful", signals.useful), feature("not useful", signals.not_useful)).with_name(
+            "utility"
+        ),
     }
     weights = dict(zip(parts, params.weights(*parts), strict=True))
-    return total((weights[name] * part).named(f"{name} share") for name, part in parts.items()).named("composite")
+    return total((weights[name] * part).with_name(f"{name} share") for name, part in parts.items()).with_name(
+        "composite"
+    )
 
 
 def _mode(similarity: float, confidence: float, recency: float, utility: float, alpha: float) -> dict[str, float]:
@@ -89,10 +102,10 @@ def _mode(similarity: float, confidence: float, recency: float, utility: float, 
 
 SYSTEM = System(
     name="contextdb",
-    seed="004",
-    summary="Weighs meaning, trust, recency and usefulness, with presets for what a namespace is for.",
+    source="004",
+    summary="Weighted sum of similarity, confidence, recency and utility, with presets per use case.",
     params=ContextdbParams,
-    routes=("semantic",),
+    retrievers=("semantic",),
     score=score,
     presets={
         "belief_system": _mode(0.30, 0.45, 0.20, 0.05, 0.03),
@@ -100,7 +113,7 @@ SYSTEM = System(
         "general": _mode(0.40, 0.30, 0.20, 0.10, 0.05),
         "procedural": _mode(0.40, 0.40, 0.15, 0.05, 0.001),
     },
-    shares={"semantic": "similarity share"},
+    retriever_terms={"semantic": "similarity share"},
     outputs={"composite": "composite", "sim": "similarity", "conf": "trust", "rec": "recency", "util": "utility"},
-    details=lambda signals, params, row: {"source": found_by(signals, ("semantic",), row)},
+    details=lambda signals, params, row: {"source": finding_retrievers(signals, ("semantic",), row)},
 )

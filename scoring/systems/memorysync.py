@@ -1,4 +1,4 @@
-"""memorysync (seed 001): eight factors scaled over the batch into one hybrid score, and small boosts on top."""
+"""memorysync (source 001): a weighted sum of eight min–max scaled factors, plus small additive boosts."""
 
 from dataclasses import dataclass
 from functools import partial
@@ -6,113 +6,125 @@ from functools import partial
 import numpy as np
 
 from scoring.freshness import recency, usage
-from scoring.graph import best_edge, edge_reach
+from scoring.graph import edge_reach, strongest_edge
 from scoring.params import choice, not_all_zero, number
-from scoring.signals import EDGES, INTENTS, Signals
+from scoring.signals import EDGE_KINDS, INTENTS, Signals
 from scoring.systems import recall
-from scoring.systems.candidates import Pool
-from scoring.systems.system import Order, System, by_score
-from scoring.term import Codes, Mask, Quantity, Term, best, const, given, least, most, scale, total
+from scoring.systems.candidates import PoolParams
+from scoring.systems.system import Order, System, top_by_score
+from scoring.term import Codes, Mask, Quantity, Term, const, feature, largest, maximum, minimum, scale_in_batches, total
 
 FACTORS = ("semantic", "cluster", "recency", "importance", "usage", "quality", "decay", "graph")
 EMPHASES = {"factual": "semantic", "recent": "recency", "analytical": "graph"}
 
-_weight = partial(number, group="Factors", low=0, high=1, step=0.01, seed="001 The default formula")
-_recency = partial(number, group="Recency", low=1, high=720, step=1, unit="h", seed="001 Recency factor")
-_boost = partial(number, group="Boosts", low=0, high=0.2, step=0.005, seed="001 Additive boosts")
+_weight = partial(number, group="Factors", low=0, high=1, step=0.01, source="001 The default formula")
+_recency = partial(number, group="Recency", low=1, high=720, step=1, unit="h", source="001 Recency factor")
+_boost = partial(number, group="Boosts", low=0, high=0.2, step=0.005, source="001 Additive boosts")
 
 
 @dataclass(frozen=True)
-class MemorysyncParams(Pool, recall.HalfLives):
-    """What memorysync lets a caller turn."""
+class MemorysyncParams(PoolParams, recall.FreshnessParams):
+    """Parameters of memorysync."""
 
-    weight_semantic: float = _weight(0.40, "pull of meaning")
-    weight_cluster: float = _weight(0.20, "pull of the topic")
-    weight_recency: float = _weight(0.15, "pull of the last days")
-    weight_importance: float = _weight(0.15, "pull of importance")
-    weight_usage: float = _weight(0.10, "pull of use")
-    weight_quality: float = _weight(0.0, "pull of quality")
-    weight_decay: float = _weight(0.0, "pull of recall's freshness")
-    weight_graph: float = _weight(0.0, "pull of edges to the best")
+    weight_semantic: float = _weight(0.40, "semantic weight")
+    weight_cluster: float = _weight(0.20, "cluster weight (similarity to the topic)")
+    weight_recency: float = _weight(0.15, "recency weight")
+    weight_importance: float = _weight(0.15, "importance weight")
+    weight_usage: float = _weight(0.10, "usage weight")
+    weight_quality: float = _weight(0.0, "quality weight")
+    weight_decay: float = _weight(0.0, "decay weight (recall's freshness)")
+    weight_graph: float = _weight(0.0, "graph weight (edges to the top candidates)")
     emphasis: str = choice(
         "none",
-        "which factor the query's intent lifts",
+        "emphasis (factor raised for the query's intent)",
         options=("none", *EMPHASES),
         group="Factors",
-        seed="001 Adaptive weights",
+        source="001 Adaptive weights",
     )
-    emphasis_bump: float = _weight(0.15, "by how much it is lifted", seed="ours: the paper calls it a soft tweak")
+    emphasis_bump: float = _weight(
+        0.15, "emphasis bump (added to that factor's weight)", source="ours: the paper calls it a soft tweak"
+    )
 
     intent: str = choice(
-        "query", "whose half-life counts", options=("query", *INTENTS), group="Recency", seed="001 Recency factor"
+        "query",
+        "intent that sets the recency half-life",
+        options=("query", *INTENTS),
+        group="Recency",
+        source="001 Recency factor",
     )
-    half_life_high: float = _recency(24.0, "a query about right now")
-    half_life_medium: float = _recency(72.0, "an ordinary query")
-    half_life_low: float = _recency(168.0, "a query for background")
+    half_life_high: float = _recency(24.0, "half-life at HIGH recency intent")
+    half_life_medium: float = _recency(72.0, "half-life at MEDIUM recency intent")
+    half_life_low: float = _recency(168.0, "half-life at LOW recency intent")
     usage_ceiling: float = number(
-        5.0, "where use stops counting", group="Factors", low=1, high=10, step=0.5, seed="001 Usage factor"
+        5.0,
+        "usage ceiling (ln of accesses that counts as 1)",
+        group="Factors",
+        low=1,
+        high=10,
+        step=0.5,
+        source="001 Usage factor",
     )
 
     tiebreak_sigma: float = number(
         0.02,
-        "below this spread the ranking counts as flat",
+        "variance floor σ (tiebreak below it)",
         group="Tiebreak",
         low=0,
         high=0.1,
         step=0.005,
-        seed="001 The variance floor tiebreak",
+        source="001 The variance floor tiebreak",
     )
     anchors: int = number(
         10,
-        "how many of the best pull others up",
+        "anchors (top candidates that boost others)",
         group="Boosts",
         low=1,
         high=50,
         step=1,
-        seed="ours: the paper names no number",
+        source="ours: the paper names no number",
     )
     traversal_depth: int = number(
         1,
-        "how many edges away a boost reaches",
+        "traversal depth of boosts, in edges",
         group="Boosts",
         low=1,
         high=3,
         step=1,
-        seed="ours: the paper says multi-hop",
+        source="ours: the paper says multi-hop",
     )
-    boost_supports: float = _boost(0.08, "reached by a supports edge")
-    boost_extends: float = _boost(0.07, "reached by an extends edge")
-    boost_continuation: float = _boost(0.06, "reached by a continuation edge")
-    boost_detail_of: float = _boost(0.05, "reached by a detail-of edge")
-    boost_summary_of: float = _boost(0.04, "reached by a summary-of edge")
-    boost_similar: float = _boost(0.03, "reached by a similar edge")
-    boost_references: float = _boost(0.03, "reached by a references edge")
-    boost_derived_from: float = _boost(0.02, "reached by a derivation")
-    boost_caused_by: float = _boost(0.02, "reached by a cause")
-    boost_contradiction: float = _boost(0.01, "a contradiction, shown to be seen")
-    personalisation_cap: float = _boost(0.10, "the most that affinity adds")
-    personalisation_rate: float = _boost(0.10, "what full affinity adds")
+    boost_supports: float = _boost(0.08, "boost over a supports edge")
+    boost_extends: float = _boost(0.07, "boost over an extends edge")
+    boost_continuation: float = _boost(0.06, "boost over a continuation edge")
+    boost_detail_of: float = _boost(0.05, "boost over a detail-of edge")
+    boost_summary_of: float = _boost(0.04, "boost over a summary-of edge")
+    boost_similar: float = _boost(0.03, "boost over a similar edge")
+    boost_references: float = _boost(0.03, "boost over a references edge")
+    boost_derived_from: float = _boost(0.02, "boost over a derived-from edge")
+    boost_caused_by: float = _boost(0.02, "boost over a caused-by edge")
+    boost_contradiction: float = _boost(0.01, "boost over a contradiction edge")
+    personalisation_cap: float = _boost(0.10, "personalisation cap")
+    personalisation_rate: float = _boost(0.10, "personalisation rate (boost at full affinity)")
     affinity_top: int = number(
         20,
-        "how many of a user's most used entities and tags count as theirs",
+        "most used entities and tags in a user's affinity",
         group="Boosts",
         low=1,
         high=100,
         step=1,
         scope="candidates",
-        seed="ours: the paper names no number",
+        source="ours: the paper names no number",
     )
-    session_boost: float = _boost(0.03, "returned earlier in this session")
+    session_boost: float = _boost(0.03, "session boost (returned earlier in this session)")
 
     rules = (not_all_zero(*(f"weight_{factor}" for factor in FACTORS)),)
 
 
 def semantic_factor(distance: Quantity) -> Quantity:
-    r"""The only factor that looks at the query itself.
+    r"""Similarity of the memory to the query.
 
     $$ \text{semantic} = 1 - \mathrm{clamp}(\text{distance},\ 0,\ 1) $$
     """
-    return 1.0 - least(most(distance, 0.0), 1.0)
+    return 1.0 - minimum(maximum(distance, 0.0), 1.0)
 
 
 def cluster_factor(cosine: Quantity) -> Quantity:
@@ -124,102 +136,106 @@ def cluster_factor(cosine: Quantity) -> Quantity:
 
 
 def raw_factors(signals: Signals, params: MemorysyncParams) -> dict[str, Term]:
-    """What each factor measures, before it is scaled over the batch; the graph factor comes later."""
+    """The unscaled factors; the graph factor needs anchors and is added later."""
     intent = signals.intent if params.intent == "query" else params.intent
-    hours = given("age in days", signals.age_days) * const(24.0)
-    own = np.where(np.isnan(signals.cluster_cosine), signals.cosine, signals.cluster_cosine)
+    hours = feature("age in days", signals.age_days) * const(24.0)
+    cluster = np.where(np.isnan(signals.cluster_cosine), signals.cosine, signals.cluster_cosine)
     return {
-        "semantic": semantic_factor(given("distance", 1.0 - signals.cosine)),
-        "cluster": cluster_factor(given("cosine to the cluster", own)),
+        "semantic": semantic_factor(feature("distance", 1.0 - signals.cosine)),
+        "cluster": cluster_factor(feature("cosine to the cluster", cluster)),
         "recency": recency(hours, params[f"half_life_{intent.lower()}"]),
-        "importance": given("importance", signals.importance),
-        "usage": usage(given("access count", signals.access_count), params["usage_ceiling"]),
-        "quality": given("quality", signals.quality),
-        "decay": recall.freshness(signals, params),
+        "importance": feature("importance", signals.importance),
+        "usage": usage(feature("access count", signals.access_count), params["usage_ceiling"]),
+        "quality": feature("quality", signals.quality),
+        "decay": recall.recall_freshness(signals, params),
     }
 
 
-def hybrid(signals: Signals, params: MemorysyncParams) -> tuple[Term, Mask]:
-    """The weighted factors, and the candidates that lead without the help of edges: these anchor every boost."""
-    weighed = weights(params)
+def hybrid_score(signals: Signals, params: MemorysyncParams) -> tuple[Term, Mask]:
+    """The weighted sum, and its anchors: the top candidates before edges are counted."""
+    by_factor = factor_weights(params)
     parts = [
-        (weighed[name] * in_batch(name, factor, signals)).named(f"{name} share")
+        (by_factor[name] * scale_factor(name, factor, signals)).with_name(f"{name} share")
         for name, factor in raw_factors(signals, params).items()
     ]
-    anchors = signals.batches.leading(total(parts).value, signals.by_id, params.anchors)
-    graph = in_batch("graph", given("best edge", best_edge(signals.edges, anchors)), signals)
-    return total([*parts, (weighed["graph"] * graph).named("graph share")]).named("hybrid"), anchors
+    anchors = signals.batches.top_mask(total(parts).value, signals.id_ranks, params.anchors)
+    graph = scale_factor("graph", feature("best edge", strongest_edge(signals.edges, anchors)), signals)
+    return total([*parts, (by_factor["graph"] * graph).with_name("graph share")]).with_name("hybrid"), anchors
 
 
-def in_batch(name: str, factor: Term, signals: Signals) -> Term:
-    """A factor scaled by the least and the greatest value of the current batch."""
-    return scale(factor.named(name), signals.batches).named(f"{name} in batch")
+def scale_factor(name: str, factor: Term, signals: Signals) -> Term:
+    """Min–max scale a factor over its batch."""
+    return scale_in_batches(factor.with_name(name), signals.batches).with_name(f"{name} in batch")
 
 
-def weights(params: MemorysyncParams) -> dict[str, Term]:
-    r"""The eight weights, the emphasised one lifted, divided by their sum.
+def factor_weights(params: MemorysyncParams) -> dict[str, Term]:
+    r"""The eight weights with the emphasis bump, normalised to sum to 1.
 
     $$ w_i' = \frac{w_i + b\,[i\ \text{emphasised}]}{\sum_j w_j + b} $$
     """
-    lifted = {factor: params[f"weight_{factor}"] for factor in FACTORS}
+    bumped = {factor: params[f"weight_{factor}"] for factor in FACTORS}
     if params.emphasis in EMPHASES:
-        lifted[EMPHASES[params.emphasis]] = lifted[EMPHASES[params.emphasis]] + params["emphasis_bump"]
-    whole = total(lifted.values()).named("sum of weights")
-    return {factor: (weight / whole).named("weight") for factor, weight in lifted.items()}
+        bumped[EMPHASES[params.emphasis]] = bumped[EMPHASES[params.emphasis]] + params["emphasis_bump"]
+    denominator = total(bumped.values()).with_name("sum of weights")
+    return {factor: (weight / denominator).with_name("weight") for factor, weight in bumped.items()}
 
 
-def boosts(signals: Signals, params: MemorysyncParams, anchors: Mask) -> list[Term]:
-    r"""The largest edge that lands here, what the user cares for, what this session has seen.
+def additive_boosts(signals: Signals, params: MemorysyncParams, anchors: Mask) -> list[Term]:
+    r"""The largest edge boost, the capped personalisation boost and the session boost.
 
     $$ \max_{\text{edge}} b_{\text{edge}} + \min(0.10,\ 0.10 \cdot \text{affinity}) + 0.03\,[\text{returned}] $$
     """
-    reach = edge_reach(signals.edges, anchors, params.traversal_depth, EDGES)
-    edges = best(params[f"boost_{kind}"].only(reach[kind]) for kind in EDGES)
-    affinity = params["personalisation_rate"] * given("affinity", signals.affinity)
-    personal = least(affinity, params["personalisation_cap"]).named("personalisation")
+    reach = edge_reach(signals.edges, anchors, params.traversal_depth, EDGE_KINDS)
+    edges = largest(params[f"boost_{kind}"].only(reach[kind]) for kind in EDGE_KINDS)
+    affinity = params["personalisation_rate"] * feature("affinity", signals.affinity)
+    personal = minimum(affinity, params["personalisation_cap"]).with_name("personalisation")
     session = params["session_boost"].only(signals.returned)
-    return [edges.named("edge boost"), personal.only(signals.affinity > 0), session]
+    return [edges.with_name("edge boost"), personal.only(signals.affinity > 0), session]
 
 
 def score(signals: Signals, params: MemorysyncParams) -> Term:
-    r"""hybrid_score, plus the additive boosts.
+    r"""The hybrid score plus the additive boosts.
 
     $$ \text{hybrid_score} = 0.40\,\text{semantic_norm} + 0.20\,\text{cluster_norm} + 0.15\,\text{recency_norm}
        + 0.15\,\text{importance_norm} + 0.10\,\text{usage_norm} $$
     """
-    base, anchors = hybrid(signals, params)
-    return total([base, *boosts(signals, params, anchors)]).named("memorysync")
+    base, anchors = hybrid_score(signals, params)
+    return total([base, *additive_boosts(signals, params, anchors)]).with_name("memorysync")
 
 
-def order(score: Term, signals: Signals, params: MemorysyncParams, kept: Codes, top_k: int, diversify: bool) -> Order:
-    r"""Falling score; a flat batch is put in order by semantic, importance, recency and id, all falling.
+def order(
+    score: Term, signals: Signals, params: MemorysyncParams, passed_rows: Codes, top_k: int, diversify: bool
+) -> Order:
+    r"""By descending score; a batch with σ below the floor by semantic, importance, recency and id.
 
     $$ \sigma(\text{hybrid}) < 0.02 \Rightarrow \text{tiebreak} $$
     """
     base, batches = score.find("hybrid"), signals.batches
-    if base is None or not len(kept):
-        return Order(kept)
-    flat = np.broadcast_to(batches.told(batches.deviations(base.value) < params.tiebreak_sigma), len(signals))[kept]
-    steep, even = by_score(score, signals, kept[~flat], top_k), kept[flat]
-    if not len(even):
-        return Order(steep)
+    if base is None or not len(passed_rows):
+        return Order(passed_rows)
+    flat = np.broadcast_to(
+        batches.broadcast(batches.standard_deviations(base.value) < params.tiebreak_sigma), len(signals)
+    )[passed_rows]
+    by_value, tied = top_by_score(score, signals, passed_rows[~flat], top_k), passed_rows[flat]
+    if not len(tied):
+        return Order(by_value)
     semantic = np.clip(signals.cosine, 0.0, 1.0)
     age = np.maximum(signals.age_days, 0.0)
-    keys = (-signals.by_id[even], age[even], -signals.importance[even], -semantic[even], batches.of_each[even])
-    rows = np.concatenate([steep, batches.first(even[np.lexsort(keys)], top_k)])
-    return Order(rows[np.argsort(batches.of_each[rows], kind="stable")], tiebreak_applied=True)
+    keys = (-signals.id_ranks[tied], age[tied], -signals.importance[tied], -semantic[tied], batches.batch_index[tied])
+    rows = np.concatenate([by_value, batches.first(tied[np.lexsort(keys)], top_k)])
+    return Order(rows[np.argsort(batches.batch_index[rows], kind="stable")], tiebreak_applied=True)
 
 
 SYSTEM = System(
     name="memorysync",
-    seed="001",
-    summary="Scales eight factors over the batch, then adds small boosts for edges, affinity and session.",
+    source="001",
+    summary="Weighted sum of eight min–max scaled factors, plus boosts for edges, affinity and session.",
     params=MemorysyncParams,
-    routes=("semantic",),
-    reads=("tags", "edges", "clusters", "returned", "mentions"),
+    retrievers=("semantic",),
+    optional_features=("tags", "edges", "clusters", "returned", "mentions"),
     score=score,
     order=order,
     presets={emphasis: {"emphasis": emphasis} for emphasis in EMPHASES},
-    shares={"semantic": "semantic share"},
+    retriever_terms={"semantic": "semantic share"},
     outputs={"hybrid_score": "hybrid", **{f"{factor}_norm": f"{factor} in batch" for factor in FACTORS}},
 )

@@ -1,118 +1,129 @@
-"""recall (seed 000): confidence when a memory is written; fusion, freshness and access when it is read."""
+"""recall (source 000): confidence when a memory is written; RRF, freshness and access boost when it is read."""
 
 from dataclasses import dataclass
 from functools import partial
 from typing import ClassVar
 
-from scoring.confidence import capped, grounded
-from scoring.confidence import confidence as weighed
-from scoring.evidence import Evidence, extractor, prior, repeated, source
+from scoring.confidence import capped_confidence, grounded_confidence
+from scoring.confidence import weighted_confidence as weighed
+from scoring.evidence import Evidence, extractor_signal, prior_signal, repetition_signal, source_signal
 from scoring.freshness import access_boost, effective_freshness
 from scoring.fusion import rrf
 from scoring.params import Params, Rule, choice, not_all_zero, number, switch
-from scoring.policy import WritePolicy
+from scoring.policy import WritePolicyParams
 from scoring.signals import RETRIEVERS, TYPES, Signals
-from scoring.systems.candidates import Planned
-from scoring.systems.system import Order, System, by_score, selected, valid
-from scoring.term import Codes, Mask, Term, given, param_of_each, product, scale
+from scoring.systems.candidates import PlanParams
+from scoring.systems.system import Order, System, select_by_mmr, top_by_score, validity_gates
+from scoring.term import Codes, Mask, Term, feature, param_per_candidate, product, scale_in_batches
 
 _TABLE = "000 All Thresholds in One Place"
-RERANK = "rerank"  # the list of a plan that turns the reranker on
-LISTS = (*RETRIEVERS, RERANK)
-_half_life = partial(number, group="Freshness", low=1, high=730, step=1, unit="d", seed="000 Per-type half-lives")
-_cut = partial(number, group="Cut", seed=_TABLE)
-_weight = partial(number, group="Fusion", low=0, high=3, step=0.05, seed="000 Default retriever weights")
+RERANK = "rerank"  # ranked list of the reranker, if the plan runs it
+FUSED_LISTS = (*RETRIEVERS, RERANK)
+_half_life = partial(number, group="Freshness", low=1, high=730, step=1, unit="d", source="000 Per-type half-lives")
+_gate = partial(number, group="Results", source=_TABLE)
+_weight = partial(number, group="Fusion", low=0, high=3, step=0.05, source="000 Default retriever weights")
 
 
 @dataclass(frozen=True)
-class HalfLives(Params):
-    """How fast each type of memory fades."""
+class FreshnessParams(Params):
+    """Half-life of each memory type, and the freshness floor."""
 
-    half_life_entity: float = _half_life(365.0, "Entity", high=1460)
-    half_life_fact: float = _half_life(180.0, "Fact")
-    half_life_relation: float = _half_life(180.0, "Relation")
-    half_life_preference: float = _half_life(90.0, "Preference")
-    half_life_event: float = _half_life(30.0, "Event")
+    half_life_entity: float = _half_life(365.0, "half-life of an Entity", high=1460)
+    half_life_fact: float = _half_life(180.0, "half-life of a Fact")
+    half_life_relation: float = _half_life(180.0, "half-life of a Relation")
+    half_life_preference: float = _half_life(90.0, "half-life of a Preference")
+    half_life_event: float = _half_life(30.0, "half-life of an Event")
     freshness_floor: float = number(
-        0.1, "what the oldest memory keeps", group="Freshness", low=0.0, high=0.3, step=0.01, seed=_TABLE
+        0.1,
+        "freshness floor (the oldest memories keep this much)",
+        group="Freshness",
+        low=0.0,
+        high=0.3,
+        step=0.01,
+        source=_TABLE,
     )
 
 
 @dataclass(frozen=True)
-class ConfidenceFloor(Params):
-    """Which memories are too unsure to come back."""
+class ConfidenceGateParams(Params):
+    """Gate on confidence: memories below the minimum are filtered."""
 
     confidence_gate: bool = switch(
-        True, "whether unsure memories are held back", group="Cut", seed="ours: the paper's gate is always on"
+        True,
+        "confidence gate (filter below the minimum)",
+        group="Results",
+        source="ours: the paper's gate is always on",
     )
-    min_confidence: float = _cut(0.5, "the least confidence that comes back", low=0.3, high=0.8, step=0.01)
+    min_confidence: float = _gate(0.5, "minimum confidence", low=0.3, high=0.8, step=0.01)
 
 
 @dataclass(frozen=True)
-class RecallParams(Planned, ConfidenceFloor, HalfLives):
-    """What recall lets a caller turn."""
+class RecallParams(PlanParams, ConfidenceGateParams, FreshnessParams):
+    """Parameters of recall."""
 
-    rrf_k: float = number(60.0, "how flat ranks count", group="Fusion", low=10, high=200, step=1, seed=_TABLE)
-    weight_semantic: float = _weight(1.0, "pull of meaning")
-    weight_bm25: float = _weight(1.0, "pull of words")
-    weight_entity: float = _weight(1.0, "pull of entities")
-    weight_temporal: float = _weight(1.0, "pull of time")
-    weight_traversal: float = _weight(0.8, "pull of paths")
+    rrf_k: float = number(
+        60.0, "RRF k (lower favours top ranks)", group="Fusion", low=10, high=200, step=1, source=_TABLE
+    )
+    weight_semantic: float = _weight(1.0, "semantic weight")
+    weight_bm25: float = _weight(1.0, "BM25 weight")
+    weight_entity: float = _weight(1.0, "entity graph weight")
+    weight_temporal: float = _weight(1.0, "temporal weight")
+    weight_traversal: float = _weight(0.8, "graph traversal weight")
     weight_rerank: float = _weight(
-        1.0, "pull of the reranker, where it is asked", seed="ours: the paper turns a reranker on and names none"
+        1.0, "reranker weight, if the plan runs it", source="ours: the paper turns a reranker on and names none"
     )
 
     cut: int = number(
         50,
-        "how many can come back at all",
-        group="Cut",
+        "max results",
+        group="Results",
         low=1,
         high=200,
         step=1,
-        seed="000 Step 10: Context inclusion decision",
+        source="000 Step 10: Context inclusion decision",
     )
 
     mmr: str = choice(
         "plan",
-        "whether repetition is avoided",
+        "MMR (diversify the results)",
         options=("plan", "on", "off"),
         group="Diversity",
-        seed="000 Diversity: Maximal Marginal Relevance",
+        source="000 Diversity: Maximal Marginal Relevance",
     )
     mmr_lambda: float = number(
-        0.7, "relevance against novelty", group="Diversity", low=0.5, high=0.9, step=0.01, seed=_TABLE
+        0.7, "MMR λ (relevance against novelty)", group="Diversity", low=0.5, high=0.9, step=0.01, source=_TABLE
     )
     mmr_relevance: str = choice(
         "scaled",
-        "what counts as relevance",
+        "relevance in MMR",
         options=("scaled", "raw"),
         group="Diversity",
-        seed="ours: an RRF score near .03 drowns in cosines; “raw” is the paper's",
+        source="ours: an RRF score near .03 is dwarfed by cosines; “raw” is the paper's",
     )
 
     rules: ClassVar[tuple[Rule, ...]] = (
-        *Planned.rules,
+        *PlanParams.rules,
         not_all_zero(*(f"weight_{retriever}" for retriever in RETRIEVERS)),
     )
 
 
-def half_life(signals: Signals, params: HalfLives) -> Term:
+def type_half_life(signals: Signals, params: FreshnessParams) -> Term:
     """τ of each candidate's type."""
     names = [f"half_life_{type.lower()}" for type in TYPES]
-    return param_of_each(names, [getattr(params, name) for name in names], signals.type)
+    return param_per_candidate(names, [getattr(params, name) for name in names], signals.type)
 
 
-def freshness(signals: Signals, params: HalfLives) -> Term:
+def recall_freshness(signals: Signals, params: FreshnessParams) -> Term:
     """effective_freshness = max(2^(−t/τ), floor)"""
-    age = given("age in days", signals.age_days)
-    return effective_freshness(age, half_life(signals, params), params["freshness_floor"]).named("freshness")
+    age = feature("age in days", signals.age_days)
+    return effective_freshness(age, type_half_life(signals, params), params["freshness_floor"]).with_name("freshness")
 
 
-def fused(signals: Signals, params: RecallParams) -> Term:
+def recall_rrf(signals: Signals, params: RecallParams) -> Term:
     """RRF(m) = Σᵢ wᵢ / (k + rankᵢ(m))"""
-    ranks = {name: signals.placed(name) for name in LISTS}
-    weights = {name: params[f"weight_{name}"] for name in LISTS}
-    return rrf(ranks, weights, params["rrf_k"]).named("RRF")
+    ranks = {name: signals.rank_term(name) for name in FUSED_LISTS}
+    weights = {name: params[f"weight_{name}"] for name in FUSED_LISTS}
+    return rrf(ranks, weights, params["rrf_k"]).with_name("RRF")
 
 
 def score(signals: Signals, params: RecallParams) -> Term:
@@ -120,65 +131,70 @@ def score(signals: Signals, params: RecallParams) -> Term:
 
     $$ \text{weight}(m) = \text{RRF}(m) \times \text{effective_freshness}(m) \times \text{access_boost}(m) $$
     """
-    boost = access_boost(given("access count", signals.access_count)).named("access boost")
-    return product([fused(signals, params), freshness(signals, params), boost]).named("weight")
+    boost = access_boost(feature("access count", signals.access_count)).with_name("access boost")
+    return product([recall_rrf(signals, params), recall_freshness(signals, params), boost]).with_name("weight")
 
 
-def gates(signals: Signals, params: ConfidenceFloor) -> dict[str, Mask]:
-    """A memory below the confidence floor is held back, unless the gate is switched off."""
+def gates(signals: Signals, params: ConfidenceGateParams) -> dict[str, Mask]:
+    """Filter memories below the minimum confidence, unless the gate is off."""
     if not params.confidence_gate:
-        return valid(signals, params)
-    return {**valid(signals, params), "low_confidence": signals.confidence >= params.min_confidence}
+        return validity_gates(signals, params)
+    return {**validity_gates(signals, params), "low_confidence": signals.confidence >= params.min_confidence}
 
 
-def order(score: Term, signals: Signals, params: RecallParams, kept: Codes, top_k: int, diversify: bool) -> Order:
-    """Falling weight; for an exploratory query, maximal marginal relevance over the cut."""
-    wanted = diversify if params.mmr == "plan" else params.mmr == "on"
-    if not wanted or signals.vectors is None or len(kept) == 0:
-        return Order(by_score(score, signals, kept, min(params.cut, top_k)))
-    raw = score.find("RRF") if params.mmr_relevance == "raw" else scale(score, signals.batches)
-    assert raw is not None
-    first = by_score(score, signals, kept, params.cut)
-    return selected(signals, first, raw.value, top_k, balance=params.mmr_lambda)
+def order(
+    score: Term, signals: Signals, params: RecallParams, passed_rows: Codes, top_k: int, diversify: bool
+) -> Order:
+    """By descending weight; with MMR, diversified over the first `cut` candidates."""
+    use_mmr = diversify if params.mmr == "plan" else params.mmr == "on"
+    if not use_mmr or signals.vectors is None or len(passed_rows) == 0:
+        return Order(top_by_score(score, signals, passed_rows, min(params.cut, top_k)))
+    relevance = score.find("RRF") if params.mmr_relevance == "raw" else scale_in_batches(score, signals.batches)
+    assert relevance is not None
+    candidates = top_by_score(score, signals, passed_rows, params.cut)
+    return select_by_mmr(signals, candidates, relevance.value, top_k, balance=params.mmr_lambda)
 
 
-def confidence(evidence: Evidence, policy: WritePolicy) -> Term:
-    """conf(m) = min(1.0, 0.45·s + 0.20·r + 0.25·e + 0.10·t) − grounding penalty, with the weights of the policy."""
+def memory_confidence(evidence: Evidence, policy: WritePolicyParams) -> Term:
+    """conf(m) = min(1.0, 0.45·s + 0.20·r + 0.25·e + 0.10·t) − grounding penalty, with the policy's weights."""
     signals = {
-        "source": source(evidence, policy),
-        "repetition": repeated(evidence),
-        "extractor": extractor(evidence, policy),
-        "prior": prior(evidence, policy),
+        "source": source_signal(evidence, policy),
+        "repetition": repetition_signal(evidence),
+        "extractor": extractor_signal(evidence, policy),
+        "prior": prior_signal(evidence, policy),
     }
     weights = dict(zip(signals, policy.weights(*(f"weight_{name}" for name in signals)), strict=True))
-    whole = weighed(signals, weights)
+    term = weighed(signals, weights)
     if evidence.grounding == "partial":
-        whole = grounded(whole, policy["grounding_penalty"])
+        term = grounded_confidence(term, policy["grounding_penalty"])
     if evidence.confirmed:
-        whole = capped(whole, policy["confirmed_cap"])
-    return whole.named("confidence")
+        term = capped_confidence(term, policy["confirmed_cap"])
+    return term.with_name("confidence")
 
 
-def rejection(evidence: Evidence, policy: WritePolicy) -> str:
-    """Why a memory is not worth storing, in words; nothing where it is."""
+def rejection_reason(evidence: Evidence, policy: WritePolicyParams) -> str:
+    """Why the memory must not be stored; empty if it may be."""
     if evidence.grounding == "unsupported":
         return "its source does not support it"
-    if evidence.grounding == "partial" and (left := float(confidence(evidence, policy).value)) < policy.grounding_floor:
+    if (
+        evidence.grounding == "partial"
+        and (left := float(memory_confidence(evidence, policy).value)) < policy.grounding_floor
+    ):
         return f"only partly grounded, so it keeps {left:.2f}, and the floor is {policy.grounding_floor:.2f}"
     return ""
 
 
 SYSTEM = System(
     name="recall",
-    seed="000",
-    summary="Fuses five retrievers by rank, then lets memories fade with age and gain with use.",
+    source="000",
+    summary="Reciprocal rank fusion of five retrievers, times freshness and access boost.",
     params=RecallParams,
-    routes=RETRIEVERS,
-    reads=("vectors",),
+    retrievers=RETRIEVERS,
+    optional_features=("vectors",),
     score=score,
     gates=gates,
     order=order,
     presets={"exact-match": {"rrf_k": 30.0}, "exploratory": {"rrf_k": 90.0}},
     outputs={"rrf": "RRF", "freshness": "freshness", "access_boost": "access boost"},
-    shares={name: name for name in LISTS},
+    retriever_terms={name: name for name in FUSED_LISTS},
 )

@@ -1,19 +1,19 @@
-"""Where a number comes from, in words a reader knows."""
+"""Readable names of sources."""
 
 from django import template
 
 from scoring.catalogue import SOURCES
 
 register = template.Library()
-NAMES = {source.seed: source.system for source in SOURCES}
+SYSTEM_NAMES = {source.number: source.system for source in SOURCES}
 
 
 @register.filter
-def origin(seed: str) -> str:
-    """Name the system behind a source's number.
+def origin(source: str) -> str:
+    """Replace a source's number by its system's name.
 
     >>> origin("000 Type prior"), origin("ours: the paper names no pool")
     ('recall: Type prior', 'ours: the paper names no pool')
     """
-    number, _, section = seed.partition(" ")
-    return f"{NAMES[number]}: {section}" if number in NAMES and section else seed
+    number, _, section = source.partition(" ")
+    return f"{SYSTEM_NAMES[number]}: {section}" if number in SYSTEM_NAMES and section else source

@@ -6,7 +6,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from memories.keys import issue
-from memories.management.arguments import namespace_slug, positive
+from memories.management.arguments import namespace_slug, positive_int
 from memories.models import Namespace
 from memories.models.choices import Role
 
@@ -20,7 +20,9 @@ class Command(BaseCommand):
         parser.add_argument("slug", type=namespace_slug, help="the namespace it opens")
         parser.add_argument("--role", choices=Role.values, required=True, help="what its holder may do")
         parser.add_argument("--name", default="made on the command line", help="what the Keys page calls it")
-        parser.add_argument("--expires-days", type=positive, metavar="N", help="how long it works; without it, forever")
+        parser.add_argument(
+            "--expires-days", type=positive_int, metavar="N", help="how long it works; without it, forever"
+        )
 
     def handle(self, *args: Any, slug: str, role: str, name: str, expires_days: int | None, **options: Any) -> None:
         namespace = Namespace.objects.filter(slug=slug).first()

@@ -6,9 +6,9 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from memories.judging.exporting import exported
-from memories.management.arguments import known_namespace, namespace_slug
+from memories.management.arguments import existing_namespace, namespace_slug
 from memories.models import JudgementSet
+from memories.tuning.judgement_export import export_judgements
 
 
 class Command(BaseCommand):
@@ -25,15 +25,15 @@ class Command(BaseCommand):
         parser.add_argument("--words", action="store_true", help="name memories by what they say, not by their ids")
 
     def handle(self, *args: Any, slug: str, file: Path | None, qrels: Path | None, **options: Any) -> None:
-        namespace = known_namespace(slug)
+        namespace = existing_namespace(slug)
         judged = JudgementSet.objects.within(namespace).filter(name=options["set"]).first()
         if judged is None:
             sets = JudgementSet.objects.within(namespace).order_by("name").values_list("name", flat=True)
             raise CommandError(f"There is no set {options['set']} here: choose one of {', '.join(sets) or 'none yet'}.")
         if qrels is not None:
-            self.write(qrels, exported(judged, "qrels", holding=options["current"]))
+            self.write(qrels, export_judgements(judged, "qrels", resolved=options["current"]))
         shape = "jsonl" if qrels is None else "queries"
-        self.write(file, exported(judged, shape, holding=options["current"], words=options["words"]))
+        self.write(file, export_judgements(judged, shape, resolved=options["current"], by_content=options["words"]))
 
     def write(self, file: Path | None, lines: Iterable[str]) -> None:
         """Write lines where they were asked for."""

@@ -6,15 +6,15 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from rest_framework.exceptions import ValidationError
 
-from memories.judging import reading, trec
-from memories.judging.references import METADATA
-from memories.judging.storing import NewQuery, keep
-from memories.management.arguments import known_namespace, namespace_slug
+from memories.management.arguments import existing_namespace, namespace_slug
 from memories.models import JudgementSet, Namespace
+from memories.tuning import judgement_import, trec
+from memories.tuning.judgement_store import NewQuery, store_queries
+from memories.tuning.memory_references import METADATA_PREFIX
 from recall_site.problems import flat
 
-BY = "import_judgements"
-LONGEST: int = JudgementSet._meta.get_field("name").max_length or 0
+CALLER = "import_judgements"
+MAX_NAME_LENGTH: int = JudgementSet._meta.get_field("name").max_length or 0
 
 
 class Command(BaseCommand):
@@ -30,16 +30,16 @@ class Command(BaseCommand):
         parser.add_argument("file", type=Path, help="the queries")
         parser.add_argument("--set", dest="name", help="the set; without it, the file's name; made if it is missing")
         parser.add_argument("--qrels", type=Path, help="TREC's file of judgements (qid 0 docid grade)")
-        parser.add_argument("--docid", default=trec.ID, help="what a docid is: id, or metadata.<key>")
+        parser.add_argument("--docid", default=trec.MEMORY_ID, help="what a docid is: id, or metadata.<key>")
         parser.add_argument("--dry-run", action="store_true", help="check everything, keep nothing")
 
     def handle(self, *args: Any, slug: str, file: Path, **options: Any) -> None:
-        namespace = known_namespace(slug)
+        namespace = existing_namespace(slug)
         name = options["name"] or file.stem
-        if not 0 < len(name) <= LONGEST:
-            raise CommandError(f"The set's name must have 1 to {LONGEST} characters; got {name!r}.")
+        if not 0 < len(name) <= MAX_NAME_LENGTH:
+            raise CommandError(f"The set's name must have 1 to {MAX_NAME_LENGTH} characters; got {name!r}.")
         try:
-            brought = self.read(namespace, file, options["qrels"], options["docid"]).or_refused()
+            brought = self.parse_files(namespace, file, options["qrels"], options["docid"]).or_raise()
         except ValidationError as error:
             problems = list(flat(error.detail))
             for one in problems:
@@ -47,25 +47,27 @@ class Command(BaseCommand):
             raise CommandError(f"{len(problems)} mistakes: nothing was kept.") from error
         except OSError as error:
             raise CommandError(f"{error.filename} cannot be read: {error.strerror}.") from error
-        self.stdout.write(self.done(namespace, name, brought, dry_run=options["dry_run"]))
+        self.stdout.write(self.store(namespace, name, brought, dry_run=options["dry_run"]))
 
-    def read(self, namespace: Namespace, file: Path, qrels: Path | None, docid: str) -> reading.Read:
+    def parse_files(
+        self, namespace: Namespace, file: Path, qrels: Path | None, docid: str
+    ) -> judgement_import.ParsedJudgements:
         """What the files hold."""
         if qrels is None:
             with file.open("rb") as stream:
-                return reading.lines(namespace, stream)
-        if docid != trec.ID and not docid.startswith(METADATA):
-            raise CommandError(f"--docid must be {trec.ID}, or {METADATA} and a key; got {docid}.")
+                return judgement_import.parse_judgement_lines(namespace, stream)
+        if docid != trec.MEMORY_ID and not docid.startswith(METADATA_PREFIX):
+            raise CommandError(f"--docid must be {trec.MEMORY_ID}, or {METADATA_PREFIX} and a key; got {docid}.")
         try:
-            return trec.read(namespace, file.read_text("utf-8"), qrels.read_text("utf-8"), docid)
+            return trec.read_trec(namespace, file.read_text("utf-8"), qrels.read_text("utf-8"), docid)
         except UnicodeDecodeError as error:
             raise CommandError(f"Both files must be UTF-8; got 0x{error.object[error.start]:02x}.") from error
 
-    def done(self, namespace: Namespace, name: str, brought: list[NewQuery], *, dry_run: bool) -> str:
+    def store(self, namespace: Namespace, name: str, queries: list[NewQuery], *, dry_run: bool) -> str:
         """Keep it, and say what came of it."""
         if dry_run:
-            grades = sum(len(one.grades) for one in brought)
-            return f"{len(brought)} queries with {grades} grades can be kept in “{name}”; nothing was kept."
+            grades = sum(len(one.grades) for one in queries)
+            return f"{len(queries)} queries with {grades} grades can be kept in “{name}”; nothing was kept."
         judged, _ = JudgementSet.objects.get_or_create(namespace=namespace, name=name)
-        kept = keep(judged, brought, by=BY)
-        return f"{len(brought)} queries in “{name}”, {kept.added} of them new, with {kept.grades} grades."
+        kept = store_queries(judged, queries, by=CALLER)
+        return f"{len(queries)} queries in “{name}”, {kept.added} of them new, with {kept.grades} grades."

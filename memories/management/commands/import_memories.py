@@ -14,10 +14,10 @@ from memories.bulk.bookmark import StoppedError
 from memories.bulk.importing import Import
 from memories.bulk.progress import Progress
 from memories.bulk.remembering import Told
-from memories.management.arguments import namespace_slug, up_to
+from memories.management.arguments import int_up_to, namespace_slug
 from memories.models import Namespace
 
-BATCH, LARGEST = 500, 2_000  # lines in a transaction: others who write wait for as long
+DEFAULT_BATCH, MAX_BATCH = 500, 2_000  # lines in a transaction: others who write wait for as long
 STDIN = "-"
 
 
@@ -34,17 +34,19 @@ class Command(BaseCommand):
         parser.add_argument("file", help="the file, or - for standard input")
         parser.add_argument("--create", action="store_true", help="make the namespace if it is missing")
         parser.add_argument("--dry-run", action="store_true", help="tell the outcomes, store nothing; others wait")
-        parser.add_argument("--batch", type=up_to(LARGEST), metavar="N", default=BATCH, help="lines stored at once")
+        parser.add_argument(
+            "--batch", type=int_up_to(MAX_BATCH), metavar="N", default=DEFAULT_BATCH, help="lines stored at once"
+        )
         parser.add_argument("--errors", metavar="FILE", help="where refused lines are told; else on standard error")
         parser.add_argument("--restart", action="store_true", help="begin at the first line again")
 
     def handle(self, *args: Any, slug: str, file: str, create: bool, dry_run: bool, **options: Any) -> None:
         with ExitStack() as stack:
-            stream = stack.enter_context(opened(file))
+            stream = stack.enter_context(open_input(file))
             self.errors = stack.enter_context(open(options["errors"], "a")) if options["errors"] else None
-            stack.enter_context(taken_back(dry_run))
+            stack.enter_context(dry_run_transaction(dry_run))
             try:
-                done = self.run_import(namespace_of(slug, create), file, stream, options)
+                done = self.run_import(get_or_create_namespace(slug, create), file, stream, options)
             except StoppedError as error:
                 raise CommandError(str(error)) from error
             self.report(done, dry_run)
@@ -55,14 +57,14 @@ class Command(BaseCommand):
         work = Import.begun(namespace, name, stream, restart=options["restart"], by="import_memories")
         total = Path(file).stat().st_size if stream.seekable() and file != STDIN else None
         progress = Progress(self.stderr, total, work.before, work.mark.place["bytes"])
-        for line in work.run(options["batch"], self.complain):
+        for line in work.run(options["batch"], self.print_problems):
             progress.tell(line, work.mark.place["bytes"], work.mark.counts)
         progress.tell(work.reader.number, work.reader.size, work.mark.counts, last=True)
         return work
 
-    def complain(self, told: list[Told]) -> None:
+    def print_problems(self, outcomes: list[Told]) -> None:
         """Tell what is wrong with each refused line."""
-        for one in told:
+        for one in outcomes:
             for problem in one.get("problems", ()):
                 text = f"line {one['line']}: {problem['at']}: {problem['message']}"
                 if self.errors:
@@ -79,7 +81,7 @@ class Command(BaseCommand):
             raise CommandError(f"{refused} lines were refused.")
 
 
-def namespace_of(slug: str, create: bool) -> Namespace:
+def get_or_create_namespace(slug: str, create: bool) -> Namespace:
     """Find the namespace, or make it where that is asked for."""
     namespace = Namespace.objects.filter(slug=slug).first()
     if namespace is None and create:
@@ -91,7 +93,7 @@ def namespace_of(slug: str, create: bool) -> Namespace:
 
 
 @contextmanager
-def opened(file: str) -> Iterator[IO[bytes]]:
+def open_input(file: str) -> Iterator[IO[bytes]]:
     """The file's bytes."""
     if file == STDIN:
         yield sys.stdin.buffer
@@ -104,7 +106,7 @@ def opened(file: str) -> Iterator[IO[bytes]]:
 
 
 @contextmanager
-def taken_back(dry_run: bool) -> Iterator[None]:
+def dry_run_transaction(dry_run: bool) -> Iterator[None]:
     """One transaction around a dry run, or its second batch would not know of its first; nothing of it stays."""
     if not dry_run:
         yield

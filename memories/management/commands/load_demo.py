@@ -9,9 +9,9 @@ from memories.demo.loading import USER, load
 from memories.management.arguments import namespace_slug
 from memories.models import JudgementSet, Memory, Namespace
 from memories.models.choices import STATEMENTS
-from memories.retrieval.settings import setting
-from memories.tuning.sweeping import swept_setting
-from memories.tuning.tracing import begin
+from memories.retrieval.config import resolve_config
+from memories.tuning.rrf_sweep import sweep_config
+from memories.tuning.traced_sets import submit_trace_job
 
 
 class Command(BaseCommand):
@@ -34,8 +34,8 @@ class Command(BaseCommand):
         loaded = load(namespace)
         # So that the first look at Tune has something to measure, and that at Calibrate a k to sweep.
         for judged in JudgementSet.objects.within(loaded):
-            for start in (setting(loaded, params={}), swept_setting(loaded)):
-                begin(loaded, judged, start, by="load_demo")
+            for start in (resolve_config(loaded, params={}), sweep_config(loaded)):
+                submit_trace_job(loaded, judged, start, by="load_demo")
         asked.add(loaded)
         if verbosity:
             count = Memory.objects.within(loaded).filter(level__in=STATEMENTS).count()

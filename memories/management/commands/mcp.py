@@ -5,7 +5,7 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from memories.management.arguments import positive
+from memories.management.arguments import positive_int
 
 
 class Command(BaseCommand):
@@ -25,17 +25,17 @@ class Command(BaseCommand):
         )
         parser.add_argument("--http", action="store_true", help="serve many over HTTP")
         parser.add_argument("--host", default="127.0.0.1", help="where to listen (127.0.0.1)")
-        parser.add_argument("--port", type=positive, default=8080, help="where to listen (8080)")
+        parser.add_argument("--port", type=positive_int, default=8080, help="where to listen (8080)")
 
     def handle(self, *args: Any, url: str, namespace: str, key: str, http: bool, **options: Any) -> None:
-        from memories.mcp import serving  # the package takes a while to load, which the help need not wait for
+        from memories.mcp import transports  # the package takes a while to load, which the help need not wait for
 
         if not url.startswith(("http://", "https://")):
             raise CommandError(f"RECALL_URL or --url must be an address like http://127.0.0.1:8000, not {url!r}.")
         if http:
-            serving.serve_http(url, options["host"], options["port"])
+            transports.serve_http(url, options["host"], options["port"])
             return
         for name, option, value in (("RECALL_NAMESPACE", "--namespace", namespace), ("RECALL_KEY", "--key", key)):
             if not value:
                 raise CommandError(f"{name} or {option} must be given; --http takes both from each request.")
-        serving.serve_pipes(url, namespace, key)
+        transports.serve_stdio(url, namespace, key)

@@ -17,9 +17,9 @@ from memories.erasing.records import erase_expired
 from memories.management.arguments import namespace_slug
 from memories.models import Memory, Namespace
 
-DAYS = 30
-UNSWEPT = "No query finds it any more; its bytes stay on the disk until Postgres vacuums (now: --vacuum)."
-SWEPT = "Vacuumed. Backups, the write-ahead log and spare blocks may keep bytes until they are overwritten."
+DEFAULT_DAYS = 30
+NOT_VACUUMED = "No query finds it any more; its bytes stay on the disk until Postgres vacuums (now: --vacuum)."
+VACUUMED = "Vacuumed. Backups, the write-ahead log and spare blocks may keep bytes until they are overwritten."
 
 
 class Command(BaseCommand):
@@ -35,12 +35,12 @@ class Command(BaseCommand):
         what = parser.add_mutually_exclusive_group()
         what.add_argument(
             "--older-than",
-            type=days,
-            default=DAYS,
+            type=non_negative_int,
+            default=DEFAULT_DAYS,
             metavar="DAYS",
-            help=f"how long ago they must have been forgotten; {DAYS} if not given",
+            help=f"how long ago they must have been forgotten; {DEFAULT_DAYS} if not given",
         )
-        what.add_argument("--memory", type=identifier, metavar="ID", help="one memory, forgotten or not, at once")
+        what.add_argument("--memory", type=memory_uuid, metavar="ID", help="one memory, forgotten or not, at once")
         what.add_argument(
             "--user", metavar="NAME", help="all of a user's memories, sessions, turns and traces, at once"
         )
@@ -59,17 +59,19 @@ class Command(BaseCommand):
             raise CommandError("--user must name somebody; got an empty name.")
         if options["with_turns"] and not options["memory"]:
             raise CommandError("--with-turns needs --memory; with --user all turns go anyway.")
-        found = [self.purge(namespace, dry_run, **options) for namespace in chosen(slugs, options["memory"])]
+        found = [
+            self.purge(namespace, dry_run, **options) for namespace in namespaces_to_purge(slugs, options["memory"])
+        ]
         if dry_run or not any(found):
             return
         if vacuum:
-            sweep()
-        self.stdout.write(SWEPT if vacuum else UNSWEPT)
+            vacuum_tables()
+        self.stdout.write(VACUUMED if vacuum else NOT_VACUUMED)
 
     def purge(self, namespace: Namespace, dry_run: bool, **options: Any) -> bool:
         """Purge one namespace and tell what went; a dry run is one transaction that is taken back."""
         with transaction.atomic() if dry_run else nullcontext():
-            gone = purged(namespace, **options)
+            gone = purge_namespace(namespace, **options)
             if dry_run:
                 transaction.set_rollback(True)
         told = ", ".join(f"{count} {name}" for name, count in sorted(gone.items())) or "nothing to erase"
@@ -77,7 +79,7 @@ class Command(BaseCommand):
         return bool(gone)
 
 
-def purged(
+def purge_namespace(
     namespace: Namespace, *, older_than: int, memory: UUID | None, user: str | None, with_turns: bool, **rest: Any
 ) -> Counter[str]:
     """Erase what was asked for, and count the rows by what they are."""
@@ -92,7 +94,7 @@ def purged(
     return +erasure.erased + Counter({"idempotency records": erase_expired(namespace)})
 
 
-def chosen(slugs: list[str], memory: UUID | None) -> list[Namespace]:
+def namespaces_to_purge(slugs: list[str], memory: UUID | None) -> list[Namespace]:
     """The namespaces to purge: those that are named, else all; of one memory, the one that has it."""
     known = Namespace.objects.order_by("slug")
     found = list(known.filter(slug__in=slugs) if slugs else known)
@@ -108,21 +110,21 @@ def chosen(slugs: list[str], memory: UUID | None) -> list[Namespace]:
     return having
 
 
-def sweep() -> None:
+def vacuum_tables() -> None:
     """Have Postgres clear away the deleted rows of every table of ours."""
     tables = ", ".join(model._meta.db_table for model in apps.get_app_config("memories").get_models())
     with connection.cursor() as cursor:
         cursor.execute(f"VACUUM {tables}")
 
 
-def days(text: str) -> int:
+def non_negative_int(text: str) -> int:
     """Refuse all but whole numbers from 0."""
     if not text.isascii() or not text.isdigit():
         raise ArgumentTypeError(f"must be a whole number from 0; got {text!r}")
     return int(text)
 
 
-def identifier(text: str) -> UUID:
+def memory_uuid(text: str) -> UUID:
     """Refuse what is no identifier."""
     try:
         return UUID(text)

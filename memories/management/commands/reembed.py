@@ -7,7 +7,7 @@ from django.core.management.base import CommandError, CommandParser
 from memories.management.job_command import JobCommand
 from memories.models.choices import EMBEDDERS, JobKind
 from memories.providers.embedder import ALLOWED
-from memories.writing.reembedding import flaw
+from memories.writing.embedder_switch import embedder_error
 
 
 class Command(JobCommand):
@@ -24,6 +24,6 @@ class Command(JobCommand):
         parser.add_argument("--embedder", required=True, metavar="NAME", help=ALLOWED)
 
     def handle(self, *args: Any, slug: str, embedder: str, now: bool, **options: Any) -> None:
-        if wrong := flaw(embedder):
+        if wrong := embedder_error(embedder):
             raise CommandError(f"--embedder {wrong}")
-        self.have_done(slug, {"embedder": embedder}, now=now)
+        self.submit(slug, {"embedder": embedder}, now=now)

@@ -21,4 +21,4 @@ class Command(JobCommand):
 
     def handle(self, *args: Any, slug: str, full: bool, archive: bool, now: bool, **options: Any) -> None:
         params = {name: True for name, wanted in {"full": full, "archive": archive}.items() if wanted}
-        self.have_done(slug, params, now=now)
+        self.submit(slug, params, now=now)

@@ -12,26 +12,26 @@ from django.shortcuts import redirect, resolve_url
 from django.views.decorators.http import require_POST
 from rest_framework.exceptions import ValidationError
 
-from memories.api.annotations import TOGETHER, NewAnnotationSerializer
-from memories.api.serializers import checked
+from memories.api.annotations import MAX_ANNOTATIONS, NewAnnotationSerializer
 from memories.bulk.lines import Reader, value
-from memories.jobs.starting import BusyError, start
+from memories.jobs.submission import BusyError, submit_job
 from memories.models import Namespace
 from memories.models.choices import JobKind, Role
 from memories.pages.access import demanded, members_only
 from memories.pages.calibrate.page import COST, PARTS, cost, k_of, shown
 from memories.pages.calibrate.queue import annotator, as_body, asked
-from memories.pages.publishing import publish
+from memories.pages.policy_publishing import publish_policy_draft
 from memories.templatetags.numbers import chance, signed
-from memories.tuning import drafts, profiles
-from memories.tuning.annotating import NewAnnotation, annotate
-from memories.tuning.calibrating import findings
-from memories.tuning.calibrating.calibrate import calibrate
-from memories.tuning.sensitivity import SWEPT
-from memories.writing.policy import policy_of
-from memories.writing.refusal import AbsentError
+from memories.tuning import policy_drafts, profile_versions
+from memories.tuning.annotation_records import NewAnnotation, annotate
+from memories.tuning.calibration import findings
+from memories.tuning.calibration.results import calibrate
+from memories.tuning.sensitivity import RRF_K
+from memories.web.serializers import valid_values
+from memories.writing.write_errors import NotFoundError
+from memories.writing.write_policy import current_write_policy
 from recall_site.problems import flat
-from scoring.params import Problem
+from scoring.params import ParamProblem
 
 
 @require_POST
@@ -39,13 +39,13 @@ from scoring.params import Problem
 def annotated(request: HttpRequest, namespace: Namespace) -> HttpResponse:
     """Keep a member's word on a memory, and ask for the next."""
     demanded(request, namespace, Role.WRITE)
-    problems = list[Problem]()
+    problems = list[ParamProblem]()
     try:
         annotate(namespace, [read(as_body(request.POST, annotator(request)))])
     except ValidationError as error:
-        problems = [Problem(one["at"], one["message"]) for one in flat(error.detail)]
-    except AbsentError as error:
-        problems = [Problem("memory", str(error))]
+        problems = [ParamProblem(one["at"], one["message"]) for one in flat(error.detail)]
+    except NotFoundError as error:
+        problems = [ParamProblem("memory", str(error))]
     here = QueryDict(request.POST.get("here", ""))
     if not problems and not getattr(request, "htmx", False):
         return HttpResponseRedirect(f"{resolve_url('calibrate', namespace.slug)}?{here.urlencode()}")
@@ -72,7 +72,7 @@ def imported(request: HttpRequest, namespace: Namespace) -> HttpResponse:
     except ValidationError as error:
         at = next(iter(flat(error.detail)))
         messages.warning(request, f"Nothing was kept: {at['at']} {at['message']}.")
-    except AbsentError as error:
+    except NotFoundError as error:
         messages.warning(request, f"Nothing was kept: {error}")
     return redirect("calibrate", namespace.slug)
 
@@ -80,9 +80,9 @@ def imported(request: HttpRequest, namespace: Namespace) -> HttpResponse:
 def told(reader: Reader) -> Iterator[NewAnnotation]:
     """The annotations of a file's lines (ValidationError)."""
     for count, line in enumerate(reader.lines(), 1):
-        if count > TOGETHER:
+        if count > MAX_ANNOTATIONS:
             raise ValidationError(
-                {f"line {line.number}": [f"must not come: a file has at most {TOGETHER} annotations"]}
+                {f"line {line.number}": [f"must not come: a file has at most {MAX_ANNOTATIONS} annotations"]}
             )
         try:
             yield read(value(line))
@@ -93,7 +93,7 @@ def told(reader: Reader) -> Iterator[NewAnnotation]:
 
 def read(body: Any) -> NewAnnotation:
     """An annotation as the API reads it (ValidationError)."""
-    return NewAnnotation(**checked(NewAnnotationSerializer(data=body)))
+    return NewAnnotation(**valid_values(NewAnnotationSerializer(data=body)))
 
 
 @require_POST
@@ -103,15 +103,15 @@ def kept(request: HttpRequest, namespace: Namespace) -> HttpResponse:
     access = demanded(request, namespace, Role.ADMIN)
     asking = copy(request)
     vars(asking)["GET"] = request.POST
-    moved, wrong = cost(asking, policy_of(namespace))
-    offers = findings.offers(calibrate(namespace, merge_cost=moved.get(COST)))
+    moved, wrong = cost(asking, current_write_policy(namespace))
+    offers = findings.proposed_changes(calibrate(namespace, merge_cost=moved.get(COST)))
     parts = [part for part in offers if part in request.POST.getlist("part")]
     if refusal := unfit(parts, request.POST.getlist("part"), wrong):
         messages.warning(request, f"Nothing was kept: {refusal}.")
         return redirect("calibrate", namespace.slug)
     change: dict[str, float] = {name: to for part in parts for name, to in offers[part].items()}
     note = f"Calibrate: {', '.join(PARTS[part] for part in parts)}."
-    version = drafts.keep(namespace, {**moved, **change}, note=note, by=access.caller)
+    version = policy_drafts.save_policy_draft(namespace, {**moved, **change}, note=note, by=access.caller)
     here = urlencode({"draft": str(version.id)})
     return HttpResponseRedirect(f"{resolve_url('calibrate', namespace.slug)}?{here}#draft")
 
@@ -122,26 +122,28 @@ def k_kept(request: HttpRequest, namespace: Namespace) -> HttpResponse:
     """Keep the best k of the sweep as the next version of a profile; it serves nobody until it is published."""
     access = demanded(request, namespace, Role.WRITE)
     found, name = k_of(namespace).get("sweep"), request.POST.get("name", "").strip()
-    if found is None or not found.moves:
+    if found is None or not found.improves:
         messages.warning(request, "Nothing was kept: no other k is better.")
-    elif wrong := profiles.flaw(name):
+    elif wrong := profile_versions.profile_name_problem(name):
         messages.warning(request, f"Nothing was kept: the name {wrong}.")
     else:
-        start, best = found.setting, found.best
-        version = profiles.add_version(
+        start, best = found.config, found.best
+        version = profile_versions.add_profile_version(
             namespace,
             name=name,
             system=start.system.name,
-            params={**start.given, SWEPT: best.k},
+            params={**start.given, RRF_K: best.k},
             parent=start.version_id,
-            note=f"Calibrate: k by its sweep, {signed(best.moved.difference, 3)} (p {chance(best.chance)}).",
+            note=f"Calibrate: k by its sweep, {signed(best.comparison.difference, 3)} (p {chance(best.p_value)}).",
             by=access.caller,
         )
-        messages.success(request, f"Kept as {profiles.called(version)}. It serves nobody until it is published.")
+        messages.success(
+            request, f"Kept as {profile_versions.version_label(version)}. It serves nobody until it is published."
+        )
     return HttpResponseRedirect(f"{resolve_url('calibrate', namespace.slug)}#k")
 
 
-def unfit(parts: list[str], sent: list[str], wrong: list[Problem]) -> str:
+def unfit(parts: list[str], sent: list[str], wrong: list[ParamProblem]) -> str:
     """Why a choice of parts cannot be kept, or nothing."""
     if wrong:
         return "; ".join(f"{one.at} {one.message}" for one in wrong)
@@ -158,7 +160,7 @@ def unfit(parts: list[str], sent: list[str], wrong: list[Problem]) -> str:
 @members_only
 def published(request: HttpRequest, namespace: Namespace, id: UUID) -> HttpResponse:
     """Let a draft decide from now on, and weigh what is stored by it where that is asked for."""
-    version = publish(request, namespace, id)
+    version = publish_policy_draft(request, namespace, id)
     told = f"Version {version.number} of {version.policy.name} decides from now on."
     if "recompute" in request.POST:
         told += f" {recomputed(request, namespace, id)}"
@@ -170,7 +172,7 @@ def recomputed(request: HttpRequest, namespace: Namespace, id: UUID) -> str:
     """Have what is stored weighed anew; tell where that can be watched."""
     access = demanded(request, namespace, Role.ADMIN)
     try:
-        start(namespace, JobKind.RECOMPUTE, {"version": str(id)}, by=access.caller)
+        submit_job(namespace, JobKind.RECOMPUTE, {"version": str(id)}, by=access.caller)
     except BusyError as error:
         return str(error)
     return "What is stored is weighed by it as a job; Health shows how far it is."

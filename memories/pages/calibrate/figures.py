@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 from typing import Any
 
-from memories.pages.drawing import note
+from memories.pages.chart_parts import text_annotation
 from memories.templatetags.numbers import figure as written
-from memories.tuning.calibrating.weights import Reliability
-from scoring.calibration import Bin
+from memories.tuning.calibration.confidence_weights import Reliability
+from scoring.calibration import ReliabilityBin
 
 TICKS = [step / 5 for step in range(6)]
 
@@ -25,13 +25,13 @@ def reliability(found: Reliability) -> dict[str, Any]:
             "xaxis": {**axis, "title": {"text": "confidence"}, "showgrid": False},
             "yaxis": {**axis, "range": [-0.06, 1.08], "title": {"text": "share that is right"}},
             "shapes": [even],
-            "annotations": [note(0.64, 0.5, "as it should be")],
+            "annotations": [text_annotation(0.64, 0.5, "as it should be")],
         },
         "narrow": {"margin": {"l": 36, "r": 8, "t": 10, "b": 40}},
     }
 
 
-def points(bins: Sequence[Bin], line: str, fill: str, dash: str, *, named: str) -> dict[str, Any]:
+def points(bins: Sequence[ReliabilityBin], line: str, fill: str, dash: str, *, named: str) -> dict[str, Any]:
     """Bins as dots, the larger the more memories they hold."""
     return {
         "type": "scatter",
@@ -49,7 +49,7 @@ def points(bins: Sequence[Bin], line: str, fill: str, dash: str, *, named: str) 
     }
 
 
-def told(one: Bin, named: str) -> str:
+def told(one: ReliabilityBin, named: str) -> str:
     """What a dot stands for, in words."""
     memories = "1 memory" if one.memories == 1 else f"{one.memories} memories"
     return f"{named}: {memories} at {written(one.confidence, 2)}, {100 * one.right:.0f} % right"

@@ -13,21 +13,21 @@ from memories.pages import sliders
 from memories.pages.access import access_of, members_only
 from memories.pages.calibrate import figures
 from memories.pages.calibrate.queue import Asked, asked
-from memories.tuning.calibrating import findings
-from memories.tuning.calibrating.calibrate import Calibration, calibrate
-from memories.tuning.calibrating.ground import MOST, SIGNALS
-from memories.tuning.drafts import draft
-from memories.tuning.evaluating import MAIN, NAMES
-from memories.tuning.holding import arrays
-from memories.tuning.profiles import LONGEST_NAME
-from memories.tuning.sets import UnknownSetError, chosen_set
-from memories.tuning.sweeping import sweep, swept_setting
-from memories.tuning.tracing import traced
-from memories.writing.policy import policy_of
-from memories.writing.recomputing import preview
+from memories.tuning.array_cache import cached_arrays
+from memories.tuning.calibration import findings
+from memories.tuning.calibration.annotated import MAX_ANNOTATIONS, SIGNALS
+from memories.tuning.calibration.results import Calibration, calibrate
+from memories.tuning.judgement_sets import UnknownJudgementSetError, choose_judgement_set
+from memories.tuning.measurement import MAIN_METRIC, METRIC_NAMES
+from memories.tuning.policy_drafts import find_policy_draft
+from memories.tuning.profile_versions import MAX_NAME_LENGTH
+from memories.tuning.rrf_sweep import sweep_config, sweep_rrf_k
+from memories.tuning.traced_sets import latest_traced_set
+from memories.writing.recompute import preview_policy
+from memories.writing.write_policy import current_write_policy
 from recall_site.layout import render_page
-from scoring.params import Problem
-from scoring.policy import WritePolicy
+from scoring.params import ParamProblem
+from scoring.policy import WritePolicyParams
 
 COST = "merge_cost"
 # What each part of an offer is called.
@@ -44,9 +44,9 @@ PARTS = {
 @members_only
 def calibrate_page(request: HttpRequest, namespace: Namespace) -> HttpResponse:
     """Annotate, see agreement move, and keep what follows from it."""
-    version = draft(namespace, request.GET.get("draft", "")) if "preview" in request.GET else None
+    version = find_policy_draft(namespace, request.GET.get("draft", "")) if "preview" in request.GET else None
     if version is not None:
-        told = {"preview": preview(namespace, WritePolicy.of(version.params)), "draft": version}
+        told = {"preview": preview_policy(namespace, WritePolicyParams.of(version.params)), "draft": version}
         return render_page(
             request, "memories/calibrate.html", {**told, **context(request, namespace)}, partial="change"
         )
@@ -60,7 +60,7 @@ def shown(
     """The page, or the part that changes where htmx asks."""
     told = {**context(request, namespace, ask), "beside": partial == "answered"}
     if not getattr(request, "htmx", False):
-        told |= {"k": k_of(namespace), "longest": LONGEST_NAME}
+        told |= {"k": k_of(namespace), "longest": MAX_NAME_LENGTH}
     status = 200 if getattr(request, "htmx", False) else status  # htmx shows nothing of a refusal
     response = render_page(request, "memories/calibrate.html", told, partial=partial, status=status)
     response["HX-Replace-Url"] = f"{told['path']}?{told['here']}" if told["here"] else told["path"]
@@ -69,28 +69,28 @@ def shown(
 
 def context(request: HttpRequest, namespace: Namespace, ask: Asked | None = None) -> dict[str, Any]:
     """All that the page tells."""
-    access, served = access_of(request, namespace), policy_of(namespace)
+    access, served = access_of(request, namespace), current_write_policy(namespace)
     chosen, problems = cost(request, served)
     found = calibrate(namespace, merge_cost=chosen.get(COST))
-    version = draft(namespace, request.GET.get("draft", ""))
+    version = find_policy_draft(namespace, request.GET.get("draft", ""))
     ask = ask or asked(request, namespace)
     # The address tells what differs, and nothing else.
-    here: list[tuple[str, str]] = [*sliders.address(chosen).items(), *(("skip", id) for id in ask.skipped)]
+    here: list[tuple[str, str]] = [*sliders.params_to_query(chosen).items(), *(("skip", id) for id in ask.skipped)]
     here += [("draft", str(version.id))] if version else []
-    declared = sliders.Slider(COST, WritePolicy.declared()[COST], found.policy.merge_cost, served.merge_cost)
+    declared = sliders.Slider(COST, WritePolicyParams.declarations()[COST], found.policy.merge_cost, served.merge_cost)
     return {
         "found": found,
         "policy": found.policy.as_dict(),
-        "findings": findings.found(found),
+        "findings": findings.calibration_findings(found),
         "offers": offered(found),
         "signals": weighed(found),
         "figure": figures.reliability(found.reliability),
         "label": figures.label(found.reliability),
-        "groups": [sliders.Group("Cost", [declared])],
-        "moved": sliders.address(chosen),
+        "groups": [sliders.ParamGroup("Cost", [declared])],
+        "moved": sliders.params_to_query(chosen),
         "problems": problems,
         "ask": ask,
-        "most": MOST,
+        "most": MAX_ANNOTATIONS,
         "draft": version,
         "writes": access.allows(Role.WRITE),
         "admin": access.allows(Role.ADMIN),
@@ -99,10 +99,10 @@ def context(request: HttpRequest, namespace: Namespace, ask: Asked | None = None
     }
 
 
-def cost(request: HttpRequest, served: WritePolicy) -> tuple[dict[str, float], list[Problem]]:
+def cost(request: HttpRequest, served: WritePolicyParams) -> tuple[dict[str, float], list[ParamProblem]]:
     """What the address says of the cost of a false merge, or what is wrong with it."""
-    said, wrong = sliders.moved(WritePolicy, request.GET, served.as_dict())
-    problems = [Problem(at, message) for at, message in wrong.items()]
+    said, wrong = sliders.parse_valid_params(WritePolicyParams, request.GET, served.as_dict())
+    problems = [ParamProblem(at, message) for at, message in wrong.items()]
     return {name: value for name, value in said.items() if name == COST}, problems
 
 
@@ -111,7 +111,7 @@ def offered(found: Calibration) -> list[dict[str, Any]]:
     served = found.policy.as_dict()
     return [
         {"part": part, "title": PARTS[part], "moves": [(name, served[name], to) for name, to in change.items()]}
-        for part, change in findings.offers(found).items()
+        for part, change in findings.proposed_changes(found).items()
     ]
 
 
@@ -126,10 +126,10 @@ def weighed(found: Calibration) -> list[tuple[str, float, float, float]]:
 def k_of(namespace: Namespace) -> dict[str, Any]:
     """The sweep of k on judged queries: what came of it, or what it still needs."""
     try:
-        judged = chosen_set(namespace)
-    except UnknownSetError:
+        judged = choose_judgement_set(namespace)
+    except UnknownJudgementSetError:
         return {}
-    start = swept_setting(namespace)
-    asked, whole = {"set": judged.name, "by": start.by, "part": "all"}, traced(namespace, judged, start)
-    told = {"judged": judged, "swept": start, "tune": urlencode(asked), "metric": NAMES[MAIN]}
-    return told | ({"sweep": sweep(arrays(whole), start)} if whole else {})
+    start = sweep_config(namespace)
+    asked, whole = {"set": judged.name, "by": start.label, "part": "all"}, latest_traced_set(namespace, judged, start)
+    told = {"judged": judged, "swept": start, "tune": urlencode(asked), "metric": METRIC_NAMES[MAIN_METRIC]}
+    return told | ({"sweep": sweep_rrf_k(cached_arrays(whole), start)} if whole else {})

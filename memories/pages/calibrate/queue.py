@@ -10,8 +10,8 @@ from django.http import HttpRequest, QueryDict
 
 from memories.models import Annotation, Memory, MemorySource, Namespace
 from memories.models.choices import MemoryType
-from memories.tuning.annotating import next_up
-from scoring.params import Problem
+from memories.tuning.annotation_records import next_memory_to_annotate
+from scoring.params import ParamProblem
 
 MOST_SKIPPED = 100
 SAYS = {"yes": True, "no": False}
@@ -26,7 +26,7 @@ class Asked:
     mine: int  # annotations of this annotator so far
     skipped: list[str]
     typed: Mapping[str, str] = field(default_factory=dict)
-    problems: list[Problem] = field(default_factory=list)
+    problems: list[ParamProblem] = field(default_factory=list)
     types: list[str] = field(default_factory=lambda: list(MemoryType.values))
 
 
@@ -40,13 +40,13 @@ def asked(
     namespace: Namespace,
     *,
     typed: Mapping[str, str] | None = None,
-    problems: list[Problem] | None = None,
+    problems: list[ParamProblem] | None = None,
 ) -> Asked:
     """What comes next for the member; after a refusal the same memory again."""
     skipped = [text for text in request.GET.getlist("skip") if is_id(text)][-MOST_SKIPPED:]
     again = (typed or {}).get("memory", "") if problems else ""
     memory = Memory.objects.within(namespace).filter(id=UUID(again)).first() if is_id(again) else None
-    memory = memory or next_up(namespace, annotator(request), [UUID(text) for text in skipped])
+    memory = memory or next_memory_to_annotate(namespace, annotator(request), [UUID(text) for text in skipped])
     said = first_said(namespace, memory) if memory else None
     mine = Annotation.objects.within(namespace).filter(annotator=annotator(request)).count()
     return Asked(memory, said, mine, skipped, typed or {}, problems or [])

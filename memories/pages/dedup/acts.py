@@ -10,8 +10,7 @@ from django.shortcuts import redirect, resolve_url
 from django.views.decorators.http import require_POST
 from rest_framework.exceptions import ValidationError
 
-from memories.api.reviews import DecisionSerializer
-from memories.api.serializers import checked
+from memories.api.review_queue import DecisionSerializer
 from memories.models import Namespace
 from memories.models.choices import Role, Verdict
 from memories.pages import sliders
@@ -19,13 +18,14 @@ from memories.pages.access import demanded, members_only
 from memories.pages.dedup import drafts
 from memories.pages.dedup.drawing import draw
 from memories.pages.dedup.page import shown
-from memories.pages.publishing import publish
-from memories.writing.policy import policy_of
-from memories.writing.refusal import AbsentError, RefusedError
-from memories.writing.reviewing import decide
+from memories.pages.policy_publishing import publish_policy_draft
+from memories.web.serializers import valid_values
+from memories.writing.review import decide_review
+from memories.writing.write_errors import NotFoundError, RefusedError
+from memories.writing.write_policy import current_write_policy
 from recall_site.problems import flat
-from scoring.params import ParamsError, Problem
-from scoring.policy import WritePolicy
+from scoring.params import ParamProblem, ParamsError
+from scoring.policy import WritePolicyParams
 
 SAID = {
     Verdict.DUPLICATE: "Merged: one has absorbed the other, and can be split from it again.",
@@ -40,17 +40,19 @@ def decided(request: HttpRequest, namespace: Namespace, id: UUID) -> HttpRespons
     """Decide a pair as the API does; the page again, or where htmx asks the part that changes."""
     access = demanded(request, namespace, Role.WRITE)
     here = QueryDict(request.POST.get("here", ""))
-    refused, status = list[Problem](), 200
+    refused, status = list[ParamProblem](), 200
     try:
-        verdict = Verdict(checked(DecisionSerializer(data={"verdict": request.POST.get("verdict", "")}))["verdict"])
-        decide(namespace, id, verdict, by=access.caller)
+        verdict = Verdict(
+            valid_values(DecisionSerializer(data={"verdict": request.POST.get("verdict", "")}))["verdict"]
+        )
+        decide_review(namespace, id, verdict, by=access.caller)
         messages.success(request, SAID[verdict], extra_tags="queue")  # told beside it
-    except AbsentError as error:
+    except NotFoundError as error:
         raise Http404(str(error)) from error
     except ValidationError as error:
-        refused, status = [Problem(one["at"], one["message"]) for one in flat(error.detail)], 400
+        refused, status = [ParamProblem(one["at"], one["message"]) for one in flat(error.detail)], 400
     except RefusedError as error:
-        refused, status = [Problem("", str(error))], 409
+        refused, status = [ParamProblem("", str(error))], 409
     if refused or getattr(request, "htmx", False):
         return shown(sent_from(request, namespace, here), namespace, refused=refused, status=status)
     return HttpResponseRedirect(f"{resolve_url('dedup', namespace.slug)}?{here.urlencode()}#queue")
@@ -82,7 +84,7 @@ def sent_from(request: HttpRequest, namespace: Namespace, here: QueryDict) -> Ht
 def kept(request: HttpRequest, namespace: Namespace) -> HttpResponse:
     """Keep the thresholds as a draft, and show it."""
     access = demanded(request, namespace, Role.ADMIN)
-    moved, wrong = drafts.thresholds(request.POST, policy_of(namespace))
+    moved, wrong = drafts.thresholds(request.POST, current_write_policy(namespace))
     if wrong:
         messages.warning(request, f"Nothing was kept: {ParamsError(wrong)}.")
         return redirect("dedup", namespace.slug)
@@ -90,7 +92,7 @@ def kept(request: HttpRequest, namespace: Namespace) -> HttpResponse:
         messages.warning(request, "Nothing was kept: both thresholds stand where they serve.")
         return redirect("dedup", namespace.slug)
     version = drafts.keep(namespace, moved, by=access.caller)
-    told = urlencode({**sliders.address(moved), "draft": str(version.id)})
+    told = urlencode({**sliders.params_to_query(moved), "draft": str(version.id)})
     return HttpResponseRedirect(f"{resolve_url('dedup', namespace.slug)}?{told}#draft")
 
 
@@ -98,7 +100,7 @@ def kept(request: HttpRequest, namespace: Namespace) -> HttpResponse:
 @members_only
 def published(request: HttpRequest, namespace: Namespace, id: UUID) -> HttpResponse:
     """Let a draft decide from now on."""
-    version = publish(request, namespace, id)
-    told = drafts.told(WritePolicy.of(version.params))
+    version = publish_policy_draft(request, namespace, id)
+    told = drafts.told(WritePolicyParams.of(version.params))
     messages.success(request, f"Version {version.number} of {version.policy.name} decides from now on: {told}.")
     return redirect("dedup", namespace.slug)

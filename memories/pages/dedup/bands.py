@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from memories.pages.dedup.survey import Pair
-from scoring.dedup import Band, band
-from scoring.policy import WritePolicy
+from scoring.dedup import Band, similarity_band
+from scoring.policy import WritePolicyParams
 
 # What becomes of the pairs of a band, the nearest band first.
 FATES: Mapping[Band, str] = {
@@ -42,12 +42,12 @@ class Tally:
         return self.met - self.before
 
 
-def place(pair: Pair, policy: WritePolicy) -> Band:
+def place(pair: Pair, policy: WritePolicyParams) -> Band:
     """The band of a pair."""
-    return band(pair.near.cosine, duplicate=policy.dedup_duplicate, escalate=policy.dedup_escalate)
+    return similarity_band(pair.near.cosine, duplicate=policy.dedup_duplicate, escalate=policy.dedup_escalate)
 
 
-def sorted_out(pairs: Sequence[Pair], policy: WritePolicy) -> dict[Band, Sequence[Pair]]:
+def sorted_out(pairs: Sequence[Pair], policy: WritePolicyParams) -> dict[Band, Sequence[Pair]]:
     """The pairs of each band, of pairs that are sorted already, nearest first."""
     order = list(FATES)
     starts = [bisect_left(pairs, rank, key=lambda pair: order.index(place(pair, policy))) for rank in range(len(order))]

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from memories.pages.dedup.survey import LEAST, Pair
 from memories.templatetags.numbers import figure as written
 from scoring.dedup import Band
-from scoring.policy import WritePolicy
+from scoring.policy import WritePolicyParams
 
 WIDTH = 0.01  # of a bar
 WIDE = 0.05  # of a row of the table
@@ -33,7 +33,9 @@ def bins(cosines: Iterable[float], width: float) -> list[Bin]:
     ]
 
 
-def histogram(bands: Mapping[Band, Sequence[Pair]], policy: WritePolicy, served: WritePolicy) -> dict[str, Any]:
+def histogram(
+    bands: Mapping[Band, Sequence[Pair]], policy: WritePolicyParams, served: WritePolicyParams
+) -> dict[str, Any]:
     """Bars by band, a named line for each threshold, and dotted where they stand under the policy that serves."""
     counted = {name: bins((pair.near.cosine for pair in bands[name]), WIDTH) for name in COLOURS}
     lowest = min((one.low for some in counted.values() for one in some), default=LEAST)
@@ -73,7 +75,7 @@ def ticks(left: float) -> dict[str, Any]:
     return {"tickvals": tenths, "ticktext": [written(at) for at in tenths], "showgrid": False}
 
 
-def thresholds(policy: WritePolicy) -> tuple[float, float]:
+def thresholds(policy: WritePolicyParams) -> tuple[float, float]:
     """Above which two are one, and from which a judge is asked."""
     return policy.dedup_duplicate, policy.dedup_escalate
 

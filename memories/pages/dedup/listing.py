@@ -10,7 +10,7 @@ from memories.models.choices import Status
 from memories.pages.dedup.differences import Piece, differences
 from memories.pages.dedup.nearest import Near, key
 from memories.pages.dedup.survey import Pair
-from scoring.params import Problem
+from scoring.params import ParamProblem
 
 AT_ONCE = 10
 
@@ -46,13 +46,13 @@ class Listing:
         return self.before + len(self.pairs)
 
 
-def listed(namespace: Namespace, pairs: Sequence[Pair], after: str) -> tuple[Listing, list[Problem]]:
+def listed(namespace: Namespace, pairs: Sequence[Pair], after: str) -> tuple[Listing, list[ParamProblem]]:
     """The pairs that come after one, nearest first; a place that is none leads to the beginning, and is told."""
-    start, wrong = 0, list[Problem]()
+    start, wrong = 0, list[ParamProblem]()
     try:
         start = bisect_right(pairs, key(read(after)), key=lambda pair: key(pair.near)) if after else 0
     except ValueError:
-        wrong.append(Problem("after", f"must be a pair from “Next”; got {after!r}"))
+        wrong.append(ParamProblem("after", f"must be a pair from “Next”; got {after!r}"))
     some = pairs[start : start + AT_ONCE]
     ids = {id for pair in some for id in pair.near[:2]}
     rows = {row.id: row for row in Memory.objects.within(namespace).filter(id__in=ids, status=Status.ACTIVE)}

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from memories.health.index_recall import indexed
 from memories.models import Namespace
 from memories.reflecting.vectors import Vectors, vectors_of
-from memories.writing.neighbourhood import FINDABLE
-from memories.writing.neighbours import PLACES, SCAN_BELOW, Neighbour, by_index_and_scan, by_scan
+from memories.writing.neighbours import COSINE_DECIMALS, SCAN_BELOW, Neighbour, scan_neighbours, search_index_and_scan
+from memories.writing.vector_cache import SEARCHABLE_SQL
 
 EXACT = 3_000  # memories up to which each is compared with each
 SAMPLE = 300  # of more, so many are compared with all
@@ -52,7 +52,7 @@ def by_database(namespace: Namespace, total: int) -> Compared:
     large = indexed(namespace)
     ids, vectors = vectors_of(namespace, sampled(namespace, SAMPLE if large else BY_SCAN))
     with transaction.atomic():  # an index is told how to search for the time of a transaction
-        found = (by_index_and_scan if large else by_scan)(namespace, vectors.astype(float))
+        found = (search_index_and_scan if large else scan_neighbours)(namespace, vectors.astype(float))
     pairs = {
         paired(id, best.memory, best.cosine) for id, near in zip(ids, found, strict=True) if (best := other(id, near))
     }
@@ -84,7 +84,7 @@ def by_product(ids: Sequence[UUID], vectors: Vectors, asked: NDArray[np.intp]) -
 
 def paired(one: UUID, two: UUID, cosine: float) -> Near:
     """A pair as it is known, whichever of the two was asked about."""
-    return Near(min(one, two), max(one, two), round(min(cosine, 1.0), PLACES))
+    return Near(min(one, two), max(one, two), round(min(cosine, 1.0), COSINE_DECIMALS))
 
 
 def ordered(pairs: set[Near]) -> list[Near]:
@@ -101,13 +101,13 @@ def key(pair: Near) -> tuple[float, UUID, UUID]:
 def findable(namespace: Namespace) -> int:
     """How many memories have a vector to compare."""
     with connection.cursor() as cursor:
-        cursor.execute(f"SELECT count(*) {FINDABLE}", [namespace.id, namespace.embedder])
+        cursor.execute(f"SELECT count(*) {SEARCHABLE_SQL}", [namespace.id, namespace.embedder])
         return int(cursor.fetchone()[0])
 
 
 def sampled(namespace: Namespace, size: int) -> list[UUID]:
     """Some memories, chosen by the hash of their ids: as good as by chance, and the same ones each time."""
-    query = f"SELECT v.memory_id {FINDABLE} ORDER BY md5(v.memory_id::text) LIMIT %s"
+    query = f"SELECT v.memory_id {SEARCHABLE_SQL} ORDER BY md5(v.memory_id::text) LIMIT %s"
     with connection.cursor() as cursor:
         cursor.execute(query, [namespace.id, namespace.embedder, size])
         return [row[0] for row in cursor.fetchall()]

@@ -12,7 +12,6 @@ from memories.models import Namespace
 from memories.models.choices import Role
 from memories.pages import sliders
 from memories.pages.access import access_of, members_only
-from memories.pages.addresses import complete
 from memories.pages.dedup import figures
 from memories.pages.dedup.bands import FATES, sorted_out, tallies
 from memories.pages.dedup.drafts import THRESHOLDS, thresholds
@@ -20,13 +19,14 @@ from memories.pages.dedup.listing import listed
 from memories.pages.dedup.nearest import EXACT, SAMPLE
 from memories.pages.dedup.reviews import queue
 from memories.pages.dedup.survey import AT_ONCE, LASTING, Survey, known
-from memories.tuning.drafts import draft
-from memories.tuning.judged_pairs import MOST, judged, table
-from memories.writing.policy import policy_of
+from memories.pages.request_data import api_request
+from memories.tuning.judged_pairs import MAX_PAIRS, load_judged_pairs, threshold_table
+from memories.tuning.policy_drafts import find_policy_draft
+from memories.writing.write_policy import current_write_policy
 from recall_site.layout import render_page
 from scoring.dedup import Band
-from scoring.params import Problem
-from scoring.policy import WritePolicy
+from scoring.params import ParamProblem
+from scoring.policy import WritePolicyParams
 
 
 @require_GET
@@ -37,23 +37,27 @@ def dedup(request: HttpRequest, namespace: Namespace) -> HttpResponse:
 
 
 def shown(
-    request: HttpRequest, namespace: Namespace, *, refused: Sequence[Problem] = (), status: int = 200
+    request: HttpRequest, namespace: Namespace, *, refused: Sequence[ParamProblem] = (), status: int = 200
 ) -> HttpResponse:
     """The page, or the part that changes where htmx asks; what was refused of a pair stands beside the queue."""
-    access, served = access_of(request, namespace), policy_of(namespace)
+    access, served = access_of(request, namespace), current_write_policy(namespace)
     moved, problems = thresholds(request.GET, served)
-    policy = served.but(**moved)
+    policy = served.with_values(**moved)
     survey = known(namespace, patient="compare" in request.GET)
     told, wrong = near(request, namespace, survey, policy, served) if survey else ({}, [])
-    waiting, lost = queue(complete(request), namespace)
-    decided, version = judged(namespace), draft(namespace, request.GET.get("draft", ""))
+    waiting, lost = queue(api_request(request), namespace)
+    decided, version = load_judged_pairs(namespace), find_policy_draft(namespace, request.GET.get("draft", ""))
     # The address tells what differs, and nothing else.
-    here = {**sliders.address(moved), **told.pop("address", {}), **({"draft": str(version.id)} if version else {})}
+    here = {
+        **sliders.params_to_query(moved),
+        **told.pop("address", {}),
+        **({"draft": str(version.id)} if version else {}),
+    }
     context = {
-        "groups": [sliders.Group("Thresholds", handles(request, policy, served))],
+        "groups": [sliders.ParamGroup("Thresholds", handles(request, policy, served))],
         "chosen": policy.as_dict(),
         "set_for": served.thresholds_for,
-        "moved": sliders.address(moved),
+        "moved": sliders.params_to_query(moved),
         "problems": [*problems, *wrong, *lost],
         "survey": survey,
         "limits": {
@@ -61,12 +65,12 @@ def shown(
             "sample": SAMPLE,
             "exact": EXACT,
             "minutes": LASTING.seconds // 60,
-            "judged": MOST,
+            "judged": MAX_PAIRS,
         },
         "queue": waiting,
         "refused": refused,
         "judged": decided,
-        "table": table(decided, policy.dedup_duplicate, merge_cost=policy.merge_cost),
+        "table": threshold_table(decided, policy.dedup_duplicate, merge_cost=policy.merge_cost),
         "draft": version,
         "writes": access.allows(Role.WRITE),
         "admin": access.allows(Role.ADMIN),
@@ -82,8 +86,8 @@ def shown(
 
 
 def near(
-    request: HttpRequest, namespace: Namespace, survey: Survey, policy: WritePolicy, served: WritePolicy
-) -> tuple[dict[str, Any], list[Problem]]:
+    request: HttpRequest, namespace: Namespace, survey: Survey, policy: WritePolicyParams, served: WritePolicyParams
+) -> tuple[dict[str, Any], list[ParamProblem]]:
     """The bands under both policies, the histogram, and a page of the pairs of one band."""
     now, before = sorted_out(survey.pairs, policy), sorted_out(survey.pairs, served)
     usual: Band = next((name for name, some in now.items() if some), "distinct")
@@ -91,7 +95,7 @@ def near(
     band = next((name for name in FATES if name == asked), usual)
     page, wrong = listed(namespace, now[band], request.GET.get("after", ""))
     if asked != band:
-        wrong.append(Problem("band", f"must be one of {', '.join(FATES)}; got {asked!r}"))
+        wrong.append(ParamProblem("band", f"must be one of {', '.join(FATES)}; got {asked!r}"))
     told = {
         "tallies": tallies(now, before),
         "band": band,
@@ -111,13 +115,13 @@ class Handle(sliders.Slider):
     text: str = ""
 
     @property
-    def typed(self) -> str:
-        return self.text or super().typed
+    def input_value(self) -> str:
+        return self.text or super().input_value
 
 
-def handles(request: HttpRequest, policy: WritePolicy, served: WritePolicy) -> list[sliders.Slider]:
+def handles(request: HttpRequest, policy: WritePolicyParams, served: WritePolicyParams) -> list[sliders.Slider]:
     """Both thresholds as sliders, from their declaration."""
-    declared = WritePolicy.declared()
+    declared = WritePolicyParams.declarations()
     return [
         Handle(
             name,

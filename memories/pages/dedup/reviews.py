@@ -5,13 +5,13 @@ from dataclasses import dataclass
 from rest_framework.exceptions import ValidationError
 from rest_framework.request import Request
 
-from memories.api.paging import Page, page
-from memories.api.reviews import pairs
+from memories.api.review_queue import review_items
 from memories.models import Namespace, ReviewItem
 from memories.models.choices import Verdict
 from memories.pages.dedup.differences import Piece, differences
+from memories.web.pagination import Page, paginate
 from recall_site.problems import flat
-from scoring.params import Problem
+from scoring.params import ParamProblem
 
 AT_ONCE = 5
 MOST_COUNTED = 1_000
@@ -41,16 +41,16 @@ class Queue:
         return self.waiting > self.most
 
 
-def queue(request: Request, namespace: Namespace) -> tuple[Queue, list[Problem]]:
+def queue(request: Request, namespace: Namespace) -> tuple[Queue, list[ParamProblem]]:
     """The newest pairs that wait, or those after a cursor; one that is none leads to the beginning, and is told."""
-    rows = pairs(namespace, Verdict.PENDING)
+    rows = review_items(namespace, Verdict.PENDING)
     cursor = {"cursor": request.query_params["cursor"]} if "cursor" in request.query_params else {}
     try:
-        found, wrong = page(request, namespace, rows, {"limit": AT_ONCE, **cursor}), list[Problem]()
+        found, wrong = paginate(request, namespace, rows, {"limit": AT_ONCE, **cursor}), list[ParamProblem]()
     except ValidationError as error:
         found, wrong = (
-            page(request, namespace, rows, {"limit": AT_ONCE}),
-            [Problem(one["at"], one["message"]) for one in flat(error.detail)],
+            paginate(request, namespace, rows, {"limit": AT_ONCE}),
+            [ParamProblem(one["at"], one["message"]) for one in flat(error.detail)],
         )
     shown = [Waiting(item, *differences(item.first.content, item.second.content)) for item in found.rows]
     return Queue(shown, found, rows.values("id")[: MOST_COUNTED + 1].count()), wrong

@@ -13,15 +13,21 @@ from django.utils import timezone
 
 from memories.models import Memory, Namespace, NamespaceStatistics
 from memories.pages.dedup.nearest import Near, compared
-from memories.writing.comparing import COMPARED, in_turn, of_others, of_two_users, opposed
+from memories.writing.comparison import (
+    COMPARED_COLUMNS,
+    are_consecutive,
+    conflict_reasons,
+    different_subjects,
+    different_users,
+)
 from scoring.params import Number
-from scoring.policy import WritePolicy
+from scoring.policy import WritePolicyParams
 
 HELD = 8  # namespaces
 AT_ONCE = 1_000  # memories that are compared while a page is made
 LASTING = timedelta(minutes=10)  # for which a sample is good enough although more was written
 
-_escalate = WritePolicy.declared()["dedup_escalate"]
+_escalate = WritePolicyParams.declarations()["dedup_escalate"]
 assert isinstance(_escalate, Number)
 LEAST = _escalate.low  # below, no threshold reaches
 
@@ -101,7 +107,7 @@ def surveyed(namespace: Namespace, now: Moment) -> Survey:
 def texts(namespace: Namespace, pairs: Sequence[Near]) -> dict[UUID, Memory]:
     """What the memories of some pairs say, as far as the check reads it."""
     ids = {id for pair in pairs for id in (pair.first, pair.second)}
-    return {row.id: row for row in Memory.objects.within(namespace).filter(id__in=ids).only(*COMPARED)}
+    return {row.id: row for row in Memory.objects.within(namespace).filter(id__in=ids).only(*COMPARED_COLUMNS)}
 
 
 def reasons(pair: Near, rows: Mapping[UUID, Memory]) -> tuple[str, ...]:
@@ -109,6 +115,6 @@ def reasons(pair: Near, rows: Mapping[UUID, Memory]) -> tuple[str, ...]:
     one, two = rows.get(pair.first), rows.get(pair.second)
     if one is None or two is None:
         return ()
-    found = opposed(one, two)
-    others = {"another subject": of_others, "another user": of_two_users, "another time": in_turn}
+    found = conflict_reasons(one, two)
+    others = {"another subject": different_subjects, "another user": different_users, "another time": are_consecutive}
     return found + tuple(name for name, told in others.items() if told(one, two))

@@ -23,7 +23,7 @@ class GraphParams(RecallParams):
         low=0,
         high=1,
         step=0.01,
-        seed="ours: retrieval takes every edge, so does the page unless somebody asks otherwise",
+        source="ours: retrieval takes every edge, so does the page unless somebody asks otherwise",
     )
 
     @property
@@ -35,12 +35,12 @@ class GraphParams(RecallParams):
 PATHS, EDGES = ("hop_1", "hop_2", "hop_3", "max_hops"), ("least_confidence",)
 
 
-class Shown(sliders.Group):
+class Shown(sliders.ParamGroup):
     """A group that is drawn again at once, and so stands open."""
 
     @property
-    def asks_again(self) -> bool:
-        """Whether moving one asks the database again: here everything does."""
+    def needs_new_query(self) -> bool:
+        """Never: every move is a new query here."""
         return False
 
 
@@ -57,7 +57,7 @@ class Asked:
     @classmethod
     def of(cls, sent: QueryDict) -> "Asked":
         """Read an address; a wrong value leaves the others standing."""
-        values, problems = sliders.moved(GraphParams, sent, {})
+        values, problems = sliders.parse_valid_params(GraphParams, sent, {})
         entity, to, predicate = (sent.get(name, "").strip() for name in ("entity", "to", "predicate"))
         return cls(entity, to, predicate, values, problems)
 
@@ -68,7 +68,12 @@ class Asked:
 
     def kept(self, **changed: str) -> dict[str, str]:
         """What an address must say for this, with some of it changed; what is as usual is not said."""
-        said = {"entity": self.entity, "to": self.to, "predicate": self.predicate, **sliders.address(self.moved)}
+        said = {
+            "entity": self.entity,
+            "to": self.to,
+            "predicate": self.predicate,
+            **sliders.params_to_query(self.moved),
+        }
         return {name: value for name, value in {**said, **changed}.items() if value}
 
     def url(self, **changed: str) -> str:
@@ -85,6 +90,6 @@ class Asked:
         """The sliders that count here."""
         return [
             Shown(group.name, some)
-            for group in sliders.groups(GraphParams, self.moved)
+            for group in sliders.param_groups(GraphParams, self.moved)
             if (some := [one for one in group.sliders if one.name in names])
         ]

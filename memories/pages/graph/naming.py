@@ -8,9 +8,9 @@ from django.db.models import Q
 from rapidfuzz import process
 from rapidfuzz.fuzz import WRatio
 
-from memories.journey import Statement, answered
+from memories.db.pipeline import Statement, fetch_pipeline
 from memories.models import Entity, EntityAlias, Namespace
-from memories.retrieval.facts import literal
+from memories.retrieval.candidate_sql import uuid_array_literal
 from scoring.dedup import normalize
 
 COMPARED = 20_000  # names that a mistyped one is compared with
@@ -71,5 +71,5 @@ def near(namespace: Namespace, name: str) -> list[Called]:
 
 def named(namespace: Namespace, ids: Collection[str]) -> dict[str, Called]:
     """What entities are called; to quote each of thousands of ids, and to read whole rows, would take their time."""
-    [rows] = answered([Statement(NAMED, {"namespace": namespace.id, "ids": literal(ids)})])
+    [rows] = fetch_pipeline([Statement(NAMED, {"namespace": namespace.id, "ids": uuid_array_literal(ids)})])
     return {id: Called(id, name, kind) for id, name, kind in rows}

@@ -6,7 +6,15 @@ from functools import cached_property
 from typing import NamedTuple
 
 from memories.pages.graph.edges import Edge
-from scoring.graph import Neighbours, Reached, Widths, best, neighbours, way, widths
+from scoring.graph import (
+    AdjacencyLists,
+    PathWidths,
+    ReachedEntity,
+    adjacency_lists,
+    best_paths,
+    path_edges,
+    path_widths,
+)
 
 
 class Step(NamedTuple):
@@ -26,7 +34,7 @@ class Path:
     """The best path to an entity."""
 
     steps: Sequence[Step]
-    reached: Reached
+    reached: ReachedEntity
 
     @property
     def weakest(self) -> Edge:
@@ -49,21 +57,21 @@ class Walk:
         return {id: number for number, id in enumerate(dict.fromkeys((self.root, *ends)))}
 
     @cached_property
-    def joined(self) -> Neighbours:
+    def joined(self) -> AdjacencyLists:
         """Whom each entity is joined to."""
         of = self.numbers
-        return neighbours((of[edge.source], of[edge.target], edge.confidence) for edge in self.edges)
+        return adjacency_lists((of[edge.source], of[edge.target], edge.confidence) for edge in self.edges)
 
     @cached_property
-    def layers(self) -> Widths:
+    def layers(self) -> PathWidths:
         """The widest paths, hop by hop."""
-        return widths(self.joined, [self.numbers[self.root]], len(self.hop_scores))
+        return path_widths(self.joined, [self.numbers[self.root]], len(self.hop_scores))
 
     @cached_property
-    def reached(self) -> Mapping[str, Reached]:
+    def reached(self) -> Mapping[str, ReachedEntity]:
         """Every entity that is reached, the best first."""
         ids = list(self.numbers)
-        found = {ids[number]: one for number, one in best(self.layers, self.hop_scores).items()}
+        found = {ids[number]: one for number, one in best_paths(self.layers, self.hop_scores).items()}
         return dict(sorted(found.items(), key=lambda pair: (-pair[1].score, pair[1].hops, pair[0])))
 
     def path(self, end: str) -> Path | None:
@@ -71,7 +79,7 @@ class Walk:
         if end not in self.reached:
             return None
         reached, here, steps = self.reached[end], self.root, list[Step]()
-        for place in way(self.joined, self.layers, self.numbers[end], reached.hops):
+        for place in path_edges(self.joined, self.layers, self.numbers[end], reached.hops):
             edge = self.edges[place]
             steps.append(Step(edge, back=edge.source != here))
             here = steps[-1].to

@@ -10,11 +10,9 @@ from django.utils.html import escape
 from django.utils.safestring import SafeString, mark_safe
 from rest_framework.exceptions import ValidationError
 
-from memories.api.access import Access
-from memories.api.faithfulness import FaithfulnessSerializer, checked_answer
-from memories.api.memories import LONGEST_CONTENT
-from memories.api.serializers import checked
-from memories.api.trace_list import asked
+from memories.api.faithfulness_check import FaithfulnessSerializer, check_faithfulness_from_body
+from memories.api.memories import MAX_CONTENT_CHARS
+from memories.api.trace_list import filter_traces
 from memories.guarding.claims import MOST_CLAIMS
 from memories.guarding.faithfulness import Check
 from memories.guarding.support import VERDICTS, Support
@@ -22,6 +20,8 @@ from memories.models import Memory, Namespace, Trace
 from memories.models.choices import STATEMENTS, Status
 from memories.providers.rules_judge import stems
 from memories.providers.unavailable import ProviderError
+from memories.web.roles import Access
+from memories.web.serializers import valid_values
 from recall_site.problems import flat
 from scoring.faithfulness import Risk
 
@@ -45,13 +45,13 @@ def form(namespace: Namespace, sent: QueryDict) -> dict[str, Any]:
     typed = {name: sent.get(name, "") for name in FIELDS}
     if "example" in sent:
         typed |= example(namespace)
-    traces = list(asked(namespace, {}).order_by("-id")[:RECENT])
+    traces = list(filter_traces(namespace, {}).order_by("-id")[:RECENT])
     if typed["trace"] and typed["trace"] not in {str(one.id) for one in traces}:
         traces = [*traces, *older(namespace, typed["trace"])]
     return {
         "typed": typed,
         "traces": traces,
-        "longest": LONGEST_CONTENT,
+        "longest": MAX_CONTENT_CHARS,
         "most_claims": MOST_CLAIMS,
     }
 
@@ -59,7 +59,7 @@ def form(namespace: Namespace, sent: QueryDict) -> dict[str, Any]:
 def older(namespace: Namespace, id: str) -> list[Trace]:
     """A trace that is named but is not among the newest."""
     try:
-        return list(asked(namespace, {}).filter(id=UUID(id)))
+        return list(filter_traces(namespace, {}).filter(id=UUID(id)))
     except ValueError:
         return []
 
@@ -75,7 +75,9 @@ def example(namespace: Namespace) -> dict[str, str]:
 def check(request: HttpRequest, access: Access) -> tuple[dict[str, Any], int]:
     """Check what was typed by the API's own rules."""
     try:
-        done = checked_answer(access.namespace, checked(FaithfulnessSerializer(data=body(request.POST))))
+        done = check_faithfulness_from_body(
+            access.namespace, valid_values(FaithfulnessSerializer(data=body(request.POST)))
+        )
     except ValidationError as error:
         return {"wrong": list(flat(error.detail))}, 400
     except ProviderError as error:

@@ -6,11 +6,11 @@ from typing import Any
 from django.http import QueryDict
 
 from memories.pages import sliders
-from memories.pages.drawing import note
+from memories.pages.chart_parts import text_annotation
 from memories.templatetags.guards import tally
 from memories.templatetags.numbers import grouped
 from scoring.faithfulness import escape_rate
-from scoring.policy import WritePolicy
+from scoring.policy import WritePolicyParams
 
 GROUP = "Guards"  # as the policy declares it
 MADE_UP = 1_000  # hallucinations that the chart begins with
@@ -31,17 +31,17 @@ class Step:
 
 def guards() -> dict[str, str]:
     """The declared guards in their order, by parameter, as a person calls them."""
-    declared = WritePolicy.declared()
+    declared = WritePolicyParams.declarations()
     return {name: one.affects.removeprefix(PREFIX) for name, one in declared.items() if one.group == GROUP}
 
 
-def shown(sent: QueryDict, policy: WritePolicy) -> dict[str, Any]:
+def shown(sent: QueryDict, policy: WritePolicyParams) -> dict[str, Any]:
     """The cascade, its sliders, and what of the address cannot be used."""
     usual = policy.as_dict()
-    said, problems = sliders.moved(WritePolicy, sent, usual)
+    said, problems = sliders.parse_valid_params(WritePolicyParams, sent, usual)
     turned = {name: value for name, value in said.items() if name in guards()}
     steps = cascade({**usual, **turned}, usual)
-    every = sliders.groups(WritePolicy, {**usual, **turned}, usual)
+    every = sliders.param_groups(WritePolicyParams, {**usual, **turned}, usual)
     return {
         "steps": steps,
         "rate": escape_rate([one.rate for one in steps]),
@@ -95,7 +95,7 @@ def drawn(steps: list[Step]) -> dict[str, Any]:
     }
     # A name stands over its bar: a narrow chart has all its width for the bars, and a tick crosses no number.
     names = [
-        {**note(0.0, place - 0.46, f"{tally(count)} {says}"), "yanchor": "middle"}
+        {**text_annotation(0.0, place - 0.46, f"{tally(count)} {says}"), "yanchor": "middle"}
         for place, (count, says) in enumerate(zip(left, named, strict=True))
     ]
     return {

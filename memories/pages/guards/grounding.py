@@ -8,22 +8,22 @@ from django.http import HttpRequest, QueryDict
 from rest_framework.exceptions import ValidationError
 from rest_framework.request import Request
 
-from memories.api.access import Access
 from memories.api.memories import NewMemorySerializer
-from memories.api.memories import told as memory_of
-from memories.api.paging import PageQuery, page
-from memories.api.serializers import checked
+from memories.api.memories import new_memory_from_body as memory_of
 from memories.models import Memory, Namespace
 from memories.models.choices import STATEMENTS, MemoryType, Role, SourceLevel, Status
 from memories.models.keys import NamespacedQuerySet
 from memories.pages.access import need
-from memories.pages.addresses import filled
+from memories.pages.explanation_nodes import explanation_node
 from memories.pages.facets import COUNTED
-from memories.pages.trees import node
+from memories.pages.request_data import filled_fields
 from memories.providers.unavailable import ProviderError
+from memories.web.pagination import PageQuery, paginate
+from memories.web.roles import Access
+from memories.web.serializers import valid_values
 from memories.writing.remember import Outcome, remember
 from recall_site.problems import flat
-from scoring.policy import WritePolicy
+from scoring.policy import WritePolicyParams
 
 LISTED = 10  # dropped memories on a page
 TRIED = ("content", "evidence", "type", "source_level")
@@ -38,7 +38,7 @@ VERDICTS: Mapping[str, Q] = {
 HUES = {"supported": "good", "partial": "mid", "unsupported": "bad", "not_checked": "mid"}
 
 
-def shown(request: HttpRequest, namespace: Namespace, policy: WritePolicy) -> dict[str, Any]:
+def shown(request: HttpRequest, namespace: Namespace, policy: WritePolicyParams) -> dict[str, Any]:
     """How many got which verdict, and a page of what was dropped; a cursor from elsewhere is told."""
     kept, dropped = (counts(namespace, status) for status in (Status.ACTIVE, Status.REJECTED))
     most = max([*(kept[name] + dropped[name] for name in VERDICTS), 1])
@@ -56,8 +56,8 @@ def shown(request: HttpRequest, namespace: Namespace, policy: WritePolicy) -> di
     cursor = {name: request.GET[name] for name in ("cursor",) if request.GET.get(name)}
     wrong: list[dict[str, str]] = []
     try:
-        query = checked(PageQuery(data={**cursor}))
-        found = page(Request(request), namespace, of_status(namespace, Status.REJECTED), query | {"limit": LISTED})
+        query = valid_values(PageQuery(data={**cursor}))
+        found = paginate(Request(request), namespace, of_status(namespace, Status.REJECTED), query | {"limit": LISTED})
     except ValidationError as error:
         found, wrong = None, list(flat(error.detail))
     return {
@@ -96,9 +96,9 @@ def form(sent: QueryDict, access: Access) -> dict[str, Any]:
 def dry_run(request: HttpRequest, access: Access) -> tuple[dict[str, Any], int]:
     """Tell what would become of a statement and its evidence; all of it is taken back."""
     need(access, Role.WRITE)
-    given = {name: text for name, text in filled(request.POST).items() if name in TRIED}
+    given = {name: text for name, text in filled_fields(request.POST).items() if name in TRIED}
     try:
-        new = memory_of(access.namespace, checked(NewMemorySerializer(data=given)), set())
+        new = memory_of(access.namespace, valid_values(NewMemorySerializer(data=given)), set())
         (outcome,) = remember(access.namespace, [new], by=access.caller, dry_run=True)
     except ValidationError as error:
         return {"wrong_try": list(flat(error.detail))}, 400
@@ -109,4 +109,4 @@ def dry_run(request: HttpRequest, access: Access) -> tuple[dict[str, Any], int]:
 
 def tree_of(outcome: Outcome) -> Any:
     """How the confidence would come about; of what is merged it is that of another memory, and tells nothing here."""
-    return None if outcome.outcome == "merged" else node(outcome.explanation)
+    return None if outcome.outcome == "merged" else explanation_node(outcome.explanation)

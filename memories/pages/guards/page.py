@@ -6,12 +6,12 @@ from urllib.parse import urlencode, urlsplit
 from django.http import Http404, HttpRequest, HttpResponse, QueryDict
 from django.views.decorators.http import require_http_methods
 
-from memories.api.access import Access
 from memories.models import Namespace
 from memories.pages import sliders
 from memories.pages.access import access_of, members_only
 from memories.pages.guards import answers, escape, grounding
-from memories.writing.policy import policy_of
+from memories.web.roles import Access
+from memories.writing.write_policy import current_write_policy
 from recall_site.layout import render_page
 
 TEMPLATE = "memories/guards.html"
@@ -27,9 +27,9 @@ def guards(request: HttpRequest, namespace: Namespace) -> HttpResponse:
         return acted(request, access)
     if not getattr(request, "htmx", False):
         return whole(request, access, {})
-    context = escape.shown(request.GET, policy_of(namespace))
+    context = escape.shown(request.GET, current_write_policy(namespace))
     response = render_page(request, TEMPLATE, context, partial="escape")
-    return moved_to(request, response, sliders.PREFIX, sliders.address(context["moved"]))
+    return moved_to(request, response, sliders.PREFIX, sliders.params_to_query(context["moved"]))
 
 
 def acted(request: HttpRequest, access: Access) -> HttpResponse:
@@ -50,7 +50,7 @@ def acted(request: HttpRequest, access: Access) -> HttpResponse:
 
 def whole(request: HttpRequest, access: Access, more: dict[str, Any], status: int = 200) -> HttpResponse:
     """The page with all its parts."""
-    namespace, policy = access.namespace, policy_of(access.namespace)
+    namespace, policy = access.namespace, current_write_policy(access.namespace)
     sent = request.POST if request.method == "POST" else request.GET
     context = {
         **escape.shown(request.GET, policy),

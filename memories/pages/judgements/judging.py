@@ -9,18 +9,18 @@ from django.urls import reverse
 from django.views.decorators.http import require_GET, require_POST
 from rest_framework.exceptions import ValidationError
 
-from memories.api.fields import Choice, Identifier
-from memories.api.judgements import check_pairs, set_of
-from memories.api.serializers import Object, checked
-from memories.judging import pooling
-from memories.judging.pairs import Pair, open_pairs
-from memories.judging.reading import GRADES
-from memories.judging.storing import grade, withdraw
+from memories.api.judgement_sets import check_graded_pairs, judgement_set_or_404
 from memories.models import JudgedQuery, Judgement, JudgementSet, Memory, Namespace
 from memories.models.choices import Role
 from memories.pages.access import access_of, demanded, members_only
-from memories.pages.addresses import filled
-from memories.pages.lab.markup import GRADES as MEANINGS
+from memories.pages.lab.markup import GRADE_MEANINGS as MEANINGS
+from memories.pages.request_data import filled_fields
+from memories.tuning import judgement_pooling
+from memories.tuning.judgement_import import GRADES
+from memories.tuning.judgement_store import delete_grade, store_grades
+from memories.tuning.judging_queue import UnjudgedPair, unjudged_pairs
+from memories.web.fields import Identifier, OneOf
+from memories.web.serializers import StrictObject, valid_values
 from recall_site.layout import render_page
 from recall_site.problems import flat
 
@@ -28,10 +28,10 @@ MOST_SKIPPED = 100  # that an address holds; the first skipped come back first
 BESIDE = 20  # grades of the same query that are shown
 
 
-class Given(Object):
+class Given(StrictObject):
     """What a person makes of a pair: a grade, its withdrawal, or nothing for now."""
 
-    act = Choice(choices=[*map(str, GRADES), "skip", "undo"])
+    act = OneOf(choices=[*map(str, GRADES), "skip", "undo"])
     pair = Identifier(required=False)
     query = Identifier()
     memory = Identifier()
@@ -41,7 +41,7 @@ class Given(Object):
 @members_only
 def judging(request: HttpRequest, namespace: Namespace, id: UUID) -> HttpResponse:
     """Show the pair that is most worth judging."""
-    return shown(request, set_of(namespace, id), request.GET)
+    return shown(request, judgement_set_or_404(namespace, id), request.GET)
 
 
 @require_POST
@@ -49,23 +49,23 @@ def judging(request: HttpRequest, namespace: Namespace, id: UUID) -> HttpRespons
 def judged(request: HttpRequest, namespace: Namespace, id: UUID) -> HttpResponse:
     """Keep a grade, or skip, or take the last one back; then the next pair."""
     demanded(request, namespace, Role.WRITE)
-    found = set_of(namespace, id)
+    found = judgement_set_or_404(namespace, id)
     here = QueryDict(request.POST.get("here", ""), mutable=True)
-    sent = {name: text for name, text in filled(request.POST).items() if name != "here"}
+    sent = {name: text for name, text in filled_fields(request.POST).items() if name != "here"}
     try:
-        given = checked(Given(data=sent))
+        given = valid_values(Given(data=sent))
         pair = {"query": given["query"], "memory": given["memory"]}
-        check_pairs(found, [pair])
+        check_graded_pairs(found, [pair])
     except ValidationError as error:
         return shown(request, found, here, wrong=list(flat(error.detail)), status=400)
     here.pop("last", None)
     if given["act"] == "undo":
-        withdraw(found, given["query"], given["memory"])
+        delete_grade(found, given["query"], given["memory"])
     elif given["act"] == "skip":
         kept = [one for one in here.getlist("skip") if one != str(given.get("pair"))]
         here.setlist("skip", [*kept, str(given.get("pair", ""))][-MOST_SKIPPED:])
     else:
-        grade(found, {(given["query"], given["memory"]): int(given["act"])}, by=request.user.get_username())
+        store_grades(found, {(given["query"], given["memory"]): int(given["act"])}, by=request.user.get_username())
         here["last"] = f"{given['query']}.{given['memory']}"
     if getattr(request, "htmx", False):
         return shown(request, found, here)
@@ -77,14 +77,14 @@ def shown(
 ) -> HttpResponse:
     """The next pair with what is graded for its query already, and the last grade that was given."""
     skipped = ids(here.getlist("skip"))
-    pairs = open_pairs(found.namespace, found.id, 1, skipped)
+    pairs = unjudged_pairs(found.namespace, found.id, 1, skipped)
     context = {
         "set": found,
         "pair": told(found, pairs[0]) if pairs else None,
         "left": pairs[0].left if pairs else 0,
         "skipped": len(skipped),
         "again": bool(pairs) and pairs[0].id in skipped,
-        "pooled": bool(pairs) or bool(pooling.last_pools(found.namespace, [found.id])),
+        "pooled": bool(pairs) or bool(judgement_pooling.latest_pools(found.namespace, [found.id])),
         "last": last(found, here.get("last", "")),
         "here": here.urlencode(),
         "meanings": list(enumerate(MEANINGS)),
@@ -97,7 +97,7 @@ def shown(
     return response
 
 
-def told(found: JudgementSet, pair: Pair) -> dict[str, Any]:
+def told(found: JudgementSet, pair: UnjudgedPair) -> dict[str, Any]:
     """A pair with its words, and with the grades that its query has."""
     namespace = found.namespace
     beside = Judgement.objects.within(namespace).filter(query_id=pair.query_id).select_related("memory")

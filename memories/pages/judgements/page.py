@@ -10,21 +10,21 @@ from django.http import HttpRequest, HttpResponse
 from django.views.decorators.http import require_GET
 from rest_framework.exceptions import ValidationError
 
-from memories.api.judgement_files import ExportQuery, streamed
-from memories.api.judgement_shapes import QueriesQuery
-from memories.api.judgements import chosen, set_of
-from memories.api.paging import page
-from memories.jobs.registry import share
-from memories.judging import drawing, pairs, pooling
-from memories.judging.current import HOLD
-from memories.judging.parts import TUNED_ON
-from memories.judging.tallies import Tally, tallies
+from memories.api.judgement_files import JudgementExportQuery, stream_judgement_set
+from memories.api.judgement_serializers import JudgedQueriesQuery
+from memories.api.judgement_sets import filter_judged_queries, judgement_set_or_404
+from memories.jobs.registry import job_completion
 from memories.models import Job, JudgedQuery, Judgement, JudgementSet, Memory, Namespace
 from memories.models.choices import Part, QueryKind, Role
 from memories.pages.access import access_of, members_only
-from memories.pages.addresses import as_given, complete
-from memories.pages.lab.address import ways
-from memories.pages.lab.markup import GRADES
+from memories.pages.lab.forms import ranking_options
+from memories.pages.lab.markup import GRADE_MEANINGS
+from memories.pages.request_data import api_request, query_params_dict
+from memories.tuning import judgement_pooling, judging_queue, query_sampling
+from memories.tuning.current_grades import COUNTED_STATUSES
+from memories.tuning.judgement_set_stats import JudgementSetStats, judgement_set_stats
+from memories.tuning.splits import TUNE_SHARE
+from memories.web.pagination import paginate
 from recall_site.layout import render_page
 from recall_site.problems import flat
 
@@ -47,7 +47,11 @@ def listed(request: HttpRequest, namespace: Namespace, *, status: int = 200, **m
     found = list(JudgementSet.objects.within(namespace).order_by("-created_at", "id")[: MOST_SETS + 1])
     sets = found[:MOST_SETS]
     ids = [one.id for one in sets]
-    held, last, serves = tallies(namespace, ids), pooling.last_pools(namespace, ids), pooling.served(namespace)
+    held, last, serves = (
+        judgement_set_stats(namespace, ids),
+        judgement_pooling.latest_pools(namespace, ids),
+        judgement_pooling.serving_config_name(namespace),
+    )
     context = {
         "rows": [
             {"set": one, "holds": held[one.id], **left(held[one.id]), **pooled(last, one, serves)} for one in sets
@@ -56,15 +60,15 @@ def listed(request: HttpRequest, namespace: Namespace, *, status: int = 200, **m
         "capped": len(found) > MOST_SETS,
         "most": MOST_SETS,
         "serves": serves,
-        "share": TUNED_ON,
-        "k": pooling.K,
+        "share": TUNE_SHARE,
+        "k": judgement_pooling.DEFAULT_K,
         "writes": access_of(request, namespace).allows(Role.WRITE),
         **more,
     }
     return render_page(request, "memories/judgements.html", context, status=status)
 
 
-def left(holds: Tally) -> dict[str, Any]:
+def left(holds: JudgementSetStats) -> dict[str, Any]:
     """What of a set counts no more, and why."""
     return {"left_out": sorted(holds.left_out.items()), "left": sum(holds.left_out.values())}
 
@@ -80,7 +84,7 @@ def pooled(last: Mapping[UUID, Any], one: JudgementSet, serves: str) -> dict[str
 @members_only
 def judgement_set(request: HttpRequest, namespace: Namespace, id: UUID) -> HttpResponse:
     """One set: what it holds, its pool and its queries; htmx asks again for the queries or for a pool under way."""
-    judged = set_of(namespace, id)
+    judged = judgement_set_or_404(namespace, id)
     if request.headers.get("HX-Target") == "pool":
         context = poolable(request, judged) | pool_of(judged)
         return render_page(request, "memories/judgement_set.html", context, partial="pool")
@@ -89,8 +93,8 @@ def judgement_set(request: HttpRequest, namespace: Namespace, id: UUID) -> HttpR
 
 def shown(request: HttpRequest, judged: JudgementSet, *, status: int = 200, **more: Any) -> HttpResponse:
     """The page of a set; what was refused stands beside its form."""
-    namespace, sent = judged.namespace, complete(request)
-    holds = tallies(namespace, [judged.id])[judged.id]
+    namespace, sent = judged.namespace, api_request(request)
+    holds = judgement_set_stats(namespace, [judged.id])[judged.id]
     patient = holds.queries <= AT_ONCE or "pool" in request.GET
     context = {
         **poolable(request, judged),
@@ -98,21 +102,21 @@ def shown(request: HttpRequest, judged: JudgementSet, *, status: int = 200, **mo
         "holds": holds,
         **left(holds),
         "shares": parts_of(holds),
-        "given": as_given(sent),
+        "given": query_params_dict(sent),
         "parts": Part.values,
         "kinds": QueryKind.values,
         "categories": categories(judged),
-        "ways": drawing.WAYS,
-        "draws": {"days": drawing.MOST_DAYS, "most": drawing.MOST},
+        "ways": query_sampling.SAMPLING_METHODS,
+        "draws": {"days": query_sampling.MAX_DAYS, "most": query_sampling.MAX_QUERIES},
     }
     try:
-        query = QueriesQuery.of(sent)
-        found = page(sent, namespace, with_memories(judged, query), query, by_id=True)
+        query = JudgedQueriesQuery.from_request(sent)
+        found = paginate(sent, namespace, with_memories(judged, query), query, by_id=True)
         context |= {"found": found, "rows": [told(one) for one in found.rows]}
     except ValidationError as error:
         context["wrong_filter"] = list(flat(error.detail))
         status = 200 if getattr(request, "htmx", False) else 400  # htmx shows nothing of a refusal
-    filters = {name: text for name, text in as_given(sent).items() if name in FILTERS}
+    filters = {name: text for name, text in query_params_dict(sent).items() if name in FILTERS}
     first = f"{request.path}?{urlencode(filters)}" if filters else request.path
     context |= {"filters": filters, "first": first, **more}
     return render_page(request, "memories/judgement_set.html", context, partial="queries", status=status)
@@ -121,16 +125,19 @@ def shown(request: HttpRequest, judged: JudgementSet, *, status: int = 200, **mo
 def poolable(request: HttpRequest, judged: JudgementSet) -> dict[str, Any]:
     """What a set could be pooled by, what it was pooled by last, and the pool under way."""
     namespace = judged.namespace
-    job, serves = pooling.running(namespace, judged.id), pooling.served(namespace)
-    last = pooling.last_pools(namespace, [judged.id]).get(judged.id)
+    job, serves = (
+        judgement_pooling.unfinished_pool_job(namespace, judged.id),
+        judgement_pooling.serving_config_name(namespace),
+    )
+    last = judgement_pooling.latest_pools(namespace, [judged.id]).get(judged.id)
     return {
         "set": judged,
         "job": job,
-        "percent": 100 * share(job) if job else 0,
+        "percent": 100 * job_completion(job) if job else 0,
         "last": last,
         "k": k_of(last),
         "serves": serves,
-        "settings": {group: some for group, some in ways(namespace).items() if group},
+        "settings": {group: some for group, some in ranking_options(namespace).items() if group},
         "chosen": last.params["settings"] if last else [serves],
         "writes": access_of(request, namespace).allows(Role.WRITE),
     }
@@ -138,23 +145,23 @@ def poolable(request: HttpRequest, judged: JudgementSet) -> dict[str, Any]:
 
 def pool_of(judged: JudgementSet) -> dict[str, Any]:
     """What the pool of a set says by the grades of this moment."""
-    k = k_of(pooling.last_pools(judged.namespace, [judged.id]).get(judged.id))
-    open = pairs.open_pairs(judged.namespace, judged.id, 1)
-    shared = sorted(pooling.shares(judged.namespace, judged.id, k), key=lambda one: one.share)
+    k = k_of(judgement_pooling.latest_pools(judged.namespace, [judged.id]).get(judged.id))
+    open = judging_queue.unjudged_pairs(judged.namespace, judged.id, 1)
+    shared = sorted(judgement_pooling.unjudged_shares(judged.namespace, judged.id, k), key=lambda one: one.share)
     return {"shared": shared, "open": open[0].left if open else 0}
 
 
 def k_of(last: Job | None) -> int:
     """How many hits of each setting the last pool took."""
-    return int(last.params["k"]) if last else pooling.K
+    return int(last.params["k"]) if last else judgement_pooling.DEFAULT_K
 
 
-def parts_of(holds: Tally) -> list[dict[str, Any]]:
+def parts_of(holds: JudgementSetStats) -> list[dict[str, Any]]:
     """The two sides of a set as shares of it."""
     return [{"part": part, "queries": holds.parts[part], "wide": wide(holds, part)} for part in Part.values]
 
 
-def wide(holds: Tally, part: str) -> float:
+def wide(holds: JudgementSetStats, part: str) -> float:
     """How much of a set lies on one side, in percent."""
     return 100 * holds.parts[part] / (holds.queries or 1)
 
@@ -169,7 +176,7 @@ def with_memories(judged: JudgementSet, query: dict[str, Any]) -> Any:
     """The chosen queries with what was judged for them, the best first."""
     memories = Memory.objects.within(judged.namespace).only("namespace_id", "id", "content", "status", "merged_into_id")
     grades = Judgement.objects.within(judged.namespace).order_by("-grade", "id")
-    return chosen(judged, query).prefetch_related(
+    return filter_judged_queries(judged, query).prefetch_related(
         Prefetch("judgements", grades.prefetch_related(Prefetch("memory", memories)))
     )
 
@@ -177,12 +184,12 @@ def with_memories(judged: JudgementSet, query: dict[str, Any]) -> Any:
 def told(query: JudgedQuery) -> dict[str, Any]:
     """A query with how many memories have each grade."""
     given: Sequence[Judgement] = list(query.judgements.all())
-    counts = [(grade, sum(one.grade == grade for one in given)) for grade in reversed(range(len(GRADES)))]
+    counts = [(grade, sum(one.grade == grade for one in given)) for grade in reversed(range(len(GRADE_MEANINGS)))]
     return {
         "query": query,
         "judgements": given,
         "counts": [(grade, count) for grade, count in counts if count],
-        "gone": sum(one.memory.status not in (*HOLD, "merged") for one in given),
+        "gone": sum(one.memory.status not in (*COUNTED_STATUSES, "merged") for one in given),
     }
 
 
@@ -190,12 +197,12 @@ def told(query: JudgedQuery) -> dict[str, Any]:
 @members_only
 def exported(request: HttpRequest, namespace: Namespace, id: UUID) -> HttpResponse:
     """A set as a file to save."""
-    judged = set_of(namespace, id)
+    judged = judgement_set_or_404(namespace, id)
     try:
-        asked = ExportQuery.of(complete(request))
+        asked = JudgementExportQuery.from_request(api_request(request))
     except ValidationError as error:
         return shown(request, judged, wrong=list(flat(error.detail)), status=400)
-    answer: Any = streamed(judged, **asked)
+    answer: Any = stream_judgement_set(judged, **asked)
     ending = {"jsonl": "jsonl", "qrels": "qrels", "queries": "tsv"}[asked["shape"]]
     plain = "".join(letter if letter.isascii() and letter.isalnum() else "-" for letter in judged.name)
     answer["Content-Disposition"] = f'attachment; filename="{plain}.{ending}"'

@@ -1,1 +1,1 @@
-"""The Lab: ask, see why, turn the sliders, watch the ranking move."""
+"""The Lab: run a query, explain each hit, move sliders, watch the ranking change."""

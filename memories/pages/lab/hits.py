@@ -1,4 +1,4 @@
-"""The ranking as it is shown: bars, sentences, and how far each hit moved against the start."""
+"""Hits as the Lab shows them: score bars, one-sentence reasons, and rank changes against the start."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -9,9 +9,9 @@ from django.urls import reverse
 from django.utils.safestring import SafeString
 
 from memories.pages.lab import markup
-from memories.pages.lab.routes import Look, look
-from memories.pages.lab.tree import explained
-from memories.retrieval.context import whole_days
+from memories.pages.lab.explanation_html import render_explanation
+from memories.pages.lab.retriever_styles import RetrieverStyle, retriever_style
+from memories.retrieval.prompt_context import whole_days
 from memories.retrieval.retrieve import Retrieval
 from memories.retrieval.why_not import ordinal
 from memories.templatetags.numbers import figure
@@ -19,10 +19,10 @@ from scoring.term import Array, Term
 
 
 @dataclass(frozen=True)
-class Segment:
-    """What one list brought to a score, and where that lies on the bar, in percent."""
+class BarSegment:
+    """One retriever's contribution to a score, positioned on the bar in percent."""
 
-    look: Look
+    style: RetrieverStyle
     value: float
     left: float
     width: float
@@ -30,86 +30,92 @@ class Segment:
 
     @property
     def right(self) -> float:
-        """Where it ends."""
+        """Right edge, in percent."""
         return self.left + self.width
 
 
 @dataclass(frozen=True)
-class Move:
-    """Where a hit stands against the start."""
+class RankMove:
+    """A hit's rank now and at the start."""
 
     rank: int
     before: int | None
 
     @property
     def up(self) -> int:
-        """How many places it rose."""
+        """Ranks gained."""
         return (self.before or self.rank) - self.rank
 
     @property
     def down(self) -> int:
-        """How many places it fell."""
+        """Ranks lost."""
         return -self.up
 
     @property
     def new(self) -> bool:
-        """Whether it was not there at the start."""
+        """Whether it was not returned at the start."""
         return self.before is None
 
 
-def hits(
+def hit_rows(
     retrieval: Retrieval,
     results: Sequence[Mapping[str, Any]],
-    brought: Mapping[str, Array],
-    start: Mapping[str, int],
+    contributions: Mapping[str, Array],
+    start_ranks: Mapping[str, int],
     grades: Mapping[UUID, int],
 ) -> list[dict[str, Any]]:
-    """Every result with its bar, its sentence, its move and its grade."""
-    place = {str(id): row for row, id in enumerate(retrieval.signals.ids)}
-    best = max((one["score"] for one in results), default=0.0) or 1.0
-    shown = []
-    for one in results:
-        row = place[str(one["id"])]
-        shown.append(
+    """Each result with its score bar, sentence, rank change and grade."""
+    row_of = {str(id): row for row, id in enumerate(retrieval.signals.ids)}
+    best = max((result["score"] for result in results), default=0.0) or 1.0
+    hits = []
+    for result in results:
+        row = row_of[str(result["id"])]
+        hits.append(
             {
-                **one,
-                "bar": markup.bar(segments(one, brought, row, best), one["score"]),
-                "judge": markup.judge(one["id"], grades.get(one["id"]), rank=one["rank"]),
-                "sentence": sentence(retrieval, one, row),
-                "move": Move(one["rank"], start.get(str(one["id"]))),
-                "link": reverse("memories-memory", args=[retrieval.query.namespace.slug, one["id"]]),
-                "grade": grades.get(one["id"]),
+                **result,
+                "bar": markup.score_bar_html(bar_segments(result, contributions, row, best), result["score"]),
+                "judge": markup.grade_buttons_html(result["id"], grades.get(result["id"]), rank=result["rank"]),
+                "sentence": hit_sentence(retrieval, result, row),
+                "move": RankMove(result["rank"], start_ranks.get(str(result["id"]))),
+                "link": reverse("memories-memory", args=[retrieval.query.namespace.slug, result["id"]]),
+                "grade": grades.get(result["id"]),
             }
         )
-    return shown
+    return hits
 
 
-def segments(one: Mapping[str, Any], parts: Mapping[str, Array], row: int, best: float) -> list[Segment]:
-    """The bar of a hit: as long as its score is against the best, parted by who brought it."""
-    found, left = [], 0.0
-    for route, values in parts.items():
+def bar_segments(
+    result: Mapping[str, Any], contributions: Mapping[str, Array], row: int, best: float
+) -> list[BarSegment]:
+    """Segments of a hit's bar, split by retriever; the best score fills the whole width."""
+    segments, left = [], 0.0
+    for retriever, values in contributions.items():
         value = float(values[row])
         width = 100 * max(value, 0.0) / best
         if width < 0.05:
             continue
-        listed = one["retrievers"].get(route)
-        found.append(Segment(look(route), value, left, width, ordinal(listed["rank"]) if listed else ""))
+        entry = result["retrievers"].get(retriever)
+        rank = ordinal(entry["rank"]) if entry else ""
+        segments.append(BarSegment(retriever_style(retriever), value, left, width, rank))
         left += width
-    return found
+    return segments
 
 
-def sentence(retrieval: Retrieval, one: Mapping[str, Any], row: int) -> str:
-    """Why a hit stands where it does, in words."""
-    ranks = ", ".join(f"{ordinal(listed['rank'])} by {look(route).name}" for route, listed in one["retrievers"].items())
-    more = ", ".join(filter(None, factors(retrieval, row)))
-    return "; ".join(filter(None, [ranks or "In no list itself", more])) + "."
+def hit_sentence(retrieval: Retrieval, result: Mapping[str, Any], row: int) -> str:
+    """One sentence on why a hit has its rank."""
+    ranks = ", ".join(
+        f"{ordinal(entry['rank'])} by {retriever_style(retriever).name}"
+        for retriever, entry in result["retrievers"].items()
+    )
+    more = ", ".join(filter(None, score_factors(retrieval, row)))
+    return "; ".join(filter(None, [ranks or "In no ranked list", more])) + "."
 
 
-def factors(retrieval: Retrieval, row: int) -> list[str]:
-    """What else moved the score: factors where it is a product, the largest parts where it is a sum."""
+def score_factors(retrieval: Retrieval, row: int) -> list[str]:
+    """What else shaped the score: the factors of a product, or the largest parts of a sum."""
     score, signals = retrieval.ranking.score, retrieval.signals
     if score.op == "×":
-        named = {str(part.name): value_of(part, row) for part in score.parts}
+        named = {str(part.name): term_value_at(part, row) for part in score.parts}
         days = whole_days(float(signals.age_days[row]))
         old = f"{days} day{'' if days == 1 else 's'} old"
         uses = int(signals.access_count[row])
@@ -124,63 +130,67 @@ def factors(retrieval: Retrieval, row: int) -> list[str]:
             else "",
             f"evidence counts ×{figure(named['evidence'], 2)}" if "evidence" in named else "",
         ]
-    parts = sorted(((value_of(part, row), str(part.name)) for part in score.parts), reverse=True)
+    parts = sorted(((term_value_at(part, row), str(part.name)) for part in score.parts), reverse=True)
     most = [
         f"{name.removesuffix(' share').replace('_', ' ')} {figure(value, 4)}" for value, name in parts[:2] if value > 0
     ]
     return [f"most from {' and '.join(most)}"] if most else []
 
 
-def value_of(term: Term, row: int) -> float:
-    """A term's value for one candidate; nothing where it is absent."""
+def term_value_at(term: Term, row: int) -> float:
+    """A term's value for one candidate; 0 if absent."""
     if term.present is not None and not term.present[row]:
         return 0.0
     return float(term.value if term.value.ndim == 0 else term.value[row])
 
 
-def trees(retrieval: Retrieval, shown: Sequence[Mapping[str, Any]], was: Mapping[str, Any]) -> dict[UUID, SafeString]:
-    """The explanations of some hits; `was` holds what the moved parameters were before."""
-    place = {str(id): row for row, id in enumerate(retrieval.signals.ids)}
-    grown = retrieval.ranking.score.trees([place[str(one["id"])] for one in shown])
-    return {one["id"]: explained(tree, was) for one, tree in zip(shown, grown, strict=True)}
+def explanation_trees(
+    retrieval: Retrieval, rows: Sequence[Mapping[str, Any]], before: Mapping[str, Any]
+) -> dict[UUID, SafeString]:
+    """Explanation trees of some hits; `before` holds the start values of changed parameters."""
+    row_of = {str(id): row for row, id in enumerate(retrieval.signals.ids)}
+    trees = retrieval.ranking.score.trees([row_of[str(hit["id"])] for hit in rows])
+    return {hit["id"]: render_explanation(tree, before) for hit, tree in zip(rows, trees, strict=True)}
 
 
-def start_of(answer: Mapping[str, Any]) -> dict[str, int]:
-    """Where everything stood when it was asked."""
-    return {one["id"]: one["rank"] for one in answer["results"]}
+def ranks_at_start(answer: Mapping[str, Any]) -> dict[str, int]:
+    """Ranks of the traced answer, by id."""
+    return {result["id"]: result["rank"] for result in answer["results"]}
 
 
-def against(shown: Sequence[Mapping[str, Any]], start: Mapping[str, int]) -> dict[str, int]:
-    """How many rose, fell, came and left."""
-    moves = [one["move"] for one in shown]
+def count_moves(rows: Sequence[Mapping[str, Any]], start_ranks: Mapping[str, int]) -> dict[str, int]:
+    """How many hits moved up or down, are new, or left."""
+    moves = [hit["move"] for hit in rows]
     return {
         "up": sum(not move.new and move.up > 0 for move in moves),
         "down": sum(not move.new and move.up < 0 for move in moves),
         "new": sum(move.new for move in moves),
-        "left": len(start.keys() - {str(one["id"]) for one in shown}),
+        "left": len(start_ranks.keys() - {str(hit["id"]) for hit in rows}),
     }
 
 
-def lists(retrieval: Retrieval, results: Sequence[Mapping[str, Any]], longest: int = 10) -> list[dict[str, Any]]:
-    """The ranked list of each route: place, own score, and where the memory stands in the answer."""
-    signals, now = retrieval.signals, {str(one["id"]): one["rank"] for one in results}
-    found = []
-    for route in retrieval.query.setting.system.routes:
-        ranks = signals.rank(route)
-        raw = signals.raw(route)
-        rows = [int(row) for row in ranks.argsort(kind="stable")[:longest] if ranks[row] < float("inf")]
-        found.append(
+def retriever_lists(
+    retrieval: Retrieval, results: Sequence[Mapping[str, Any]], max_rows: int = 10
+) -> list[dict[str, Any]]:
+    """The ranked list of each retriever: rank, raw score, and the memory's rank in the answer."""
+    signals, now = retrieval.signals, {str(result["id"]): result["rank"] for result in results}
+    lists = []
+    for retriever in retrieval.query.config.system.retrievers:
+        ranks = signals.rank(retriever)
+        raw = signals.raw_scores(retriever)
+        rows = [int(row) for row in ranks.argsort(kind="stable")[:max_rows] if ranks[row] < float("inf")]
+        lists.append(
             {
-                "look": look(route),
-                "asked": route in retrieval.planning.plan.retrievers,
+                "style": retriever_style(retriever),
+                "in_plan": retriever in retrieval.query_plan.plan.retrievers,
                 "count": int((ranks < float("inf")).sum()),
                 "rows": rows
-                and markup.listed(
+                and markup.ranked_list_html(
                     [
                         {
                             "rank": int(ranks[row]),
                             "id": signals.ids[row],
-                            "content": retrieval.batch.rows[row]["content"],
+                            "content": retrieval.candidates.rows[row]["content"],
                             "score": float(raw[row]),
                             "now": now.get(str(signals.ids[row])),
                         }
@@ -189,4 +199,4 @@ def lists(retrieval: Retrieval, results: Sequence[Mapping[str, Any]], longest: i
                 ),
             }
         )
-    return found
+    return lists

@@ -1,1 +1,1 @@
-"""The optimiser as a page: what to search, how far it is, what came of it."""
+"""The Optimise page: start a parameter search, follow its progress, see its result."""

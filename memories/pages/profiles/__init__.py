@@ -1,1 +1,1 @@
-"""Profiles: versions of a ranking, from the first draft to what serves."""
+"""Profiles: ranking configurations as versions, from draft to served."""

@@ -1,1 +1,1 @@
-"""The Tune page: the metric moves with the slider."""
+"""The Tune page: sliders with live metrics over a judged set."""

@@ -7,10 +7,17 @@ from uuid import UUID
 
 import numpy as np
 
-from memories.id_arrays import Ids, united
-from memories.journey import Statement
-from memories.retrieval.retrievers.kept_lists import KeptList, lists_for, unready
-from memories.retrieval.retrievers.question import AWAY, BY_MEANING, EACH_SETTLED, Asked, Question, Unready
+from memories.db.id_arrays import Ids, unite_ids
+from memories.db.pipeline import Statement
+from memories.retrieval.retrievers.list_cache import CachedList, cached_lists, deferred_list
+from memories.retrieval.retrievers.retriever_context import (
+    DISTANCE,
+    JOIN_CERTAIN_MEMORY,
+    JOIN_VECTOR,
+    PendingQuery,
+    RetrieverContext,
+    RetrieverQuery,
+)
 from scoring.term import Array
 
 # Those whose subject a name is, those that it said, and those that mention it.
@@ -40,21 +47,23 @@ EACH_WAY = """
 LIST = f"""
     WITH {EACH_WAY} SELECT m.id, found.mentioned::int::float8, v.vector FROM (
         SELECT id, bool_and(mentioned) AS mentioned FROM each_way GROUP BY id
-    ) AS found {EACH_SETTLED} {BY_MEANING} WHERE {{scope}} LIMIT %(most)s
+    ) AS found {JOIN_CERTAIN_MEMORY} {JOIN_VECTOR} WHERE {{scope}} LIMIT %(most)s
 """
 
 
-def entity(asked: Asked) -> Question | Unready | None:
+def entity_query(asked: RetrieverContext) -> RetrieverQuery | PendingQuery | None:
     """The match of the name, whole for a subject or speaker, less for a mention; a memory's best one counts."""
-    if not asked.reading.named:
+    if not asked.parsed.entities:
         return None
     sql = LIST.format(scope=asked.scope.condition)
-    lists = lists_for(asked, {id: Statement(sql, {"entities": [id], "matches": [1.0]}) for id in matches(asked)})
-    otherwise = partial(by_database, asked)
-    return otherwise() if lists is None else unready(asked, partial(each_best, asked, lists), otherwise)
+    lists = cached_lists(
+        asked, {id: Statement(sql, {"entities": [id], "matches": [1.0]}) for id in entity_confidences(asked)}
+    )
+    otherwise = partial(entity_by_sql, asked)
+    return otherwise() if lists is None else deferred_list(asked, partial(best_entity_match, asked, lists), otherwise)
 
 
-def by_database(asked: Asked) -> Question:
+def entity_by_sql(asked: RetrieverContext) -> RetrieverQuery:
     """The question whose list the database makes."""
     # Hundreds may be equally good, and few are wanted: rows are looked up the nearest first, until there are enough.
     sql = f"""
@@ -64,33 +73,33 @@ def by_database(asked: Asked) -> Question:
             FROM each_way GROUP BY id
         ),
         nearest AS (
-            SELECT m.id, m.score, {AWAY} AS away FROM found m {BY_MEANING} WHERE m.score > 0
+            SELECT m.id, m.score, {DISTANCE} AS away FROM found m {JOIN_VECTOR} WHERE m.score > 0
             ORDER BY m.score DESC, away, m.id
         )
         SELECT m.id, found.score, coalesce(1 - found.away, 0)
-        FROM nearest found {EACH_SETTLED} WHERE {asked.scope.condition}
+        FROM nearest found {JOIN_CERTAIN_MEMORY} WHERE {asked.scope.condition}
         ORDER BY found.score DESC, found.away, found.id LIMIT %(pool)s
     """
-    named = matches(asked)
-    question = asked.question(
+    named = entity_confidences(asked)
+    question = asked.query(
         sql, entities=list(named), matches=list(named.values()), mention_weight=asked.params.mention_weight
     )
-    return replace(question, gives=("id", "score", "cosine"))
+    return replace(question, columns=("id", "score", "cosine"))
 
 
-def matches(asked: Asked) -> dict[UUID, float]:
+def entity_confidences(asked: RetrieverContext) -> dict[UUID, float]:
     """How well each entity matches what the query names."""
-    return {one.entity_id: one.confidence for one in asked.reading.named}
+    return {one.entity_id: one.confidence for one in asked.parsed.entities}
 
 
-def each_best(asked: Asked, lists: Mapping[UUID, KeptList]) -> tuple[Ids, Array, Array]:
+def best_entity_match(asked: RetrieverContext, lists: Mapping[UUID, CachedList]) -> tuple[Ids, Array, Array]:
     """What the names find, each by its best name, and how near it is."""
-    each = [(lists[entity], match) for entity, match in matches(asked).items()]
+    each = [(lists[entity], match) for entity, match in entity_confidences(asked).items()]
     weight = asked.params.mention_weight
     several = [found.ids for found, _ in each]
-    ids, places = united(several) if len(each) > 1 else (several[0], [np.arange(len(several[0]))])
+    ids, places = unite_ids(several) if len(each) > 1 else (several[0], [np.arange(len(several[0]))])
     scores, near = np.zeros(len(ids)), np.full(len(ids), -np.inf)
     for (found, match), where in zip(each, places, strict=True):
-        scores[where] = np.maximum(scores[where], np.where(found.told > 0, match * weight, match))
-        near[where] = found.near(asked)
+        scores[where] = np.maximum(scores[where], np.where(found.scores > 0, match * weight, match))
+        near[where] = found.cosines(asked)
     return ids, scores, near

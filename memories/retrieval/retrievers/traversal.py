@@ -3,14 +3,22 @@
 from functools import lru_cache, partial
 from typing import Any
 
-from memories.journey import Statement
-from memories.retrieval.retrievers.kept_lists import lists_for, unready
-from memories.retrieval.retrievers.question import BY_MEANING, EACH_MEMORY, Asked, Question, Unready, best, filled
+from memories.db.pipeline import Statement
+from memories.retrieval.retrievers.list_cache import cached_lists, deferred_list
+from memories.retrieval.retrievers.retriever_context import (
+    JOIN_MEMORY,
+    JOIN_VECTOR,
+    PendingQuery,
+    RetrieverContext,
+    RetrieverQuery,
+    best_sql,
+    top_with_ties_sql,
+)
 
-SEVERAL = 2  # so many times the list are read, as a memory may be reached in several ways
+OVERREAD = 2  # so many times the list are read, as a memory may be reached in several ways
 # An edge holds as long as the memory it was read from, and leads both ways. Each entity's edges are looked up by
 # themselves: a join may be planned to read all edges of the namespace.
-LEADS = """
+EDGES_FROM = """
     SELECT e.{there} AS entity_id, e.confidence FROM memories_entityedge e
     WHERE e.namespace_id = %(namespace)s AND e.{here} = h.entity_id AND e.created_at <= %(known_by)s
         AND {worthwhile} AND (e.memory_id IS NULL OR EXISTS (
@@ -28,11 +36,11 @@ MENTIONING = f"""
     SELECT m.id FROM (
         SELECT n.memory_id AS id FROM memories_mention n
         WHERE way.mentioned AND n.namespace_id = %(namespace)s AND n.entity_id = way.entity_id
-    ) AS found {EACH_MEMORY} WHERE m.subject_fallback IS NULL AND {{scope}}
+    ) AS found {JOIN_MEMORY} WHERE m.subject_fallback IS NULL AND {{scope}}
 """
 # Where time goes on, an edge of the future would be found once it is there, although nobody writes.
 LIST = f"""
-    {{with_paths}} SELECT m.id, m.score, v.vector FROM ({{filled}}) m {BY_MEANING}
+    {{with_paths}} SELECT m.id, m.score, v.vector FROM ({{filled}}) m {JOIN_VECTOR}
     UNION ALL SELECT NULL, NULL, NULL WHERE %(live)s AND EXISTS (
         SELECT 1 FROM memories_entityedge e WHERE e.namespace_id = %(namespace)s AND e.created_at > %(known_by)s
     )
@@ -40,42 +48,42 @@ LIST = f"""
 """
 
 
-def traversal(asked: Asked) -> Question | Unready | None:
+def traversal_query(asked: RetrieverContext) -> RetrieverQuery | PendingQuery | None:
     """The worth of the hops times the weakest edge on the way; the best way to each entity counts."""
-    if not asked.reading.named:
+    if not asked.parsed.entities:
         return None
     params, clock = asked.params, asked.namespace.clock
     worths = (params.hop_1, params.hop_2, params.hop_3)[: params.max_hops]
-    entities = sorted(one.entity_id for one in asked.reading.named)
+    entities = sorted(one.entity_id for one in asked.parsed.entities)
     values: dict[str, Any] = {
         "entities": entities,
         "known_by": asked.scope.values.get("as_of") or asked.namespace.now,
         "mention_weight": params.mention_weight,
-        "several": SEVERAL * asked.pool,
+        "several": OVERREAD * asked.depth,
         **{f"hop_{number}": worth for number, worth in enumerate(worths, start=1)},
         **{f"beyond_{number}": max(worths[number:]) for number in range(1, len(worths))},
     }
-    best_of_them, all_of_them = paths(len(worths), asked.scope.condition, asked.scope.standing)
-    otherwise = partial(asked.question, best_of_them, planned_once=True, **values)
-    what = (*entities, worths, params.mention_weight, asked.pool, clock)
-    lists = lists_for(asked, {what: Statement(all_of_them, {**values, "live": clock is None})})
+    best_of_them, all_of_them = traversal_sql(len(worths), asked.scope.condition, asked.scope.active)
+    otherwise = partial(asked.query, best_of_them, generic_plan=True, **values)
+    what = (*entities, worths, params.mention_weight, asked.depth, clock)
+    lists = cached_lists(asked, {what: Statement(all_of_them, {**values, "live": clock is None})})
     if lists is None:
         return otherwise()
-    return unready(asked, lambda: (lists[what].ids, lists[what].told, lists[what].near(asked)), otherwise)
+    return deferred_list(asked, lambda: (lists[what].ids, lists[what].scores, lists[what].cosines(asked)), otherwise)
 
 
 @lru_cache(maxsize=256)  # to write it takes longer than to send it
-def paths(last: int, condition: str, standing: str) -> tuple[str, str]:
+def traversal_sql(last: int, condition: str, standing: str) -> tuple[str, str]:
     """The questions for the best memories along the paths, and for all that may be, with their vectors.
 
     Nobody goes on where whatever lies there comes behind what already fills the list.
     """
-    hops = ", ".join(hop(number, last, condition, standing) for number in range(1, last + 1))
+    hops = ", ".join(hop_sql(number, last, condition, standing) for number in range(1, last + 1))
     with_paths = f"""
         WITH hop_0 AS (SELECT entity_id, 1.0::float8 AS confidence FROM unnest(%(entities)s::uuid[]) AS t(entity_id)),
         {hops},
         first AS MATERIALIZED (
-            {each_way(last, condition)} FETCH FIRST %(several)s ROWS WITH TIES
+            {paths_sql(last, condition)} FETCH FIRST %(several)s ROWS WITH TIES
         ),
         enough AS MATERIALIZED (
             SELECT count(DISTINCT id) >= %(pool)s OR count(*) < %(several)s AS there FROM first
@@ -84,18 +92,18 @@ def paths(last: int, condition: str, standing: str) -> tuple[str, str]:
     listed = f"""
         SELECT id, max(score) AS score FROM first WHERE (SELECT there FROM enough) GROUP BY id
         UNION ALL
-        SELECT id, max(score) FROM ({each_way(last, condition)}) AS every
+        SELECT id, max(score) FROM ({paths_sql(last, condition)}) AS every
         WHERE NOT (SELECT there FROM enough) GROUP BY id
     """
-    return f"{with_paths} {best(listed)}", LIST.format(with_paths=with_paths, filled=filled(listed))
+    return f"{with_paths} {best_sql(listed)}", LIST.format(with_paths=with_paths, filled=top_with_ties_sql(listed))
 
 
-def hop(number: int, last: int, condition: str, standing: str) -> str:
+def hop_sql(number: int, last: int, condition: str, standing: str) -> str:
     """The entities one hop further, each over the way whose weakest edge is the strongest; and all until there."""
     before = number - 1
     edges, ends = (WORTHWHILE.format(hops=before, end=end) if before else "true" for end in ("e", "h"))
     leads = " UNION ALL ".join(
-        LEADS.format(here=here, there=there, standing=standing, worthwhile=edges)
+        EDGES_FROM.format(here=here, there=there, standing=standing, worthwhile=edges)
         for here, there in (("source_id", "target_id"), ("target_id", "source_id"))
     )
     ways = " UNION ALL ".join(
@@ -118,14 +126,14 @@ def hop(number: int, last: int, condition: str, standing: str) -> str:
         {entities},
         filled_{number} AS MATERIALIZED (
             SELECT coalesce((
-                SELECT max(score) AS score FROM ({each_way(number, condition)} LIMIT %(several)s) AS best
+                SELECT max(score) AS score FROM ({paths_sql(number, condition)} LIMIT %(several)s) AS best
                 GROUP BY id ORDER BY score DESC OFFSET %(pool)s - 1 LIMIT 1
             ), 0) AS score
         )
     """
 
 
-def each_way(number: int, condition: str) -> str:
+def paths_sql(number: int, condition: str) -> str:
     """Memories over each way to them that is worth something, the best way first."""
     about, mentioning = (one.format(scope=condition) for one in (ABOUT, MENTIONING))
     return f"""

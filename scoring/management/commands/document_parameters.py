@@ -1,4 +1,4 @@
-"""Write docs/parameters.md from the declarations, or check that it is current."""
+"""Generate docs/parameters.md from the declarations, or check that it is current."""
 
 from argparse import ArgumentParser
 from collections.abc import Iterator
@@ -8,16 +8,16 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
-from scoring.pages import groups
+from scoring.pages import declarations_by_group
 from scoring.params import SCOPES, Choice, Declaration, Number, Params
-from scoring.policy import WritePolicy
+from scoring.policy import WritePolicyParams
 from scoring.systems import SYSTEMS
 
 PAGE = Path(settings.ROOT) / "docs" / "parameters.md"
 
 
 class Command(BaseCommand):
-    """Every parameter as a page of the documentation."""
+    """Generate the parameter reference."""
 
     help = "Write docs/parameters.md from the declared parameters."
 
@@ -25,43 +25,47 @@ class Command(BaseCommand):
         parser.add_argument("--check", action="store_true", help="only fail if the page is not current")
 
     def handle(self, *args: Any, check: bool, **options: Any) -> None:
-        """Write the page, or say that it has to be written."""
-        text = "\n".join(page()) + "\n"
+        """Write the page, or fail if it is out of date."""
+        text = "\n".join(parameter_page_lines()) + "\n"
         if not check:
             PAGE.write_text(text)
         elif not PAGE.exists() or PAGE.read_text() != text:
             raise CommandError(f"{PAGE.name} is not current: run manage.py document_parameters")
 
 
-def page() -> Iterator[str]:
-    """The lines of the page."""
+def parameter_page_lines() -> Iterator[str]:
+    """Lines of the page."""
     yield "# Parameters"
     yield ""
-    yield "Made from the declarations by `manage.py document_parameters`; do not edit."
+    yield "Generated from the declarations by `manage.py document_parameters`; do not edit."
     yield ""
     yield from (f"- **{scope}** {meaning}." for scope, meaning in SCOPES.items())
     for name, system in SYSTEMS.items():
-        yield from chapter(name, system.summary, system.params)
-    yield from chapter("write policy", "What a namespace decides when a memory is written.", WritePolicy)
+        yield from params_section_lines(name, system.summary, system.params)
+    yield from params_section_lines(
+        "write policy", "Parameters of a namespace that apply when a memory is written.", WritePolicyParams
+    )
 
 
-def chapter(title: str, summary: str, params: type[Params]) -> Iterator[str]:
-    """One set of parameters, group by group."""
+def params_section_lines(title: str, summary: str, params: type[Params]) -> Iterator[str]:
+    """Lines of one parameter set, by group."""
     yield from ("", f"## {title}", "", summary)
-    for group, items in groups(params).items():
-        yield from ("", f"### {group}", "", "| parameter | affects | default | allowed | scope | origin |")
+    for group, items in declarations_by_group(params).items():
+        yield from ("", f"### {group}", "", "| parameter | affects | default | allowed | scope | source |")
         yield "|---|---|---|---|---|---|"
-        for name, one in items:
-            default = f"{one.default:g}" if isinstance(one, Number) else str(one.default).lower()
-            yield f"| `{name}` | {one.affects} | {default} | {allowed(one)} | {one.scope} | {one.seed} |"
+        for name, declaration in items:
+            number = isinstance(declaration, Number)
+            default = f"{declaration.default:g}" if number else str(declaration.default).lower()
+            values = (declaration.affects, default, allowed_values(declaration), declaration.scope, declaration.source)
+            yield f"| `{name}` | {' | '.join(values)} |"
 
 
-def allowed(declaration: Declaration) -> str:
-    """The allowed values, short."""
+def allowed_values(declaration: Declaration) -> str:
+    """Allowed values in short form."""
     match declaration:
         case Number():
             return f"{declaration.low:g}–{declaration.high:g} {declaration.unit}".strip()
         case Choice():
             return ", ".join(declaration.options)
         case _:
-            return declaration.allowed()
+            return declaration.allowed_values()

@@ -1,0 +1,152 @@
+"""Publication of profiles over REST: evaluate, check, publish, roll back."""
+
+from typing import Any
+from uuid import UUID
+
+from drf_spectacular.utils import extend_schema
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from memories.api.base_view import NamespacedView
+from memories.api.idempotency import idempotent
+from memories.api.jobs import JobSerializer
+from memories.api.judgement_sets import find_judgement_set
+from memories.api.profile_versions import PublicationSerializer, profile_version_or_404
+from memories.api.write_errors import WriteView
+from memories.models.choices import Part, Role
+from memories.tuning import evaluation_records, gate, profile_publication
+from memories.tuning.versions import ANY_PUBLICATION
+from memories.web.fields import Identifier, OneOf, Text
+from memories.web.serializers import QueryString, StrictObject
+
+
+class EvaluateProfileSerializer(StrictObject):
+    """What to evaluate on."""
+
+    set = Text(
+        max_length=100, required=False, help_text="judgement set by name or id; default: the one with most queries"
+    )
+    part = OneOf(choices=Part.values, required=False, help_text="default: all queries")
+
+
+class PublishProfileSerializer(StrictObject):
+    """Publication options."""
+
+    serving = Identifier(
+        required=False,
+        allow_null=True,
+        help_text="the current publication as the caller knows it, null for none; a conflict if it has changed",
+    )
+    override = Text(max_length=2_000, required=False, help_text="reason to publish despite the gate's objection")
+    note = Text(max_length=2_000, allow_blank=True, default="")
+
+
+class RollBackSerializer(StrictObject):
+    """Rollback options."""
+
+    serving = Identifier(required=False, allow_null=True, help_text="as for publishing")
+    note = Text(max_length=2_000, allow_blank=True, default="")
+
+
+class GateSerializer(serializers.Serializer[Any]):
+    """The last check of a version, and the gate's objection to publishing it."""
+
+    job = JobSerializer(allow_null=True, help_text="its result: judge (paired tests) and replay (logged queries)")
+    objection = serializers.CharField(allow_blank=True, help_text="empty: it may be published")
+    code = serializers.ChoiceField(choices=["", "unchecked", "loss"], allow_blank=True)
+
+
+class ProfileEvaluateView(NamespacedView):
+    """Evaluation of a version."""
+
+    roles = {"POST": Role.WRITE}
+
+    @extend_schema(
+        operation_id="evaluate_profile",
+        request=EvaluateProfileSerializer,
+        responses={202: JobSerializer},
+        tags=["profiles"],
+    )
+    @idempotent
+    def post(self, request: Request, namespace: str, id: UUID) -> Response:
+        """Evaluate a version on a judgement set, as a job; the version then shows the metrics."""
+        version, body = profile_version_or_404(self.namespace, id), EvaluateProfileSerializer.from_request(request)
+        judgement_set = find_judgement_set(self.namespace, body.get("set", ""))
+        job = evaluation_records.submit_evaluation_job(
+            self.namespace, version, judgement_set, body.get("part", ""), by=self.access.caller
+        )
+        return Response(JobSerializer(job).data, status=202)
+
+
+class ProfileGateView(NamespacedView):
+    """The gate before publication."""
+
+    roles = {"GET": Role.READ, "POST": Role.WRITE}
+
+    @extend_schema(operation_id="gate_of_profile", responses=GateSerializer, tags=["profiles"])
+    def get(self, request: Request, namespace: str, id: UUID) -> Response:
+        """Read the last check of a version, and the gate's objection to publishing it."""
+        QueryString.from_request(request)
+        version = profile_version_or_404(self.namespace, id)
+        objection = profile_publication.publication_refusal(self.namespace, version)
+        result = {
+            "job": gate.latest_gate_job(self.namespace, id),
+            "objection": str(objection or ""),
+            "code": getattr(objection, "code", ""),
+        }
+        return Response(GateSerializer(result).data)
+
+    @extend_schema(operation_id="check_profile", request=None, responses={202: JobSerializer}, tags=["profiles"])
+    @idempotent
+    def post(self, request: Request, namespace: str, id: UUID) -> Response:
+        """Compare a version with the published one on judged queries and on the last 500 logged ones, as a job."""
+        job = gate.submit_gate_job(self.namespace, profile_version_or_404(self.namespace, id), by=self.access.caller)
+        return Response(JobSerializer(job).data, status=202)
+
+
+class ProfilePublishView(WriteView):
+    """Publication of a version."""
+
+    roles = {"POST": Role.ADMIN}
+
+    @extend_schema(
+        operation_id="publish_profile",
+        request=PublishProfileSerializer,
+        responses=PublicationSerializer,
+        tags=["profiles"],
+    )
+    @idempotent
+    def post(self, request: Request, namespace: str, id: UUID) -> Response:
+        """Publish a version. If it is unchecked or has a significant loss, an override reason is required."""
+        version, body = profile_version_or_404(self.namespace, id), PublishProfileSerializer.from_request(request)
+        publication = profile_publication.publish_profile(
+            self.namespace,
+            version,
+            by=self.access.caller,
+            note=body["note"],
+            override=body.get("override", ""),
+            expected=body.get("serving", ANY_PUBLICATION),
+        )
+        return Response(PublicationSerializer(publication).data)
+
+
+class ProfileRollBackView(WriteView):
+    """Rollback of a publication."""
+
+    roles = {"POST": Role.ADMIN}
+
+    @extend_schema(
+        operation_id="roll_back_profile",
+        request=RollBackSerializer,
+        responses=PublicationSerializer,
+        tags=["profiles"],
+    )
+    @idempotent
+    def post(self, request: Request, namespace: str) -> Response:
+        """Publish the previous version again; the write policy stays."""
+        body = RollBackSerializer.from_request(request)
+        publication = profile_publication.roll_back_version(
+            self.namespace, by=self.access.caller, note=body["note"], expected=body.get("serving", ANY_PUBLICATION)
+        )
+        return Response(PublicationSerializer(publication).data)

@@ -1,0 +1,125 @@
+"""One trace, and its replay: the same candidates ranked under other parameters."""
+
+from typing import Any
+from uuid import UUID
+
+from django.http import Http404
+from drf_spectacular.utils import extend_schema, extend_schema_field
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from memories.api.base_view import NamespacedView
+from memories.api.retrieval import AnswerSerializer
+from memories.models import Namespace, Trace
+from memories.models.choices import Role
+from memories.retrieval.answer import answer_to_dict
+from memories.retrieval.config import override_params, resolve_config
+from memories.retrieval.query import Config
+from memories.retrieval.replay import replay
+from memories.retrieval.trace import config_from_trace
+from memories.retrieval.trace_redaction import redact_forgotten
+from memories.web.fields import Identifier, JsonObject, OneOf
+from memories.web.http_errors import params_validation_error
+from memories.web.serializers import QueryString, StrictObject
+from scoring.params import ParamsError
+from scoring.systems import SYSTEMS
+
+
+class ReplayRequestSerializer(StrictObject):
+    """A trace and the configuration of its replay."""
+
+    trace = Identifier()
+    system = OneOf(choices=list(SYSTEMS), required=False, help_text="a system other than the trace's runs live")
+    params = JsonObject(default=dict, help_text="overrides of the trace's parameters, or of the system's defaults")
+    explain = OneOf(choices=["none", "parts", "full"], default="parts")
+
+
+class ReplayAnswerSerializer(AnswerSerializer):
+    """The results of a replay."""
+
+    replayed = serializers.BooleanField(help_text="false: run live because of `live`")
+    live = serializers.ListField(
+        child=serializers.CharField(), help_text="what changes the candidates and needs a new query"
+    )
+    changed = serializers.ListField(
+        child=serializers.UUIDField(), help_text="candidates that were re-embedded or are gone"
+    )
+
+
+class TraceSerializer(serializers.Serializer[Trace]):
+    """One retrieval: query, configuration and response."""
+
+    id = serializers.UUIDField()
+    at = serializers.DateTimeField()
+    as_of = serializers.DateTimeField(help_text="the time it was answered as of")
+    query = serializers.CharField()
+    request = serializers.DictField()
+    system = serializers.CharField()
+    params = serializers.DictField(help_text="non-default parameters")
+    plan = serializers.DictField()
+    candidates = serializers.SerializerMethodField()
+    answer = serializers.SerializerMethodField()
+    took_ms = serializers.DictField(child=serializers.FloatField())
+
+    def get_candidates(self, trace: Trace) -> int:
+        """The number of ranked memories."""
+        return len(trace.candidates)
+
+    @extend_schema_field(
+        serializers.DictField(help_text="as served, without the text of memories in `gone`: forgotten since")
+    )
+    def get_answer(self, trace: Trace) -> dict[str, Any]:
+        """The response as served."""
+        return redact_forgotten(trace)
+
+
+class TraceView(NamespacedView):
+    """One trace."""
+
+    roles = {"GET": Role.READ}
+
+    @extend_schema(operation_id="trace", responses=TraceSerializer, tags=["retrieval"])
+    def get(self, request: Request, namespace: str, id: UUID) -> Response:
+        """Read a trace: query, configuration and response."""
+        QueryString.from_request(request)
+        return Response(TraceSerializer(trace_or_404(self.namespace, id)).data)
+
+
+class ReplayView(NamespacedView):
+    """Replay of a trace."""
+
+    roles = {"POST": Role.READ}
+
+    @extend_schema(
+        operation_id="replay", request=ReplayRequestSerializer, responses=ReplayAnswerSerializer, tags=["retrieval"]
+    )
+    def post(self, request: Request, namespace: str) -> Response:
+        """Rank the candidates of a trace under other parameters, exactly as a live retrieval would.
+
+        Parameters that change the candidates themselves need a new query, which runs live; the response says so.
+        """
+        body = ReplayRequestSerializer.from_request(request)
+        trace = trace_or_404(self.namespace, body["trace"])
+        replayed = replay(trace, replay_config(self, trace, body))
+        answer = {**answer_to_dict(replayed.retrieval, explain=body["explain"]), "trace": trace.id}
+        details = {"replayed": not replayed.rerun_because, "live": replayed.rerun_because, "changed": replayed.changed}
+        return Response(answer | details)
+
+
+def trace_or_404(namespace: Namespace, id: UUID) -> Trace:
+    """Load a trace of a namespace, or raise 404."""
+    trace = Trace.objects.within(namespace).filter(id=id).select_related("namespace").first()
+    if trace is None:
+        raise Http404(f"There is no trace {id} here.")
+    return trace
+
+
+def replay_config(view: NamespacedView, trace: Trace, body: dict[str, Any]) -> Config:
+    """The trace's own configuration or a system's, with parameter overrides."""
+    try:
+        if "system" in body and body["system"] != trace.system:
+            return resolve_config(view.namespace, system=body["system"], params=body["params"])
+        return override_params(config_from_trace(trace), body["params"])
+    except ParamsError as error:
+        raise params_validation_error(error) from error

@@ -1,0 +1,67 @@
+"""Many ids as one array: an object for each takes longer to make and to look up than most that is done with it."""
+
+from collections.abc import Iterable, Sequence
+from itertools import accumulate, pairwise
+from uuid import UUID
+
+import numpy as np
+from numpy.typing import NDArray
+
+ID = np.dtype([("head", np.uint64), ("tail", np.uint64)])  # an id as two numbers, in whose order ids are
+Ids = NDArray[np.void]  # of the above
+Halves = NDArray[np.uint64]  # of ids
+GROUPS = (0, 8, 12, 16, 20, 32)  # where the digits of an id are parted by hyphens
+
+
+def id_halves(id: UUID) -> tuple[int, int]:
+    """An id as an array has it."""
+    return id.int >> 64, id.int & (2**64 - 1)
+
+
+def id_array(some: Iterable[UUID]) -> Ids:
+    """Ids as an array."""
+    return np.array([id_halves(id) for id in some], ID)
+
+
+def uuid_from_halves(head: int, tail: int) -> UUID:
+    """An id of its halves."""
+    return UUID(int=head << 64 | tail)
+
+
+def to_uuids(ids: Ids) -> list[UUID]:
+    """Ids as others know them."""
+    return [uuid_from_halves(*both) for both in ids.tolist()]
+
+
+def format_ids(ids: Ids) -> NDArray[np.str_]:
+    """Ids as they are written.
+
+    >>> format_ids(id_array([UUID(int=1), UUID(int=2**127)])).tolist()
+    ['00000000-0000-0000-0000-000000000001', '80000000-0000-0000-0000-000000000000']
+    """
+    values = np.array([ids["head"], ids["tail"]], ">u8").T.tobytes().hex().encode()
+    digits = np.frombuffer(values, np.uint8).reshape(-1, 32)
+    signs = np.full((len(ids), 36), ord("-"), np.uint32)
+    for hyphens, (start, end) in enumerate(pairwise(GROUPS)):
+        signs[:, start + hyphens : end + hyphens] = digits[:, start:end]
+    return signs.view("U36")[:, 0] if len(ids) else np.empty(0, "U36")
+
+
+def unite_ids(several: Sequence[Ids]) -> tuple[Ids, list[NDArray[np.intp]]]:
+    """The ids of several arrays in their order, each once; and where those of each array stand among them."""
+    # As plain numbers: numpy copies and compares those of two fields one by one.
+    whole = np.concatenate([np.empty(0, np.uint64), *(np.ascontiguousarray(one).view(np.uint64) for one in several)])
+    heads, tails = whole[::2], whole[1::2]
+    order = np.lexsort((tails, heads))
+    heads, tails = heads[order], tails[order]
+    new = np.ones(len(order), bool)
+    new[1:] = (heads[1:] != heads[:-1]) | (tails[1:] != tails[:-1])
+    places = np.empty(len(order), np.intp)
+    places[order] = np.cumsum(new) - 1
+    ends = [0, *accumulate(map(len, several))]
+    return pair_halves(heads[new], tails[new]), [places[start:end] for start, end in pairwise(ends)]
+
+
+def pair_halves(heads: Halves, tails: Halves) -> Ids:
+    """Ids of their halves."""
+    return np.stack([heads, tails], axis=1).view(ID)[:, 0]

@@ -1,1 +1,0 @@
-"""Memories read out of what people say, by rule."""

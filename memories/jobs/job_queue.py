@@ -1,0 +1,53 @@
+"""The queue: procrastinate's tables in the same database, so that a job and its place are one write."""
+
+from procrastinate.contrib.django.django_connector import DjangoConnector
+from procrastinate.manager import JobManager
+from procrastinate.tasks import configure_task
+
+from memories.models import Job
+from memories.models.job import ALONE
+
+QUEUE = "jobs"
+TASK = "memories.job"
+HEARTBEAT_TIMEOUT = 20.0  # seconds without a heartbeat
+
+# By Django's own connection: within a worker procrastinate's app has another, outside of the caller's transaction.
+connector = DjangoConnector()
+manager = JobManager(connector)
+
+MOVE_SQL = """
+    UPDATE procrastinate_jobs SET queue_name = %(queue)s, scheduled_at = NULL
+    WHERE task_name = %(task)s AND args ->> 'job' = %(job)s AND status = 'todo' RETURNING id
+"""
+ENQUEUED_SQL = """
+    SELECT id FROM procrastinate_jobs
+    WHERE task_name = %(task)s AND args ->> 'job' = %(job)s
+        AND (status = 'doing' OR status = 'todo' AND queue_name = %(queue)s)
+"""
+# The jobs of workers that are gone, and of those whose heart has stopped.
+REVIVE_SQL = """
+    SELECT procrastinate_retry_job_v2(dead.id, now(), NULL, %(queue)s, NULL) FROM (
+        SELECT job.id FROM procrastinate_jobs job LEFT JOIN procrastinate_workers worker ON worker.id = job.worker_id
+        WHERE job.status = 'doing'
+            AND (worker.id IS NULL OR worker.last_heartbeat < now() - make_interval(secs => %(dead)s))
+        FOR UPDATE OF job SKIP LOCKED
+    ) dead
+"""
+
+
+def enqueue_job(job: Job, *, queue: str = QUEUE, priority: int = 0) -> None:
+    """Put a job into the queue, in the caller's transaction."""
+    # What goes alone waits for all else of its namespace that does.
+    lock = str(job.namespace_id) if job.kind in ALONE else None
+    configured = configure_task(name=TASK, job_manager=manager, queue=queue, lock=lock, priority=priority)
+    configured.defer(namespace=str(job.namespace_id), job=str(job.id))
+
+
+def move_job(job: Job, queue: str) -> bool:
+    """Move a job that waits into another queue, due at once; tell whether it was there to move."""
+    return bool(connector.execute_query_all(MOVE_SQL, queue=queue, task=TASK, job=str(job.id)))
+
+
+def is_enqueued(job: Job) -> bool:
+    """Tell whether a job runs, or waits where any worker finds it."""
+    return bool(connector.execute_query_all(ENQUEUED_SQL, queue=QUEUE, task=TASK, job=str(job.id)))

@@ -1,1 +1,0 @@
-"""What a text speaks of: the names in it, and whose names they are."""

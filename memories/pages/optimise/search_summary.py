@@ -1,0 +1,167 @@
+"""One search as the page shows it: progress, result, and its check on the holdout split."""
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+from urllib.parse import urlencode
+
+from django.urls import reverse
+
+from memories.jobs.cancellation import CANCEL
+from memories.jobs.registry import job_completion
+from memories.models import Job, JudgedQuery, JudgementSet, Namespace
+from memories.models.choices import JobKind, JobState, Part
+from memories.models.job import UNFINISHED
+from memories.pages.optimise import charts
+from memories.pages.sliders import params_to_query
+from memories.templatetags.numbers import chance, figure, signed, worded
+from memories.tuning.measurement import ERROR_NAMES, METRIC_NAMES
+from memories.tuning.optimiser import SearchSpec
+from memories.tuning.pareto import TRADEOFFS
+
+MAX_RUNS = 8  # other searches listed
+NO_IMPROVEMENT = "No improvement found"
+SPLIT_NAMES = {Part.TUNE: "tune", Part.HOLDOUT: "holdout"}
+
+
+class FoundChange(NamedTuple):
+    """A parameter change found by a search."""
+
+    name: str
+    label: str
+    before: str
+    after: str
+
+
+def format_interval(difference: Mapping[str, float]) -> str:
+    """A difference with its 95 % interval."""
+    return f"{signed(difference['difference'], 3)} ({figure(difference['low'], 3)} to {figure(difference['high'], 3)})"
+
+
+def search_verdict(job: Job) -> str:
+    """A search's outcome in one sentence."""
+    found, check = job.result.get("search", {}), job.result.get("check", {})
+    if job.state == JobState.FAILED:
+        return "The search failed"
+    if job.state in UNFINISHED:
+        return f"Best so far {figure(found['best'], 3)}" if found.get("tried") else "The search is queued"
+    if not found.get("tried"):
+        return "Stopped before anything was tried"
+    if not check.get("proven"):
+        return NO_IMPROVEMENT
+    holdout = check[Part.HOLDOUT]
+    better = f"{figure(holdout['difference'], 3)} ({figure(holdout['low'], 3)} to {figure(holdout['high'], 3)})"
+    return f"Better by {better}, p {chance(holdout['chance'])}"
+
+
+def no_improvement_reason(job: Job) -> str:
+    """Why a finished search found no improvement; empty if it did."""
+    found, check = job.result.get("search", {}), job.result.get("check", {})
+    if job.state != JobState.DONE or check.get("proven") or Part.HOLDOUT not in check:
+        return ""
+    if not found["chosen"]:
+        return (
+            f"The best of {found['tried']} configurations is within one standard error of the start on the tune split."
+        )
+    tune, holdout = check[Part.TUNE], check[Part.HOLDOUT]
+    return (
+        f"The gain of {signed(tune['difference'], 3)} on the tune split is not significant on the holdout split:"
+        f" {format_interval(holdout)}, p {chance(holdout['chance'])}."
+    )
+
+
+def found_changes(spec: SearchSpec, changed: Mapping[str, Any]) -> list[FoundChange]:
+    """Changed parameters with their labels and values."""
+    declared, start_values = spec.config.system.params.declarations(), spec.start_values
+    return [
+        FoundChange(
+            name,
+            declared[name].affects[:1].upper() + declared[name].affects[1:],
+            worded(start_values[name]),
+            f"{worded(value)} {getattr(declared[name], 'unit', '')}".strip(),
+        )
+        for name, value in changed.items()
+    ]
+
+
+def config_links(namespace: Namespace, spec: SearchSpec, changed: Mapping[str, Any]) -> dict[str, str]:
+    """Links to a configuration: Tune on the same set, and the Lab with one of its queries."""
+    judged_query = JudgedQuery.objects.within(namespace).filter(judgement_set_id=spec.set).order_by("id").first()
+    # Parameters of the start itself are redundant here; those its caller added on top are not.
+    ranked_by = {"by": spec.config.label, **params_to_query({**spec.config.given, **changed})}
+    targets = {"tune": {"set": str(spec.set)}, "lab": {"query": judged_query.text if judged_query else ""}}
+    return {
+        page: f"{reverse(page, args=[namespace.slug])}?{urlencode({**query, **ranked_by})}"
+        for page, query in targets.items()
+    }
+
+
+def search_context(namespace: Namespace, job: Job) -> dict[str, Any]:
+    """The page's context of one search."""
+    spec = SearchSpec.from_dict(job.params)
+    found, check = job.result.get("search", {}), job.result.get("check", {})
+    judgement_set = JudgementSet.objects.within(namespace).filter(id=spec.set).first()
+    context: dict[str, Any] = {
+        "job": job,
+        "spec": spec,
+        "by": spec.config.label,
+        "metric_name": METRIC_NAMES[spec.objective.metric],
+        "set_name": judgement_set.name if judgement_set else "a deleted set",
+        "open": job.state in UNFINISHED,
+        "stopping": bool(job.params.get(CANCEL)),
+        "percent": 100 * job_completion(job),
+        "verdict": search_verdict(job),
+        "why": no_improvement_reason(job),
+        "found": found,
+    }
+    if not found.get("tried"):
+        return context
+    front = sorted((point for point in found["points"] if point["front"]), key=lambda point: -point["quality"])
+    chosen = found.get("chosen", found["changed"])
+    metric = "worth" if spec.objective.price else context["metric_name"]
+    tradeoff = TRADEOFFS[spec.against][0]
+    return context | {
+        "rate": found["tried"] / found["seconds"] if found["seconds"] else 0.0,
+        "changes": found_changes(spec, chosen),
+        "chosen": chosen,
+        "metric": metric,
+        "links": config_links(namespace, spec, chosen),
+        "progress": charts.search_progress_chart(found),
+        "progress_label": charts.search_progress_label(found, metric),
+        "pareto": charts.pareto_chart(found["points"], metric, tradeoff),
+        "outside": charts.count_outside(found["points"]),
+        "pareto_label": f"{len(front)} Pareto-optimal configurations: {metric} against {tradeoff}.",
+        "tradeoff": tradeoff,
+        "front": [{**point, "changes": found_changes(spec, point["changed"])} for point in front],
+        "splits": [
+            {
+                **check[split],
+                "name": name,
+                "interval": format_interval(check[split]),
+                "p": chance(check[split]["chance"]),
+                "metrics": metric_pairs(check[split]),
+            }
+            for split, name in SPLIT_NAMES.items()
+            if split in check
+        ],
+    }
+
+
+def metric_pairs(comparison: Mapping[str, Any]) -> list[tuple[str, tuple[Any, Any]]]:
+    """Every metric of a split, before and after."""
+    names = {metric: name for metric, name in (METRIC_NAMES | ERROR_NAMES).items() if metric in comparison["before"]}
+    return [(name, (comparison["before"][metric], comparison["after"][metric])) for metric, name in names.items()]
+
+
+def other_searches(namespace: Namespace, current: Job | None) -> list[dict[str, Any]]:
+    """The other searches of a namespace, newest first."""
+    searches = Job.objects.within(namespace).filter(kind=JobKind.OPTIMISE)
+    others = searches.exclude(id=current.id) if current else searches
+    jobs = others.order_by("-created_at", "id")[:MAX_RUNS]
+    names = dict(JudgementSet.objects.within(namespace).values_list("id", "name")[:200])
+    rows = []
+    for job in jobs:
+        spec = SearchSpec.from_dict(job.params)
+        rows.append(
+            {"job": job, "by": spec.config.label, "set": names.get(spec.set, "deleted"), "verdict": search_verdict(job)}
+        )
+    return rows

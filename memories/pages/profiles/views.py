@@ -1,0 +1,248 @@
+"""Views of the Profiles pages: all versions and what is served; one version with metrics, check and publication."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+from urllib.parse import urlencode
+from uuid import UUID
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import resolve_url
+from django.views.decorators.http import require_GET
+
+from memories.api.profile_versions import profile_version_or_404
+from memories.jobs.registry import job_completion
+from memories.models import Job, JudgementSet, Namespace, ProfileVersion, Publication, Trace
+from memories.models.choices import JobKind, JobState, Part, Role
+from memories.models.job import UNFINISHED
+from memories.pages.access import access_of, members_only
+from memories.pages.jobs import callers
+from memories.retrieval.config import DEFAULT_SYSTEM
+from memories.tuning import gate, profile_publication, profile_yaml, shadow, version_history
+from memories.tuning.config_diff import version_differences
+from memories.tuning.measurement import ERROR_NAMES, METRIC_NAMES
+from memories.tuning.profile_versions import version_label
+from recall_site.layout import render_page
+from scoring.params import ParamProblem
+from scoring.systems import SYSTEMS
+
+SPLIT_LABELS = {"": "judged queries", Part.TUNE: "tune queries", Part.HOLDOUT: "holdout queries"}
+
+
+@require_GET
+@members_only
+def profile_list(request: HttpRequest, namespace: Namespace) -> HttpResponse:
+    """All versions, newest first; what is served, the rollback target, and the shadow."""
+    return render_profile_list(request, namespace)
+
+
+def render_profile_list(
+    request: HttpRequest, namespace: Namespace, *, problems: Sequence[ParamProblem] = (), status: int = 200
+) -> HttpResponse:
+    """The list page, with the problems of the last action."""
+    access = access_of(request, namespace)
+    entries = version_history.list_versions(namespace)
+    context = {
+        "entries": entries,
+        "who": callers(namespace, {entry.version.created_by for entry in entries}),
+        "max_versions": version_history.MAX_VERSIONS,
+        "wrong": problems,
+        "typed": request.POST.get("yaml", ""),
+        "may_write": access.allows(Role.WRITE),
+        "admin": access.allows(Role.ADMIN),
+        **serving_context(namespace),
+        **shadow_context(namespace),
+    }
+    return render_page(request, "memories/profiles.html", context, status=status)
+
+
+def serving_context(namespace: Namespace) -> dict[str, Any]:
+    """What is served, since when and by whom, and the rollback target."""
+    publication = namespace.serving
+    version = published_version(namespace, publication)
+    any_before, before = profile_publication.previous_version(namespace)
+    earlier = version_history.find_version(namespace, before) if before else None
+    return {
+        "publication": publication,
+        "published_by": caller_name(namespace, publication.published_by) if publication else "",
+        "served": version_label(version) if version else f"{DEFAULT_SYSTEM} defaults",
+        "served_id": version.id if version else None,
+        "rollback_target": (version_label(earlier) if earlier else f"{DEFAULT_SYSTEM} defaults") if any_before else "",
+    }
+
+
+def published_version(namespace: Namespace, publication: Publication | None) -> ProfileVersion | None:
+    """The profile version of a publication; one of only a write policy has none."""
+    id = publication.profile_version_id if publication else None
+    return version_history.find_version(namespace, id) if id else None
+
+
+def caller_name(namespace: Namespace, by: str) -> str:
+    """Display name of a caller."""
+    return callers(namespace, {by}).get(by, by)
+
+
+def shadow_context(namespace: Namespace) -> dict[str, Any]:
+    """The shadow, its report, and the queries it answers differently."""
+    active = shadow.active_shadow(namespace)
+    if active is None:
+        return {"shadow": None}
+    report = shadow.shadow_report(active)
+    name = version_label(active.version)
+    return {
+        "shadow": active,
+        "shadow_name": name,
+        "report": report,
+        "changed_queries": changed_queries(namespace, report, name),
+    }
+
+
+@require_GET
+@members_only
+def profile_version_detail(request: HttpRequest, namespace: Namespace, id: UUID) -> HttpResponse:
+    """One version; htmx polls the running jobs."""
+    return render_profile_version(request, namespace, profile_version_or_404(namespace, id))
+
+
+def render_profile_version(
+    request: HttpRequest,
+    namespace: Namespace,
+    profile_version: ProfileVersion,
+    *,
+    refusal: str = "",
+    problems: Sequence[ParamProblem] = (),
+    status: int = 200,
+) -> HttpResponse:
+    """The page of one version, with the refusal or problems of the last action."""
+    access = access_of(request, namespace)
+    [entry] = version_history.build_version_entries(namespace, [profile_version])
+    publication = namespace.serving
+    context = {
+        "entry": entry,
+        "by": caller_name(namespace, profile_version.created_by),
+        "against": published_version(namespace, publication),
+        "publication": publication,
+        "params": version_param_rows(profile_version),
+        "shadow": shadow.active_shadow(namespace),
+        "refusal": refusal,
+        "wrong": problems,
+        "typed": request.POST,
+        "may_write": access.allows(Role.WRITE),
+        "admin": access.allows(Role.ADMIN),
+        "sets": list(JudgementSet.objects.within(namespace).order_by("name")[:50]),
+        "splits": Part.values,
+        **evaluation_context(namespace, entry),
+        **check_context(namespace, profile_version),
+    }
+    context["from_served"] = [] if entry.serving else version_differences(context["against"], profile_version)
+    return render_page(request, "memories/profile.html", context, partial="work", status=status)
+
+
+def version_param_rows(profile_version: ProfileVersion) -> list[dict[str, Any]]:
+    """A version's parameters that differ from the defaults."""
+    declared = SYSTEMS[profile_version.system].params.declarations() if profile_version.system in SYSTEMS else {}
+    return [
+        {"name": name, "declared": declared.get(name), "value": value}
+        for name, value in sorted(profile_version.params.items())
+    ]
+
+
+def evaluation_context(namespace: Namespace, entry: version_history.VersionEntry) -> dict[str, Any]:
+    """The last evaluation, and the running one."""
+    last = entry.evaluation
+    running = Job.objects.within(namespace).filter(
+        kind=JobKind.EVALUATE, state__in=UNFINISHED, params__version=str(entry.version.id)
+    )
+    context: dict[str, Any] = {"evaluating": job_progress(running.order_by("-created_at").first())}
+    if last is None:
+        return context
+    judgement_set = JudgementSet.objects.within(namespace).get(id=last.judgement_set_id)
+    rows = [
+        {"name": name, "error": metric in ERROR_NAMES, **last.metrics[metric], **interval_bar(last.metrics[metric])}
+        for metric, name in (METRIC_NAMES | ERROR_NAMES).items()
+        if metric in last.metrics
+    ]
+    return {
+        **context,
+        "evaluation": last,
+        "judgement_set": judgement_set,
+        "on": SPLIT_LABELS[last.part],
+        "metrics": rows,
+    }
+
+
+def interval_bar(metric: Mapping[str, float]) -> dict[str, float]:
+    """A metric's interval on a scale from 0 to 1, in percent."""
+    return {
+        "left": 100 * metric["low"],
+        "width": max(100 * (metric["high"] - metric["low"]), 0.5),
+        "mark": 100 * metric["mean"],
+    }
+
+
+def job_progress(job: Job | None) -> dict[str, Any] | None:
+    """An unfinished job and its progress."""
+    return {"job": job, "percent": 100 * job_completion(job)} if job else None
+
+
+def check_context(namespace: Namespace, profile_version: ProfileVersion) -> dict[str, Any]:
+    """The last check of a version: running, failed, or its result and whether that is still valid."""
+    job = gate.latest_gate_job(namespace, profile_version.id)
+    refusal = profile_publication.publication_refusal(namespace, profile_version)
+    context: dict[str, Any] = {"check": job, "objection": str(refusal or ""), "code": getattr(refusal, "code", "")}
+    if job is None:
+        return context
+    if job.state in UNFINISHED:
+        return {**context, "checking": job_progress(job)}
+    if job.state == JobState.FAILED:
+        return context
+    replay = job.result.get("replay", {})
+    tests = [
+        {
+            **test,
+            "name": (METRIC_NAMES | ERROR_NAMES)[test["metric"]],
+            "on": SPLIT_LABELS[test["part"]],
+        }
+        for test in job.result.get("judge", {}).get("tests", ())
+        if test["queries"]
+    ]
+    return {
+        **context,
+        "tests": tests,
+        "test_sets": job.result.get("judge", {}).get("sets", ()),
+        "replay": replay,
+        "changed_queries": changed_queries(namespace, replay, version_label(profile_version)),
+    }
+
+
+def changed_queries(namespace: Namespace, report: Mapping[str, Any], name: str) -> list[dict[str, Any]]:
+    """The queries whose answer changes most, with links into the Lab; expired traces are left out."""
+    rows = report.get("most_changed", ())
+    texts = dict(
+        Trace.objects.within(namespace).filter(id__in=[row["trace"] for row in rows]).values_list("id", "query")
+    )
+    lab = resolve_url("lab", namespace.slug)
+    return [
+        {
+            **row,
+            "text": texts[UUID(row["trace"])],
+            "traced_link": f"{lab}?{urlencode({'trace': row['trace']})}",
+            "rerun_link": f"{lab}?{urlencode({'query': texts[UUID(row['trace'])], 'by': name})}",
+        }
+        for row in rows
+        if UUID(row["trace"]) in texts
+    ]
+
+
+@require_GET
+@members_only
+def profile_version_yaml(request: HttpRequest, namespace: Namespace, id: UUID) -> HttpResponse:
+    """A version as a YAML download."""
+    version = profile_version_or_404(namespace, id)
+    name = f"{version.profile.name}-{version.number}.yaml"
+    filename = "".join(char if char.isascii() and (char.isalnum() or char in ".-_") else "-" for char in name)
+    disposition = f'attachment; filename="{filename}"'
+    return HttpResponse(
+        profile_yaml.profile_to_yaml(version),
+        content_type="application/yaml; charset=utf-8",
+        headers={"Content-Disposition": disposition},
+    )

@@ -1,0 +1,95 @@
+"""The Tune page's query string: judged set, split, metric, start configuration and changed parameters."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlencode
+
+from django.http import QueryDict
+
+from memories.models import JudgementSet, Namespace, TracedSet
+from memories.models.choices import Part
+from memories.pages import sliders
+from memories.retrieval.config import override_params, parse_config_label, resolve_config
+from memories.retrieval.query import Config
+from memories.tuning.measurement import MAIN_METRIC, METRICS
+from memories.tuning.traced_sets import latest_traced_set
+from scoring.systems import SYSTEMS
+
+SPLIT_LABELS = {Part.TUNE: "tune split", Part.HOLDOUT: "holdout split", "": "all"}
+
+
+@dataclass(frozen=True)
+class TuneState:
+    """A start configuration with changed parameters, and the set to measure it on."""
+
+    namespace: Namespace
+    sets: list[JudgementSet]
+    judgement_set: JudgementSet | None
+    by: str
+    split: str
+    metric: str
+    start: Config
+    changed: Mapping[str, Any]
+    problems: Mapping[str, str]
+
+    @property
+    def config(self) -> Config:
+        """The start with the changed parameters."""
+        return override_params(self.start, self.changed)
+
+    def traced_set(self, config: Config) -> TracedSet | None:
+        """The latest traces of the set for a configuration."""
+        return latest_traced_set(self.namespace, self.judgement_set, config) if self.judgement_set else None
+
+    @property
+    def query_string(self) -> str:
+        """The query string of this state, without defaults."""
+        first = self.sets[0].name if self.sets else ""
+        values = {
+            "set": self.judgement_set.name if self.judgement_set else first,
+            "by": self.by,
+            "part": self.split or "all",
+            "metric": self.metric,
+        }
+        defaults = {"set": first, "by": "", "part": Part.TUNE, "metric": MAIN_METRIC}
+        given = {name: value for name, value in values.items() if value != defaults[name]}
+        return urlencode({**given, **sliders.params_to_query(self.changed)})
+
+
+def parse_tune_state(namespace: Namespace, data: QueryDict) -> TuneState:
+    """Parse the query string; an invalid value is reported and replaced by its default."""
+    problems: dict[str, str] = {}
+    sets = list(JudgementSet.objects.within(namespace).order_by("created_at", "id"))
+    chosen = next((each for each in sets if data.get("set") in (each.name, str(each.id))), sets[0] if sets else None)
+    if data.get("set") and chosen and data["set"] not in (chosen.name, str(chosen.id)):
+        problems["set"] = f"must be one of {', '.join(each.name for each in sets)}; got {data['set']!r}"
+    start, by = resolve_start(namespace, data.get("by", ""), problems)
+    split = {"all": "", **{value: value for value in Part.values}}.get(data.get("part", Part.TUNE))
+    if split is None:
+        problems["part"] = f"must be one of all, {', '.join(Part.values)}; got {data['part']!r}"
+    metric = data.get("metric", MAIN_METRIC)
+    if metric not in METRICS:
+        problems["metric"] = f"must be one of {', '.join(METRICS)}; got {metric!r}"
+        metric = MAIN_METRIC
+    start_values = start.system.params.of(dict(start.given)).as_dict()
+    changed: dict[str, Any] = {}
+    if not start_changed(data):
+        changed, param_problems = sliders.parse_valid_params(start.system.params, data, start_values)
+        problems |= param_problems
+    split = Part.TUNE if split is None else split
+    return TuneState(namespace, sets, chosen, by, split, metric, start, changed, problems)
+
+
+def start_changed(data: QueryDict) -> bool:
+    """Whether the form now names another start than the one its sliders belong to; their values are then ignored."""
+    return data.get("stood", data.get("by", "")) != data.get("by", "")
+
+
+def resolve_start(namespace: Namespace, by: str, problems: dict[str, str]) -> tuple[Config, str]:
+    """The start configuration: what is served, a system's defaults, or a profile version."""
+    try:
+        return resolve_config(namespace, **parse_config_label(by), params={}), by
+    except LookupError:
+        problems["by"] = f"must be a system ({', '.join(SYSTEMS)}) or a profile with its version; got {by!r}"
+        return resolve_config(namespace, params={}), ""

@@ -1,0 +1,77 @@
+"""The past as history tells it: which memories stood where at a moment, and what was known of them."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from memories.db.pipeline import Statement, fetch_pipeline
+from memories.models import Memory, Namespace, ScoreEvent
+from memories.models.choices import Status
+
+# Of the memories whose status changed since, the one they had then: the last that was told by then, or else the first.
+STATUS_AS_OF = f"""
+    SELECT m.id, m.status, coalesce(
+        (SELECT e.after->>'status' FROM memories_scoreevent e
+         WHERE e.namespace_id = m.namespace_id AND e.memory_id = m.id AND e.at <= %(as_of)s AND e.after ? 'status'
+         ORDER BY e.at DESC, e.id DESC LIMIT 1),
+        (SELECT e.after->>'status' FROM memories_scoreevent e
+         WHERE e.namespace_id = m.namespace_id AND e.memory_id = m.id AND e.after ? 'status'
+         ORDER BY e.at, e.id LIMIT 1)
+    ) AS status_then
+    FROM memories_memory m
+    WHERE m.namespace_id = %(namespace)s AND m.created_at <= %(as_of)s AND m.status <> '{Status.FORGOTTEN}'
+        AND m.id IN (
+            SELECT e.memory_id FROM memories_scoreevent e
+            WHERE e.namespace_id = %(namespace)s AND e.at > %(as_of)s AND e.after ? 'status'
+        )
+"""
+
+DATES = ("event_at", "event_until", "valid_from", "valid_until")
+OTHER_COLUMNS = [one.column for one in Memory._meta.concrete_fields if one.column not in DATES]
+# The memories of a namespace with the dates that were known then: before the first change since, where there is one.
+DATED_AS_OF = f"""(
+    SELECT {", ".join(f'm."{name}"' for name in OTHER_COLUMNS)}, {
+    ", ".join(
+        f"CASE WHEN moved.dates ? '{name}' THEN (moved.dates->>'{name}')::timestamptz ELSE m.{name} END AS {name}"
+        for name in DATES
+    )
+}
+    FROM memories_memory m LEFT JOIN (
+        SELECT memory_id, jsonb_object_agg(name, was) AS dates FROM (
+            SELECT DISTINCT ON (e.memory_id, date.name) e.memory_id, date.name, e.before->>date.name AS was
+            FROM memories_scoreevent e CROSS JOIN unnest(ARRAY{list(DATES)}) AS date(name)
+            WHERE e.namespace_id = %(namespace)s AND e.at > %(as_of)s AND e.before ? date.name
+            ORDER BY e.memory_id, date.name, e.at, e.id
+        ) AS first GROUP BY memory_id
+    ) AS moved ON moved.memory_id = m.id
+    WHERE m.namespace_id = %(namespace)s
+)"""
+
+
+@dataclass(frozen=True)
+class Past:
+    """How a moment differs from today: what was active then and is not now, and what is now and was not."""
+
+    as_of: datetime
+    hidden_since: tuple[UUID, ...]
+    active_since: tuple[UUID, ...]
+
+    @classmethod
+    def load(cls, namespace: Namespace, as_of: datetime) -> "Past":
+        """Ask history once. What was forgotten since stays forgotten: it was told to be."""
+        [rows] = fetch_pipeline([Statement(STATUS_AS_OF, {"namespace": namespace.id, "as_of": as_of})])
+        gone = tuple(id for id, now, then in rows if then == Status.ACTIVE and now != Status.ACTIVE)
+        back = tuple(id for id, now, then in rows if then != Status.ACTIVE and now == Status.ACTIVE)
+        return cls(as_of, gone, back)
+
+
+def fold_events(namespace: Namespace, ids: Iterable[UUID], as_of: datetime) -> Mapping[UUID, dict[str, Any]]:
+    """What history had told of memories by a moment; of one that is said to be older than its history, the first."""
+    folded: dict[UUID, dict[str, Any]] = {}
+    events = ScoreEvent.objects.within(namespace).filter(memory_id__in=list(ids)).order_by("memory_id", "at", "id")
+    for memory, at, after in events.values_list("memory_id", "at", "after"):
+        if memory not in folded or at <= as_of:
+            folded.setdefault(memory, {}).update(after)
+    return folded

@@ -1,0 +1,191 @@
+"""What is stored of the candidates: one question for each table however many they are."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from itertools import chain
+from typing import Any
+from uuid import UUID
+
+import numpy as np
+
+from memories.db.id_arrays import Ids, to_uuids
+from memories.db.pipeline import Statement, fetch_pipeline, with_generic_plan
+from memories.models.choices import EdgeKind, Route
+from memories.retrieval.memory_rows import MemoryRows
+from memories.retrieval.query import Query
+
+NUMBERS = (
+    *("confidence", "belief", "provenance_depth", "importance", "quality"),
+    *("access_count", "useful", "not_useful"),
+)
+# What is read of every candidate, all columns of a kind as one array without NULL: to gather each by itself takes as
+# long as to find them. An id of nobody's and times without end stand for none.
+NIL_UUID = UUID(int=0)
+IDS = {"id": "id", **{name: f"coalesce({name}, '{NIL_UUID}')" for name in ("subject_id", "session_id", "cluster_id")}}
+TIMES = {
+    "created_at": "created_at",
+    "valid_from": "coalesce(valid_from, '-infinity')",
+    "valid_until": "coalesce(valid_until, 'infinity')",
+}
+VALUES = {**{name: f"{name}::float8" for name in NUMBERS}, "memory_score": "coalesce(memory_score, 'NaN')"}
+WORDS = ("type", "kind", "level", "status")
+SEPARATOR = " "  # words, none of which holds one
+COLUMNS = (*IDS, *TIMES, *VALUES, *WORDS, "content")
+AGGREGATED = {
+    **{f"of_{place}": f"ARRAY[{', '.join(kind.values())}]" for place, kind in enumerate((IDS, TIMES, VALUES))},
+    "words": f" || '{SEPARATOR}' || ".join(WORDS),
+    "content": "content",
+}
+MEMORIES = f"""
+    SELECT {", ".join(f"array_agg({name})" for name in AGGREGATED)} FROM (
+        SELECT {", ".join(f"{column} AS {name}" for name, column in AGGREGATED.items())} FROM memories_memory m
+        WHERE m.{{}} AND m.id = ANY(%(ids)s::uuid[]) ORDER BY m.id
+    ) AS each_one
+"""
+TAGS = "SELECT memory_id, tag FROM memories_memorytag WHERE {} AND memory_id = ANY(%(ids)s::uuid[])"
+MENTIONS = "SELECT memory_id, entity_id FROM memories_mention WHERE {} AND memory_id = ANY(%(ids)s::uuid[])"
+# The states of the words of each, and of what came before it in its session: the exchange before an exchange, the fact
+# before a fact.
+TOKENS = """
+    WITH mine AS MATERIALIZED (
+        SELECT one.id, (
+            SELECT m.id FROM memories_memory m
+            WHERE m.namespace_id = %(namespace)s AND m.session_id = one.session_id AND m.level = one.level
+                AND {standing} AND (m.happened_at, m.id) < (one.happened_at, one.id)
+            ORDER BY m.happened_at DESC, m.id DESC LIMIT 1
+        ) AS before
+        FROM memories_memory one WHERE one.namespace_id = %(namespace)s AND one.id = ANY(%(ids)s::uuid[])
+    )
+    SELECT those.id, those.before, (
+        SELECT t.packed FROM memories_tokenstates t
+        WHERE t.namespace_id = %(namespace)s AND t.memory_id = those.id AND t.embedder = %(embedder)s LIMIT 1
+    )
+    FROM (
+        SELECT id, before FROM mine
+        UNION ALL
+        SELECT DISTINCT before, NULL::uuid FROM mine WHERE before NOT IN (SELECT id FROM mine)
+    ) AS those ORDER BY 1
+"""
+EDGES = """
+    SELECT source_id, target_id, kind, weight FROM memories_memoryedge
+    WHERE {} AND source_id = ANY(%(ids)s::uuid[]) AND target_id = ANY(%(ids)s::uuid[]) AND created_at <= %(now)s
+    ORDER BY id
+"""
+# Who contradicts whom, where one of the two is a candidate.
+CONTRADICTION = f"""
+    SELECT id, source_id, target_id FROM memories_memoryedge
+    WHERE {{}} AND kind = '{EdgeKind.CONTRADICTION}' AND created_at <= %(now)s
+"""
+CONTRADICTIONS = f"""
+    SELECT source_id, target_id FROM (
+        {CONTRADICTION} AND source_id = ANY(%(ids)s::uuid[]) UNION {CONTRADICTION} AND target_id = ANY(%(ids)s::uuid[])
+    ) AS pairs ORDER BY id
+"""
+RETURNED = """
+    SELECT memory_id FROM memories_sessionreturn
+    WHERE {} AND "user" = %(user)s AND session = %(session)s AND memory_id = ANY(%(ids)s::uuid[])
+        AND returned_at <= %(now)s
+"""
+# What was absorbed by then had handed its accesses on.
+ACCESSES = """
+    SELECT counted.id, sum(d.count) FROM (
+        SELECT id, id AS used FROM unnest(%(ids)s::uuid[]) AS asked(id)
+        UNION ALL
+        SELECT a.merged_into_id, a.id FROM memories_memory a
+        WHERE a.namespace_id = %(namespace)s AND a.merged_into_id = ANY(%(ids)s::uuid[])
+            AND a.id <> ALL(%(gone)s::uuid[])
+    ) AS counted
+    JOIN memories_dailyaccess d ON d.namespace_id = %(namespace)s AND d.memory_id = counted.used
+    WHERE d.day <= %(now)s::date GROUP BY counted.id
+"""
+CENTROIDS = """
+    SELECT id, centroid FROM memories_cluster
+    WHERE {} AND embedder = %(embedder)s AND id IN (
+        SELECT cluster_id FROM memories_memory WHERE {} AND id = ANY(%(ids)s::uuid[])
+    )
+"""
+FULL_VECTORS = f"""
+    FROM memories_memoryvector v
+    WHERE v.namespace_id = %(namespace)s AND v.embedder = %(embedder)s AND v.route = '{Route.FULL}' AND v.memory_id =
+"""
+VECTORS = f"SELECT v.memory_id, v.vector {FULL_VECTORS} ANY(%(ids)s::uuid[])"
+# Of each that is asked about, in that order; 0 where it has no vector.
+COSINES = f"""
+    SELECT array_agg(coalesce(1 - (v.vector <=> %(vector)s::vector), 0) ORDER BY far.place)
+    FROM unnest(%(far)s::uuid[]) WITH ORDINALITY AS far(id, place)
+    LEFT JOIN LATERAL (SELECT v.vector {FULL_VECTORS} far.id LIMIT 1) v ON true
+"""
+IN_NAMESPACE = "namespace_id = %(namespace)s"
+# What is read of every candidate, whatever the system.
+STATEMENTS_FOR_ALL = {"memories": MEMORIES, "contradictions": CONTRADICTIONS}
+# What only some systems read.
+STATEMENTS_BY_NEED = {
+    "tags": TAGS,
+    "edges": EDGES,
+    "clusters": CENTROIDS,
+    "returned": RETURNED,
+    "mentions": MENTIONS,
+    "vectors": VECTORS,
+}
+
+
+@dataclass(frozen=True)
+class CandidateTables:
+    """Some memories of a namespace, to be asked about."""
+
+    query: Query
+    embedder: str
+    id_array: Ids  # in their order
+
+    def __len__(self) -> int:
+        return len(self.id_array)
+
+    @cached_property
+    def ids(self) -> Sequence[UUID]:
+        """Who they are."""
+        return to_uuids(self.id_array)
+
+    @cached_property
+    def positions(self) -> dict[int, int]:
+        """Where each stands, by its number: an id itself takes ten times as long to look up."""
+        return {id.int: place for place, id in enumerate(self.ids)}
+
+    def fetch(self, statements: Mapping[str, str], end: Sequence[Statement] = (), **more: Any) -> dict[str, list[Any]]:
+        """What each table has of these memories, by the name of the question, in one journey, and what ends it."""
+        if not len(self):
+            return {name: [] for name in statements}
+        values = {
+            "namespace": self.query.namespace.id,
+            "ids": self.id_array,
+            "now": self.query.now,
+            "user": self.query.user,
+            "session": self.query.session,
+            "embedder": self.embedder,
+            **more,
+        }
+        # All are found by their ids, for which every number of candidates would be planned by itself.
+        asked = [Statement(one.replace("{}", IN_NAMESPACE), values) for one in statements.values()]
+        rows = fetch_pipeline([*with_generic_plan(asked, last=bool(end)), *end])
+        return dict(zip(statements, rows, strict=True))
+
+
+def memory_rows(stored: Sequence[Sequence[Any]]) -> MemoryRows:
+    """The memories that are stored of those that were asked for."""
+    if not stored or stored[0][0] is None:
+        return MemoryRows(dict.fromkeys(COLUMNS, np.empty(0)))
+    *arrays, words, contents = stored[0]
+    numbers = chain.from_iterable(one.T for one in arrays)
+    told = map(list, zip(*map(split_category_words, words), strict=True))
+    return MemoryRows(dict(zip(COLUMNS, [*numbers, *told, contents], strict=True)))
+
+
+@lru_cache(maxsize=1_000)
+def split_category_words(words: str) -> tuple[str, ...]:
+    """The words of a memory: few combinations of them are ever seen."""
+    return tuple(words.split(SEPARATOR))
+
+
+def uuid_array_literal(ids: Iterable[UUID | str]) -> str:
+    """Ids as one array."""
+    return "{" + ",".join(map(str, ids)) + "}"

@@ -1,0 +1,129 @@
+"""What a query expects of an answer: to be of whom it names, and to hold the kind of thing it asks for."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+import numpy as np
+
+from memories.db.id_arrays import id_halves
+from memories.retrieval.memory_rows import MemoryRows
+from memories.retrieval.query_terms import WORD_PATTERN, QueryTerms
+from memories.text.answer_types import AnswerType, contains_answer_type, expected_answer_type, relative_clause_start
+from memories.text.capitalised_names import capitalised_mentions
+from memories.text.entity_mentions import EntityMatch
+from memories.text.identifiers import find_identifiers
+from memories.text.stopwords import CALENDAR_WORDS, FUNCTION_WORDS, HOLIDAYS
+from scoring.term import Array, Mask
+
+NOT_NAMES = CALENDAR_WORDS | FUNCTION_WORDS | HOLIDAYS
+TYPE_CHECKED = 32  # candidates: what meets the query less than so many others is no answer, whatever it holds
+
+
+@dataclass(frozen=True)
+class ExpectedAnswer:
+    """Whom an answer must be of and what it must hold, as far as the wording of a query tells."""
+
+    text: str
+    answer_type: AnswerType
+    people: frozenset[UUID]  # the people among those it names
+    surface_forms: tuple[str, ...]  # how it names them
+    only_people: bool  # whether it names nobody else
+    descriptive: bool  # whether whom it names only describes somebody: “who taught Maya”
+    unregistered: tuple[str, ...]  # names that nobody registered, where it has no others
+    has_identifier: bool  # whether one of those is an identifier, and so says all that is asked for
+
+
+def expected_answer(
+    text: str, entities: Sequence[EntityMatch], people: frozenset[UUID], terms: QueryTerms
+) -> ExpectedAnswer:
+    """What a query expects; a name that no memory holds is a word like others, an identifier is not."""
+    said = (
+        []
+        if entities
+        else [name for name in unregistered_names(text) if is_identifier(name) or occurs_in_memories(name, terms)]
+    )
+    clause = relative_clause_start(text)
+    return ExpectedAnswer(
+        text=text,
+        answer_type=expected_answer_type(text),
+        people=people,
+        surface_forms=tuple(one.surface.casefold() for one in entities if one.entity_id in people),
+        only_people=all(one.entity_id in people for one in entities),
+        descriptive=clause is not None and all(text.find(one.surface) > clause for one in entities),
+        unregistered=tuple(name.casefold() for name in said),
+        has_identifier=any(map(is_identifier, said)),
+    )
+
+
+def unregistered_names(text: str) -> list[str]:
+    """What a text names by capitals or by form, but no time."""
+    found = [*(one for one in capitalised_mentions(text) if one.certain), *find_identifiers(text)]
+    surfaces = dict.fromkeys(one.surface for one in found)
+    return [name for name in surfaces if not {word.casefold() for word in WORD_PATTERN.findall(name)} <= NOT_NAMES]
+
+
+def is_identifier(name: str) -> bool:
+    """Whether a name is an identifier, which nobody says in other words: PLAT-1187, but not k8s.
+
+    >>> [is_identifier(name) for name in ("PLAT-1187", "E24", "k8s", "Lisbon")]
+    [True, True, False, False]
+    """
+    return sum(sign.isdigit() for sign in name) > 1
+
+
+def occurs_in_memories(name: str, query_terms: QueryTerms) -> bool:
+    """Whether memories hold the words of a name."""
+    terms = query_terms.lexemes_of(name)
+    return bool(terms) and all(query_terms.document_frequencies[term] for term in terms)
+
+
+def answer_fit(rows: MemoryRows, expected: ExpectedAnswer, match: Array | None, coverage: Array) -> dict[str, Any]:
+    """How far each candidate is of whom the query names, and whether it holds what is asked for."""
+    texts: Sequence[str] = rows.column("content")
+    named = np.zeros(len(texts)) if match is None else np.where(np.isfinite(match), match, 0.0)
+    whom = entity_match(rows, texts, expected, named)
+    return {"of_whom": whom, "of_what": answer_type_match(texts, expected, whom * coverage)}
+
+
+def entity_match(rows: MemoryRows, texts: Sequence[str], expected: ExpectedAnswer, match: Array) -> Array:
+    """1 where a memory is of whom the query names, 0 where it is of others; of people a mention tells less.
+
+    Who names a person asks about the person, whatever else is named. All fit a query that names nobody, or nobody that
+    a candidate is of.
+    """
+    everybody = np.ones(len(texts))
+    if expected.descriptive:
+        return everybody
+    if (match > 0).any():
+        if not expected.people:
+            return np.where(match > 0, 1.0, 0.0)
+        theirs = match if expected.only_people else match * mentions_person(rows, texts, expected)
+        return theirs / theirs.max() if theirs.any() else everybody
+    held = contains_any(texts, expected.unregistered)
+    return held.astype(float) if held.any() or expected.has_identifier else everybody
+
+
+def mentions_person(rows: MemoryRows, texts: Sequence[str], expected: ExpectedAnswer) -> Mask:
+    """Which memories are about one of the people, or say the name."""
+    people = {id_halves(one) for one in expected.people}
+    subjects = np.array([subject in people for subject in rows.column("subject_id").tolist()], dtype=bool)
+    return subjects | contains_any(texts, expected.surface_forms)
+
+
+def contains_any(texts: Sequence[str], names: Sequence[str]) -> Mask:
+    """Which texts hold one of the names, whatever their case."""
+    if not names:
+        return np.zeros(len(texts), dtype=bool)
+    return np.array([any(name in folded for name in names) for folded in map(str.casefold, texts)], dtype=bool)
+
+
+def answer_type_match(texts: Sequence[str], expected: ExpectedAnswer, coverage: Array) -> Mask:
+    """Which of the best hold the kind of thing that is asked for; what a description leads to may stand elsewhere."""
+    if not expected.answer_type or expected.descriptive:
+        return np.ones(len(texts), dtype=bool)
+    found = np.zeros(len(texts), dtype=bool)
+    best = np.argsort(-coverage, kind="stable")[:TYPE_CHECKED]
+    found[best] = [contains_answer_type(expected.answer_type, texts[place], expected.text) for place in best]
+    return found

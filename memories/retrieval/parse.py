@@ -1,0 +1,158 @@
+"""A query as it is understood: whom it names, when, in which words, and what it means as a vector."""
+
+import re
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from uuid import UUID
+
+import numpy as np
+from django.db import connection
+from pgvector import Vector
+
+from memories.models import Namespace
+from memories.providers.embedder import TokenEmbedder, embedder
+from memories.retrieval.cues import TimeWindow, find_time_window, recency_intent, type_cue
+from memories.retrieval.expected_answer import ExpectedAnswer, expected_answer
+from memories.retrieval.query import Query
+from memories.retrieval.query_terms import QueryTerms, load_query_terms
+from memories.text.entity_mentions import EntityMatch, best_match_per_entity, entity_matches
+from memories.text.entity_registry import PERSON
+from memories.text.registry_cache import last_cached_registry, registry_at_write
+from scoring.specificity import TEMPORAL_PRECISION, TYPE_CUE_STRENGTH, entity_density, lexical_rarity
+from scoring.term import Array
+
+
+@dataclass(frozen=True, eq=False)
+class ParsedQuery:
+    """What a query says, before anybody is asked."""
+
+    text: str
+    entities: Sequence[EntityMatch]
+    people: frozenset[UUID]  # among those it names
+    window: TimeWindow | None
+    terms: QueryTerms
+    intent: str
+    embedded_text: str  # what is embedded: the text without the people it names
+    embedder: str
+    vector: Array
+    tokens: Array | None  # their states, None where the embedder knows of no tokens
+    spans: tuple[tuple[int, int], ...]  # where the tokens stand
+    embedded_terms: QueryTerms
+    embedding_ms: float  # how long it took to embed
+    namespace_writes: int | None  # how often the namespace had been written to; none inside a transaction
+
+    @cached_property
+    def expected(self) -> ExpectedAnswer:
+        """What an answer must be of and hold; who does not match words never asks for it."""
+        return expected_answer(self.text, self.entities, self.people, self.terms)
+
+    @cached_property
+    def vector_param(self) -> Vector:
+        """What it means, as the database is asked about it."""
+        return Vector(self.vector)
+
+    @cached_property
+    def specificity_parts(self) -> dict[str, float]:
+        """The four parts of specificity."""
+        terms = list(self.terms.document_frequencies)
+        idfs = np.minimum(self.terms.idfs(terms), self.terms.max_idf)
+        return {
+            "entity_density": entity_density(len(self.entities), len(self.text.split())),
+            "temporal_precision": TEMPORAL_PRECISION[self.window.cue if self.window else "none"],
+            "lexical_rarity": lexical_rarity(idfs, self.terms.max_idf),
+            "type_cue": TYPE_CUE_STRENGTH[type_cue(self.text)],
+        }
+
+    def content_tokens(self) -> list[tuple[list[int], float]]:
+        """The words that say what is asked for, neither common nor names: the tokens of each, and what it tells.
+
+        An identifier says it all, and how much is said by the kind of the answer.
+        """
+        if self.expected.has_identifier:
+            return []
+        # Of a name of several words that nobody registered, memories may hold each word and never the name.
+        said = (
+            *(one.surface for one in self.entities),
+            *(name for name in self.expected.unregistered if " " not in name),
+            "much",
+        )
+        names = {term for surface in said for term in self.terms.lexemes_of(surface)}
+        told = dict(
+            zip(
+                self.terms.document_frequencies,
+                self.terms.idfs(list(self.terms.document_frequencies)).tolist(),
+                strict=True,
+            )
+        )
+        asked = []
+        for start, end, terms in self.embedded_terms.spans:
+            if not terms or terms & names:
+                continue
+            if tokens := [place for place, (a, b) in enumerate(self.spans) if start < b and a < end]:
+                asked.append((tokens, max(told.get(term, self.terms.max_idf) for term in terms)))
+        return asked
+
+    def token_weights(self, stop_weight: float) -> Array:
+        """How much each token of what is embedded tells."""
+        return self.embedded_terms.token_weights(self.spans, stop_weight)
+
+
+def understand(query: Query) -> ParsedQuery:
+    """Find names, times and words, and embed the rest."""
+    namespace, text = query.namespace, query.text
+    known, guessed = last_cached_registry(namespace), list[EntityMatch]()
+    when: TimeWindow | None = None
+
+    def meanwhile() -> None:
+        nonlocal when
+        guessed.extend(entity_matches(text, known) if known else ())
+        when = find_time_window(text, query.now)
+
+    words, writes = load_query_terms(namespace, text, meanwhile)
+    registry = registry_at_write(namespace, writes)
+    forms = guessed if registry is known else entity_matches(text, registry)
+    named = best_match_per_entity(forms)
+    people = frozenset(one.entity_id for one in forms if registry.kinds[one.entity_id] == PERSON)
+    bare = remove_names(text, [one.surface for one in forms if one.entity_id in people])
+    began = time.perf_counter()
+    vector, tokens, spans = embed_query(namespace, bare)
+    embedding_ms = 1000 * (time.perf_counter() - began)
+    return ParsedQuery(
+        text=text,
+        entities=named,
+        people=people,
+        window=when,
+        terms=words,
+        intent=recency_intent(text),
+        embedded_text=bare,
+        embedder=namespace.embedder,
+        vector=vector,
+        tokens=tokens,
+        spans=spans,
+        embedded_terms=words if bare == text else words.restricted_to(bare),
+        embedding_ms=embedding_ms,
+        namespace_writes=None if connection.in_atomic_block else writes,
+    )
+
+
+def remove_names(text: str, people: Sequence[str]) -> str:
+    """Take out the people that a query names: words and the graph find them, and a vector is drawn away by them.
+
+    A text of nothing but names stays as it is.
+    """
+    if not people:
+        return text
+    names = "|".join(re.escape(name) for name in sorted(people, key=len, reverse=True))
+    bare = " ".join(re.sub(rf"(?<!\w)(?:{names})(?:['’]s)?(?!\w)", " ", text).split())
+    return bare if re.search(r"\w", bare) else text
+
+
+def embed_query(namespace: Namespace, text: str) -> tuple[Array, Array | None, tuple[tuple[int, int], ...]]:
+    """The vector of a text, the states of its tokens, and where those stand."""
+    model = embedder(namespace.embedder)
+    if not isinstance(model, TokenEmbedder):
+        return np.asarray(model.embed([text])[0], dtype=float), None, ()
+    vectors, (matrix,) = model.embed_with_tokens([text])
+    return np.asarray(vectors[0], dtype=float), np.asarray(matrix.vectors, dtype=float), matrix.spans

@@ -1,0 +1,73 @@
+"""Which retrievers a query calls for, and how much each weighs."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from memories.retrieval.parse import ParsedQuery
+from memories.retrieval.query import Config
+from scoring.fusion import candidate_limit, retriever_pool
+from scoring.specificity import Plan, plan_for, specificity
+from scoring.systems.candidates import PlanParams
+from scoring.term import Tree, feature
+
+SPECIFICITY_WEIGHTS = {
+    "entity_density": "specificity_entities",
+    "temporal_precision": "specificity_time",
+    "lexical_rarity": "specificity_rarity",
+    "type_cue": "specificity_type",
+}
+
+
+@dataclass(frozen=True)
+class QueryPlan:
+    """A plan, how specific the query is and why, and who reranked."""
+
+    plan: Plan
+    specificity: Tree | None = None  # for systems that plan by it
+    reranker: str = ""  # who ordered the reranker's list, where there is one
+
+    def to_dict(self) -> dict[str, Any]:
+        """The plan as an answer and a trace tell it."""
+        own = {"specificity": self.specificity, "reranker": self.reranker}
+        return {**vars(self.plan), "retrievers": list(self.plan.retrievers), **own}
+
+    @classmethod
+    def from_dict(cls, stored: dict[str, Any]) -> "QueryPlan":
+        """Read what a trace told."""
+        values = {name: value for name, value in stored.items() if name not in ("specificity", "reranker")}
+        plan = Plan(**values | {"retrievers": tuple(values["retrievers"])})
+        return cls(plan, stored["specificity"], stored.get("reranker", ""))
+
+
+def choose_plan(parsed: ParsedQuery, config: Config) -> QueryPlan:
+    """The paper's plans for the systems that have them; the others always ask all their routes."""
+    system = config.system
+    params = system.params.of(dict(config.given))
+    if not isinstance(params, PlanParams):
+        return QueryPlan(Plan("all", retrievers=system.retrievers))
+    parts = {name: feature(name, np.asarray(value)) for name, value in parsed.specificity_parts.items()}
+    names = dict(zip(parts, params.weights(*(SPECIFICITY_WEIGHTS[name] for name in parts)), strict=True))
+    whole = specificity(parts, names).with_name("specificity")
+    chosen = plan_for(
+        float(whole.value),
+        max((one.confidence for one in parsed.entities), default=0.0),
+        parsed.specificity_parts["temporal_precision"],
+        precise=params.precise_from,
+        exploratory=params.exploratory_below,
+        entity_threshold=params.entity_above,
+        window_threshold=params.window_from,
+        precise_top_k=params.precise_top_k,
+        entity_weight=params.entity_plan_weight,
+        temporal_weight=params.temporal_plan_weight,
+    )
+    return QueryPlan(chosen, whole.tree())
+
+
+def list_depth(params: Any, top_k: int) -> int:
+    """How many candidates each route is asked for."""
+    if hasattr(params, "pool"):
+        return int(params.pool)
+    limit = candidate_limit(top_k, params.limit_factor, params.limit_least)
+    return retriever_pool(limit, params.route_widening, params.route_least)

@@ -1,0 +1,52 @@
+"""Where candidates stand in their conversations, and what stands beside them."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from uuid import UUID
+
+from django.db import connection
+
+from memories.retrieval.candidate_sql import uuid_array_literal
+from memories.retrieval.scope import CandidateScope
+from scoring.signals import LEVELS
+
+LEVEL_OFFSET = 1_000_000  # between the places of two levels, so that a fact is no neighbour of an exchange
+
+SESSION_ORDER = """
+    SELECT m.id, m.level, row_number() OVER (
+        PARTITION BY m.session_id, m.level ORDER BY coalesce(m.happened_at, m.created_at), m.id
+    )
+    FROM memories_memory m
+    WHERE {scope} AND m.session_id IN (
+        SELECT session_id FROM memories_memory
+        WHERE namespace_id = %(namespace)s AND id = ANY(%(ids)s::uuid[]) AND session_id IS NOT NULL
+    )
+    ORDER BY m.session_id, m.level, 3
+"""
+
+
+@dataclass(frozen=True)
+class SessionPlaces:
+    """The places of memories in their sessions, level by level, and those next to a candidate."""
+
+    positions: Mapping[UUID, int] = field(default_factory=dict)
+    neighbours: Sequence[UUID] = ()
+
+
+def session_places(scope: CandidateScope, ids: Sequence[UUID]) -> SessionPlaces:
+    """Count the memories of the candidates' sessions in the order they were said; one question."""
+    with connection.cursor() as cursor:
+        cursor.execute(SESSION_ORDER.format(scope=scope.condition), {**scope.values, "ids": uuid_array_literal(ids)})
+        rows = cursor.fetchall()
+    positions = {id: LEVELS.index(level) * LEVEL_OFFSET + place for id, level, place in rows}
+    wanted = set(ids)
+    # In the order of the question a neighbour is the row before or after; one of another session begins anew at 1.
+    beside = [
+        mine
+        for (one, _, _), (other, _, place) in pairwise(rows)
+        if place > 1
+        for mine, found in ((one, other), (other, one))
+        if found in wanted and mine not in wanted
+    ]
+    return SessionPlaces({id: positions[id] for id in {*wanted, *beside} if id in positions}, beside)

@@ -1,0 +1,1 @@
+"""Text analysis: names, entities, dates, sentences and secrets."""

@@ -1,0 +1,142 @@
+"""The arrays of traced sets that a process holds: of a set that changes, only what has changed is loaded again."""
+
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass, replace
+from threading import Lock
+from uuid import UUID
+
+import numpy as np
+from django.contrib.postgres.aggregates import StringAgg
+from django.db.models import TextField
+from django.db.models.functions import MD5, Cast
+
+from memories.models import JudgedQuery, JudgementSet, Namespace, TracedQuery, TracedSet
+from memories.models.choices import Route
+from memories.retrieval.query import Config
+from memories.tuning import current_grades
+from memories.tuning.arrays import Arrays, Stack, build_stacks, candidate_grades, candidate_vectors, ideal_grades
+from memories.tuning.traced_sets import ProgressCallback, ensure_traced_set, no_progress, write_count
+from scoring.systems import SYSTEMS
+
+MAX_CACHED_SETS = 4  # sets that a process holds
+# What a vector of a candidate is today: a new one has the number of the write that made it.
+VECTORS_FINGERPRINT_SQL = """
+    SELECT count(*), max(written) FROM memories_memoryvector
+    WHERE namespace_id = %(namespace)s AND embedder = %(embedder)s AND route = %(route)s AND memory_id IN (
+        SELECT unnest(candidates) FROM memories_tracedquery
+        WHERE namespace_id = %(namespace)s AND traced_set_id = %(traced)s
+    )
+"""
+
+Grades = Mapping[UUID, Mapping[UUID, int]]
+
+
+@dataclass(frozen=True)
+class CachedArrays:
+    """A set as it was loaded, and by what one sees whether that still holds."""
+
+    write_fingerprint: Hashable  # while this is the same, nothing was written or judged
+    content_fingerprint: Hashable  # while this is the same, candidates and vectors are
+    grades: Grades
+    arrays: Arrays
+
+
+_cache: dict[UUID, CachedArrays] = {}  # the last used last
+_lock = Lock()
+
+
+def cached_arrays(traced_set: TracedSet) -> Arrays:
+    """The arrays of a traced set with the judgements that hold now; the same ones until something in them changes."""
+    namespace = traced_set.namespace
+    looked = write_count(namespace), current_grades.judgement_sets_fingerprint(namespace, [traced_set.judgement_set_id])
+    with _lock:
+        known = _cache.get(traced_set.id)
+    if known is None or known.write_fingerprint != looked:
+        known = refresh_arrays(traced_set, known, looked)
+    with _lock:
+        _cache.pop(traced_set.id, None)
+        _cache[traced_set.id] = known
+        for old in list(_cache)[:-MAX_CACHED_SETS]:
+            del _cache[old]
+    return known.arrays
+
+
+def ensure_arrays(
+    namespace: Namespace, judgement_set: JudgementSet, config: Config, progress: ProgressCallback = no_progress
+) -> Arrays:
+    """The arrays of a set as the namespace is now."""
+    while True:
+        try:
+            return cached_arrays(ensure_traced_set(namespace, judgement_set, config, progress))
+        except TracedSet.DoesNotExist:  # a later asking has just taken its place
+            continue
+
+
+def refresh_arrays(traced_set: TracedSet, cached: CachedArrays | None, write_fingerprint: Hashable) -> CachedArrays:
+    """What is held with what has changed in it: most writes touch nothing that was judged or found."""
+    asked = candidates_fingerprint(traced_set)
+    now = current_grades.load_grades(traced_set.namespace, traced_set.judgement_set_id)
+    queries = {one.query.id: one.query for one in now.queries}
+    if cached is None or cached.content_fingerprint != asked:
+        return CachedArrays(write_fingerprint, asked, now.grades, build_arrays(traced_set, queries, now.grades))
+    whole = cached.arrays
+    mine = [queries.get(query.id, query) for query in whole.queries]
+    if now.grades == cached.grades and all(map(same_judged_query, whole.queries, mine)):
+        return replace(cached, write_fingerprint=write_fingerprint)
+    changed = {id for id in queries if now.grades[id] != cached.grades.get(id)}
+    again = replace(
+        whole,
+        queries=mine,
+        ideal=ideal_grades([now.grades.get(query.id, {}) for query in mine]),
+        stacks=[regrade_stack(stack, mine, now.grades, changed) for stack in whole.stacks],
+    )
+    return CachedArrays(write_fingerprint, asked, now.grades, again)
+
+
+def candidates_fingerprint(traced_set: TracedSet) -> Hashable:
+    """By what one sees that a set has other rows, or its candidates other vectors."""
+    rows = TracedQuery.objects.within(traced_set.namespace).filter(traced_set_id=traced_set.id)
+    mark: str | None = rows.aggregate(mark=MD5(StringAgg(Cast("id", TextField()), " ", order_by="id")))["mark"]
+    if "vectors" not in SYSTEMS[traced_set.system].optional_features:
+        return mark
+    embedder = traced_set.namespace.embedder
+    return (
+        mark,
+        embedder,
+        *current_grades.fetch_judgement_rows(
+            VECTORS_FINGERPRINT_SQL, traced_set.namespace, (), traced=traced_set.id, embedder=embedder, route=Route.FULL
+        ),
+    )
+
+
+def build_arrays(traced_set: TracedSet, queries: Mapping[UUID, JudgedQuery], grades: Grades) -> Arrays:
+    """The whole of a set."""
+    namespace, system = traced_set.namespace, SYSTEMS[traced_set.system]
+    found = TracedQuery.objects.within(namespace).filter(traced_set_id=traced_set.id, query_id__in=list(queries))
+    rows = list(found.order_by("query_id"))
+    # Looked up after its rows: what is still there then was whole before.
+    TracedSet.objects.within(namespace).get(id=traced_set.id)
+    vectors = candidate_vectors(namespace, rows) if "vectors" in system.optional_features else {}
+    return Arrays(
+        system=system,
+        queries=[queries[row.query_id] for row in rows],
+        ideal=ideal_grades([grades.get(row.query_id, {}) for row in rows]),
+        stacks=build_stacks(system, rows, grades, vectors),
+        candidates=sum(len(row.candidates) for row in rows),
+    )
+
+
+def same_judged_query(one: JudgedQuery, other: JudgedQuery) -> bool:
+    """Whether a query counts as it did."""
+    return (one.kind, one.category, one.part, one.text) == (other.kind, other.category, other.part, other.text)
+
+
+def regrade_stack(stack: Stack, queries: list[JudgedQuery], grades: Grades, changed: set[UUID]) -> Stack:
+    """The same candidates; those of queries whose grades have changed by what they are now."""
+    values, batches = stack.grades.copy(), stack.signals.batches
+    for place, number in enumerate(stack.queries.tolist()):
+        if (query := queries[number].id) in changed:
+            start = int(batches.starts[place])
+            mine = slice(start, start + int(batches.lengths[place]))
+            values[mine] = candidate_grades(grades.get(query, {}), stack.signals.ids[mine].tolist())
+    return replace(stack, grades=values) if not np.array_equal(values, stack.grades) else stack

@@ -1,0 +1,110 @@
+"""How far annotators agree, type by type, and the prior that follows from it."""
+
+import math
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import NamedTuple
+
+import numpy as np
+
+from memories.models.choices import MemoryType
+from memories.tuning.calibration.annotated import AnnotatedMemory, AnnotatedSet, AnnotatorLabel
+from scoring.calibration import cohens_kappa, kappa_standard_error, kappa_suffices, type_prior
+from scoring.policy import WritePolicyParams
+
+Z_95 = 1.96  # standard errors to either side, for 95 %
+
+
+class Kappa(NamedTuple):
+    """Agreement beyond chance, with the interval it lies in."""
+
+    value: float
+    low: float
+    high: float
+    pairs: int = 1  # of annotators who share memories
+    undefined: int = 0  # of them, those who give one answer throughout, which agrees by chance alone
+
+
+@dataclass(frozen=True)
+class TypeAgreement:
+    """One type: whether annotators agree on what it is, and how often they agree with what was stored."""
+
+    type: str
+    kappa: Kappa | None  # none where too few share memories, or no two of them tell the type from others
+    gate: float
+    stored: int  # annotated memories stored as this type
+    agreed: int  # of them, those which every annotator calls so too
+    prior: float  # that serves
+    fitted: float | None  # none where too few are annotated
+
+    @property
+    def valid(self) -> bool:
+        """Whether it passes the gate."""
+        return self.kappa is not None and kappa_suffices(self.kappa.value, self.gate)
+
+    @property
+    def share(self) -> float | None:
+        """Agreement with what was stored."""
+        return self.agreed / self.stored if self.stored else None
+
+    @property
+    def param(self) -> str:
+        """The write parameter that holds its prior."""
+        return f"prior_{self.type.lower()}"
+
+
+def agreement_by_type(annotated: AnnotatedSet, policy: WritePolicyParams) -> list[TypeAgreement]:
+    """Every type, against all others."""
+    enough = len(annotated.shared) >= policy.annotated_by_two
+    return [type_agreement(annotated, type, policy, enough=enough) for type in MemoryType.values]
+
+
+def type_agreement(annotated: AnnotatedSet, type: str, policy: WritePolicyParams, *, enough: bool) -> TypeAgreement:
+    """One type: kappa over “it is this” and “it is another”."""
+    kappa = mean_kappa(annotated, lambda word: word.type == type) if enough else None
+    stored = [one for one in annotated.memories if one.type == type]
+    agreed = sum(all(word.type == type for word in one.labels.values()) for one in stored)
+    prior = float(getattr(policy, f"prior_{type.lower()}"))
+    fitted = fit_prior(agreed / len(stored), policy) if len(stored) >= policy.annotated_each else None
+    return TypeAgreement(type, kappa, policy.kappa_gate, len(stored), agreed, prior, fitted)
+
+
+def fit_prior(agreement: float, policy: WritePolicyParams) -> float:
+    """A type's prior through the policy's own logistic."""
+    found = type_prior(
+        agreement,
+        low=policy.prior_lowest,
+        span=policy.prior_span,
+        steepness=policy.prior_steepness,
+        midpoint=policy.prior_midpoint,
+    )
+    return round(found, 4)
+
+
+def mean_kappa(annotated: AnnotatedSet, label: Callable[[AnnotatorLabel], Hashable]) -> Kappa | None:
+    """Kappa of what annotators say; of more than two the mean over pairs, each by the memories that both know.
+
+    A pair that gives one answer throughout has no kappa: it is counted, and left out of the mean.
+    """
+    known: list[tuple[float, float, int]] = []
+    for one, other in combinations(annotated.annotators, 2):
+        both = [memory for memory in annotated.shared if one in memory.labels and other in memory.labels]
+        if both:
+            labels = annotator_labels(both, one, label), annotator_labels(both, other, label)
+            known.append((cohens_kappa(*labels), kappa_standard_error(*labels), len(both)))
+    defined = [one for one in known if not math.isnan(one[0])]
+    if not defined:
+        return None
+    values, errors, counts = (np.array(column, dtype=float) for column in zip(*defined, strict=True))
+    weights = counts / counts.sum()
+    middle, spread = float(weights @ values), Z_95 * float(np.sqrt(weights**2 @ errors**2))
+    low, high = max(middle - spread, -1.0), min(middle + spread, 1.0)
+    return Kappa(middle, low, high, len(known), len(known) - len(defined))
+
+
+def annotator_labels(
+    memories: Sequence[AnnotatedMemory], annotator: str, label: Callable[[AnnotatorLabel], Hashable]
+) -> list[Hashable]:
+    """What one annotator says of some memories."""
+    return [label(one.labels[annotator]) for one in memories]

@@ -1,0 +1,123 @@
+"""The ground of a calibration: annotated memories, their signals, and what each annotator said."""
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+from uuid import UUID
+
+import numpy as np
+from numpy.typing import NDArray
+
+from memories.models import Annotation, Namespace
+from memories.models.choices import Grounding, Status
+from scoring.confidence import capped_confidence, grounded_confidence, repetition, weighted_confidence
+from scoring.policy import WritePolicyParams
+from scoring.term import Array
+
+MAX_ANNOTATIONS = 5_000  # annotations that count, the newest
+SIGNALS = ("source", "repetition", "extractor", "prior")
+WEIGHTS = tuple(f"weight_{name}" for name in SIGNALS)
+COLUMNS = ("source_strength", "repetitions", "extractor_confidence", "type_prior", "grounding", "confirmed_at")
+
+
+class AnnotatorLabel(NamedTuple):
+    """What one annotator said of a memory."""
+
+    type: str
+    right: bool
+    confidence: float
+
+
+class AnnotatedMemory(NamedTuple):
+    """A memory as it is stored, and what was said of it, by annotator."""
+
+    id: UUID
+    type: str  # none where it is uncertain
+    raw_signals: tuple[float, float, float, float]  # its signals, the repetitions as a number
+    partial: bool
+    confirmed: bool
+    labels: dict[str, AnnotatorLabel]
+
+
+@dataclass(frozen=True)
+class AnnotatedSet:
+    """All that was annotated, as arrays: one row a memory."""
+
+    memories: Sequence[AnnotatedMemory]
+
+    @cached_property
+    def annotators(self) -> list[str]:
+        """Everybody who annotated, by name."""
+        return sorted({name for one in self.memories for name in one.labels})
+
+    @cached_property
+    def shared(self) -> list[AnnotatedMemory]:
+        """The memories on which at least two have spoken."""
+        return [one for one in self.memories if len(one.labels) > 1]
+
+    @cached_property
+    def signals(self) -> Array:
+        """The four signals, a column each."""
+        source, repetitions, extractor, prior = (
+            np.array([one.raw_signals for one in self.memories], dtype=float).reshape(-1, len(SIGNALS)).T
+        )
+        return np.column_stack([source, repetition(repetitions), extractor, prior])
+
+    @cached_property
+    def mean_confidence(self) -> Array:
+        """The confidence that annotators would give, on average."""
+        return self._mean("confidence")
+
+    @cached_property
+    def right_share(self) -> Array:
+        """The share of annotators who find it right."""
+        return self._mean("right")
+
+    @cached_property
+    def held_out(self) -> NDArray[np.bool_]:
+        """Which memories are kept back to check: half of them, by their ids alone, so that none ever changes sides."""
+        return np.array([hashlib.sha256(one.id.bytes).digest()[0] % 2 == 1 for one in self.memories], dtype=bool)
+
+    def predicted_confidence(self, weights: Mapping[str, float], policy: WritePolicyParams) -> Array:
+        """The confidence that the formula gives with some weights."""
+        columns = dict(zip(SIGNALS, self.signals.T, strict=True))
+        whole = weighted_confidence(columns, {name: np.asarray(weights[f"weight_{name}"]) for name in SIGNALS})
+        whole = np.where(self._flags("partial"), grounded_confidence(whole, policy.grounding_penalty), whole)
+        return np.asarray(np.where(self._flags("confirmed"), capped_confidence(whole, policy.confirmed_cap), whole))
+
+    def fit_target(self, policy: WritePolicyParams) -> Array:
+        """What the weighted signals should come to: what grounding takes away afterwards is added first."""
+        return np.asarray(self.mean_confidence + self._flags("partial") * policy.grounding_penalty)
+
+    def _mean(self, name: str) -> Array:
+        said = [[getattr(word, name) for word in one.labels.values()] for one in self.memories]
+        return np.array([sum(some) / len(some) for some in said], dtype=float)
+
+    def _flags(self, name: str) -> NDArray[np.bool_]:
+        return np.array([getattr(one, name) for one in self.memories], dtype=bool)
+
+
+def load_annotated_set(namespace: Namespace) -> AnnotatedSet:
+    """What was annotated of memories that nobody has forgotten, in one question."""
+    told = Annotation.objects.within(namespace).exclude(memory__status=Status.FORGOTTEN)
+    rows = told.order_by("-created_at", "id").values(
+        *("memory_id", "annotator", "type", "right", "confidence", "memory__type", "memory__type_uncertain"),
+        *(f"memory__{name}" for name in COLUMNS),
+    )[:MAX_ANNOTATIONS]
+    found: dict[UUID, AnnotatedMemory] = {}
+    for row in rows:
+        source, repetitions, extractor, prior, grounding, confirmed_at = (row[f"memory__{name}"] for name in COLUMNS)
+        one = AnnotatedMemory(
+            row["memory_id"],
+            "" if row["memory__type_uncertain"] else row["memory__type"],
+            (source, repetitions, extractor, prior),
+            grounding == Grounding.PARTIAL,
+            confirmed_at is not None,
+            {},
+        )
+        found.setdefault(one.id, one).labels[row["annotator"]] = AnnotatorLabel(
+            row["type"], row["right"], row["confidence"]
+        )
+    return AnnotatedSet(sorted(found.values(), key=lambda one: one.id))

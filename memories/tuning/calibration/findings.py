@@ -1,0 +1,116 @@
+"""What a calibration finds, in words, with the change that each finding proposes."""
+
+from collections.abc import Iterator
+
+from memories.templatetags.numbers import figure
+from memories.tuning.calibration.results import Calibration
+from scoring.calibration import Finding, recalibration
+
+ParamChanges = dict[str, dict[str, float]]  # write parameters, by the part that changes them
+UNKNOWN = 1.0  # stands for a kappa or a share that is not known
+
+
+def proposed_changes(calibration: Calibration) -> ParamChanges:
+    """The parts that can be kept: those that are known, differ from what serves, and that the gate lets pass."""
+    policy, parts = calibration.policy, ParamChanges()
+    first = calibration.preference
+    if calibration.preference_first and first.fitted is not None:
+        parts["preference"] = {first.param: first.fitted}
+    if calibration.valid:
+        parts["priors"] = {one.param: one.fitted for one in calibration.types if one.fitted is not None and one.valid}
+        if calibration.weights and calibration.weights.improves:
+            parts["weights"] = dict(calibration.weights.fitted)
+    if formal := [one.change for one in recalibration_triggers(calibration) if one.change]:
+        parts["formal"] = formal[0]
+    if calibration.best is not None:
+        threshold = calibration.best.threshold
+        asked = min(policy.dedup_escalate, threshold)
+        parts["threshold"] = {"dedup_duplicate": threshold, "dedup_escalate": asked}
+    served = policy.as_dict()
+    moved = {part: {name: to for name, to in some.items() if served[name] != to} for part, some in parts.items()}
+    return {part: parts[part] if part == "weights" else some for part, some in moved.items() if some}
+
+
+def recalibration_triggers(calibration: Calibration) -> list[Finding]:
+    """The paper's two, where enough is known of each."""
+    policy, kappa = calibration.policy, calibration.preference.kappa
+    return recalibration(
+        0.0 if calibration.direct_share is None else calibration.direct_share,
+        UNKNOWN if kappa is None else kappa.value,
+        direct_limit=policy.direct_share,
+        kappa_limit=policy.kappa_preference,
+        source_weight=policy.formal_source,
+        extractor_weight=policy.formal_extractor,
+    )
+
+
+def calibration_findings(calibration: Calibration) -> list[Finding]:
+    """Everything worth saying, in the order in which to do it."""
+    changes = proposed_changes(calibration)
+    return [
+        *agreement_findings(calibration),
+        *trigger_findings(calibration, changes),
+        *unclear_type_findings(calibration),
+        *fit_findings(calibration, changes),
+        *threshold_findings(calibration, changes),
+    ]
+
+
+def agreement_findings(calibration: Calibration) -> Iterator[Finding]:
+    """Whether anything may be concluded at all."""
+    policy = calibration.policy
+    if calibration.missing:
+        have = f"{len(calibration.annotated.shared)} of {policy.annotated_by_two} memories are annotated by two"
+        yield Finding("annotate more before anything is concluded", have, {})
+    elif calibration.kappa and not calibration.valid:
+        low = f"κ {figure(calibration.kappa.value, 2)} is not above {figure(policy.kappa_gate)} over all types"
+        yield Finding("make the guidelines clearer, and annotate again", low, {})
+
+
+def trigger_findings(calibration: Calibration, changes: ParamChanges) -> Iterator[Finding]:
+    """The paper's triggers, with the prior that annotators' agreement gives."""
+    kappa, policy = calibration.preference.kappa, calibration.policy
+    for one in recalibration_triggers(calibration):
+        if one.change or kappa is None:
+            yield one
+            continue
+        low = f"κ {figure(kappa.value, 2)} is below {figure(policy.kappa_preference)}"
+        yield Finding(one.what, low, changes.get("preference", {}))
+
+
+def unclear_type_findings(calibration: Calibration) -> Iterator[Finding]:
+    """The types that fail the gate though all together pass it; of a Preference below its own limit is told first."""
+    gate = figure(calibration.policy.kappa_gate)
+    for one in calibration.types if calibration.valid else ():
+        if one.kappa and not one.valid and not (one is calibration.preference and calibration.preference_first):
+            low = f"κ {figure(one.kappa.value, 2)} is not above {gate}, so its prior stays until annotators agree on it"
+            yield Finding(f"make clearer what is {with_article(one.type)}", low, {})
+
+
+def with_article(type: str) -> str:
+    """A type with its article."""
+    return f"{'an' if type[0] in 'AEIOU' else 'a'} {type}"
+
+
+def fit_findings(calibration: Calibration, changes: ParamChanges) -> Iterator[Finding]:
+    """What the fitted weights and priors are worth."""
+    if calibration.weights:
+        error = calibration.weights.held_out_error
+        told = f"the error of {figure(error.before, 4)} becomes {figure(error.after, 4)} on the half kept back"
+        what = "move the weights" if calibration.weights.improves else "leave the weights where they are"
+        yield Finding(what, told, changes.get("weights", {}))
+    if change := changes.get("priors"):
+        names = ", ".join(name.removeprefix("prior_").title() for name in change)
+        told = "how often annotators agree with the type that was stored gives others"
+        yield Finding(f"move the priors: {names}", told, change)
+
+
+def threshold_findings(calibration: Calibration, changes: ParamChanges) -> Iterator[Finding]:
+    """What the judged pairs say of the threshold above which two memories are merged."""
+    if calibration.best and "threshold" in changes:
+        times = f"a false merge counted {figure(calibration.policy.merge_cost)} times"
+        told = f"it costs least, {figure(calibration.best.cost, 1)} % with {times}"
+        yield Finding(f"merge above {figure(calibration.best.threshold)}", told, changes["threshold"])
+    elif calibration.pairs and calibration.best is None:
+        have = f"of {len(calibration.pairs)} judged pairs too few lie on one side of it to weigh it against others"
+        yield Finding(f"judge pairs on both sides of {figure(calibration.policy.dedup_duplicate)}", have, {})

@@ -1,0 +1,69 @@
+"""A judged set as files: lines of JSON that import again, or TREC's queries and judgements."""
+
+import json
+from collections.abc import Iterator, Mapping
+from uuid import UUID
+
+from django.db.models import Prefetch
+
+from memories.models import JudgedQuery, Judgement, JudgementSet
+from memories.tuning import current_grades, trec
+from memories.tuning.memory_references import judgeable_memories
+
+EXPORT_FORMATS = ("jsonl", "qrels", "queries")
+
+
+def export_judgements(
+    judgement_set: JudgementSet, file_format: str, *, resolved: bool = False, by_content: bool = False
+) -> Iterator[str]:
+    """The lines of a set, as they were judged, or as they hold today.
+
+    With `words`, JSON names memories by what they say, which another namespace understands as well.
+    """
+    if file_format == "queries":
+        rows = (
+            JudgedQuery.objects.within(judgement_set.namespace).filter(judgement_set_id=judgement_set.id).order_by("id")
+        )
+        return trec.format_trec_queries(dict(rows.values_list("id", "text")))
+    grades = judgement_set_grades(judgement_set, resolved=resolved)
+    if file_format == "qrels":
+        return trec.format_qrels({query.id: given for query, given in grades.items()})
+    return judgement_json_lines(judgement_set, grades, by_content=by_content)
+
+
+def judgement_set_grades(judgement_set: JudgementSet, *, resolved: bool) -> Mapping[JudgedQuery, Mapping[UUID, int]]:
+    """Every query with its grades."""
+    if resolved:
+        return {
+            one.query: one.grades
+            for one in current_grades.load_grades(judgement_set.namespace, judgement_set.id).queries
+        }
+    by_id = Judgement.objects.within(judgement_set.namespace).order_by("id")
+    rows = JudgedQuery.objects.within(judgement_set.namespace).filter(judgement_set_id=judgement_set.id).order_by("id")
+    return {
+        query: {one.memory_id: one.grade for one in query.judgements.all()}
+        for query in rows.prefetch_related(Prefetch("judgements", by_id))
+    }
+
+
+def judgement_json_lines(
+    judgement_set: JudgementSet, grades: Mapping[JudgedQuery, Mapping[UUID, int]], *, by_content: bool
+) -> Iterator[str]:
+    """One line for each query; what is empty is not said."""
+    contents: dict[UUID, str] = {}
+    if by_content:
+        ids = {memory for given in grades.values() for memory in given}
+        contents = dict(judgeable_memories(judgement_set.namespace).filter(id__in=ids).values_list("id", "content"))
+    for query, given in grades.items():
+        said = {"category": query.category, "user": query.user, "as_of": query.as_of and query.as_of.isoformat()}
+        line = {
+            "query": query.text,
+            "kind": query.kind,
+            **{name: value for name, value in said.items() if value},
+            "judgements": [
+                {"memory": {"content": contents[memory]} if by_content else str(memory), "grade": grade}
+                for memory, grade in given.items()
+                if not by_content or memory in contents  # what was forgotten has no words any more
+            ],
+        }
+        yield json.dumps(line, ensure_ascii=False)

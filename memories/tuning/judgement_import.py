@@ -1,0 +1,165 @@
+"""Judged queries as lines of JSON, one query a line: read whole and checked line by line before anything is kept."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+from uuid import UUID
+
+from drf_spectacular.utils import extend_schema_field
+from rest_framework import serializers
+from rest_framework.exceptions import ErrorDetail, ValidationError
+
+from memories.api.retrieval import MAX_QUERY_CHARS
+from memories.bulk.lines import Reader, Stream, value
+from memories.models import Namespace
+from memories.models.choices import QueryKind
+from memories.tuning.judgement_store import NewQuery
+from memories.tuning.memory_references import ResolvedReferences
+from memories.web.fields import DateTime, Identifier, Integer, ListOf, OneOf, Text
+from memories.web.serializers import StrictObject, valid_values
+from memories.web.storable import quote_value
+from memories.web.timestamp_checks import check_not_future
+
+MAX_QUERIES = 20_000  # in one file
+MAX_GRADES = 1_000  # of one query
+GRADES = range(4)
+MAX_CONTENT_LENGTH = 100_000  # characters
+
+
+class ContentSerializer(StrictObject):
+    """A memory by its words."""
+
+    content = Text(max_length=MAX_CONTENT_LENGTH, trim_whitespace=False)
+
+
+REFERENCE_SCHEMA = {
+    "oneOf": [
+        {"type": "string", "format": "uuid"},
+        {
+            "type": "object",
+            "properties": {"content": {"type": "string", "minLength": 1, "maxLength": MAX_CONTENT_LENGTH}},
+            "required": ["content"],
+            "additionalProperties": False,
+        },
+    ]
+}
+
+
+@extend_schema_field(REFERENCE_SCHEMA)
+class MemoryReference(serializers.Field[Any, Any, Any, Any]):
+    """A memory by its id, or by its words."""
+
+    default_error_messages = {"required": "is required", "null": "must not be null"}
+
+    def to_internal_value(self, data: Any) -> UUID | str:
+        if isinstance(data, Mapping):
+            return str(valid_values(ContentSerializer(data=data))["content"])
+        if not isinstance(data, str):
+            raise ValidationError([f"must be a memory's id, or an object with its content; got {quote_value(data)}"])
+        return Identifier().run_validation(data)  # type: ignore[no-any-return]
+
+    def to_representation(self, value: Any) -> Any:
+        return value
+
+
+class NewGrade(StrictObject):
+    """How well a memory answers a query."""
+
+    memory = MemoryReference(help_text="its id, or {content}: its words, where one memory alone says them")
+    grade = Integer(
+        min_value=GRADES[0], max_value=GRADES[-1], help_text="3 answers it, 2 helps, 1 is related, 0 is not"
+    )
+
+
+class NewJudgedQuery(StrictObject):
+    """A query, and the memories that were judged for it."""
+
+    query = Text(max_length=MAX_QUERY_CHARS)
+    kind = OneOf(
+        choices=QueryKind.values, required=False, help_text="never_stored: no memory answers it; else answerable"
+    )
+    category = Text(max_length=50, allow_blank=True, required=False)
+    user = Text(max_length=200, allow_blank=True, default="", help_text="who asks")
+    as_of = DateTime(required=False, allow_null=True, help_text="a past moment to answer from")
+    judgements = ListOf(child=NewGrade(), max_length=MAX_GRADES, default=list)
+
+    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+        """Refuse an answer to what was never stored."""
+        if attrs.get("kind") == QueryKind.NEVER_STORED and any(one["grade"] for one in attrs["judgements"]):
+            raise ValidationError({"kind": ["must not be never_stored where a memory has a grade above 0"]})
+        return attrs
+
+
+@dataclass
+class ParsedJudgements:
+    """What a file holds, and what is wrong with it by place; with anything wrong, nothing of it is kept."""
+
+    queries: list[NewQuery] = field(default_factory=list)
+    problems: dict[str, Any] = field(default_factory=dict)
+
+    def or_raise(self) -> list[NewQuery]:
+        """The queries, or everything that is wrong."""
+        if self.problems:
+            raise ValidationError(self.problems)
+        return self.queries
+
+
+def parse_judgement_lines(namespace: Namespace, stream: Stream) -> ParsedJudgements:
+    """Read a stream of lines."""
+    found: dict[str, Any] = {}
+    problems: dict[str, Any] = {}
+    for line in Reader(stream).lines():
+        if len(found) + len(problems) >= MAX_QUERIES:
+            problems["body"] = [f"must have at most {MAX_QUERIES} queries; got more"]
+            break
+        place = f"line {line.number}"
+        try:
+            found[place] = value(line)
+        except ValidationError as error:
+            problems[place] = error.detail
+    read = parse_judgement_bodies(namespace, found)
+    return ParsedJudgements(read.queries, problems | read.problems)
+
+
+def parse_judgement_items(namespace: Namespace, items: Sequence[Any]) -> ParsedJudgements:
+    """Read a list of queries that came in one body."""
+    return parse_judgement_bodies(namespace, {f"queries.{number}": one for number, one in enumerate(items)})
+
+
+def parse_judgement_bodies(namespace: Namespace, bodies: Mapping[str, Any]) -> ParsedJudgements:
+    """Check each query by itself, then look all memories up at once."""
+    values: dict[str, dict[str, Any]] = {}
+    problems: dict[str, Any] = {}
+    for place, body in bodies.items():
+        try:
+            values[place] = valid_values(NewJudgedQuery(data=body))
+            check_not_future(namespace, values[place], "as_of")
+        except ValidationError as error:
+            problems[place] = error.detail
+    known = ResolvedReferences.resolve(
+        namespace, (one["memory"] for body in values.values() for one in body["judgements"])
+    )
+    read = ParsedJudgements(problems=problems)
+    for place, body in values.items():
+        grades, wrong = resolve_grades(known, body["judgements"])
+        if wrong:
+            problems.setdefault(place, {})["judgements"] = wrong
+        read.queries.append(
+            NewQuery(body["query"], body.get("kind"), body.get("category"), body["user"], body.get("as_of"), grades)
+        )
+    return read
+
+
+def resolve_grades(
+    references: ResolvedReferences, judgements: Iterable[Mapping[str, Any]]
+) -> tuple[dict[UUID, int], dict[str, dict[str, list[ErrorDetail]]]]:
+    """The grades by memory, the higher of two, and what is wrong with each by its number."""
+    grades: dict[UUID, int] = {}
+    wrong: dict[str, dict[str, list[ErrorDetail]]] = {}
+    for number, one in enumerate(judgements):
+        memory = references.lookup(one["memory"])
+        if isinstance(memory, str):
+            wrong[str(number)] = {"memory": [ErrorDetail(memory)]}
+        else:
+            grades[memory] = max(one["grade"], grades.get(memory, 0))
+    return grades, wrong

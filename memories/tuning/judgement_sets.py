@@ -1,0 +1,32 @@
+"""Which judgement set is meant."""
+
+from uuid import UUID
+
+from django.db.models import Count
+
+from memories.models import JudgementSet, Namespace
+
+
+class UnknownJudgementSetError(LookupError):
+    """A judgement set that a namespace does not have."""
+
+
+def choose_judgement_set(namespace: Namespace, name: str = "") -> JudgementSet:
+    """The set of a name or an id, else the one with most queries."""
+    sets = JudgementSet.objects.within(namespace)
+    if name:
+        found = sets.filter(name=name).first() or judgement_set_by_id(namespace, name)
+    else:
+        found = sets.annotate(size=Count("queries")).filter(size__gt=0).order_by("-size", "name").first()
+    if found is not None:
+        return found
+    known = ", ".join(sets.order_by("name").values_list("name", flat=True)[:20]) or "none yet"
+    raise UnknownJudgementSetError(f"must be a judgement set of this namespace with queries ({known}); got {name!r}")
+
+
+def judgement_set_by_id(namespace: Namespace, text: str) -> JudgementSet | None:
+    """The set whose id a text is, if it is one."""
+    try:
+        return JudgementSet.objects.within(namespace).filter(id=UUID(text)).first()
+    except ValueError:
+        return None

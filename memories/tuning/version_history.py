@@ -1,0 +1,84 @@
+"""The versions of a namespace's profiles, each with how far it has come."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from uuid import UUID
+
+from memories.models import Evaluation, Namespace, ProfileVersion, Publication
+from memories.tuning import evaluation_records
+from memories.tuning.config_diff import version_differences
+from memories.tuning.profile_versions import version_label
+from scoring.params import ParamsError
+
+MAX_VERSIONS = 100  # versions, the newest of all profiles
+
+
+@dataclass(frozen=True)
+class VersionEntry:
+    """One version: what it came from, what it changes, and whether it was measured and published."""
+
+    version: ProfileVersion
+    parent: ProfileVersion | None
+    evaluation: Evaluation | None
+    published: bool  # now or at any time
+    serving: bool
+
+    @property
+    def state(self) -> str:
+        """How far it has come."""
+        if self.published:
+            return "published"
+        return "evaluated" if self.evaluation else "draft"
+
+    @property
+    def name(self) -> str:
+        """Its profile's name and its number."""
+        return version_label(self.version)
+
+    @property
+    def changes(self) -> list[str]:
+        """What it changes of its parent, or of what ships, in words."""
+        try:
+            return version_differences(self.parent, self.version)
+        except ParamsError as error:
+            return [str(error)]
+
+
+def list_versions(namespace: Namespace) -> list[VersionEntry]:
+    """The newest versions of all profiles, newest first."""
+    versions = ProfileVersion.objects.within(namespace).select_related("profile").order_by("-created_at", "-id")
+    return build_version_entries(namespace, list(versions[:MAX_VERSIONS]))
+
+
+def version_entry(namespace: Namespace, id: UUID) -> VersionEntry | None:
+    """One version by its id."""
+    version = find_version(namespace, id)
+    return build_version_entries(namespace, [version])[0] if version else None
+
+
+def find_version(namespace: Namespace, id: UUID) -> ProfileVersion | None:
+    """A version by its id, with its profile."""
+    return ProfileVersion.objects.within(namespace).select_related("profile").filter(id=id).first()
+
+
+def build_version_entries(namespace: Namespace, versions: Sequence[ProfileVersion]) -> list[VersionEntry]:
+    """Versions with all that is known of them."""
+    ids = [version.id for version in versions]
+    wanted = {version.parent_id for version in versions if version.parent_id}
+    parents = ProfileVersion.objects.within(namespace).select_related("profile").filter(id__in=wanted)
+    by_id = {parent.id: parent for parent in parents}
+    measured = evaluation_records.latest_evaluations(namespace, ids)
+    publications = Publication.objects.within(namespace).filter(profile_version_id__in=ids)
+    published = set(publications.values_list("profile_version_id", flat=True))
+    serving = namespace.serving
+    served = serving.profile_version_id if serving else None
+    return [
+        VersionEntry(
+            version,
+            by_id.get(version.parent_id) if version.parent_id else None,
+            measured.get(version.id),
+            version.id in published,
+            version.id == served,
+        )
+        for version in versions
+    ]

@@ -1,0 +1,86 @@
+"""Strict request bodies and query strings: unknown fields are rejected at any depth."""
+
+from collections.abc import Mapping
+from functools import cache
+from typing import Any
+
+from rest_framework import serializers
+from rest_framework.exceptions import ErrorDetail, ValidationError
+from rest_framework.request import Request
+from rest_framework.utils.serializer_helpers import BindingDict
+
+from memories.web.fields import REQUIRED_MESSAGES
+from memories.web.storable import quote_value
+
+
+class StrictObjectList(serializers.ListSerializer[Any]):
+    """A list of objects."""
+
+    default_error_messages = REQUIRED_MESSAGES | {
+        "not_a_list": "must be a list of objects",
+        "empty": "must not be empty",
+        "max_length": "must have at most {max_length} items",
+        "min_length": "must have at least {min_length} items",
+    }
+
+
+class StrictObject(serializers.Serializer[Any]):
+    """An object that rejects unknown fields."""
+
+    default_error_messages = REQUIRED_MESSAGES
+
+    class Meta:
+        list_serializer_class = StrictObjectList
+
+    def to_internal_value(self, data: Any) -> dict[str, Any]:
+        if not isinstance(data, Mapping):
+            raise ValidationError({"non_field_errors": [f"must be an object; got {quote_value(data)}"]})
+        known = [str(field.field_name) for field in self._writable_fields]
+        message = f"is not a known field; known are {', '.join(known)}"
+        errors: dict[str, Any] = {name: [ErrorDetail(message, "unknown")] for name in data if name not in known}
+        values: dict[str, Any] = {}
+        try:
+            values = super().to_internal_value(data)
+        except ValidationError as error:
+            errors = {**error.detail, **errors}  # type: ignore[dict-item]
+        if errors:
+            raise ValidationError(errors)
+        return values
+
+    @classmethod
+    def from_request(cls, request: Request) -> dict[str, Any]:
+        """Validate a request's body."""
+        return cls.validate_input(request.data)
+
+    @classmethod
+    def validate_input(cls, data: Any) -> dict[str, Any]:
+        """Validate with fields shared by all requests: copying them each time takes longer than validating."""
+        serializer = cls(data=data)
+        serializer.__dict__["fields"] = shared_fields(cls)
+        return valid_values(serializer)
+
+
+class QueryString(StrictObject):
+    """A query string; each parameter at most once."""
+
+    @classmethod
+    def from_request(cls, request: Request) -> dict[str, Any]:
+        """Validate a request's query string."""
+        params = request.query_params
+        repeated = {name: [f"must be given once; got {len(all)}"] for name, all in params.lists() if len(all) > 1}
+        if repeated:
+            raise ValidationError(repeated)
+        return cls.validate_input(params.dict())
+
+
+@cache
+def shared_fields(serializer: type[StrictObject]) -> BindingDict:
+    """The fields of a class, bound to one shared instance; validation does not modify them."""
+    return serializer().fields
+
+
+def valid_values(serializer: serializers.Serializer[Any]) -> dict[str, Any]:
+    """The validated values of a serializer; raises ValidationError."""
+    serializer.is_valid(raise_exception=True)
+    values: dict[str, Any] = serializer.validated_data
+    return values

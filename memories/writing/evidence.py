@@ -1,0 +1,246 @@
+"""EvidenceState: the evidence behind a memory's confidence and belief, and every change as an event."""
+
+from collections.abc import Collection, Iterable, Set
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from functools import lru_cache
+from operator import attrgetter
+from typing import Any, Self
+from uuid import UUID
+
+import numpy as np
+
+from memories.models import Memory, Namespace, ScoreEvent
+from memories.writing.bulk_copy import SharedJson
+from memories.writing.memory_sources import Origin, SourceSummary, corroborating_origins, source_summaries
+from scoring import belief as beliefs
+from scoring import evidence as heard
+from scoring.belief import Belief
+from scoring.confidence import utility
+from scoring.evidence import Evidence
+from scoring.policy import WritePolicyParams
+from scoring.systems import recall
+from scoring.term import Term, Tree, const, feature
+
+
+@dataclass
+class EvidenceState:
+    """A memory, its evidence, and the events its changes produce."""
+
+    memory: Memory
+    evidence: Evidence
+    policy: WritePolicyParams
+    origins: set[Origin]
+    entities: set[UUID]
+    corroborators: set[Origin] = field(default_factory=set)  # origins of other memories that support this one
+    events: list[ScoreEvent] = field(default_factory=list)
+    recorded: dict[str, Any] = field(init=False)  # the columns as last recorded
+    explanation: Tree = field(default_factory=dict)  # derivation of the confidence
+    belief_term: Term | None = None  # derivation of the belief since the last event
+
+    def __post_init__(self) -> None:
+        self.recorded = {} if self.memory._state.adding else self.history_columns()
+
+    def observe(self, origins: Set[Origin], evidence: Evidence, unsourced: int = 0) -> bool:
+        """Keep the stronger of each signal and count new origins, plus observations without one.
+
+        An origin that already corroborates the memory does not raise belief again. Return whether any origin is new.
+        """
+        new_origins = origins - self.origins
+        self.origins |= new_origins
+        combined = heard.merge_evidence(self.evidence, evidence, self.policy)
+        self.evidence = replace(combined, repetitions=self.evidence.repetitions + len(new_origins) + unsourced)
+        for _ in new_origins - self.corroborators:
+            self._update_belief("corroboration")
+        return bool(new_origins)
+
+    def corroborate(self, origins: Set[Origin]) -> None:
+        """Count support by another memory from origins that have not counted yet."""
+        for _ in origins:
+            self._update_belief("corroboration")
+        self.corroborators |= origins
+
+    def independent_origins(self, origins: Set[Origin]) -> Set[Origin]:
+        """The origins that have not counted for this memory."""
+        return origins - self.origins - self.corroborators
+
+    def contradict(self) -> None:
+        """Count a contradiction by another memory."""
+        self._update_belief("contradiction")
+
+    def _update_belief(self, sign: beliefs.EvidenceKind) -> None:
+        before = Belief(self.memory.belief, self.memory.corroborations, self.memory.contradictions)
+        policy = self.policy
+        after = beliefs.update_belief(
+            before,
+            sign,
+            boost=policy.belief_boost,
+            penalty=policy.belief_penalty,
+            protected=policy.belief_protected,
+            needed=policy.belief_needed,
+        )
+        self.memory.belief, self.memory.corroborations, self.memory.contradictions = after
+        # Continue from updates not recorded in an event yet.
+        start = self.belief_term or feature("belief before", np.asarray(before.value))
+        self.belief_term = belief_step(start, sign, after.corroborations, policy)
+
+    def record(self, at: datetime, cause: str, by: str, other: UUID | None = None, **columns: Any) -> None:
+        """Write the scores of the current evidence to the memory and record the change as an event."""
+        numbers, self.explanation = evidence_columns(self.evidence, self.policy)
+        for name, value in {**numbers, **columns}.items():
+            setattr(self.memory, name, value)
+        after = self.history_columns()
+        before, self.recorded = self.recorded, after
+        believed, self.belief_term = self.belief_term, None
+        changed = {name: value for name, value in after.items() if before.get(name, self) != value}
+        if not changed:
+            return
+        self.events.append(
+            ScoreEvent(
+                namespace_id=self.memory.namespace_id,
+                memory_id=self.memory.id,
+                at=at,
+                cause=cause,
+                before={name: history_value(before[name]) for name in changed if name in before},
+                after={name: history_value(value) for name, value in changed.items()},
+                parts=self._derivation(changed, believed) if before else initial_derivation(self.evidence, self.policy),
+                other_id=other,
+                by=by,
+            )
+        )
+
+    def _derivation(self, changed: Collection[str], belief_term: Term | None) -> Tree:
+        """The derivation of what changed: confidence with belief beside it, else belief or utility."""
+        tree: Tree = self.explanation if "confidence" in changed else {}
+        if belief_term is not None and "belief" in changed:
+            return {**tree, "belief": belief_term.tree()} if tree else belief_term.tree()
+        if not tree and ("useful" in changed or "not_useful" in changed):
+            counts = (feature(name, np.asarray(float(getattr(self.memory, name)))) for name in ("useful", "not_useful"))
+            return utility(*counts).with_name("utility").tree()
+        return tree
+
+    @property
+    def scores(self) -> dict[str, Tree]:
+        """The derivation of each score besides confidence, from its events; untouched scores are as given."""
+        values = {name: getattr(self.memory, name) for name in ("belief", "importance", "quality", "memory_score")}
+        trees = {name: feature(name, np.asarray(value)).tree() for name, value in values.items() if value is not None}
+        for event in self.events:
+            for tree in (event.parts, event.parts.get("belief", {})):
+                if tree.get("name") in ("belief", "utility"):
+                    trees[tree["name"]] = tree
+        return trees
+
+    def history_columns(self) -> dict[str, Any]:
+        """The columns whose changes are recorded."""
+        return dict(zip(HISTORY_COLUMNS, _read_history(self.memory), strict=True))
+
+    @classmethod
+    def from_rows(
+        cls, memory: Memory, summary: SourceSummary, corroborators: set[Origin], policy: WritePolicyParams
+    ) -> Self:
+        """Rebuild the evidence of a stored memory from its rows."""
+        origins = {(one.session_id, one.source) for one in memory.sources.all()}
+        entities = {mention.entity_id for mention in memory.mentions.all()}
+        return cls(memory, evidence_from_columns(memory, summary), policy, origins, entities, corroborators)
+
+
+def belief_step(belief: Term, sign: beliefs.EvidenceKind, corroborations: int, policy: WritePolicyParams) -> Term:
+    """One belief update as a term; `corroborations` counts this one."""
+    step = policy["belief_boost"] if sign == "corroboration" else -policy["belief_penalty"]
+    unprotected = corroborations >= policy.belief_needed
+    ceiling = const(beliefs.MAX_BELIEF) if unprotected else policy["belief_protected"]
+    return beliefs.step_belief(belief, step, ceiling).with_name("belief")
+
+
+def evidence_from_columns(memory: Any, summary: SourceSummary) -> Evidence:
+    """The evidence in a memory's columns and sources."""
+    type = "" if memory.type_uncertain else memory.type
+    return Evidence(
+        levels=summary.levels,
+        repetitions=memory.repetitions,
+        type=type,
+        absorbed=summary.types - {type},
+        model=memory.extractor_model,
+        logprob=memory.extractor_logprob,
+        grounding=memory.grounding,
+        confirmed=memory.confirmed_at is not None,
+    )
+
+
+EVIDENCE_COLUMNS = (
+    "confidence",
+    "source_strength",
+    "repetitions",
+    "extractor_confidence",
+    "extractor_model",
+    "extractor_logprob",
+    "type_prior",
+    "grounding",
+    "grounding_penalty",
+    "belief",
+    "corroborations",
+    "contradictions",
+    "useful",
+    "not_useful",
+    "status",
+    "reason",
+)
+# Set by the caller; evidence does not change them.
+CALLER_COLUMNS = (
+    "kind",
+    "importance",
+    "quality",
+    "memory_score",
+    "event_at",
+    "event_until",
+    "valid_from",
+    "valid_until",
+)
+
+
+HISTORY_COLUMNS = (*EVIDENCE_COLUMNS, *CALLER_COLUMNS)
+_read_history = attrgetter(*HISTORY_COLUMNS)
+
+
+def history_value(value: Any) -> Any:
+    """A column value as stored in events."""
+    return value.isoformat() if isinstance(value, datetime) else value
+
+
+@lru_cache(maxsize=1024)
+def evidence_columns(evidence: Evidence, policy: WritePolicyParams) -> tuple[dict[str, Any], Tree]:
+    """The columns computed from evidence, and the derivation of the confidence. Cached: much evidence is equal."""
+    confidence = recall.memory_confidence(evidence, policy)
+    columns = {
+        "source_strength": float(heard.source_signal(evidence, policy).value),
+        "repetitions": evidence.repetitions,
+        "extractor_confidence": float(heard.extractor_signal(evidence, policy).value),
+        "extractor_model": evidence.model,
+        "extractor_logprob": evidence.logprob,
+        "type_prior": float(heard.prior_signal(evidence, policy).value),
+        "grounding": evidence.grounding,
+        "grounding_penalty": policy.grounding_penalty if evidence.grounding == "partial" else 0.0,
+        "confidence": float(confidence.value),
+    }
+    return columns, SharedJson(confidence.tree())
+
+
+@lru_cache(maxsize=1024)
+def initial_derivation(evidence: Evidence, policy: WritePolicyParams) -> Tree:
+    """The derivation of a new memory's confidence and initial belief."""
+    return SharedJson(
+        {**evidence_columns(evidence, policy)[1], "belief": policy["belief_start"].with_name("belief").tree()}
+    )
+
+
+def load_evidence(namespace: Namespace, ids: Iterable[UUID], policy: WritePolicyParams) -> dict[UUID, EvidenceState]:
+    """The evidence states of stored memories, five SQL queries for all of them."""
+    id_set = set(ids)
+    if not id_set:
+        return {}
+    memories = Memory.objects.within(namespace).filter(id__in=id_set).prefetch_related("sources", "mentions")
+    summaries, backers = source_summaries(namespace, id_set), corroborating_origins(namespace, id_set)
+    return {
+        memory.id: EvidenceState.from_rows(memory, summaries[memory.id], backers.get(memory.id, set()), policy)
+        for memory in memories
+    }

@@ -1,0 +1,73 @@
+"""Later evidence on a stored memory: confirmation, feedback, contradiction, forgetting, each with its events."""
+
+from uuid import UUID
+
+from memories.models import MemoryEdge, Namespace
+from memories.models.choices import EdgeKind, Status
+from memories.writing import visibility
+from memories.writing.evidence import EvidenceState
+from memories.writing.locked_memories import LockedMemories, lock_memories
+from memories.writing.redact import redact_if_enabled
+from memories.writing.supersede import cancel_supersession, load_awaiting
+from scoring import evidence
+
+
+def confirm_memory(namespace: Namespace, memory: UUID, *, by: str) -> EvidenceState:
+    """Record a user's confirmation: a stronger source, one more observation, no grounding penalty, and a cap."""
+    with lock_memories(namespace, memory, by=by) as locked:
+        state = locked.get(memory)
+        state.evidence = evidence.confirm_evidence(state.evidence)
+        state.record(locked.now, "confirmed", by, confirmed_at=locked.now)
+    return state
+
+
+def record_feedback(namespace: Namespace, memory: UUID, *, useful: bool, by: str) -> EvidenceState:
+    """Record whether a memory helped an agent; contextdb's utility is computed from these counts."""
+    with lock_memories(namespace, memory, by=by) as locked:
+        state = locked.get(memory)
+        column = "useful" if useful else "not_useful"
+        counts = {column: getattr(state.memory, column) + 1}
+        state.record(locked.now, "found useful" if useful else "found not useful", by, **counts)
+    return state
+
+
+def forget_memory(namespace: Namespace, memory: UUID, *, by: str) -> EvidenceState:
+    """Exclude a memory from every answer; its rows stay until they are purged."""
+    with lock_memories(namespace, memory, by=by) as locked:
+        state = locked.get(memory, allowed=Status)
+        if state.memory.status == Status.ACTIVE:
+            visibility.hide_memories(namespace, [memory])
+        # A correction that has not started yet supersedes nothing.
+        for waiting in load_awaiting(locked, memory):
+            cancel_supersession(locked, waiting)
+        state.record(locked.now, "forgotten", by, status=Status.FORGOTTEN, reason=f"forgotten by {by}")
+    return state
+
+
+def contradict_memories(
+    namespace: Namespace, memory: UUID, other: UUID, *, reason: str, by: str
+) -> tuple[EvidenceState, EvidenceState, bool]:
+    """Record that two memories cannot both be true; return whether the contradiction is new."""
+    with lock_memories(namespace, memory, other, by=by) as locked:
+        pair = locked.get_fact(memory), locked.get_fact(other)
+        new = add_contradiction(locked, *pair, reason=redact_if_enabled(namespace, reason))
+    return *pair, new
+
+
+def add_contradiction(
+    locked: LockedMemories, one: EvidenceState, other: EvidenceState, *, reason: str = "", cosine: float | None = None
+) -> bool:
+    """Add a contradiction edge between two memories; each pair lowers the belief of both once."""
+    later, earlier = sorted((one.memory.id, other.memory.id), reverse=True)
+    edge = MemoryEdge(source_id=later, target_id=earlier, kind=EdgeKind.CONTRADICTION, cosine=cosine)
+    edge.namespace, edge.created_at = locked.namespace, locked.now
+    existing = MemoryEdge.objects.within(locked.namespace).filter(source_id=later, target_id=earlier, kind=edge.kind)
+    if existing.exists():
+        return False
+    edge.save(force_insert=True)
+    for state, opponent in ((one, other), (other, one)):
+        state.contradict()
+        state.record(locked.now, "contradicted", locked.by, opponent.memory.id)
+        if reason and state.events:
+            state.events[-1].parts = {**state.events[-1].parts, "reason": reason}
+    return True

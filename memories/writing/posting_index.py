@@ -1,0 +1,83 @@
+"""The BM25 index: postings and term statistics of active memories."""
+
+from collections.abc import Sequence
+from typing import Any
+from uuid import UUID
+
+from django.db import connection
+
+from memories.models import Memory, Namespace
+
+LEXEMES_SQL = """
+    SELECT m.namespace_id, m.id, m.level, w.lexeme, coalesce(cardinality(w.positions), 1) AS frequency
+    FROM memories_memory m, unnest(to_tsvector(%(config)s::regconfig, m.content)) w
+    WHERE m.namespace_id = %(namespace)s AND m.id = ANY(%(ids)s)
+"""
+INDEX_SQL = f"""
+    WITH words AS ({LEXEMES_SQL}),
+    posted AS (
+        INSERT INTO memories_posting (namespace_id, term, memory_id, frequency, length, level)
+        SELECT namespace_id, lexeme, id, frequency, sum(frequency) OVER (PARTITION BY id), level
+        FROM words ORDER BY lexeme, id
+    ),
+    counted AS (
+        INSERT INTO memories_termstatistic AS known (namespace_id, term, documents)
+        SELECT namespace_id, lexeme, count(*) FROM words GROUP BY namespace_id, lexeme ORDER BY lexeme
+        ON CONFLICT (namespace_id, term) DO UPDATE SET documents = known.documents + excluded.documents
+    ),
+    measured AS (
+        UPDATE memories_memory m SET length = total.length
+        FROM (SELECT id, sum(frequency) AS length FROM words GROUP BY id) total
+        WHERE m.namespace_id = %(namespace)s AND m.id = total.id AND m.length <> total.length
+    )
+    UPDATE memories_namespacestatistics
+    SET documents = documents + %(count)s, total_length = total_length + (SELECT coalesce(sum(frequency), 0) FROM words)
+    WHERE namespace_id = %(namespace)s
+"""
+LENGTHS_SQL = """
+    SELECT (SELECT coalesce(sum(coalesce(cardinality(w.positions), 1)), 0)
+        FROM unnest(to_tsvector(%(config)s::regconfig, text)) w)
+    FROM unnest(%(texts)s::text[]) WITH ORDINALITY AS t(text, place) ORDER BY place
+"""
+UNINDEX_SQL = """
+    WITH gone AS (
+        DELETE FROM memories_posting WHERE namespace_id = %(namespace)s AND memory_id = ANY(%(ids)s)
+        RETURNING term, frequency
+    ),
+    counted AS (
+        UPDATE memories_termstatistic known SET documents = known.documents - fewer.documents
+        FROM (SELECT term, count(*) AS documents FROM gone GROUP BY term ORDER BY term) fewer
+        WHERE known.namespace_id = %(namespace)s AND known.term = fewer.term
+    )
+    UPDATE memories_namespacestatistics
+    SET documents = documents - %(count)s, total_length = total_length - (SELECT coalesce(sum(frequency), 0) FROM gone)
+    WHERE namespace_id = %(namespace)s
+"""
+
+
+def set_document_lengths(namespace: Namespace, memories: Sequence[Memory]) -> None:
+    """Set the document length of new memories before they are inserted; setting it later would write the row twice."""
+    if not memories:
+        return
+    with connection.cursor() as cursor:
+        cursor.execute(LENGTHS_SQL, {"config": namespace.text_config, "texts": [one.content for one in memories]})
+        for memory, (length,) in zip(memories, cursor.fetchall(), strict=True):
+            memory.length = length
+
+
+def index_postings(namespace: Namespace, ids: Sequence[UUID]) -> None:
+    """Add the postings of memories that became active; the caller holds the namespace lock."""
+    _execute_on_memories(INDEX_SQL, namespace, ids)
+
+
+def remove_postings(namespace: Namespace, ids: Sequence[UUID]) -> None:
+    """Remove the postings of memories that are no longer active."""
+    _execute_on_memories(UNINDEX_SQL, namespace, ids)
+
+
+def _execute_on_memories(statement: str, namespace: Namespace, ids: Sequence[UUID]) -> None:
+    if not ids:
+        return
+    values: dict[str, Any] = {"namespace": namespace.id, "ids": list(ids), "count": len(ids)}
+    with connection.cursor() as cursor:
+        cursor.execute(statement, values | {"config": namespace.text_config})

@@ -1,0 +1,124 @@
+"""Entity resolution of new memories: names to entities, session keys to rows."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from uuid import UUID
+
+from memories.ids import uuid7
+from memories.models import Entity, Namespace, Session
+from memories.models.graph import LONGEST_NAME
+from memories.text.entity_mentions import EntityMatch, entities_in
+from memories.text.entity_registry import EXACT, EntityRegistry
+from memories.text.registry_cache import load_registry
+from memories.writing.new_memory import NewMemory
+from memories.writing.prepare import PreparedMemories
+from scoring.dedup import fallback_subject, normalize
+
+
+@dataclass(frozen=True)
+class ResolvedEntities:
+    """The resolved entities of one memory: its subject or a fallback, its object, and all mentions with confidence."""
+
+    subject: UUID | None
+    subject_name: str
+    fallback: UUID | None
+    object: UUID | None
+    entities: dict[UUID, float]
+
+    @property
+    def subject_key(self) -> UUID | None:
+        """The key of its subject, resolved or not."""
+        return self.subject or self.fallback
+
+    def relation(self, predicate: str) -> tuple[UUID, UUID, float] | None:
+        """The two entities joined by a predicate and their joint confidence; None if either is unknown."""
+        if not (predicate and self.subject and self.object) or self.subject == self.object:
+            return None
+        return self.subject, self.object, self.entities[self.subject] * self.entities[self.object]
+
+
+@dataclass
+class EntityResolver:
+    """The entities of a namespace, plus those a batch creates."""
+
+    namespace: Namespace
+    registry: EntityRegistry
+    now: datetime
+    created: dict[str, Entity] = field(default_factory=dict)
+
+    @classmethod
+    def load(cls, namespace: Namespace, now: datetime) -> "EntityResolver":
+        """Load the registry."""
+        return cls(namespace, load_registry(namespace), now)
+
+    def mentions_in(self, prepared: PreparedMemories) -> Sequence[list[EntityMatch]]:
+        """The entity mentions in the texts; searched again if the registry has changed since."""
+        if prepared.registry is self.registry:
+            return prepared.mentions
+        return [entities_in(new.content, self.registry) for new in prepared.new_memories]
+
+    def resolve_memory(self, memory: NewMemory, mentions: Sequence[EntityMatch]) -> ResolvedEntities:
+        """Resolve a memory's subject and mentions; unknown entities named by the caller are created."""
+        found = {match.entity_id: match.confidence for match in mentions}
+        for name in filter(is_valid_entity_name, memory.entities):
+            entity, confidence = self._resolve(name) or self._resolve_ambiguous(name) or (self._create(name), 1.0)
+            found[entity] = max(confidence, found.get(entity, 0.0))
+        object_match = self._resolve(memory.object) if memory.object else None
+        subject_match = self._resolve(memory.subject) if memory.subject else None
+        for resolved_match in filter(None, (subject_match, object_match)):
+            found[resolved_match[0]] = max(resolved_match[1], found.get(resolved_match[0], 0.0))
+        return ResolvedEntities(
+            subject=subject_match[0] if subject_match else None,
+            subject_name=self._name_of(subject_match[0]) if subject_match else "",
+            fallback=fallback_subject(memory.subject) if memory.subject and not subject_match else None,
+            object=object_match[0] if object_match else None,
+            entities=found,
+        )
+
+    def flush(self) -> None:
+        """Insert the new entities."""
+        Entity.objects.bulk_create(self.created.values())
+
+    def _resolve(self, surface: str) -> tuple[UUID, float] | None:
+        if (created := self.created.get(normalize(surface))) is not None:
+            return created.id, 1.0
+        match = self.registry.resolve(surface)
+        return (match.entity_id, match.confidence) if match else None
+
+    def _resolve_ambiguous(self, name: str) -> tuple[UUID, float] | None:
+        """Of several exact matches, the one without a kind, else the oldest."""
+        exact = [match for match in self.registry.candidates(name, fuzzy=False) if match.confidence == EXACT]
+        if not exact:
+            return None
+        return min((bool(self.registry.kinds[match.entity_id]), match.entity_id) for match in exact)[1], EXACT
+
+    def _create(self, name: str) -> UUID:
+        entity = Entity(namespace=self.namespace, id=uuid7(), name=name, normalised=normalize(name))
+        entity.registered, entity.created_at = False, self.now
+        return self.created.setdefault(normalize(name), entity).id
+
+    def _name_of(self, entity: UUID) -> str:
+        created_name = next((one.name for one in self.created.values() if one.id == entity), None)
+        return created_name or self.registry.display_names[entity]
+
+
+def is_valid_entity_name(name: str) -> bool:
+    """Whether a text can be an entity name; extractors may produce invalid ones."""
+    return 0 < len(normalize(name)) <= LONGEST_NAME >= len(name)
+
+
+def get_or_create_sessions(
+    namespace: Namespace, new_memories: Sequence[NewMemory], now: datetime
+) -> dict[tuple[str, str], UUID]:
+    """The sessions of a batch by user and key; missing ones are created."""
+    agents = {(new.user, new.session): new.agent for new in new_memories if new.session}
+    stored = Session.objects.within(namespace).filter(key__in={key for _, key in agents})
+    known = {(session.user, session.key): session.id for session in stored}
+    missing = [
+        Session(namespace=namespace, user=user, key=key, agent=agent, started_at=now)
+        for (user, key), agent in agents.items()
+        if (user, key) not in known
+    ]
+    Session.objects.bulk_create(missing)
+    return known | {(session.user, session.key): session.id for session in missing}

@@ -1,0 +1,1 @@
+"""Conversations: stored turns, the chunks built from them, and their vectors."""
