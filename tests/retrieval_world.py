@@ -8,7 +8,7 @@ from uuid import UUID
 
 import numpy as np
 import pytest
-from django.db import connection
+from django.db import connection, transaction
 
 from memories.models import Entity, EntityAlias, Memory, MemoryVector, Mention, Namespace
 from memories.models.choices import STATEMENTS, ChunkLevel, Route
@@ -16,9 +16,9 @@ from memories.retrieval.config import resolve_config
 from memories.retrieval.fetch import fetch
 from memories.retrieval.parse import ParsedQuery, understand
 from memories.retrieval.query import Filters, Query
-from memories.retrieval.retrieve import retriever_queries
-from memories.retrieval.retrievers.retriever_context import PendingQuery, RetrieverQuery
-from memories.retrieval.scope import CandidateScope
+from memories.retrieval.retrieve import database_settings, retriever_context
+from memories.retrieval.retrievers import RETRIEVERS
+from memories.retrieval.retrievers.context import RetrieverContext
 from memories.writing.link import relate_entities
 from memories.writing.new_memory import NewMemory, Utterance
 from memories.writing.remember import remember
@@ -141,20 +141,17 @@ ROUTES = {route: name for name in ("memsense", "blend", "recall") for route in S
 Listed = list[tuple[UUID, float]]
 
 
-def asked(
-    query: Query, route: str, *, pool: int = 500, reading: ParsedQuery | None = None
-) -> RetrieverQuery | PendingQuery | None:
-    """The question of one route, whatever the plan."""
-    reading = reading or understand(query)
+def context_of(query: Query, *, pool: int = 500, reading: ParsedQuery | None = None) -> RetrieverContext:
+    """What the retrievers of a query share, whatever its plan."""
     plan = Plan("all", retrievers=query.config.system.retrievers)
-    return retriever_queries(
-        query, reading, CandidateScope.for_query(query), plan, query.config.params_under(plan), pool
-    )[route]
+    return retriever_context(query, reading or understand(query), query.config.params_under(plan), pool)
 
 
 def found(query: Query, route: str, *, pool: int = 500, reading: ParsedQuery | None = None) -> Listed:
-    """What one route gives for a query, in its order."""
-    answer = fetch({route: asked(query, route, pool=pool, reading=reading)})
+    """What one retriever gives for a query, in its order."""
+    context = context_of(query, pool=pool, reading=reading)
+    with transaction.atomic():
+        answer = fetch({route: RETRIEVERS[route](context)}, database_settings(context))
     assert answer.timed_out == {}
     return list(answer.lists[route].items())
 

@@ -13,16 +13,15 @@ from django.test import Client
 from retrieval_world import asking, told
 from test_api_isolation import key_to
 
-from memories.db.lru_cache import LRUCache
-from memories.db.pipeline import Statement, fetch_pipeline
-from memories.db.snapshot import pipelined_snapshot
+from memories.db.pipeline import Statement
 from memories.models import Memory, Namespace
-from memories.retrieval import postings
+from memories.retrieval import fetch as fetching
 from memories.retrieval import retrieve as retrieving
-from memories.retrieval.fetch import fetch
+from memories.retrieval.parse import understand
+from memories.retrieval.query import Filters
 from memories.retrieval.retrieve import retrieve
 from memories.retrieval.retrievers import RETRIEVERS
-from memories.retrieval.retrievers.retriever_context import PendingQuery, RetrieverQuery
+from scoring.specificity import Plan
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.xdist_group("retrieval")]
 QUERY = "What did Maya say about the database two months ago?"
@@ -94,9 +93,8 @@ def test_the_time_of_those_before_it_is_not_its_own(world: Namespace, monkeypatc
     assert LIMIT <= retrieval.fetched.took_ms["temporal"] < LIMIT + 500
 
 
-def test_words_that_cannot_be_read_hold_nobody_up(world: Namespace, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_locked_postings_delay_nobody_else(world: Namespace) -> None:
     retrieve(asking(world, QUERY))
-    monkeypatch.setattr(postings, "POSTINGS_CACHE", LRUCache(postings.CACHE_BYTES))
     with locked("memories_posting"):
         began = time.monotonic()
         retrieval = retrieve(asking(world, QUERY))
@@ -105,18 +103,13 @@ def test_words_that_cannot_be_read_hold_nobody_up(world: Namespace, monkeypatch:
     assert took < 2
 
 
-class AsItIs(RetrieverQuery):
-    """A question that is put as it is written."""
-
-    @property
-    def statement(self) -> Statement:
-        return Statement(self.sql)
-
-
 def broken(route: str, sql: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let a retriever put another question."""
-    kind = RetrieverQuery if sql.startswith("SELECT") else AsItIs
-    monkeypatch.setattr(retrieving, "RETRIEVERS", {**retrieving.RETRIEVERS, route: lambda asked: kind(sql, {})})
+    """Let a retriever send another statement; what is no SELECT goes as it is."""
+    as_arrays = fetching.as_arrays
+    monkeypatch.setattr(
+        fetching, "as_arrays", lambda one: as_arrays(one) if one.sql.lstrip().startswith(("SELECT", "WITH")) else one
+    )
+    monkeypatch.setattr(retrieving, "RETRIEVERS", {**retrieving.RETRIEVERS, route: lambda context: Statement(sql)})
 
 
 @pytest.mark.parametrize(
@@ -176,7 +169,7 @@ def test_the_limit_holds_for_retrievers_alone(world: Namespace) -> None:
 
 
 def test_where_every_retriever_is_late_the_answer_says_so(world: Namespace, monkeypatch: pytest.MonkeyPatch) -> None:
-    slow = {route: lambda asked: RetrieverQuery(SLOW, {}) for route in RETRIEVERS}
+    slow = {route: lambda context: Statement(SLOW) for route in RETRIEVERS}
     monkeypatch.setattr(retrieving, "RETRIEVERS", slow)
     answer = post(world).json()
     assert {one["retriever"] for one in answer["late"]} == ALL
@@ -186,7 +179,7 @@ def test_where_every_retriever_is_late_the_answer_says_so(world: Namespace, monk
 
 
 def test_what_a_late_retriever_would_have_found_is_no_access(world: Namespace, monkeypatch: pytest.MonkeyPatch) -> None:
-    slow = {route: lambda asked: RetrieverQuery(SLOW, {}) for route in RETRIEVERS}
+    slow = {route: lambda context: Statement(SLOW) for route in RETRIEVERS}
     before = sorted(Memory.objects.within(world).values_list("access_count", flat=True))
     monkeypatch.setattr(retrieving, "RETRIEVERS", slow)
     assert post(world).json().get("results", []) == []
@@ -216,16 +209,21 @@ def test_when_the_database_is_away_from_the_start_the_call_fails(
     assert response["Content-Type"] == "application/problem+json"
 
 
-def test_each_question_is_planned_as_it_wants_whatever_the_order(db: None) -> None:
-    mode = "SELECT gen_random_uuid(), (current_setting('plan_cache_mode') = 'force_generic_plan')::int::float8"
-    each, once = RetrieverQuery(mode, {}), RetrieverQuery(mode, {}, generic_plan=True)
-    with pipelined_snapshot():
-        found = fetch({"bm25": each, "semantic": once, "context": each, "temporal": once})
-    assert list(found.lists) == ["bm25", "semantic", "context", "temporal"]
-    assert [listed.scores.tolist() for listed in found.lists.values()] == [[0], [1], [0], [1]]
-    with pipelined_snapshot():
-        both = fetch({"semantic": once, "bm25": PendingQuery(lambda: each)}).lists
-        assert [listed.scores.tolist() for listed in both.values()] == [[1], [0]]
-    with pipelined_snapshot():
-        assert fetch({"semantic": once}).lists["semantic"].scores.tolist() == [1]
-        assert fetch_pipeline([Statement("SHOW plan_cache_mode")]) == [[("auto",)]]
+def test_several_that_fail_are_each_named_with_their_own_reason(
+    world: Namespace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    broken("bm25", "SELECT 1 / 0, 1", monkeypatch)
+    broken("temporal", SLOW, monkeypatch)
+    retrieval = retrieve(asking(world, QUERY))
+    assert retrieval.fetched.timed_out == {
+        "bm25": "failed: division by zero",
+        "temporal": f"took longer than {LIMIT} ms",
+    }
+    assert list(retrieval.fetched.lists) == ["semantic", "entity", "traversal"]
+
+
+def test_plans_are_generic_unless_a_filter_counts(world: Namespace) -> None:
+    for filters, mode in ((Filters(), "force_generic_plan"), (Filters(tags=("routine",)), "auto")):
+        query = asking(world, QUERY, filters=filters)
+        context = retrieving.retriever_context(query, understand(query), query.config.params_under(Plan("all")))
+        assert retrieving.database_settings(context)["plan_cache_mode"] == mode

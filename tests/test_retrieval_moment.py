@@ -7,12 +7,10 @@ from typing import Any
 import psycopg
 import pytest
 from django.db import DataError, connection, transaction
-from django.test.utils import CaptureQueriesContext
 from psycopg.pq import TransactionStatus
 from retrieval_world import asking, found, memory, told
 
-from memories.db.pipeline import Statement, fetch_pipeline
-from memories.db.snapshot import END, pipelined_snapshot, snapshot
+from memories.db.pipeline import Statement, fetch_pipeline, snapshot
 from memories.models import Memory, Namespace
 from memories.retrieval import retrieve as retrieving
 from memories.retrieval.as_of import Past
@@ -44,8 +42,8 @@ def test_what_is_written_while_a_retrieval_is_under_way_is_not_seen_by_it(
 ) -> None:
     asked, tea = retrieving.fetch, memory(world, "Maya drinks").id
 
-    def ask_and_be_overtaken(questions: Any) -> Any:
-        answers = asked(questions)
+    def ask_and_be_overtaken(*given: Any) -> Any:
+        answers = asked(*given)
         elsewhere("UPDATE memories_memory SET confidence = .123, access_count = 99 WHERE id = %s", tea)
         return answers
 
@@ -55,13 +53,6 @@ def test_what_is_written_while_a_retrieval_is_under_way_is_not_seen_by_it(
     overtaken = retrieve(query)
     assert overtaken.ranking.score.value.tolist() == before.ranking.score.value.tolist()
     assert Memory.objects.get(pk=(world.id, tea)).confidence == 0.123
-
-
-@pytest.mark.parametrize("system", SYSTEMS)
-def test_the_moment_ends_with_the_last_question(world: Namespace, system: str) -> None:
-    with CaptureQueriesContext(connection) as seen:
-        retrieve(asking(world, QUERY, system, user="maya", session="s"))
-    assert [one["sql"] == END.sql for one in seen][-2:] == [False, True]
 
 
 def test_a_connection_is_left_as_it_was(world: Namespace) -> None:
@@ -78,20 +69,21 @@ def test_a_connection_is_left_as_it_was(world: Namespace) -> None:
 def test_a_moment_that_fails_leaves_the_connection_as_it_was(world: Namespace) -> None:
     with pytest.raises(DataError), snapshot():
         fetch_pipeline([Statement("SELECT 1 / 0")])
-    assert connection.connection.read_only is None
     assert Memory.objects.within(world).update(quality=0.5)
 
 
-def test_a_moment_only_reads_at_once_and_alone(world: Namespace) -> None:
-    names = ("transaction_isolation", "transaction_read_only", "jit", "max_parallel_workers_per_gather")
+def test_a_snapshot_is_read_only_and_sees_nothing_written_since(world: Namespace) -> None:
+    names = ("transaction_isolation", "transaction_read_only")
     with snapshot():
-        told = fetch_pipeline([Statement(f"SHOW {name}") for name in names])
-    assert [rows[0][0] for rows in told] == ["repeatable read", "on", "off", "0"]
+        settings = fetch_pipeline([Statement(f"SELECT current_setting('{name}')") for name in names])
+        elsewhere("UPDATE memories_memory SET quality = .123 WHERE namespace_id = %s", world.id)
+        assert not Memory.objects.within(world).filter(quality=0.123).exists()
+    assert [rows[0][0] for rows in settings] == ["repeatable read", "on"]
+    assert Memory.objects.within(world).filter(quality=0.123).exists()
 
 
 def test_whoever_is_in_a_transaction_goes_by_the_moment_of_theirs(world: Namespace) -> None:
-    with transaction.atomic(), snapshot() as end:
-        assert not end
+    with transaction.atomic(), snapshot():
         Memory.objects.within(world).update(quality=0.5)
 
 
@@ -122,27 +114,6 @@ def test_words_are_counted_as_of_the_moment_whoever_counted_later_ones(world: Na
         in_another_process(write_and_ask)
         assert dict(found(query, "bm25")).keys() == before.keys()
     assert len(retrieve(query).fetched.lists["bm25"]) == len(before) + 1
-
-
-def test_a_moment_of_journeys_is_one_too(world: Namespace) -> None:
-    names = ("transaction_isolation", "transaction_read_only", "jit", "max_parallel_workers_per_gather")
-    with pipelined_snapshot() as end:
-        told = fetch_pipeline([Statement(f"SHOW {name}") for name in names])
-        elsewhere("UPDATE memories_memory SET quality = .123 WHERE namespace_id = %s", world.id)
-        assert not Memory.objects.within(world).filter(quality=0.123).exists()
-        fetch_pipeline(end)
-    assert [rows[0][0] for rows in told] == ["repeatable read", "on", "off", "0"]
-    assert Memory.objects.within(world).filter(quality=0.123).exists()
-
-
-def test_a_moment_of_journeys_that_fails_leaves_the_connection_as_it_was(world: Namespace) -> None:
-    with pytest.raises(DataError), pipelined_snapshot():
-        fetch_pipeline([Statement("SELECT 1 / 0")])
-    assert connection.connection.info.transaction_status == TransactionStatus.IDLE
-    assert Memory.objects.within(world).update(quality=0.5)
-    with pipelined_snapshot():
-        pass  # nobody asked anything
-    assert fetch_pipeline([Statement("SHOW transaction_read_only")]) == [[("off",)]]
 
 
 def test_the_past_is_read_in_the_moment_of_its_answer(world: Namespace, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,13 +4,14 @@ from uuid import UUID
 
 import pytest
 from django.db import connection
-from retrieval_world import about, asked, asking, cosines, entity_id, found, in_order, same, settled, world
+from retrieval_world import about, asking, context_of, cosines, entity_id, found, in_order, same, settled, world
 from test_model_rows import row
 
 from memories.db.pipeline import Statement, fetch_pipeline
 from memories.models import Entity, Memory, Namespace
 from memories.retrieval.parse import understand
-from memories.retrieval.retrievers.retriever_context import CERTAIN
+from memories.retrieval.retrievers import RETRIEVERS
+from memories.retrieval.retrievers.context import CERTAIN
 
 __all__ = ["world"]
 pytestmark = [pytest.mark.django_db, pytest.mark.xdist_group("retrieval")]
@@ -63,9 +64,9 @@ def test_the_index_of_the_settled_serves_a_question_for_them() -> None:
 
 
 def test_a_memory_is_looked_up_by_its_id_whatever_is_known_of_its_table(world: Namespace) -> None:
-    question = asked(asking(world, "What does Maya prefer?"), "entity")
-    assert question is not None
-    [rows] = fetch_pipeline([Statement(f"EXPLAIN {question.sql}", question.values)])
+    statement = RETRIEVERS["entity"](context_of(asking(world, "What does Maya prefer?")))
+    assert statement is not None
+    [rows] = fetch_pipeline([Statement(f"EXPLAIN {statement.sql}", statement.values)])
     assert "memory_begins" not in "\n".join(line for (line,) in rows)
 
 

@@ -9,8 +9,8 @@ from retrieval_world import (
     ALL_LEVELS,
     EVERYTHING,
     NOW,
-    asked,
     asking,
+    context_of,
     cosines,
     found,
     in_order,
@@ -28,6 +28,7 @@ from memories.retrieval import retrieve as retrieving
 from memories.retrieval.parse import understand
 from memories.retrieval.query import Filters, Query
 from memories.retrieval.retrieve import retrieve
+from memories.retrieval.retrievers import semantic
 from memories.retrieval.why_not import why_not
 
 __all__ = ["world"]
@@ -95,9 +96,8 @@ def test_the_index_is_asked_on_past_the_vectors_of_others_and_those_filtered_out
     monkeypatch.setattr(retrieving, "SCAN_BELOW", 1)
     MemoryVector.objects.within(world).update(indexed=True)
     only_the_index()
-    question = asked(query, "semantic", pool=1)
-    assert question is not None
-    [way] = pipeline.fetch_pipeline([pipeline.Statement(f"EXPLAIN {question.sql}", question.values)])
+    statement = semantic.sql(context_of(query, pool=1))
+    [way] = pipeline.fetch_pipeline([pipeline.Statement(f"EXPLAIN {statement.sql}", statement.values)])
     assert "memoryvector_all_minilm_l6_v2" in str(way)
     same(found(query, "semantic", pool=1), expected, within=1e-3)
 
@@ -112,7 +112,7 @@ def test_a_rare_filter_finds_all_it_names_where_the_index_gives_up_early(
     monkeypatch.setattr(retrieving, "SCAN_BELOW", 1)
     MemoryVector.objects.within(world).update(indexed=True)
     only_the_index()
-    pipeline.fetch_pipeline([pipeline.Statement("SET LOCAL hnsw.max_scan_tuples = 1", returns_rows=False)])
+    pipeline.fetch_pipeline([pipeline.Statement("SET LOCAL hnsw.max_scan_tuples = 1")])
     same(found(query, "semantic"), expected)
     same(found(query, "semantic", pool=2), expected[:2])
 
@@ -131,7 +131,7 @@ def test_no_list_is_too_long_for_the_index(world: Namespace, monkeypatch: pytest
 def only_the_index() -> None:
     """Leave no other way to the nearest vectors than the index, until the test ends."""
     ways = ("seqscan", "bitmapscan", "sort")
-    pipeline.fetch_pipeline([pipeline.Statement(f"SET LOCAL enable_{name} = off", returns_rows=False) for name in ways])
+    pipeline.fetch_pipeline([pipeline.Statement(f"SET LOCAL enable_{name} = off") for name in ways])
 
 
 def crowd_around(query: Query) -> None:

@@ -1,4 +1,4 @@
-"""What an answer costs beside a bare search of the vector index, in namespaces of many memories, and over HTTP."""
+"""Latency of writes and retrievals in large namespaces, relative to a bare HNSW search in the same run."""
 
 import argparse
 import os
@@ -8,7 +8,6 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 from uuid import UUID
 
 import numpy as np
@@ -33,136 +32,129 @@ from django.db import connection  # noqa: E402
 from pgvector import Vector  # noqa: E402
 
 from benchmarks.speed import furnishing, serving, worlds  # noqa: E402
-from memories.db.lru_cache import LRUCache  # noqa: E402
 from memories.models import Namespace, Trace  # noqa: E402
 from memories.models.choices import EMBEDDERS  # noqa: E402
 from memories.providers.embedder import embedder  # noqa: E402
-from memories.retrieval import postings  # noqa: E402
 from memories.retrieval.answer import answer_to_dict  # noqa: E402
 from memories.retrieval.config import resolve_config  # noqa: E402
 from memories.retrieval.query import Query  # noqa: E402
 from memories.retrieval.replay import replay  # noqa: E402
 from memories.retrieval.retrieve import Retrieval, retrieve  # noqa: E402
-from memories.retrieval.retrievers import list_cache  # noqa: E402
 from memories.retrieval.trace import store_trace  # noqa: E402
-from recall_site.garbage import leave_what_is_loaded  # noqa: E402
+from memories.writing.new_memory import NewMemory  # noqa: E402
+from memories.writing.remember import remember  # noqa: E402
 from scoring.systems import SYSTEMS  # noqa: E402
 
-QUESTIONS = 300
-TOP = 50  # of the bare search
+QUERIES = 300
+WARM_UP = 30
+TOP_K = 50  # of the bare search
 MEGABYTE = 2**20
+Timings = dict[str, list[float]]  # ms by step
 
 
 def main() -> None:
-    """Load what is missing, ask, print."""
+    """Load the worlds that are missing, and print a table for each."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--sizes", type=int, nargs="*", default=[10_000, 100_000], help="memories")
     parser.add_argument("--systems", nargs="*", default=list(SYSTEMS))
     parser.add_argument("--http", action="store_true", help="also over HTTP, by one client and by four")
     options = parser.parse_args()
     if not worlds.DATA.exists():
-        print(f"There is no data at {worlds.DATA}: nothing to ask.")
+        print(f"No data at {worlds.DATA}.")
         return
     call_command("migrate", interactive=False, verbosity=0)
-    leave_what_is_loaded()  # as a worker of the site does
     for size in options.sizes:
         began = time.perf_counter()
         namespace = furnishing.related(worlds.world(size))
-        print(f"\n{size} memories, there after {time.perf_counter() - began:.0f} s; half and 95 of 100 answers, in ms")
-        with searching(namespace) as bare:
+        print(f"\n{size:,} memories, loaded in {time.perf_counter() - began:.0f} s; ms, embedding apart")
+        print(f"  {'':12} {'workload':10} {'p50':>7} {'p95':>7}   {'bare p50':>8} {'p95':>7}   ratio p50, p95")
+        with bare_search(namespace) as bare:
             for system in options.systems:
-                measure(namespace, system, bare)
+                measure_agent(namespace, system, bare)
+                measure_reads(namespace, system, bare)
         if options.http:
-            serving.measure(namespace, worlds.questions(QUESTIONS))
+            serving.measure(namespace, worlds.questions(QUERIES))
+        print(f"  this process: {psutil.Process().memory_info().rss / MEGABYTE:.0f} MB")
 
 
 @contextmanager
-def searching(namespace: Namespace) -> Iterator[Callable[[str], float]]:
-    """How long the nearest fifty of a question take by the index, through psycopg and nothing else."""
+def bare_search(namespace: Namespace) -> Iterator[Callable[[str], float]]:
+    """Times the nearest fifty of a query by the HNSW index, through psycopg alone."""
     dimensions = EMBEDDERS[namespace.embedder]
     statement = f"""
         SELECT memory_id FROM memories_memoryvector WHERE embedder = '{namespace.embedder}' AND indexed
-        ORDER BY vector::halfvec({dimensions}) <=> %s::halfvec({dimensions}) LIMIT {TOP}
+        ORDER BY vector::halfvec({dimensions}) <=> %s::halfvec({dimensions}) LIMIT {TOP_K}
     """
-    questions = worlds.questions(QUESTIONS)
-    vectors = map(Vector, embedder(namespace.embedder).embed(questions))
-    texts = {question: vector.to_text() for question, vector in zip(questions, vectors, strict=True)}
-    known = connection.get_connection_params()
-    where = {name: known[name] for name in ("host", "port", "user", "password", "dbname") if known.get(name)}
-    with psycopg.connect(**where, autocommit=True) as alone:
-        alone.execute(f"SET hnsw.ef_search = {TOP}")
-        yield lambda question: timed(lambda: alone.execute(statement, [texts[question]]).fetchall())
+    queries = worlds.questions(WARM_UP + QUERIES)
+    vectors = map(Vector, embedder(namespace.embedder).embed(queries))
+    texts = {query: vector.to_text() for query, vector in zip(queries, vectors, strict=True)}
+    params = connection.get_connection_params()
+    database = {name: params[name] for name in ("host", "port", "user", "password", "dbname") if params.get(name)}
+    with psycopg.connect(**database, autocommit=True) as raw:
+        raw.execute(f"SET hnsw.ef_search = {TOP_K}")
+        yield lambda query: elapsed_ms(lambda: raw.execute(statement, [texts[query]]).fetchall())
 
 
-def measure(namespace: Namespace, system: str, bare: Callable[[str], float]) -> None:
-    """Ask everything three times, explained and traced, each question right after its bare search; the third counts.
-
-    What is asked for again is read to be kept the second time. Then once more with no word and no list kept, as right
-    after somebody wrote them all. Always without the time of embedding.
-    """
-    took: dict[str, list[float]] = defaultdict(list)
-    late = 0
-    for last in (False, False, True):
-        for text in worlds.questions(QUESTIONS):
-            alone = bare(text)
-            retrieval, trace = answer(namespace, text, system, took if last else defaultdict(list))
-            if last:
-                took["bare"].append(alone)
-                late += len(retrieval.fetched.timed_out)
-                stored = Trace.objects.within(namespace).get(id=trace)
-                took["replay"].append(timed(lambda stored=stored, by=retrieval.query.config: replay(stored, by)))
-    fresh: dict[str, list[float]] = defaultdict(list)
-    for text in worlds.questions(QUESTIONS):
-        postings.POSTINGS_CACHE, list_cache.LIST_CACHE = (
-            LRUCache(postings.CACHE_BYTES),
-            LRUCache(list_cache.CACHE_BYTES),
+def measure_agent(namespace: Namespace, system: str, bare: Callable[[str], float]) -> None:
+    """An agent's workload: before every query one memory is written; every query is asked once, in a warm process."""
+    took: Timings = defaultdict(list)
+    new = worlds.new_memories(WARM_UP + QUERIES)
+    for number, (query, memory) in enumerate(zip(worlds.questions(WARM_UP + QUERIES), new, strict=True)):
+        step: Timings = defaultdict(list)
+        step["bare"].append(bare(query))
+        step["write"].append(
+            elapsed_ms(lambda memory=memory: remember(namespace, [NewMemory(**memory)], by="benchmark"))
         )
-        answer(namespace, text, system, fresh)
-    whole, alone, again = (quantiles(took.pop(name)) for name in ("whole", "bare", "replay"))
-    times, unkept = whole / alone, quantiles(fresh["whole"])
-    print(f"  {system:12} {whole[0]:7.2f} {whole[1]:7.2f}   a bare search {alone[0]:.2f} {alone[1]:.2f}", end="   ")
-    print(f"{times[0]:.1f} × and {times[1]:.1f} ×{f'; {late} late' if late else ''}")
-    print("     ", ", ".join(f"{step} {some[0]:.1f}/{some[1]:.1f}" for step, some in by_step(took)), flush=True)
-    print(f"      with nothing kept {unkept[0]:.1f} {unkept[1]:.1f}; a replay {again[0]:.1f} {again[1]:.1f}")
-    used = psutil.Process().memory_info().rss / MEGABYTE
-    print(f"      this process holds {used:.0f} MB")
+        answer(namespace, query, system, step)
+        if number >= WARM_UP:
+            for name, values in step.items():
+                took[name] += values
+    report(system, "agent", took)
 
 
-def answer(namespace: Namespace, text: str, system: str, took: dict[str, list[float]]) -> tuple[Retrieval, UUID]:
-    """Answer one question as the server does, and add how long its steps took."""
+def measure_reads(namespace: Namespace, system: str, bare: Callable[[str], float]) -> None:
+    """No writes in between, and a replay of every trace."""
+    took: Timings = defaultdict(list)
+    for query in worlds.questions(QUERIES):
+        took["bare"].append(bare(query))
+        retrieval, trace_id = answer(namespace, query, system, took)
+        trace = Trace.objects.within(namespace).get(id=trace_id)
+        took["replay"].append(elapsed_ms(lambda trace=trace, config=retrieval.query.config: replay(trace, config)))
+    report(system, "reads", took)
+
+
+def answer(namespace: Namespace, text: str, system: str, took: Timings) -> tuple[Retrieval, UUID]:
+    """Answer one query as the server does, explained and traced, and add how long its steps took."""
     query = Query(namespace=namespace, text=text, config=resolve_config(namespace, system=system, params={}))
     began = time.perf_counter()
     retrieval = retrieve(query)
-    asked = time.perf_counter()
-    answer = answer_to_dict(retrieval)
+    ranked = time.perf_counter()
+    content = answer_to_dict(retrieval)
     explained = time.perf_counter()
-    trace = store_trace(retrieval, answer, key=None)
+    trace = store_trace(retrieval, content, key=None)
     ended = time.perf_counter()
-    told_by(retrieval, took)
-    took["tell"].append(1000 * (explained - asked))
+    for step, ms in {**retrieval.took_ms, **retrieval.fetched.took_ms}.items():
+        took[step].append(ms)
+    took["answer"].append(1000 * (explained - ranked))
     took["trace"].append(1000 * (ended - explained))
     took["whole"].append(1000 * (ended - began) - retrieval.took_ms["embed"])
+    took["timed out"].append(len(retrieval.fetched.timed_out))
     return retrieval, trace
 
 
-def told_by(retrieval: Retrieval, took: dict[str, list[float]]) -> None:
-    """Add the steps of one retrieval."""
-    for step, milliseconds in {**retrieval.took_ms, **retrieval.fetched.took_ms}.items():
-        took[step].append(milliseconds)
+def report(system: str, workload: str, took: Timings) -> None:
+    """Print p50 and p95 of the whole, their ratios to the bare search, and of every step."""
+    timed_out = int(sum(took.pop("timed out")))
+    whole, bare = (np.quantile(took.pop(name), [0.5, 0.95]) for name in ("whole", "bare"))
+    ratio = whole / bare
+    print(f"  {system:12} {workload:10} {whole[0]:7.2f} {whole[1]:7.2f}   {bare[0]:8.2f} {bare[1]:7.2f}", end="   ")
+    print(f"{ratio[0]:.1f} ×, {ratio[1]:.1f} ×{f'; {timed_out} timed out' if timed_out else ''}")
+    steps = ((step, np.quantile(values, [0.5, 0.95])) for step, values in took.items())
+    print("     ", ", ".join(f"{step} {p50:.1f}/{p95:.1f}" for step, (p50, p95) in steps), flush=True)
 
 
-def by_step(took: dict[str, list[float]]) -> list[tuple[str, Any]]:
-    """Half and 95 of 100 of each step."""
-    return [(step, quantiles(some)) for step, some in took.items()]
-
-
-def quantiles(took: list[float]) -> "np.ndarray[Any, Any]":
-    """What half, and 95 of 100, stay below."""
-    return np.quantile(took, [0.5, 0.95])
-
-
-def timed(work: Callable[[], object]) -> float:
-    """How many milliseconds something takes."""
+def elapsed_ms(work: Callable[[], object]) -> float:
+    """How long something takes."""
     began = time.perf_counter()
     work()
     return 1000 * (time.perf_counter() - began)

@@ -173,6 +173,17 @@ def tidy() -> None:
         cursor.execute("VACUUM ANALYZE")
 
 
+def new_memories(count: int) -> list[dict[str, Any]]:
+    """What an agent writes while it asks: sentences no world holds yet, about whom the worlds know, each run others."""
+    chance, said = random.Random(), sentences()
+    memories = []
+    for _ in range(count):
+        who, content = halves(*chance.choice(said), chance.choice(said)[1])
+        named = {"entities": (who,)} if who and who.lower() not in ("user", "assistant") else {}
+        memories.append({"content": content, "type": "Fact", "source_level": "direct", **named})
+    return memories
+
+
 def questions(count: int) -> list[str]:
     """Questions that people asked, of every kind."""
     asked = [

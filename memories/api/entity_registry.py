@@ -14,6 +14,7 @@ from memories.models import Entity, EntityAlias, Namespace
 from memories.models.choices import Role
 from memories.models.graph import LONGEST_NAME
 from memories.models.keys import NamespacedQuerySet
+from memories.text.registry_cache import increment_names_version
 from memories.web.fields import ListOf, Text
 from memories.web.http_errors import Conflict
 from memories.web.pagination import PageQuery, page_schema, paginate
@@ -102,6 +103,7 @@ def create_entity(namespace: Namespace, *, name: str, kind: str, aliases: list[s
                 EntityAlias(entity=entity, name=alias, normalised=normalised)
                 for normalised, alias in sorted(by_normalised.items())
             )
+            increment_names_version(namespace)
     except IntegrityError as error:
         message = f"must be unique among the entities of kind “{kind}”; got “{name}”"
         errors = [{"at": "name", "message": message}]

@@ -8,7 +8,7 @@ from django.core.serializers.json import DjangoJSONEncoder
 from django.db import connection
 
 from memories.bulk.tables import VECTORS, question, tables
-from memories.db.snapshot import snapshot
+from memories.db.pipeline import snapshot
 from memories.models import Namespace
 
 FORMAT = 1

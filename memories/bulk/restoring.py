@@ -16,10 +16,11 @@ from memories.bulk.bookmark import ENDED, RESTORED, StoppedError
 from memories.bulk.exporting import FORMAT, NOT_TOLD
 from memories.bulk.lines import Batch, Line, value
 from memories.bulk.tables import tables, unpacked
-from memories.models import Memory, MemoryVector, Namespace
+from memories.models import Entity, EntityAlias, Memory, MemoryVector, Namespace
 from memories.models.choices import ChunkLevel, Status
 from memories.models.keys import InNamespace
 from memories.providers.embedder import ALLOWED, known
+from memories.text.registry_cache import increment_names_version
 from memories.web.storable import quote_value
 from memories.writing import posting_index
 from memories.writing.bulk_copy import copy_rows
@@ -107,6 +108,8 @@ class Restore:
                 store([row for _, row in rows])
         except WRONG as error:
             raise (culprit(rows) or error) from error
+        if any(isinstance(row, Entity | EntityAlias) for _, row in rows):
+            increment_names_version(self.namespace)
         active = [row.id for _, row in rows if isinstance(row, Memory) and row.status == Status.ACTIVE]
         posting_index.index_postings(self.namespace, active)
         told = [{"line": number, "outcome": RESTORED} for number, _ in rows]

@@ -1,69 +1,50 @@
-"""What a process keeps of what it has read, for as long as it is as it was."""
+"""A cache per process: least recently used entries are evicted, and an entry is valid for one version only."""
 
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
 from threading import Lock
-from typing import Generic, Protocol, TypeVar
-
-MAX_REQUESTED = 10_000  # keys that were asked for and are not kept
-
-
-class Sized(Protocol):
-    """What takes room."""
-
-    @property
-    def size(self) -> int:
-        """In bytes."""
-
+from typing import Generic, TypeVar
 
 Key = TypeVar("Key", bound=Hashable)
-Value = TypeVar("Value", bound=Sized)
+Version = TypeVar("Version")
+Value = TypeVar("Value")
 
 
-class LRUCache(Generic[Key, Value]):
-    """Values by their keys, each of some version, in so many bytes; those asked for longest ago go first."""
+class LRUCache(Generic[Key, Version, Value]):
+    """Values by key, each of one version, up to a total size."""
 
-    def __init__(self, most: int) -> None:
-        self.max_bytes, self.size, self.lock = most, 0, Lock()
-        self.entries: OrderedDict[Key, tuple[str, Value]] = OrderedDict()
-        self.requested: dict[Key, str] = {}  # of which version they were when they were asked for
+    def __init__(self, max_size: int, *, size: Callable[[Value], int] = lambda value: 1) -> None:
+        self.max_size, self.total_size = max_size, 0
+        self._size, self._lock = size, Lock()
+        self._entries: OrderedDict[Key, tuple[Version, Value]] = OrderedDict()
 
-    def get(self, key: Key) -> tuple[str, Value] | None:
-        """What is kept under a key, and of which version it is."""
-        with self.lock:
-            if key in self.entries:
-                self.entries.move_to_end(key)
-            return self.entries.get(key)
+    def __len__(self) -> int:
+        return len(self._entries)
 
-    def put(self, key: Key, version: str, value: Value) -> None:
-        """Keep a value, and let go of others where they become too many."""
-        with self.lock:
-            if key in self.entries:
-                self.size -= self.entries.pop(key)[1].size
-            self.entries[key] = version, value
-            self.size += value.size
-            while self.size > self.max_bytes:
-                self._evict(next(iter(self.entries)))
+    def get(self, key: Key, version: Version) -> Value | None:
+        """The value of a key if it is of this version."""
+        with self._lock:
+            entry = self._entries.get(key)
+            if entry is None or entry[0] != version:
+                return None
+            self._entries.move_to_end(key)
+            return entry[1]
 
-    def evict(self, outdated: Callable[[Key, str], bool]) -> None:
-        """Let go of what nobody will ask for any more."""
-        with self.lock:
-            for key in [key for key, (version, _) in self.entries.items() if outdated(key, version)]:
+    def put(self, key: Key, version: Version, value: Value) -> None:
+        """Store a value, and evict others until all fit; one that is too large by itself is not stored."""
+        with self._lock:
+            if key in self._entries:
                 self._evict(key)
+            self._entries[key] = version, value
+            self.total_size += self._size(value)
+            while self.total_size > self.max_size:
+                self._evict(next(iter(self._entries)))
+
+    def clear(self) -> None:
+        """Evict everything."""
+        with self._lock:
+            self._entries.clear()
+            self.total_size = 0
 
     def _evict(self, key: Key) -> None:
-        self.size -= self.entries.pop(key)[1].size
-        self.requested.pop(key, None)  # or keys that go for each other would be read again each time
-
-    @property
-    def free_bytes(self) -> int:
-        """How many bytes are left."""
-        return self.max_bytes - self.size
-
-    def seen_before(self, key: Key, version: str) -> bool:
-        """Whether a key is asked for again as it was the last time."""
-        with self.lock:
-            if len(self.requested) > MAX_REQUESTED:
-                self.requested.clear()
-            before, self.requested[key] = self.requested.get(key), version
-        return before == version
+        self.total_size -= self._size(self._entries.pop(key)[1])

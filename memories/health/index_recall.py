@@ -8,7 +8,7 @@ from uuid import UUID
 
 import numpy as np
 
-from memories.db.snapshot import snapshot
+from memories.db.pipeline import snapshot
 from memories.jobs.work import Step, Work
 from memories.models import Job, MemoryVector, Namespace, NamespaceStatistics, Trace
 from memories.models.choices import EMBEDDERS, JobKind, JobState, Route
@@ -17,9 +17,8 @@ from memories.retrieval.fetch import fetch
 from memories.retrieval.parse import ParsedQuery, understand
 from memories.retrieval.plan import choose_plan, list_depth
 from memories.retrieval.query import Query
-from memories.retrieval.retrievers.retriever_context import RetrieverContext
-from memories.retrieval.retrievers.semantic import semantic_query
-from memories.retrieval.scope import CandidateScope
+from memories.retrieval.retrieve import database_settings, retriever_context
+from memories.retrieval.retrievers import semantic
 from memories.writing.neighbours import SCAN_BELOW
 
 QUESTIONS = 20
@@ -111,12 +110,10 @@ def nearest(query: Query, reading: ParsedQuery, *, large: bool) -> list[UUID]:
     params = query.config.params_under(choose_plan(reading, query.config).plan)
     with snapshot():
         # As many as a retrieval asks for: the index looks the further the more are wanted.
-        asked = RetrieverContext(
-            query.namespace, reading, CandidateScope.for_query(query), params, list_depth(params, TOP), large
-        )
-        question = semantic_query(asked)
-        patient = replace(question, settings={**question.settings, "statement_timeout": str(PATIENCE)})
-        found = fetch({"semantic": patient})
+        depth = list_depth(params, TOP)
+        context = replace(retriever_context(query, reading, params, depth), indexed=large)
+        settings = {**database_settings(context), "statement_timeout": str(PATIENCE)}
+        found = fetch({"semantic": semantic.sql(context)}, settings)
     if found.timed_out:
         raise TimeoutError(f"A search {found.timed_out['semantic']}.")
     return list(found.lists["semantic"])[:TOP]

@@ -26,6 +26,10 @@ class NamespaceStatistics(models.Model):
         default=0, help_text="counts what no process may go on holding: another embedder, a restore, an erasure"
     )
 
+    names_version = models.BigIntegerField(
+        default=0, help_text="incremented with every entity or alias; the cached entity registry is valid for one"
+    )
+
     objects = NamespacedQuerySet.as_manager()
 
     class Meta:

@@ -11,7 +11,7 @@ from rest_framework.exceptions import ValidationError
 
 from memories.api.memories import memories_with_tags
 from memories.api.retrieval import MAX_QUERY_CHARS
-from memories.db.snapshot import snapshot
+from memories.db.pipeline import snapshot
 from memories.models import Memory, MemoryTag, Mention, Namespace, Posting
 from memories.models.choices import STATEMENTS, MemoryType, Status
 from memories.models.keys import NamespacedQuerySet
@@ -21,8 +21,7 @@ from memories.retrieval.fetch import fetch
 from memories.retrieval.parse import understand
 from memories.retrieval.query import Filters, Query
 from memories.retrieval.query_terms import load_query_terms
-from memories.retrieval.retrieve import retriever_queries
-from memories.retrieval.scope import CandidateScope
+from memories.retrieval.retrieve import database_settings, retriever_context, retriever_statements
 from memories.web.fields import Identifier, OneOf, Text
 from memories.web.pagination import PageQuery
 from memories.web.serializers import valid_values
@@ -149,7 +148,7 @@ def condition(namespace: Namespace, name: str, value: Any, bands: Mapping[str, B
 
 def by_words(namespace: Namespace, text: str) -> tuple[Q, list[str]]:
     """The memories that hold every word, and the words that none holds; stop words ask for nothing."""
-    words, _ = load_query_terms(namespace, text)
+    words = load_query_terms(namespace, text)
     missing = [term for term, count in words.document_frequencies.items() if not count]
     postings = Posting.objects.within(namespace).filter(memory_id=OuterRef("id"))
     holds = Q() if words.document_frequencies else Q(id__in=[])
@@ -166,10 +165,8 @@ def by_meaning(namespace: Namespace, query: Mapping[str, Any]) -> tuple[Mapping[
     asked = Query(namespace=namespace, text=query["q"], config=by, filters=filters)
     reading = understand(asked)
     with snapshot():
-        put = retriever_queries(
-            asked, reading, CandidateScope.for_query(asked), MEANING, by.params_under(MEANING), NEAREST
-        )
-        found = fetch(put)
+        context = retriever_context(asked, reading, by.params_under(MEANING), NEAREST)
+        found = fetch(retriever_statements(context, asked, MEANING), database_settings(context))
     return found.lists.get("semantic", {}), found.timed_out.get("semantic", "")
 
 

@@ -10,7 +10,7 @@ from uuid import UUID
 import numpy as np
 
 from memories.db.id_arrays import Ids, to_uuids
-from memories.db.pipeline import Statement, fetch_pipeline, with_generic_plan
+from memories.db.pipeline import Statement, fetch_pipeline, set_config
 from memories.models.choices import EdgeKind, Route
 from memories.retrieval.memory_rows import MemoryRows
 from memories.retrieval.query import Query
@@ -129,6 +129,9 @@ STATEMENTS_BY_NEED = {
     "vectors": VECTORS,
 }
 
+# All are lookups by id; planning each for its number of ids would take longer.
+GENERIC_PLAN = set_config({"plan_cache_mode": "force_generic_plan"})
+
 
 @dataclass(frozen=True)
 class CandidateTables:
@@ -151,8 +154,8 @@ class CandidateTables:
         """Where each stands, by its number: an id itself takes ten times as long to look up."""
         return {id.int: place for place, id in enumerate(self.ids)}
 
-    def fetch(self, statements: Mapping[str, str], end: Sequence[Statement] = (), **more: Any) -> dict[str, list[Any]]:
-        """What each table has of these memories, by the name of the question, in one journey, and what ends it."""
+    def fetch(self, statements: Mapping[str, str], **more: Any) -> dict[str, list[Any]]:
+        """The rows of each statement by its name, in one round trip."""
         if not len(self):
             return {name: [] for name in statements}
         values = {
@@ -164,9 +167,8 @@ class CandidateTables:
             "embedder": self.embedder,
             **more,
         }
-        # All are found by their ids, for which every number of candidates would be planned by itself.
-        asked = [Statement(one.replace("{}", IN_NAMESPACE), values) for one in statements.values()]
-        rows = fetch_pipeline([*with_generic_plan(asked, last=bool(end)), *end])
+        by_id = [Statement(sql.replace("{}", IN_NAMESPACE), values) for sql in statements.values()]
+        _, *rows = fetch_pipeline([GENERIC_PLAN, *by_id])
         return dict(zip(statements, rows, strict=True))
 
 

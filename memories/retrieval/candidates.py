@@ -10,7 +10,6 @@ import numpy as np
 from pgvector import Vector
 
 from memories.db.id_arrays import Ids, format_ids, id_array, id_halves, to_uuids, unite_ids
-from memories.db.pipeline import Statement
 from memories.retrieval.affinity import affinity_shares, affinity_statement
 from memories.retrieval.as_of import fold_events
 from memories.retrieval.candidate_sql import (
@@ -78,12 +77,8 @@ def load_candidates(
     scope: CandidateScope,
     fetched: Fetched,
     params: Any,
-    end: Sequence[Statement] = (),
 ) -> Candidates:
-    """Load what a system may ask about the candidates; a fixed number of questions for any number of them.
-
-    What ends their common moment goes along with the last of them; a past one takes more.
-    """
+    """Everything a system reads of the candidates, in a fixed number of statements."""
     lists = fetched.lists
     ids, stand = unite_ids([listed.ids for listed in lists.values()])
     places = session_places(scope, to_uuids(ids)) if query.config.system.ranks_conversations else SessionPlaces()
@@ -96,12 +91,10 @@ def load_candidates(
         | affinity_statement(query, params)
     )
     near = np.full(len(ids), np.nan)  # until the database tells
-    for route, listed in lists.items():
-        cosines = listed.scores if route in BY_COSINE else listed.cosines
-        if cosines is not None:
-            near[where[route]] = cosines
+    for route in lists.keys() & BY_COSINE:
+        near[where[route]] = lists[route].scores
     meant = {**scope.values, "vector": parsed.vector_param, "far": ids[np.isnan(near)]}
-    known = facts.fetch(asked, () if query.as_of else end, **meant)
+    known = facts.fetch(asked, **meant)
     rows = rows_as_of(facts, scope, memory_rows(known["memories"]))
     cosine, vectors, marks = query_cosines(facts, known, near, parsed)
     tags = tags_by_memory(known.get("tags", ()))

@@ -8,7 +8,6 @@ from functools import cached_property
 from uuid import UUID
 
 import numpy as np
-from django.db import connection
 from pgvector import Vector
 
 from memories.models import Namespace
@@ -19,7 +18,7 @@ from memories.retrieval.query import Query
 from memories.retrieval.query_terms import QueryTerms, load_query_terms
 from memories.text.entity_mentions import EntityMatch, best_match_per_entity, entity_matches
 from memories.text.entity_registry import PERSON
-from memories.text.registry_cache import last_cached_registry, registry_at_write
+from memories.text.registry_cache import current_registry
 from scoring.specificity import TEMPORAL_PRECISION, TYPE_CUE_STRENGTH, entity_density, lexical_rarity
 from scoring.term import Array
 
@@ -41,7 +40,6 @@ class ParsedQuery:
     spans: tuple[tuple[int, int], ...]  # where the tokens stand
     embedded_terms: QueryTerms
     embedding_ms: float  # how long it took to embed
-    namespace_writes: int | None  # how often the namespace had been written to; none inside a transaction
 
     @cached_property
     def expected(self) -> ExpectedAnswer:
@@ -100,40 +98,30 @@ class ParsedQuery:
 
 
 def understand(query: Query) -> ParsedQuery:
-    """Find names, times and words, and embed the rest."""
+    """Find entities, time window and terms, and embed the rest."""
     namespace, text = query.namespace, query.text
-    known, guessed = last_cached_registry(namespace), list[EntityMatch]()
-    when: TimeWindow | None = None
-
-    def meanwhile() -> None:
-        nonlocal when
-        guessed.extend(entity_matches(text, known) if known else ())
-        when = find_time_window(text, query.now)
-
-    words, writes = load_query_terms(namespace, text, meanwhile)
-    registry = registry_at_write(namespace, writes)
-    forms = guessed if registry is known else entity_matches(text, registry)
-    named = best_match_per_entity(forms)
-    people = frozenset(one.entity_id for one in forms if registry.kinds[one.entity_id] == PERSON)
-    bare = remove_names(text, [one.surface for one in forms if one.entity_id in people])
+    terms = load_query_terms(namespace, text)
+    registry = current_registry(namespace)
+    matches = entity_matches(text, registry)
+    people = frozenset(match.entity_id for match in matches if registry.kinds[match.entity_id] == PERSON)
+    embedded_text = remove_names(text, [match.surface for match in matches if match.entity_id in people])
     began = time.perf_counter()
-    vector, tokens, spans = embed_query(namespace, bare)
+    vector, tokens, spans = embed_query(namespace, embedded_text)
     embedding_ms = 1000 * (time.perf_counter() - began)
     return ParsedQuery(
         text=text,
-        entities=named,
+        entities=best_match_per_entity(matches),
         people=people,
-        window=when,
-        terms=words,
+        window=find_time_window(text, query.now),
+        terms=terms,
         intent=recency_intent(text),
-        embedded_text=bare,
+        embedded_text=embedded_text,
         embedder=namespace.embedder,
         vector=vector,
         tokens=tokens,
         spans=spans,
-        embedded_terms=words if bare == text else words.restricted_to(bare),
+        embedded_terms=terms if embedded_text == text else terms.restricted_to(embedded_text),
         embedding_ms=embedding_ms,
-        namespace_writes=None if connection.in_atomic_block else writes,
     )
 
 

@@ -3,7 +3,7 @@
 import re
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -15,18 +15,14 @@ from scoring.bm25 import idf
 from scoring.term import Array
 
 WORD_PATTERN = re.compile(r"\w+")
-# Whoever changes the postings of a word changes its statistics too: who wrote those last, and where, tells them apart.
-VERSION = "known.documents || ' ' || known.xmin::text || known.ctid::text"
-# The whole text, and each word by itself, so that its places are known; a stop word has no lexeme.
-LEXEMES = f"""
-    SELECT asked.place, w.lexeme, coalesce(known.documents, 0), {VERSION}
-    FROM unnest(array_prepend(%(text)s::text, string_to_array(%(words)s, ' '))) WITH ORDINALITY AS asked(word, place)
-    CROSS JOIN LATERAL unnest(to_tsvector(%(config)s::regconfig, asked.word)) w
-    LEFT JOIN memories_termstatistic known ON known.namespace_id = %(namespace)s AND known.term = w.lexeme
+# The whole text, and each of its words alone, which tells where its lexemes are; a stop word has none.
+LEXEMES = """
+    SELECT word.place, w.lexeme, coalesce(statistic.documents, 0)
+    FROM unnest(array_prepend(%(text)s::text, string_to_array(%(words)s, ' '))) WITH ORDINALITY AS word(text, place)
+    CROSS JOIN LATERAL unnest(to_tsvector(%(config)s::regconfig, word.text)) w
+    LEFT JOIN memories_termstatistic statistic ON statistic.namespace_id = %(namespace)s AND statistic.term = w.lexeme
 """
-STATISTICS = (
-    "SELECT documents, total_length, writes FROM memories_namespacestatistics WHERE namespace_id = %(namespace)s"
-)
+STATISTICS = "SELECT documents, total_length FROM memories_namespacestatistics WHERE namespace_id = %(namespace)s"
 
 
 @dataclass(frozen=True)
@@ -38,7 +34,6 @@ class QueryTerms:
     average_length: float
     document_frequencies: Mapping[str, int]
     spans: tuple[tuple[int, int, frozenset[str]], ...]  # start and end of each word, and its lexemes
-    versions: Mapping[str, str]  # of what is known of each lexeme that some memory holds
 
     @property
     def by_rarity(self) -> list[str]:
@@ -64,8 +59,7 @@ class QueryTerms:
         found = (match.span() for match in WORD_PATTERN.finditer(text))
         spans = tuple((a, b, known.get(text[a:b], frozenset[str]())) for a, b in found)
         holding = {term: self.document_frequencies[term] for _, _, terms in spans for term in sorted(terms)}
-        versions = {term: self.versions[term] for term in holding if term in self.versions}
-        return QueryTerms(text, self.documents, self.average_length, holding, spans, versions)
+        return QueryTerms(text, self.documents, self.average_length, holding, spans)
 
     def lexemes_of(self, surface: str) -> frozenset[str]:
         """The lexemes of a part of the query."""
@@ -98,29 +92,20 @@ class QueryTerms:
         return place if place < len(self.spans) and self.spans[place][0] < end else None
 
 
-def load_query_terms(
-    namespace: Namespace, text: str, meanwhile: Callable[[], None] | None = None
-) -> tuple[QueryTerms, int | None]:
-    """Ask the namespace's own dictionary and statistics, and how often it was written to, in one journey."""
-    found = [match.span() for match in WORD_PATTERN.finditer(text)]
-    words = dict.fromkeys(text[a:b] for a, b in found)
-    # As one text: a list would be spelt word by word.
-    values = {
-        "text": text,
-        "words": " ".join(words),
-        "config": namespace.text_config,
-        "namespace": namespace.id,
-    }
-    statistics, rows = fetch_pipeline([Statement(STATISTICS, values), Statement(LEXEMES, values)], meanwhile)
-    documents, length, writes = statistics[0] if statistics else (0, 0, None)
+def load_query_terms(namespace: Namespace, text: str) -> QueryTerms:
+    """Parse a text by the namespace's text search configuration, and read the statistics of its lexemes."""
+    word_spans = [match.span() for match in WORD_PATTERN.finditer(text)]
+    words = dict.fromkeys(text[start:end] for start, end in word_spans)
+    values = {"text": text, "words": " ".join(words), "config": namespace.text_config, "namespace": namespace.id}
+    statistics, rows = fetch_pipeline([Statement(STATISTICS, values), Statement(LEXEMES, values)])
+    documents, total_length = statistics[0] if statistics else (0, 0)
     by_place: dict[int, set[str]] = {}
-    for place, lexeme, *_ in rows:
+    for place, lexeme, _ in rows:
         by_place.setdefault(place, set()).add(lexeme)
-    holding = {term: count for place, term, count, _ in rows if place == 1}
-    versions = {term: version for place, term, _, version in rows if place == 1 and version}
-    # A word by itself may be read otherwise than in its text; what is no lexeme of the text tells nothing of it.
+    frequencies = {lexeme: count for place, lexeme, count in rows if place == 1}
+    # A word alone may be parsed otherwise than in its text: only lexemes of the text count.
     lexemes = {
-        word: frozenset(by_place.get(place, set()) & holding.keys()) for place, word in enumerate(words, start=2)
+        word: frozenset(by_place.get(place, set()) & frequencies.keys()) for place, word in enumerate(words, start=2)
     }
-    spans = tuple((a, b, lexemes[text[a:b]]) for a, b in found)
-    return QueryTerms(text, documents, length / documents if documents else 0.0, holding, spans, versions), writes
+    spans = tuple((start, end, lexemes[text[start:end]]) for start, end in word_spans)
+    return QueryTerms(text, documents, total_length / documents if documents else 0.0, frequencies, spans)

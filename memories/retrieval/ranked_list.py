@@ -11,10 +11,10 @@ from scoring.term import Array
 
 
 class RankedList(Mapping[UUID, float]):
-    """Memories that a retriever found, with its own score of each, best first; and their cosines if it knows them."""
+    """The memories of a retriever with its scores, best first."""
 
-    def __init__(self, ids: Ids, scores: Array, cosines: Array | None = None) -> None:
-        self.ids, self.scores, self.cosines = ids, scores, cosines
+    def __init__(self, ids: Ids, scores: Array) -> None:
+        self.ids, self.scores = ids, scores
 
     @cached_property
     def by_id(self) -> dict[UUID, float]:

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from memories.db.snapshot import pipelined_snapshot
+from memories.db.pipeline import Statement, snapshot
 from memories.models.choices import EMBEDDERS
 from memories.retrieval.candidates import Candidates, load_candidates
 from memories.retrieval.fetch import Fetched, fetch
@@ -14,7 +14,8 @@ from memories.retrieval.plan import QueryPlan, choose_plan, list_depth
 from memories.retrieval.query import Query
 from memories.retrieval.rerank import rerank
 from memories.retrieval.retrievers import RETRIEVERS
-from memories.retrieval.retrievers.retriever_context import PendingQuery, RetrieverContext, RetrieverQuery
+from memories.retrieval.retrievers.context import RetrieverContext
+from memories.retrieval.retrievers.semantic import hnsw_settings
 from memories.retrieval.scope import CandidateScope
 from memories.writing.neighbours import SCAN_BELOW
 from scoring.params import Params
@@ -22,7 +23,7 @@ from scoring.signals import Signals
 from scoring.specificity import Plan
 from scoring.systems.system import Ranking, rank
 
-# What is timed, in the order in which it is done.
+# The timed steps, in their order.
 STEPS = ("read", "embed", "retrieve", "load", "rerank", "rank")
 
 
@@ -39,61 +40,76 @@ class Stopwatch:
         self.took_ms[step], self.since = 1000 * (now - self.since), now
 
     def split(self, part: str, took_ms: float, *, of: str) -> None:
-        """Tell a part of a step by itself; one that was done beforehand took no time now."""
+        """Time a part of a step apart."""
         took = min(took_ms, self.took_ms[of])
         self.took_ms |= {of: self.took_ms[of] - took, part: took}
 
 
 @dataclass(frozen=True, eq=False)
 class Retrieval:
-    """A query with everything that its answer is made of."""
+    """A query and everything its answer is made of."""
 
     query: Query
-    parsed: ParsedQuery | None  # none where it is replayed
+    parsed: ParsedQuery | None  # None in a replay
     query_plan: QueryPlan
     params: Params
     fetched: Fetched
     candidates: Candidates
     ranking: Ranking
     took_ms: Mapping[str, float]
-    parsed_in_trace: Mapping[str, Any] = field(default_factory=dict)  # what the trace of a replay tells of its reading
+    parsed_in_trace: Mapping[str, Any] = field(default_factory=dict)  # of a replay
 
     @property
     def signals(self) -> Signals:
-        """What the ranking knew of the candidates."""
+        """The features of the candidates."""
         return self.candidates.signals
 
 
 def retrieve(query: Query, parsed: ParsedQuery | None = None) -> Retrieval:
-    """Read the query, plan, ask every retriever, learn what is known of the candidates, rank them."""
+    """Parse the query, plan, fetch every retriever's list, load the candidates, rerank and rank them."""
     watch = Stopwatch()
     parsed = parsed or understand(query)
     watch.lap("read")
     watch.split("embed", parsed.embedding_ms, of="read")
-    planning = choose_plan(parsed, query.config)
-    params = query.config.params_under(planning.plan)
-    with pipelined_snapshot() as end:
-        scope = CandidateScope.for_query(query)
-        found = fetch(retriever_queries(query, parsed, scope, planning.plan, params))
+    query_plan = choose_plan(parsed, query.config)
+    params = query.config.params_under(query_plan.plan)
+    with snapshot():
+        context = retriever_context(query, parsed, params)
+        fetched = fetch(retriever_statements(context, query, query_plan.plan), database_settings(context))
         watch.lap("retrieve")
-        batch = load_candidates(query, parsed, scope, found, params, end)
+        candidates = load_candidates(query, parsed, context.scope, fetched, params)
         watch.lap("load")
-    batch, planning = rerank(query, batch, found, params, planning)
-    if planning.reranker:
+    candidates, query_plan = rerank(query, candidates, fetched, params, query_plan)
+    if query_plan.reranker:
         watch.lap("rerank")
-    ranking = rank_candidates(query, batch.signals, params, planning.plan)
+    ranking = rank_candidates(query, candidates.signals, params, query_plan.plan)
     watch.lap("rank")
-    return Retrieval(query, parsed, planning, params, found, batch, ranking, watch.took_ms)
+    return Retrieval(query, parsed, query_plan, params, fetched, candidates, ranking, watch.took_ms)
 
 
-def retriever_queries(
-    query: Query, parsed: ParsedQuery, scope: CandidateScope, plan: Plan, params: Params, pool: int | None = None
-) -> dict[str, RetrieverQuery | PendingQuery | None]:
-    """What the retrievers of a plan ask, in the transaction in which they are asked."""
-    large = parsed.terms.documents >= SCAN_BELOW and parsed.embedder in EMBEDDERS
-    listed = list_depth(params, query.top_k)
-    asked = RetrieverContext(query.namespace, parsed, scope, params, pool or listed, large, listed)
-    return {route: RETRIEVERS[route](asked) for route in query.config.system.retrievers if route in plan.retrievers}
+def retriever_context(query: Query, parsed: ParsedQuery, params: Params, depth: int | None = None) -> RetrieverContext:
+    """What the retrievers of a query share; why-not looks deeper than the answer."""
+    indexed = parsed.terms.documents >= SCAN_BELOW and parsed.embedder in EMBEDDERS
+    answer_depth = list_depth(params, query.top_k)
+    scope = CandidateScope.for_query(query)
+    return RetrieverContext(query.namespace, parsed, scope, params, depth or answer_depth, indexed, answer_depth)
+
+
+def retriever_statements(context: RetrieverContext, query: Query, plan: Plan) -> dict[str, Statement | None]:
+    """The statement of every retriever that the plan asks."""
+    asked = (name for name in query.config.system.retrievers if name in plan.retrievers)
+    return {name: RETRIEVERS[name](context) for name in asked}
+
+
+def database_settings(context: RetrieverContext) -> dict[str, str]:
+    """How Postgres plans and searches for the retrievers.
+
+    Compiling or parallelising takes longer than most of them run, and so would planning each anew; only with filters
+    does the best plan depend on their values.
+    """
+    plan = "force_generic_plan" if context.scope.plain else "auto"
+    planner = {"jit": "off", "max_parallel_workers_per_gather": "0", "plan_cache_mode": plan}
+    return planner | hnsw_settings(context.depth)
 
 
 def rank_candidates(query: Query, signals: Signals, params: Params, plan: Plan) -> Ranking:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
-from memories.db.snapshot import snapshot
+from memories.db.pipeline import snapshot
 from memories.models import Memory
 from memories.models.choices import Status
 from memories.retrieval.answer import failed_gates
@@ -13,8 +13,13 @@ from memories.retrieval.as_of import Past
 from memories.retrieval.fetch import fetch
 from memories.retrieval.plan import list_depth
 from memories.retrieval.query import Query
-from memories.retrieval.retrieve import Retrieval, retrieve, retriever_queries
-from memories.retrieval.scope import CandidateScope
+from memories.retrieval.retrieve import (
+    Retrieval,
+    database_settings,
+    retrieve,
+    retriever_context,
+    retriever_statements,
+)
 from memories.retrieval.smallest_change import (
     ChangeSearch,
     SmallestChange,
@@ -98,10 +103,11 @@ def list_ranks_of(retrieval: Retrieval, memory: UUID) -> dict[str, dict[str, Any
     """A memory's place in the list of each retriever, also below what was asked for; none where it is not found."""
     query, reading = retrieval.query, retrieval.parsed
     assert reading is not None
-    pool, scope = list_depth(retrieval.params, query.top_k), CandidateScope.for_query(query)
+    pool = list_depth(retrieval.params, query.top_k)
     with snapshot():
-        asked = retriever_queries(query, reading, scope, retrieval.query_plan.plan, retrieval.params, MAX_DEPTH)
-        found = fetch(asked)
+        context = retriever_context(query, reading, retrieval.params, MAX_DEPTH)
+        asked = retriever_statements(context, query, retrieval.query_plan.plan)
+        found = fetch(asked, database_settings(context))
     told: dict[str, dict[str, Any]] = {}
     for route in query.config.system.retrievers:
         if route not in retrieval.query_plan.plan.retrievers:

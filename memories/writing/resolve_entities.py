@@ -10,7 +10,7 @@ from memories.models import Entity, Namespace, Session
 from memories.models.graph import LONGEST_NAME
 from memories.text.entity_mentions import EntityMatch, entities_in
 from memories.text.entity_registry import EXACT, EntityRegistry
-from memories.text.registry_cache import load_registry
+from memories.text.registry_cache import increment_names_version, load_registry
 from memories.writing.new_memory import NewMemory
 from memories.writing.prepare import PreparedMemories
 from scoring.dedup import fallback_subject, normalize
@@ -78,7 +78,9 @@ class EntityResolver:
 
     def flush(self) -> None:
         """Insert the new entities."""
-        Entity.objects.bulk_create(self.created.values())
+        if self.created:
+            Entity.objects.bulk_create(self.created.values())
+            increment_names_version(self.namespace)
 
     def _resolve(self, surface: str) -> tuple[UUID, float] | None:
         if (created := self.created.get(normalize(surface))) is not None:

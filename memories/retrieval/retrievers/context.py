@@ -1,0 +1,73 @@
+"""What a retriever knows when it writes its SQL statement, and the fragments that several share."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from memories.db.pipeline import Statement
+from memories.models import Namespace
+from memories.models.choices import ChunkLevel, Route
+from memories.retrieval.parse import ParsedQuery
+from memories.retrieval.scope import CandidateScope
+
+
+@dataclass(frozen=True, eq=False)
+class RetrieverContext:
+    """The parsed query, the candidate scope and the parameters, for every retriever alike."""
+
+    namespace: Namespace
+    parsed: ParsedQuery
+    scope: CandidateScope
+    params: Any
+    depth: int  # how many memories a list may hold
+    indexed: bool  # whether the namespace is searched by the HNSW index
+    answer_depth: int = 0  # depth of the answer's own lists, where why-not looks further down
+
+    def statement(self, sql: str, **values: Any) -> Statement:
+        """A statement that gives `(memory_id, score)`, best first, with the values all retrievers share."""
+        shared = {
+            "vector": self.parsed.vector_param,
+            "embedder": self.parsed.embedder,
+            "depth": self.depth,
+        }
+        return Statement(sql, self.scope.values | shared | values)
+
+
+# One lookup by primary key per row found: a plain join is planned by statistics that a growing namespace has outrun,
+# and may scan all of its rows.
+JOIN_MEMORY = """
+    JOIN LATERAL (
+        SELECT * FROM memories_memory m WHERE m.namespace_id = %(namespace)s AND m.id = found.id LIMIT 1
+    ) m ON true
+"""
+JOIN_VECTOR = f"""
+    LEFT JOIN LATERAL (
+        SELECT v.vector FROM memories_memoryvector v
+        WHERE v.namespace_id = %(namespace)s AND v.memory_id = m.id
+            AND v.embedder = %(embedder)s AND v.route = '{Route.FULL}' LIMIT 1
+    ) v ON true
+"""
+DISTANCE = "v.vector <=> %(vector)s::vector"
+# Ties are broken by cosine; memories without a vector come last.
+NEAREST = f"{DISTANCE} NULLS LAST, m.id"
+# Facts whose type or subject is uncertain are found by BM25, semantic and graph search only; pieces of a conversation
+# have neither type nor subject, but a speaker and a time.
+CERTAIN = f"""
+    (NOT m.type_uncertain OR m.level NOT IN ('{ChunkLevel.FACT}', '{ChunkLevel.SUMMARY}'))
+    AND m.subject_fallback IS NULL
+"""
+# Has an index of its own.
+JOIN_CERTAIN_MEMORY = JOIN_MEMORY.replace("LIMIT 1", f"AND {CERTAIN} LIMIT 1")
+
+
+def top_sql(scores: str) -> str:
+    """The top `depth` of some scores; vectors are looked up only to break ties."""
+    return f"""
+        SELECT m.id, m.score
+        FROM (
+            SELECT top.*, count(*) OVER (PARTITION BY score) > 1 AS tied FROM (
+                SELECT * FROM ({scores}) AS scores ORDER BY score DESC FETCH FIRST %(depth)s ROWS WITH TIES
+            ) AS top
+        ) m
+        {JOIN_VECTOR.replace("WHERE", "WHERE m.tied AND")}
+        ORDER BY m.score DESC, {NEAREST} LIMIT %(depth)s
+    """
