@@ -1,4 +1,4 @@
-"""Rows by a statement of one's own are the rows that the ORM gives."""
+"""What serves a namespace comes with its versions in one query."""
 
 from datetime import timedelta
 from typing import Any
@@ -7,9 +7,7 @@ import pytest
 from pytest_django import DjangoAssertNumQueries
 from test_model_rows import MOMENT, row, world
 
-from memories.api.authentication import SELECT_KEY_BY_HASH
-from memories.db.joined_rows import fetch_joined
-from memories.models import ApiKey, Namespace, Profile, ProfileVersion, Publication, WritePolicyVersion
+from memories.models import Profile, ProfileVersion, Publication, WritePolicyVersion
 
 pytestmark = pytest.mark.django_db
 
@@ -52,14 +50,3 @@ def test_a_publication_of_neither_a_profile_nor_a_policy_has_neither(
         serving = here.serving
         assert serving is not None
         assert (serving.profile_version, serving.policy_version) == (None, None)
-
-
-def test_a_key_comes_with_its_namespace_and_can_be_changed() -> None:
-    key = row(ApiKey, world("here"), name="agent", expires_at=MOMENT)
-    assert fetch_joined(SELECT_KEY_BY_HASH, {"slug": "there", "hash": key.hash}, ApiKey, Namespace) is None
-    found = fetch_joined(SELECT_KEY_BY_HASH, {"slug": "here", "hash": key.hash}, ApiKey, Namespace)
-    assert found is not None
-    assert [values(one) for one in found] == [values(ApiKey.objects.get(id=key.id)), values(key.namespace)]
-    found[0].name = "another"
-    found[0].save()
-    assert ApiKey.objects.get(id=key.id).name == "another"

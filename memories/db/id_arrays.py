@@ -1,4 +1,4 @@
-"""Many ids as one array: an object for each takes longer to make and to look up than most that is done with it."""
+"""UUIDs as numpy arrays: creating, hashing and comparing UUID objects dominates otherwise."""
 
 from collections.abc import Iterable, Sequence
 from itertools import accumulate, pairwise
@@ -7,34 +7,33 @@ from uuid import UUID
 import numpy as np
 from numpy.typing import NDArray
 
-ID = np.dtype([("head", np.uint64), ("tail", np.uint64)])  # an id as two numbers, in whose order ids are
-Ids = NDArray[np.void]  # of the above
-Halves = NDArray[np.uint64]  # of ids
-GROUPS = (0, 8, 12, 16, 20, 32)  # where the digits of an id are parted by hyphens
+ID = np.dtype([("head", np.uint64), ("tail", np.uint64)])  # high and low 64 bits, ordered as UUIDs are
+Ids = NDArray[np.void]  # of dtype ID
+GROUPS = (0, 8, 12, 16, 20, 32)  # hex digits between hyphens
 
 
 def id_halves(id: UUID) -> tuple[int, int]:
-    """An id as an array has it."""
+    """The high and low half of a UUID."""
     return id.int >> 64, id.int & (2**64 - 1)
 
 
-def id_array(some: Iterable[UUID]) -> Ids:
-    """Ids as an array."""
-    return np.array([id_halves(id) for id in some], ID)
+def id_array(ids: Iterable[UUID]) -> Ids:
+    """UUIDs as an array."""
+    return np.array([id_halves(id) for id in ids], ID)
 
 
 def uuid_from_halves(head: int, tail: int) -> UUID:
-    """An id of its halves."""
+    """The UUID of two halves."""
     return UUID(int=head << 64 | tail)
 
 
 def to_uuids(ids: Ids) -> list[UUID]:
-    """Ids as others know them."""
+    """An array as UUIDs."""
     return [uuid_from_halves(*both) for both in ids.tolist()]
 
 
 def format_ids(ids: Ids) -> NDArray[np.str_]:
-    """Ids as they are written.
+    """Ids as text.
 
     >>> format_ids(id_array([UUID(int=1), UUID(int=2**127)])).tolist()
     ['00000000-0000-0000-0000-000000000001', '80000000-0000-0000-0000-000000000000']
@@ -48,8 +47,8 @@ def format_ids(ids: Ids) -> NDArray[np.str_]:
 
 
 def unite_ids(several: Sequence[Ids]) -> tuple[Ids, list[NDArray[np.intp]]]:
-    """The ids of several arrays in their order, each once; and where those of each array stand among them."""
-    # As plain numbers: numpy copies and compares those of two fields one by one.
+    """The sorted union of several arrays, and the index of each element in it."""
+    # As plain integers: numpy compares structured values one field at a time.
     whole = np.concatenate([np.empty(0, np.uint64), *(np.ascontiguousarray(one).view(np.uint64) for one in several)])
     heads, tails = whole[::2], whole[1::2]
     order = np.lexsort((tails, heads))
@@ -59,9 +58,5 @@ def unite_ids(several: Sequence[Ids]) -> tuple[Ids, list[NDArray[np.intp]]]:
     places = np.empty(len(order), np.intp)
     places[order] = np.cumsum(new) - 1
     ends = [0, *accumulate(map(len, several))]
-    return pair_halves(heads[new], tails[new]), [places[start:end] for start, end in pairwise(ends)]
-
-
-def pair_halves(heads: Halves, tails: Halves) -> Ids:
-    """Ids of their halves."""
-    return np.stack([heads, tails], axis=1).view(ID)[:, 0]
+    union = np.stack([heads[new], tails[new]], axis=1).view(ID)[:, 0]
+    return union, [places[start:end] for start, end in pairwise(ends)]

@@ -1,12 +1,11 @@
 """Profiles and write policies, version by version, and what serves."""
 
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 from django.db import models
 from django.db.models import Index, UniqueConstraint
 from django.utils import timezone
 
-from memories.db import joined_rows
 from memories.models.immutable import Immutable
 from memories.models.keys import Namespaced
 from memories.models.ranges import between
@@ -14,14 +13,6 @@ from memories.models.references import Reference
 
 if TYPE_CHECKING:
     from memories.models.namespace import Namespace
-
-SERVING = """
-    FROM memories_publication p
-    LEFT JOIN memories_profileversion v ON v.namespace_id = p.namespace_id AND v.id = p.profile_version_id
-    LEFT JOIN memories_profile f ON f.namespace_id = v.namespace_id AND f.id = v.profile_id
-    LEFT JOIN memories_writepolicyversion w ON w.namespace_id = p.namespace_id AND w.id = p.policy_version_id
-    WHERE p.namespace_id = %(namespace)s ORDER BY p.published_at DESC, p.id DESC LIMIT 1
-"""
 
 
 class Profile(Namespaced):
@@ -123,19 +114,9 @@ class Publication(Immutable):
 
     @classmethod
     def last_within(cls, namespace: "Namespace") -> "Publication | None":
-        """Give the one that serves a namespace, with its versions; every retrieval and every write asks for it."""
-        columns = joined_rows.table_columns(p=cls, v=ProfileVersion, f=Profile, w=WritePolicyVersion)
-        values = {"namespace": namespace.id}
-        found = joined_rows.fetch_joined(
-            f"SELECT {columns} {SERVING}", values, cls, ProfileVersion, Profile, WritePolicyVersion
-        )
-        if found is None:
-            return None
-        publication, version, profile, policy = found
-        joined_rows.cache_relation(version, "profile", profile)
-        joined_rows.cache_relation(publication, "profile_version", version)
-        joined_rows.cache_relation(publication, "policy_version", policy)
-        return cast(Publication, publication)
+        """The publication that serves a namespace, with its versions."""
+        related = cls.objects.within(namespace).select_related("profile_version__profile", "policy_version")
+        return related.order_by("-published_at", "-id").first()
 
 
 class Shadow(Namespaced):

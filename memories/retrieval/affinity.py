@@ -1,4 +1,4 @@
-"""What a user cares for: the entities and tags of the memories that are used most."""
+"""Personal affinity: entities and tags of the memories a user accesses most."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -11,7 +11,7 @@ from memories.retrieval.candidate_sql import CandidateTables
 from memories.retrieval.query import Query
 from scoring.term import Array
 
-USED = 500  # memories of a user that tell what they care for: those used most
+USED = 500  # most accessed memories of a user
 
 USES_THEN = """coalesce((
     SELECT sum(d.count) FROM memories_dailyaccess d
@@ -35,7 +35,7 @@ MOST_USED = f"""
 
 
 def affinity_statement(query: Query, params: Any) -> dict[str, str]:
-    """The question for what the memories are about that an asker's agent was given most often, where a system asks."""
+    """The statement for a user's top entities and tags, if the system reads affinity."""
     if not query.user or not hasattr(params, "affinity_top"):
         return {}
     return {
@@ -44,20 +44,20 @@ def affinity_statement(query: Query, params: Any) -> dict[str, str]:
 
 
 def affinity_shares(
-    facts: CandidateTables,
+    tables: CandidateTables,
     mentions: Sequence[tuple[UUID, UUID]],
     tags: Mapping[UUID, set[str]],
     most_used: Sequence[tuple[str]],
 ) -> Array:
-    """The share of each candidate's entities and tags that are among those its asker uses most."""
-    share = np.zeros(len(facts))
+    """The share of each candidate's entities and tags that are among the user's top ones."""
+    share = np.zeros(len(tables))
     if not most_used:
         return share
     theirs = {name for (name,) in most_used}
     named: dict[UUID, set[str]] = {}
     for memory, entity in mentions:
         named.setdefault(memory, set()).add(str(entity))
-    for place, id in enumerate(facts.ids):
+    for place, id in enumerate(tables.ids):
         own = named.get(id, set()) | tags.get(id, set())
         share[place] = len(own & theirs) / len(own) if own else 0.0
     return share

@@ -1,4 +1,4 @@
-"""The past as history tells it: which memories stood where at a moment, and what was known of them."""
+"""Status and values of memories as of a past time, from their events."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from memories.db.pipeline import Statement, fetch_pipeline
 from memories.models import Memory, Namespace, ScoreEvent
 from memories.models.choices import Status
 
-# Of the memories whose status changed since, the one they had then: the last that was told by then, or else the first.
+# Memories whose status changed since, with the status they had: of the last event before, else of the first.
 STATUS_AS_OF = f"""
     SELECT m.id, m.status, coalesce(
         (SELECT e.after->>'status' FROM memories_scoreevent e
@@ -30,7 +30,7 @@ STATUS_AS_OF = f"""
 
 DATES = ("event_at", "event_until", "valid_from", "valid_until")
 OTHER_COLUMNS = [one.column for one in Memory._meta.concrete_fields if one.column not in DATES]
-# The memories of a namespace with the dates that were known then: before the first change since, where there is one.
+# The memories with their dates before the first change since.
 DATED_AS_OF = f"""(
     SELECT {", ".join(f'm."{name}"' for name in OTHER_COLUMNS)}, {
     ", ".join(
@@ -52,7 +52,7 @@ DATED_AS_OF = f"""(
 
 @dataclass(frozen=True)
 class Past:
-    """How a moment differs from today: what was active then and is not now, and what is now and was not."""
+    """How a past time differs from now: memories hidden since, and memories activated since."""
 
     as_of: datetime
     hidden_since: tuple[UUID, ...]
@@ -60,7 +60,7 @@ class Past:
 
     @classmethod
     def load(cls, namespace: Namespace, as_of: datetime) -> "Past":
-        """Ask history once. What was forgotten since stays forgotten: it was told to be."""
+        """Read the events. A forgotten memory stays forgotten."""
         [rows] = fetch_pipeline([Statement(STATUS_AS_OF, {"namespace": namespace.id, "as_of": as_of})])
         gone = tuple(id for id, now, then in rows if then == Status.ACTIVE and now != Status.ACTIVE)
         back = tuple(id for id, now, then in rows if then != Status.ACTIVE and now == Status.ACTIVE)
@@ -68,7 +68,7 @@ class Past:
 
 
 def fold_events(namespace: Namespace, ids: Iterable[UUID], as_of: datetime) -> Mapping[UUID, dict[str, Any]]:
-    """What history had told of memories by a moment; of one that is said to be older than its history, the first."""
+    """The values of memories as of a time; one older than its events has those of the first."""
     folded: dict[UUID, dict[str, Any]] = {}
     events = ScoreEvent.objects.within(namespace).filter(memory_id__in=list(ids)).order_by("memory_id", "at", "id")
     for memory, at, after in events.values_list("memory_id", "at", "after"):

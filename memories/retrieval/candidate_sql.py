@@ -1,4 +1,4 @@
-"""What is stored of the candidates: one question for each table however many they are."""
+"""SQL for the candidates' rows: one statement per table, however many candidates there are."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -19,8 +19,8 @@ NUMBERS = (
     *("confidence", "belief", "provenance_depth", "importance", "quality"),
     *("access_count", "useful", "not_useful"),
 )
-# What is read of every candidate, all columns of a kind as one array without NULL: to gather each by itself takes as
-# long as to find them. An id of nobody's and times without end stand for none.
+# Columns of one type are aggregated into one array without NULL, which numpy reads at once: half the time of rows.
+# The nil UUID and infinite timestamps stand for NULL.
 NIL_UUID = UUID(int=0)
 IDS = {"id": "id", **{name: f"coalesce({name}, '{NIL_UUID}')" for name in ("subject_id", "session_id", "cluster_id")}}
 TIMES = {
@@ -29,12 +29,12 @@ TIMES = {
     "valid_until": "coalesce(valid_until, 'infinity')",
 }
 VALUES = {**{name: f"{name}::float8" for name in NUMBERS}, "memory_score": "coalesce(memory_score, 'NaN')"}
-WORDS = ("type", "kind", "level", "status")
-SEPARATOR = " "  # words, none of which holds one
-COLUMNS = (*IDS, *TIMES, *VALUES, *WORDS, "content")
+CATEGORIES = ("type", "kind", "level", "status")
+SEPARATOR = " "  # part of no category
+COLUMNS = (*IDS, *TIMES, *VALUES, *CATEGORIES, "content")
 AGGREGATED = {
     **{f"of_{place}": f"ARRAY[{', '.join(kind.values())}]" for place, kind in enumerate((IDS, TIMES, VALUES))},
-    "words": f" || '{SEPARATOR}' || ".join(WORDS),
+    "categories": f" || '{SEPARATOR}' || ".join(CATEGORIES),
     "content": "content",
 }
 MEMORIES = f"""
@@ -45,34 +45,34 @@ MEMORIES = f"""
 """
 TAGS = "SELECT memory_id, tag FROM memories_memorytag WHERE {} AND memory_id = ANY(%(ids)s::uuid[])"
 MENTIONS = "SELECT memory_id, entity_id FROM memories_mention WHERE {} AND memory_id = ANY(%(ids)s::uuid[])"
-# The states of the words of each, and of what came before it in its session: the exchange before an exchange, the fact
-# before a fact.
+# The token states of each candidate, and of its predecessor of the same level in the session.
 TOKENS = """
-    WITH mine AS MATERIALIZED (
-        SELECT one.id, (
+    WITH candidates AS MATERIALIZED (
+        SELECT candidate.id, (
             SELECT m.id FROM memories_memory m
-            WHERE m.namespace_id = %(namespace)s AND m.session_id = one.session_id AND m.level = one.level
-                AND {standing} AND (m.happened_at, m.id) < (one.happened_at, one.id)
+            WHERE m.namespace_id = %(namespace)s AND m.session_id = candidate.session_id AND m.level = candidate.level
+                AND {active} AND (m.happened_at, m.id) < (candidate.happened_at, candidate.id)
             ORDER BY m.happened_at DESC, m.id DESC LIMIT 1
-        ) AS before
-        FROM memories_memory one WHERE one.namespace_id = %(namespace)s AND one.id = ANY(%(ids)s::uuid[])
+        ) AS previous
+        FROM memories_memory candidate
+        WHERE candidate.namespace_id = %(namespace)s AND candidate.id = ANY(%(ids)s::uuid[])
     )
-    SELECT those.id, those.before, (
+    SELECT memory.id, memory.previous, (
         SELECT t.packed FROM memories_tokenstates t
-        WHERE t.namespace_id = %(namespace)s AND t.memory_id = those.id AND t.embedder = %(embedder)s LIMIT 1
+        WHERE t.namespace_id = %(namespace)s AND t.memory_id = memory.id AND t.embedder = %(embedder)s LIMIT 1
     )
     FROM (
-        SELECT id, before FROM mine
+        SELECT id, previous FROM candidates
         UNION ALL
-        SELECT DISTINCT before, NULL::uuid FROM mine WHERE before NOT IN (SELECT id FROM mine)
-    ) AS those ORDER BY 1
+        SELECT DISTINCT previous, NULL::uuid FROM candidates WHERE previous NOT IN (SELECT id FROM candidates)
+    ) AS memory ORDER BY 1
 """
 EDGES = """
     SELECT source_id, target_id, kind, weight FROM memories_memoryedge
     WHERE {} AND source_id = ANY(%(ids)s::uuid[]) AND target_id = ANY(%(ids)s::uuid[]) AND created_at <= %(now)s
     ORDER BY id
 """
-# Who contradicts whom, where one of the two is a candidate.
+# Contradictions with at least one candidate.
 CONTRADICTION = f"""
     SELECT id, source_id, target_id FROM memories_memoryedge
     WHERE {{}} AND kind = '{EdgeKind.CONTRADICTION}' AND created_at <= %(now)s
@@ -87,7 +87,7 @@ RETURNED = """
     WHERE {} AND "user" = %(user)s AND session = %(session)s AND memory_id = ANY(%(ids)s::uuid[])
         AND returned_at <= %(now)s
 """
-# What was absorbed by then had handed its accesses on.
+# A merged memory passes its accesses on.
 ACCESSES = """
     SELECT counted.id, sum(d.count) FROM (
         SELECT id, id AS used FROM unnest(%(ids)s::uuid[]) AS asked(id)
@@ -110,16 +110,16 @@ FULL_VECTORS = f"""
     WHERE v.namespace_id = %(namespace)s AND v.embedder = %(embedder)s AND v.route = '{Route.FULL}' AND v.memory_id =
 """
 VECTORS = f"SELECT v.memory_id, v.vector {FULL_VECTORS} ANY(%(ids)s::uuid[])"
-# Of each that is asked about, in that order; 0 where it has no vector.
+# In the order of the ids; 0 without a vector.
 COSINES = f"""
-    SELECT array_agg(coalesce(1 - (v.vector <=> %(vector)s::vector), 0) ORDER BY far.place)
-    FROM unnest(%(far)s::uuid[]) WITH ORDINALITY AS far(id, place)
-    LEFT JOIN LATERAL (SELECT v.vector {FULL_VECTORS} far.id LIMIT 1) v ON true
+    SELECT array_agg(coalesce(1 - (v.vector <=> %(vector)s::vector), 0) ORDER BY candidate.place)
+    FROM unnest(%(without_cosine)s::uuid[]) WITH ORDINALITY AS candidate(id, place)
+    LEFT JOIN LATERAL (SELECT v.vector {FULL_VECTORS} candidate.id LIMIT 1) v ON true
 """
 IN_NAMESPACE = "namespace_id = %(namespace)s"
-# What is read of every candidate, whatever the system.
+# Read for every system.
 STATEMENTS_FOR_ALL = {"memories": MEMORIES, "contradictions": CONTRADICTIONS}
-# What only some systems read.
+# Read if the system declares the feature.
 STATEMENTS_BY_NEED = {
     "tags": TAGS,
     "edges": EDGES,
@@ -135,7 +135,7 @@ GENERIC_PLAN = set_config({"plan_cache_mode": "force_generic_plan"})
 
 @dataclass(frozen=True)
 class CandidateTables:
-    """Some memories of a namespace, to be asked about."""
+    """Reads rows of the candidates, in id order."""
 
     query: Query
     embedder: str
@@ -146,13 +146,13 @@ class CandidateTables:
 
     @cached_property
     def ids(self) -> Sequence[UUID]:
-        """Who they are."""
+        """Their ids."""
         return to_uuids(self.id_array)
 
     @cached_property
     def positions(self) -> dict[int, int]:
-        """Where each stands, by its number: an id itself takes ten times as long to look up."""
-        return {id.int: place for place, id in enumerate(self.ids)}
+        """Position by `UUID.int`, which hashes ten times as fast as the UUID."""
+        return {id.int: position for position, id in enumerate(self.ids)}
 
     def fetch(self, statements: Mapping[str, str], **more: Any) -> dict[str, list[Any]]:
         """The rows of each statement by its name, in one round trip."""
@@ -173,21 +173,21 @@ class CandidateTables:
 
 
 def memory_rows(stored: Sequence[Sequence[Any]]) -> MemoryRows:
-    """The memories that are stored of those that were asked for."""
+    """The rows of the statement `memories`."""
     if not stored or stored[0][0] is None:
         return MemoryRows(dict.fromkeys(COLUMNS, np.empty(0)))
-    *arrays, words, contents = stored[0]
-    numbers = chain.from_iterable(one.T for one in arrays)
-    told = map(list, zip(*map(split_category_words, words), strict=True))
-    return MemoryRows(dict(zip(COLUMNS, [*numbers, *told, contents], strict=True)))
+    *arrays, categories, contents = stored[0]
+    numbers = chain.from_iterable(array.T for array in arrays)
+    split = map(list, zip(*map(split_categories, categories), strict=True))
+    return MemoryRows(dict(zip(COLUMNS, [*numbers, *split, contents], strict=True)))
 
 
 @lru_cache(maxsize=1_000)
-def split_category_words(words: str) -> tuple[str, ...]:
-    """The words of a memory: few combinations of them are ever seen."""
-    return tuple(words.split(SEPARATOR))
+def split_categories(categories: str) -> tuple[str, ...]:
+    """The categories of a memory, of which few combinations occur."""
+    return tuple(categories.split(SEPARATOR))
 
 
 def uuid_array_literal(ids: Iterable[UUID | str]) -> str:
-    """Ids as one array."""
+    """Ids as a Postgres array literal."""
     return "{" + ",".join(map(str, ids)) + "}"

@@ -1,4 +1,4 @@
-"""What is known of the memories that some route found: from rows to signals."""
+"""The candidates: the union of the retrievers' lists, and their features as Signals."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -43,9 +43,9 @@ from scoring.systems.system import System
 from scoring.term import Array, Codes, Mask
 
 HOUR, DAY = (timedelta(**one) / MICROSECOND for one in ({"hours": 1}, {"days": 1}))
-# Routes whose own score is the cosine that is known of every candidate anyway.
+# Retrievers whose score is the cosine, which every candidate has anyway.
 BY_COSINE = frozenset({"semantic", "vec_full"})
-# What stands in a column where history tells of nothing.
+# Column values for NULL.
 NULL_VALUES = {"memory_score": np.nan, "valid_from": ALWAYS, "valid_until": NEVER}
 NO_ID = id_halves(NIL_UUID)
 EDGE_KINDS = {kind: place for place, kind in enumerate(known.EDGE_KINDS)}
@@ -53,22 +53,22 @@ EDGE_KINDS = {kind: place for place, kind in enumerate(known.EDGE_KINDS)}
 
 @dataclass(frozen=True, eq=False)
 class Candidates:
-    """The memories that were found, in the order of their ids, as rows and as signals."""
+    """The candidates in id order, as rows and as features."""
 
     ids: Ids
     rows: Sequence[Mapping[str, Any]]
     signals: Signals
-    fingerprints: Sequence[bytes]  # by which their vectors are known again
-    contradictions: Sequence[tuple[UUID, UUID]]  # pairs, one of each is among them
+    fingerprints: Sequence[bytes]  # of their vectors
+    contradictions: Sequence[tuple[UUID, UUID]]  # pairs with at least one candidate
 
     def __len__(self) -> int:
         return len(self.rows)
 
     def with_list(self, name: str, ranks: Array, scores: Array | None = None) -> "Candidates":
-        """The same candidates with one ranked list more, and its own scores where it has any."""
-        ranked = {**self.signals.ranks, name: ranks}
-        scored = {**self.signals.scores} if scores is None else {**self.signals.scores, name: scores}
-        return replace(self, signals=replace(self.signals, ranks=ranked, scores=scored))
+        """The same candidates with another ranked list, and its scores if it has any."""
+        all_ranks = {**self.signals.ranks, name: ranks}
+        all_scores = {**self.signals.scores} if scores is None else {**self.signals.scores, name: scores}
+        return replace(self, signals=replace(self.signals, ranks=all_ranks, scores=all_scores))
 
 
 def load_candidates(
@@ -80,29 +80,32 @@ def load_candidates(
 ) -> Candidates:
     """Everything a system reads of the candidates, in a fixed number of statements."""
     lists = fetched.lists
-    ids, stand = unite_ids([listed.ids for listed in lists.values()])
+    ids, indexes = unite_ids([ranked.ids for ranked in lists.values()])
     places = session_places(scope, to_uuids(ids)) if query.config.system.ranks_conversations else SessionPlaces()
     if places.neighbours:
-        ids, stand = unite_ids([*(listed.ids for listed in lists.values()), id_array(places.neighbours)])
-    facts, where = CandidateTables(query, parsed.embedder, ids), dict(zip(lists, stand, strict=False))
-    asked = (
+        ids, indexes = unite_ids([*(ranked.ids for ranked in lists.values()), id_array(places.neighbours)])
+    list_rows = dict(zip(lists, indexes, strict=False))
+    tables = CandidateTables(query, parsed.embedder, ids)
+    cosine = np.full(len(ids), np.nan)
+    for name in lists.keys() & BY_COSINE:
+        cosine[list_rows[name]] = lists[name].scores
+    loaded = tables.fetch(
         statements_read_by(query.config.system)
         | token_statement(parsed, scope, params)
-        | affinity_statement(query, params)
+        | affinity_statement(query, params),
+        **scope.values,
+        vector=parsed.vector_param,
+        without_cosine=ids[np.isnan(cosine)],
     )
-    near = np.full(len(ids), np.nan)  # until the database tells
-    for route in lists.keys() & BY_COSINE:
-        near[where[route]] = lists[route].scores
-    meant = {**scope.values, "vector": parsed.vector_param, "far": ids[np.isnan(near)]}
-    known = facts.fetch(asked, **meant)
-    rows = rows_as_of(facts, scope, memory_rows(known["memories"]))
-    cosine, vectors, marks = query_cosines(facts, known, near, parsed)
-    tags = tags_by_memory(known.get("tags", ()))
+    rows = rows_as_of(tables, scope, memory_rows(loaded["memories"]))
+    cosine, vectors, fingerprints = query_cosines(tables, loaded, cosine, parsed)
+    tags = tags_by_memory(loaded.get("tags", ()))
     now, created = postgres_microseconds(query.now), rows.column("created_at")
-    scores = {route: retriever_scores(listed, where[route], cosine, route) for route, listed in lists.items()}
-    matched = maxsim_features(facts, known.get("tokens", ()), parsed, params)
-    if np.isfinite(matched["maxsim"]).any():
-        matched |= answer_fit(rows, parsed.expected, scores.get("entity"), matched["met"])
+    scores = {name: retriever_scores(ranked, list_rows[name], cosine, name) for name, ranked in lists.items()}
+    match = maxsim_features(tables, loaded.get("tokens", ()), parsed, params)
+    if np.isfinite(match["maxsim"]).any():
+        match |= answer_fit(rows, parsed.expected, scores.get("entity"), match["met"])
+    entity_scores = scores.get("entity", np.zeros(len(ids)))
     signals = Signals(
         ids=format_ids(ids),
         sort_keys=np.arange(len(ids)),
@@ -110,147 +113,144 @@ def load_candidates(
         kind=category_codes(rows, "kind", KINDS),
         level=category_codes(rows, "level", LEVELS),
         session=session_codes(rows.column("session_id")),
-        position=session_positions(places, facts),
+        position=session_positions(places, tables),
         age_days=(now - created) / DAY,
         valid_hours=(now - valid_since(rows)) / HOUR,
         hours_left=hours_left(rows.column("valid_until"), now),
         memory_score=rows.column("memory_score"),
         cosine=cosine,
-        cluster_cosine=cluster_cosines(known.get("clusters", ()), rows, parsed),
-        **matched,
-        entity_match=np.where(np.isfinite(named := scores.get("entity", np.zeros(len(ids)))), named, 0.0),
-        affinity=affinity_shares(facts, known.get("mentions", ()), tags, known.get("used most", ())),
-        returned=returned_before(facts, known.get("returned", ())),
-        ranks={route: list_ranks(listed, cosine) if len(lists[route]) else listed for route, listed in scores.items()},
+        cluster_cosine=cluster_cosines(loaded.get("clusters", ()), rows, parsed),
+        **match,
+        entity_match=np.where(np.isfinite(entity_scores), entity_scores, 0.0),
+        affinity=affinity_shares(tables, loaded.get("mentions", ()), tags, loaded.get("used most", ())),
+        returned=returned_before(tables, loaded.get("returned", ())),
+        ranks={name: list_ranks(values, cosine) if len(lists[name]) else values for name, values in scores.items()},
         scores=scores,
-        edges=candidate_edges(facts, known.get("edges", ())),
+        edges=candidate_edges(tables, loaded.get("edges", ())),
         vectors=vectors,
-        tags=tag_matrix(facts, tags),
+        tags=tag_matrix(tables, tags),
         intent=parsed.intent,
         **{name: rows.column(name) for name in NUMBERS},
     )
-    return Candidates(ids, rows, signals, marks, known["contradictions"])
+    return Candidates(ids, rows, signals, fingerprints, loaded["contradictions"])
 
 
 def valid_since(rows: MemoryRows) -> Timestamps:
-    """Since when each memory holds: as it says, or else since it was stored."""
-    said: Timestamps = rows.column("valid_from")
-    return np.where(said == ALWAYS, rows.column("created_at"), said)
+    """Since when each memory is valid: as stated, or since it was stored."""
+    stated: Timestamps = rows.column("valid_from")
+    return np.where(stated == ALWAYS, rows.column("created_at"), stated)
 
 
 def hours_left(until: Timestamps, now: int) -> Array:
-    """How long each memory holds from now on; some hold for ever."""
+    """Hours until each memory expires; infinity if never."""
     return np.where(until == NEVER, np.inf, (until - now) / HOUR)
 
 
 def statements_read_by(system: System) -> dict[str, str]:
-    """The questions whose answers a system reads; who reads no vectors needs to know only how near they are."""
-    near = {} if "vectors" in system.optional_features else {"cosines": COSINES}
-    return {
-        **STATEMENTS_FOR_ALL,
-        **near,
-        **{name: one for name, one in STATEMENTS_BY_NEED.items() if name in system.optional_features},
-    }
+    """The statements whose rows a system reads; one that reads no vectors needs the cosines alone."""
+    cosines = {} if "vectors" in system.optional_features else {"cosines": COSINES}
+    by_need = {name: sql for name, sql in STATEMENTS_BY_NEED.items() if name in system.optional_features}
+    return STATEMENTS_FOR_ALL | cosines | by_need
 
 
 def token_statement(parsed: ParsedQuery, scope: CandidateScope, params: Any) -> dict[str, str]:
-    """The question for the states of words, where the query has some and the system matches them."""
+    """The statement for token states, if the system reranks by MaxSim and the query has tokens."""
     matched = isinstance(params, MaxSimParams) and parsed.tokens is not None and len(parsed.tokens)
-    return {"tokens": TOKENS.format(standing=scope.active)} if matched else {}
+    return {"tokens": TOKENS.format(active=scope.active)} if matched else {}
 
 
 def query_cosines(
-    facts: CandidateTables, known: Mapping[str, Sequence[Any]], near: Array, parsed: ParsedQuery
+    tables: CandidateTables, loaded: Mapping[str, Sequence[Any]], cosine: Array, parsed: ParsedQuery
 ) -> tuple[Array, Array | None, Sequence[bytes]]:
-    """The query's cosine to each candidate, 0 where there is no vector; and the vectors with their marks if read."""
-    if "vectors" in known and len(facts):
-        vectors, marks = load_candidate_vectors(facts, known["vectors"])
+    """The query's cosine to each candidate, 0 without a vector; and the vectors with their fingerprints, if loaded."""
+    if "vectors" in loaded and len(tables):
+        vectors, fingerprints = load_candidate_vectors(tables, loaded["vectors"])
         cosine = np.clip(vectors @ parsed.vector, -1.0, 1.0)
-        cosine[[mark == NO_VECTOR for mark in marks]] = 0.0
-        return cosine, vectors, marks
-    for (far,) in known.get("cosines", ()):
-        near[np.isnan(near)] = [] if far is None else far
-    return np.clip(near, -1.0, 1.0), None, [NO_VECTOR] * len(facts)
+        cosine[[fingerprint == NO_VECTOR for fingerprint in fingerprints]] = 0.0
+        return cosine, vectors, fingerprints
+    for (others,) in loaded.get("cosines", ()):
+        cosine[np.isnan(cosine)] = [] if others is None else others
+    return np.clip(cosine, -1.0, 1.0), None, [NO_VECTOR] * len(tables)
 
 
-def rows_as_of(facts: CandidateTables, scope: CandidateScope, rows: MemoryRows) -> MemoryRows:
-    """The rows of the candidates; of a past moment, with the numbers of then."""
-    as_of = facts.query.as_of
+def rows_as_of(tables: CandidateTables, scope: CandidateScope, rows: MemoryRows) -> MemoryRows:
+    """The rows as of the query's `as_of`, folded from their events; today's rows without one."""
+    as_of = tables.query.as_of
     if as_of is None:
         return rows
-    told = fold_events(facts.query.namespace, facts.ids, as_of)
-    used = dict(facts.fetch({"accesses": ACCESSES}, gone=list(scope.hidden_since))["accesses"])
-    for place, id in enumerate(rows.ids):
-        for name, value in told.get(id, {}).items():
+    history = fold_events(tables.query.namespace, tables.ids, as_of)
+    accesses = dict(tables.fetch({"accesses": ACCESSES}, gone=list(scope.hidden_since))["accesses"])
+    for row, id in enumerate(rows.ids):
+        for name, value in history.get(id, {}).items():
             if name in COLUMNS and name in HISTORY_COLUMNS:
-                rows.column(name)[place] = stored_value(name, value)
-        rows.column("access_count")[place] = used.get(id, 0)
+                rows.column(name)[row] = stored_value(name, value)
+        rows.column("access_count")[row] = accesses.get(id, 0)
     return rows
 
 
 def stored_value(name: str, value: Any) -> Any:
-    """What history tells of a column, as a candidate's columns have it."""
+    """The value of an event as a candidate's column stores it."""
     if name in NULL_VALUES and value is None:
         return NULL_VALUES[name]
     return postgres_microseconds(datetime.fromisoformat(value)) if name in ("valid_from", "valid_until") else value
 
 
 def category_codes(rows: MemoryRows, name: str, order: Sequence[str]) -> Codes:
-    """A word of each row as its place among the words that scoring knows."""
-    codes = {word: place for place, word in enumerate(order)}
+    """A column of categories as their indexes."""
+    codes = {category: index for index, category in enumerate(order)}
     return np.fromiter(map(codes.__getitem__, rows.column(name)), np.intp, len(rows))
 
 
 def session_codes(ids: Ids) -> Codes:
-    """Equal ids as equal numbers from 0 on; −1 where there is none."""
+    """Session ids numbered from 0; −1 for none."""
     numbers = {NO_ID: -1}
     return np.fromiter((numbers.setdefault(id, len(numbers) - 1) for id in ids.tolist()), np.intp, len(ids))
 
 
-def session_positions(places: SessionPlaces, facts: CandidateTables) -> Codes:
-    """Where each candidate stands in its session; −1 where nobody asked."""
+def session_positions(places: SessionPlaces, tables: CandidateTables) -> Codes:
+    """The position of each candidate in its session; −1 if the system does not read it."""
     if not places.positions:
-        return np.full(len(facts), -1, dtype=np.intp)
-    return np.array([places.positions.get(id, -1) for id in facts.ids], dtype=np.intp)
+        return np.full(len(tables), -1, dtype=np.intp)
+    return np.array([places.positions.get(id, -1) for id in tables.ids], dtype=np.intp)
 
 
-def retriever_scores(ranked: RankedList, places: Codes, cosine: Array, retriever: str) -> Array:
-    """A route's own scores of all candidates; infinity where it did not find one."""
-    whole = np.full(len(cosine), np.inf)
-    whole[places] = cosine[places] if retriever in BY_COSINE else ranked.scores
-    return whole
+def retriever_scores(ranked: RankedList, rows: Codes, cosine: Array, retriever: str) -> Array:
+    """A retriever's scores of all candidates; infinity for those it did not find."""
+    scores = np.full(len(cosine), np.inf)
+    scores[rows] = cosine[rows] if retriever in BY_COSINE else ranked.scores
+    return scores
 
 
 def list_ranks(scores: Array, cosine: Array) -> Array:
-    """Places in a route's list: falling score, then cosine, then id; what it did not find has none."""
+    """Ranks by score, then cosine, then id; infinity for what the retriever did not find."""
     return rank_rows(np.flatnonzero(np.isfinite(scores)), scores, cosine, np.arange(len(scores)))
 
 
 def cluster_cosines(centroids: Sequence[tuple[UUID, bytes]], rows: MemoryRows, parsed: ParsedQuery) -> Array:
-    """The query's cosine to the middle of each candidate's cluster; NaN where it has none."""
+    """The query's cosine to the centroid of each candidate's cluster; NaN without a cluster."""
     if not centroids:
         return np.full(len(rows), np.nan)
-    near: dict[tuple[int, int], float] = {}
-    for cluster, centroid in centroids:
-        middle = np.asarray(Vector.from_binary(centroid).to_list(), dtype=float)
-        length = float(np.linalg.norm(middle))
-        near[id_halves(cluster)] = float(middle @ parsed.vector) / length if length else 0.0
-    return np.array([near.get(cluster, np.nan) for cluster in rows.column("cluster_id").tolist()])
+    cosines: dict[tuple[int, int], float] = {}
+    for cluster, packed in centroids:
+        centroid = np.asarray(Vector.from_binary(packed).to_list(), dtype=float)
+        norm = float(np.linalg.norm(centroid))
+        cosines[id_halves(cluster)] = float(centroid @ parsed.vector) / norm if norm else 0.0
+    return np.array([cosines.get(cluster, np.nan) for cluster in rows.column("cluster_id").tolist()])
 
 
-def returned_before(facts: CandidateTables, rows: Sequence[tuple[UUID]]) -> Mask:
-    """Which candidates were returned earlier in the same session; without a session none was."""
-    whole = np.zeros(len(facts), dtype=bool)
-    if facts.query.session:
-        whole[[facts.positions[memory.int] for (memory,) in rows]] = True
-    return whole
+def returned_before(tables: CandidateTables, rows: Sequence[tuple[UUID]]) -> Mask:
+    """Which candidates were returned earlier in the query's session."""
+    returned = np.zeros(len(tables), dtype=bool)
+    if tables.query.session:
+        returned[[tables.positions[memory.int] for (memory,) in rows]] = True
+    return returned
 
 
-def candidate_edges(facts: CandidateTables, rows: Sequence[tuple[UUID, UUID, str, float]]) -> Edges:
-    """The edges that join candidates."""
+def candidate_edges(tables: CandidateTables, rows: Sequence[tuple[UUID, UUID, str, float]]) -> Edges:
+    """The edges between candidates."""
     return Edges(
-        source=np.array([facts.positions[source.int] for source, *_ in rows], dtype=np.intp),
-        target=np.array([facts.positions[target.int] for _, target, *_ in rows], dtype=np.intp),
+        source=np.array([tables.positions[source.int] for source, *_ in rows], dtype=np.intp),
+        target=np.array([tables.positions[target.int] for _, target, *_ in rows], dtype=np.intp),
         kind=np.array([EDGE_KINDS[kind] for *_, kind, _ in rows], dtype=np.intp),
         weight=np.array([weight for *_, weight in rows], dtype=float),
     )
@@ -264,12 +264,12 @@ def tags_by_memory(rows: Iterable[tuple[UUID, str]]) -> dict[UUID, set[str]]:
     return tags
 
 
-def tag_matrix(facts: CandidateTables, tags: Mapping[UUID, set[str]]) -> Mask:
-    """One row for each candidate, one column for each tag."""
+def tag_matrix(tables: CandidateTables, tags: Mapping[UUID, set[str]]) -> Mask:
+    """Candidates × tags."""
     if not tags:
-        return np.zeros((len(facts), 0), bool)
-    names = {tag: place for place, tag in enumerate(sorted({tag for some in tags.values() for tag in some}))}
-    matrix = np.zeros((len(facts), len(names)), bool)
-    for place, id in enumerate(facts.ids):
-        matrix[place, [names[tag] for tag in tags.get(id, ())]] = True
+        return np.zeros((len(tables), 0), bool)
+    columns = {tag: column for column, tag in enumerate(sorted(set().union(*tags.values())))}
+    matrix = np.zeros((len(tables), len(columns)), bool)
+    for row, id in enumerate(tables.ids):
+        matrix[row, [columns[tag] for tag in tags.get(id, ())]] = True
     return matrix

@@ -1,4 +1,4 @@
-"""Which system and parameters rank: what the caller names, what the namespace serves, or what ships."""
+"""Resolves the configuration: what the caller names, else what the namespace serves, else the default."""
 
 from collections.abc import Mapping
 
@@ -8,17 +8,17 @@ from scoring.params import ParamProblem, ParamsError
 from scoring.systems import SYSTEMS
 from scoring.systems.system import System
 
-DEFAULT_SYSTEM = "blend"  # what measured best
+DEFAULT_SYSTEM = "blend"  # best in docs/measurements.md
 
 
 class UnknownProfileError(LookupError):
-    """A profile that a namespace does not have."""
+    """The namespace has no such profile."""
 
 
 def resolve_config(
     namespace: Namespace, *, system: str = "", profile: str = "", params: Mapping[str, object]
 ) -> Config:
-    """Find the setting; a value outside its bounds is refused (ParamsError), as is an unknown profile."""
+    """Resolve the configuration (ParamsError, UnknownProfileError)."""
     if system:
         found = Config(SYSTEMS[system], mode_preset(namespace, SYSTEMS[system]))
     elif profile:
@@ -30,24 +30,24 @@ def resolve_config(
 
 
 def parse_config_label(label: str) -> dict[str, str]:
-    """What an address says it is ranked by, as `setting` and the API name it."""
+    """A URL's label as the API's `profile` or `system`."""
     return {"profile" if VERSION_SEPARATOR in label else "system": label} if label else {}
 
 
 def override_params(config: Config, params: Mapping[str, object]) -> Config:
-    """The same setting with what the caller says on top."""
+    """The configuration with the caller's parameters on top."""
     given = {**config.given, **params}
-    config.system.params.of(given)  # refuses what no plan could make right
+    config.system.params.of(given)  # validates
     return Config(config.system, given, config.profile, config.version, config.version_id)
 
 
 def mode_preset(namespace: Namespace, system: System) -> Mapping[str, object]:
-    """What a system's preset for the namespace's purpose says; contextdb has one for each mode."""
+    """A system's preset for the namespace's mode; contextdb has one for each."""
     return dict(system.presets.get(namespace.mode, {}))
 
 
 def find_profile_version(namespace: Namespace, name: str) -> ProfileVersion:
-    """A profile's version by name: the latest, or the one whose number follows the @."""
+    """A profile version by name: the latest, or the one numbered after the @."""
     plain, _, number = name.rpartition(VERSION_SEPARATOR)
     numbered = plain and number.isdecimal()
     chosen = {"profile__name": plain, "number": int(number)} if numbered else {"profile__name": name}
@@ -59,12 +59,12 @@ def find_profile_version(namespace: Namespace, name: str) -> ProfileVersion:
 
 
 def config_of_version(version: ProfileVersion) -> Config:
-    """What a version says; one of a system that is gone is refused like a wrong value."""
+    """The configuration of a version (ParamsError if its system no longer exists)."""
     if version.system not in SYSTEMS:
         raise ParamsError([ParamProblem("system", f"must be one of {', '.join(SYSTEMS)}; got {version.system!r}")])
     return Config(SYSTEMS[version.system], version.params, version.profile.name, version.number, version.id)
 
 
 def serving_config(version: ProfileVersion | None) -> Config:
-    """What a version says, or where none serves what ships."""
+    """The configuration of the serving version, or the default system."""
     return config_of_version(version) if version else Config(SYSTEMS[DEFAULT_SYSTEM])

@@ -1,4 +1,4 @@
-"""What the wording of a query gives away: the kind of memory it wants, the time it means, how fresh it must be."""
+"""Cues in the wording of a query: memory type, time window, recency."""
 
 import re
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ IMPLIED = _any(
     *("prefer(?:s|red)?", "likes?", "loves?", "hates?", "favou?rites?", "enjoys?", "wants?"),
     *("when", "happen(?:s|ed)?", "who", "whom", "reports? to", "works? (?:with|for)", "knows?", "married"),
 )
-# Words for a time that nobody can date, and how many days before now they mean.
+# Vague times, in days before now.
 VAGUE = {_any("recently", "lately", "these days", "nowadays", "of late"): 30, _any("a while ago", "back then"): 365}
 FRESH = _any("now", "right now", "today", "tonight", "currently?", "current", "latest", "at the moment", "this morning")
 BACKGROUND = _any("history", "background", "overview", "in general", "usually", "always", "over the years", "ever")
@@ -27,19 +27,19 @@ BACKGROUND = _any("history", "background", "overview", "in general", "usually", 
 
 @dataclass(frozen=True)
 class TimeWindow:
-    """The time that a query means, and how exactly it says so."""
+    """The time a query refers to, and how precisely."""
 
     interval: TimeInterval
     cue: TemporalCue
 
 
 def type_cue(text: str) -> TypeCue:
-    """How clearly a query says which type of memory it wants."""
+    """How clearly a query names a memory type."""
     return "explicit" if EXPLICIT.search(text) else "implied" if IMPLIED.search(text) else "none"
 
 
 def find_time_window(text: str, now: datetime) -> TimeWindow | None:
-    """The first time that a query names; a date counts as exact, “last week” as relative, “recently” as vague."""
+    """The first time a query names: a date is exact, “last week” relative, “recently” vague."""
     for one in date_mentions(text, now):
         return TimeWindow(one.when, "relative" if one.relative else "exact")
     for words, days in VAGUE.items():
@@ -49,6 +49,6 @@ def find_time_window(text: str, now: datetime) -> TimeWindow | None:
 
 
 def recency_intent(text: str) -> str:
-    """How fresh an answer must be: HIGH where a query is about right now, LOW where it asks for background."""
+    """HIGH for queries about now, LOW for background, else MEDIUM."""
     high, medium, low = INTENTS
     return high if FRESH.search(text) else low if BACKGROUND.search(text) else medium

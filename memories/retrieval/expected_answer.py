@@ -1,4 +1,4 @@
-"""What a query expects of an answer: to be of whom it names, and to hold the kind of thing it asks for."""
+"""What a query expects of an answer, and how candidates match: entity match and answer type match."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -18,27 +18,27 @@ from memories.text.stopwords import CALENDAR_WORDS, FUNCTION_WORDS, HOLIDAYS
 from scoring.term import Array, Mask
 
 NOT_NAMES = CALENDAR_WORDS | FUNCTION_WORDS | HOLIDAYS
-TYPE_CHECKED = 32  # candidates: what meets the query less than so many others is no answer, whatever it holds
+TYPE_CHECKED = 32  # candidates checked, best first
 
 
 @dataclass(frozen=True)
 class ExpectedAnswer:
-    """Whom an answer must be of and what it must hold, as far as the wording of a query tells."""
+    """The entities and the answer type that a query asks for."""
 
     text: str
     answer_type: AnswerType
-    people: frozenset[UUID]  # the people among those it names
-    surface_forms: tuple[str, ...]  # how it names them
-    only_people: bool  # whether it names nobody else
-    descriptive: bool  # whether whom it names only describes somebody: “who taught Maya”
-    unregistered: tuple[str, ...]  # names that nobody registered, where it has no others
-    has_identifier: bool  # whether one of those is an identifier, and so says all that is asked for
+    people: frozenset[UUID]
+    surface_forms: tuple[str, ...]  # of the people
+    only_people: bool  # no other entities
+    descriptive: bool  # the entities only describe somebody: “who taught Maya”
+    unregistered: tuple[str, ...]  # names without an entity, if there are no others
+    has_identifier: bool  # whether one of those is an identifier
 
 
 def expected_answer(
     text: str, entities: Sequence[EntityMatch], people: frozenset[UUID], terms: QueryTerms
 ) -> ExpectedAnswer:
-    """What a query expects; a name that no memory holds is a word like others, an identifier is not."""
+    """What a query expects; an unregistered name counts if memories hold it or if it is an identifier."""
     said = (
         []
         if entities
@@ -58,14 +58,14 @@ def expected_answer(
 
 
 def unregistered_names(text: str) -> list[str]:
-    """What a text names by capitals or by form, but no time."""
+    """Names by capitalisation or form, without dates."""
     found = [*(one for one in capitalised_mentions(text) if one.certain), *find_identifiers(text)]
     surfaces = dict.fromkeys(one.surface for one in found)
     return [name for name in surfaces if not {word.casefold() for word in WORD_PATTERN.findall(name)} <= NOT_NAMES]
 
 
 def is_identifier(name: str) -> bool:
-    """Whether a name is an identifier, which nobody says in other words: PLAT-1187, but not k8s.
+    """Whether a name is an identifier, which has no synonyms: PLAT-1187, but not k8s.
 
     >>> [is_identifier(name) for name in ("PLAT-1187", "E24", "k8s", "Lisbon")]
     [True, True, False, False]
@@ -74,13 +74,13 @@ def is_identifier(name: str) -> bool:
 
 
 def occurs_in_memories(name: str, query_terms: QueryTerms) -> bool:
-    """Whether memories hold the words of a name."""
+    """Whether memories hold the terms of a name."""
     terms = query_terms.lexemes_of(name)
     return bool(terms) and all(query_terms.document_frequencies[term] for term in terms)
 
 
 def answer_fit(rows: MemoryRows, expected: ExpectedAnswer, match: Array | None, coverage: Array) -> dict[str, Any]:
-    """How far each candidate is of whom the query names, and whether it holds what is asked for."""
+    """Entity match and answer type match of each candidate."""
     texts: Sequence[str] = rows.column("content")
     named = np.zeros(len(texts)) if match is None else np.where(np.isfinite(match), match, 0.0)
     whom = entity_match(rows, texts, expected, named)
@@ -88,10 +88,9 @@ def answer_fit(rows: MemoryRows, expected: ExpectedAnswer, match: Array | None, 
 
 
 def entity_match(rows: MemoryRows, texts: Sequence[str], expected: ExpectedAnswer, match: Array) -> Array:
-    """1 where a memory is of whom the query names, 0 where it is of others; of people a mention tells less.
+    """1 for memories of the query's entities, 0 for others, in between for mentions of people.
 
-    Who names a person asks about the person, whatever else is named. All fit a query that names nobody, or nobody that
-    a candidate is of.
+    People take precedence over other entities. If the query names no entity, or none of any candidate, all match.
     """
     everybody = np.ones(len(texts))
     if expected.descriptive:
@@ -106,21 +105,21 @@ def entity_match(rows: MemoryRows, texts: Sequence[str], expected: ExpectedAnswe
 
 
 def mentions_person(rows: MemoryRows, texts: Sequence[str], expected: ExpectedAnswer) -> Mask:
-    """Which memories are about one of the people, or say the name."""
+    """Which memories are about one of the people or contain the name."""
     people = {id_halves(one) for one in expected.people}
     subjects = np.array([subject in people for subject in rows.column("subject_id").tolist()], dtype=bool)
     return subjects | contains_any(texts, expected.surface_forms)
 
 
 def contains_any(texts: Sequence[str], names: Sequence[str]) -> Mask:
-    """Which texts hold one of the names, whatever their case."""
+    """Which texts contain one of the names, ignoring case."""
     if not names:
         return np.zeros(len(texts), dtype=bool)
     return np.array([any(name in folded for name in names) for folded in map(str.casefold, texts)], dtype=bool)
 
 
 def answer_type_match(texts: Sequence[str], expected: ExpectedAnswer, coverage: Array) -> Mask:
-    """Which of the best hold the kind of thing that is asked for; what a description leads to may stand elsewhere."""
+    """Which of the best candidates contain the answer type; all, if the query only describes."""
     if not expected.answer_type or expected.descriptive:
         return np.ones(len(texts), dtype=bool)
     found = np.zeros(len(texts), dtype=bool)

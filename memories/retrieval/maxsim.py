@@ -1,4 +1,4 @@
-"""The words of a query matched one by one against the words of each candidate, as the embedder sees them."""
+"""MaxSim (late interaction) between the tokens of the query and of each candidate."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -15,14 +15,14 @@ from scoring.term import Array
 
 
 def maxsim_features(
-    facts: CandidateTables, tokens: Sequence[tuple[UUID, UUID | None, bytes | None]], parsed: ParsedQuery, params: Any
+    tables: CandidateTables, tokens: Sequence[tuple[UUID, UUID | None, bytes | None]], parsed: ParsedQuery, params: Any
 ) -> dict[str, Any]:
-    """MaxSim of each candidate, how well it meets what is asked for, and how much of that it leaves unmet.
+    """MaxSim and term coverage of each candidate.
 
-    MaxSim is that of a memory's best passage: in a long text some word is like any, far from the others. It is infinite
-    where a candidate's words are not stored.
+    MaxSim is that of the best passage, as a long text contains something similar to any token somewhere. It is infinite
+    for candidates without token states.
     """
-    count = len(facts)
+    count = len(tables)
     found = {"maxsim": np.full(count, np.inf), "met": np.ones(count), "unmet": np.zeros(count)}
     stored = {memory: packed for memory, _, packed in tokens if packed}
     if not stored or parsed.tokens is None:
@@ -39,19 +39,19 @@ def maxsim_features(
         if memory in columns and other in columns:
             here, there = columns[memory], columns[other]
             mine = slice(cut.starts[here], ends[here])
-            # Of a long one before, its end.
+            # Of the previous memory, its last passage.
             with_before[:, mine] = np.maximum(best[:, mine], params.word_before * best[:, ends[there] - 1][:, None])
     by_passage = weighted_match(with_before, parsed.token_weights(params.stop_weight), params.word_power)
     each = {
         "maxsim": np.maximum.reduceat(by_passage, cut.starts),
         **term_coverage(np.maximum.reduceat(best, cut.starts, axis=1), parsed, params.word_met),
     }
-    known = np.array([columns.get(memory, -1) for memory in facts.ids], dtype=np.intp)
+    known = np.array([columns.get(memory, -1) for memory in tables.ids], dtype=np.intp)
     return {name: np.where(known >= 0, each[name][known], usual) for name, usual in found.items()}
 
 
 def token_states(packed: Mapping[UUID, bytes]) -> NDArray[np.float32]:
-    """The states of all words, each of length one: so the scale of each memory's falls out."""
+    """All token states, normalised; quantisation scales cancel out."""
     states = np.frombuffer(b"".join(packed.values()), dtype=np.int8).reshape(-1, TOKEN_DIMENSIONS)
     words = states.astype(np.float32)
     lengths = np.linalg.norm(words, axis=1, keepdims=True)
@@ -60,7 +60,7 @@ def token_states(packed: Mapping[UUID, bytes]) -> NDArray[np.float32]:
 
 
 def term_coverage(best: NDArray[Any], parsed: ParsedQuery, threshold: float) -> dict[str, Array]:
-    """How well each memory meets the words that say what is asked for, and the share of them that it does not meet."""
+    """Mean similarity to the content words of the query, and the share of them below the threshold."""
     asked = parsed.content_tokens()
     if not asked:
         return {"met": np.ones(best.shape[1]), "unmet": np.zeros(best.shape[1])}

@@ -1,4 +1,4 @@
-"""What is stored of some memories: by column for whoever computes, one by one for whoever tells of one."""
+"""Rows of memories, stored by column."""
 
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
@@ -13,19 +13,19 @@ from memories.db.id_arrays import Ids, to_uuids, uuid_from_halves
 
 EPOCH, MICROSECOND = datetime(2000, 1, 1, tzinfo=UTC), timedelta(microseconds=1)
 ROW_FIELDS = ("type", "level", "status", "content", "confidence")
-Timestamps = NDArray[np.int64]  # in microseconds since then
-ALWAYS, NEVER = np.iinfo(np.int64).min, np.iinfo(np.int64).max  # times before and after all others
+Timestamps = NDArray[np.int64]  # microseconds since EPOCH, as Postgres stores them
+ALWAYS, NEVER = np.iinfo(np.int64).min, np.iinfo(np.int64).max  # -infinity and infinity
 
 
 class MemoryRows(Sequence[Mapping[str, Any]]):
-    """Memories in the order of their ids; what can be told of one is spelt out when it is asked for, as few are."""
+    """Memories in id order; a row is built when it is read, as few are."""
 
     def __init__(self, columns: Mapping[str, Any]) -> None:
         self.columns = columns
 
     @cached_property
     def ids(self) -> Sequence[UUID]:
-        """Who they are."""
+        """Their ids."""
         stored: Ids = self.columns["id"]
         return to_uuids(stored)
 
@@ -39,18 +39,15 @@ class MemoryRows(Sequence[Mapping[str, Any]]):
     def __getitem__(self, place: int | slice) -> Mapping[str, Any] | Sequence[Mapping[str, Any]]:
         if isinstance(place, slice):
             return [self[each] for each in range(*place.indices(len(self)))]
-        told = {name: self.columns[name][place] for name in ROW_FIELDS}
-        return {
-            "id": uuid_from_halves(*self.columns["id"][place].item()),
-            **told,
-            "confidence": float(told["confidence"]),
-        }
+        fields = {name: self.columns[name][place] for name in ROW_FIELDS}
+        id = uuid_from_halves(*self.columns["id"][place].item())
+        return {"id": id, **fields, "confidence": float(fields["confidence"])}
 
     def column(self, name: str) -> Any:
-        """One column, from the first row to the last."""
+        """One column."""
         return self.columns[name]
 
 
 def postgres_microseconds(at: datetime) -> int:
-    """A time as the database keeps it."""
+    """A datetime as Postgres stores it."""
     return (at - EPOCH) // MICROSECOND

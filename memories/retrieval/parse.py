@@ -1,4 +1,4 @@
-"""A query as it is understood: whom it names, when, in which words, and what it means as a vector."""
+"""Parses a query: entities, time window, index terms, intent and embedding."""
 
 import re
 import time
@@ -25,30 +25,30 @@ from scoring.term import Array
 
 @dataclass(frozen=True, eq=False)
 class ParsedQuery:
-    """What a query says, before anybody is asked."""
+    """A parsed query."""
 
     text: str
     entities: Sequence[EntityMatch]
-    people: frozenset[UUID]  # among those it names
+    people: frozenset[UUID]  # among the entities
     window: TimeWindow | None
     terms: QueryTerms
     intent: str
-    embedded_text: str  # what is embedded: the text without the people it names
+    embedded_text: str  # the text without the names of people
     embedder: str
     vector: Array
-    tokens: Array | None  # their states, None where the embedder knows of no tokens
-    spans: tuple[tuple[int, int], ...]  # where the tokens stand
+    tokens: Array | None  # token states, None if the embedder has none
+    spans: tuple[tuple[int, int], ...]  # start and end of each token
     embedded_terms: QueryTerms
-    embedding_ms: float  # how long it took to embed
+    embedding_ms: float
 
     @cached_property
     def expected(self) -> ExpectedAnswer:
-        """What an answer must be of and hold; who does not match words never asks for it."""
+        """What the query expects of an answer."""
         return expected_answer(self.text, self.entities, self.people, self.terms)
 
     @cached_property
     def vector_param(self) -> Vector:
-        """What it means, as the database is asked about it."""
+        """The vector as an SQL parameter."""
         return Vector(self.vector)
 
     @cached_property
@@ -64,36 +64,33 @@ class ParsedQuery:
         }
 
     def content_tokens(self) -> list[tuple[list[int], float]]:
-        """The words that say what is asked for, neither common nor names: the tokens of each, and what it tells.
-
-        An identifier says it all, and how much is said by the kind of the answer.
-        """
+        """The tokens of each content word with its idf: no stop words, no names, and none beside an identifier."""
         if self.expected.has_identifier:
             return []
-        # Of a name of several words that nobody registered, memories may hold each word and never the name.
-        said = (
+        # The words of an unregistered name of several words may occur without the name; "much" is in the answer type.
+        names = (
             *(one.surface for one in self.entities),
             *(name for name in self.expected.unregistered if " " not in name),
             "much",
         )
-        names = {term for surface in said for term in self.terms.lexemes_of(surface)}
-        told = dict(
+        name_terms = {term for surface in names for term in self.terms.lexemes_of(surface)}
+        idfs = dict(
             zip(
                 self.terms.document_frequencies,
                 self.terms.idfs(list(self.terms.document_frequencies)).tolist(),
                 strict=True,
             )
         )
-        asked = []
+        content = []
         for start, end, terms in self.embedded_terms.spans:
-            if not terms or terms & names:
+            if not terms or terms & name_terms:
                 continue
             if tokens := [place for place, (a, b) in enumerate(self.spans) if start < b and a < end]:
-                asked.append((tokens, max(told.get(term, self.terms.max_idf) for term in terms)))
-        return asked
+                content.append((tokens, max(idfs.get(term, self.terms.max_idf) for term in terms)))
+        return content
 
     def token_weights(self, stop_weight: float) -> Array:
-        """How much each token of what is embedded tells."""
+        """The weight of each token of the embedded text in MaxSim."""
         return self.embedded_terms.token_weights(self.spans, stop_weight)
 
 
@@ -126,9 +123,9 @@ def understand(query: Query) -> ParsedQuery:
 
 
 def remove_names(text: str, people: Sequence[str]) -> str:
-    """Take out the people that a query names: words and the graph find them, and a vector is drawn away by them.
+    """The text without names of people, which BM25 and the entity graph find and which distract the embedding.
 
-    A text of nothing but names stays as it is.
+    A text of names alone is unchanged.
     """
     if not people:
         return text
@@ -138,7 +135,7 @@ def remove_names(text: str, people: Sequence[str]) -> str:
 
 
 def embed_query(namespace: Namespace, text: str) -> tuple[Array, Array | None, tuple[tuple[int, int], ...]]:
-    """The vector of a text, the states of its tokens, and where those stand."""
+    """The vector of a text, its token states and their spans."""
     model = embedder(namespace.embedder)
     if not isinstance(model, TokenEmbedder):
         return np.asarray(model.embed([text])[0], dtype=float), None, ()

@@ -1,4 +1,4 @@
-"""Which retrievers a query calls for, and how much each weighs."""
+"""Chooses the plan of a query: retrievers, weights, diversification."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -22,27 +22,27 @@ SPECIFICITY_WEIGHTS = {
 
 @dataclass(frozen=True)
 class QueryPlan:
-    """A plan, how specific the query is and why, and who reranked."""
+    """A plan, the query's specificity, and the reranker used."""
 
     plan: Plan
-    specificity: Tree | None = None  # for systems that plan by it
-    reranker: str = ""  # who ordered the reranker's list, where there is one
+    specificity: Tree | None = None  # for systems that plan
+    reranker: str = ""
 
     def to_dict(self) -> dict[str, Any]:
-        """The plan as an answer and a trace tell it."""
+        """As an answer and a trace store it."""
         own = {"specificity": self.specificity, "reranker": self.reranker}
         return {**vars(self.plan), "retrievers": list(self.plan.retrievers), **own}
 
     @classmethod
     def from_dict(cls, stored: dict[str, Any]) -> "QueryPlan":
-        """Read what a trace told."""
+        """Inverse of `to_dict`."""
         values = {name: value for name, value in stored.items() if name not in ("specificity", "reranker")}
         plan = Plan(**values | {"retrievers": tuple(values["retrievers"])})
         return cls(plan, stored["specificity"], stored.get("reranker", ""))
 
 
 def choose_plan(parsed: ParsedQuery, config: Config) -> QueryPlan:
-    """The paper's plans for the systems that have them; the others always ask all their routes."""
+    """The paper's plan for systems that plan; the others use all their retrievers."""
     system = config.system
     params = system.params.of(dict(config.given))
     if not isinstance(params, PlanParams):
@@ -66,7 +66,7 @@ def choose_plan(parsed: ParsedQuery, config: Config) -> QueryPlan:
 
 
 def list_depth(params: Any, top_k: int) -> int:
-    """How many candidates each route is asked for."""
+    """How many memories each retriever's list may hold."""
     if hasattr(params, "pool"):
         return int(params.pool)
     limit = candidate_limit(top_k, params.limit_factor, params.limit_least)

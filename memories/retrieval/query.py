@@ -1,4 +1,4 @@
-"""What somebody wants to be reminded of, and by which setting it is ranked."""
+"""A query, and the configuration that ranks it."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -11,17 +11,17 @@ from scoring.params import Params
 from scoring.specificity import Plan, params_for_plan
 from scoring.systems.system import System
 
-VERSION_SEPARATOR = "@"  # a profile's name, or its name and version: careful@3
+VERSION_SEPARATOR = "@"  # careful@3 is version 3 of the profile careful
 
 
 def profile_version_name(profile: str, number: int | None) -> str:
-    """A version of a profile as one names it."""
+    """The name of a profile version."""
     return f"{profile}{VERSION_SEPARATOR}{number}"
 
 
 @dataclass(frozen=True)
 class Config:
-    """A system, and what was said of its parameters by a profile, a namespace's mode or the caller."""
+    """A system, and the parameters that a profile, a namespace's mode or the caller gives."""
 
     system: System
     given: Mapping[str, object] = field(default_factory=dict)
@@ -31,17 +31,17 @@ class Config:
 
     @property
     def label(self) -> str:
-        """By what it ranks, as an address says it; what the caller said on top is not told."""
+        """The profile version, or the system, as a URL names it."""
         return profile_version_name(self.profile, self.version) if self.profile else self.system.name
 
     def params_under(self, plan: Plan) -> Params:
-        """The parameters under a plan: what was given wins over what the plan would set."""
+        """The parameters under a plan; given ones win over the plan's."""
         return params_for_plan(self.system.params, plan, self.given)
 
 
 @dataclass(frozen=True)
 class Filters:
-    """Which memories may come back: of one of these types, tags, users and levels; nothing named lets all through."""
+    """The types, tags, users and levels a result may have; an empty filter lets all through."""
 
     types: tuple[str, ...] = ()
     tags: tuple[str, ...] = ()
@@ -51,24 +51,24 @@ class Filters:
 
 @dataclass(frozen=True, kw_only=True)
 class Query:
-    """One question to a namespace."""
+    """A query to a namespace."""
 
     namespace: Namespace
     text: str
     config: Config
     top_k: int = 10
     filters: Filters = Filters()
-    user: str = ""  # who asks
-    session: str = ""  # in which conversation
-    as_of: datetime | None = None  # a past moment to answer from
+    user: str = ""  # on whose behalf
+    session: str = ""  # conversation
+    as_of: datetime | None = None  # answer as of this time
 
     @property
     def now(self) -> datetime:
-        """The moment that ages are measured from."""
+        """The time that ages are measured from."""
         return self.as_of or self.namespace.now
 
     @property
     def levels(self) -> tuple[str, ...]:
-        """How much of a conversation a memory may hold: statements alone, unless the system asks conversations too."""
-        usual = tuple(ChunkLevel.values) if self.config.system.ranks_conversations else tuple(STATEMENTS)
-        return self.filters.levels or usual
+        """The chunk levels to search: statements alone, unless the system ranks conversations too."""
+        default = tuple(ChunkLevel.values) if self.config.system.ranks_conversations else tuple(STATEMENTS)
+        return self.filters.levels or default

@@ -1,4 +1,4 @@
-"""The words of a query, and how rare each is in its namespace."""
+"""The index terms of a query, with their statistics in the namespace."""
 
 import re
 from bisect import bisect_right
@@ -27,7 +27,7 @@ STATISTICS = "SELECT documents, total_length FROM memories_namespacestatistics W
 
 @dataclass(frozen=True)
 class QueryTerms:
-    """A query's lexemes with the memories that hold each, its words one by one, and the size of the namespace."""
+    """A query's lexemes with their document frequencies, its words, and the size of the namespace."""
 
     text: str
     documents: int
@@ -37,24 +37,24 @@ class QueryTerms:
 
     @property
     def by_rarity(self) -> list[str]:
-        """The lexemes that some memory holds, the rarest first."""
+        """The lexemes that occur in some memory, rarest first."""
         return sorted(
             (term for term, count in self.document_frequencies.items() if count),
             key=lambda term: self.document_frequencies[term],
         )
 
     def idfs(self, terms: list[str]) -> Array:
-        """How much each lexeme tells; one that no memory holds tells as much as the rarest that one can hold."""
+        """The idf of lexemes; one that no memory holds counts as if one did."""
         counts = np.array([max(self.document_frequencies[term], 1) for term in terms], dtype=float)
         return idf(float(max(self.documents, 1)), counts)
 
     @property
     def max_idf(self) -> float:
-        """What the rarest word of a namespace of this size tells."""
+        """The idf of a term that one memory holds."""
         return float(idf(float(max(self.documents, 1)), np.array(1.0)))
 
     def restricted_to(self, text: str) -> "QueryTerms":
-        """The words that are left in a shorter form of the text."""
+        """The terms of a shortened text."""
         known = {self.text[a:b]: terms for a, b, terms in self.spans}
         found = (match.span() for match in WORD_PATTERN.finditer(text))
         spans = tuple((a, b, known.get(text[a:b], frozenset[str]())) for a, b in found)
@@ -62,32 +62,32 @@ class QueryTerms:
         return QueryTerms(text, self.documents, self.average_length, holding, spans)
 
     def lexemes_of(self, surface: str) -> frozenset[str]:
-        """The lexemes of a part of the query."""
+        """The lexemes of part of the query."""
         said = (self._lexemes.get(word.casefold(), set()) for word in WORD_PATTERN.findall(surface))
         return frozenset[str]().union(*said)
 
     @cached_property
     def _lexemes(self) -> dict[str, set[str]]:
-        """The lexemes of each word, whatever its case."""
+        """The lexemes of each word, case-folded."""
         found: dict[str, set[str]] = {}
         for start, end, terms in self.spans:
             found.setdefault(self.text[start:end].casefold(), set()).update(terms)
         return found
 
     def token_weights(self, tokens: tuple[tuple[int, int], ...], stop_weight: float) -> Array:
-        """How much each token of an embedder tells: what its word tells, parted among the word's tokens.
+        """The weight of each embedder token: the idf of its word, divided among the word's tokens.
 
-        A stop word tells little and a sign nothing; where nothing tells anything, all tell the same.
+        A stop word has a small fixed weight and punctuation none; if all are 0, all weigh the same.
         """
         words = [self._at(*token) for token in tokens]
         counts = Counter(words)
-        known = dict(zip(self.document_frequencies, self.idfs(list(self.document_frequencies)).tolist(), strict=True))
-        tell = [max((known[term] for term in terms), default=stop_weight) for _, _, terms in self.spans]
-        told = np.array([0.0 if word is None else tell[word] / counts[word] for word in words])
-        return told if told.any() else np.ones(len(told))
+        idfs = dict(zip(self.document_frequencies, self.idfs(list(self.document_frequencies)).tolist(), strict=True))
+        word_weights = [max((idfs[term] for term in terms), default=stop_weight) for _, _, terms in self.spans]
+        weights = np.array([0.0 if word is None else word_weights[word] / counts[word] for word in words])
+        return weights if weights.any() else np.ones(len(weights))
 
     def _at(self, start: int, end: int) -> int | None:
-        """The first word that reaches into a part of the text."""
+        """The index of the first word that overlaps a span."""
         place = bisect_right(self.spans, start, key=lambda span: span[1])
         return place if place < len(self.spans) and self.spans[place][0] < end else None
 

@@ -77,23 +77,23 @@ def load_trace_candidates(trace: Trace) -> tuple[Candidates, tuple[str, ...]]:
     """
     arrays, head = unpack_arrays(bytes(trace.signals))
     ids, marks, query = list(trace.candidates), unpack_fingerprints(arrays), query_from_trace(trace)
-    facts = CandidateTables(query, head["embedder"], id_array(ids))
+    tables = CandidateTables(query, head["embedder"], id_array(ids))
     reads = "vectors" in SYSTEMS[trace.system].optional_features
-    found = facts.fetch(STATEMENTS_FOR_ALL | ({"vectors": VECTORS} if reads else {}))
+    found = tables.fetch(STATEMENTS_FOR_ALL | ({"vectors": VECTORS} if reads else {}))
     today = memory_rows(found["memories"])
     forgotten = [status == Status.FORGOTTEN for status in today.column("status")]
-    of_then = rows_as_of(facts, CandidateScope.for_query(query), today)
+    of_then = rows_as_of(tables, CandidateScope.for_query(query), today)
     known = {row["id"]: row for row, gone in zip(of_then, forgotten, strict=True) if not gone}
-    vectors, now = load_candidate_vectors(facts, found["vectors"]) if reads and ids else (None, marks)
+    vectors, now = load_candidate_vectors(tables, found["vectors"]) if reads and ids else (None, marks)
     changed = tuple(
         str(id) for id, then, today in zip(ids, marks, now, strict=True) if then != today or id not in known
     )
-    signals = decode_signals(format_ids(facts.id_array), arrays, head, vectors)
+    signals = decode_signals(format_ids(tables.id_array), arrays, head, vectors)
     gone = {"content": "", "status": Status.FORGOTTEN}
     rows = [
         {**known.get(id, gone), "id": id, **result_fields_from_signals(signals, place)} for place, id in enumerate(ids)
     ]
-    return Candidates(facts.id_array, rows, signals, marks, found["contradictions"]), changed
+    return Candidates(tables.id_array, rows, signals, marks, found["contradictions"]), changed
 
 
 def result_fields_from_signals(signals: Signals, place: int) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""The reranker's list, where the plan or the caller turns it on: one more beside those of the retrievers."""
+"""Reranking by MaxSim or a cross-encoder, as one more ranked list."""
 
 import logging
 import time
@@ -24,7 +24,7 @@ logger = logging.getLogger(__name__)
 def rerank(
     query: Query, candidates: Candidates, fetched: Fetched, params: Params, query_plan: QueryPlan
 ) -> tuple[Candidates, QueryPlan]:
-    """The candidates with the reranker's list, and the plan with its name; one that fails is left out and named."""
+    """The candidates with the reranker's list, and the plan with its name; a failing reranker is left out and named."""
     if not isinstance(params, PlanParams) or not wants_reranker(params, query_plan):
         return candidates, query_plan
     words = maxsim_ranks(candidates)
@@ -47,12 +47,12 @@ def rerank(
 
 
 def wants_reranker(params: PlanParams, query_plan: QueryPlan) -> bool:
-    """Whether the caller wants a reranker, or leaves it to a plan that does."""
+    """Whether the caller, or else the plan, turns the reranker on."""
     return params.reranker == "on" or (params.reranker == "plan" and query_plan.plan.rerank)
 
 
 def load_reranker() -> Reranker:
-    """The configured cross-encoder; where it lies is nothing that an answer should tell."""
+    """The configured cross-encoder; its path must not appear in an answer."""
     try:
         return reranker(settings.RECALL_RERANKER)
     except RerankerError as error:
@@ -60,16 +60,16 @@ def load_reranker() -> Reranker:
 
 
 def maxsim_ranks(candidates: Candidates) -> Array:
-    """The candidates by MaxSim; whose words are not stored has no place."""
+    """Ranks by MaxSim; none without token states."""
     signals = candidates.signals
     matched = np.where(np.isfinite(signals.maxsim), 1.0 + signals.maxsim, 0.0)
     return retriever_ranks(matched, signals.cosine, signals.id_ranks)
 
 
 def rows_to_rerank(candidates: Candidates, words: Array, most: int) -> list[int]:
-    """Whom a model reads: the best by MaxSim, and by cosine those whose words are not stored.
+    """The candidates for the cross-encoder: by MaxSim, then by cosine.
 
-    By nothing that a score parameter moves, so that a replay under another has the same list.
+    Independent of score parameters, so that a replay has the same list.
     """
     signals = candidates.signals
     chosen: list[int] = np.lexsort((signals.id_ranks, -signals.cosine, words))[:most].tolist()
@@ -77,7 +77,7 @@ def rows_to_rerank(candidates: Candidates, words: Array, most: int) -> list[int]
 
 
 def cross_encoder_scores(model: Reranker, text: str, candidates: Candidates, rows: list[int]) -> Array:
-    """The model's scores; infinity for what it was not given."""
+    """The model's scores; infinity for the rest."""
     scores = np.full(len(candidates), np.inf)
     if rows:
         texts = [candidates.rows[row]["content"] for row in rows]

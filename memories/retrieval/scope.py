@@ -1,4 +1,4 @@
-"""Which memories may be candidates at all, as SQL over `memories_memory m`."""
+"""Which memories may be candidates, as an SQL condition on `memories_memory m`."""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -16,17 +16,17 @@ ACTIVE_AS_OF = f"""(
 
 @dataclass(frozen=True)
 class CandidateScope:
-    """A condition with its values, and whether a row of vectors or words alone can tell that it holds."""
+    """An SQL condition with its values."""
 
     condition: str
-    active: str  # the part of it that tells whether a memory was active at the moment asked about
+    active: str  # the part about status, as of the query's time
     values: dict[str, Any] = field(default_factory=dict)
-    plain: bool = True  # nothing but the level matters
-    hidden_since: tuple[UUID, ...] = ()  # active at the moment asked about, and hidden since
+    plain: bool = True  # no filters and no as_of: vectors and postings hold status and level themselves
+    hidden_since: tuple[UUID, ...] = ()  # active as of the query's time, hidden since
 
     @classmethod
     def for_query(cls, query: Query) -> "CandidateScope":
-        """Active at the moment asked about, of the wanted levels, types, tags and users."""
+        """Active, and of the levels, types, tags and users of the query."""
         wanted, values = query.filters, {"namespace": query.namespace.id, "levels": list(query.levels)}
         past = Past.load(query.namespace, query.as_of) if query.as_of else None
         standing = f"m.status = '{Status.ACTIVE}'" if past is None else ACTIVE_AS_OF

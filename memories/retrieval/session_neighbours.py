@@ -1,4 +1,4 @@
-"""Where candidates stand in their conversations, and what stands beside them."""
+"""Positions of candidates in their sessions, and their neighbours there."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -11,7 +11,7 @@ from memories.retrieval.candidate_sql import uuid_array_literal
 from memories.retrieval.scope import CandidateScope
 from scoring.signals import LEVELS
 
-LEVEL_OFFSET = 1_000_000  # between the places of two levels, so that a fact is no neighbour of an exchange
+LEVEL_OFFSET = 1_000_000  # keeps positions of different levels apart
 
 SESSION_ORDER = """
     SELECT m.id, m.level, row_number() OVER (
@@ -28,20 +28,20 @@ SESSION_ORDER = """
 
 @dataclass(frozen=True)
 class SessionPlaces:
-    """The places of memories in their sessions, level by level, and those next to a candidate."""
+    """Positions in sessions, per level, and the neighbours of candidates."""
 
     positions: Mapping[UUID, int] = field(default_factory=dict)
     neighbours: Sequence[UUID] = ()
 
 
 def session_places(scope: CandidateScope, ids: Sequence[UUID]) -> SessionPlaces:
-    """Count the memories of the candidates' sessions in the order they were said; one question."""
+    """Number the memories of the candidates' sessions in order, in one query."""
     with connection.cursor() as cursor:
         cursor.execute(SESSION_ORDER.format(scope=scope.condition), {**scope.values, "ids": uuid_array_literal(ids)})
         rows = cursor.fetchall()
     positions = {id: LEVELS.index(level) * LEVEL_OFFSET + place for id, level, place in rows}
     wanted = set(ids)
-    # In the order of the question a neighbour is the row before or after; one of another session begins anew at 1.
+    # A neighbour is the row before or after; each session starts at 1.
     beside = [
         mine
         for (one, _, _), (other, _, place) in pairwise(rows)
