@@ -27,8 +27,8 @@ django.setup()
 
 from django.core.management import call_command  # noqa: E402
 
-from memories.bulk.importing import Import  # noqa: E402
 from memories.models import Namespace  # noqa: E402
+from memories.transfer.import_file import Import  # noqa: E402
 
 MEMORIES, STEP, BATCH = 100_000, 10_000, 500
 REPEAT_RATE = 0.05  # share of lines that repeat an earlier one, and as many paraphrase one

@@ -24,8 +24,11 @@ from django.core.management import call_command  # noqa: E402
 from django.db import connection, transaction  # noqa: E402
 from django.utils import timezone  # noqa: E402
 
-from memories.ids import time_of  # noqa: E402
-from memories.jobs.work import Work  # noqa: E402
+from memories.contracts.work import Work  # noqa: E402
+from memories.db.ids import time_of  # noqa: E402
+from memories.maintenance.fresh import SKEW  # noqa: E402
+from memories.maintenance.pieces import parts  # noqa: E402
+from memories.maintenance.reflect import STEPS  # noqa: E402
 from memories.models import (  # noqa: E402
     Entity,
     Job,
@@ -38,9 +41,6 @@ from memories.models import (  # noqa: E402
 )
 from memories.models.choices import JobKind, JobState, Route  # noqa: E402
 from memories.providers.embedder import embedder  # noqa: E402
-from memories.reflecting import STEPS  # noqa: E402
-from memories.reflecting.fresh import SKEW  # noqa: E402
-from memories.reflecting.pieces import parts  # noqa: E402
 from memories.writing import posting_index  # noqa: E402
 from memories.writing.bulk_copy import copy_rows  # noqa: E402
 from memories.writing.remember import lock_namespace  # noqa: E402

@@ -13,8 +13,8 @@ from retrieval_world import memory, world
 from test_api_isolation import key_to, problem
 from test_model_queries import without_namespace
 
-from memories.guarding.bases import MOST_BASES
-from memories.guarding.claims import MOST_CLAIMS
+from memories.guards.bases import MOST_BASES
+from memories.guards.claims import MOST_CLAIMS
 from memories.models import DailyAccess, Memory, Namespace, Trace
 from memories.models.choices import Role, Status
 from scoring.faithfulness import faithfulness, risk

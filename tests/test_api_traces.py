@@ -12,7 +12,7 @@ from test_api_isolation import key_to, problem, world
 from test_model_rows import row
 
 from memories.api.trace_list import filter_traces
-from memories.ids import derived
+from memories.db.ids import derived
 from memories.models import ApiKey, Namespace, Trace
 from memories.models.choices import Role
 from memories.models.partitions import ensure_partitions

@@ -13,10 +13,7 @@ from django.db import connection, transaction
 from django.test.utils import CaptureQueriesContext
 from test_model_rows import row
 
-from memories.bulk.exporting import exported
-from memories.bulk.importing import Import
-from memories.bulk.tables import LEFT_OUT, referred, tables
-from memories.ids import uuid7
+from memories.db.ids import uuid7
 from memories.models import (
     Job,
     Memory,
@@ -29,6 +26,9 @@ from memories.models import (
     TokenStates,
 )
 from memories.models.choices import JobState, Route, Status
+from memories.transfer.export import exported
+from memories.transfer.import_file import Import
+from memories.transfer.tables import LEFT_OUT, referred, tables
 from memories.writing import posting_index
 from memories.writing.feedback import forget_memory
 from memories.writing.new_memory import NewMemory

@@ -19,14 +19,14 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.db import OperationalError, connection, transaction
 
-from memories.bulk.bookmark import StoppedError
-from memories.bulk.importing import Import
-from memories.bulk.lines import LONGEST
-from memories.bulk.progress import Progress
+from memories.contracts.json_lines import LONGEST
+from memories.management.progress_bar import Progress
 from memories.models import Job, Memory, Namespace, NamespaceStatistics, ScoreEvent
 from memories.models.choices import JobKind, JobState, Status
 from memories.providers.judge import Pair
 from memories.providers.rules_judge import RulesJudge
+from memories.transfer.checkpoint import StoppedError
+from memories.transfer.import_file import Import
 from memories.writing.new_memory import NewMemory
 from memories.writing.remember import remember
 

@@ -16,11 +16,11 @@ from evaluator import evaluate
 from test_bulk_export import index_of, lines_of, run, written
 from test_model_rows import NAMESPACED
 
+from memories.db.ids import time_of
 from memories.demo import asked, world
 from memories.demo.loading import load
-from memories.erasing.erase import Erasure
-from memories.health import listening
-from memories.ids import time_of
+from memories.maintenance import retriever_health
+from memories.maintenance.erase import Erasure
 from memories.models import (
     ApiKey,
     DailyAccess,
@@ -439,7 +439,7 @@ def test_questions_were_really_put_by_agents_and_people_and_count_as_no_access(d
         assert [str(row["id"]) for row in answer_to_dict(again.retrieval)["results"]] == [
             row["id"] for row in one.answer["results"]
         ]
-    heard = listening.heard(listening.last_traces(demo))
+    heard = retriever_health.heard(retriever_health.last_traces(demo))
     assert {one.route for one in heard} == {route for system in SYSTEMS.values() for route in system.retrievers}
     # Its memories were told and not heard, so no turn stands before them.
     assert {one.route for one in heard if one.silent} <= {"context"}

@@ -11,7 +11,7 @@ from django.db import connection, transaction
 from django.utils import timezone
 from test_model_rows import row, world
 
-from memories.erasing.erase import Erasure
+from memories.maintenance.erase import Erasure
 from memories.models import IdempotencyRecord, Memory, Namespace
 from memories.models.choices import Status
 from memories.writing.feedback import forget_memory

@@ -12,10 +12,9 @@ from django.core.management import call_command
 from django.db import connection
 from django.test import Client
 
-from memories.erasing import erase
-from memories.erasing.erase import HANGING
-from memories.ids import first_id_at
-from memories.keys import make_key
+from memories.db.ids import first_id_at
+from memories.maintenance import erase
+from memories.maintenance.erase import HANGING
 from memories.models import (
     Annotation,
     ApiKey,
@@ -40,6 +39,7 @@ from memories.models import (
     Turn,
 )
 from memories.models.partitions import ensure_partitions
+from memories.web.api_keys import make_key
 
 pytestmark = pytest.mark.django_db
 NOW = datetime(2026, 3, 2, 12, tzinfo=UTC)

@@ -9,7 +9,7 @@ import pytest
 from test_model_rows import row
 
 from memories.api.entity_registry import create_entity
-from memories.erasing.erase import Erasure
+from memories.maintenance.erase import Erasure
 from memories.models import (
     Cluster,
     Entity,

@@ -8,9 +8,9 @@ import pytest
 from chat_server import ChatServer, chat_server
 from test_prompts import HOSTILE
 
-from memories.guarding.claims import MOST_CLAIMS, TooManyClaimsError, claims
-from memories.guarding.faithfulness import Check
-from memories.guarding.support import CONSIDERED, Basis, Support, supports
+from memories.guards.answer_check import Check
+from memories.guards.claims import MOST_CLAIMS, TooManyClaimsError, claims
+from memories.guards.support import CONSIDERED, Basis, Support, supports
 from memories.providers import endpoint
 from memories.providers.judge import Judge
 from memories.providers.llm_judge import LanguageModelJudge

@@ -6,8 +6,8 @@ from uuid import RFC_4122, UUID, uuid4
 
 import pytest
 
-from memories import ids
-from memories.ids import derived, first_id_at, replayed, time_of, uuid7
+from memories.db import ids
+from memories.db.ids import derived, first_id_at, replayed, time_of, uuid7
 
 
 def test_identifiers_are_version_seven_of_the_rfc() -> None:

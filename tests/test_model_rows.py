@@ -13,7 +13,7 @@ from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from pgvector.django import VectorField
 
-from memories.ids import derived, uuid7
+from memories.db.ids import derived, uuid7
 from memories.models import Membership, Namespace
 from memories.models.references import Reference
 

@@ -12,10 +12,10 @@ from test_api_isolation import key_to, member_of
 from test_api_traces import trace
 from test_pages import home, maya, sign_in  # noqa: F401
 
-from memories.health import index_recall, listening
-from memories.health.sizes import tables, vector_indexes
 from memories.jobs.attempt import run_job
 from memories.jobs.submission import submit_job
+from memories.maintenance import index_recall, retriever_health
+from memories.maintenance.table_sizes import tables, vector_indexes
 from memories.models import Job, MemoryVector, Namespace, Trace
 from memories.models.choices import JobKind, JobState, Role
 from memories.writing.new_memory import NewMemory
@@ -83,7 +83,7 @@ def test_retrievers_tell_how_often_they_found_something_and_why_not(client: Clie
     text = shown(member_of(full))
     assert "Every retriever finds something" not in text
     assert "<b>Time</b> has found nothing" not in text
-    heard = {one.route: one for one in listening.heard(listening.last_traces(full))}
+    heard = {one.route: one for one in retriever_health.heard(retriever_health.last_traces(full))}
     assert (heard["semantic"].found, heard["semantic"].silent, heard["semantic"].why) == (10, False, "")
     assert heard["temporal"].why == "the queries meant no time (10 of 10)"
     assert (heard["temporal"].silent, heard["temporal"].last) == (False, None)
@@ -92,7 +92,7 @@ def test_retrievers_tell_how_often_they_found_something_and_why_not(client: Clie
 def test_who_is_asked_ten_times_and_finds_nothing_is_silent(client: Client, full: Namespace) -> None:
     for number in range(10):
         asked(client, f"Who baked bread in May 1990, {number}?", system="recall")
-    (heard,) = [one for one in listening.heard(listening.last_traces(full)) if one.route == "temporal"]
+    (heard,) = [one for one in retriever_health.heard(retriever_health.last_traces(full)) if one.route == "temporal"]
     assert (heard.silent, heard.why) == (True, "nothing stored lies near the time they meant (10 of 10)")
     assert "<b>Time</b> has found nothing in the last 10 retrievals" in shown(member_of(full))
 
@@ -114,7 +114,7 @@ def test_a_late_retriever_is_named(client: Client, full: Namespace) -> None:
     made = {"system": "recall", "plan": kept.plan, "answer": answer, "signals": without_rank(signals, "bm25")}
     trace(full, "slow", **made)
     assert "<b>Words</b> was late or failed 1 time of 1" in shown(member_of(full))
-    heard = {one.route: one for one in listening.heard(listening.last_traces(full))}
+    heard = {one.route: one for one in retriever_health.heard(retriever_health.last_traces(full))}
     assert heard["bm25"].why == "it took longer than 500 ms (1 of 1)"
 
 
@@ -125,10 +125,10 @@ def without_rank(signals: bytes, route: str) -> bytes:
 
 def test_times_are_told_as_median_and_95th_percentile(here: Namespace) -> None:
     rows = [{"took_ms": {"read": float(ms), "rank": 1.0}} for ms in range(1, 102)]
-    read, rank, whole = listening.latency(rows)
+    read, rank, whole = retriever_health.latency(rows)
     assert (read.name, read.p50, read.p95) == ("read", 51.0, 96.0)
     assert (rank.p95, whole.p50) == (1.0, 52.0)
-    assert listening.latency([]) == []
+    assert retriever_health.latency([]) == []
 
 
 def measured(namespace: Namespace) -> Job:

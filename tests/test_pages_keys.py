@@ -16,11 +16,11 @@ from pytest_django.fixtures import DjangoAssertNumQueries
 from test_api_isolation import key_to, member_of, world
 from test_pages import home, maya, sign_in  # noqa: F401
 
-from memories import members
 from memories.jobs.attempt import run_job
-from memories.keys import EndedError, issue, revoke, rotate
 from memories.models import ApiKey, Job, Membership, Namespace
 from memories.models.choices import JobKind, Role
+from memories.web import memberships
+from memories.web.api_keys import EndedError, issue, revoke, rotate
 from memories.writing import embedder_switch
 from memories.writing.new_memory import NewMemory
 from memories.writing.remember import remember
@@ -176,7 +176,7 @@ def test_the_last_admin_stays_an_admin_and_a_member(here: Namespace, admin: Clie
     for address, form in (("role", {"role": "read"}), ("remove", {})):
         page = text(admin.post(f"/here/members/{last.user_id}/{address}/", form, follow=True))
         assert "is the last admin: make somebody else one first." in page
-    members.change_role(here, last.user_id, Role.ADMIN)
+    memberships.change_role(here, last.user_id, Role.ADMIN)
     last.refresh_from_db()
     assert last.role == Role.ADMIN
 
@@ -189,8 +189,8 @@ def test_two_admins_cannot_send_each_other_away_at_once(here: Namespace) -> None
 
     def leave(user: User) -> bool:
         try:
-            members.remove(here, user.pk)
-        except members.MemberError:
+            memberships.remove(here, user.pk)
+        except memberships.MemberError:
             return False
         finally:
             connection.close()

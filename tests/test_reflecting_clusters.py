@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 from reflection import NOW, entity, now, reflect, tell
 
+from memories.maintenance.kmeans import grouped
 from memories.models import Cluster, Memory, MemoryVector, Namespace, Posting, ScoreEvent
 from memories.models.choices import Status
-from memories.reflecting.kmeans import grouped
 
 pytestmark = pytest.mark.django_db
 TEXTS = (

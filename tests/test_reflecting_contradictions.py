@@ -8,10 +8,10 @@ import pytest
 from chat_server import chat_server
 from reflection import NOW, begun, entity, now, publish, reflect, tell
 
+from memories.maintenance.contradictions import contradictions
+from memories.maintenance.judged import Question
 from memories.models import Job, Memory, MemoryEdge, Namespace, ReviewItem, ScoreEvent
 from memories.models.choices import EdgeKind, Verdict
-from memories.reflecting.contradictions import contradictions
-from memories.reflecting.judged import Question
 from scoring.policy import WritePolicyParams
 
 pytestmark = pytest.mark.django_db

@@ -7,9 +7,10 @@ from uuid import uuid4
 import pytest
 from reflection import NOW, begun, entity, reflect, tell
 
-from memories.jobs.work import Work
+from memories.contracts.work import Work
+from memories.maintenance import consolidation, contradictions, reconnection
+from memories.maintenance.reflect import STEPS
 from memories.models import Cluster, Job, Memory, MemoryEdge, Mention, Namespace, NamespaceStatistics, ScoreEvent
-from memories.reflecting import STEPS, consolidation, contradictions, reconnection
 
 pytestmark = pytest.mark.django_db
 

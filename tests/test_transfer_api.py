@@ -8,9 +8,9 @@ import pytest
 from django.test import Client
 from test_api_isolation import key_to, problem
 
-from memories.bulk.exporting import exported
 from memories.models import Memory, Namespace
 from memories.models.choices import Role
+from memories.transfer.export import exported
 
 pytestmark = pytest.mark.django_db
 NDJSON = "application/x-ndjson"
@@ -101,15 +101,15 @@ def test_a_failure_in_the_middle_returns_what_was_done_and_lacks_the_last_line(
     def broken(*args: Any, **kwargs: Any) -> Iterator[Any]:
         raise ConnectionError("the database is gone")
 
-    from memories.bulk import remembering
+    from memories.transfer import import_lines
 
-    real_remember, calls = remembering.remember, []
+    real_remember, calls = import_lines.remember, []
 
     def once(*args: Any, **kwargs: Any) -> Any:
         calls.append(args)
         return real_remember(*args, **kwargs) if len(calls) == 1 else broken()
 
-    monkeypatch.setattr(remembering, "remember", once)
+    monkeypatch.setattr(import_lines, "remember", once)
     lines = [json.loads(line) for line in next(chunks).decode().splitlines()]
     assert [line.get("outcome") for line in lines] == ["stored"]
     with pytest.raises(ConnectionError):

@@ -15,7 +15,7 @@ from retrieval_world import told, world
 from test_api_isolation import key_to
 from tuning_world import JUDGED, make_judgement_set
 
-from memories.ids import uuid7
+from memories.db.ids import uuid7
 from memories.jobs.attempt import run_job
 from memories.jobs.scheduled import start_shadow_comparisons
 from memories.models import (

@@ -14,11 +14,11 @@ from uuid import UUID
 from django.db import connection, transaction
 
 from benchmarks.quality.worlds import DATA, read_rows
-from memories.bulk.importing import Import
-from memories.bulk.statistics import Growth
-from memories.ids import uuid7
+from memories.db.ids import uuid7
 from memories.models import Entity, Memory, MemoryVector, Mention, Namespace, NamespaceStatistics
 from memories.providers.embedder import embedder
+from memories.transfer.import_file import Import
+from memories.transfer.planner_statistics import Growth
 from memories.writing import posting_index
 from memories.writing.bulk_copy import copy_rows, lightweight_row
 from memories.writing.index_vectors import namespaces_to_index, unindexed_vectors

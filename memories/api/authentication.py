@@ -16,9 +16,9 @@ from rest_framework.exceptions import AuthenticationFailed, NotFound
 from rest_framework.request import Request
 
 from memories.db import joined_rows
-from memories.keys import MARK, hash_of
 from memories.models import ApiKey, Membership, Namespace
 from memories.models.choices import Role
+from memories.web.api_keys import MARK, hash_of
 from memories.web.roles import Access
 
 SCHEME = "Bearer"

@@ -12,10 +12,10 @@ from memories.api.base_view import NamespacedView
 from memories.api.memories import MAX_CONTENT_CHARS
 from memories.api.retrieval import MAX_QUERY_CHARS
 from memories.api.write_errors import unknown_memory_error
-from memories.guarding.bases import MOST_BASES, bases
-from memories.guarding.claims import MOST_CLAIMS, TooManyClaimsError
-from memories.guarding.faithfulness import Check, check
-from memories.guarding.support import VERDICTS, Support
+from memories.guards.answer_check import Check, check
+from memories.guards.bases import MOST_BASES, bases
+from memories.guards.claims import MOST_CLAIMS, TooManyClaimsError
+from memories.guards.support import VERDICTS, Support
 from memories.models import Namespace, Trace
 from memories.models.choices import Role
 from memories.web.fields import Identifier, ListOf, Text

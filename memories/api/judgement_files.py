@@ -19,7 +19,7 @@ from memories.api.judgement_serializers import MAX_BODY_BYTES, StoredCountsSeria
 from memories.api.judgement_sets import judgement_set_or_404, stored_counts
 from memories.api.parsers import StrictJSONParser
 from memories.api.transfer import NdjsonParser, NdjsonRenderer, join_lines, request_stream
-from memories.bulk.lines import MEDIA_TYPE
+from memories.contracts.json_lines import MEDIA_TYPE
 from memories.models import JudgementSet
 from memories.models.choices import Role
 from memories.tuning import judgement_import, judgement_pooling, judgement_store, judging_queue, trec

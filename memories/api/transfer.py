@@ -18,13 +18,13 @@ from rest_framework.request import Request
 from memories.api.base_view import NamespacedView
 from memories.api.idempotency import HEADER
 from memories.api.memories import NewMemorySerializer
-from memories.bulk.bookmark import OUTCOMES
-from memories.bulk.exporting import exported
-from memories.bulk.lines import MEDIA_TYPE, Reader, Stream, batches
-from memories.bulk.remembering import remembered
-from memories.bulk.statistics import Growth
+from memories.contracts.json_lines import MEDIA_TYPE, Reader, Stream, batches
 from memories.models import Namespace
 from memories.models.choices import Role
+from memories.transfer.checkpoint import OUTCOMES
+from memories.transfer.export import exported
+from memories.transfer.import_lines import remembered
+from memories.transfer.planner_statistics import Growth
 from memories.web.fields import Flag
 from memories.web.serializers import QueryString
 

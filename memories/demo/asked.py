@@ -5,7 +5,6 @@ from itertools import cycle, groupby
 from django.utils import timezone
 
 from memories.demo.answers import NAME
-from memories.keys import issue
 from memories.models import JudgedQuery, JudgementSet, Namespace
 from memories.models.choices import Role
 from memories.retrieval import trace
@@ -13,6 +12,7 @@ from memories.retrieval.answer import answer_to_dict
 from memories.retrieval.config import resolve_config
 from memories.retrieval.query import Query
 from memories.retrieval.retrieve import retrieve
+from memories.web.api_keys import issue
 from scoring.systems import SYSTEMS
 
 OF_EACH = 6  # questions of each category

@@ -4,14 +4,14 @@ from django.conf import settings
 from django.contrib.auth import get_user_model
 from django.db import transaction
 
-from memories.bulk.statistics import analyse
+from memories.db.ids import replayed
 from memories.demo import annotators, answers, use
 from memories.demo.ahead import embedded_ahead
 from memories.demo.telling import Telling
 from memories.demo.world import CLOCK, World, read
-from memories.ids import replayed
 from memories.models import Membership, Namespace
 from memories.models.choices import Mode, Role
+from memories.transfer.planner_statistics import analyse
 
 USER = "demo"
 

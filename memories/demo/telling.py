@@ -6,8 +6,8 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from uuid import UUID
 
+from memories.db.ids import replayed
 from memories.demo.world import Memory, Session, Unresolved, World
-from memories.ids import replayed
 from memories.models import Entity, EntityAlias, Namespace
 from memories.models.choices import EdgeKind, TurnRole
 from memories.writing.correct import correct_memory

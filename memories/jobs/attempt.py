@@ -7,10 +7,10 @@ from uuid import UUID, uuid4
 from django.db import Error, OperationalError, close_old_connections, connection, transaction
 from django.utils import timezone
 
-from memories.jobs.registry import STEPS_BY_KIND
-from memories.jobs.work import JobProgressCallback, StaleAttemptError, Work, WorkerStoppedError, ignore_progress
+from memories.contracts.work import JobProgressCallback, StaleAttemptError, Work, WorkerStoppedError, ignore_progress
+from memories.jobs.registry import job_steps
 from memories.models import Job, Namespace
-from memories.models.choices import JobKind, JobState
+from memories.models.choices import JobState
 from memories.models.job import UNFINISHED
 from memories.providers.embedder import EmbedderError
 
@@ -68,7 +68,7 @@ def claim_job(namespace_id: UUID, job_id: UUID, on_progress: JobProgressCallback
 
 def run_steps(work: Work) -> None:
     """Do the steps from the one that was begun last; those before it are done."""
-    steps = STEPS_BY_KIND[JobKind(work.job.kind)]()
+    steps = job_steps(work.job)
     names = list(steps)
     for name in names[names.index(work.job.step) if work.job.step in steps else 0 :]:
         if name != work.job.step:

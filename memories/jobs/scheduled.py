@@ -5,7 +5,7 @@ from datetime import timedelta
 from django.conf import settings
 from django.utils import timezone
 
-from memories.ids import first_id_at
+from memories.db.ids import first_id_at
 from memories.jobs.submission import BusyError, submit_job
 from memories.models import Entity, EntityAlias, Job, Memory, Namespace, Publication, ScoreEvent, Shadow
 from memories.models.choices import JobKind, JobState

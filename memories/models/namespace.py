@@ -10,12 +10,12 @@ from django.db.models.functions import Length
 from django.db.models.lookups import Exact
 from django.utils import timezone
 
-from memories.ids import uuid7
+from memories.db.ids import uuid7
 from memories.models.choices import Mode, Role
 from memories.models.keys import Namespaced
 from memories.models.ranges import one_of
 from memories.models.references import Reference
-from memories.slugs import reserved
+from memories.models.reserved_slugs import reserved
 
 if TYPE_CHECKING:
     from memories.models.tuning import Publication

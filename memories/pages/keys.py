@@ -12,11 +12,11 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST
 from rest_framework.exceptions import ValidationError
 
-from memories.keys import GRACE, EndedError, ended, issue, revoke, rotate
 from memories.models import ApiKey, Namespace
 from memories.models.choices import Role
 from memories.pages.access import access_of, demanded, members_only
 from memories.pages.request_data import filled_fields
+from memories.web.api_keys import GRACE, EndedError, ended, issue, revoke, rotate
 from memories.web.fields import Integer, OneOf, Text
 from memories.web.roles import Access
 from memories.web.serializers import StrictObject, valid_values

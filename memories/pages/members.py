@@ -8,12 +8,12 @@ from django.shortcuts import redirect
 from django.views.decorators.http import require_http_methods, require_POST
 from rest_framework.exceptions import ValidationError
 
-from memories.members import MemberError, admit, change_role, remove
 from memories.models import Membership, Namespace
 from memories.models.choices import Role
 from memories.pages.access import access_of, demanded, members_only
 from memories.pages.request_data import filled_fields
 from memories.web.fields import OneOf, Text
+from memories.web.memberships import MemberError, admit, change_role, remove
 from memories.web.roles import Access
 from memories.web.serializers import StrictObject, valid_values
 from recall_site.layout import render_page

@@ -13,7 +13,6 @@ from memories.api.jobs import ReembedParams
 from memories.api.namespaces import NamespaceChange
 from memories.jobs.registry import job_completion
 from memories.jobs.submission import BusyError, submit_job
-from memories.members import found
 from memories.models import Job, Namespace
 from memories.models.choices import JobKind, Mode, Role
 from memories.models.job import UNFINISHED
@@ -21,6 +20,7 @@ from memories.pages.access import access_of, demanded, members_only
 from memories.pages.request_data import filled_fields
 from memories.providers.embedder import ALLOWED, EMBEDDERS
 from memories.web.fields import Text
+from memories.web.memberships import found
 from memories.web.roles import Access
 from memories.web.serializers import StrictObject, valid_values
 from recall_site.layout import render_page

@@ -10,7 +10,7 @@ from rest_framework import serializers
 from rest_framework.exceptions import ErrorDetail, ValidationError
 
 from memories.api.retrieval import MAX_QUERY_CHARS
-from memories.bulk.lines import Reader, Stream, value
+from memories.contracts.json_lines import Reader, Stream, value
 from memories.models import Namespace
 from memories.models.choices import QueryKind
 from memories.tuning.judgement_store import NewQuery

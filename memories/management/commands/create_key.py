@@ -5,10 +5,10 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from memories.keys import issue
 from memories.management.arguments import namespace_slug, positive_int
 from memories.models import Namespace
 from memories.models.choices import Role
+from memories.web.api_keys import issue
 
 
 class Command(BaseCommand):

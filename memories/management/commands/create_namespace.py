@@ -7,9 +7,9 @@ from django.core.exceptions import ValidationError
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from memories.management.arguments import namespace_slug
-from memories.members import found
 from memories.models import Namespace
 from memories.models.choices import Mode
+from memories.web.memberships import found
 
 
 class Command(BaseCommand):

@@ -6,8 +6,8 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from memories.bulk.exporting import exported
 from memories.management.arguments import existing_namespace, namespace_slug
+from memories.transfer.export import exported
 
 
 class Command(BaseCommand):

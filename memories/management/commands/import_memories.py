@@ -10,12 +10,12 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import transaction
 
-from memories.bulk.bookmark import StoppedError
-from memories.bulk.importing import Import
-from memories.bulk.progress import Progress
-from memories.bulk.remembering import Told
 from memories.management.arguments import int_up_to, namespace_slug
+from memories.management.progress_bar import Progress
 from memories.models import Namespace
+from memories.transfer.checkpoint import StoppedError
+from memories.transfer.import_file import Import
+from memories.transfer.import_lines import Told
 
 DEFAULT_BATCH, MAX_BATCH = 500, 2_000  # lines in a transaction: others who write wait for as long
 STDIN = "-"

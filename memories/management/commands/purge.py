@@ -11,9 +11,9 @@ from django.apps import apps
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import connection, transaction
 
-from memories.erasing.erase import Erasure
-from memories.erasing.families import forgotten
-from memories.erasing.records import erase_expired
+from memories.maintenance.erase import Erasure
+from memories.maintenance.erase_records import erase_expired
+from memories.maintenance.erasure_scope import forgotten
 from memories.management.arguments import namespace_slug
 from memories.models import Memory, Namespace
 

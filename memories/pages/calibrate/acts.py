@@ -13,7 +13,7 @@ from django.views.decorators.http import require_POST
 from rest_framework.exceptions import ValidationError
 
 from memories.api.annotations import MAX_ANNOTATIONS, NewAnnotationSerializer
-from memories.bulk.lines import Reader, value
+from memories.contracts.json_lines import Reader, value
 from memories.jobs.submission import BusyError, submit_job
 from memories.models import Namespace
 from memories.models.choices import JobKind, Role

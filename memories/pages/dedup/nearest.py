@@ -8,9 +8,9 @@ import numpy as np
 from django.db import connection, transaction
 from numpy.typing import NDArray
 
-from memories.health.index_recall import indexed
+from memories.maintenance.fact_vectors import Vectors, vectors_of
+from memories.maintenance.index_recall import indexed
 from memories.models import Namespace
-from memories.reflecting.vectors import Vectors, vectors_of
 from memories.writing.neighbours import COSINE_DECIMALS, SCAN_BELOW, Neighbour, scan_neighbours, search_index_and_scan
 from memories.writing.vector_cache import SEARCHABLE_SQL
 

@@ -13,9 +13,9 @@ from rest_framework.exceptions import ValidationError
 from memories.api.faithfulness_check import FaithfulnessSerializer, check_faithfulness_from_body
 from memories.api.memories import MAX_CONTENT_CHARS
 from memories.api.trace_list import filter_traces
-from memories.guarding.claims import MOST_CLAIMS
-from memories.guarding.faithfulness import Check
-from memories.guarding.support import VERDICTS, Support
+from memories.guards.answer_check import Check
+from memories.guards.claims import MOST_CLAIMS
+from memories.guards.support import VERDICTS, Support
 from memories.models import Memory, Namespace, Trace
 from memories.models.choices import STATEMENTS, Status
 from memories.providers.rules_judge import stems
