@@ -439,10 +439,10 @@ def test_questions_were_really_put_by_agents_and_people_and_count_as_no_access(d
         assert [str(row["id"]) for row in answer_to_dict(again.retrieval)["results"]] == [
             row["id"] for row in one.answer["results"]
         ]
-    heard = retriever_health.heard(retriever_health.last_traces(demo))
-    assert {one.route for one in heard} == {route for system in SYSTEMS.values() for route in system.retrievers}
+    heard = retriever_health.health_by_retriever(retriever_health.latest_traces(demo))
+    assert {one.retriever for one in heard} == {route for system in SYSTEMS.values() for route in system.retrievers}
     # Its memories were told and not heard, so no turn stands before them.
-    assert {one.route for one in heard if one.silent} <= {"context"}
+    assert {one.retriever for one in heard if one.alert} <= {"context"}
 
 
 def spelt(value: Any) -> Any:
@@ -472,6 +472,6 @@ def test_the_demo_quotes_nothing_erased_and_can_be_erased_to_the_last_word(demo:
     )
     assert not [text for text in quoted.values() if text in left]
     for user in set(Memory.objects.within(demo).values_list("user", flat=True)):
-        Erasure(demo, user=user).forget_user()
+        Erasure(demo, user=user).erase_user()
     for model in (Memory, Session, Turn, ScoreEvent, MemorySource, Judgement, Posting, TermStatistic):
         assert not model._default_manager.filter(namespace=demo).exists(), model

@@ -3,7 +3,7 @@
 import pytest
 from reflection import NOW, begun, entity, now, reflect, tell
 
-from memories.maintenance.consolidation import consolidation
+from memories.maintenance.consolidation import consolidate
 from memories.models import (
     Memory,
     MemoryEdge,
@@ -88,7 +88,7 @@ def test_the_same_members_are_summarised_once(namespace: Namespace, coffee: list
     reflect(namespace, "consolidation")
     first = summary()
     work = begun(namespace, "consolidation", full=True)
-    consolidation(work)
+    consolidate(work)
     assert not work.step_result["summaries"]
     assert summary() == first
     assert ScoreEvent.objects.filter(memory_id=first.id).count() == 1

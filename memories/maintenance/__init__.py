@@ -1,1 +1,1 @@
-"""Erasure: memories, and all that tells of them, for good."""
+"""Upkeep of a namespace: reflection, erasure, and health checks of its index, retrievers and tables."""

@@ -1,4 +1,4 @@
-"""Pairs of facts that may contradict each other: close, about the same entities or the same property of a subject."""
+"""Pairs of facts that may contradict each other: similar facts about the same entities, or one property twice."""
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
@@ -10,19 +10,18 @@ import numpy as np
 from django.db.models.functions import Coalesce
 from numpy.typing import NDArray
 
-from memories.maintenance.fact_vectors import Vectors, vectors_of
+from memories.maintenance.fact_vectors import Vectors, load_fact_vectors
 from memories.models import Memory, Mention, Namespace
 from memories.models.choices import ChunkLevel, Status
 from scoring.policy import WritePolicyParams
 from scoring.predicates import is_single_valued, normalize_predicate
 
-Places = NDArray[np.intp]
-# Of more candidates than this, a memory is compared with the closest.
-CLOSEST = 32
+Indices = NDArray[np.intp]
+MAX_COMPARED = 32  # candidates per memory, the most similar first
 
 
-class Pair(NamedTuple):
-    """Two memories, the later one first, as an edge has them."""
+class MemoryPair(NamedTuple):
+    """Two memories, the later one first, as in an edge."""
 
     later: UUID
     earlier: UUID
@@ -30,77 +29,76 @@ class Pair(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Found:
-    """The candidates of some memories, and how many were left out because others are closer."""
+class CandidatePairs:
+    """The candidate pairs of some memories, and how many more exceeded `MAX_COMPARED`."""
 
-    pairs: list[Pair]
+    pairs: list[MemoryPair]
     left_out: int
 
 
 @dataclass(frozen=True)
-class Field:
-    """All facts of a namespace that can be found: their vectors, whom they name, what they tell of whom."""
+class FactIndex:
+    """All searchable facts of a namespace by row number: vectors, mentioned entities, single-valued properties."""
 
     ids: list[UUID]
-    places: dict[UUID, int]
+    rows: dict[UUID, int]
     vectors: Vectors
-    named: dict[int, list[UUID]]  # the entities of a place
-    naming: dict[UUID, Places]  # the places of an entity
-    topic: dict[int, tuple[UUID, str]]  # the subject and predicate of a place that tells the one value there can be
-    told: dict[tuple[UUID, str], Places]
+    entities: dict[int, list[UUID]]  # by row
+    rows_by_entity: dict[UUID, Indices]
+    properties: dict[int, tuple[UUID, str]]  # subject and single-valued predicate, by row
+    rows_by_property: dict[tuple[UUID, str], Indices]
 
     @classmethod
-    def of(cls, namespace: Namespace) -> "Field":
-        """Read a namespace; three questions."""
-        ids, vectors = vectors_of(namespace)
-        places = {memory: place for place, memory in enumerate(ids)}
-        named, naming = defaultdict(list), defaultdict(list)
+    def load(cls, namespace: Namespace) -> "FactIndex":
+        """Load a namespace with three SQL queries."""
+        ids, vectors = load_fact_vectors(namespace)
+        rows = {memory: row for row, memory in enumerate(ids)}
+        entities, rows_by_entity = defaultdict(list), defaultdict(list)
         for memory, entity in Mention.objects.within(namespace).values_list("memory_id", "entity_id"):
-            if (place := places.get(memory)) is not None:
-                named[place].append(entity)
-                naming[entity].append(place)
-        topic = dict(topics(namespace, places))
-        told = defaultdict(list)
-        for place, about in topic.items():
-            told[about].append(place)
-        return cls(ids, places, vectors, named, arrays(naming), topic, arrays(told))
+            if (row := rows.get(memory)) is not None:
+                entities[row].append(entity)
+                rows_by_entity[entity].append(row)
+        properties = dict(single_valued_properties(namespace, rows))
+        rows_by_property = defaultdict(list)
+        for row, subject_predicate in properties.items():
+            rows_by_property[subject_predicate].append(row)
+        return cls(ids, rows, vectors, entities, as_arrays(rows_by_entity), properties, as_arrays(rows_by_property))
 
-    def candidates(self, block: Sequence[UUID], fresh: set[UUID], policy: WritePolicyParams) -> Found:
-        """The pairs of some fresh memories with all others; a pair of two fresh ones belongs to the later."""
-        here = [self.places[memory] for memory in block if memory in self.places]
-        cosines = self.vectors[here] @ self.vectors.T
+    def candidates(self, batch: Sequence[UUID], fresh: set[UUID], policy: WritePolicyParams) -> CandidatePairs:
+        """Pairs of some fresh memories with all others; a pair of two fresh ones counts for the later."""
+        own_rows = [self.rows[memory] for memory in batch if memory in self.rows]
         pairs, left_out = [], 0
-        for place, row in zip(here, cosines, strict=True):
-            nominated = self._others(place, row, policy).tolist()
-            others = [other for other in nominated if other < place or self.ids[other] not in fresh]
-            left_out += max(0, len(others) - CLOSEST)
-            for other in sorted(others, key=lambda other: -row[other])[:CLOSEST]:
-                first, last = sorted((place, other))
-                pairs.append(Pair(self.ids[last], self.ids[first], min(float(row[other]), 1.0)))
-        return Found(pairs, left_out)
+        for row, cosines in zip(own_rows, self.vectors[own_rows] @ self.vectors.T, strict=True):
+            nominated = self._candidate_rows(row, cosines, policy).tolist()
+            others = [other for other in nominated if other < row or self.ids[other] not in fresh]
+            left_out += max(0, len(others) - MAX_COMPARED)
+            for other in sorted(others, key=lambda other: -cosines[other])[:MAX_COMPARED]:
+                first, last = sorted((row, other))
+                pairs.append(MemoryPair(self.ids[last], self.ids[first], min(float(cosines[other]), 1.0)))
+        return CandidatePairs(pairs, left_out)
 
-    def _others(self, place: int, cosines: Vectors, policy: WritePolicyParams) -> Places:
-        """The places that share enough entities with this one and are alike, or tell the same property."""
+    def _candidate_rows(self, row: int, cosines: Vectors, policy: WritePolicyParams) -> Indices:
+        """Rows that are similar and share enough entities with this one, or have the same property."""
         shared = np.zeros(len(self.ids), np.intp)
-        for entity in self.named.get(place, ()):
-            shared[self.naming[entity]] += 1
-        alike = (cosines >= policy.contradiction_low) & (cosines <= policy.contradiction_high)
-        chosen = (shared >= policy.contradiction_shared) & alike
-        if (about := self.topic.get(place)) is not None:
-            chosen[self.told[about]] = True
-        chosen[place] = False
+        for entity in self.entities.get(row, ()):
+            shared[self.rows_by_entity[entity]] += 1
+        similar = (cosines >= policy.contradiction_low) & (cosines <= policy.contradiction_high)
+        chosen = (shared >= policy.contradiction_shared) & similar
+        if (subject_predicate := self.properties.get(row)) is not None:
+            chosen[self.rows_by_property[subject_predicate]] = True
+        chosen[row] = False
         return np.flatnonzero(chosen)
 
 
-def topics(namespace: Namespace, places: dict[UUID, int]) -> Iterator[tuple[int, tuple[UUID, str]]]:
-    """The subject and predicate of each memory that tells a value, where there is only one to tell."""
-    valued = Memory.objects.within(namespace).filter(status=Status.ACTIVE, level=ChunkLevel.FACT).exclude(object="")
-    whose = valued.annotate(whom=Coalesce("subject_id", "subject_fallback")).filter(whom__isnull=False)
-    for memory, whom, predicate in whose.values_list("id", "whom", "predicate"):
-        if memory in places and is_single_valued(predicate):
-            yield places[memory], (whom, normalize_predicate(predicate))
+def single_valued_properties(namespace: Namespace, rows: dict[UUID, int]) -> Iterator[tuple[int, tuple[UUID, str]]]:
+    """The row, subject and predicate of each fact that states a single-valued property."""
+    facts = Memory.objects.within(namespace).filter(status=Status.ACTIVE, level=ChunkLevel.FACT).exclude(object="")
+    about = facts.annotate(about=Coalesce("subject_id", "subject_fallback")).filter(about__isnull=False)
+    for memory, subject, predicate in about.values_list("id", "about", "predicate"):
+        if memory in rows and is_single_valued(predicate):
+            yield rows[memory], (subject, normalize_predicate(predicate))
 
 
-def arrays(lists: dict[UUID, list[int]] | dict[tuple[UUID, str], list[int]]) -> dict:  # type: ignore[type-arg]
-    """Lists of places as arrays, so that all are counted at once."""
-    return {key: np.array(places, np.intp) for key, places in lists.items()}
+def as_arrays(lists: dict[UUID, list[int]] | dict[tuple[UUID, str], list[int]]) -> dict:  # type: ignore[type-arg]
+    """Lists of rows as index arrays."""
+    return {key: np.array(rows, np.intp) for key, rows in lists.items()}

@@ -1,115 +1,140 @@
-"""Contradictions that storing did not see: pairs are nominated, judged, and cost both sides belief once."""
+"""Contradictions the write path did not see: pairs are nominated, judged, and lower the belief of both sides once."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
 from uuid import UUID
 
+from django.conf import settings
 from django.db.models import Q
 
 from memories.contracts.work import Work
-from memories.maintenance.contradiction_candidates import CLOSEST, Field, Pair
-from memories.maintenance.fresh import changed
-from memories.maintenance.judged import Judged, Question, configured
-from memories.maintenance.pieces import left, parts, tell
+from memories.maintenance.contradiction_candidates import MAX_COMPARED, FactIndex, MemoryPair
+from memories.maintenance.reflection_scope import changed_facts, in_batches, record_example, remaining
 from memories.models import Memory, MemoryEdge, Namespace, ReviewItem, ScoreEvent
 from memories.models.choices import EdgeKind, Status, Verdict
+from memories.providers.judge import Judge, judge
+from memories.providers.rules_judge import stems
 from memories.writing import belief_history
+from memories.writing.batch import minimum_cosine
+from memories.writing.comparison import are_unrelated, conflict_reasons, is_contradiction, unrelated_subjects
 from memories.writing.evidence import EvidenceState
 from memories.writing.feedback import add_contradiction
 from memories.writing.locked_memories import LockedMemories, lock_memories
 from memories.writing.write_policy import current_write_policy
+from scoring.contradiction import DIFFERENT_VALUE
+from scoring.policy import WritePolicyParams
+from scoring.predicates import is_single_valued
 
 
-def contradictions(work: Work, judged: Judged | None = None) -> None:
-    """Take back corroborations that hold no longer, then judge every candidate pair with a fresh side."""
-    judged = judged or configured()
-    fresh = list(changed(work).filter(status=Status.ACTIVE).order_by("id").values_list("id", flat=True))
-    waiting = left(work, fresh)
-    work.step_result["compared_with_at_most"] = CLOSEST
+class JudgedPair(NamedTuple):
+    """A pair to be judged."""
+
+    later: Memory
+    earlier: Memory
+    cosine: float
+
+
+# True: they contradict each other; None: a person should look.
+PairJudge = Callable[[Sequence[JudgedPair], WritePolicyParams], list[bool | None]]
+
+
+def find_contradictions(work: Work, judge_pairs: PairJudge | None = None) -> None:
+    """Withdraw corroborations that turned out to contradict, then judge all candidate pairs of changed facts."""
+    judge_pairs = judge_pairs or configured_pair_judge()
+    fresh = list(changed_facts(work).filter(status=Status.ACTIVE).order_by("id").values_list("id", flat=True))
+    waiting = remaining(work, fresh)
+    work.step_result["compared_with_at_most"] = MAX_COMPARED
     work.record_progress(len(fresh) - len(waiting), len(fresh), looked_at=0, contradictions=0, withdrawn=0)
-    recheck(work, set(fresh), judged)
-    field, policy, done = Field.of(work.namespace), current_write_policy(work.namespace), len(fresh) - len(waiting)
-    for block in parts(waiting):
-        found = field.candidates(block, set(fresh), policy)
-        opposed, unsure = decided(work.namespace, found.pairs, judged)
-        with lock_memories(work.namespace, *ids_of(opposed), by=work.job.by) as hold:
-            count = sum(contradict(work, hold, pair) for pair in opposed)
-            done += len(block)
-            work.step_result["through"] = str(block[-1])
-            seen = {"pairs": len(found.pairs), "left_out": found.left_out, "unsure": unsure}
-            work.record_progress(done, len(fresh), looked_at=len(block), **seen, contradictions=count)
+    recheck_corroborations(work, set(fresh), judge_pairs)
+    index, policy = FactIndex.load(work.namespace), current_write_policy(work.namespace)
+    done = len(fresh) - len(waiting)
+    for batch in in_batches(waiting):
+        found = index.candidates(batch, set(fresh), policy)
+        opposed, unsure = opposed_pairs(work.namespace, found.pairs, judge_pairs)
+        with lock_memories(work.namespace, *ids_in_pairs(opposed), by=work.job.by) as locked:
+            count = sum(record_contradiction(work, locked, pair) for pair in opposed)
+            done += len(batch)
+            work.step_result["through"] = str(batch[-1])
+            counts = {"pairs": len(found.pairs), "left_out": found.left_out, "unsure": unsure}
+            work.record_progress(done, len(fresh), looked_at=len(batch), **counts, contradictions=count)
 
 
-def recheck(work: Work, fresh: set[UUID], judged: Judged) -> None:
-    """Withdraw what counts for a memory though it contradicts it; then it counts against it."""
+def recheck_corroborations(work: Work, fresh: set[UUID], judge_pairs: PairJudge) -> None:
+    """Turn corroborations between memories that contradict each other into contradictions."""
     edges = MemoryEdge.objects.within(work.namespace).filter(
         kind=EdgeKind.SUPPORTS, source__status=Status.ACTIVE, target__status=Status.ACTIVE
     )
     rows = edges.order_by("id").values_list("source_id", "target_id", "cosine")
     pairs = [
-        Pair(max(source, target), min(source, target), 1.0 if cosine is None else cosine)
+        MemoryPair(max(source, target), min(source, target), 1.0 if cosine is None else cosine)
         for source, target, cosine in rows
         if source in fresh or target in fresh
     ]
-    for block in parts(pairs):
-        opposed, _ = decided(work.namespace, block, judged)
+    for batch in in_batches(pairs):
+        opposed, _ = opposed_pairs(work.namespace, batch, judge_pairs)
         if not opposed:
             continue
-        with lock_memories(work.namespace, *ids_of(opposed), by=work.job.by) as hold:
-            gone = sum(withdraw(work, hold, pair) for pair in opposed)
-            count = sum(contradict(work, hold, pair) for pair in opposed)
-            work.record_progress(work.job.done, work.job.total, withdrawn=gone, contradictions=count)
+        with lock_memories(work.namespace, *ids_in_pairs(opposed), by=work.job.by) as locked:
+            withdrawn = sum(withdraw_corroboration(work, locked, pair) for pair in opposed)
+            count = sum(record_contradiction(work, locked, pair) for pair in opposed)
+            work.record_progress(work.job.done, work.job.total, withdrawn=withdrawn, contradictions=count)
 
 
-def decided(namespace: Namespace, pairs: Sequence[Pair], judged: Judged) -> tuple[list[Pair], int]:
-    """Which pairs contradict each other, and of how many nobody is sure; asked while others may write."""
-    settled = known(namespace, pairs)
-    waiting = [pair for pair in pairs if pair[:2] not in settled]
-    texts = {one.id: one for one in Memory.objects.within(namespace).filter(id__in=ids_of(waiting))}
-    questions = [Question(texts[later], texts[earlier], cosine) for later, earlier, cosine in waiting]
-    verdicts = judged(questions, current_write_policy(namespace))
-    opposed = [pair for pair, verdict in zip(waiting, verdicts, strict=True) if verdict]
+def opposed_pairs(
+    namespace: Namespace, pairs: Sequence[MemoryPair], judge_pairs: PairJudge
+) -> tuple[list[MemoryPair], int]:
+    """The pairs judged contradictory, and the number of undecided ones; runs outside the lock."""
+    settled = settled_pairs(namespace, pairs)
+    open_pairs = [pair for pair in pairs if pair[:2] not in settled]
+    memories = {row.id: row for row in Memory.objects.within(namespace).filter(id__in=ids_in_pairs(open_pairs))}
+    judged = [JudgedPair(memories[later], memories[earlier], cosine) for later, earlier, cosine in open_pairs]
+    verdicts = judge_pairs(judged, current_write_policy(namespace))
+    opposed = [pair for pair, verdict in zip(open_pairs, verdicts, strict=True) if verdict]
     return opposed, verdicts.count(None)
 
 
-def contradict(work: Work, hold: LockedMemories, pair: Pair) -> bool:
-    """Join a pair that cannot both hold; both sides lose belief, once."""
-    sides = both(hold, pair)
-    if sides is None or not add_contradiction(hold, *sides, cosine=pair.cosine):
+def record_contradiction(work: Work, locked: LockedMemories, pair: MemoryPair) -> bool:
+    """Add a contradiction edge and lower the belief of both sides, once."""
+    states = active_states(locked, pair)
+    if states is None or not add_contradiction(locked, *states, cosine=pair.cosine):
         return False
-    tell(work, "examples", {"memories": [str(pair.later), str(pair.earlier)], "cosine": round(pair.cosine, 3)})
+    example = {"memories": [str(pair.later), str(pair.earlier)], "cosine": round(pair.cosine, 3)}
+    record_example(work, "examples", example)
     return True
 
 
-def withdraw(work: Work, hold: LockedMemories, pair: Pair) -> bool:
-    """Remove a supporting edge, and believe each side as if the other had never counted for it."""
-    sides = both(hold, pair)
-    if sides is None:
+def withdraw_corroboration(work: Work, locked: LockedMemories, pair: MemoryPair) -> bool:
+    """Delete a supporting edge, and recompute both beliefs as if it had never been."""
+    states = active_states(locked, pair)
+    if states is None:
         return False
-    edges = MemoryEdge.objects.within(hold.namespace).filter(
+    edges = MemoryEdge.objects.within(locked.namespace).filter(
         kind=EdgeKind.SUPPORTS, source_id__in=pair[:2], target_id__in=pair[:2]
     )
-    for standing, other in (sides, sides[::-1]):
+    for state, other in (states, states[::-1]):
         step = belief_history.BeliefStep("corroboration", other.memory.id)
-        # An edge that somebody drew by hand never counted.
-        if count := belief_history.belief_steps(belief_history.score_history(standing)).count(step):
-            belief_history.withdraw_evidence(standing, step, count)
-            standing.record(hold.now, "corroboration withdrawn", hold.by, other.memory.id)
-    tell(work, "no_longer_supporting", {"memories": [str(pair.later), str(pair.earlier)]})
+        # An edge added by hand never counted.
+        if count := belief_history.belief_steps(belief_history.score_history(state)).count(step):
+            belief_history.withdraw_evidence(state, step, count)
+            state.record(locked.now, "corroboration withdrawn", locked.by, other.memory.id)
+    record_example(work, "no_longer_supporting", {"memories": [str(pair.later), str(pair.earlier)]})
     return bool(edges.delete()[0])
 
 
-def both(hold: LockedMemories, pair: Pair) -> tuple[EvidenceState, EvidenceState] | None:
-    """The two sides of a pair, if both are active still."""
-    sides = [hold.known.get(memory) for memory in pair[:2]]
-    one, other = (side if side and side.memory.status == Status.ACTIVE else None for side in sides)
-    return (one, other) if one and other else None
+def active_states(locked: LockedMemories, pair: MemoryPair) -> tuple[EvidenceState, EvidenceState] | None:
+    """The locked states of a pair if both memories are still active."""
+    later, earlier = (locked.known.get(memory) for memory in pair[:2])
+    if later is None or earlier is None:
+        return None
+    both_active = later.memory.status == earlier.memory.status == Status.ACTIVE
+    return (later, earlier) if both_active else None
 
 
-def known(namespace: Namespace, pairs: Sequence[Pair]) -> set[tuple[UUID, UUID]]:
-    """Those pairs of which it is settled: they cost belief already, or a person has decided about them."""
-    ids = ids_of(pairs)
+def settled_pairs(namespace: Namespace, pairs: Sequence[MemoryPair]) -> set[tuple[UUID, UUID]]:
+    """The pairs that already count as contradictions, or that a person has decided."""
+    ids = ids_in_pairs(pairs)
     edges = MemoryEdge.objects.within(namespace).filter(kind=EdgeKind.CONTRADICTION, source_id__in=ids)
-    # Who took such an edge away does not want it back.
+    # Whoever deleted such an edge does not want it back.
     events = ScoreEvent.objects.within(namespace).filter(cause="contradicted", memory_id__in=ids)
     reviews = ReviewItem.objects.within(namespace).filter(~Q(state=Verdict.PENDING), first_id__in=ids)
     rows: list[tuple[UUID | None, UUID | None]] = [
@@ -117,9 +142,51 @@ def known(namespace: Namespace, pairs: Sequence[Pair]) -> set[tuple[UUID, UUID]]
         *events.values_list("memory_id", "other_id"),
         *reviews.values_list("first_id", "second_id"),
     ]
-    return {(max(one, other), min(one, other)) for one, other in rows if one and other}
+    return {(max(first, second), min(first, second)) for first, second in rows if first and second}
 
 
-def ids_of(pairs: Sequence[Pair]) -> set[UUID]:
+def ids_in_pairs(pairs: Sequence[MemoryPair]) -> set[UUID]:
     """The memories of some pairs."""
     return {memory for pair in pairs for memory in pair[:2]}
+
+
+def configured_pair_judge() -> PairJudge:
+    """The rules, or the configured language model."""
+    configured = judge(settings.RECALL_JUDGE)
+    return pair_judge_from(configured) if configured.remote else judge_pairs_by_rule
+
+
+def pair_judge_from(judge: Judge) -> PairJudge:
+    """Let a judge decide; unrelated pairs are not sent to it."""
+
+    def judge_pairs(pairs: Sequence[JudgedPair], policy: WritePolicyParams) -> list[bool | None]:
+        unrelated = [are_unrelated(later, earlier) or unrelated_subjects(later, earlier) for later, earlier, _ in pairs]
+        sent = [pair for pair, skip in zip(pairs, unrelated, strict=True) if not skip]
+        verdicts = iter(judge.contradicts([(pair.later.content, pair.earlier.content) for pair in sent]))
+        return [False if skip else next(verdicts) for skip in unrelated]
+
+    return judge_pairs
+
+
+def judge_pairs_by_rule(pairs: Sequence[JudgedPair], policy: WritePolicyParams) -> list[bool | None]:
+    """Decide as the write path does; less similar memories must also share most of their words."""
+    return [judge_pair_by_rule(pair, policy) for pair in pairs]
+
+
+def judge_pair_by_rule(pair: JudgedPair, policy: WritePolicyParams) -> bool | None:
+    """Whether a pair contradicts itself; None if the rules fire but the texts differ too much to be sure."""
+    later, earlier, cosine = pair
+    reasons = () if are_unrelated(later, earlier) else conflict_reasons(later, earlier)
+    if not is_contradiction(later, earlier, reasons):
+        return False
+    if DIFFERENT_VALUE in reasons and is_single_valued(later.predicate):
+        return True
+    # Rules made for near-identical texts also see another number in “born in 2021” and “moved in 2025”.
+    a, b = content_stems(later), content_stems(earlier)
+    similar = cosine >= minimum_cosine(policy) or len(a & b) >= policy.contradiction_words * len(a | b)
+    return True if similar else None
+
+
+def content_stems(memory: Memory) -> set[str]:
+    """The word stems of a memory without numbers, in which contradicting memories differ."""
+    return {word for word in stems(memory.content) if not word.isdigit()}

@@ -1,14 +1,14 @@
-"""Entities that have become something else: what is said of them moved away, and their relations changed."""
+"""Entity drift: recent facts about an entity have moved away from earlier ones, and its relations have changed."""
 
 from datetime import timedelta
 from typing import Any, NamedTuple
 from uuid import UUID
 
-import numpy as np
 from django.db import connection
 
 from memories.contracts.work import Work
-from memories.maintenance.pieces import EXAMPLES, parts
+from memories.maintenance.fact_vectors import decode_vectors
+from memories.maintenance.reflection_scope import MAX_EXAMPLES, in_batches
 from memories.models import Entity
 from memories.models.choices import ChunkLevel, Route, Status
 from memories.writing.write_policy import current_write_policy
@@ -16,76 +16,76 @@ from scoring.dedup import centroid_distance, has_drifted, set_overlap
 from scoring.policy import WritePolicyParams
 from scoring.term import Array
 
-SAID = f"""
-    FROM memories_mention named
-    JOIN memories_memory m ON m.namespace_id = named.namespace_id AND m.id = named.memory_id
+MENTIONING_SQL = f"""
+    FROM memories_mention mention
+    JOIN memories_memory m ON m.namespace_id = mention.namespace_id AND m.id = mention.memory_id
         AND m.status = '{Status.ACTIVE}' AND m.level = '{ChunkLevel.FACT}'
-    CROSS JOIN LATERAL (SELECT coalesce(m.happened_at, m.created_at) >= %(lately)s AS lately) age
+    CROSS JOIN LATERAL (SELECT coalesce(m.happened_at, m.created_at) >= %(since)s AS recent) age
 """
-TOLD_BOTH_TIMES = f"""
-    SELECT named.entity_id {SAID} WHERE named.namespace_id = %(namespace)s
-    GROUP BY named.entity_id
-    HAVING least(count(*) FILTER (WHERE lately), count(*) FILTER (WHERE NOT lately)) >= %(needed)s
-    ORDER BY named.entity_id
+ENTITIES_SQL = f"""
+    SELECT mention.entity_id {MENTIONING_SQL} WHERE mention.namespace_id = %(namespace)s
+    GROUP BY mention.entity_id
+    HAVING least(count(*) FILTER (WHERE recent), count(*) FILTER (WHERE NOT recent)) >= %(minimum)s
+    ORDER BY mention.entity_id
 """
-SIDES = f"""
-    SELECT named.entity_id, lately, count(*), vector_send(avg(v.vector)),
-        array_agg(DISTINCT m.predicate) FILTER (WHERE m.subject_id = named.entity_id AND m.predicate <> '')
-    {SAID}
+PERIODS_SQL = f"""
+    SELECT mention.entity_id, recent, count(*), vector_send(avg(v.vector)),
+        array_agg(DISTINCT m.predicate) FILTER (WHERE m.subject_id = mention.entity_id AND m.predicate <> '')
+    {MENTIONING_SQL}
     JOIN memories_memoryvector v ON v.namespace_id = m.namespace_id AND v.memory_id = m.id
         AND v.embedder = %(embedder)s AND v.route = '{Route.FULL}'
-    WHERE named.namespace_id = %(namespace)s AND named.entity_id = ANY(%(entities)s)
-    GROUP BY named.entity_id, lately
+    WHERE mention.namespace_id = %(namespace)s AND mention.entity_id = ANY(%(entities)s)
+    GROUP BY mention.entity_id, recent
 """
 
 
-class Side(NamedTuple):
-    """What was said of an entity lately, or before."""
+class EntityPeriod(NamedTuple):
+    """The facts about an entity within the drift window, or before it."""
 
     memories: int
-    centroid: Array  # one row, as the formula takes groups of vectors
+    centroid: Array  # one row, as the formula takes sets of vectors
     relations: frozenset[str]
 
 
-def drift(work: Work) -> None:
+def detect_drift(work: Work) -> None:
     """List the entities that drifted; nothing is changed."""
     namespace, policy = work.namespace, current_write_policy(work.namespace)
-    asked = {
+    values = {
         "namespace": namespace.id,
         "embedder": namespace.embedder,
-        "lately": work.now - timedelta(days=policy.drift_window),
-        "needed": policy.drift_members,
+        "since": work.now - timedelta(days=policy.drift_window),
+        "minimum": policy.drift_members,
     }
-    entities = [row[0] for row in answers(TOLD_BOTH_TIMES, asked)]
-    found: list[dict[str, Any]] = []
-    for block in parts(entities):
-        found += moved_away(answers(SIDES, asked | {"entities": block}), policy)
-        work.record_progress(work.job.done + len(block), len(entities))
-    found.sort(key=lambda one: (-one["distance"], one["entity"]))
-    names = dict(
-        Entity.objects.within(namespace).filter(id__in=[one["entity"] for one in found]).values_list("id", "name")
-    )
-    # Set and not added to: a step that is begun anew finds the same again.
-    work.step_result["examples"] = [{**one, "name": names[UUID(one["entity"])]} for one in found[:EXAMPLES]]
-    work.step_result.update(looked_at=len(entities), drifted=len(found))
+    entities = [row[0] for row in fetch_all(ENTITIES_SQL, values)]
+    drifted: list[dict[str, Any]] = []
+    for batch in in_batches(entities):
+        drifted += drifted_entities(fetch_all(PERIODS_SQL, values | {"entities": batch}), policy)
+        work.record_progress(work.job.done + len(batch), len(entities))
+    drifted.sort(key=lambda entity: (-entity["distance"], entity["entity"]))
+    found = Entity.objects.within(namespace).filter(id__in=[entity["entity"] for entity in drifted])
+    names = dict(found.values_list("id", "name"))
+    # Set, not added: a restarted step finds the same again.
+    work.step_result["examples"] = [
+        {**entity, "name": names[UUID(entity["entity"])]} for entity in drifted[:MAX_EXAMPLES]
+    ]
+    work.step_result.update(looked_at=len(entities), drifted=len(drifted))
     work.record_progress(len(entities), len(entities))
 
 
-def moved_away(rows: list[tuple[Any, ...]], policy: WritePolicyParams) -> list[dict[str, Any]]:
-    """Those entities of which other things are said lately than before."""
-    sides: dict[UUID, dict[bool, Side]] = {}
-    for entity, lately, count, centroid, relations in rows:
-        # Four bytes that tell the length, then a big-endian float for each dimension.
-        vector = np.frombuffer(bytes(centroid), ">f4")[None, 1:].astype(float)
-        sides.setdefault(entity, {})[lately] = Side(count, vector, frozenset(relations or ()))
-    found = []
-    for entity, side in sides.items():
-        if len(side) < 2:
-            continue  # one of its times has no vectors yet
-        before, now = side[False], side[True]
+def drifted_entities(rows: list[tuple[Any, ...]], policy: WritePolicyParams) -> list[dict[str, Any]]:
+    """The entities whose recent facts differ from earlier ones by more than the policy allows."""
+    periods: dict[UUID, dict[bool, EntityPeriod]] = {}
+    for entity, recent, count, centroid, relations in rows:
+        vector = decode_vectors([centroid]).astype(float)
+        periods.setdefault(entity, {})[recent] = EntityPeriod(count, vector, frozenset(relations or ()))
+    drifted = []
+    for entity, period in periods.items():
+        if len(period) < 2:
+            continue  # one of them has no vectors yet
+        before, now = period[False], period[True]
         limits = {"distance": policy.drift_distance, "overlap": policy.drift_overlap}
         if has_drifted(before.centroid, now.centroid, before.relations, now.relations, **limits):
-            found.append(
+            drifted.append(
                 {
                     "entity": str(entity),
                     "distance": round(centroid_distance(before.centroid, now.centroid), 3),
@@ -94,11 +94,11 @@ def moved_away(rows: list[tuple[Any, ...]], policy: WritePolicyParams) -> list[d
                     "lately": now.memories,
                 }
             )
-    return found
+    return drifted
 
 
-def answers(statement: str, asked: dict[str, Any]) -> list[tuple[Any, ...]]:
-    """Ask the database."""
+def fetch_all(statement: str, values: dict[str, Any]) -> list[tuple[Any, ...]]:
+    """All rows of a statement."""
     with connection.cursor() as cursor:
-        cursor.execute(statement, asked)
+        cursor.execute(statement, values)
         return list(cursor.fetchall())

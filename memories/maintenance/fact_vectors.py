@@ -1,4 +1,4 @@
-"""The vectors of a namespace's facts, as arrays."""
+"""The vectors of a namespace's facts as arrays."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -14,17 +14,22 @@ from memories.writing.vector_cache import SEARCHABLE_SQL
 Vectors = NDArray[np.float32]
 
 
-def vectors_of(namespace: Namespace, ids: Sequence[UUID] | None = None) -> tuple[list[UUID], Vectors]:
-    """The facts that can be found by the namespace's embedder, in the order of their ids; some of them or all."""
-    # As bytes: to read a vector's text takes twenty times as long.
-    query = f"SELECT v.memory_id, vector_send(v.vector) {SEARCHABLE_SQL}"
+def load_fact_vectors(namespace: Namespace, ids: Sequence[UUID] | None = None) -> tuple[list[UUID], Vectors]:
+    """The searchable facts, all or some, by id, and their vectors of the namespace's embedder."""
     chosen = "" if ids is None else "AND v.memory_id = ANY(%s)"
     values: list[Any] = [namespace.id, namespace.embedder, *([] if ids is None else [list(ids)])]
     with connection.cursor() as cursor:
-        cursor.execute(f"{query} {chosen} ORDER BY v.memory_id", values)
+        # As bytes: parsing a vector's text takes twenty times as long.
+        cursor.execute(
+            f"SELECT v.memory_id, vector_send(v.vector) {SEARCHABLE_SQL} {chosen} ORDER BY v.memory_id", values
+        )
         rows = cursor.fetchall()
-    if not rows:
-        return [], np.zeros((0, 0), np.float32)
-    # Four bytes that tell the length, then a big-endian float for each dimension.
-    packed = np.frombuffer(b"".join(bytes(row[1]) for row in rows), ">f4").reshape(len(rows), -1)
-    return [row[0] for row in rows], packed[:, 1:].astype(np.float32)
+    return [row[0] for row in rows], decode_vectors([row[1] for row in rows])
+
+
+def decode_vectors(sent: Sequence[Any]) -> Vectors:
+    """Vectors of one length from pgvector's binary format: a four-byte header, then big-endian 32-bit floats."""
+    if not sent:
+        return np.zeros((0, 0), np.float32)
+    packed = np.frombuffer(b"".join(map(bytes, sent)), ">f4").reshape(len(sent), -1)
+    return packed[:, 1:].astype(np.float32)

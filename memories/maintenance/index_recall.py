@@ -1,4 +1,4 @@
-"""Whether the index finds what is there: questions put to it and to a scan of every vector, as a job."""
+"""Recall of the HNSW index: recent queries are answered by the index and by an exact scan, as a job."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -22,104 +22,103 @@ from memories.retrieval.retrievers.semantic import semantic_query
 from memories.retrieval.scope import CandidateScope
 from memories.writing.neighbours import SCAN_BELOW
 
-QUESTIONS = 20
-RECENT = 200  # traces among which questions are looked for
+SAMPLE_SIZE = 20  # queries per measurement
+RECENT_TRACES = 200  # among which they are looked for
 TOP = 10
-ALERT = 0.95  # below, the index misses too much
-PATIENCE = 30_000  # milliseconds for one scan
-ANY = "What is known?"  # where nobody has asked anything, stored vectors stand in for its own
+MINIMUM_RECALL = 0.95
+SCAN_TIMEOUT_MS = 30_000
+PLACEHOLDER_QUERY = "What is known?"  # its vector is replaced by a stored one
 
 
 @dataclass(frozen=True)
-class Measured:
-    """What the last measurement found."""
+class IndexRecall:
+    """The last measurement of a namespace's index."""
 
     at: datetime
     recall: float
     worst: float
-    questions: int
-    asked_before: int  # of the questions; the others are stored vectors
+    queries: int
+    real_queries: int  # the others are stored vectors
 
     @property
     def low(self) -> bool:
-        """Whether somebody should look after the index."""
-        return self.recall < ALERT
+        """Whether the index misses too much."""
+        return self.recall < MINIMUM_RECALL
 
 
-def indexed(namespace: Namespace) -> bool:
-    """Whether the namespace is answered by the index; a small one, or a foreign embedder's, is scanned exactly."""
+def uses_index(namespace: Namespace) -> bool:
+    """Whether the index serves a namespace; small ones, and embedders without an index, are scanned exactly."""
     statistics = NamespaceStatistics.objects.filter(namespace=namespace).only("documents").first()
     return statistics is not None and statistics.documents >= SCAN_BELOW and namespace.embedder in EMBEDDERS
 
 
-def last_measured(namespace: Namespace) -> Measured | None:
-    """What the last measurement found, if there was one with anything to ask."""
+def latest_index_recall(namespace: Namespace) -> IndexRecall | None:
+    """The last measurement, if it measured anything."""
     done = Job.objects.within(namespace).filter(kind=JobKind.MEASURE, state=JobState.DONE)
     job = done.order_by("created_at", "id").last()
-    found: dict[str, Any] = job.result.get("measure", {}) if job else {}
-    if job is None or job.finished_at is None or not found.get("recalls"):
+    result: dict[str, Any] = job.result.get("measure", {}) if job else {}
+    if job is None or job.finished_at is None or not result.get("recalls"):
         return None
-    recalls = found["recalls"]
-    return Measured(
-        job.finished_at, float(np.mean(recalls)), min(recalls), len(recalls), min(found["asked_before"], len(recalls))
-    )
+    recalls = result["recalls"]
+    real_queries = min(result["asked_before"], len(recalls))
+    return IndexRecall(job.finished_at, float(np.mean(recalls)), min(recalls), len(recalls), real_queries)
 
 
-def measure(work: Work) -> None:
-    """Put each question both ways, and keep which share of the ten nearest the index found."""
-    if not indexed(work.namespace):
+def measure_index_recall(work: Work) -> None:
+    """Answer each query both ways, and record the share of the exact top ten that the index finds."""
+    if not uses_index(work.namespace):
         return
-    queries = recent_queries(work.namespace)
-    work.step_result.update(recalls=[], asked_before=len(queries))
-    for number, (query, reading) in enumerate(questions(work.namespace, queries), start=1):
-        share = recall(query, reading)
-        if share is not None:
-            work.step_result["recalls"].append(share)
-        work.record_progress(number, QUESTIONS)
+    texts = recent_query_texts(work.namespace)
+    work.step_result.update(recalls=[], asked_before=len(texts))
+    for number, (query, parsed) in enumerate(sample_queries(work.namespace, texts), start=1):
+        recall = recall_at_top(query, parsed)
+        if recall is not None:
+            work.step_result["recalls"].append(recall)
+        work.record_progress(number, SAMPLE_SIZE)
 
 
-def recent_queries(namespace: Namespace) -> list[str]:
-    """What was asked lately, each once."""
+def recent_query_texts(namespace: Namespace) -> list[str]:
+    """The latest distinct queries."""
     recent = Trace.objects.within(namespace).filter(shadow=False).order_by("-id").values_list("query", flat=True)
-    return list(dict.fromkeys(recent[:RECENT]))[:QUESTIONS]
+    return list(dict.fromkeys(recent[:RECENT_TRACES]))[:SAMPLE_SIZE]
 
 
-def questions(namespace: Namespace, queries: list[str]) -> Iterator[tuple[Query, ParsedQuery]]:
-    """What was asked, filled up with stored vectors."""
-    by = resolve_config(namespace, params={})
-    for text in queries:
-        query = Query(namespace=namespace, text=text, config=by)
+def sample_queries(namespace: Namespace, texts: list[str]) -> Iterator[tuple[Query, ParsedQuery]]:
+    """The given queries, filled up with random stored vectors."""
+    config = resolve_config(namespace, params={})
+    for text in texts:
+        query = Query(namespace=namespace, text=text, config=config)
         yield query, understand(query)
-    vectors = MemoryVector.objects.within(namespace).filter(embedder=namespace.embedder, route=Route.FULL, active=True)
-    wanted = QUESTIONS - len(queries)
-    some = list(vectors.order_by("?").values_list("vector", flat=True)[:wanted]) if wanted else []
-    query = Query(namespace=namespace, text=ANY, config=by)
-    reading = understand(query) if some else None
-    for vector in some:
-        assert reading is not None
-        yield query, replace(reading, vector=np.asarray(vector, dtype=float))
+    stored = MemoryVector.objects.within(namespace).filter(embedder=namespace.embedder, route=Route.FULL, active=True)
+    missing = SAMPLE_SIZE - len(texts)
+    vectors = list(stored.order_by("?").values_list("vector", flat=True)[:missing]) if missing else []
+    if not vectors:
+        return
+    query = Query(namespace=namespace, text=PLACEHOLDER_QUERY, config=config)
+    parsed = understand(query)
+    for vector in vectors:
+        yield query, replace(parsed, vector=np.asarray(vector, dtype=float))
 
 
-def recall(query: Query, reading: ParsedQuery) -> float | None:
-    """Which share of the nearest by a scan the index finds as well; none where there is nothing near."""
-    exact, found = (nearest(query, reading, large=large) for large in (False, True))
+def recall_at_top(query: Query, parsed: ParsedQuery) -> float | None:
+    """The share of the exact nearest that the index finds; None if there are none."""
+    exact, found = (nearest_memories(query, parsed, large=large) for large in (False, True))
     return len(set(exact) & set(found)) / len(exact) if exact else None
 
 
-def nearest(query: Query, reading: ParsedQuery, *, large: bool) -> list[UUID]:
-    """The nearest, as the retriever finds them by the index or by a scan."""
-    params = query.config.params_under(choose_plan(reading, query.config).plan)
+def nearest_memories(query: Query, parsed: ParsedQuery, *, large: bool) -> list[UUID]:
+    """The nearest memories by the semantic retriever, using the index if `large`, else a scan."""
+    params = query.config.params_under(choose_plan(parsed, query.config).plan)
     with snapshot():
-        # As many as a retrieval asks for: the index looks the further the more are wanted.
-        asked = RetrieverContext(
-            query.namespace, reading, CandidateScope.for_query(query), params, list_depth(params, TOP), large
-        )
-        question = semantic_query(asked)
-        patient = replace(question, settings={**question.settings, "statement_timeout": str(PATIENCE)})
-        found = fetch({"semantic": patient})
-    if found.timed_out:
-        raise TimeoutError(f"A search {found.timed_out['semantic']}.")
-    return list(found.lists["semantic"])[:TOP]
+        # The depth of a retrieval: the index searches further the more is wanted.
+        depth = list_depth(params, TOP)
+        context = RetrieverContext(query.namespace, parsed, CandidateScope.for_query(query), params, depth, large)
+        statement = semantic_query(context)
+        patient = replace(statement, settings={**statement.settings, "statement_timeout": str(SCAN_TIMEOUT_MS)})
+        fetched = fetch({"semantic": patient})
+    if fetched.timed_out:
+        raise TimeoutError(f"A search {fetched.timed_out['semantic']}.")
+    return list(fetched.lists["semantic"])[:TOP]
 
 
-STEPS: dict[str, Step] = {"measure": measure}
+STEPS: dict[str, Step] = {"measure": measure_index_recall}

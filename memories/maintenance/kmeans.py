@@ -1,4 +1,4 @@
-"""K-means on the unit sphere: seeded, so that the same vectors give the same clusters."""
+"""Spherical k-means with a fixed seed: the same vectors give the same clusters."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -7,50 +7,50 @@ from memories.maintenance.fact_vectors import Vectors
 
 Labels = NDArray[np.intp]
 SEED = 7
-ROUNDS = 30
-TINY = 1e-12  # so that vectors which are all alike can be drawn too
-BLOCK = 4096  # rows compared at once
-SAMPLE = 20_000  # vectors among which first centroids are looked for
+MAX_ROUNDS = 30
+TINY = 1e-12  # keeps probabilities positive where all vectors are equal
+BLOCK_SIZE = 4096  # rows compared at once
+SEEDING_SAMPLE = 20_000  # vectors from which first centroids are drawn
 
 
-def grouped(vectors: Vectors, count: int, known: Vectors) -> tuple[Vectors, Labels]:
-    """Centroids, those that are known in their places, and the nearest one of each vector."""
-    centroids = seeded(vectors, known[:count], count)
-    labels = nearest(vectors, centroids)
-    for _ in range(ROUNDS):
-        centroids = means(vectors, labels, centroids)
-        moved = nearest(vectors, centroids)
+def cluster_vectors(vectors: Vectors, count: int, known: Vectors) -> tuple[Vectors, Labels]:
+    """Centroids, starting with the known ones, and the index of each vector's nearest centroid."""
+    centroids = initial_centroids(vectors, known[:count], count)
+    labels = nearest_centroids(vectors, centroids)
+    for _ in range(MAX_ROUNDS):
+        centroids = mean_directions(vectors, labels, centroids)
+        moved = nearest_centroids(vectors, centroids)
         if (moved == labels).all():
             break
         labels = moved
     return centroids, labels
 
 
-def seeded(vectors: Vectors, known: Vectors, count: int) -> Vectors:
-    """Known centroids, and vectors drawn one after the other, the likelier the farther from all so far (k-means++)."""
-    draw = np.random.default_rng(SEED)
-    some = vectors[:: -(-len(vectors) // SAMPLE)]
-    chosen = list(known) or [some[draw.integers(len(some))]]
-    closest = (some @ np.array(chosen).T).max(axis=1)
+def initial_centroids(vectors: Vectors, known: Vectors, count: int) -> Vectors:
+    """The known centroids, filled up by k-means++: each drawn in proportion to its distance from those before it."""
+    rng = np.random.default_rng(SEED)
+    sample = vectors[:: -(-len(vectors) // SEEDING_SAMPLE)]
+    chosen = list(known) or [sample[rng.integers(len(sample))]]
+    closest = (sample @ np.array(chosen).T).max(axis=1)
     while len(chosen) < count:
-        far = np.maximum(1.0 - closest, 0.0).astype(float) + TINY
-        chosen.append(some[draw.choice(len(some), p=far / far.sum())])
-        closest = np.maximum(closest, some @ chosen[-1])
+        distance = np.maximum(1.0 - closest, 0.0).astype(float) + TINY
+        chosen.append(sample[rng.choice(len(sample), p=distance / distance.sum())])
+        closest = np.maximum(closest, sample @ chosen[-1])
     return np.array(chosen, np.float32)
 
 
-def nearest(vectors: Vectors, centroids: Vectors) -> Labels:
-    """The place of each vector's nearest centroid."""
-    blocks = [vectors[start : start + BLOCK] @ centroids.T for start in range(0, len(vectors), BLOCK)]
+def nearest_centroids(vectors: Vectors, centroids: Vectors) -> Labels:
+    """The index of each vector's nearest centroid."""
+    blocks = [vectors[start : start + BLOCK_SIZE] @ centroids.T for start in range(0, len(vectors), BLOCK_SIZE)]
     return np.concatenate([np.argmax(block, axis=1) for block in blocks])
 
 
-def means(vectors: Vectors, labels: Labels, centroids: Vectors) -> Vectors:
-    """The middle of each group, of length one; an empty group keeps its centroid."""
+def mean_directions(vectors: Vectors, labels: Labels, centroids: Vectors) -> Vectors:
+    """The normalised mean of each cluster; an empty cluster keeps its centroid."""
     order = np.argsort(labels, kind="stable")
     places, starts = np.unique(labels[order], return_index=True)
     sums = np.add.reduceat(vectors[order], starts, axis=0)
-    found = centroids.copy()
+    means = centroids.copy()
     lengths = np.linalg.norm(sums, axis=1, keepdims=True)
-    found[places] = sums / np.where(lengths > 0, lengths, 1)
-    return found
+    means[places] = sums / np.where(lengths > 0, lengths, 1)
+    return means

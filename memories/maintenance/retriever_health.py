@@ -1,4 +1,4 @@
-"""What the last traces tell: which retrievers found something, which kept silent and why, how long each step took."""
+"""Retriever health from the latest traces: how often each found something, why not, and the latency of each step."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -14,102 +14,101 @@ from memories.retrieval.retrievers import NEEDS
 from memories.retrieval.trace_codec import unpack_arrays
 from scoring.systems import SYSTEMS
 
-LAST = 100  # traces
-SILENT_AFTER = 10  # times asked without finding anything
+MAX_TRACES = 100
+EMPTY_ALERT_AFTER = 10  # queries in a row without results
 
-NOBODY = "the queries named nobody that is known here"
-NO_WINDOW = "the queries meant no time"
-# Why a retriever that was in time found nothing: what it needs and lacked, and else what that means.
-LACKING = {"entities": NOBODY, "window": NO_WINDOW}
-OTHERWISE = {
-    "entity": "nothing is stored about whom they named",
-    "traversal": "no edge leads on from whom they named",
-    "temporal": "nothing stored lies near the time they meant",
-    "bm25": "none of their words is stored",
-    "lexical": "none of their words is stored",
+# Why a retriever found nothing: its query lacked what it needs, or the namespace has nothing to match.
+MISSING_INPUT = {"entities": "the queries named no known entity", "window": "the queries had no time window"}
+NOTHING_STORED = {
+    "entity": "no memory mentions the entities they named",
+    "traversal": "no edge leads on from the entities they named",
+    "temporal": "no memory lies near their time window",
+    "bm25": "no memory contains their terms",
+    "lexical": "no memory contains their terms",
 }
-NO_VECTOR = "nothing that may come back has a vector of this kind"
+NO_VECTOR = "no memory in scope has a vector of this kind"
 
 
 @dataclass
-class Heard:
-    """How one retriever did."""
+class RetrieverHealth:
+    """The results of one retriever over the latest traces."""
 
-    route: str
-    asked: int = 0
-    found: int = 0
-    late: int = 0
-    silent_for: int = 0  # times asked since it last found something, where there was something to look for
-    last: datetime | None = None
+    retriever: str
+    queries: int = 0
+    with_results: int = 0
+    timed_out: int = 0
+    empty_streak: int = 0  # queries since its last result, counting only those that gave it something to search for
+    last_result_at: datetime | None = None
     reasons: Counter[str] = field(default_factory=Counter)
 
     @property
-    def silent(self) -> bool:
-        """Whether it has found nothing for so long that somebody should know."""
-        return self.silent_for >= SILENT_AFTER
+    def alert(self) -> bool:
+        """Whether it has found nothing for too long."""
+        return self.empty_streak >= EMPTY_ALERT_AFTER
 
     @property
-    def share(self) -> float:
-        """In how many of a hundred cases it found something."""
-        return 100 * self.found / self.asked
+    def percent(self) -> float:
+        """The percentage of queries with results."""
+        return 100 * self.with_results / self.queries
 
     @property
-    def why(self) -> str:
-        """What kept it silent most often, and how often."""
+    def main_reason(self) -> str:
+        """The most frequent reason for finding nothing, and its count."""
         if not self.reasons:
             return ""
-        [(reason, times)] = self.reasons.most_common(1)
-        return f"{reason} ({times} of {self.asked})"
+        [(reason, count)] = self.reasons.most_common(1)
+        return f"{reason} ({count} of {self.queries})"
 
 
 @dataclass(frozen=True)
-class Step:
-    """How long a step took: half of the times less than the first number, all but a twentieth less than the second."""
+class StepLatency:
+    """Percentiles of the time a retrieval step took, in ms."""
 
     name: str
     p50: float
     p95: float
 
 
-def last_traces(namespace: Namespace) -> list[dict[str, Any]]:
-    """What is needed of the last traces, newest first."""
+def latest_traces(namespace: Namespace) -> list[dict[str, Any]]:
+    """The columns of the latest traces that health is computed from, newest first."""
     rows = Trace.objects.within(namespace).filter(shadow=False).order_by("-id")
-    shown = rows.values("at", "system", "plan__retrievers", "signals", "took_ms", "answer")
-    return [dict(row) for row in shown[:LAST]]
+    columns = rows.values("at", "system", "plan__retrievers", "signals", "took_ms", "answer")
+    return [dict(row) for row in columns[:MAX_TRACES]]
 
 
-def heard(traces: Iterable[Mapping[str, Any]]) -> list[Heard]:
-    """How each retriever did, in the order in which the systems know them."""
-    all: dict[str, Heard] = {}
+def health_by_retriever(traces: Iterable[Mapping[str, Any]]) -> list[RetrieverHealth]:
+    """The health of each retriever, in the order in which the systems declare them."""
+    by_retriever: dict[str, RetrieverHealth] = {}
     for trace in traces:
         system = SYSTEMS.get(trace["system"])
         arrays, _ = unpack_arrays(bytes(trace["signals"]), "rank ")
-        late = {one["retriever"]: one["reason"] for one in trace["answer"].get("late", ())}
-        for route in system.retrievers if system else ():
-            if route not in (trace["plan__retrievers"] or ()):
+        timed_out = {failure["retriever"]: failure["reason"] for failure in trace["answer"].get("late", ())}
+        for retriever in system.retrievers if system else ():
+            if retriever not in (trace["plan__retrievers"] or ()):
                 continue
-            one = all.setdefault(route, Heard(route))
-            one.asked += 1
-            if np.isfinite(arrays.get(f"rank {route}", np.array([]))).any():
-                one.found += 1
-                one.last = one.last or trace["at"]
+            health = by_retriever.setdefault(retriever, RetrieverHealth(retriever))
+            health.queries += 1
+            if np.isfinite(arrays.get(f"rank {retriever}", np.array([]))).any():
+                health.with_results += 1
+                health.last_result_at = health.last_result_at or trace["at"]
                 continue
-            one.late += route in late
-            lacking = lack(route, trace)
-            one.silent_for += one.last is None and not lacking
-            one.reasons[f"it {late[route]}" if route in late else lacking or OTHERWISE.get(route, NO_VECTOR)] += 1
-    order = list(dict.fromkeys(route for system in SYSTEMS.values() for route in system.retrievers))
-    return sorted(all.values(), key=lambda one: order.index(one.route))
+            health.timed_out += retriever in timed_out
+            missing = missing_input(retriever, trace)
+            health.empty_streak += health.last_result_at is None and not missing
+            reason = missing or NOTHING_STORED.get(retriever, NO_VECTOR)
+            health.reasons[f"it {timed_out[retriever]}" if retriever in timed_out else reason] += 1
+    order = list(dict.fromkeys(retriever for system in SYSTEMS.values() for retriever in system.retrievers))
+    return sorted(by_retriever.values(), key=lambda health: order.index(health.retriever))
 
 
-def lack(route: str, trace: Mapping[str, Any]) -> str:
-    """What a query did not give a retriever to look for, if so."""
-    needed = NEEDS.get(route)
-    return LACKING[needed] if needed and not trace["answer"].get("plan", {}).get(needed) else ""
+def missing_input(retriever: str, trace: Mapping[str, Any]) -> str:
+    """What a query lacked for a retriever to search with; empty if nothing."""
+    needed = NEEDS.get(retriever)
+    return MISSING_INPUT[needed] if needed and not trace["answer"].get("plan", {}).get(needed) else ""
 
 
-def latency(traces: Sequence[Mapping[str, Any]]) -> list[Step]:
-    """How long each step took, and all together."""
+def step_latencies(traces: Sequence[Mapping[str, Any]]) -> list[StepLatency]:
+    """The latency of each step, then of the whole retrieval."""
     times = {name: [trace["took_ms"][name] for trace in traces if name in trace["took_ms"]] for name in STEPS}
-    times["all together"] = [sum(trace["took_ms"].values()) for trace in traces if trace["took_ms"]]
-    return [Step(name, *np.percentile(some, (50, 95)).tolist()) for name, some in times.items() if some]
+    times["total"] = [sum(trace["took_ms"].values()) for trace in traces if trace["took_ms"]]
+    return [StepLatency(name, *np.percentile(ms, (50, 95)).tolist()) for name, ms in times.items() if ms]

@@ -1,16 +1,17 @@
-"""What stays when a memory goes: its numbers stand, but it tells of the erased one no more."""
+"""Memories that outlive an erased one: archived, recomputed from their other evidence, or handed to another user."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 from uuid import UUID
 
 from django.db.models import Q
 
-from memories.maintenance.redaction import ERASED, Redaction
-from memories.models import Memory, Namespace, ScoreEvent
+from memories.maintenance.erasure_scope import sources_of_others
+from memories.models import Memory, MemorySource, Namespace
 from memories.models.choices import Status
 from memories.writing import merged_attributes, visibility
 from memories.writing.belief_history import score_history
+from memories.writing.bulk_copy import bulk_update_columns
 from memories.writing.comparison import has_expired
 from memories.writing.evidence import load_evidence
 from memories.writing.locked_memories import LockedMemories
@@ -18,113 +19,95 @@ from memories.writing.supersede import awaits_correction, cancel_supersession
 from memories.writing.unmerge import columns_without_merge
 from memories.writing.write_policy import current_write_policy
 
-BY = "purge"
-LEFT = {
+CALLER = "purge"
+ARCHIVE_REASONS = {
     Status.SUPERSEDED: "what replaced it was erased",
     Status.MERGED: "what it was merged into was erased",
 }
 
 
-def left_by(namespace: Namespace, ids: Sequence[UUID]) -> list[UUID]:
-    """The memories that stay, though what replaced or absorbed them goes."""
-    hanging = Q(superseded_by_id__in=ids) | Q(merged_into_id__in=ids)
-    return list(Memory.objects.within(namespace).filter(hanging).exclude(id__in=ids).values_list("id", flat=True))
+def replaced_by(namespace: Namespace, ids: Sequence[UUID]) -> list[UUID]:
+    """The memories outside `ids` that were superseded by or merged into one of them."""
+    replaced = Q(superseded_by_id__in=ids) | Q(merged_into_id__in=ids)
+    return list(Memory.objects.within(namespace).filter(replaced).exclude(id__in=ids).values_list("id", flat=True))
 
 
-def archive_left(namespace: Namespace, ids: Sequence[UUID]) -> int:
-    """Archive what was replaced by or merged into memories that go.
+def archive_replaced(namespace: Namespace, ids: Sequence[UUID]) -> int:
+    """Archive memories that were superseded by or merged into those to be erased; returns how many changed.
 
-    It does not become active again: that a correction is gone does not make true what it corrected. Only what awaits a
-    correction that has not begun holds on.
+    They do not become active again: erasing a correction does not make the corrected memory true. Only a memory whose
+    correction has not taken effect yet stays active.
     """
-    hold = holding(namespace, left_by(namespace, ids))
-    ended = {
-        id for id, one in hold.known.items() if awaits_correction(one.memory) and has_expired(one.memory, hold.now)
+    locked = load_states(namespace, replaced_by(namespace, ids))
+    superseded = {
+        id
+        for id, state in locked.known.items()
+        if awaits_correction(state.memory) and has_expired(state.memory, locked.now)
     }
-    visibility.hide_memories(namespace, list(ended))
-    for standing in hold.known.values():
-        memory = standing.memory
-        if awaits_correction(memory) and memory.id not in ended:
-            cancel_supersession(hold, standing)
+    visibility.hide_memories(namespace, list(superseded))
+    for state in locked.known.values():
+        memory = state.memory
+        if awaits_correction(memory) and memory.id not in superseded:
+            cancel_supersession(locked, state)
             continue
-        for name in ("superseded_by_id", "merged_into_id"):
-            if getattr(memory, name) in ids:
-                setattr(memory, name, None)
-        # What was forgotten or archived since stays so.
-        where: dict[str, Any] = {}
-        stood = Status.SUPERSEDED if memory.id in ended else Status(memory.status)
-        if stood in LEFT:
-            where = {"status": Status.ARCHIVED, "reason": LEFT[stood]}
-        standing.record(hold.now, "archived", BY, **where)
-    return filed(hold)
+        for column in ("superseded_by_id", "merged_into_id"):
+            if getattr(memory, column) in ids:
+                setattr(memory, column, None)
+        # Memories forgotten or archived since stay so.
+        columns: dict[str, Any] = {}
+        status = Status.SUPERSEDED if memory.id in superseded else Status(memory.status)
+        if status in ARCHIVE_REASONS:
+            columns = {"status": Status.ARCHIVED, "reason": ARCHIVE_REASONS[status]}
+        state.record(locked.now, "archived", CALLER, **columns)
+    return flush_states(locked)
 
 
-def weigh_again(namespace: Namespace, ids: Iterable[UUID]) -> int:
-    """Weigh memories that lost a source by what they still rest on."""
-    hold = holding(namespace, ids)
-    for standing in hold.known.values():
-        told_itself = columns_without_merge(score_history(standing), standing.memory.absorbed.order_by("id"))
-        standing.record(hold.now, "source erased", BY, **told_itself)
-    return filed(hold)
+def recompute_evidence(namespace: Namespace, ids: Iterable[UUID]) -> int:
+    """Recompute memories that lost a source from the evidence they have left; returns how many changed."""
+    locked = load_states(namespace, ids)
+    for state in locked.known.values():
+        own_columns = columns_without_merge(score_history(state), state.memory.absorbed.order_by("id"))
+        state.record(locked.now, "source erased", CALLER, **own_columns)
+    return flush_states(locked)
 
 
-def give_back(namespace: Namespace, heads: Iterable[UUID], memories: Iterable[Memory]) -> None:
-    """Take from survivors what memories that go had brought to them."""
-    ids = {memory.id for memory in memories}
-    for survivor in Memory.objects.within(namespace).filter(id__in=heads):
-        absorbed = list(survivor.absorbed.order_by("id"))
-        gone, others = ([one for one in absorbed if (one.id in ids) is going] for going in (True, False))
-        merged_attributes.remove_inherited(survivor, gone, others)
-        survivor.save(update_fields=["metadata"])
+def remove_inherited_metadata(namespace: Namespace, targets: Iterable[UUID], erased: Iterable[Memory]) -> None:
+    """Remove from merge targets what erased memories had contributed."""
+    erased_ids = {memory.id for memory in erased}
+    for target in Memory.objects.within(namespace).filter(id__in=targets):
+        absorbed = list(target.absorbed.order_by("id"))
+        leaving = [memory for memory in absorbed if memory.id in erased_ids]
+        staying = [memory for memory in absorbed if memory.id not in erased_ids]
+        merged_attributes.remove_inherited(target, leaving, staying)
+        target.save(update_fields=["metadata"])
 
 
-def holding(namespace: Namespace, ids: Iterable[UUID]) -> LockedMemories:
-    """Memories in hand; the caller holds the namespace's lock."""
-    return LockedMemories(namespace, BY, namespace.now, load_evidence(namespace, ids, current_write_policy(namespace)))
+def hand_over_memories(namespace: Namespace, memories: Collection[UUID], user: str) -> int:
+    """Assign memories to the first other user who said them; the caller holds the lock."""
+    heirs: dict[UUID, Any] = {}
+    for source in sources_of_others(namespace, memories, user):
+        heirs.setdefault(source.memory_id, source)
+    rows = list(Memory.objects.within(namespace).filter(id__in=heirs))
+    # A source without session and turn most likely comes from the owner.
+    anonymous = Q(session_id=None, turn_id=None, memory_id__in=[row.id for row in rows if row.user == user])
+    MemorySource.objects.within(namespace).filter(anonymous).delete()
+    for row in rows:
+        heir = heirs[row.id]
+        if row.user == user:
+            row.user, row.evidence = heir.speaker, ""
+        row.session_id, row.turn_id = heir.session_id, heir.turn_id
+    bulk_update_columns(rows, ["user", "evidence", "session_id", "turn_id"])
+    recompute_evidence(namespace, heirs)
+    return len(rows)
 
 
-def filed(hold: LockedMemories) -> int:
-    """Write what became of memories in hand; tell how many changed."""
-    hold.flush()
-    return sum(bool(standing.events) for standing in hold.known.values())
+def load_states(namespace: Namespace, ids: Iterable[UUID]) -> LockedMemories:
+    """The evidence states of memories; the caller holds the namespace's lock."""
+    states = load_evidence(namespace, ids, current_write_policy(namespace))
+    return LockedMemories(namespace, CALLER, namespace.now, states)
 
 
-def redact_history(namespace: Namespace, ids: Sequence[UUID], redaction: Redaction) -> int:
-    """Rewrite the events of survivors that name or quote what goes: number by number the same, without the words.
-
-    Events are written once, so one that tells too much is erased and a copy that does not takes its place.
-    """
-    events = ScoreEvent.objects.within(namespace)
-    caused = events.filter(other_id__in=ids).exclude(memory_id__in=ids).values_list("memory_id", flat=True)
-    touched = Memory.objects.within(namespace).filter(id__in={*caused, *left_by(namespace, ids)})
-    history: dict[UUID, list[ScoreEvent]] = {memory.id: [] for memory in touched}
-    for event in events.filter(memory_id__in=history):
-        history[event.memory_id].append(event)
-    copies = []
-    for memory in touched:
-        # Whoever caused a change worded its reason, so that the reason may tell of them in any words.
-        reasons = {event.after.get("reason", "") for event in history[memory.id] if event.other_id in ids}
-        told = Redaction(redaction.ids, redaction.texts | (reasons - {"", ERASED}))
-        copies += [copy for event in history[memory.id] if (copy := redacted(event, told)) is not None]
-        memory.reason = told.of_json(memory.reason)
-    Memory.objects.bulk_update(touched, ["reason"])
-    events.filter(id__in=[event.id for event in copies]).erase()
-    ScoreEvent.objects.bulk_create(copies)
-    return len(copies)
-
-
-def redacted(event: ScoreEvent, told: Redaction) -> ScoreEvent | None:
-    """An event that tells of nothing erased; none where it never did."""
-    kept = {field.attname: getattr(event, field.attname) for field in ScoreEvent._meta.concrete_fields}
-    copy = {name: worded(value, told) if isinstance(value, dict) else value for name, value in kept.items()}
-    copy["other_id"] = None if str(event.other_id) in told.ids else event.other_id
-    return None if copy == kept else ScoreEvent(**copy)
-
-
-def worded(columns: dict[str, Any], told: Redaction) -> dict[str, Any]:
-    """Columns of an event without what names an id, and with a reason that quotes nothing.
-
-    A reason alone is free text: that another column's value is also some memory's whole text is chance.
-    """
-    kept: dict[str, Any] = Redaction(told.ids, frozenset()).of_json(columns)
-    return {name: told.of_json(value) if name == "reason" else value for name, value in kept.items()}
+def flush_states(locked: LockedMemories) -> int:
+    """Write the changed states; returns how many there were."""
+    locked.flush()
+    return sum(bool(state.events) for state in locked.known.values())

@@ -12,8 +12,8 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import connection, transaction
 
 from memories.maintenance.erase import Erasure
-from memories.maintenance.erase_records import erase_expired
-from memories.maintenance.erasure_scope import forgotten
+from memories.maintenance.erase_records import erase_expired_records
+from memories.maintenance.erasure_scope import forgotten_before
 from memories.management.arguments import namespace_slug
 from memories.models import Memory, Namespace
 
@@ -87,11 +87,10 @@ def purge_namespace(
     if memory:
         erasure.erase([memory])
     elif user:
-        erasure.forget_user()
+        erasure.erase_user()
     else:
-        now = namespace.now
-        erasure.erase(forgotten(namespace, now - timedelta(days=older_than)))
-    return +erasure.erased + Counter({"idempotency records": erase_expired(namespace)})
+        erasure.erase(forgotten_before(namespace, namespace.now - timedelta(days=older_than)))
+    return +erasure.erased + Counter({"idempotency records": erase_expired_records(namespace)})
 
 
 def namespaces_to_purge(slugs: list[str], memory: UUID | None) -> list[Namespace]:
