@@ -1,4 +1,4 @@
-"""`/metrics` for Prometheus: requests, what `memories.db.prometheus` counts, and the state of the queue."""
+"""`/metrics` for Prometheus: requests, what `memories.db.counters` counts, and the state of the queue."""
 
 import time
 from collections.abc import Iterator
@@ -18,7 +18,7 @@ from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.multiprocess import MultiProcessCollector
 from prometheus_client.registry import Collector
 
-from memories.db import prometheus
+from memories.db import counters
 from memories.models import Job
 from recall_site.middleware import View
 from recall_site.problems import problem
@@ -30,7 +30,7 @@ WAITING = ("todo", "doing")
 
 requests = Counter("recall_requests", "Requests that were answered.", ["route", "method", "status"])
 seconds = Histogram(
-    "recall_request_seconds", "Until an answer began.", ["route", "method"], buckets=prometheus.FAST_BUCKETS
+    "recall_request_seconds", "Until an answer began.", ["route", "method"], buckets=counters.FAST_BUCKETS
 )
 
 

@@ -10,7 +10,7 @@ from test_api_isolation import key_to, problem
 
 from memories.models import Memory, Namespace
 from memories.models.choices import Role
-from memories.transfer.export import exported
+from memories.transfer.export import export_namespace
 
 pytestmark = pytest.mark.django_db
 NDJSON = "application/x-ndjson"
@@ -122,7 +122,7 @@ def test_an_export_is_streamed_whole(client: Client) -> None:
     parse_lines(send(client, headers, b'{"content": "Maya likes sailing", "tags": ["x"]}\n'))
     response = client.get("/api/v1/here/export/", headers=headers | {"Accept": NDJSON})
     lines = parse_lines(response)
-    assert lines == [json.loads(line) for line in exported(here)]
+    assert lines == [json.loads(line) for line in export_namespace(here)]
     assert lines[0]["recall"] == 1
     assert lines[-1] == {"end": len(lines) - 2}
     tables = {line.get("table") for line in lines[1:-1]}

@@ -9,7 +9,6 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from memories.api.base_view import NamespacedView
-from memories.api.memories import MAX_CONTENT_CHARS
 from memories.api.retrieval import MAX_QUERY_CHARS
 from memories.api.write_errors import unknown_memory_error
 from memories.guards.answer_check import Check, check
@@ -19,6 +18,7 @@ from memories.guards.support import VERDICTS, Support
 from memories.models import Namespace, Trace
 from memories.models.choices import Role
 from memories.web.fields import Identifier, ListOf, Text
+from memories.web.memory_body import MAX_CONTENT_CHARS
 from memories.web.serializers import StrictObject
 from memories.writing.write_errors import NotFoundError
 

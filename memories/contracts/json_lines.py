@@ -1,4 +1,4 @@
-"""Lines of JSON, read one at a time from a stream of any length."""
+"""JSON Lines, read one line at a time from a stream of any length."""
 
 import hashlib
 import json
@@ -7,20 +7,18 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any, NamedTuple, Protocol
 
-from rest_framework.exceptions import ValidationError
-
-from memories.api.parsers import parse_json
-from memories.web.http_errors import MalformedBody
-from memories.web.storable import is_storable, storage_errors
-from recall_site.limits import MOST_ERRORS, WHOLE_BODY
+from memories.contracts.json_values import InvalidJsonError, is_storable, parse_json, storage_errors
 
 MEDIA_TYPE = "application/x-ndjson"
-LONGEST = 1_000_000  # bytes
-PIECE = 1 << 20  # bytes
+MAX_LINE_BYTES = 1_000_000
+READ_BYTES = 1 << 20  # per read when skipping
+MAX_PROBLEMS = 50  # reported per line
+MAX_PLACE_CHARS = 200  # a place is made of the caller's own field names
+WHOLE_LINE = "body"  # the place of a problem that belongs to no single field
 
 
 class Stream(Protocol):
-    """Bytes to be read once."""
+    """Bytes that can be read once."""
 
     def read(self, size: int, /) -> bytes: ...
 
@@ -28,24 +26,32 @@ class Stream(Protocol):
 
 
 class Line(NamedTuple):
-    """One line, counted from 1; of one that is too long only the beginning."""
+    """A line, numbered from 1; of an overlong one only the beginning."""
 
     number: int
     raw: bytes
     length: int
 
 
-class Batch(NamedTuple):
-    """Some lines, the number of the last, and how much was read when they were."""
+class LineBatch(NamedTuple):
+    """Some lines, the number of the last, and the reader's position after it."""
 
     lines: list[Line]
     number: int
-    place: Mapping[str, Any]
+    position: Mapping[str, Any]
+
+
+class InvalidLineError(Exception):
+    """A line that is no storable JSON; `problems` holds the messages by place."""
+
+    def __init__(self, problems: Mapping[str, list[str]]) -> None:
+        super().__init__("; ".join(f"{place}: {' '.join(messages)}" for place, messages in problems.items()))
+        self.problems = problems
 
 
 @dataclass
-class Reader:
-    """A stream, and what tells all that was read of it from any other."""
+class LineReader:
+    """A stream of lines, and a fingerprint of everything read so far."""
 
     stream: Stream
     number: int = 0
@@ -53,56 +59,55 @@ class Reader:
     hash: Any = field(default_factory=hashlib.sha256)
 
     @property
-    def place(self) -> dict[str, Any]:
-        """How much was read, and its mark."""
+    def position(self) -> dict[str, Any]:
+        """The number of bytes read, and their hash."""
         return {"bytes": self.size, "sha256": self.hash.hexdigest()}
 
     def lines(self) -> Iterator[Line]:
-        """Give the lines that hold anything."""
-        while raw := self._taken(self.stream.readline(LONGEST + 1)):
+        """Yield the lines that are not blank."""
+        while raw := self._count(self.stream.readline(MAX_LINE_BYTES + 1)):
             self.number += 1
             length, last = len(raw), raw
-            while len(last) == LONGEST + 1 and not last.endswith(b"\n"):
-                last = self._taken(self.stream.readline(LONGEST + 1))
+            while len(last) == MAX_LINE_BYTES + 1 and not last.endswith(b"\n"):
+                last = self._count(self.stream.readline(MAX_LINE_BYTES + 1))
                 length += len(last)
             if raw.strip():
                 yield Line(self.number, raw.rstrip(b"\r\n"), length - last.endswith(b"\n"))
 
-    def pass_over(self, count: int, number: int) -> None:
-        """Go on behind what was read before: so many bytes, up to this line."""
-        while self.size < count and self._taken(self.stream.read(min(PIECE, count - self.size))):
+    def skip(self, size: int, number: int) -> None:
+        """Skip what was read before: that many bytes, up to that line."""
+        while self.size < size and self._count(self.stream.read(min(READ_BYTES, size - self.size))):
             pass
         self.number = number
 
-    def _taken(self, raw: bytes) -> bytes:
+    def _count(self, raw: bytes) -> bytes:
         self.hash.update(raw)
         self.size += len(raw)
         return raw
 
 
-def batches(reader: Reader, lines: Iterator[Line], size: int) -> Iterator[Batch]:
-    """Give a reader's lines some at a time; nothing is read before it is asked for."""
-    while some := list(islice(lines, size)):
-        yield Batch(some, reader.number, reader.place)
+def line_batches(reader: LineReader, lines: Iterator[Line], size: int) -> Iterator[LineBatch]:
+    """Yield a reader's lines in batches, read lazily."""
+    while batch := list(islice(lines, size)):
+        yield LineBatch(batch, reader.number, reader.position)
 
 
-def value(line: Line) -> Any:
-    """The JSON of a line; what cannot be read or stored is refused."""
-    if line.length > LONGEST:
-        raise ValidationError({WHOLE_BODY: [f"must have at most {LONGEST} bytes; got {line.length}"]})
+def parse_line(line: Line) -> Any:
+    """The JSON value of a line; raises InvalidLineError."""
+    if line.length > MAX_LINE_BYTES:
+        raise InvalidLineError({WHOLE_LINE: [f"must have at most {MAX_LINE_BYTES} bytes; got {line.length}"]})
     try:
-        body = parse_json(line.raw)
-    except MalformedBody as error:
-        raise ValidationError({WHOLE_BODY: [reason(error)]}) from error
-    if not is_storable(body):
-        raise ValidationError(
-            {place or WHOLE_BODY: [wrong] for place, wrong in islice(storage_errors(body), MOST_ERRORS)}
-        )
-    return body
+        value = parse_json(line.raw)
+    except InvalidJsonError as error:
+        raise InvalidLineError({WHOLE_LINE: [line_message(error)]}) from error
+    if not is_storable(value):
+        errors = islice(storage_errors(value), MAX_PROBLEMS)
+        raise InvalidLineError({place[:MAX_PLACE_CHARS] or WHOLE_LINE: [message] for place, message in errors})
+    return value
 
 
-def reason(error: MalformedBody) -> str:
-    """Why a line is no JSON; a body's own count of lines would only confuse here."""
+def line_message(error: InvalidJsonError) -> str:
+    """Why a line is no JSON, without the parser's own line number, which is always 1."""
     if isinstance(cause := error.__cause__, json.JSONDecodeError):
         return f"must be JSON; at column {cause.colno}: {cause.msg}"
-    return str(error.errors[0]["message"])
+    return str(error)

@@ -11,7 +11,7 @@ from memories.demo.telling import Telling
 from memories.demo.world import CLOCK, World, read
 from memories.models import Membership, Namespace
 from memories.models.choices import Mode, Role
-from memories.transfer.planner_statistics import analyse
+from memories.transfer.planner_statistics import analyze_tables
 
 USER = "demo"
 
@@ -28,7 +28,7 @@ def load(slug: str) -> Namespace:
         use.add(telling)
         answers.add(telling)
         annotators.add(telling)
-    analyse()
+    analyze_tables()
     return telling.namespace
 
 

@@ -1,1 +1,1 @@
-"""Many rows at once: memories read line by line and remembered, a whole namespace told as lines and restored."""
+"""Import and export of memories and whole namespaces as JSON Lines."""

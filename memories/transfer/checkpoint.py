@@ -1,4 +1,4 @@
-"""How far an import is, kept in the transaction that stores what it read: a crash loses nothing and repeats nothing."""
+"""The checkpoint of an import, saved in the transaction that stores what it read: a crash loses and repeats nothing."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -7,7 +7,7 @@ from typing import Any
 
 from django.utils import timezone
 
-from memories.contracts.json_lines import Batch, Reader
+from memories.contracts.json_lines import LineBatch, LineReader
 from memories.models import Job, Namespace
 from memories.models.choices import JobKind, JobState
 
@@ -15,79 +15,79 @@ OUTCOMES = ("stored", "merged", "escalated", "rejected", "refused")
 RESTORED, ENDED = "restored", "ended"
 
 
-class StoppedError(Exception):
+class ImportStoppedError(Exception):
     """An import that cannot go on; says why and what to do."""
 
 
-class TakenError(StoppedError):
-    """Somebody else imports the same file."""
+class ConcurrentImportError(ImportStoppedError):
+    """Another process imports the same file."""
 
 
 @dataclass
-class Bookmark:
-    """The place in a file up to which everything is settled; the file is known again by the hash of all before it."""
+class Checkpoint:
+    """The position in a file up to which everything is stored; the hash of all bytes before it identifies the file."""
 
     namespace: Namespace
     job: Job
 
     @classmethod
-    def new(cls, namespace: Namespace, file: str, reader: Reader, *, by: str) -> "Bookmark":
-        """Begin at the first line."""
+    def create(cls, namespace: Namespace, file: str, reader: LineReader, *, by: str) -> "Checkpoint":
+        """Start at the first line."""
         job = Job(namespace=namespace, kind=JobKind.IMPORT, state=JobState.RUNNING, params={"file": file}, by=by)
-        job.result, job.attempts, job.started_at = {"place": reader.place, "outcomes": {}}, 1, timezone.now()
+        job.result, job.attempts, job.started_at = {"place": reader.position, "outcomes": {}}, 1, timezone.now()
         job.save(force_insert=True)
         return cls(namespace, job)
 
     @classmethod
-    def latest(cls, namespace: Namespace, file: str) -> "Bookmark | None":
-        """The bookmark left by the last import of a file of this name."""
+    def latest(cls, namespace: Namespace, file: str) -> "Checkpoint | None":
+        """The checkpoint of the last import of a file of this name."""
         jobs = Job.objects.within(namespace).filter(kind=JobKind.IMPORT, params__file=file)
         job = jobs.order_by("created_at", "id").last()
         return cls(namespace, job) if job else None
 
     @property
     def finished(self) -> bool:
-        """Whether the file was read to its end."""
+        """Whether the file was imported to its end."""
         return self.job.state == JobState.DONE
 
     @property
-    def place(self) -> Mapping[str, Any]:
-        """Where it lies: a number of bytes, and their hash."""
-        place: Mapping[str, Any] = self.job.result["place"]
-        return place
+    def position(self) -> Mapping[str, Any]:
+        """The number of bytes, and their hash."""
+        position: Mapping[str, Any] = self.job.result["place"]
+        return position
 
     @property
     def counts(self) -> Mapping[str, int]:
-        """How often each outcome came, earlier attempts included."""
+        """The count of each outcome, earlier attempts included."""
         counts = self.job.result["outcomes"]
         return {outcome: counts[outcome] for outcome in (*OUTCOMES, RESTORED) if outcome in counts}
 
-    def reached(self, reader: Reader) -> bool:
-        """Bring a fresh reader here; tell whether what it passed over is what was read before."""
-        reader.pass_over(self.place["bytes"], self.job.done)
-        return reader.place == self.place
+    def skip_to(self, reader: LineReader) -> bool:
+        """Advance a fresh reader to here; returns whether it skipped what was imported before."""
+        reader.skip(self.position["bytes"], self.job.done)
+        return reader.position == self.position
 
     def resume(self) -> None:
-        """Go on from here."""
+        """Begin another attempt from here."""
         job = self.job
         job.state, job.error, job.finished_at, job.attempts = JobState.RUNNING, "", None, job.attempts + 1
         job.save(update_fields=["state", "error", "finished_at", "attempts"])
 
-    def hold(self) -> None:
-        """Wait for whoever else moves this bookmark, and stop if they did; in the transaction of a batch."""
+    def lock(self) -> None:
+        """Lock the row within a batch's transaction; raises ConcurrentImportError if another process advanced it."""
         stored = Job.objects.within(self.namespace).select_for_update().get(id=self.job.id)
-        if stored.result["place"] != self.place:
-            raise TakenError("Another process imports this file at the same time: let that one end.")
+        if stored.result["place"] != self.position:
+            raise ConcurrentImportError("Another process is importing this file: let it finish.")
 
-    def move(self, read: Reader | Batch, outcomes: Iterable[str]) -> None:
-        """Lay it behind what was read, in the transaction that stores it."""
+    def advance(self, read: LineReader | LineBatch, outcomes: Iterable[str]) -> None:
+        """Move behind what was read, in the transaction that stores it."""
         job = self.job
-        job.result = {"place": read.place, "outcomes": dict(Counter(self.counts) + Counter(outcomes))}
+        job.result = {"place": read.position, "outcomes": dict(Counter(self.counts) + Counter(outcomes))}
         job.done, job.moved_at = read.number, timezone.now()
         job.save(update_fields=["params", "step", "done", "result", "moved_at"])
 
-    def end(self, error: str = "") -> None:
-        """Close it: read to the end, or stopped by an error."""
+    def finish(self, error: str = "") -> None:
+        """Mark the import as done, or as failed with an error."""
         job = self.job
         job.state, job.error = JobState.FAILED if error else JobState.DONE, error
         job.finished_at = timezone.now()

@@ -1,125 +1,143 @@
-"""From a file of lines to what is stored of them, batch by batch, from where the last attempt stopped."""
+"""Import of a file, batch by batch, from where the last attempt stopped."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import partial
 from itertools import chain, islice
 from typing import IO
 
 from django.db import transaction
-from rest_framework.exceptions import ValidationError
 
-from memories.contracts.json_lines import Batch, Line, Reader, batches, value
+from memories.contracts.json_lines import InvalidLineError, Line, LineBatch, LineReader, line_batches, parse_line
 from memories.models import Namespace
-from memories.transfer.checkpoint import ENDED, RESTORED, Bookmark, StoppedError, TakenError
-from memories.transfer.import_lines import Told, remembered_ahead
-from memories.transfer.planner_statistics import Growth
-from memories.transfer.restore import Restore, founded, holding
+from memories.transfer.checkpoint import ENDED, RESTORED, Checkpoint, ConcurrentImportError, ImportStoppedError
+from memories.transfer.import_lines import LineOutcome, MemoryValidator, import_batches_ahead
+from memories.transfer.planner_statistics import StatisticsRefresh
+from memories.transfer.restore import Restore, apply_header, filled_table
 from memories.writing.remember import lock_namespace
 
-MEMORIES, ROWS = "memories", "rows"  # what a file holds, and so the step of its job
-# Batches come, and go with what stores each of them, in the transaction that moves the bookmark.
-Work = Callable[[Iterator[Batch]], Iterator[tuple[Batch, Callable[[], list[Told]]]]]
+MEMORIES, ROWS = "memories", "rows"  # what a file holds, stored as the step of its job
+# Yields each batch with a function that stores it, to be called in the transaction that advances the checkpoint.
+BatchWriter = Callable[[Iterator[LineBatch]], Iterator[tuple[LineBatch, Callable[[], list[LineOutcome]]]]]
 
 
 @dataclass
-class Import:
-    """One file on its way into a namespace."""
+class FileImport:
+    """A file on its way into a namespace: memories, or the rows of an export."""
 
     namespace: Namespace
-    mark: Bookmark
-    reader: Reader
+    checkpoint: Checkpoint
+    reader: LineReader
     lines: Iterator[Line]
-    work: Work
-    before: int = 0  # lines that an earlier attempt settled
+    writer: BatchWriter
+    resumed_at: int = 0  # lines imported by an earlier attempt
 
     @classmethod
-    def begun(cls, namespace: Namespace, file: str, stream: IO[bytes], *, restart: bool, by: str) -> "Import":
-        """Find where the last attempt at this file stopped, or begin at its first line."""
-        reader, mark = Reader(stream), None if restart else Bookmark.latest(namespace, file)
-        # What cannot be read twice is not asked whether it is a finished file again.
-        if mark is not None and (stream.seekable() or not mark.finished):
-            if mark.reached(reader):
-                mark.resume()
-                if not mark.job.done:
-                    return cls.first(namespace, reader, mark)
-                return cls(namespace, mark, reader, reader.lines(), work_of(namespace, mark), mark.job.done)
-            if not mark.finished:
-                raise StoppedError(
-                    f"The first {mark.job.done} lines of {file} were imported, and are not the same any more: "
-                    "give the file as it was, or import all of it with --restart."
+    def begin(
+        cls,
+        namespace: Namespace,
+        file: str,
+        stream: IO[bytes],
+        *,
+        restart: bool,
+        by: str,
+        validate: MemoryValidator | None = None,
+    ) -> "FileImport":
+        """Resume the last attempt at this file, or start at its first line; only exports need no `validate`."""
+        reader, checkpoint = LineReader(stream), None if restart else Checkpoint.latest(namespace, file)
+        # A stream that cannot be read twice is not checked against a finished import.
+        if checkpoint is not None and (stream.seekable() or not checkpoint.finished):
+            if checkpoint.skip_to(reader):
+                checkpoint.resume()
+                if not checkpoint.job.done:
+                    return cls.from_first_line(namespace, reader, checkpoint, validate)
+                writer = batch_writer(namespace, checkpoint, validate)
+                return cls(namespace, checkpoint, reader, reader.lines(), writer, checkpoint.job.done)
+            if not checkpoint.finished:
+                raise ImportStoppedError(
+                    f"The first {checkpoint.job.done} lines of {file} were imported and have changed since: "
+                    "pass the file as it was, or import all of it with --restart."
                 )
             stream.seek(0)
-            reader = Reader(stream)
-        return cls.first(namespace, reader, Bookmark.new(namespace, file, reader, by=by))
+            reader = LineReader(stream)
+        checkpoint = Checkpoint.create(namespace, file, reader, by=by)
+        return cls.from_first_line(namespace, reader, checkpoint, validate)
 
     @classmethod
-    def first(cls, namespace: Namespace, reader: Reader, mark: Bookmark) -> "Import":
-        """See by the first line whether memories follow, or the rows of an export."""
+    def from_first_line(
+        cls, namespace: Namespace, reader: LineReader, checkpoint: Checkpoint, validate: MemoryValidator | None
+    ) -> "FileImport":
+        """Tell by the first line whether the file holds memories or an export."""
         lines = reader.lines()
         first = list(islice(lines, 1))
-        mark.job.step = ROWS if any(map(is_header, first)) else MEMORIES
-        if mark.job.step == ROWS:
-            try:
-                found(namespace, first.pop(), mark, reader)
-            except StoppedError as error:
-                mark.end(str(error))
-                raise
-        return cls(namespace, mark, reader, chain(first, lines), work_of(namespace, mark))
-
-    def run(self, size: int, tell: Callable[[list[Told]], None]) -> Iterator[int]:
-        """Settle batch after batch, each in one transaction with the bookmark; give the line after each."""
+        checkpoint.job.step = ROWS if any(map(is_header, first)) else MEMORIES
         try:
-            growth = Growth()
-            for some, store in self.work(batches(self.reader, self.lines, size)):
+            if checkpoint.job.step == ROWS:
+                begin_restore(namespace, first.pop(), checkpoint, reader)
+            writer = batch_writer(namespace, checkpoint, validate)
+        except ImportStoppedError as error:
+            checkpoint.finish(str(error))
+            raise
+        return cls(namespace, checkpoint, reader, chain(first, lines), writer)
+
+    def run(self, size: int, report: Callable[[list[LineOutcome]], None]) -> Iterator[int]:
+        """Store batch after batch, each in one transaction with the checkpoint; yield the line number after each."""
+        try:
+            statistics = StatisticsRefresh()
+            for batch, store in self.writer(line_batches(self.reader, self.lines, size)):
                 with transaction.atomic():
-                    self.mark.hold()
-                    told = store()
-                    self.mark.move(some, [one["outcome"] for one in told])
-                    # Before the commit: what is told twice after a crash is better than what is never told.
-                    tell(told)
-                growth.grown(len(told))
-                yield some.number
-            if isinstance(self.work, Restore) and not self.work.ended:
-                raise StoppedError(
-                    f"The export is cut off after line {self.reader.number}: its last line is not there."
-                )
-            if isinstance(self.work, Restore):
-                for _ in self.work.embedded():
+                    self.checkpoint.lock()
+                    outcomes = store()
+                    self.checkpoint.advance(batch, [outcome["outcome"] for outcome in outcomes])
+                    # Before the commit: after a crash, reported twice is better than never.
+                    report(outcomes)
+                statistics.add(len(outcomes))
+                yield batch.number
+            if isinstance(self.writer, Restore):
+                if not self.writer.ended:
+                    raise ImportStoppedError(
+                        f"The export is cut off after line {self.reader.number}: its last line is missing."
+                    )
+                for _ in self.writer.embed_missing():
                     yield self.reader.number
-        except TakenError:
+        except ConcurrentImportError:
             raise
-        except StoppedError as error:
-            self.mark.end(str(error))
+        except ImportStoppedError as error:
+            self.checkpoint.finish(str(error))
             raise
-        self.mark.end()
+        self.checkpoint.finish()
 
 
-def work_of(namespace: Namespace, mark: Bookmark) -> Work:
-    """What is done with a file's lines."""
-    if mark.job.step == ROWS:
-        ended = ENDED in mark.job.result["outcomes"]
-        return Restore(namespace, mark.job.params["vectors"], mark.counts.get(RESTORED, 0), ended)
-    return partial(remembered_ahead, namespace, by=mark.job.by)
+def batch_writer(namespace: Namespace, checkpoint: Checkpoint, validate: MemoryValidator | None) -> BatchWriter:
+    """What stores the lines of a file."""
+    if checkpoint.job.step == ROWS:
+        ended = ENDED in checkpoint.job.result["outcomes"]
+        return Restore(namespace, checkpoint.job.params["vectors"], checkpoint.counts.get(RESTORED, 0), ended)
+    if validate is None:
+        raise ImportStoppedError("The file is no export: its first line has no recall.")
+
+    def write(batches: Iterator[LineBatch]) -> Iterator[tuple[LineBatch, Callable[[], list[LineOutcome]]]]:
+        return import_batches_ahead(namespace, batches, validate, by=checkpoint.job.by)
+
+    return write
 
 
 def is_header(line: Line) -> bool:
-    """Tell whether a line begins an export."""
+    """Whether a line is the header of an export."""
     try:
-        first = value(line)
-    except ValidationError:
+        header = parse_line(line)
+    except InvalidLineError:
         return False
-    return isinstance(first, dict) and "recall" in first
+    return isinstance(header, dict) and "recall" in header
 
 
 @transaction.atomic
-def found(namespace: Namespace, line: Line, mark: Bookmark, reader: Reader) -> None:
-    """Make an empty namespace the one of the header, and go on behind it."""
+def begin_restore(namespace: Namespace, line: Line, checkpoint: Checkpoint, reader: LineReader) -> None:
+    """Apply the header of an export to an empty namespace."""
     lock_namespace(namespace)
-    if table := holding(namespace):
-        raise StoppedError(
-            f"An export is restored into an empty namespace alone, and {namespace.slug} has rows of {table} already: "
+    if table := filled_table(namespace):
+        raise ImportStoppedError(
+            f"An export can only be restored into an empty namespace, and {namespace.slug} has rows of {table}: "
             "name another, with --create if it is new."
         )
-    mark.job.params["vectors"] = founded(namespace, line)
-    mark.move(reader, [])
+    checkpoint.job.params["vectors"] = apply_header(namespace, line)
+    checkpoint.advance(reader, [])

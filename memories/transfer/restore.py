@@ -1,4 +1,4 @@
-"""Lines of an export back to rows: ids, times, events and statuses as they were."""
+"""Restore of an export: its rows with their ids, timestamps, events and statuses."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -10,17 +10,15 @@ from uuid import UUID
 from django.core.exceptions import ValidationError
 from django.db import connection, transaction
 from psycopg import DataError, IntegrityError
-from rest_framework.exceptions import ValidationError as Refused
 
-from memories.contracts.json_lines import Batch, Line, value
+from memories.contracts.json_lines import InvalidLineError, Line, LineBatch, parse_line
+from memories.contracts.json_values import quote_value
 from memories.models import Memory, MemoryVector, Namespace
 from memories.models.choices import ChunkLevel, Status
 from memories.models.keys import InNamespace
 from memories.providers.embedder import ALLOWED, known
-from memories.transfer.checkpoint import ENDED, RESTORED, StoppedError
-from memories.transfer.export import FORMAT, NOT_TOLD
-from memories.transfer.tables import tables, unpacked
-from memories.web.storable import quote_value
+from memories.transfer.checkpoint import ENDED, RESTORED, ImportStoppedError
+from memories.transfer.export import FORMAT_VERSION, LOCAL_FIELDS, decode_row, exported_tables
 from memories.writing import posting_index
 from memories.writing.bulk_copy import copy_rows
 from memories.writing.rebuild_vectors import (
@@ -31,58 +29,59 @@ from memories.writing.rebuild_vectors import (
     reembed_vectors,
 )
 from memories.writing.remember import lock_namespace
-from recall_site.problems import flat
 
-# What makes no value of a column, and what the database itself refuses of a COPY.
-WRONG = (ValueError, TypeError, OverflowError, ValidationError, DataError, IntegrityError)
-TOGETHER = 200  # memories that are embedded in one transaction
-LONGEST_REASON = 400  # characters; the database repeats a whole row
+# Raised by a value that does not fit its column, or by the database during COPY.
+ROW_ERRORS = (ValueError, TypeError, OverflowError, ValidationError, DataError, IntegrityError)
+EMBED_SIZE = 200  # memories per transaction
+MAX_MESSAGE_CHARS = 400  # the database repeats whole rows
 
 
-class LineError(StoppedError):
+class ExportLineError(ImportStoppedError):
     """A line of an export that cannot be restored."""
 
-    def __init__(self, number: int, why: Any) -> None:
-        super().__init__(f"line {number}: {why}")
+    def __init__(self, number: int, message: Any) -> None:
+        super().__init__(f"line {number}: {message}")
 
 
-def founded(namespace: Namespace, line: Line) -> bool:
-    """Make an empty namespace what the header says; tell whether vectors follow."""
-    header = body(line)
-    if header["recall"] != FORMAT:
-        raise LineError(line.number, f"recall must be {FORMAT}; got {quote_value(header['recall'])}")
-    given = header.get("namespace")
-    settable = [field.name for field in Namespace._meta.fields if field.name not in (*NOT_TOLD, "slug")]
-    if not isinstance(given, dict) or set(given) - {*settable, "slug"}:
-        raise LineError(line.number, f"namespace must hold slug, {', '.join(settable)}; got {quote_value(given)}")
-    if not known(given.get("embedder", namespace.embedder)):
-        raise LineError(line.number, f"embedder must be one of {ALLOWED}; got {quote_value(given['embedder'])}")
-    config = given.get("text_config", namespace.text_config)
-    if config not in text_configs():
-        raise LineError(
-            line.number, f"text_config must be one of {', '.join(text_configs())}; got {quote_value(config)}"
+def apply_header(namespace: Namespace, line: Line) -> bool:
+    """Give an empty namespace the columns of the header; returns whether vectors follow."""
+    header = parse_object(line)
+    if header["recall"] != FORMAT_VERSION:
+        raise ExportLineError(line.number, f"recall must be {FORMAT_VERSION}; got {quote_value(header['recall'])}")
+    columns = header.get("namespace")
+    settable = [field.name for field in Namespace._meta.fields if field.name not in (*LOCAL_FIELDS, "slug")]
+    if not isinstance(columns, dict) or set(columns) - {*settable, "slug"}:
+        raise ExportLineError(
+            line.number, f"namespace must hold slug, {', '.join(settable)}; got {quote_value(columns)}"
         )
+    if not known(columns.get("embedder", namespace.embedder)):
+        raise ExportLineError(line.number, f"embedder must be one of {ALLOWED}; got {quote_value(columns['embedder'])}")
+    config = columns.get("text_config", namespace.text_config)
+    if config not in text_search_configs():
+        allowed = ", ".join(text_search_configs())
+        raise ExportLineError(line.number, f"text_config must be one of {allowed}; got {quote_value(config)}")
     for name in settable:
-        setattr(namespace, name, given.get(name, getattr(namespace, name)))
+        setattr(namespace, name, columns.get(name, getattr(namespace, name)))
     try:
         namespace.full_clean()
     except ValidationError as error:
-        told = [f"{at}: {' '.join(wrong)}" for at, wrong in error.message_dict.items()]
-        raise LineError(line.number, "; ".join(told)) from error
+        messages = [f"{column}: {' '.join(wrong)}" for column, wrong in error.message_dict.items()]
+        raise ExportLineError(line.number, "; ".join(messages)) from error
     namespace.save()
     return bool(header.get("vectors", True))
 
 
-def text_configs() -> list[str]:
-    """Name the text search configurations that this database has."""
+def text_search_configs() -> list[str]:
+    """The text search configurations of this database."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT cfgname FROM pg_ts_config ORDER BY cfgname")
         return [name for (name,) in cursor.fetchall()]
 
 
-def holding(namespace: Namespace) -> str:
-    """Name a table in which a namespace has rows already, or nothing."""
-    return next((name for name, table in tables().items() if table.objects.within(namespace).exists()), "")
+def filled_table(namespace: Namespace) -> str:
+    """A table in which a namespace has rows; empty if none."""
+    tables = exported_tables().items()
+    return next((name for name, table in tables if table.objects.within(namespace).exists()), "")
 
 
 @dataclass
@@ -94,106 +93,110 @@ class Restore:
     rows: int  # restored so far
     ended: bool = False
 
-    def __call__(self, batches: Iterator[Batch]) -> Iterator[tuple[Batch, Callable[[], list[dict[str, Any]]]]]:
-        """Give each batch with what stores it."""
-        return ((some, partial(self.stored, some.lines)) for some in batches)
+    def __call__(self, batches: Iterator[LineBatch]) -> Iterator[tuple[LineBatch, Callable[[], list[dict[str, Any]]]]]:
+        """Yield each batch with a function that stores it."""
+        return ((batch, partial(self.store_lines, batch.lines)) for batch in batches)
 
-    def stored(self, lines: Sequence[Line]) -> list[dict[str, Any]]:
-        """Store the rows of some lines, and let what is active be found; in the transaction of a batch."""
+    def store_lines(self, lines: Sequence[Line]) -> list[dict[str, Any]]:
+        """Store the rows of some lines and index active memories, in the transaction of a batch."""
         lock_namespace(self.namespace)
-        rows = [(line.number, row) for line in lines if (row := self.row(line)) is not None]
+        rows = [(line.number, row) for line in lines if (row := self.decode_line(line)) is not None]
         try:
             with transaction.atomic():
-                store([row for _, row in rows])
-        except WRONG as error:
-            raise (culprit(rows) or error) from error
+                insert_rows([row for _, row in rows])
+        except ROW_ERRORS as error:
+            raise (find_rejected_row(rows) or error) from error
         active = [row.id for _, row in rows if isinstance(row, Memory) and row.status == Status.ACTIVE]
         posting_index.index_postings(self.namespace, active)
-        told = [{"line": number, "outcome": RESTORED} for number, _ in rows]
-        return [*told, {"line": lines[-1].number, "outcome": ENDED}] if self.ended else told
+        outcomes = [{"line": number, "outcome": RESTORED} for number, _ in rows]
+        return [*outcomes, {"line": lines[-1].number, "outcome": ENDED}] if self.ended else outcomes
 
-    def row(self, line: Line) -> InNamespace | None:
-        """The row that a line holds; the last line holds none, but how many came before it."""
-        values = body(line)
+    def decode_line(self, line: Line) -> InNamespace | None:
+        """The row of a line; None for the last line, which holds the number of rows."""
+        values = parse_object(line)
         if self.ended:
-            raise LineError(line.number, "must not come after the end")
+            raise ExportLineError(line.number, "must not come after the end")
         if "end" in values:
-            self.end(line, values["end"])
+            self.check_end(line, values["end"])
             return None
         name = values.pop("table", None)
-        if name not in tables():
-            raise LineError(line.number, f"table must be one of {', '.join(tables())}; got {quote_value(name)}")
+        tables = exported_tables()
+        if name not in tables:
+            raise ExportLineError(line.number, f"table must be one of {', '.join(tables)}; got {quote_value(name)}")
         try:
-            row = unpacked(tables()[name], values)
-        except WRONG as error:
-            raise LineError(line.number, why(error)) from error
+            row = decode_row(tables[name], values)
+        except ROW_ERRORS as error:
+            raise ExportLineError(line.number, row_error_message(error)) from error
         row.namespace = self.namespace
         if isinstance(row, MemoryVector):
             row.written = self.namespace.writing
         self.rows += 1
         return row
 
-    def end(self, line: Line, rows: Any) -> None:
-        """See that nothing is missing."""
+    def check_end(self, line: Line, rows: Any) -> None:
+        """Check that no row is missing."""
         if rows != self.rows:
-            raise LineError(
+            raise ExportLineError(
                 line.number, f"end must be {self.rows}, the number of rows before it; got {quote_value(rows)}"
             )
         self.ended = True
 
-    def embedded(self) -> Iterator[int]:
-        """Make the vectors that an export left out, piece by piece; whatever stops it, the next attempt goes on.
+    def embed_missing(self) -> Iterator[int]:
+        """Compute the vectors an export left out, batch by batch; an interrupted attempt is resumed by the next.
 
-        What a conversation says is told by its turns, so they come after all rows, and a session after its exchanges.
+        Chunks need their turns, so this follows all rows; a session's vector follows those of its exchanges.
         """
         if self.vectors:
             return
         namespace, rows = self.namespace, memories_without_vector(self.namespace).order_by("id")
-        spoken, whole = rows.exclude(level=ChunkLevel.SESSION), rows.filter(level=ChunkLevel.SESSION)
-        for make, memories in ((reembed_vectors, spoken), (mean_session_vectors, whole), (reembed_vectors, whole)):
+        others, sessions = rows.exclude(level=ChunkLevel.SESSION), rows.filter(level=ChunkLevel.SESSION)
+        for embed, memories in (
+            (reembed_vectors, others),
+            (mean_session_vectors, sessions),
+            (reembed_vectors, sessions),
+        ):
             last = UUID(int=0)
-            while piece := list(memories.filter(id__gt=last)[:TOGETHER]):
-                last, likes = piece[-1].id, expected_vectors(piece)
-                made = make(namespace, namespace.embedder, likes)
+            while batch := list(memories.filter(id__gt=last)[:EMBED_SIZE]):
+                last, expected = batch[-1].id, expected_vectors(batch)
+                vectors = embed(namespace, namespace.embedder, expected)
                 with transaction.atomic():
                     lock_namespace(namespace)
-                    insert_vectors(namespace, namespace.embedder, likes, made)
-                yield len(piece)
+                    insert_vectors(namespace, namespace.embedder, expected, vectors)
+                yield len(batch)
 
 
-def body(line: Line) -> dict[str, Any]:
-    """What a line of an export holds."""
+def parse_object(line: Line) -> dict[str, Any]:
+    """The JSON object of a line of an export."""
     try:
-        values = value(line)
-    except Refused as error:
-        told = [f"{one['at']}: {one['message']}" for one in flat(error.detail)]
-        raise LineError(line.number, "; ".join(told)) from error
-    if not isinstance(values, dict):
-        raise LineError(line.number, f"must be an object; got {quote_value(values)}")
-    return values
+        value = parse_line(line)
+    except InvalidLineError as error:
+        raise ExportLineError(line.number, error) from error
+    if not isinstance(value, dict):
+        raise ExportLineError(line.number, f"must be an object; got {quote_value(value)}")
+    return value
 
 
-def store(rows: Sequence[InNamespace]) -> None:
-    """Insert rows in their order, those of one table together."""
-    for table, together in groupby(rows, type):
-        copy_rows(table, list(together))
+def insert_rows(rows: Sequence[InNamespace]) -> None:
+    """Insert rows in order, consecutive rows of one table together."""
+    for table, group in groupby(rows, type):
+        copy_rows(table, list(group))
 
 
-def culprit(rows: Sequence[tuple[int, InNamespace]]) -> LineError | None:
-    """Find the row that the database refuses, one by one: many at once do not tell."""
+def find_rejected_row(rows: Sequence[tuple[int, InNamespace]]) -> ExportLineError | None:
+    """The row the database rejects, found by inserting one by one: COPY does not say which it was."""
     for number, row in rows:
         try:
             with transaction.atomic():
-                store([row])
-        except WRONG as error:
-            return LineError(number, why(error))
+                insert_rows([row])
+        except ROW_ERRORS as error:
+            return ExportLineError(number, row_error_message(error))
     return None
 
 
-def why(error: Exception) -> str:
-    """An error in one line: the database's own sentences, where it is one of the database's."""
+def row_error_message(error: Exception) -> str:
+    """An error in one line, in the database's own words if it comes from there."""
     if isinstance(error, ValidationError):
         return " ".join(error.messages)
-    said = error.diag if isinstance(error, DataError | IntegrityError) else None
-    told = ". ".join(filter(None, [said.message_primary, said.message_detail])) if said else ""
-    return (told or str(error))[:LONGEST_REASON]
+    diagnostic = error.diag if isinstance(error, DataError | IntegrityError) else None
+    parts = [diagnostic.message_primary, diagnostic.message_detail] if diagnostic else []
+    return (". ".join(filter(None, parts)) or str(error))[:MAX_MESSAGE_CHARS]

@@ -7,7 +7,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from memories.management.arguments import existing_namespace, namespace_slug
-from memories.transfer.export import exported
+from memories.transfer.export import export_namespace
 
 
 class Command(BaseCommand):
@@ -21,7 +21,7 @@ class Command(BaseCommand):
         parser.add_argument("--without-vectors", action="store_true", help="smaller; a restore embeds the texts again")
 
     def handle(self, *args: Any, slug: str, file: str | None, without_vectors: bool, **options: Any) -> None:
-        lines = exported(existing_namespace(slug), vectors=not without_vectors)
+        lines = export_namespace(existing_namespace(slug), vectors=not without_vectors)
         if file is None:
             for line in lines:
                 self.stdout.write(line)

@@ -11,11 +11,12 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import transaction
 
 from memories.management.arguments import int_up_to, namespace_slug
-from memories.management.progress_bar import Progress
+from memories.management.progress_bar import ProgressBar
 from memories.models import Namespace
-from memories.transfer.checkpoint import StoppedError
-from memories.transfer.import_file import Import
-from memories.transfer.import_lines import Told
+from memories.transfer.checkpoint import ImportStoppedError
+from memories.transfer.import_file import FileImport
+from memories.transfer.import_lines import LineOutcome
+from memories.web.memory_body import validate_memories
 
 DEFAULT_BATCH, MAX_BATCH = 500, 2_000  # lines in a transaction: others who write wait for as long
 STDIN = "-"
@@ -47,37 +48,41 @@ class Command(BaseCommand):
             stack.enter_context(dry_run_transaction(dry_run))
             try:
                 done = self.run_import(get_or_create_namespace(slug, create), file, stream, options)
-            except StoppedError as error:
+            except ImportStoppedError as error:
                 raise CommandError(str(error)) from error
             self.report(done, dry_run)
 
-    def run_import(self, namespace: Namespace, file: str, stream: IO[bytes], options: dict[str, Any]) -> Import:
+    def run_import(self, namespace: Namespace, file: str, stream: IO[bytes], options: dict[str, Any]) -> FileImport:
         """Import to the end, and show how far it is."""
         name = STDIN if file == STDIN else Path(file).name
-        work = Import.begun(namespace, name, stream, restart=options["restart"], by="import_memories")
+        running = FileImport.begin(
+            namespace, name, stream, restart=options["restart"], by="import_memories", validate=validate_memories
+        )
+        checkpoint = running.checkpoint
         total = Path(file).stat().st_size if stream.seekable() and file != STDIN else None
-        progress = Progress(self.stderr, total, work.before, work.mark.place["bytes"])
-        for line in work.run(options["batch"], self.print_problems):
-            progress.tell(line, work.mark.place["bytes"], work.mark.counts)
-        progress.tell(work.reader.number, work.reader.size, work.mark.counts, last=True)
-        return work
+        progress = ProgressBar(self.stderr, total, running.resumed_at, checkpoint.position["bytes"])
+        for line in running.run(options["batch"], self.print_problems):
+            progress.update(line, checkpoint.position["bytes"], checkpoint.counts)
+        progress.update(running.reader.number, running.reader.size, checkpoint.counts, last=True)
+        return running
 
-    def print_problems(self, outcomes: list[Told]) -> None:
+    def print_problems(self, outcomes: list[LineOutcome]) -> None:
         """Tell what is wrong with each refused line."""
-        for one in outcomes:
-            for problem in one.get("problems", ()):
-                text = f"line {one['line']}: {problem['at']}: {problem['message']}"
+        for outcome in outcomes:
+            for problem in outcome.get("problems", ()):
+                text = f"line {outcome['line']}: {problem['at']}: {problem['message']}"
                 if self.errors:
                     print(text, file=self.errors, flush=True)
                 else:
                     self.stderr.write(text)
 
-    def report(self, work: Import, dry_run: bool) -> None:
-        """Say what came of it all; wrong lines make the command fail."""
-        counts = ", ".join(f"{count} {outcome}" for outcome, count in work.mark.counts.items()) or "nothing in it"
-        after = f"; the first {work.before} were done before" if work.before else ""
-        self.stdout.write(f"{work.reader.number} lines: {counts}{after}{'; nothing is stored' if dry_run else ''}.")
-        if refused := work.mark.counts.get("refused"):
+    def report(self, done: FileImport, dry_run: bool) -> None:
+        """Print the counts; refused lines make the command fail."""
+        outcomes = done.checkpoint.counts
+        counts = ", ".join(f"{count} {outcome}" for outcome, count in outcomes.items()) or "nothing in it"
+        resumed = f"; the first {done.resumed_at} were imported before" if done.resumed_at else ""
+        self.stdout.write(f"{done.reader.number} lines: {counts}{resumed}{'; nothing is stored' if dry_run else ''}.")
+        if refused := outcomes.get("refused"):
             raise CommandError(f"{refused} lines were refused.")
 
 

@@ -11,7 +11,6 @@ from django.utils.safestring import SafeString, mark_safe
 from rest_framework.exceptions import ValidationError
 
 from memories.api.faithfulness_check import FaithfulnessSerializer, check_faithfulness_from_body
-from memories.api.memories import MAX_CONTENT_CHARS
 from memories.api.trace_list import filter_traces
 from memories.guards.answer_check import Check
 from memories.guards.claims import MOST_CLAIMS
@@ -20,6 +19,7 @@ from memories.models import Memory, Namespace, Trace
 from memories.models.choices import STATEMENTS, Status
 from memories.providers.rules_judge import stems
 from memories.providers.unavailable import ProviderError
+from memories.web.memory_body import MAX_CONTENT_CHARS
 from memories.web.roles import Access
 from memories.web.serializers import valid_values
 from recall_site.problems import flat

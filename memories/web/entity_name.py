@@ -4,9 +4,9 @@ from typing import Any
 
 from rest_framework.exceptions import ValidationError
 
+from memories.contracts.json_values import quote_value
 from memories.models.graph import LONGEST_NAME
 from memories.web.fields import Text
-from memories.web.storable import quote_value
 from scoring.dedup import normalize
 
 

@@ -1,4 +1,4 @@
-"""Values that JSON and Python allow but Postgres or other parsers reject: NUL, lone surrogates, NaN, deep nesting."""
+"""JSON values that can be stored: Postgres rejects NUL and lone surrogates, other parsers NaN and deep nesting."""
 
 import json
 import math
@@ -7,6 +7,24 @@ from typing import Any
 
 MAX_DEPTH = 32
 MAX_QUOTED_CHARS = 60  # characters of a value quoted in a message
+
+
+class InvalidJsonError(ValueError):
+    """Bytes that are not valid JSON; says why."""
+
+
+def parse_json(raw: bytes) -> Any:
+    """Parse JSON in UTF-8; the error names the line and column where parsing stopped."""
+    try:
+        return json.loads(raw.decode())
+    except UnicodeDecodeError as error:
+        raise InvalidJsonError(f"must be UTF-8; got 0x{raw[error.start]:02x} at byte {error.start}") from error
+    except json.JSONDecodeError as error:
+        raise InvalidJsonError(f"must be JSON; at line {error.lineno}, column {error.colno}: {error.msg}") from error
+    except RecursionError as error:
+        raise InvalidJsonError(f"must not be nested deeper than {MAX_DEPTH} levels") from error
+    except ValueError as error:  # Python's limit for int() is 4,300 digits
+        raise InvalidJsonError("must hold no integer of more than 4300 digits") from error
 
 
 def quote_value(value: Any) -> str:
