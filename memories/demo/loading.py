@@ -4,7 +4,7 @@ from django.conf import settings
 from django.contrib.auth import get_user_model
 from django.db import transaction
 
-from memories.db.ids import replayed
+from memories.db.ids import replay_ids
 from memories.demo import annotators, answers, use
 from memories.demo.ahead import embedded_ahead
 from memories.demo.telling import Telling
@@ -34,7 +34,7 @@ def load(slug: str) -> Namespace:
 
 def found(slug: str, world: World) -> Namespace:
     """Make the namespace, and let the demo's user in where there is one."""
-    with replayed(world.began, slug):
+    with replay_ids(world.began, slug):
         namespace = Namespace(slug=slug, title="Maya's assistant", mode=Mode.AGENT_MEMORY)
     namespace.embedder = settings.RECALL_EMBEDDER
     namespace.clock, namespace.created_at = CLOCK, world.began

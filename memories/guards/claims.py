@@ -1,4 +1,4 @@
-"""The claims of an answer: every sentence that states something, and what makes an error in it costly."""
+"""The claims of an answer: every sentence that states something, and what makes an error in it critical."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -15,13 +15,13 @@ from memories.text.verbs import PAST
 from scoring.contradiction import dates, is_negated, numbers, versions
 from scoring.dedup import normalize
 
-MOST_CLAIMS = 50  # of one answer: each is put to a judge, who may be far away
+MAX_CLAIMS = 50  # per answer: each is sent to a judge, which may be remote
 
-# What orders or stresses text and says nothing: the marks of a list, a heading, or bold letters.
+# List markers, headings, bold and code.
 _MARKUP = re.compile(r"^[ \t]*(?:[-*•–]|#+|\d{1,3}[.)])[ \t]+|\*\*|__|`", re.MULTILINE)
-# A verb of somebody or something, right after it.
-_DOES = re.compile(r" (\w*[^s\W]s|\w+ed|will|can|had)\b| (\w+)")
-# What makes a claim critical, beside a name. The paper says that some are, and not which: this list is ours.
+# A verb in the third person, or the word that follows.
+_VERB = re.compile(r" (\w*[^s\W]s|\w+ed|will|can|had)\b| (\w+)")
+# What makes a claim critical besides a name. The paper does not list it; this list is ours.
 _CRITICAL: Mapping[str, Callable[[str], bool]] = {
     "number": lambda text: bool(numbers(text) | versions(text)),
     "date": lambda text: bool(dates(text)),
@@ -30,61 +30,62 @@ _CRITICAL: Mapping[str, Callable[[str], bool]] = {
 
 
 class TooManyClaimsError(Exception):
-    """An answer that says more than can be judged at once."""
+    """An answer with too many claims to judge at once."""
 
     def __init__(self, count: int) -> None:
-        super().__init__(f"must make at most {MOST_CLAIMS} claims; got {count}")
+        super().__init__(f"must make at most {MAX_CLAIMS} claims; got {count}")
 
 
 @dataclass(frozen=True)
 class Claim:
-    """One thing that an answer states."""
+    """One statement of an answer."""
 
     text: str
-    names: Mapping[str, UUID | None]  # each as it is written, and the entity it means where one is known
-    about: str  # a word with a capital alone at its beginning, which may be a name, before what it does
-    critical: tuple[str, ...]  # what in it must not be wrong; nothing where an error costs little
+    names: Mapping[str, UUID | None]  # each surface form, and the entity if it is known
+    possible_name: str  # a capitalised first word before a verb, which may be a name
+    critical: tuple[str, ...]  # why an error in it is critical; empty if it is not
 
 
-def claims(answer: str, registry: EntityRegistry) -> list[Claim]:
-    """What an answer states, in its order; what it says twice is one claim."""
-    spoken = map(_plain, split_sentences(_MARKUP.sub("", answer)))
-    said = list(dict.fromkeys(one for one in spoken if states(one)))
-    if len(said) > MOST_CLAIMS:
-        raise TooManyClaimsError(len(said))
-    return [_claim(one, registry) for one in said]
+def extract_claims(answer: str, registry: EntityRegistry) -> list[Claim]:
+    """The distinct claims of an answer, in order."""
+    sentences = map(_without_courtesies, split_sentences(_MARKUP.sub("", answer)))
+    statements = list(dict.fromkeys(sentence for sentence in sentences if is_statement(sentence)))
+    if len(statements) > MAX_CLAIMS:
+        raise TooManyClaimsError(len(statements))
+    return [_claim(statement, registry) for statement in statements]
 
 
-def states(sentence: str) -> bool:
-    """Whether a sentence states something: no question, no heading, no mere politeness; in doubt it does.
+def is_statement(sentence: str) -> bool:
+    """Whether a sentence states something: no question, heading or mere courtesy; in doubt it does.
 
-    >>> [states(text) for text in ("The backup runs at two.", "Here is what I know:", "Hope that helps!", "Is it so?")]
+    >>> texts = ("The backup runs at two.", "Here is what I know:", "Hope that helps!", "Is it so?")
+    >>> [is_statement(text) for text in texts]
     [True, False, False, False]
     """
     unaddressed = VOCATIVE.sub("", sentence)
-    said = len(content_words(unaddressed))
-    if not said or sentence.rstrip("\"'”’) ").endswith("?"):
+    words = len(content_words(unaddressed))
+    if not words or sentence.rstrip("\"'”’) ").endswith("?"):
         return False
-    polite = bool(PLEASANTRY.search(sentence)) and said < MIN_CONTENT_WORDS
+    polite = bool(PLEASANTRY.search(sentence)) and words < MIN_CONTENT_WORDS
     return is_specific(unaddressed) or not (polite or sentence.endswith(":"))
 
 
-def _plain(sentence: str) -> str:
-    """A sentence without what it begins and ends with for politeness; a name at its end stays, it may belong to it."""
+def _without_courtesies(sentence: str) -> str:
+    """A sentence without a polite lead-in or closing question; a name at its end may belong to it and stays."""
     return LEAD_IN.sub("", RETURN_QUESTION.sub("", sentence)).strip()
 
 
 def _claim(sentence: str, registry: EntityRegistry) -> Claim:
-    names: dict[str, UUID | None] = {one.surface: None for one in find_mentions(sentence, registry)}
-    names |= {one.surface: one.entity_id for one in entity_matches(sentence, registry)}
+    names: dict[str, UUID | None] = {mention.surface: None for mention in find_mentions(sentence, registry)}
+    names |= {match.surface: match.entity_id for match in entity_matches(sentence, registry)}
     text = normalize(sentence) or sentence
-    critical = [kind for kind, holds in _CRITICAL.items() if holds(text)]
-    return Claim(sentence, names, _about(sentence), tuple([*critical, "name"] if names else critical))
+    critical = [kind for kind, applies in _CRITICAL.items() if applies(text)]
+    return Claim(sentence, names, _possible_name(sentence), tuple([*critical, "name"] if names else critical))
 
 
-def _about(sentence: str) -> str:
-    """What a claim begins with, where a verb follows: of “Jonas plays” no rule can tell whether it names somebody."""
+def _possible_name(sentence: str) -> str:
+    """The first word if a verb follows: no rule can tell whether “Jonas plays” begins with a name."""
     first = next(iter(capitalised_mentions(sentence)), None)
-    if first is None or first.start or first.certain or not (after := _DOES.match(sentence, first.end)):
+    if first is None or first.start or first.certain or not (verb := _VERB.match(sentence, first.end)):
         return ""
-    return first.surface if after[1] or after[2] in PAST else ""
+    return first.surface if verb[1] or verb[2] in PAST else ""

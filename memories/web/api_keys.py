@@ -1,4 +1,4 @@
-"""The secrets that let agents in: made once, shown once, kept as a hash."""
+"""API keys: shown once when issued, stored as a hash, rotated and revoked."""
 
 import hashlib
 import secrets
@@ -10,83 +10,83 @@ from django.utils import timezone
 
 from memories.models import ApiKey, Namespace
 
-MARK = "rk_"
-GRACE = timedelta(days=1)  # how long a key goes on after another has taken its place
-SHOWN = len(MARK) + 6
+KEY_PREFIX = "rk_"
+ROTATION_GRACE = timedelta(days=1)  # how long a rotated key still works
+VISIBLE_CHARS = len(KEY_PREFIX) + 6
 
 
-class Key(NamedTuple):
-    """A new key: the secret itself, its SHA-256, and the beginning by which a person tells keys apart."""
+class NewKey(NamedTuple):
+    """A new key: the secret, its SHA-256, and the prefix by which a person recognises it."""
 
     plain: str
     hash: bytes
     prefix: str
 
 
-def make_key() -> Key:
-    """Make a key of 256 random bits."""
-    plain = MARK + secrets.token_urlsafe(32)
-    return Key(plain, hash_of(plain), plain[:SHOWN])
+class KeyEndedError(Exception):
+    """A revoked or expired key cannot be revoked or rotated."""
+
+    def __init__(self, key: ApiKey) -> None:
+        super().__init__(f"The key “{key.name}” ({key.prefix}…) has already ended: create a new one.")
 
 
-def hash_of(plain: str) -> bytes:
-    """Give what is kept of a key; so long a random secret needs no salt and no slow hash."""
+def make_key() -> NewKey:
+    """Generate a key of 256 random bits."""
+    plain = KEY_PREFIX + secrets.token_urlsafe(32)
+    return NewKey(plain, hash_key(plain), plain[:VISIBLE_CHARS])
+
+
+def hash_key(plain: str) -> bytes:
+    """The stored hash of a key; a random secret of this length needs no salt and no slow hash."""
     return hashlib.sha256(plain.encode()).digest()
 
 
-class EndedError(Exception):
-    """A key that is revoked or expired, and can be neither again nor given a successor."""
-
-    def __init__(self, key: ApiKey) -> None:
-        super().__init__(f"The key “{key.name}” ({key.prefix}…) has ended already: make a new one.")
-
-
-def ended(key: ApiKey, now: datetime) -> str:
-    """Tell how a key ended: revoked, expired, or nothing while it works."""
+def key_end(key: ApiKey, now: datetime) -> str:
+    """How a key ended: `revoked`, `expired`, or empty while it works."""
     if key.revoked_at is not None and key.revoked_at <= now:
         return "revoked"
     return "expired" if key.expires_at is not None and key.expires_at <= now else ""
 
 
-def issue(
-    namespace: Namespace, *, name: str, role: str, lasts: timedelta | None = None, after: ApiKey | None = None
+def issue_key(
+    namespace: Namespace, *, name: str, role: str, lifetime: timedelta | None = None, rotated_from: ApiKey | None = None
 ) -> tuple[ApiKey, str]:
-    """Make a key to a namespace; the secret is given this once."""
-    made, now = make_key(), timezone.now()
+    """Create a key for a namespace; the secret is returned only here."""
+    new, now = make_key(), timezone.now()
     key = ApiKey.objects.create(
         namespace=namespace,
         name=name,
         role=role,
-        prefix=made.prefix,
-        hash=made.hash,
+        prefix=new.prefix,
+        hash=new.hash,
         created_at=now,
-        expires_at=now + lasts if lasts else None,
-        rotated_from_id=after.id if after else None,
+        expires_at=now + lifetime if lifetime else None,
+        rotated_from_id=rotated_from.id if rotated_from else None,
     )
-    return key, made.plain
+    return key, new.plain
 
 
 @transaction.atomic
-def rotate(namespace: Namespace, key: ApiKey) -> tuple[ApiKey, str]:
-    """Put another key in a key's place, with its name, role and lifetime; the old one works for a day more."""
-    old, now = still_working(namespace, key)
-    lasts = old.expires_at - old.created_at if old.expires_at else None
-    old.expires_at = min(old.expires_at or now + GRACE, now + GRACE)
+def rotate_key(namespace: Namespace, key: ApiKey) -> tuple[ApiKey, str]:
+    """Issue a key with the same name, role and lifetime; the old one works for `ROTATION_GRACE` more."""
+    old, now = lock_working_key(namespace, key)
+    lifetime = old.expires_at - old.created_at if old.expires_at else None
+    old.expires_at = min(old.expires_at or now + ROTATION_GRACE, now + ROTATION_GRACE)
     ApiKey.objects.within(namespace).filter(id=old.id).update(expires_at=old.expires_at)
-    return issue(namespace, name=old.name, role=old.role, lasts=lasts, after=old)
+    return issue_key(namespace, name=old.name, role=old.role, lifetime=lifetime, rotated_from=old)
 
 
 @transaction.atomic
-def revoke(namespace: Namespace, key: ApiKey) -> None:
-    """Let a key open nothing from now on."""
-    old, now = still_working(namespace, key)
+def revoke_key(namespace: Namespace, key: ApiKey) -> None:
+    """Revoke a key with immediate effect."""
+    old, now = lock_working_key(namespace, key)
     ApiKey.objects.within(namespace).filter(id=old.id).update(revoked_at=now)
 
 
-def still_working(namespace: Namespace, key: ApiKey) -> tuple[ApiKey, datetime]:
-    """Hold a key that still works, so that it ends once."""
+def lock_working_key(namespace: Namespace, key: ApiKey) -> tuple[ApiKey, datetime]:
+    """Lock a key that still works, so that it ends only once; raises KeyEndedError."""
     now = timezone.now()
-    old = ApiKey.objects.within(namespace).select_for_update().get(id=key.id)
-    if ended(old, now):
-        raise EndedError(old)
-    return old, now
+    locked = ApiKey.objects.within(namespace).select_for_update().get(id=key.id)
+    if key_end(locked, now):
+        raise KeyEndedError(locked)
+    return locked, now

@@ -8,7 +8,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from memories.management.arguments import namespace_slug, positive_int
 from memories.models import Namespace
 from memories.models.choices import Role
-from memories.web.api_keys import issue
+from memories.web.api_keys import issue_key
 
 
 class Command(BaseCommand):
@@ -29,8 +29,8 @@ class Command(BaseCommand):
         if namespace is None:
             known = ", ".join(Namespace.objects.order_by("slug").values_list("slug", flat=True)) or "none yet"
             raise CommandError(f"There is no namespace {slug}: choose an existing one ({known}) or create_namespace.")
-        key, plain = issue(
-            namespace, name=name, role=role, lasts=timedelta(days=expires_days) if expires_days else None
+        key, plain = issue_key(
+            namespace, name=name, role=role, lifetime=timedelta(days=expires_days) if expires_days else None
         )
         until = f"until {key.expires_at:%Y-%m-%d}" if key.expires_at else "until it is revoked"
         self.stderr.write(f"A key to {slug}, role {role}, {until}; it is shown only now:")

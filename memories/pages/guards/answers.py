@@ -12,9 +12,9 @@ from rest_framework.exceptions import ValidationError
 
 from memories.api.faithfulness_check import FaithfulnessSerializer, check_faithfulness_from_body
 from memories.api.trace_list import filter_traces
-from memories.guards.answer_check import Check
-from memories.guards.claims import MOST_CLAIMS
-from memories.guards.support import VERDICTS, Support
+from memories.guards.answer_check import AnswerCheck
+from memories.guards.claims import MAX_CLAIMS
+from memories.guards.support import VERDICTS, ClaimSupport
 from memories.models import Memory, Namespace, Trace
 from memories.models.choices import STATEMENTS, Status
 from memories.providers.rules_judge import stems
@@ -52,7 +52,7 @@ def form(namespace: Namespace, sent: QueryDict) -> dict[str, Any]:
         "typed": typed,
         "traces": traces,
         "longest": MAX_CONTENT_CHARS,
-        "most_claims": MOST_CLAIMS,
+        "most_claims": MAX_CLAIMS,
     }
 
 
@@ -103,7 +103,7 @@ def is_id(line: str) -> bool:
         return False
 
 
-def told(done: Check) -> dict[str, Any]:
+def told(done: AnswerCheck) -> dict[str, Any]:
     """A check as the page tells it: what fails first, the words that claim and memory share marked."""
     order = sorted(done.claims, key=lambda one: (-VERDICTS.index(one.verdict), not one.claim.critical))
     return {
@@ -114,7 +114,7 @@ def told(done: Check) -> dict[str, Any]:
     }
 
 
-def row(one: Support) -> dict[str, Any]:
+def row(one: ClaimSupport) -> dict[str, Any]:
     """One claim beside its memory."""
     return {
         "support": one,
