@@ -1,4 +1,4 @@
-"""A job's hand on its own record: how far it is, and what it has found."""
+"""A running job as its steps see it: progress, results so far, cancellation. Also what a step is."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -10,25 +10,32 @@ from django.utils import timezone
 
 from memories.models import Job, Namespace
 
-# Told after every piece that was committed; may raise StoppedError to have the rest done later.
+CANCEL = "stop"  # key among a job's parameters, which workers read and never write
+# Called after every committed batch; may raise WorkerStoppedError to have the rest done later.
 JobProgressCallback: TypeAlias = Callable[[Job], None]
 
 
 class WorkerStoppedError(Exception):
-    """The worker stops: what is left of the job goes back into the queue."""
+    """The worker stops: the rest of the job goes back to the queue."""
 
 
 class StaleAttemptError(Exception):
-    """Another attempt has the job, or it is gone with its namespace: this one must leave no more traces."""
+    """Another attempt owns the job, or it was deleted with its namespace: this attempt must write nothing more."""
 
 
 def ignore_progress(job: Job) -> None:
-    """Heed nothing."""
+    """The callback that does nothing."""
+
+
+def is_cancelled(job: Job) -> bool:
+    """Whether the job has been cancelled since it started."""
+    params = Job.objects.within(job.namespace).filter(id=job.id).values_list("params", flat=True).first()
+    return bool(params and params.get(CANCEL))
 
 
 @dataclass
 class Work:
-    """One job while it runs."""
+    """A running job."""
 
     namespace: Namespace
     job: Job
@@ -36,38 +43,38 @@ class Work:
 
     @property
     def now(self) -> datetime:
-        """The moment that its namespace takes for now."""
+        """The current time by the namespace's clock."""
         return self.namespace.now
 
     @property
     def step_result(self) -> dict[str, Any]:
-        """What the present step has found so far, its earlier attempts included."""
-        found: dict[str, Any] = self.job.result.setdefault(self.job.step, {})
-        return found
+        """The result of the current step so far, earlier attempts included."""
+        result: dict[str, Any] = self.job.result.setdefault(self.job.step, {})
+        return result
 
     def begin_step(self, step: str) -> None:
-        """Go on to a step; one that was begun before keeps what it found."""
+        """Start a step; one that was started before keeps its result."""
         self.job.step = step
         self.record_progress(0)
 
     def record_progress(self, done: int, total: int | None = None, **counts: int) -> None:
-        """Tell how far the step is, and add what was just done to its facts.
+        """Save how far the step is, and add counts to its result.
 
-        Called in the transaction that does it, so that after a crash either both stand or neither.
+        Called in the transaction of the batch, so that a crash loses both or neither.
         """
         for name, count in counts.items():
             self.step_result[name] = self.step_result.get(name, 0) + count
         self.job.done, self.job.total, self.job.moved_at = done, total, timezone.now()
         self.save("step", "done", "total", "result", "moved_at")
-        # After the commit, so that a worker that stops loses no piece.
+        # After the commit, so that a stopping worker loses no batch.
         transaction.on_commit(lambda: self.on_progress(self.job))
 
     def save(self, *columns: str) -> None:
-        """Store some columns of the record, if this attempt still has the job."""
-        mine = Job.objects.within(self.namespace).filter(id=self.job.id, run=self.job.run)
-        if not mine.update(**{column: getattr(self.job, column) for column in columns}):
+        """Save some columns of the job if this attempt still owns it."""
+        own = Job.objects.within(self.namespace).filter(id=self.job.id, run=self.job.run)
+        if not own.update(**{column: getattr(self.job, column) for column in columns}):
             raise StaleAttemptError(f"job {self.job.id}")
 
 
-# A step does its work piece by piece, each in a transaction of its own, and can be begun anew at any piece.
+# A step works in batches, each in its own transaction, and can be resumed after any of them.
 Step: TypeAlias = Callable[[Work], None]

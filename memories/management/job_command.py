@@ -62,7 +62,7 @@ class JobCommand(BaseCommand):
                 listen_notify=False,
                 shutdown_graceful_timeout=0.0,
                 delete_jobs="always",
-                additional_context={"tell": self.print_progress},
+                additional_context={"on_progress": self.print_progress},
             )
 
     def print_progress(self, job: Job) -> None:

@@ -6,12 +6,12 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from memories.demo import asked
 from memories.demo.loading import USER, load
+from memories.jobs.tuning_jobs import submit_trace_job
 from memories.management.arguments import namespace_slug
 from memories.models import JudgementSet, Memory, Namespace
 from memories.models.choices import STATEMENTS
 from memories.retrieval.config import resolve_config
 from memories.tuning.rrf_sweep import sweep_config
-from memories.tuning.traced_sets import submit_trace_job
 
 
 class Command(BaseCommand):
