@@ -74,9 +74,9 @@ def test_the_named_namespaces_alone_are_purged() -> None:
     [
         (["there"], r"There is no namespace there: choose existing ones \(here\)"),
         (["--memory=x"], "must be the id of a memory .* got 'x'"),
-        ([f"--memory={uuid4()}"], "There is no memory .* in here; perhaps it is erased already"),
+        ([f"--memory={uuid4()}"], "There is no memory .* in here; it may have been erased"),
         (["--older-than=-1"], "whole number from 0; got '-1'"),
-        (["--user="], "--user must name somebody; got an empty name"),
+        (["--user="], "--user must be a name; got an empty one"),
         (["--with-turns"], "--with-turns needs --memory"),
         (["--user=maya", f"--memory={uuid4()}"], "not allowed with"),
     ],

@@ -119,7 +119,7 @@ def test_a_command_queues_a_job_and_says_how_to_watch_it(namespace: Namespace) -
     data = command("reflect", "desk", "--full")
     job = Job.objects.get()
     assert (job.kind, job.params, job.by) == (JobKind.REFLECT, {"full": True}, "command line")
-    assert data == f"Queued as job {job.id}. A worker does it; watch it at /api/v1/desk/jobs/{job.id}/\n"
+    assert data == f"Queued as job {job.id} for a worker; its progress is at /api/v1/desk/jobs/{job.id}/\n"
 
 
 @pytest.mark.parametrize(
@@ -167,6 +167,6 @@ def test_a_command_whose_job_fails_says_why_and_leaves_the_rest_to_a_worker(
         raise OSError("the disk is full")
 
     monkeypatch.setattr("memories.maintenance.reflect.STEPS", {"only": broken})
-    with pytest.raises(CommandError, match=r"is not done \(OSError: the disk is full\); a worker goes on with it"):
+    with pytest.raises(CommandError, match=r"is not done \(OSError: the disk is full\); a worker will resume it"):
         command_apart("reflect", "desk", "--now")
     assert (Job.objects.get().state, Job.objects.get().attempts) == (JobState.QUEUED, 1)

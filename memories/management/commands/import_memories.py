@@ -1,4 +1,4 @@
-"""Import memories, or a whole namespace."""
+"""Import memories, or restore an export."""
 
 import sys
 from collections.abc import Iterator
@@ -10,7 +10,7 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import transaction
 
-from memories.management.arguments import int_up_to, namespace_slug
+from memories.management.arguments import existing_namespace, int_up_to, slug_argument
 from memories.management.progress_bar import ProgressBar
 from memories.models import Namespace
 from memories.transfer.checkpoint import ImportStoppedError
@@ -18,28 +18,30 @@ from memories.transfer.import_file import FileImport
 from memories.transfer.import_lines import LineOutcome
 from memories.web.memory_body import validate_memories
 
-DEFAULT_BATCH, MAX_BATCH = 500, 2_000  # lines in a transaction: others who write wait for as long
+DEFAULT_BATCH, MAX_BATCH = 500, 2_000  # lines per transaction, during which other writers wait
 STDIN = "-"
 
 
 class Command(BaseCommand):
-    """Read a file of JSON lines into a namespace, from where the last attempt stopped."""
+    """Import a JSON Lines file into a namespace, from where the last attempt stopped."""
 
     help = (
-        "Import JSON lines: memories, each as POST memories/ takes it, or a whole namespace as export_memories "
-        "writes it. Run the same command again after an interruption: it goes on where it was."
+        "Import JSON Lines: memories, each as POST memories/ takes it, or a namespace as export_memories writes it. "
+        "After an interruption, run the same command again: it resumes."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("slug", type=namespace_slug, help="the namespace; it must be empty to restore an export")
+        parser.add_argument("slug", type=slug_argument, help="the namespace; it must be empty to restore an export")
         parser.add_argument("file", help="the file, or - for standard input")
-        parser.add_argument("--create", action="store_true", help="make the namespace if it is missing")
-        parser.add_argument("--dry-run", action="store_true", help="tell the outcomes, store nothing; others wait")
+        parser.add_argument("--create", action="store_true", help="create the namespace if it is missing")
         parser.add_argument(
-            "--batch", type=int_up_to(MAX_BATCH), metavar="N", default=DEFAULT_BATCH, help="lines stored at once"
+            "--dry-run", action="store_true", help="print the outcomes, store nothing; blocks other writes"
         )
-        parser.add_argument("--errors", metavar="FILE", help="where refused lines are told; else on standard error")
-        parser.add_argument("--restart", action="store_true", help="begin at the first line again")
+        parser.add_argument(
+            "--batch", type=int_up_to(MAX_BATCH), metavar="N", default=DEFAULT_BATCH, help="lines per transaction"
+        )
+        parser.add_argument("--errors", metavar="FILE", help="file for refused lines; default: standard error")
+        parser.add_argument("--restart", action="store_true", help="start again at the first line")
 
     def handle(self, *args: Any, slug: str, file: str, create: bool, dry_run: bool, **options: Any) -> None:
         with ExitStack() as stack:
@@ -53,7 +55,7 @@ class Command(BaseCommand):
             self.report(done, dry_run)
 
     def run_import(self, namespace: Namespace, file: str, stream: IO[bytes], options: dict[str, Any]) -> FileImport:
-        """Import to the end, and show how far it is."""
+        """Import the whole file and show progress."""
         name = STDIN if file == STDIN else Path(file).name
         running = FileImport.begin(
             namespace, name, stream, restart=options["restart"], by="import_memories", validate=validate_memories
@@ -67,7 +69,7 @@ class Command(BaseCommand):
         return running
 
     def print_problems(self, outcomes: list[LineOutcome]) -> None:
-        """Tell what is wrong with each refused line."""
+        """Print the problems of refused lines."""
         for outcome in outcomes:
             for problem in outcome.get("problems", ()):
                 text = f"line {outcome['line']}: {problem['at']}: {problem['message']}"
@@ -87,19 +89,15 @@ class Command(BaseCommand):
 
 
 def get_or_create_namespace(slug: str, create: bool) -> Namespace:
-    """Find the namespace, or make it where that is asked for."""
-    namespace = Namespace.objects.filter(slug=slug).first()
-    if namespace is None and create:
+    """The namespace of a slug; with `create`, a new one if it is missing."""
+    if create and not Namespace.objects.filter(slug=slug).exists():
         return Namespace.objects.create(slug=slug, title=slug, embedder=settings.RECALL_EMBEDDER)
-    if namespace is None:
-        known = ", ".join(Namespace.objects.order_by("slug").values_list("slug", flat=True)) or "none yet"
-        raise CommandError(f"There is no namespace {slug}: choose an existing one ({known}) or pass --create.")
-    return namespace
+    return existing_namespace(slug, otherwise="pass --create")
 
 
 @contextmanager
 def open_input(file: str) -> Iterator[IO[bytes]]:
-    """The file's bytes."""
+    """The bytes of a file, or of standard input."""
     if file == STDIN:
         yield sys.stdin.buffer
         return
@@ -112,7 +110,7 @@ def open_input(file: str) -> Iterator[IO[bytes]]:
 
 @contextmanager
 def dry_run_transaction(dry_run: bool) -> Iterator[None]:
-    """One transaction around a dry run, or its second batch would not know of its first; nothing of it stays."""
+    """Roll back a dry run; one transaction, so that later batches see earlier ones."""
     if not dry_run:
         yield
         return
