@@ -91,7 +91,7 @@ def test_a_purge_that_makes_no_sense_is_refused(arguments: list[str], complaint:
 def test_a_vacuum_clears_the_deleted_rows_away() -> None:
     namespace = world("here")
     memory = told(namespace)
-    assert "bytes stay on the disk" in run("--memory", str(memory.id))
+    assert "bytes stay on disk" in run("--memory", str(memory.id))
     memory = told(namespace, "Owns a red bicycle")
     assert "Vacuumed." in run("--memory", str(memory.id), "--vacuum")
 

@@ -158,9 +158,9 @@ def test_the_index_is_measured_against_a_scan(client: Client, full: Namespace, m
 
 def test_an_index_that_misses_too_much_is_an_alert(full: Namespace, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(index_recall, "SCAN_BELOW", 5)
-    exact = index_recall.nearest_memories
+    exact = index_recall.semantic_top
     monkeypatch.setattr(
-        index_recall, "nearest_memories", lambda *given, large: exact(*given, large=large)[: 8 if large else None]
+        index_recall, "semantic_top", lambda *given, large: exact(*given, large=large)[: 8 if large else None]
     )
     MemoryVector.objects.within(full).update(indexed=True)
     measured(full)

@@ -49,17 +49,17 @@ class Claim:
 def extract_claims(answer: str, registry: EntityRegistry) -> list[Claim]:
     """The distinct claims of an answer, in order."""
     sentences = map(_without_courtesies, split_sentences(_MARKUP.sub("", answer)))
-    statements = list(dict.fromkeys(sentence for sentence in sentences if is_statement(sentence)))
+    statements = list(dict.fromkeys(sentence for sentence in sentences if makes_claim(sentence)))
     if len(statements) > MAX_CLAIMS:
         raise TooManyClaimsError(len(statements))
     return [_claim(statement, registry) for statement in statements]
 
 
-def is_statement(sentence: str) -> bool:
+def makes_claim(sentence: str) -> bool:
     """Whether a sentence states something: no question, heading or mere courtesy; in doubt it does.
 
     >>> texts = ("The backup runs at two.", "Here is what I know:", "Hope that helps!", "Is it so?")
-    >>> [is_statement(text) for text in texts]
+    >>> [makes_claim(text) for text in texts]
     [True, False, False, False]
     """
     unaddressed = VOCATIVE.sub("", sentence)

@@ -54,7 +54,7 @@ class ClaimSupport:
         return self.verdict == "supported"
 
     @property
-    def shared(self) -> set[str]:
+    def shared_stems(self) -> set[str]:
         """The word stems that claim and memory have in common."""
         return stems(self.claim.text) & stems(self.basis.text) if self.basis else set()
 

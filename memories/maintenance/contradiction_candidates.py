@@ -62,7 +62,8 @@ class FactIndex:
         rows_by_property = defaultdict(list)
         for row, subject_predicate in properties.items():
             rows_by_property[subject_predicate].append(row)
-        return cls(ids, rows, vectors, entities, as_arrays(rows_by_entity), properties, as_arrays(rows_by_property))
+        by_entity, by_property = index_arrays(rows_by_entity), index_arrays(rows_by_property)
+        return cls(ids, rows, vectors, entities, by_entity, properties, by_property)
 
     def candidates(self, batch: Sequence[UUID], fresh: set[UUID], policy: WritePolicyParams) -> CandidatePairs:
         """Pairs of some fresh memories with all others; a pair of two fresh ones counts for the later."""
@@ -99,6 +100,6 @@ def single_valued_properties(namespace: Namespace, rows: dict[UUID, int]) -> Ite
             yield rows[memory], (subject, normalize_predicate(predicate))
 
 
-def as_arrays(lists: dict[UUID, list[int]] | dict[tuple[UUID, str], list[int]]) -> dict:  # type: ignore[type-arg]
+def index_arrays(lists: dict[UUID, list[int]] | dict[tuple[UUID, str], list[int]]) -> dict:  # type: ignore[type-arg]
     """Lists of rows as index arrays."""
     return {key: np.array(rows, np.intp) for key, rows in lists.items()}

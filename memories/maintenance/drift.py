@@ -7,7 +7,7 @@ from uuid import UUID
 from django.db import connection
 
 from memories.contracts.work import Work
-from memories.maintenance.fact_vectors import decode_vectors
+from memories.maintenance.fact_vectors import unpack_vectors
 from memories.maintenance.reflection_scope import MAX_EXAMPLES, in_batches
 from memories.models import Entity
 from memories.models.choices import ChunkLevel, Route, Status
@@ -76,7 +76,7 @@ def drifted_entities(rows: list[tuple[Any, ...]], policy: WritePolicyParams) -> 
     """The entities whose recent facts differ from earlier ones by more than the policy allows."""
     periods: dict[UUID, dict[bool, EntityPeriod]] = {}
     for entity, recent, count, centroid, relations in rows:
-        vector = decode_vectors([centroid]).astype(float)
+        vector = unpack_vectors([centroid]).astype(float)
         periods.setdefault(entity, {})[recent] = EntityPeriod(count, vector, frozenset(relations or ()))
     drifted = []
     for entity, period in periods.items():

@@ -24,10 +24,10 @@ def load_fact_vectors(namespace: Namespace, ids: Sequence[UUID] | None = None) -
             f"SELECT v.memory_id, vector_send(v.vector) {SEARCHABLE_SQL} {chosen} ORDER BY v.memory_id", values
         )
         rows = cursor.fetchall()
-    return [row[0] for row in rows], decode_vectors([row[1] for row in rows])
+    return [row[0] for row in rows], unpack_vectors([row[1] for row in rows])
 
 
-def decode_vectors(sent: Sequence[Any]) -> Vectors:
+def unpack_vectors(sent: Sequence[Any]) -> Vectors:
     """Vectors of one length from pgvector's binary format: a four-byte header, then big-endian 32-bit floats."""
     if not sent:
         return np.zeros((0, 0), np.float32)

@@ -70,7 +70,7 @@ def measure_index_recall(work: Work) -> None:
         return
     texts = recent_query_texts(work.namespace)
     work.step_result.update(recalls=[], asked_before=len(texts))
-    for number, (query, parsed) in enumerate(sample_queries(work.namespace, texts), start=1):
+    for number, (query, parsed) in enumerate(measured_queries(work.namespace, texts), start=1):
         recall = recall_at_top(query, parsed)
         if recall is not None:
             work.step_result["recalls"].append(recall)
@@ -83,7 +83,7 @@ def recent_query_texts(namespace: Namespace) -> list[str]:
     return list(dict.fromkeys(recent[:RECENT_TRACES]))[:SAMPLE_SIZE]
 
 
-def sample_queries(namespace: Namespace, texts: list[str]) -> Iterator[tuple[Query, ParsedQuery]]:
+def measured_queries(namespace: Namespace, texts: list[str]) -> Iterator[tuple[Query, ParsedQuery]]:
     """The given queries, filled up with random stored vectors."""
     config = resolve_config(namespace, params={})
     for text in texts:
@@ -102,11 +102,11 @@ def sample_queries(namespace: Namespace, texts: list[str]) -> Iterator[tuple[Que
 
 def recall_at_top(query: Query, parsed: ParsedQuery) -> float | None:
     """The share of the exact nearest that the index finds; None if there are none."""
-    exact, found = (nearest_memories(query, parsed, large=large) for large in (False, True))
+    exact, found = (semantic_top(query, parsed, large=large) for large in (False, True))
     return len(set(exact) & set(found)) / len(exact) if exact else None
 
 
-def nearest_memories(query: Query, parsed: ParsedQuery, *, large: bool) -> list[UUID]:
+def semantic_top(query: Query, parsed: ParsedQuery, *, large: bool) -> list[UUID]:
     """The nearest memories by the semantic retriever, using the index if `large`, else a scan."""
     params = query.config.params_under(choose_plan(parsed, query.config).plan)
     with snapshot():

@@ -46,7 +46,7 @@ class Checkpoint:
         return cls(namespace, job) if job else None
 
     @property
-    def finished(self) -> bool:
+    def is_finished(self) -> bool:
         """Whether the file was imported to its end."""
         return self.job.state == JobState.DONE
 

@@ -45,14 +45,14 @@ class FileImport:
         """Resume the last attempt at this file, or start at its first line; only exports need no `validate`."""
         reader, checkpoint = LineReader(stream), None if restart else Checkpoint.latest(namespace, file)
         # A stream that cannot be read twice is not checked against a finished import.
-        if checkpoint is not None and (stream.seekable() or not checkpoint.finished):
+        if checkpoint is not None and (stream.seekable() or not checkpoint.is_finished):
             if checkpoint.skip_to(reader):
                 checkpoint.resume()
                 if not checkpoint.job.done:
                     return cls.from_first_line(namespace, reader, checkpoint, validate)
                 writer = batch_writer(namespace, checkpoint, validate)
                 return cls(namespace, checkpoint, reader, reader.lines(), writer, checkpoint.job.done)
-            if not checkpoint.finished:
+            if not checkpoint.is_finished:
                 raise ImportStoppedError(
                     f"The first {checkpoint.job.done} lines of {file} were imported and have changed since: "
                     "pass the file as it was, or import all of it with --restart."

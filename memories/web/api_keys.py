@@ -15,7 +15,7 @@ ROTATION_GRACE = timedelta(days=1)  # how long a rotated key still works
 VISIBLE_CHARS = len(KEY_PREFIX) + 6
 
 
-class NewKey(NamedTuple):
+class KeySecret(NamedTuple):
     """A new key: the secret, its SHA-256, and the prefix by which a person recognises it."""
 
     plain: str
@@ -30,10 +30,10 @@ class KeyEndedError(Exception):
         super().__init__(f"The key “{key.name}” ({key.prefix}…) has already ended: create a new one.")
 
 
-def make_key() -> NewKey:
+def make_key() -> KeySecret:
     """Generate a key of 256 random bits."""
     plain = KEY_PREFIX + secrets.token_urlsafe(32)
-    return NewKey(plain, hash_key(plain), plain[:VISIBLE_CHARS])
+    return KeySecret(plain, hash_key(plain), plain[:VISIBLE_CHARS])
 
 
 def hash_key(plain: str) -> bytes:

@@ -118,8 +118,8 @@ def row(one: ClaimSupport) -> dict[str, Any]:
     """One claim beside its memory."""
     return {
         "support": one,
-        "claim": marked(one.claim.text, one.shared),
-        "basis": one.basis and marked(one.basis.content, one.shared),
+        "claim": marked(one.claim.text, one.shared_stems),
+        "basis": one.basis and marked(one.basis.content, one.shared_stems),
     }
 
 
