@@ -27,8 +27,9 @@ django.setup()
 
 from django.core.management import call_command  # noqa: E402
 
-from memories.bulk.importing import Import  # noqa: E402
 from memories.models import Namespace  # noqa: E402
+from memories.transfer.import_file import FileImport  # noqa: E402
+from memories.web.memory_body import validate_memories  # noqa: E402
 
 MEMORIES, STEP, BATCH = 100_000, 10_000, 500
 REPEAT_RATE = 0.05  # share of lines that repeat an earlier one, and as many paraphrase one
@@ -123,9 +124,9 @@ def measure(namespace: Namespace, lines: list[str]) -> None:
             now = time.perf_counter()
             took.append(1000 * (now - since) / STEP)
             since = now
-            print(f"{line:7d}: {took[-1]:.2f} ms per memory; {dict(work.mark.counts)}", flush=True)
+            print(f"{line:7d}: {took[-1]:.2f} ms per memory; {dict(work.checkpoint.counts)}", flush=True)
     total = time.perf_counter() - began
-    print(f"{len(lines)} memories in {total:.0f} s (target 300 for 100,000); {dict(work.mark.counts)}")
+    print(f"{len(lines)} memories in {total:.0f} s (target 300 for 100,000); {dict(work.checkpoint.counts)}")
     if took:
         print(f"the last {STEP} cost {took[-1] / took[0]:.2f} × the first (target 1.5)")
 
@@ -143,10 +144,10 @@ def profile(namespace: Namespace, lines: list[str]) -> None:
     print(out.getvalue())
 
 
-def start_import(namespace: Namespace, lines: list[str]) -> Import:
+def start_import(namespace: Namespace, lines: list[str]) -> FileImport:
     """Start an import of these lines."""
     stream = io.BytesIO("\n".join(lines).encode())
-    return Import.begun(namespace, "benchmark", stream, restart=True, by="benchmark")
+    return FileImport.begin(namespace, "benchmark", stream, restart=True, by="benchmark", validate=validate_memories)
 
 
 if __name__ == "__main__":

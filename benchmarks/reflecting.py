@@ -24,8 +24,10 @@ from django.core.management import call_command  # noqa: E402
 from django.db import connection, transaction  # noqa: E402
 from django.utils import timezone  # noqa: E402
 
-from memories.ids import time_of  # noqa: E402
-from memories.jobs.work import Work  # noqa: E402
+from memories.contracts.work import Work  # noqa: E402
+from memories.db.ids import id_timestamp  # noqa: E402
+from memories.maintenance.reflect import STEPS  # noqa: E402
+from memories.maintenance.reflection_scope import CLOCK_SKEW, in_batches  # noqa: E402
 from memories.models import (  # noqa: E402
     Entity,
     Job,
@@ -38,9 +40,6 @@ from memories.models import (  # noqa: E402
 )
 from memories.models.choices import JobKind, JobState, Route  # noqa: E402
 from memories.providers.embedder import embedder  # noqa: E402
-from memories.reflecting import STEPS  # noqa: E402
-from memories.reflecting.fresh import SKEW  # noqa: E402
-from memories.reflecting.pieces import parts  # noqa: E402
 from memories.writing import posting_index  # noqa: E402
 from memories.writing.bulk_copy import copy_rows  # noqa: E402
 from memories.writing.remember import lock_namespace  # noqa: E402
@@ -74,7 +73,7 @@ def fill(namespace: Namespace, count: int) -> None:
     vectors = embedder(EMBEDDER).embed([text for text, _, _ in rows_of_text])
     Entity.objects.bulk_create(entities)
     numbers = {"source_strength": 0.95, "extractor_confidence": 0.8, "type_prior": 0.8, "confidence": 0.7}
-    for places in parts(range(count), 2_000):
+    for places in in_batches(range(count), 2_000):
         memories, rows = [], {MemoryVector: [], Mention: [], MemorySource: [], ScoreEvent: []}
         for place in places:
             text, one, other = rows_of_text[place]
@@ -129,7 +128,7 @@ def main() -> None:
         print(f"{count:,} memories stored in {time.perf_counter() - began:.0f} s")
         run_reflection(namespace, "first run")
         recent = Memory.objects.within(namespace).filter(level="fact").order_by("-id")[NIGHTLY]
-        Job.objects.within(namespace).update(started_at=time_of(recent.id) + SKEW)
+        Job.objects.within(namespace).update(started_at=id_timestamp(recent.id) + CLOCK_SKEW)
         run_reflection(namespace, f"incremental run, {NIGHTLY} new")
     finally:
         namespace.delete()

@@ -1,4 +1,4 @@
-"""`/metrics` for Prometheus: requests, what `memories.metrics` counts, and the state of the queue."""
+"""`/metrics` for Prometheus: requests, what `memories.db.counters` counts, and the state of the queue."""
 
 import time
 from collections.abc import Iterator
@@ -18,7 +18,7 @@ from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.multiprocess import MultiProcessCollector
 from prometheus_client.registry import Collector
 
-from memories import metrics
+from memories.db import counters
 from memories.models import Job
 from recall_site.middleware import View
 from recall_site.problems import problem
@@ -29,7 +29,9 @@ FORWARDED = ("Forwarded", "X-Forwarded-For", "X-Real-IP")
 WAITING = ("todo", "doing")
 
 requests = Counter("recall_requests", "Requests that were answered.", ["route", "method", "status"])
-seconds = Histogram("recall_request_seconds", "Until an answer began.", ["route", "method"], buckets=metrics.FAST)
+seconds = Histogram(
+    "recall_request_seconds", "Until an answer began.", ["route", "method"], buckets=counters.FAST_BUCKETS
+)
 
 
 def count_requests(get_response: View) -> View:

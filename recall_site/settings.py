@@ -84,6 +84,8 @@ DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 # A machine that sleeps at night does the night's work in the morning.
 PROCRASTINATE_PERIODIC_DEFAULTS = {"max_delay": 12 * 3600}  # seconds
+PROCRASTINATE_AUTODISCOVER_MODULE_NAME = ""
+PROCRASTINATE_IMPORT_PATHS = ["memories.jobs.tasks"]
 
 # Each worker's own: it counts failed sign-ins, a few bytes each.
 CACHES = {

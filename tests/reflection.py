@@ -3,10 +3,10 @@
 from datetime import UTC, datetime
 from typing import Any
 
-from memories.jobs.work import Work
+from memories.contracts.work import Work
+from memories.maintenance.reflect import STEPS
 from memories.models import Entity, Job, Memory, Namespace, Publication, WritePolicy, WritePolicyVersion
 from memories.models.choices import JobKind, JobState
-from memories.reflecting import STEPS
 from memories.writing.new_memory import NewMemory, Utterance
 from memories.writing.remember import remember
 

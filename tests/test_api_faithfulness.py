@@ -13,8 +13,8 @@ from retrieval_world import memory, world
 from test_api_isolation import key_to, problem
 from test_model_queries import without_namespace
 
-from memories.guarding.bases import MOST_BASES
-from memories.guarding.claims import MOST_CLAIMS
+from memories.guards.answer_check import MAX_BASES
+from memories.guards.claims import MAX_CLAIMS
 from memories.models import DailyAccess, Memory, Namespace, Trace
 from memories.models.choices import Role, Status
 from scoring.faithfulness import faithfulness, risk
@@ -120,15 +120,15 @@ def test_another_namespace_s_memories_and_traces_do_not_exist(world: Namespace) 
         ({"answer": "", "texts": [TRUE]}, "answer", "must not be empty"),
         ({"answer": "x" * 20_001, "texts": [TRUE]}, "answer", "must have at most 20000 characters"),
         ({"answer": TRUE, "texts": [" "]}, "texts.0", "must not be empty"),
-        ({"answer": TRUE, "texts": ["t"] * (MOST_BASES + 1)}, "texts", f"at most {MOST_BASES} items"),
+        ({"answer": TRUE, "texts": ["t"] * (MAX_BASES + 1)}, "texts", f"at most {MAX_BASES} items"),
         ({"answer": TRUE, "memories": ["x"]}, "memories.0", "must be a UUID"),
         ({"answer": TRUE, "memories": [str(uuid4())]}, "memories.0", "must be a memory of this namespace"),
         ({"answer": TRUE, "trace": str(uuid4())}, "trace", "must be a stored trace"),
         ({"answer": TRUE, "texts": [TRUE], "judge": "me"}, "judge", "is not a known field"),
         (
-            {"answer": " ".join(f"Tram {n} is green." for n in range(MOST_CLAIMS + 1)), "texts": [TRUE]},
+            {"answer": " ".join(f"Tram {n} is green." for n in range(MAX_CLAIMS + 1)), "texts": [TRUE]},
             "answer",
-            f"must make at most {MOST_CLAIMS} claims; got {MOST_CLAIMS + 1}",
+            f"must make at most {MAX_CLAIMS} claims; got {MAX_CLAIMS + 1}",
         ),
     ],
 )
@@ -155,7 +155,7 @@ def test_the_schema_has_bounds_and_verdicts(client: Client) -> None:
     body = schema["components"]["schemas"]["Faithfulness"]
     assert body["required"] == ["answer"]
     assert body["properties"]["answer"]["maxLength"] == 20_000
-    assert body["properties"]["texts"]["maxItems"] == MOST_BASES
+    assert body["properties"]["texts"]["maxItems"] == MAX_BASES
     assert body["additionalProperties"] is False
     operation = schema["paths"]["/api/v1/{namespace}/faithfulness/"]["post"]
     assert set(operation["responses"]) == {"200", "429", "default"}

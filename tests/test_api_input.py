@@ -12,10 +12,10 @@ from rest_framework.exceptions import ValidationError
 from test_api_isolation import key_to, problem, world
 
 from memories.api.retrieval import RetrieveSerializer
+from memories.contracts.json_values import MAX_DEPTH, is_storable, storage_errors
 from memories.models import Entity, EntityAlias, IdempotencyRecord
 from memories.web.fields import DateTime, Flag, Float, Identifier, Integer, JsonObject, ListOf, OneOf, Text
 from memories.web.serializers import StrictObject, valid_values
-from memories.web.storable import MAX_DEPTH, is_storable, storage_errors
 from recall_site.problems import flat
 
 ENTITIES = "/api/v1/here/entities/"

@@ -19,9 +19,9 @@ from test_model_queries import without_namespace
 
 from memories.api.base_view import NamespacedView
 from memories.api.urls import urlpatterns
-from memories.keys import make_key
 from memories.models import ApiKey, Membership, Namespace
 from memories.models.choices import Role
+from memories.web.api_keys import make_key
 
 pytestmark = pytest.mark.django_db
 

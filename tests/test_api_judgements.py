@@ -200,7 +200,7 @@ def test_commands_bring_files_in_and_out(here: Namespace, tmp_path: Any) -> None
     file.write_text(json.dumps({"query": "Tea?", "judgements": [{"memory": str(known), "grade": 2}]}) + "\n")
     output = io.StringIO()
     call_command("import_judgements", "here", file, "--dry-run", stdout=output)
-    assert "1 queries with 1 grades can be kept in “tea”; nothing was kept." in output.getvalue()
+    assert "1 queries with 1 grades can be stored in “tea”; nothing was stored." in output.getvalue()
     assert not JudgementSet.objects.exists()
     call_command("import_judgements", "here", file, stdout=output)
     assert JudgementSet.objects.get().name == "tea"
@@ -212,7 +212,7 @@ def test_commands_bring_files_in_and_out(here: Namespace, tmp_path: Any) -> None
     assert json.loads(out.getvalue())["query"] == "Tea?"
     file.write_text('{"query": ""}\n')
     errors = io.StringIO()
-    with pytest.raises(CommandError, match="1 mistakes: nothing was kept"):
+    with pytest.raises(CommandError, match="1 errors: nothing was stored"):
         call_command("import_judgements", "here", file, stderr=errors)
     assert "line 1.query: must not be empty" in errors.getvalue()
     for arguments in (("import_judgements", "here", tmp_path / "no"), ("export_judgements", "here", "nothing")):

@@ -6,8 +6,8 @@ import pytest
 from django.test import Client
 
 from memories.jobs.attempt import run_job
-from memories.keys import make_key
 from memories.models import ApiKey, Memory, Namespace
+from memories.web.api_keys import make_key
 
 pytestmark = pytest.mark.django_db
 

@@ -13,10 +13,7 @@ from django.db import connection, transaction
 from django.test.utils import CaptureQueriesContext
 from test_model_rows import row
 
-from memories.bulk.exporting import exported
-from memories.bulk.importing import Import
-from memories.bulk.tables import LEFT_OUT, referred, tables
-from memories.ids import uuid7
+from memories.db.ids import uuid7
 from memories.models import (
     Job,
     Memory,
@@ -29,6 +26,8 @@ from memories.models import (
     TokenStates,
 )
 from memories.models.choices import JobState, Route, Status
+from memories.transfer.export import OMITTED_TABLES, export_namespace, exported_tables, referenced_tables
+from memories.transfer.import_file import FileImport
 from memories.writing import posting_index
 from memories.writing.feedback import forget_memory
 from memories.writing.new_memory import NewMemory
@@ -44,7 +43,7 @@ def full(slug: str) -> Namespace:
     ingest(namespace, Conversation(session="talk", user="maya", turns=turns), by="tests", extract=True)
     said = ["Maya likes „Bach“\u2028 and\ttabs", "Maya likes sailing", "Maya likes sailing", "Maya enjoys sailing"]
     remember(namespace, [NewMemory(content=one, session=f"s{at}") for at, one in enumerate(said)], by="tests")
-    for table in tables().values():
+    for table in exported_tables().values():
         row(table, namespace)
     with transaction.atomic():
         lock_namespace(namespace)
@@ -60,7 +59,7 @@ def full(slug: str) -> Namespace:
 
 def lines_of(namespace: Namespace, **options: Any) -> list[str]:
     """An export, without the line ends."""
-    return list(exported(namespace, **options))
+    return list(export_namespace(namespace, **options))
 
 
 def run(*arguments: str) -> str:
@@ -104,9 +103,9 @@ def test_a_namespace_is_restored_equal_to_the_letter(tmp_path: Path) -> None:
     assert again[0] == changed_slug(lines[0])
     assert again[1:] == lines[1:]
     assert json.loads(lines[-1]) == {"end": len(lines) - 2}
-    assert {json.loads(line)["table"] for line in lines[1:-1]} == set(tables())
+    assert {json.loads(line)["table"] for line in lines[1:-1]} == set(exported_tables())
     assert index_of(there) == index_of(here)
-    assert run("import_memories", "there", file).endswith(f"the first {len(lines)} were done before.\n")
+    assert run("import_memories", "there", file).endswith(f"the first {len(lines)} were imported before.\n")
     assert lines_of(there) == again
 
 
@@ -119,10 +118,10 @@ def changed_slug(header: str) -> str:
 @pytest.mark.django_db
 def test_every_table_is_exported_after_those_it_refers_to_or_left_out_for_a_reason() -> None:
     seen: list[Any] = []
-    for table in tables().values():
-        assert set(referred(table)) <= {*seen, table}
+    for table in exported_tables().values():
+        assert set(referenced_tables(table)) <= {*seen, table}
         seen.append(table)
-    assert not {*LEFT_OUT} & {*seen}
+    assert not {*OMITTED_TABLES} & {*seen}
     assert Memory in seen
     assert MemoryTag in seen
 
@@ -172,14 +171,14 @@ def test_an_export_asks_one_question_for_each_table_whatever_is_in_it() -> None:
     here = Namespace.objects.create(slug="here", title="Here")
     with CaptureQueriesContext(connection) as asked:
         assert len(lines_of(here)) == 2
-    assert len(asked) == len(tables()) + 1
+    assert len(asked) == len(exported_tables()) + 1
 
 
 @pytest.mark.django_db(transaction=True)
 def test_an_export_shows_one_moment() -> None:
     here = Namespace.objects.create(slug="here", title="Here", embedder="wordllama-256")
     row(Memory, here)
-    lines = exported(here)
+    lines = export_namespace(here)
     next(lines)
     # The export has begun, and another connection goes on writing.
     other = connection.copy()
@@ -200,7 +199,7 @@ def test_an_export_shows_one_moment() -> None:
 def test_a_namespace_that_holds_anything_is_not_restored_into(tmp_path: Path) -> None:
     here = Namespace.objects.create(slug="here", title="Here")
     row(Memory, here)
-    with pytest.raises(CommandError, match=r"into an empty namespace alone, and here has rows of memory already"):
+    with pytest.raises(CommandError, match=r"into an empty namespace, and here has rows of memory"):
         run("import_memories", "here", written(tmp_path, lines_of(here)))
 
 
@@ -247,10 +246,10 @@ def test_an_export_that_was_cut_off_is_not_taken_for_whole_and_goes_on_when_it_i
     for _ in range(3):
         row(Memory, here, status=Status.ARCHIVED)
     lines = lines_of(here)
-    with pytest.raises(CommandError, match="The export is cut off after line 3: its last line is not there"):
+    with pytest.raises(CommandError, match="The export is cut off after line 3: its last line is missing"):
         run("import_memories", "there", written(tmp_path, lines[:3]), "--create")
     out = run("import_memories", "there", written(tmp_path, lines))
-    assert out == "5 lines: 3 restored; the first 3 were done before.\n"
+    assert out == "5 lines: 3 restored; the first 3 were imported before.\n"
     assert lines_of(Namespace.objects.get(slug="there"))[1:] == lines[1:]
 
 
@@ -264,7 +263,7 @@ def test_a_restore_that_stopped_anywhere_goes_on_there(tmp_path: Path) -> None:
     for _ in range(len(lines) // 5):
         with open(file, "rb") as stream:
             # One batch, and then the process is gone.
-            next(Import.begun(there, "all.jsonl", stream, restart=False, by="tests").run(5, lambda told: None))
+            next(FileImport.begin(there, "all.jsonl", stream, restart=False, by="tests").run(5, lambda told: None))
     assert run("import_memories", "there", file).startswith(f"{len(lines)} lines: {len(lines) - 2} restored")
     assert lines_of(there)[1:] == lines[1:]
     assert index_of(there) == index_of(here)

@@ -19,14 +19,15 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.db import OperationalError, connection, transaction
 
-from memories.bulk.bookmark import StoppedError
-from memories.bulk.importing import Import
-from memories.bulk.lines import LONGEST
-from memories.bulk.progress import Progress
+from memories.contracts.json_lines import MAX_LINE_BYTES
+from memories.management.progress_bar import ProgressBar
 from memories.models import Job, Memory, Namespace, NamespaceStatistics, ScoreEvent
 from memories.models.choices import JobKind, JobState, Status
 from memories.providers.judge import Pair
 from memories.providers.rules_judge import RulesJudge
+from memories.transfer.checkpoint import ImportStoppedError
+from memories.transfer.import_file import FileImport
+from memories.web.memory_body import validate_memories
 from memories.writing.new_memory import NewMemory
 from memories.writing.remember import remember
 
@@ -88,7 +89,7 @@ def test_a_wrong_line_is_told_with_its_number_and_place_and_holds_up_nobody(tmp_
             "",
             {"content": "x", "importance": 2},
             {"text": "x"},
-            json.dumps({"content": "y" * LONGEST}),
+            json.dumps({"content": "y" * MAX_LINE_BYTES}),
             '{"content": "a\\u0000b"}',
             "[1]",
             SAID[1],
@@ -101,7 +102,7 @@ def test_a_wrong_line_is_told_with_its_number_and_place_and_holds_up_nobody(tmp_
     assert told[1] == "line 4: importance: must be at most 1; got 2.0"
     assert told[2] == "line 5: content: is required"
     assert told[3].startswith("line 5: text: is not a known field; known are content, type,")
-    assert told[4] == f"line 6: body: must have at most {LONGEST} bytes; got {LONGEST + 15}"
+    assert told[4] == f"line 6: body: must have at most {MAX_LINE_BYTES} bytes; got {MAX_LINE_BYTES + 15}"
     assert told[5] == "line 7: content: must not hold the character U+0000; got one at position 1"
     assert told[6] == "line 8: body: must be an object; got [1]"
     assert len(told) == 7
@@ -186,11 +187,11 @@ def test_a_file_is_imported_once_and_what_was_added_to_it_later_too(tmp_path: Pa
     run("here", written(tmp_path, SAID[:3]))
     before = state(here)
     assert run("here", written(tmp_path, SAID[:3]))[0] == (
-        "3 lines: 2 stored, 1 merged; the first 3 were done before.\n"
+        "3 lines: 2 stored, 1 merged; the first 3 were imported before.\n"
     )
     assert state(here) == before
     out, _ = run("here", written(tmp_path, SAID))
-    assert out == "5 lines: 2 stored, 2 merged, 1 rejected; the first 3 were done before.\n"
+    assert out == "5 lines: 2 stored, 2 merged, 1 rejected; the first 3 were imported before.\n"
     job = Job.objects.within(here).get()
     assert (job.kind, job.state, job.done, job.attempts) == (JobKind.IMPORT, JobState.DONE, 5, 3)
 
@@ -217,7 +218,7 @@ def test_an_unfinished_import_of_a_file_that_changed_is_not_gone_on_with(tmp_pat
     here = world()
     run("here", written(tmp_path, SAID[:2]))
     Job.objects.within(here).update(state=JobState.RUNNING)
-    with pytest.raises(CommandError, match=r"first 2 lines of said.jsonl .*not the same any more.*--restart"):
+    with pytest.raises(CommandError, match=r"first 2 lines of said.jsonl .*have changed since.*--restart"):
         run("here", written(tmp_path, SAID[1:]))
 
 
@@ -225,9 +226,12 @@ def test_an_unfinished_import_of_a_file_that_changed_is_not_gone_on_with(tmp_pat
 def test_of_two_who_import_a_file_at_once_one_stops(tmp_path: Path) -> None:
     here = world()
     with open(written(tmp_path, SAID), "rb") as one, open(written(tmp_path, SAID), "rb") as other:
-        first, second = (Import.begun(here, "said.jsonl", stream, restart=False, by="tests") for stream in (one, other))
+        first, second = (
+            FileImport.begin(here, "said.jsonl", stream, restart=False, by="tests", validate=validate_memories)
+            for stream in (one, other)
+        )
         next(first.run(2, lambda told: None))
-        with pytest.raises(StoppedError, match="Another process imports this file"):
+        with pytest.raises(ImportStoppedError, match="Another process is importing this file"):
             next(second.run(2, lambda told: None))
     assert Memory.objects.within(here).count() == 2
     assert Job.objects.within(here).get().state == JobState.RUNNING
@@ -260,8 +264,8 @@ def test_progress_is_a_bar_on_a_terminal_and_a_line_now_and_then_elsewhere() -> 
 
     began = time.monotonic() - 10
     for out, told in ((io.StringIO(), ""), (Terminal(), "\r\x1b[K[" + "█" * 12 + "·" * 12 + "] ")):
-        Progress(out, 1000, began=began, told=began).tell(50, 500, {"stored": 40, "merged": 10})
-        assert out.getvalue().rstrip("\n") == f"{told}50 lines, 5 a second, 40 stored, 10 merged, 0:10 left"
+        ProgressBar(out, 1000, began=began, reported=began).update(50, 500, {"stored": 40, "merged": 10})
+        assert out.getvalue().rstrip("\n") == f"{told}50 lines, 5 per second, 40 stored, 10 merged, 0:10 left"
 
 
 class Process:
@@ -317,7 +321,7 @@ def test_an_import_killed_again_and_again_loses_nothing_and_does_nothing_twice(t
     run("whole", file, "--batch=14")
     out = killed_again_and_again(broken, 3, lambda: Process("broken", file, "--batch=14"))
     assert out.startswith("280 lines: ")
-    assert "were done before" in out
+    assert "were imported before" in out
     assert state(broken) == state(whole)
     assert statistics(broken) == statistics(whole)
     assert Job.objects.within(broken).get().attempts == 4

@@ -13,9 +13,9 @@ from django.test.utils import CaptureQueriesContext
 from test_api_isolation import key_to
 from test_bulk_import import world, written
 
-from memories.bulk import statistics
 from memories.demo import loading
 from memories.models import Memory, Posting
+from memories.transfer import planner_statistics
 
 pytestmark = pytest.mark.django_db
 LINES = [{"content": f"The {word} stands in the hall"} for word in ("piano", "ladder", "mirror", "bicycle")]
@@ -38,8 +38,8 @@ def test_an_import_looks_at_its_lines_once_they_are_many(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, enough: int, more: tuple[str, ...], times: int
 ) -> None:
     world()
-    monkeypatch.setattr(statistics, "ENOUGH", enough)
-    monkeypatch.setattr(statistics, "thought", lambda: -1.0)
+    monkeypatch.setattr(planner_statistics, "MIN_MEMORIES", enough)
+    monkeypatch.setattr(planner_statistics, "estimated_memories", lambda: -1.0)
     with CaptureQueriesContext(connection) as asked:
         call_command("import_memories", "here", written(tmp_path, LINES), *more)
     assert looked(asked) == times
@@ -49,7 +49,7 @@ def test_lines_that_an_earlier_attempt_settled_do_not_count(tmp_path: Path, monk
     world()
     file = written(tmp_path, LINES)
     call_command("import_memories", "here", file)
-    monkeypatch.setattr(statistics, "ENOUGH", 1)
+    monkeypatch.setattr(planner_statistics, "MIN_MEMORIES", 1)
     with CaptureQueriesContext(connection) as asked:
         call_command("import_memories", "here", file)
     assert looked(asked) == 0
@@ -58,8 +58,8 @@ def test_lines_that_an_earlier_attempt_settled_do_not_count(tmp_path: Path, monk
 @pytest.mark.parametrize(("enough", "times"), [(4, 1), (5, 0)])
 def test_so_does_a_stream_over_rest(client: Client, monkeypatch: pytest.MonkeyPatch, enough: int, times: int) -> None:
     headers, body = key_to(world()), "".join(f"{json.dumps(line)}\n" for line in LINES)
-    monkeypatch.setattr(statistics, "ENOUGH", enough)
-    monkeypatch.setattr(statistics, "thought", lambda: -1.0)
+    monkeypatch.setattr(planner_statistics, "MIN_MEMORIES", enough)
+    monkeypatch.setattr(planner_statistics, "estimated_memories", lambda: -1.0)
     with CaptureQueriesContext(connection) as asked:
         response = client.post("/api/v1/here/import/", body, "application/x-ndjson", headers=headers)
         told = b"".join(response).decode().splitlines()
@@ -71,7 +71,7 @@ def test_a_look_tells_the_planner_of_every_table_that_memories_fill(tmp_path: Pa
     world()
     call_command("import_memories", "here", written(tmp_path, LINES))
     with CaptureQueriesContext(connection) as asked:
-        statistics.analyse()
+        planner_statistics.analyze_tables()
     assert known() >= {Memory._meta.db_table, Posting._meta.db_table, "memories_memoryvector", "memories_scoreevent"}
     passing = ("memories_trace", "memories_apikey", "memories_job,", "memories_idempotencyrecord")
     assert not any(name in asked[0]["sql"] for name in passing)
@@ -82,7 +82,7 @@ def test_the_demo_world_ends_with_one(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(loading.Telling, "everything", lambda self: None)
     monkeypatch.setattr(loading.use, "add", lambda telling: None)
     monkeypatch.setattr(loading.answers, "add", lambda telling: done.append("told"))
-    monkeypatch.setattr(loading, "analyse", lambda: done.append("looked"))
+    monkeypatch.setattr(loading, "analyze_tables", lambda: done.append("looked"))
     monkeypatch.setattr(loading, "embedded_ahead", lambda *_: nullcontext())
     loading.load("small")
     assert done == ["told", "looked"]
@@ -90,8 +90,8 @@ def test_the_demo_world_ends_with_one(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_where_the_planner_knows_of_as_many_there_is_no_need(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     world()
-    monkeypatch.setattr(statistics, "ENOUGH", 1)
-    monkeypatch.setattr(statistics, "thought", lambda: 1e6)
+    monkeypatch.setattr(planner_statistics, "MIN_MEMORIES", 1)
+    monkeypatch.setattr(planner_statistics, "estimated_memories", lambda: 1e6)
     with CaptureQueriesContext(connection) as asked:
         call_command("import_memories", "here", written(tmp_path, LINES))
     assert looked(asked) == 0

@@ -16,11 +16,11 @@ from evaluator import evaluate
 from test_bulk_export import index_of, lines_of, run, written
 from test_model_rows import NAMESPACED
 
+from memories.db.ids import id_timestamp
 from memories.demo import asked, world
 from memories.demo.loading import load
-from memories.erasing.erase import Erasure
-from memories.health import listening
-from memories.ids import time_of
+from memories.maintenance import retriever_health
+from memories.maintenance.erase import Erasure
 from memories.models import (
     ApiKey,
     DailyAccess,
@@ -402,9 +402,9 @@ def test_users_speak_under_their_names_and_the_assistant_has_none(demo: Namespac
 
 def test_every_identifier_carries_the_time_of_its_row(demo: Namespace) -> None:
     for memory in Memory.objects.within(demo):
-        assert time_of(memory.id) == memory.created_at
+        assert id_timestamp(memory.id) == memory.created_at
     for event in ScoreEvent.objects.within(demo):
-        assert time_of(event.id) == event.at
+        assert id_timestamp(event.id) == event.at
 
 
 def test_two_loads_give_equal_rows(demo: Namespace) -> None:
@@ -439,10 +439,10 @@ def test_questions_were_really_put_by_agents_and_people_and_count_as_no_access(d
         assert [str(row["id"]) for row in answer_to_dict(again.retrieval)["results"]] == [
             row["id"] for row in one.answer["results"]
         ]
-    heard = listening.heard(listening.last_traces(demo))
-    assert {one.route for one in heard} == {route for system in SYSTEMS.values() for route in system.retrievers}
+    heard = retriever_health.health_by_retriever(retriever_health.latest_traces(demo))
+    assert {one.retriever for one in heard} == {route for system in SYSTEMS.values() for route in system.retrievers}
     # Its memories were told and not heard, so no turn stands before them.
-    assert {one.route for one in heard if one.silent} <= {"context"}
+    assert {one.retriever for one in heard if one.alert} <= {"context"}
 
 
 def spelt(value: Any) -> Any:
@@ -472,6 +472,6 @@ def test_the_demo_quotes_nothing_erased_and_can_be_erased_to_the_last_word(demo:
     )
     assert not [text for text in quoted.values() if text in left]
     for user in set(Memory.objects.within(demo).values_list("user", flat=True)):
-        Erasure(demo, user=user).forget_user()
+        Erasure(demo, user=user).erase_user()
     for model in (Memory, Session, Turn, ScoreEvent, MemorySource, Judgement, Posting, TermStatistic):
         assert not model._default_manager.filter(namespace=demo).exists(), model

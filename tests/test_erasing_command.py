@@ -11,7 +11,7 @@ from django.db import connection, transaction
 from django.utils import timezone
 from test_model_rows import row, world
 
-from memories.erasing.erase import Erasure
+from memories.maintenance.erase import Erasure
 from memories.models import IdempotencyRecord, Memory, Namespace
 from memories.models.choices import Status
 from memories.writing.feedback import forget_memory
@@ -74,9 +74,9 @@ def test_the_named_namespaces_alone_are_purged() -> None:
     [
         (["there"], r"There is no namespace there: choose existing ones \(here\)"),
         (["--memory=x"], "must be the id of a memory .* got 'x'"),
-        ([f"--memory={uuid4()}"], "There is no memory .* in here; perhaps it is erased already"),
+        ([f"--memory={uuid4()}"], "There is no memory .* in here; it may have been erased"),
         (["--older-than=-1"], "whole number from 0; got '-1'"),
-        (["--user="], "--user must name somebody; got an empty name"),
+        (["--user="], "--user must be a name; got an empty one"),
         (["--with-turns"], "--with-turns needs --memory"),
         (["--user=maya", f"--memory={uuid4()}"], "not allowed with"),
     ],
@@ -91,7 +91,7 @@ def test_a_purge_that_makes_no_sense_is_refused(arguments: list[str], complaint:
 def test_a_vacuum_clears_the_deleted_rows_away() -> None:
     namespace = world("here")
     memory = told(namespace)
-    assert "bytes stay on the disk" in run("--memory", str(memory.id))
+    assert "bytes stay on disk" in run("--memory", str(memory.id))
     memory = told(namespace, "Owns a red bicycle")
     assert "Vacuumed." in run("--memory", str(memory.id), "--vacuum")
 

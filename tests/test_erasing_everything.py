@@ -12,10 +12,9 @@ from django.core.management import call_command
 from django.db import connection
 from django.test import Client
 
-from memories.erasing import erase
-from memories.erasing.erase import HANGING
-from memories.ids import first_id_at
-from memories.keys import make_key
+from memories.db.ids import first_id_at
+from memories.maintenance import erase
+from memories.maintenance.erase import CASCADES
 from memories.models import (
     Annotation,
     ApiKey,
@@ -40,6 +39,7 @@ from memories.models import (
     Turn,
 )
 from memories.models.partitions import ensure_partitions
+from memories.web.api_keys import make_key
 
 pytestmark = pytest.mark.django_db
 NOW = datetime(2026, 3, 2, 12, tzinfo=UTC)
@@ -194,7 +194,7 @@ def world() -> World:
 
 def test_a_memory_is_erased_from_every_table(world: World) -> None:
     told = world.telling()
-    referring = {reference.model._meta.db_table for reference in HANGING}
+    referring = {reference.model._meta.db_table for reference in CASCADES}
     others = ("memory", "idempotencyrecord", "job", "termstatistic", "cluster", "judgedquery", "turn", "entity")
     assert told >= referring | {f"memories_{name}" for name in others}
     assert any(table.startswith("memories_trace_2") for table in told)
@@ -254,7 +254,7 @@ class Stopped(BaseException):
 def test_an_erasure_that_was_stopped_anywhere_is_ended_by_the_next(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(erase, "TOGETHER", 1)
+    monkeypatch.setattr(erase, "BATCH_SIZE", 1)
     stopped, statements = 0, 10
     while world.telling():
         left = iter(range(statements))

@@ -9,7 +9,7 @@ import pytest
 from test_model_rows import row
 
 from memories.api.entity_registry import create_entity
-from memories.erasing.erase import Erasure
+from memories.maintenance.erase import Erasure
 from memories.models import (
     Cluster,
     Entity,
@@ -127,7 +127,7 @@ def test_what_another_user_said_too_stays_as_theirs(namespace: Namespace, tell: 
     first = tell(DATABASE[0], Utterance("direct"), session="a", user="maya", evidence=DATABASE[0], **about).memory
     assert tell(words, Utterance("weak_inference"), session="b", user="bob", **about).outcome == "merged"
     erasure = Erasure(namespace, user="maya")
-    erasure.forget_user()
+    erasure.erase_user()
     kept = Memory.objects.get(status=Status.ACTIVE)
     assert (kept.id, kept.user, kept.evidence, kept.source_strength) == (first.id, "bob", "", 0.50)
     assert [source.session.user for source in MemorySource.objects.filter(memory_id=kept.id) if source.session] == [
@@ -142,7 +142,7 @@ def test_what_another_user_said_too_stays_as_theirs(namespace: Namespace, tell: 
 def test_what_two_users_say_of_themselves_goes_with_each_of_them(namespace: Namespace, tell: Tell) -> None:
     _, theirs = (tell("Is allergic to nuts", session="s", user=user) for user in ("maya", "bob"))
     assert theirs.outcome == "stored"
-    Erasure(namespace, user="maya").forget_user()
+    Erasure(namespace, user="maya").erase_user()
     assert Memory.objects.get().id == theirs.memory.id
 
 
@@ -165,7 +165,7 @@ def test_a_memory_that_loses_a_source_is_weighed_by_the_others(namespace: Namesp
         "Sails on Sundays", Utterance("weak_inference", mine.id), Utterance("direct", theirs.id), user="bob"
     ).memory
     assert kept.source_strength == 0.95
-    Erasure(namespace, user="maya").forget_user()
+    Erasure(namespace, user="maya").erase_user()
     assert stands(kept)["source_strength"] < 0.95
     assert stands(kept) == folded(kept)
     assert list(Turn.objects.all()) == [mine]
@@ -221,7 +221,7 @@ def test_a_judged_query_that_has_other_answers_stays(namespace: Namespace, tell:
 def test_a_forgotten_users_names_go_where_nothing_else_names_them(namespace: Namespace, tell: Tell) -> None:
     tell("Doctor Quist treats Maya", entities=("Doctor Quist", "Maya"), user="maya")
     tell("Bob works with Maya", entities=("Bob", "Maya"), user="bob")
-    Erasure(namespace, user="maya").forget_user()
+    Erasure(namespace, user="maya").erase_user()
     assert sorted(entity.name for entity in Entity.objects.all()) == ["Bob", "Maya"]
 
 

@@ -12,8 +12,7 @@ from django.test import Client
 from pytest_django.fixtures import DjangoAssertNumQueries
 from test_api_isolation import key_to, problem
 
-from memories.jobs import registry
-from memories.jobs.work import Work
+from memories.contracts.work import Work
 from memories.models import Job, MemoryVector, Namespace
 from memories.models.choices import JobKind, JobState, Role
 from memories.writing.new_memory import NewMemory
@@ -120,7 +119,7 @@ def test_a_command_queues_a_job_and_says_how_to_watch_it(namespace: Namespace) -
     data = command("reflect", "desk", "--full")
     job = Job.objects.get()
     assert (job.kind, job.params, job.by) == (JobKind.REFLECT, {"full": True}, "command line")
-    assert data == f"Queued as job {job.id}. A worker does it; watch it at /api/v1/desk/jobs/{job.id}/\n"
+    assert data == f"Queued as job {job.id} for a worker; its progress is at /api/v1/desk/jobs/{job.id}/\n"
 
 
 @pytest.mark.parametrize(
@@ -167,7 +166,7 @@ def test_a_command_whose_job_fails_says_why_and_leaves_the_rest_to_a_worker(
     def broken(work: Work) -> None:
         raise OSError("the disk is full")
 
-    monkeypatch.setitem(registry.STEPS_BY_KIND, JobKind.REFLECT, lambda: {"only": broken})
-    with pytest.raises(CommandError, match=r"is not done \(OSError: the disk is full\); a worker goes on with it"):
+    monkeypatch.setattr("memories.maintenance.reflect.STEPS", {"only": broken})
+    with pytest.raises(CommandError, match=r"is not done \(OSError: the disk is full\); a worker will resume it"):
         command_apart("reflect", "desk", "--now")
     assert (Job.objects.get().state, Job.objects.get().attempts) == (JobState.QUEUED, 1)

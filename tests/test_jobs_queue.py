@@ -10,16 +10,16 @@ from django.db import OperationalError, connection, transaction
 from django.utils import timezone
 from procrastinate.contrib.django.models import ProcrastinateJob
 
+from memories.contracts.work import StaleAttemptError, Step, Work, WorkerStoppedError
 from memories.jobs import registry
 from memories.jobs.attempt import MAX_ATTEMPTS, RetryLaterError, run_job
 from memories.jobs.job_queue import QUEUE, REVIVE_SQL, connector
 from memories.jobs.scheduled import start_due_reflections
 from memories.jobs.submission import BusyError, submit_job
-from memories.jobs.work import StaleAttemptError, Step, Work, WorkerStoppedError
+from memories.jobs.tasks import RetryUntilFinished
 from memories.models import Entity, Job, Namespace
 from memories.models.choices import JobKind, JobState
 from memories.providers.embedder import EmbedderError
-from memories.tasks import RetryUntilFinished
 from memories.writing.new_memory import NewMemory
 from memories.writing.remember import remember
 
@@ -41,7 +41,7 @@ def steps(monkeypatch: pytest.MonkeyPatch) -> Steps:
     """Let reflecting consist of given steps."""
 
     def given(**made: Step) -> None:
-        monkeypatch.setitem(registry.STEPS_BY_KIND, JobKind.REFLECT, lambda: made)
+        monkeypatch.setattr("memories.maintenance.reflect.STEPS", made)
 
     return given
 

@@ -13,8 +13,8 @@ from procrastinate.contrib.django import app
 from test_model_partitions import places
 from test_model_rows import row, world
 
-from memories import tasks
-from memories.ids import first_id_at, uuid7
+from memories.db.ids import first_id_at, uuid7
+from memories.jobs import tasks
 from memories.models import Trace, partitions
 from memories.models.partitions import DEFAULT, NAME, ensure_partitions
 from recall_site import bring_up

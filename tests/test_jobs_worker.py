@@ -105,7 +105,7 @@ def test_a_job_whose_worker_is_killed_is_finished_by_another_and_done_once(
     wait_for(job, lambda now: now.step == "clear", second)
     printed = stop(second, signal.SIGTERM)
     assert second.returncode == 0, printed
-    assert "1 jobs of a worker that died go on" in printed
+    assert "Requeued 1 jobs of dead workers" in printed
     assert "Traceback" not in printed
     third = command("worker")
     done = wait_for(job, lambda now: now.state == JobState.DONE, third)

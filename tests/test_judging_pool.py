@@ -10,6 +10,7 @@ from retrieval_world import asking, memory, world
 from test_model_queries import without_namespace
 from test_model_rows import row
 
+from memories.jobs import tuning_jobs
 from memories.jobs.attempt import run_job
 from memories.models import DailyAccess, Job, JudgedQuery, JudgementSet, Memory, Namespace, PooledMemory, Trace
 from memories.models.choices import JobState, Status
@@ -33,7 +34,7 @@ def judged(world: Namespace) -> JudgementSet:
 
 
 def run_pool(judged: JudgementSet, *names: str, k: int = 5) -> Job:
-    job = judgement_pooling.submit_pool_job(judged, names, k, by="tests")
+    job = tuning_jobs.submit_pool_job(judged, names, k, by="tests")
     run_job(judged.namespace_id, job.id)
     job.refresh_from_db()
     assert (job.state, job.error) == (JobState.DONE, "")
@@ -125,14 +126,14 @@ def test_without_names_what_serves_is_pooled_and_profiles_stand_for_their_versio
 
 
 def test_the_same_pool_is_made_once_at_a_time(judged: JudgementSet) -> None:
-    first = judgement_pooling.submit_pool_job(judged, NAMES, 5, by="maya")
-    assert judgement_pooling.submit_pool_job(judged, NAMES, 5, by="jonas").id == first.id
-    assert judgement_pooling.submit_pool_job(judged, NAMES, 6, by="jonas").id != first.id
+    first = tuning_jobs.submit_pool_job(judged, NAMES, 5, by="maya")
+    assert tuning_jobs.submit_pool_job(judged, NAMES, 5, by="jonas").id == first.id
+    assert tuning_jobs.submit_pool_job(judged, NAMES, 6, by="jonas").id != first.id
     assert judgement_pooling.unfinished_pool_job(judged.namespace, judged.id) == first
 
 
 def test_the_pool_of_a_set_that_was_deleted_meanwhile_ends_in_peace(world: Namespace, judged: JudgementSet) -> None:
-    job = judgement_pooling.submit_pool_job(judged, ["recall"], 5, by="maya")
+    job = tuning_jobs.submit_pool_job(judged, ["recall"], 5, by="maya")
     gone = JudgedQuery.objects.within(world).get(text=TEXTS[0])
     found = judgement_pooling.pool_ranks(world, gone, {"recall": judgement_pooling.config_by_name(world, "recall")}, 5)
     JudgementSet.objects.all().delete()

@@ -15,7 +15,7 @@ from django.db.migrations.loader import MigrationLoader
 from django.db.migrations.state import ProjectState
 from test_model_rows import row
 
-from memories.ids import uuid7
+from memories.db.ids import uuid7
 from memories.models import Namespace, Trace
 
 pytestmark = pytest.mark.django_db

@@ -7,7 +7,7 @@ import pytest
 from django.db import IntegrityError, connection
 from test_model_rows import row, world
 
-from memories.ids import first_id_at
+from memories.db.ids import first_id_at
 from memories.models import ApiKey, Trace
 from memories.models.partitions import drop_partitions, ensure_partitions
 

@@ -10,7 +10,7 @@ from django.db.models import Count, Exists, F, OuterRef
 from django.test.utils import CaptureQueriesContext
 from test_model_rows import MOMENT, NAMESPACED, row, world
 
-from memories.ids import uuid7
+from memories.db.ids import uuid7
 from memories.models import (
     DailyAccess,
     Entity,

@@ -16,7 +16,7 @@ from playwright.sync_api import Page, expect
 from pytest_django import DjangoAssertNumQueries
 from test_model_rows import row
 
-from memories.health import index_recall
+from memories.maintenance import index_recall
 from memories.models import Membership, Memory, MemoryVector, Namespace, NamespaceStatistics, Publication, ReviewItem
 from memories.models import WritePolicyVersion as Version
 from memories.models.choices import EMBEDDERS, Role, Status

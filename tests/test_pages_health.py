@@ -12,10 +12,10 @@ from test_api_isolation import key_to, member_of
 from test_api_traces import trace
 from test_pages import home, maya, sign_in  # noqa: F401
 
-from memories.health import index_recall, listening
-from memories.health.sizes import tables, vector_indexes
 from memories.jobs.attempt import run_job
 from memories.jobs.submission import submit_job
+from memories.maintenance import index_recall, retriever_health
+from memories.maintenance.table_sizes import all_table_sizes, vector_index_sizes
 from memories.models import Job, MemoryVector, Namespace, Trace
 from memories.models.choices import JobKind, JobState, Role
 from memories.writing.new_memory import NewMemory
@@ -83,17 +83,18 @@ def test_retrievers_tell_how_often_they_found_something_and_why_not(client: Clie
     text = shown(member_of(full))
     assert "Every retriever finds something" not in text
     assert "<b>Time</b> has found nothing" not in text
-    heard = {one.route: one for one in listening.heard(listening.last_traces(full))}
-    assert (heard["semantic"].found, heard["semantic"].silent, heard["semantic"].why) == (10, False, "")
-    assert heard["temporal"].why == "the queries meant no time (10 of 10)"
-    assert (heard["temporal"].silent, heard["temporal"].last) == (False, None)
+    heard = {one.retriever: one for one in retriever_health.health_by_retriever(retriever_health.latest_traces(full))}
+    assert (heard["semantic"].with_results, heard["semantic"].alert, heard["semantic"].main_reason) == (10, False, "")
+    assert heard["temporal"].main_reason == "the queries had no time window (10 of 10)"
+    assert (heard["temporal"].alert, heard["temporal"].last_result_at) == (False, None)
 
 
 def test_who_is_asked_ten_times_and_finds_nothing_is_silent(client: Client, full: Namespace) -> None:
     for number in range(10):
         asked(client, f"Who baked bread in May 1990, {number}?", system="recall")
-    (heard,) = [one for one in listening.heard(listening.last_traces(full)) if one.route == "temporal"]
-    assert (heard.silent, heard.why) == (True, "nothing stored lies near the time they meant (10 of 10)")
+    health = retriever_health.health_by_retriever(retriever_health.latest_traces(full))
+    (heard,) = [one for one in health if one.retriever == "temporal"]
+    assert (heard.alert, heard.main_reason) == (True, "no memory lies near their time window (10 of 10)")
     assert "<b>Time</b> has found nothing in the last 10 retrievals" in shown(member_of(full))
 
 
@@ -114,8 +115,8 @@ def test_a_late_retriever_is_named(client: Client, full: Namespace) -> None:
     made = {"system": "recall", "plan": kept.plan, "answer": answer, "signals": without_rank(signals, "bm25")}
     trace(full, "slow", **made)
     assert "<b>Words</b> was late or failed 1 time of 1" in shown(member_of(full))
-    heard = {one.route: one for one in listening.heard(listening.last_traces(full))}
-    assert heard["bm25"].why == "it took longer than 500 ms (1 of 1)"
+    heard = {one.retriever: one for one in retriever_health.health_by_retriever(retriever_health.latest_traces(full))}
+    assert heard["bm25"].main_reason == "it took longer than 500 ms (1 of 1)"
 
 
 def without_rank(signals: bytes, route: str) -> bytes:
@@ -125,10 +126,10 @@ def without_rank(signals: bytes, route: str) -> bytes:
 
 def test_times_are_told_as_median_and_95th_percentile(here: Namespace) -> None:
     rows = [{"took_ms": {"read": float(ms), "rank": 1.0}} for ms in range(1, 102)]
-    read, rank, whole = listening.latency(rows)
+    read, rank, whole = retriever_health.step_latencies(rows)
     assert (read.name, read.p50, read.p95) == ("read", 51.0, 96.0)
     assert (rank.p95, whole.p50) == (1.0, 52.0)
-    assert listening.latency([]) == []
+    assert retriever_health.step_latencies([]) == []
 
 
 def measured(namespace: Namespace) -> Job:
@@ -145,10 +146,10 @@ def test_the_index_is_measured_against_a_scan(client: Client, full: Namespace, m
         asked(client, fact)
     job = measured(full)
     assert (job.state, job.error) == (JobState.DONE, "")
-    found = index_recall.last_measured(full)
+    found = index_recall.latest_index_recall(full)
     assert found is not None
-    assert (found.recall, found.worst, found.low, found.asked_before) == (1.0, 1.0, False, 3)
-    assert found.questions == 3 + len(FACTS)
+    assert (found.recall, found.worst, found.low, found.real_queries) == (1.0, 1.0, False, 3)
+    assert found.queries == 3 + len(FACTS)
     text = shown(member_of(full))
     assert "The index finds 1.000 of the 10 nearest" in text
     assert "wanted .95" in text
@@ -157,13 +158,13 @@ def test_the_index_is_measured_against_a_scan(client: Client, full: Namespace, m
 
 def test_an_index_that_misses_too_much_is_an_alert(full: Namespace, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(index_recall, "SCAN_BELOW", 5)
-    exact = index_recall.nearest
+    exact = index_recall.semantic_top
     monkeypatch.setattr(
-        index_recall, "nearest", lambda *given, large: exact(*given, large=large)[: 8 if large else None]
+        index_recall, "semantic_top", lambda *given, large: exact(*given, large=large)[: 8 if large else None]
     )
     MemoryVector.objects.within(full).update(indexed=True)
     measured(full)
-    found = index_recall.last_measured(full)
+    found = index_recall.latest_index_recall(full)
     assert found is not None
     assert found.low
     assert "stored vectors, since nobody had asked anything" in shown(member_of(full))
@@ -173,7 +174,7 @@ def test_an_index_that_misses_too_much_is_an_alert(full: Namespace, monkeypatch:
 
 def test_a_small_namespace_has_nothing_to_measure(full: Namespace) -> None:
     assert measured(full).state == JobState.DONE
-    assert index_recall.last_measured(full) is None
+    assert index_recall.latest_index_recall(full) is None
 
 
 def test_work_is_listed_with_its_state_and_its_error(here: Namespace) -> None:
@@ -205,11 +206,11 @@ def test_the_embedder_is_tried_by_itself(here: Namespace) -> None:
 
 
 def test_tables_and_indexes_have_sizes() -> None:
-    found = {one.name: one for one in tables()}
-    assert found["memory"].whole == found["memory"].rows + found["memory"].indexes > 0
+    found = {one.name: one for one in all_table_sizes()}
+    assert found["memory"].total == found["memory"].rows + found["memory"].indexes > 0
     assert "trace" in found
     assert not any("trace_" in name for name in found)
-    assert set(vector_indexes()) == {"all_minilm_l6_v2", "wordllama_256"}
+    assert set(vector_index_sizes()) == {"all_minilm_l6_v2", "wordllama_256"}
 
 
 def test_a_stranger_sees_nothing(here: Namespace) -> None:

@@ -15,10 +15,11 @@ from test_pages import maya, sign_in  # noqa: F401
 from test_tuning_profiles import GOOD, RUINED, add_version, force_publish, questions, retrieve_over_api, run_check
 from tuning_world import JUDGED, make_judgement_set
 
+from memories.jobs import tuning_jobs
 from memories.jobs.attempt import run_job
 from memories.models import Job, JudgementSet, Membership, Namespace, ProfileVersion, Publication, Shadow
 from memories.models.choices import JobKind, Role
-from memories.tuning import evaluation_records, profile_publication, profile_yaml, shadow
+from memories.tuning import evaluation_records, profile_publication, profile_yaml
 from memories.tuning.measurement import MAIN_METRIC
 
 __all__ = ["questions", "world"]
@@ -162,7 +163,7 @@ def test_a_shadow_is_started_reported_and_ended(world: Namespace, questions: Jud
     assert sent(client, f"{version.id}/follow/", percent="100").status_code == 302
     assert "Nothing has been compared yet" in seen(client)
     retrieve_over_api(world, "backup")
-    run_job(world.id, shadow.submit_shadow_job(world, by="tests").id)
+    run_job(world.id, tuning_jobs.submit_shadow_job(world, by="tests").id)
     text = seen(client)
     assert "careful@2 shadows 100 % of queries" in text
     assert '<span class="big">1</span> of 1' in text

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 from reflection import NOW, entity, now, reflect, tell
 
+from memories.maintenance.kmeans import cluster_vectors
 from memories.models import Cluster, Memory, MemoryVector, Namespace, Posting, ScoreEvent
 from memories.models.choices import Status
-from memories.reflecting.kmeans import grouped
 
 pytestmark = pytest.mark.django_db
 TEXTS = (
@@ -84,10 +84,10 @@ def test_groups_are_found_where_they_are_and_the_same_every_time() -> None:
     middles = np.eye(8)[:4]
     vectors = np.repeat(middles, 50, axis=0) + draw.normal(0, 0.05, (200, 8))
     vectors = (vectors / np.linalg.norm(vectors, axis=1, keepdims=True)).astype(np.float32)
-    centroids, labels = grouped(vectors, 4, np.zeros((0, 8), np.float32))
+    centroids, labels = cluster_vectors(vectors, 4, np.zeros((0, 8), np.float32))
     assert sorted(np.bincount(labels)) == [50, 50, 50, 50]
     assert all(len(set(labels[start : start + 50])) == 1 for start in range(0, 200, 50))
-    again, same = grouped(vectors, 4, centroids)
+    again, same = cluster_vectors(vectors, 4, centroids)
     assert (same == labels).all()
     assert again == pytest.approx(centroids, abs=1e-6)
 

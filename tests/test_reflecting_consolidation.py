@@ -3,6 +3,7 @@
 import pytest
 from reflection import NOW, begun, entity, now, reflect, tell
 
+from memories.maintenance.consolidation import consolidate
 from memories.models import (
     Memory,
     MemoryEdge,
@@ -15,7 +16,6 @@ from memories.models import (
     ScoreEvent,
 )
 from memories.models.choices import ChunkLevel, EdgeKind, Status
-from memories.reflecting.consolidation import consolidation
 from memories.writing import feedback
 from memories.writing.new_memory import NewMemory
 from memories.writing.remember import remember
@@ -88,7 +88,7 @@ def test_the_same_members_are_summarised_once(namespace: Namespace, coffee: list
     reflect(namespace, "consolidation")
     first = summary()
     work = begun(namespace, "consolidation", full=True)
-    consolidation(work)
+    consolidate(work)
     assert not work.step_result["summaries"]
     assert summary() == first
     assert ScoreEvent.objects.filter(memory_id=first.id).count() == 1

@@ -8,10 +8,9 @@ import pytest
 from chat_server import chat_server
 from reflection import NOW, begun, entity, now, publish, reflect, tell
 
+from memories.maintenance.contradictions import JudgedPair, find_contradictions
 from memories.models import Job, Memory, MemoryEdge, Namespace, ReviewItem, ScoreEvent
 from memories.models.choices import EdgeKind, Verdict
-from memories.reflecting.contradictions import contradictions
-from memories.reflecting.judged import Question
 from scoring.policy import WritePolicyParams
 
 pytestmark = pytest.mark.django_db
@@ -52,10 +51,10 @@ def test_a_pair_that_shares_two_entities_and_differs_in_a_number_costs_both_beli
 
 def test_a_step_that_is_begun_anew_applies_nothing_twice(namespace: Namespace, pair: tuple[Memory, Memory]) -> None:
     work = begun(namespace, "contradictions")
-    contradictions(work)
+    find_contradictions(work)
     again = Job.objects.get(id=work.job.id)
     work.job = again
-    contradictions(work)
+    find_contradictions(work)
     assert (work.step_result["contradictions"], work.step_result["looked_at"]) == (1, 2)
     assert [now(one).belief for one in pair] == [3.5, 3.5]
 
@@ -117,13 +116,13 @@ def test_an_edge_that_somebody_took_away_does_not_come_back(namespace: Namespace
 def test_a_judge_that_is_given_decides(namespace: Namespace, pair: tuple[Memory, Memory]) -> None:
     asked: list[Any] = []
 
-    def no(questions: Sequence[Question], policy: WritePolicyParams) -> list[bool | None]:
-        asked.extend(questions)
-        return [False for _ in questions]
+    def no(pairs: Sequence[JudgedPair], policy: WritePolicyParams) -> list[bool | None]:
+        asked.extend(pairs)
+        return [False for _ in pairs]
 
     work = begun(namespace, "contradictions")
-    contradictions(work, no)
-    assert [(one.one.id, one.other.id) for one in asked] == [(pair[1].id, pair[0].id)]
+    find_contradictions(work, no)
+    assert [(judged.later.id, judged.earlier.id) for judged in asked] == [(pair[1].id, pair[0].id)]
     assert not MemoryEdge.objects.exists()
 
 
@@ -135,7 +134,7 @@ def test_the_language_model_that_judges_here_decides(
     with chat_server() as server:
         server.reply = lambda asked: json.dumps({"verdict": verdict})
         settings.OPENAI_BASE_URL = f"http://127.0.0.1:{server.server_port}/v1"
-        contradictions(begun(namespace, "contradictions"))
+        find_contradictions(begun(namespace, "contradictions"))
     assert MemoryEdge.objects.count() == edges
 
 

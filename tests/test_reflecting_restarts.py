@@ -7,9 +7,10 @@ from uuid import uuid4
 import pytest
 from reflection import NOW, begun, entity, reflect, tell
 
-from memories.jobs.work import Work
+from memories.contracts.work import Work
+from memories.maintenance import consolidation, contradictions, reconnection
+from memories.maintenance.reflect import STEPS
 from memories.models import Cluster, Job, Memory, MemoryEdge, Mention, Namespace, NamespaceStatistics, ScoreEvent
-from memories.reflecting import STEPS, consolidation, contradictions, reconnection
 
 pytestmark = pytest.mark.django_db
 
@@ -75,9 +76,8 @@ def counts(result: dict[str, Any]) -> dict[str, Any]:
 @pytest.fixture(autouse=True)
 def _small_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
     """Have many pieces though there are few memories."""
-    for step in (consolidation, contradictions, reconnection):
-        module = step.__globals__
-        monkeypatch.setitem(module, "parts", lambda things, size=0: ([one] for one in things))
+    for module in (consolidation, contradictions, reconnection):
+        monkeypatch.setattr(module, "in_batches", lambda items, size=0: ([item] for item in items))
 
 
 def test_a_step_that_dies_at_any_piece_ends_as_if_it_had_not() -> None:

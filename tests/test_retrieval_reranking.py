@@ -9,7 +9,7 @@ from cross_encoders import endless, shared_words, written
 from retrieval_world import SAID, TOLD, asking, world
 from test_retrieval_replay import ranked, traced
 
-from memories import metrics
+from memories.db import counters
 from memories.models import Namespace
 from memories.providers.reranker import reranker
 from memories.retrieval.answer import answer_to_dict
@@ -122,9 +122,15 @@ def test_one_that_cannot_be_loaded_is_left_out_and_counted(world: Namespace, tmp
     settings.RECALL_RERANKER = str(folder)
     retrieval = retrieve(asking(world, QUERY, params=ON))
     assert left_out(retrieval) == "could not be loaded"
-    before = metrics.late.labels("rerank")._value.get()
-    metrics.retrieved(retrieval, abstained=False)
-    assert metrics.late.labels("rerank")._value.get() == before + 1
+    before = counters.timed_out_retrievers.labels("rerank")._value.get()
+    counters.count_retrieval(
+        "recall",
+        abstained=False,
+        stages_ms=retrieval.took_ms,
+        retrievers_ms=retrieval.fetched.took_ms,
+        timed_out=retrieval.fetched.timed_out,
+    )
+    assert counters.timed_out_retrievers.labels("rerank")._value.get() == before + 1
 
 
 def test_where_nothing_is_found_nothing_is_read(small: Path) -> None:

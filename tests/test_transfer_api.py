@@ -8,9 +8,9 @@ import pytest
 from django.test import Client
 from test_api_isolation import key_to, problem
 
-from memories.bulk.exporting import exported
 from memories.models import Memory, Namespace
 from memories.models.choices import Role
+from memories.transfer.export import export_namespace
 
 pytestmark = pytest.mark.django_db
 NDJSON = "application/x-ndjson"
@@ -101,15 +101,15 @@ def test_a_failure_in_the_middle_returns_what_was_done_and_lacks_the_last_line(
     def broken(*args: Any, **kwargs: Any) -> Iterator[Any]:
         raise ConnectionError("the database is gone")
 
-    from memories.bulk import remembering
+    from memories.transfer import import_lines
 
-    real_remember, calls = remembering.remember, []
+    real_remember, calls = import_lines.remember, []
 
     def once(*args: Any, **kwargs: Any) -> Any:
         calls.append(args)
         return real_remember(*args, **kwargs) if len(calls) == 1 else broken()
 
-    monkeypatch.setattr(remembering, "remember", once)
+    monkeypatch.setattr(import_lines, "remember", once)
     lines = [json.loads(line) for line in next(chunks).decode().splitlines()]
     assert [line.get("outcome") for line in lines] == ["stored"]
     with pytest.raises(ConnectionError):
@@ -122,7 +122,7 @@ def test_an_export_is_streamed_whole(client: Client) -> None:
     parse_lines(send(client, headers, b'{"content": "Maya likes sailing", "tags": ["x"]}\n'))
     response = client.get("/api/v1/here/export/", headers=headers | {"Accept": NDJSON})
     lines = parse_lines(response)
-    assert lines == [json.loads(line) for line in exported(here)]
+    assert lines == [json.loads(line) for line in export_namespace(here)]
     assert lines[0]["recall"] == 1
     assert lines[-1] == {"end": len(lines) - 2}
     tables = {line.get("table") for line in lines[1:-1]}

@@ -14,8 +14,9 @@ from test_tuning_profiles import retrieve_over_api as answer_to
 from tuning_arrays import planted_arrays
 from tuning_world import JUDGED, make_judgement_set, trace_set
 
+from memories.jobs import tuning_jobs
 from memories.jobs.attempt import run_job
-from memories.jobs.cancellation import cancel_job
+from memories.jobs.submission import cancel_job
 from memories.models import (
     Job,
     JudgedQuery,
@@ -109,7 +110,7 @@ def test_a_version_is_measured_by_a_job_while_memories_are_written_and_asks_once
     world: Namespace, questions: JudgementSet, asked: list[str]
 ) -> None:
     job = run_to_end(
-        world, evaluation_records.submit_evaluation_job(world, add_version(world, GOOD), questions, "", by="tests")
+        world, tuning_jobs.submit_evaluation_job(world, add_version(world, GOOD), questions, "", by="tests")
     )
     assert job.result["evaluate"]["evaluation"]
     assert len(asked) == len(JUDGED)
@@ -125,7 +126,7 @@ def test_a_planted_optimum_is_found_by_the_job_while_memories_are_written(
     # Where it starts nothing is answered; the best is to answer.
     job = run_to_end(
         world,
-        optimiser.submit_search_job(world, search_spec(questions, RUINED, "abstain_below", "rerank"), by="tests"),
+        tuning_jobs.submit_search_job(world, search_spec(questions, RUINED, "abstain_below", "rerank"), by="tests"),
     )
     assert job.result["search"]["chosen"]["abstain_below"] < 1
     assert job.result["check"]["proven"]
@@ -172,7 +173,7 @@ def test_a_search_asks_again_for_a_query_that_came_since(world: Namespace, quest
     assert traced_sets.staleness(first) == (0, 1, 0)
     assert traced_sets.current_traced_set(world, questions, Config(BLEND, GOOD)) is None
     run_to_end(
-        world, optimiser.submit_search_job(world, search_spec(questions, GOOD, "rerank", settings=4), by="tests")
+        world, tuning_jobs.submit_search_job(world, search_spec(questions, GOOD, "rerank", settings=4), by="tests")
     )
     latest = traced_sets.current_traced_set(world, questions, Config(BLEND, GOOD))
     assert latest is not None
@@ -300,7 +301,7 @@ def test_an_asking_that_ends_leaves_those_of_others_that_go_on(world: Namespace,
 
 
 def test_a_job_whose_half_asked_set_is_gone_begins_another(world: Namespace, questions: JudgementSet) -> None:
-    job = traced_sets.submit_trace_job(world, questions, Config(BLEND), by="tests")
+    job = tuning_jobs.submit_trace_job(world, questions, Config(BLEND), by="tests")
     job.step, job.result = "ask", {"ask": {"traced_set": "0192f000-0000-7000-8000-000000000000"}}
     job.save()
     run_to_end(world, job)
@@ -324,7 +325,7 @@ def test_a_search_that_is_stopped_while_it_asks_ends_with_nothing(
     world: Namespace, questions: JudgementSet, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(optimiser, "PROGRESS_INTERVAL", 0.0)
-    job = optimiser.submit_search_job(world, search_spec(questions, GOOD, "rerank"), by="tests")
+    job = tuning_jobs.submit_search_job(world, search_spec(questions, GOOD, "rerank"), by="tests")
     cancel_job(job)
     run_to_end(world, job)
     assert job.result["search"] == {"stopped": True, "tried": 0}
@@ -392,10 +393,10 @@ def test_a_shadow_catches_up_in_one_job_and_all_but_the_last_jobs_are_forgotten(
     shadow.create_shadow(world, add_version(world, RUINED), 100, by="tests")
     for text, _ in JUDGED[:5]:
         answer_to(world, text)
-    jobs = [run_to_end(world, shadow.submit_shadow_job(world, by="tests"))]
+    jobs = [run_to_end(world, tuning_jobs.submit_shadow_job(world, by="tests"))]
     assert jobs[0].result["compare"]["compared"] == 5
     for _ in range(4):
-        jobs.append(shadow.submit_shadow_job(world, by="tests"))
+        jobs.append(tuning_jobs.submit_shadow_job(world, by="tests"))
         run_job(world.id, jobs[-1].id)
     left = Job.objects.within(world).filter(kind=JobKind.SHADOW).order_by("created_at")
     assert [one.id for one in left] == [one.id for one in jobs[-3:]]

@@ -15,7 +15,8 @@ from retrieval_world import told, world
 from test_api_isolation import key_to
 from tuning_world import JUDGED, make_judgement_set
 
-from memories.ids import uuid7
+from memories.db.ids import uuid7
+from memories.jobs import tuning_jobs
 from memories.jobs.attempt import run_job
 from memories.jobs.scheduled import start_shadow_comparisons
 from memories.models import (
@@ -80,7 +81,7 @@ def add_version(
 
 def run_check(namespace: Namespace, version: ProfileVersion) -> Job:
     """A version's check, seen through here."""
-    job = gate.submit_gate_job(namespace, version, by="tests")
+    job = tuning_jobs.submit_gate_job(namespace, version, by="tests")
     run_job(namespace.id, job.id)
     job.refresh_from_db()
     assert (job.state, job.error) == (JobState.DONE, "")
@@ -192,7 +193,7 @@ def test_a_set_is_asked_again_after_a_write_or_a_new_query_only(world: Namespace
 
 def test_an_evaluation_by_a_job_is_kept_once(world: Namespace, questions: JudgementSet) -> None:
     version = add_version(world, GOOD)
-    job = evaluation_records.submit_evaluation_job(world, version, questions, "", by="tests")
+    job = tuning_jobs.submit_evaluation_job(world, version, questions, "", by="tests")
     for _ in range(2):
         run_job(world.id, job.id)
     job.refresh_from_db()
@@ -410,7 +411,7 @@ def test_a_shadow_answers_a_share_of_what_is_asked_and_nobody_hears_of_it(
 def test_a_shadow_of_another_system_is_asked_live(world: Namespace) -> None:
     cast = shadow.create_shadow(world, add_version(world, {}, system="recall"), 100, by="tests")
     retrieve_over_api(world, "Which database keeps the invoices?")
-    job = shadow.submit_shadow_job(world, by="tests")
+    job = tuning_jobs.submit_shadow_job(world, by="tests")
     run_job(world.id, job.id)
     twin = Trace.objects.within(world).get(shadow=True)
     live = retrieve(traced_sets.evaluation_query(world, JudgedQuery(text=twin.query), Config(SYSTEMS["recall"])))

@@ -6,8 +6,8 @@ import pytest
 from django.test import Client
 from evaluator import evaluate
 
-from memories.keys import make_key
 from memories.models import ApiKey, IdempotencyRecord, Memory, MemoryVector, Namespace, Session, Turn
+from memories.web.api_keys import make_key
 
 pytestmark = pytest.mark.django_db
 MOVED = {"role": "user", "speaker": "Maya", "text": "I moved to Berlin yesterday.", "said_at": "2026-03-02T12:00:00Z"}

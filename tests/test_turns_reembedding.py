@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from pytest_django.fixtures import DjangoAssertNumQueries
 from reflection import NOW, entity, reflect
 
-from memories.erasing.erase import Erasure
-from memories.jobs.work import Work, WorkerStoppedError
+from memories.contracts.work import Work, WorkerStoppedError
+from memories.maintenance.erase import Erasure
 from memories.models import Job, Memory, MemoryVector, Namespace, TokenStates
 from memories.models.choices import ChunkLevel, JobKind, Route, Status
 from memories.providers.embedder import embedder

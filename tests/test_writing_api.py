@@ -9,9 +9,9 @@ from django.utils import timezone
 from evaluator import evaluate
 from pytest_django.fixtures import DjangoAssertNumQueries
 
-from memories.keys import make_key
 from memories.models import ApiKey, Entity, Membership, Memory, MemorySource, Namespace, Session, Turn
 from memories.providers import endpoint
+from memories.web.api_keys import make_key
 
 pytestmark = pytest.mark.django_db
 

@@ -10,7 +10,7 @@ from django.db import transaction
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memories.ids import uuid7
+from memories.db.ids import uuid7
 from memories.models import Entity, EntityEdge, Memory, MemoryEdge, MemoryVector, Mention, Namespace, TokenStates
 from memories.models.choices import EdgeKind
 from memories.providers.embedder import embedder

@@ -6,7 +6,7 @@ import pytest
 from evaluator import evaluate
 from pytest_django.fixtures import DjangoAssertNumQueries
 
-from memories.jobs.work import Work
+from memories.contracts.work import Work
 from memories.models import Job, Memory, Namespace, Publication, ScoreEvent
 from memories.models.choices import JobKind, JobState
 from memories.tuning.policy_versions import add_policy_version, publish_policy

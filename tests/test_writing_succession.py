@@ -10,8 +10,8 @@ from reflection import reflect
 from retrieval_world import asking
 from test_writing_acts import index_state, review
 
-from memories.erasing.erase import Erasure
 from memories.jobs.scheduled import start_due_reflections
+from memories.maintenance.erase import Erasure
 from memories.models import Job, Memory, MemoryEdge, MemoryVector, Namespace, ReviewItem, ScoreEvent
 from memories.models.choices import JobKind, JobState, Status, Verdict
 from memories.retrieval.retrieve import retrieve

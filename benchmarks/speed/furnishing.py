@@ -10,8 +10,7 @@ from django.db import connection, transaction
 from django.db.models import Model
 
 from benchmarks.speed import worlds
-from memories.ids import uuid7
-from memories.keys import make_key
+from memories.db.ids import uuid7
 from memories.models import (
     ApiKey,
     Entity,
@@ -31,6 +30,7 @@ from memories.retrieval.query import Query
 from memories.retrieval.retrieve import retrieve
 from memories.retrieval.trace import store_trace
 from memories.tuning.splits import split_of
+from memories.web.api_keys import make_key
 from memories.writing.bulk_copy import copy_rows
 from scoring.systems import SYSTEMS
 

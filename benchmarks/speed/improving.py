@@ -2,6 +2,7 @@
 
 from uuid import UUID
 
+from memories.jobs import tuning_jobs
 from memories.jobs.attempt import run_job
 from memories.models import Job, Judgement, JudgementSet, Memory, Namespace, ProfileVersion, Trace
 from memories.models.choices import JobKind
@@ -79,4 +80,4 @@ def search(namespace: Namespace, whole: JudgementSet) -> None:
         seconds=SECONDS,
         seed=optimiser.DEFAULT_SEED,
     )
-    run_job(namespace.id, optimiser.submit_search_job(namespace, wish, by=BY).id)
+    run_job(namespace.id, tuning_jobs.submit_search_job(namespace, wish, by=BY).id)

@@ -16,9 +16,9 @@ from pathlib import Path
 import numpy as np
 import psutil
 
-from memories.keys import make_key
 from memories.models import ApiKey, Namespace
 from memories.models.choices import Role
+from memories.web.api_keys import make_key
 
 ROOT = Path(__file__).parents[2]
 CLIENTS = 4

@@ -14,11 +14,12 @@ from uuid import UUID
 from django.db import connection, transaction
 
 from benchmarks.quality.worlds import DATA, read_rows
-from memories.bulk.importing import Import
-from memories.bulk.statistics import Growth
-from memories.ids import uuid7
+from memories.db.ids import uuid7
 from memories.models import Entity, Memory, MemoryVector, Mention, Namespace, NamespaceStatistics
 from memories.providers.embedder import embedder
+from memories.transfer.import_file import FileImport
+from memories.transfer.planner_statistics import StatisticsRefresh
+from memories.web.memory_body import validate_memories
 from memories.writing import posting_index
 from memories.writing.bulk_copy import copy_rows, lightweight_row
 from memories.writing.index_vectors import namespaces_to_index, unindexed_vectors
@@ -83,7 +84,7 @@ def world(size: int, kind: str = SLUG) -> Namespace:
 def imported(namespace: Namespace, size: int) -> None:
     """Line by line, as anybody would."""
     stream = io.BytesIO("\n".join(lines(size)).encode())
-    work = Import.begun(namespace, namespace.slug, stream, restart=True, by="benchmark")
+    work = FileImport.begin(namespace, namespace.slug, stream, restart=True, by="benchmark", validate=validate_memories)
     for _ in work.run(BATCH, lambda told: None):
         pass
     indexed(namespace)
@@ -96,7 +97,7 @@ def poured(namespace: Namespace, size: int) -> None:
     [(made,)] = stored.fetchall()
     stored.execute(f"DROP INDEX {HNSW}")
     NamespaceStatistics.objects.get_or_create(namespace=namespace)
-    all, model, growth = lines(size), embedder(namespace.embedder), Growth()
+    all, model, growth = lines(size), embedder(namespace.embedder), StatisticsRefresh()
     people: dict[str, Entity] = {}
     while some := [json.loads(line) for line in itertools.islice(all, POURED)]:
         vectors = model.embed([one["content"] for one in some])
@@ -119,7 +120,7 @@ def poured(namespace: Namespace, size: int) -> None:
             )
             mention(namespace, people, list(zip([memory.id for memory in memories], map(who_in, some), strict=True)))
             posting_index.index_postings(namespace, [memory.id for memory in memories])
-        growth.grown(len(memories))
+        growth.add(len(memories))
     stored.execute("SET maintenance_work_mem = '4GB'")
     stored.execute(made)
     tidy()

@@ -15,9 +15,9 @@ from rest_framework import authentication
 from rest_framework.exceptions import AuthenticationFailed, NotFound
 from rest_framework.request import Request
 
-from memories.keys import MARK, hash_of
 from memories.models import ApiKey, Membership, Namespace
 from memories.models.choices import Role
+from memories.web.api_keys import KEY_PREFIX, hash_key
 from memories.web.roles import Access
 
 SCHEME = "Bearer"
@@ -33,8 +33,8 @@ class KeyAuthentication(authentication.BaseAuthentication):
         if header is None:
             return None
         scheme, _, plain = header.partition(" ")
-        if scheme.lower() != SCHEME.lower() or not plain.startswith(MARK):
-            raise AuthenticationFailed(f"The header Authorization must be “{SCHEME} {MARK}…”.", "malformed_key")
+        if scheme.lower() != SCHEME.lower() or not plain.startswith(KEY_PREFIX):
+            raise AuthenticationFailed(f"The header Authorization must be “{SCHEME} {KEY_PREFIX}…”.", "malformed_key")
         return AnonymousUser(), access_by_key(namespace_slug(request), plain)
 
     def authenticate_header(self, request: Request) -> str:
@@ -58,7 +58,7 @@ def namespace_slug(request: Request) -> str:
 def access_by_key(slug: str, secret: str) -> Access:
     """Authenticate the holder of a key."""
     # Looked up in an index of hashes: the time it takes reveals nothing about the key.
-    keys = ApiKey.objects.select_related("namespace").filter(namespace__slug=slug, hash=hash_of(secret))
+    keys = ApiKey.objects.select_related("namespace").filter(namespace__slug=slug, hash=hash_key(secret))
     if (key := keys.first()) is None:
         raise NotFound(NO_ACCESS)
     now = timezone.now()

@@ -8,13 +8,13 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from memories.api.base_view import NamespacedView
-from memories.api.entity_name import EntityName
 from memories.api.idempotency import idempotent
 from memories.models import Entity, EntityAlias, Namespace
 from memories.models.choices import Role
 from memories.models.graph import LONGEST_NAME
 from memories.models.keys import NamespacedQuerySet
 from memories.text.registry_cache import increment_names_version
+from memories.web.entity_name import EntityName
 from memories.web.fields import ListOf, Text
 from memories.web.http_errors import Conflict
 from memories.web.pagination import PageQuery, page_schema, paginate

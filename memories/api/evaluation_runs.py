@@ -22,6 +22,7 @@ from memories.api.optimiser import (
     traced_set_or_409,
 )
 from memories.api.profile_versions import EvaluationSerializer, MetricSerializer
+from memories.jobs import tuning_jobs
 from memories.jobs.submission import BusyError
 from memories.models import Evaluation, JudgementSet, Namespace
 from memories.models.choices import Part, Role
@@ -215,7 +216,7 @@ class EvaluationsView(NamespacedView):
     def start_tracing(self, judgement_set: JudgementSet, config: Config) -> Response:
         """Start a job that runs the queries."""
         try:
-            job = traced_sets.submit_trace_job(self.namespace, judgement_set, config, by=self.access.caller)
+            job = tuning_jobs.submit_trace_job(self.namespace, judgement_set, config, by=self.access.caller)
         except BusyError as error:
             raise Conflict(str(error), code="job_unfinished") from error
         address = reverse("api-job", kwargs={"namespace": self.namespace.slug, "id": job.id})

@@ -16,16 +16,14 @@ from memories.api.idempotency import idempotent
 from memories.api.memories import (
     SCORES_HELP,
     MemorySerializer,
-    NewMemorySerializer,
     OutcomeSerializer,
-    existing_turns,
-    new_memory_from_body,
     visible_statuses,
 )
 from memories.api.write_errors import WriteView, unknown_memory_error
 from memories.models import Memory, ScoreEvent
 from memories.models.choices import Role
 from memories.web.fields import Flag, Identifier, Text
+from memories.web.memory_body import NewMemorySerializer, existing_turns, new_memory_from_body
 from memories.web.roles import Access
 from memories.web.serializers import StrictObject
 from memories.writing import feedback

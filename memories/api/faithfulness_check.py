@@ -9,16 +9,15 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from memories.api.base_view import NamespacedView
-from memories.api.memories import MAX_CONTENT_CHARS
 from memories.api.retrieval import MAX_QUERY_CHARS
 from memories.api.write_errors import unknown_memory_error
-from memories.guarding.bases import MOST_BASES, bases
-from memories.guarding.claims import MOST_CLAIMS, TooManyClaimsError
-from memories.guarding.faithfulness import Check, check
-from memories.guarding.support import VERDICTS, Support
+from memories.guards.answer_check import MAX_BASES, AnswerCheck, check_answer, collect_bases
+from memories.guards.claims import MAX_CLAIMS, TooManyClaimsError
+from memories.guards.support import VERDICTS, ClaimSupport
 from memories.models import Namespace, Trace
 from memories.models.choices import Role
 from memories.web.fields import Identifier, ListOf, Text
+from memories.web.memory_body import MAX_CONTENT_CHARS
 from memories.web.serializers import StrictObject
 from memories.writing.write_errors import NotFoundError
 
@@ -28,12 +27,12 @@ SOURCE_FIELDS = ("trace", "query", "memories", "texts")
 class FaithfulnessSerializer(StrictObject):
     """An answer and its sources: any combination of trace, query, memory ids and texts."""
 
-    answer = Text(max_length=MAX_CONTENT_CHARS, help_text=f"at most {MOST_CLAIMS} claims")
+    answer = Text(max_length=MAX_CONTENT_CHARS, help_text=f"at most {MAX_CLAIMS} claims")
     trace = Identifier(required=False, help_text="the retrieval whose results the answer is based on")
     query = Text(max_length=MAX_QUERY_CHARS, required=False, help_text="retrieved now with the published profile")
-    memories = ListOf(child=Identifier(), max_length=MOST_BASES, required=False, help_text="stored memories by id")
+    memories = ListOf(child=Identifier(), max_length=MAX_BASES, required=False, help_text="stored memories by id")
     texts = ListOf(
-        child=Text(max_length=MAX_CONTENT_CHARS), max_length=MOST_BASES, required=False, help_text="memories as text"
+        child=Text(max_length=MAX_CONTENT_CHARS), max_length=MAX_BASES, required=False, help_text="memories as text"
     )
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
@@ -52,7 +51,7 @@ class BasisSerializer(serializers.Serializer[Any]):
     content = serializers.CharField()
 
 
-class ClaimSerializer(serializers.Serializer[Support]):
+class ClaimSerializer(serializers.Serializer[ClaimSupport]):
     """One claim and its verdict."""
 
     text = serializers.CharField(source="claim.text")
@@ -66,7 +65,7 @@ class ClaimSerializer(serializers.Serializer[Support]):
     why = serializers.CharField(allow_blank=True, help_text="why it is not supported")
 
 
-class FaithfulnessResultSerializer(serializers.Serializer[Check]):
+class FaithfulnessResultSerializer(serializers.Serializer[AnswerCheck]):
     """The faithfulness of an answer. Partial support counts as not supported."""
 
     faithfulness = serializers.FloatField(help_text="supported claims / all claims; 1 without claims")
@@ -102,7 +101,7 @@ class FaithfulnessView(NamespacedView):
         )
 
 
-def check_faithfulness_from_body(namespace: Namespace, body: dict[str, Any]) -> Check:
+def check_faithfulness_from_body(namespace: Namespace, body: dict[str, Any]) -> AnswerCheck:
     """Check the answer of a validated body; a missing trace or memory is reported at its field."""
     traces = Trace.objects.within(namespace).defer("signals", "candidates")
     trace = traces.filter(id=body["trace"]).first() if "trace" in body else None
@@ -110,7 +109,7 @@ def check_faithfulness_from_body(namespace: Namespace, body: dict[str, Any]) -> 
         raise ValidationError({"trace": [f"must be a stored trace of this namespace; got {body['trace']}"]})
     sources = {name: body[name] for name in ("query", "memories", "texts") if name in body}
     try:
-        return check(namespace, body["answer"], bases(namespace, trace=trace, **sources))
+        return check_answer(namespace, body["answer"], collect_bases(namespace, trace=trace, **sources))
     except NotFoundError as error:
         raise unknown_memory_error(error, f"memories.{body['memories'].index(error.id)}") from error
     except TooManyClaimsError as error:

@@ -13,9 +13,8 @@ from rest_framework.response import Response
 
 from memories.api.base_view import NamespacedView
 from memories.api.idempotency import idempotent
-from memories.jobs.cancellation import CANCELLABLE, cancel_job
 from memories.jobs.registry import job_completion
-from memories.jobs.submission import BusyError, submit_job
+from memories.jobs.submission import CANCELLABLE, BusyError, cancel_job, submit_job
 from memories.models import Job, Namespace
 from memories.models.choices import JobKind, JobState, Role
 from memories.web.fields import Flag, JsonObject, OneOf, Text

@@ -19,7 +19,8 @@ from memories.api.judgement_serializers import MAX_BODY_BYTES, StoredCountsSeria
 from memories.api.judgement_sets import judgement_set_or_404, stored_counts
 from memories.api.parsers import StrictJSONParser
 from memories.api.transfer import NdjsonParser, NdjsonRenderer, join_lines, request_stream
-from memories.bulk.lines import MEDIA_TYPE
+from memories.contracts.json_lines import MEDIA_TYPE
+from memories.jobs import tuning_jobs
 from memories.models import JudgementSet
 from memories.models.choices import Role
 from memories.tuning import judgement_import, judgement_pooling, judgement_store, judging_queue, trec
@@ -215,7 +216,7 @@ class PoolView(NamespacedView):
         """Rebuild a pool as a job: every configuration runs every query, without traces."""
         body, judgement_set = PoolRequest.from_request(request), judgement_set_or_404(self.namespace, id)
         try:
-            job = judgement_pooling.submit_pool_job(judgement_set, body["settings"], body["k"], by=self.access.caller)
+            job = tuning_jobs.submit_pool_job(judgement_set, body["settings"], body["k"], by=self.access.caller)
         except judgement_pooling.UnknownConfigError as error:
             raise ValidationError({"settings": [str(error)]}) from error
         location = reverse("api-job", kwargs={"namespace": namespace, "id": job.id})

@@ -14,6 +14,7 @@ from memories.api.base_view import NamespacedView
 from memories.api.idempotency import idempotent
 from memories.api.jobs import JobSerializer
 from memories.api.judgement_sets import find_judgement_set
+from memories.jobs import tuning_jobs
 from memories.models import JudgedQuery, JudgementSet, Namespace, TracedSet
 from memories.models.choices import Part, Role
 from memories.retrieval.config import UnknownProfileError, resolve_config
@@ -139,7 +140,7 @@ class OptimiseView(NamespacedView):
     def post(self, request: Request, namespace: str) -> Response:
         """Search on the tune split of a judgement set, as a job; `jobs/{id}/stop/` ends it with the best so far."""
         spec = search_spec_from_body(self.namespace, OptimiseSerializer.from_request(request))
-        job = optimiser.submit_search_job(self.namespace, spec, by=self.access.caller)
+        job = tuning_jobs.submit_search_job(self.namespace, spec, by=self.access.caller)
         location = reverse("api-job", kwargs={"namespace": namespace, "id": job.id})
         return Response(JobSerializer(job).data, status=202, headers={"Location": location})
 

@@ -14,8 +14,9 @@ from memories.api.jobs import JobSerializer
 from memories.api.judgement_sets import find_judgement_set
 from memories.api.profile_versions import PublicationSerializer, profile_version_or_404
 from memories.api.write_errors import WriteView
+from memories.jobs import tuning_jobs
 from memories.models.choices import Part, Role
-from memories.tuning import evaluation_records, gate, profile_publication
+from memories.tuning import gate, profile_publication
 from memories.tuning.versions import ANY_PUBLICATION
 from memories.web.fields import Identifier, OneOf, Text
 from memories.web.serializers import QueryString, StrictObject
@@ -73,7 +74,7 @@ class ProfileEvaluateView(NamespacedView):
         """Evaluate a version on a judgement set, as a job; the version then shows the metrics."""
         version, body = profile_version_or_404(self.namespace, id), EvaluateProfileSerializer.from_request(request)
         judgement_set = find_judgement_set(self.namespace, body.get("set", ""))
-        job = evaluation_records.submit_evaluation_job(
+        job = tuning_jobs.submit_evaluation_job(
             self.namespace, version, judgement_set, body.get("part", ""), by=self.access.caller
         )
         return Response(JobSerializer(job).data, status=202)
@@ -101,7 +102,8 @@ class ProfileGateView(NamespacedView):
     @idempotent
     def post(self, request: Request, namespace: str, id: UUID) -> Response:
         """Compare a version with the published one on judged queries and on the last 500 logged ones, as a job."""
-        job = gate.submit_gate_job(self.namespace, profile_version_or_404(self.namespace, id), by=self.access.caller)
+        version = profile_version_or_404(self.namespace, id)
+        job = tuning_jobs.submit_gate_job(self.namespace, version, by=self.access.caller)
         return Response(JobSerializer(job).data, status=202)
 
 

@@ -10,9 +10,9 @@ from rest_framework.exceptions import ValidationError
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from memories import metrics
 from memories.api.base_view import NamespacedView
 from memories.api.renderers import OrjsonRenderer
+from memories.db import counters
 from memories.models import Memory, Namespace
 from memories.models.choices import ChunkLevel, MemoryType, Role, Status
 from memories.retrieval import access_counts
@@ -225,7 +225,13 @@ class RetrieveView(NamespacedView):
         retrieval = retrieve(query_from_body(self.namespace, body))
         answer = answer_to_dict(retrieval, explain=body["explain"], token_budget=body.get("token_budget"))
         answer["trace"] = store_trace(retrieval, answer, key=self.access.key_id) if is_trace_sampled() else None
-        metrics.retrieved(retrieval, abstained=answer["abstained"])
+        counters.count_retrieval(
+            retrieval.query.config.system.name,
+            abstained=answer["abstained"],
+            stages_ms=retrieval.took_ms,
+            retrievers_ms=retrieval.fetched.took_ms,
+            timed_out=retrieval.fetched.timed_out,
+        )
         if body["record"]:
             access_counts.record_access(retrieval.query, result_ids(answer["results"]))
         if body["format"] == "markdown":

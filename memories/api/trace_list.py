@@ -11,7 +11,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from memories.api.base_view import NamespacedView
-from memories.ids import first_id_at
+from memories.db.ids import first_id_at
 from memories.models import Namespace, Trace
 from memories.models.choices import Role
 from memories.models.keys import NamespacedQuerySet

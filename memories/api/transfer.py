@@ -17,15 +17,15 @@ from rest_framework.request import Request
 
 from memories.api.base_view import NamespacedView
 from memories.api.idempotency import HEADER
-from memories.api.memories import NewMemorySerializer
-from memories.bulk.bookmark import OUTCOMES
-from memories.bulk.exporting import exported
-from memories.bulk.lines import MEDIA_TYPE, Reader, Stream, batches
-from memories.bulk.remembering import remembered
-from memories.bulk.statistics import Growth
+from memories.contracts.json_lines import MEDIA_TYPE, LineReader, Stream, line_batches
 from memories.models import Namespace
 from memories.models.choices import Role
+from memories.transfer.checkpoint import OUTCOMES
+from memories.transfer.export import export_namespace
+from memories.transfer.import_lines import import_lines
+from memories.transfer.planner_statistics import StatisticsRefresh
 from memories.web.fields import Flag
+from memories.web.memory_body import NewMemorySerializer, validate_memories
 from memories.web.serializers import QueryString
 
 IMPORT_BATCH_SIZE = 500  # lines read, embedded and remembered per batch
@@ -96,7 +96,8 @@ class NamespaceExportView(NamespacedView):
         export was cut off.
         """
         vectors = NamespaceExportQuery.from_request(request)["vectors"]
-        return StreamingHttpResponse(join_lines(exported(self.namespace, vectors=vectors)), content_type=MEDIA_TYPE)
+        lines = export_namespace(self.namespace, vectors=vectors)
+        return StreamingHttpResponse(join_lines(lines), content_type=MEDIA_TYPE)
 
 
 class MemoryImportView(NamespacedView):
@@ -139,12 +140,12 @@ def request_stream(request: Request) -> Stream:
 def import_outcome_lines(namespace: Namespace, stream: Stream, *, by: str) -> Iterator[str]:
     """Remember batch by batch; yield one outcome per line, then the summary."""
     counts: Counter[str] = Counter(dict.fromkeys(OUTCOMES, 0))
-    reader, growth = Reader(stream), Growth()
-    for batch in batches(reader, reader.lines(), IMPORT_BATCH_SIZE):
-        for outcome in remembered(namespace, batch.lines, by=by):
+    reader, statistics = LineReader(stream), StatisticsRefresh()
+    for batch in line_batches(reader, reader.lines(), IMPORT_BATCH_SIZE):
+        for outcome in import_lines(namespace, batch.lines, validate_memories, by=by):
             counts[outcome["outcome"]] += 1
             yield json.dumps(outcome, ensure_ascii=False)
-        growth.grown(len(batch.lines))
+        statistics.add(len(batch.lines))
     yield json.dumps({"end": {"lines": counts.total(), **counts}})
 
 

@@ -4,14 +4,14 @@ from django.conf import settings
 from django.contrib.auth import get_user_model
 from django.db import transaction
 
-from memories.bulk.statistics import analyse
+from memories.db.ids import replay_ids
 from memories.demo import annotators, answers, use
 from memories.demo.ahead import embedded_ahead
 from memories.demo.telling import Telling
 from memories.demo.world import CLOCK, World, read
-from memories.ids import replayed
 from memories.models import Membership, Namespace
 from memories.models.choices import Mode, Role
+from memories.transfer.planner_statistics import analyze_tables
 
 USER = "demo"
 
@@ -28,13 +28,13 @@ def load(slug: str) -> Namespace:
         use.add(telling)
         answers.add(telling)
         annotators.add(telling)
-    analyse()
+    analyze_tables()
     return telling.namespace
 
 
 def found(slug: str, world: World) -> Namespace:
     """Make the namespace, and let the demo's user in where there is one."""
-    with replayed(world.began, slug):
+    with replay_ids(world.began, slug):
         namespace = Namespace(slug=slug, title="Maya's assistant", mode=Mode.AGENT_MEMORY)
     namespace.embedder = settings.RECALL_EMBEDDER
     namespace.clock, namespace.created_at = CLOCK, world.began

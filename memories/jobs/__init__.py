@@ -1,1 +1,1 @@
-"""Long work on a queue: started by a person, an agent or the clock, told of while it runs, and never done twice."""
+"""Background jobs: the queue, its worker, the schedule, and the steps of each kind of job."""

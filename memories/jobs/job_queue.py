@@ -1,4 +1,4 @@
-"""The queue: procrastinate's tables in the same database, so that a job and its place are one write."""
+"""The queue: procrastinate's tables in the same database, so that a job is saved and enqueued in one transaction."""
 
 from procrastinate.contrib.django.django_connector import DjangoConnector
 from procrastinate.manager import JobManager
@@ -11,7 +11,7 @@ QUEUE = "jobs"
 TASK = "memories.job"
 HEARTBEAT_TIMEOUT = 20.0  # seconds without a heartbeat
 
-# By Django's own connection: within a worker procrastinate's app has another, outside of the caller's transaction.
+# On Django's connection: within a worker, procrastinate's app uses another, outside the caller's transaction.
 connector = DjangoConnector()
 manager = JobManager(connector)
 
@@ -24,7 +24,7 @@ ENQUEUED_SQL = """
     WHERE task_name = %(task)s AND args ->> 'job' = %(job)s
         AND (status = 'doing' OR status = 'todo' AND queue_name = %(queue)s)
 """
-# The jobs of workers that are gone, and of those whose heart has stopped.
+# Jobs of workers that are gone or have missed their heartbeat.
 REVIVE_SQL = """
     SELECT procrastinate_retry_job_v2(dead.id, now(), NULL, %(queue)s, NULL) FROM (
         SELECT job.id FROM procrastinate_jobs job LEFT JOIN procrastinate_workers worker ON worker.id = job.worker_id
@@ -36,18 +36,18 @@ REVIVE_SQL = """
 
 
 def enqueue_job(job: Job, *, queue: str = QUEUE, priority: int = 0) -> None:
-    """Put a job into the queue, in the caller's transaction."""
-    # What goes alone waits for all else of its namespace that does.
+    """Enqueue a job in the caller's transaction."""
+    # Exclusive kinds wait for each other within a namespace.
     lock = str(job.namespace_id) if job.kind in ALONE else None
     configured = configure_task(name=TASK, job_manager=manager, queue=queue, lock=lock, priority=priority)
     configured.defer(namespace=str(job.namespace_id), job=str(job.id))
 
 
 def move_job(job: Job, queue: str) -> bool:
-    """Move a job that waits into another queue, due at once; tell whether it was there to move."""
+    """Move a waiting job to another queue, due at once; returns whether it was waiting."""
     return bool(connector.execute_query_all(MOVE_SQL, queue=queue, task=TASK, job=str(job.id)))
 
 
 def is_enqueued(job: Job) -> bool:
-    """Tell whether a job runs, or waits where any worker finds it."""
+    """Whether a job runs, or waits in the common queue."""
     return bool(connector.execute_query_all(ENQUEUED_SQL, queue=QUEUE, task=TASK, job=str(job.id)))

@@ -1,17 +1,20 @@
-"""Asking for long work."""
+"""Submit and cancel jobs."""
 
 from typing import Any
 
 from django.db import IntegrityError, transaction
 
+from memories.contracts.work import CANCEL
 from memories.jobs.job_queue import QUEUE, enqueue_job, is_enqueued, move_job
 from memories.models import Job, Namespace
 from memories.models.choices import JobKind
 from memories.models.job import UNFINISHED
 
+CANCELLABLE = (JobKind.OPTIMISE,)  # a partial result of the others is worth nothing
+
 
 class BusyError(Exception):
-    """Work of this kind is under way with other parameters."""
+    """A job of this kind is unfinished and has other parameters."""
 
     def __init__(self, job: Job) -> None:
         super().__init__(f"The job {job.id} ({job.kind}) is {job.state} with other parameters; wait until it is done.")
@@ -27,9 +30,9 @@ def submit_job(
     queue: str = QUEUE,
     priority: int = 0,
 ) -> Job:
-    """Make a job and its place in the queue, both or neither.
+    """Create a job and enqueue it in one transaction.
 
-    Where one of its kind goes alone and waits or runs already, that one is given back.
+    For kinds that run one at a time, an unfinished job with the same parameters is returned instead.
     """
     while True:
         job = Job(namespace=namespace, kind=kind, params=params, by=by)
@@ -46,6 +49,14 @@ def submit_job(
             continue
         if other.params != params:
             raise BusyError(other)
-        if not is_enqueued(other) and not move_job(other, queue):  # two crashes in a row can cost a job its place
+        if not is_enqueued(other) and not move_job(other, queue):  # two crashes in a row can lose the queue entry
             enqueue_job(other, queue=queue, priority=priority)
         return other
+
+
+def cancel_job(job: Job) -> None:
+    """Make an unfinished job end after its current batch, with what it has."""
+    params = {**job.params, CANCEL: True}
+    unfinished = Job.objects.within(job.namespace).filter(id=job.id, state__in=UNFINISHED)
+    if unfinished.update(params=params):
+        job.params = params

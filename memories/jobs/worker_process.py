@@ -1,4 +1,4 @@
-"""The worker: takes jobs out of the queue until it is told to stop."""
+"""The worker process: runs jobs from the queue until it is stopped."""
 
 import asyncio
 import logging
@@ -19,30 +19,30 @@ logger = logging.getLogger(__name__)
 
 CONCURRENCY = 2  # jobs
 HEARTBEAT_SECONDS = 5.0  # seconds
-REVIVE_SECONDS = 10.0  # seconds between two looks for jobs whose worker died
-BACKOFF_SECONDS = (1, 2, 5, 10, 30)  # seconds before the database is tried again
+REVIVE_SECONDS = 10.0  # seconds between searches for jobs whose worker died
+BACKOFF_SECONDS = (1, 2, 5, 10, 30)  # seconds before reconnecting
 STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 def run_worker(parent_pid: int | None = None) -> None:
-    """Work until a signal says stop, or until the process that this one works beside is gone."""
+    """Work until a signal, or until the parent process exits."""
     with worker_connector():
         asyncio.run(run_until_stopped(parent_pid))
 
 
 @contextmanager
 def worker_connector() -> Iterator[None]:
-    """Let procrastinate have connections of its own, which a worker needs; no more than it can use."""
+    """Give procrastinate its own connections, as many as a worker needs."""
     with app.replace_connector(PsycopgConnector(kwargs=connector_params(), min_size=1, max_size=CONCURRENCY + 2)):
         yield
 
 
 async def run_until_stopped(parent_pid: int | None) -> None:
-    """Live again after every outage of the database."""
+    """Reconnect after every outage of the database."""
     stopped, loop, failures = asyncio.Event(), asyncio.get_running_loop(), 0
 
     def stop() -> None:
-        if stopped.is_set():  # asked twice: a piece of work may take its time, and a person may have none
+        if stopped.is_set():  # second signal: a batch may take long
             os._exit(1)
         stopped.set()
 
@@ -53,14 +53,14 @@ async def run_until_stopped(parent_pid: int | None) -> None:
         try:
             await run_until_disconnected(stopped, parent_pid)
         except (ConnectorException, PoolTimeout) as error:
-            logger.warning("The queue cannot be reached: %s", error.__cause__ or error)
+            logger.warning("Cannot reach the queue: %s", error.__cause__ or error)
         failures = 0 if loop.time() - began > BACKOFF_SECONDS[-1] else failures
         await sleep_unless_stopped(stopped, BACKOFF_SECONDS[min(failures, len(BACKOFF_SECONDS) - 1)])
         failures += 1
 
 
 async def run_until_disconnected(stopped: asyncio.Event, parent_pid: int | None) -> None:
-    """Take jobs and look after those of the dead, until told to stop or the database goes away."""
+    """Run jobs and revive those of dead workers, until stopped or disconnected."""
     async with app.open_async():
         tasks = [
             asyncio.create_task(
@@ -70,8 +70,8 @@ async def run_until_disconnected(stopped: asyncio.Event, parent_pid: int | None)
                     install_signal_handlers=False,
                     update_heartbeat_interval=HEARTBEAT_SECONDS,
                     stalled_worker_timeout=HEARTBEAT_TIMEOUT,
-                    shutdown_graceful_timeout=0.0,  # a job stops after its piece, and goes on elsewhere
-                    delete_jobs="always",  # what a person may know of a job is in its own record
+                    shutdown_graceful_timeout=0.0,  # a job stops after its batch and is resumed elsewhere
+                    delete_jobs="always",  # the Job row is the lasting record
                 )
             ),
             asyncio.create_task(revive_stalled_jobs()),
@@ -87,27 +87,27 @@ async def run_until_disconnected(stopped: asyncio.Event, parent_pid: int | None)
 
 
 async def revive_stalled_jobs() -> None:
-    """Put the jobs of workers that died back into the queue, from the first moment on."""
+    """Requeue the jobs of dead workers, at once and then periodically."""
     while True:
         found = await app.connector.execute_query_all_async(REVIVE_SQL, queue=QUEUE, dead=HEARTBEAT_TIMEOUT)
         if found:
-            logger.warning("%d jobs of a worker that died go on", len(found))
+            logger.warning("Requeued %d jobs of dead workers", len(found))
         await asyncio.sleep(REVIVE_SECONDS)
 
 
 async def wait_for_parent_exit(parent_pid: int | None) -> None:
-    """Wait for the end of the process that this one works beside; forever without one."""
+    """Wait until the parent process exits; forever without one."""
     while not parent_exited(parent_pid):
         await asyncio.sleep(1)
 
 
 def parent_exited(parent_pid: int | None) -> bool:
-    """Tell whether the process that this one works beside is gone: an orphan has another parent."""
+    """Whether the parent process has exited: an orphan gets another parent."""
     return parent_pid is not None and os.getppid() != parent_pid
 
 
 async def sleep_unless_stopped(stopped: asyncio.Event, seconds: float) -> None:
-    """Rest, unless told to stop."""
+    """Sleep, unless stopped meanwhile."""
     try:
         await asyncio.wait_for(stopped.wait(), seconds)
     except TimeoutError:

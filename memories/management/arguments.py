@@ -1,4 +1,4 @@
-"""What the commands take, checked at the edge."""
+"""Argument types shared by the commands."""
 
 from argparse import ArgumentTypeError
 from collections.abc import Callable
@@ -9,8 +9,8 @@ from django.core.management.base import CommandError
 from memories.models import Namespace
 
 
-def namespace_slug(text: str) -> str:
-    """Refuse what cannot name a namespace."""
+def slug_argument(text: str) -> str:
+    """A valid slug of a namespace."""
     try:
         Namespace._meta.get_field("slug").run_validators(text)
     except ValidationError as error:
@@ -18,28 +18,33 @@ def namespace_slug(text: str) -> str:
     return text
 
 
-def existing_namespace(slug: str) -> Namespace:
-    """Find a namespace that must be there."""
+def existing_namespace(slug: str, *, otherwise: str = "", returncode: int = 1) -> Namespace:
+    """The namespace of a slug; CommandError if it does not exist, with what to do otherwise."""
     namespace = Namespace.objects.filter(slug=slug).first()
     if namespace is None:
-        known = ", ".join(Namespace.objects.order_by("slug").values_list("slug", flat=True)) or "none yet"
-        raise CommandError(f"There is no namespace {slug}: choose an existing one ({known}).")
+        advice = f"choose an existing one ({known_slugs()}){f' or {otherwise}' if otherwise else ''}"
+        raise CommandError(f"There is no namespace {slug}: {advice}.", returncode=returncode)
     return namespace
 
 
+def known_slugs() -> str:
+    """The slugs of all namespaces, comma-separated."""
+    return ", ".join(Namespace.objects.order_by("slug").values_list("slug", flat=True)) or "none yet"
+
+
 def positive_int(text: str) -> int:
-    """Refuse all but whole numbers from 1."""
+    """A whole number from 1."""
     if not text.isascii() or not text.isdigit() or not int(text):
         raise ArgumentTypeError(f"must be a whole number from 1; got {text!r}")
     return int(text)
 
 
 def int_up_to(maximum: int) -> Callable[[str], int]:
-    """Refuse all but whole numbers from 1 to the most that is allowed."""
+    """A whole number from 1 to a maximum."""
 
-    def read(text: str) -> int:
+    def parse(text: str) -> int:
         if (number := positive_int(text)) > maximum:
             raise ArgumentTypeError(f"must be a whole number from 1 to {maximum}; got {text!r}")
         return number
 
-    return read
+    return parse

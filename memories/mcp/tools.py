@@ -10,7 +10,7 @@ from mcp_types import CallToolResult, TextContent, ToolAnnotations
 
 from memories.client import Recall, RecallError
 from memories.client.payloads import AnswerJson, MemoryJson, QueryOptions, WhyNotJson
-from memories.ids import uuid7
+from memories.db.ids import uuid7
 from memories.mcp.tool_types import (
     Budget,
     ConfirmResult,

@@ -5,7 +5,7 @@ import django.utils.timezone
 from django.conf import settings
 from django.db import migrations, models
 
-import memories.ids
+import memories.db.ids
 import memories.models.keys
 import memories.models.references
 
@@ -20,7 +20,10 @@ class Migration(migrations.Migration):
         migrations.CreateModel(
             name="Namespace",
             fields=[
-                ("id", models.UUIDField(default=memories.ids.uuid7, editable=False, primary_key=True, serialize=False)),
+                (
+                    "id",
+                    models.UUIDField(default=memories.db.ids.uuid7, editable=False, primary_key=True, serialize=False),
+                ),
                 ("slug", models.SlugField(unique=True)),
                 ("title", models.CharField(max_length=200)),
                 (
@@ -68,7 +71,10 @@ class Migration(migrations.Migration):
         migrations.CreateModel(
             name="Membership",
             fields=[
-                ("id", models.UUIDField(default=memories.ids.uuid7, editable=False, primary_key=True, serialize=False)),
+                (
+                    "id",
+                    models.UUIDField(default=memories.db.ids.uuid7, editable=False, primary_key=True, serialize=False),
+                ),
                 (
                     "user",
                     models.ForeignKey(
@@ -113,7 +119,7 @@ class Migration(migrations.Migration):
                         "namespace_id", "id", blank=True, editable=False, primary_key=True, serialize=False
                     ),
                 ),
-                ("id", models.UUIDField(default=memories.ids.uuid7, editable=False)),
+                ("id", models.UUIDField(default=memories.db.ids.uuid7, editable=False)),
                 ("name", models.CharField(max_length=200)),
                 (
                     "role",

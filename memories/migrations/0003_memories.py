@@ -4,7 +4,7 @@ import django.utils.timezone
 import pgvector.django.vector
 from django.db import migrations, models
 
-import memories.ids
+import memories.db.ids
 import memories.models.keys
 import memories.models.references
 
@@ -25,7 +25,7 @@ class Migration(migrations.Migration):
                         "namespace_id", "id", blank=True, editable=False, primary_key=True, serialize=False
                     ),
                 ),
-                ("id", models.UUIDField(default=memories.ids.uuid7, editable=False)),
+                ("id", models.UUIDField(default=memories.db.ids.uuid7, editable=False)),
                 ("key", models.CharField(help_text="the name the agent gave it", max_length=200)),
                 ("title", models.CharField(blank=True, max_length=200)),
                 ("user", models.CharField(blank=True, max_length=200)),
@@ -52,7 +52,7 @@ class Migration(migrations.Migration):
                         "namespace_id", "id", blank=True, editable=False, primary_key=True, serialize=False
                     ),
                 ),
-                ("id", models.UUIDField(default=memories.ids.uuid7, editable=False)),
+                ("id", models.UUIDField(default=memories.db.ids.uuid7, editable=False)),
                 ("session_id", models.UUIDField()),
                 ("session", memories.models.references.Reference(related_name="turns", to="memories.session")),
                 ("position", models.PositiveIntegerField(help_text="counts from 1")),
@@ -102,7 +102,7 @@ class Migration(migrations.Migration):
                         "namespace_id", "id", blank=True, editable=False, primary_key=True, serialize=False
                     ),
                 ),
-                ("id", models.UUIDField(default=memories.ids.uuid7, editable=False)),
+                ("id", models.UUIDField(default=memories.db.ids.uuid7, editable=False)),
                 ("name", models.CharField(max_length=300)),
                 ("normalised", models.CharField(max_length=300)),
                 ("kind", models.CharField(blank=True, max_length=50)),
@@ -129,7 +129,7 @@ class Migration(migrations.Migration):
                         "namespace_id", "id", blank=True, editable=False, primary_key=True, serialize=False
                     ),
                 ),
-                ("id", models.UUIDField(default=memories.ids.uuid7, editable=False)),
+                ("id", models.UUIDField(default=memories.db.ids.uuid7, editable=False)),
                 ("entity_id", models.UUIDField()),
                 ("entity", memories.models.references.Reference(related_name="aliases", to="memories.entity")),
                 ("name", models.CharField(max_length=300)),
@@ -164,7 +164,7 @@ class Migration(migrations.Migration):
                         "namespace_id", "id", blank=True, editable=False, primary_key=True, serialize=False
                     ),
                 ),
-                ("id", models.UUIDField(default=memories.ids.uuid7, editable=False)),
+                ("id", models.UUIDField(default=memories.db.ids.uuid7, editable=False)),
                 ("label", models.CharField(blank=True, max_length=200)),
                 ("embedder", models.CharField(max_length=100)),
                 ("centroid", pgvector.django.vector.VectorField()),
@@ -190,7 +190,7 @@ class Migration(migrations.Migration):
                         "namespace_id", "id", blank=True, editable=False, primary_key=True, serialize=False
                     ),
                 ),
-                ("id", models.UUIDField(default=memories.ids.uuid7, editable=False)),
+                ("id", models.UUIDField(default=memories.db.ids.uuid7, editable=False)),
                 (
                     "type",
                     models.CharField(

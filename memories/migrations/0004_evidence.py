@@ -1,7 +1,7 @@
 import django.utils.timezone
 from django.db import migrations, models
 
-import memories.ids
+import memories.db.ids
 import memories.models.keys
 import memories.models.references
 
@@ -22,7 +22,7 @@ class Migration(migrations.Migration):
                         "namespace_id", "id", blank=True, editable=False, primary_key=True, serialize=False
                     ),
                 ),
-                ("id", models.UUIDField(default=memories.ids.uuid7, editable=False)),
+                ("id", models.UUIDField(default=memories.db.ids.uuid7, editable=False)),
                 ("memory_id", models.UUIDField()),
                 ("memory", memories.models.references.Reference(related_name="sources", to="memories.memory")),
                 ("session_id", models.UUIDField(null=True)),
@@ -120,7 +120,7 @@ class Migration(migrations.Migration):
                         "namespace_id", "id", blank=True, editable=False, primary_key=True, serialize=False
                     ),
                 ),
-                ("id", models.UUIDField(default=memories.ids.uuid7, editable=False)),
+                ("id", models.UUIDField(default=memories.db.ids.uuid7, editable=False)),
                 ("memory_id", models.UUIDField()),
                 ("memory", memories.models.references.Reference(related_name="events", to="memories.memory")),
                 ("at", models.DateTimeField(default=django.utils.timezone.now)),
@@ -171,7 +171,7 @@ class Migration(migrations.Migration):
                         "namespace_id", "id", blank=True, editable=False, primary_key=True, serialize=False
                     ),
                 ),
-                ("id", models.UUIDField(default=memories.ids.uuid7, editable=False)),
+                ("id", models.UUIDField(default=memories.db.ids.uuid7, editable=False)),
                 ("first_id", models.UUIDField()),
                 ("first", memories.models.references.Reference(related_name="reviews", to="memories.memory")),
                 ("second_id", models.UUIDField()),

@@ -1,7 +1,7 @@
 import django.utils.timezone
 from django.db import migrations, models
 
-import memories.ids
+import memories.db.ids
 import memories.models.keys
 import memories.models.references
 
@@ -22,7 +22,7 @@ class Migration(migrations.Migration):
                         "namespace_id", "id", blank=True, editable=False, primary_key=True, serialize=False
                     ),
                 ),
-                ("id", models.UUIDField(default=memories.ids.uuid7, editable=False)),
+                ("id", models.UUIDField(default=memories.db.ids.uuid7, editable=False)),
                 ("memory_id", models.UUIDField()),
                 ("memory", memories.models.references.Reference(related_name="mentions", to="memories.memory")),
                 ("entity_id", models.UUIDField()),
@@ -64,7 +64,7 @@ class Migration(migrations.Migration):
                         "namespace_id", "id", blank=True, editable=False, primary_key=True, serialize=False
                     ),
                 ),
-                ("id", models.UUIDField(default=memories.ids.uuid7, editable=False)),
+                ("id", models.UUIDField(default=memories.db.ids.uuid7, editable=False)),
                 ("source_id", models.UUIDField()),
                 ("source", memories.models.references.Reference(related_name="edges_out", to="memories.entity")),
                 ("predicate", models.CharField(max_length=200)),
@@ -126,7 +126,7 @@ class Migration(migrations.Migration):
                         "namespace_id", "id", blank=True, editable=False, primary_key=True, serialize=False
                     ),
                 ),
-                ("id", models.UUIDField(default=memories.ids.uuid7, editable=False)),
+                ("id", models.UUIDField(default=memories.db.ids.uuid7, editable=False)),
                 ("source_id", models.UUIDField()),
                 ("source", memories.models.references.Reference(related_name="edges_out", to="memories.memory")),
                 ("target_id", models.UUIDField()),

@@ -5,7 +5,7 @@ import pgvector.django.indexes
 import pgvector.django.vector
 from django.db import migrations, models
 
-import memories.ids
+import memories.db.ids
 import memories.models.keys
 import memories.models.references
 
@@ -26,7 +26,7 @@ class Migration(migrations.Migration):
                         "namespace_id", "id", blank=True, editable=False, primary_key=True, serialize=False
                     ),
                 ),
-                ("id", models.UUIDField(default=memories.ids.uuid7, editable=False)),
+                ("id", models.UUIDField(default=memories.db.ids.uuid7, editable=False)),
                 ("memory_id", models.UUIDField()),
                 ("memory", memories.models.references.Reference(related_name="vectors", to="memories.memory")),
                 (
@@ -146,7 +146,7 @@ class Migration(migrations.Migration):
                         "namespace_id", "id", blank=True, editable=False, primary_key=True, serialize=False
                     ),
                 ),
-                ("id", models.UUIDField(default=memories.ids.uuid7, editable=False)),
+                ("id", models.UUIDField(default=memories.db.ids.uuid7, editable=False)),
                 ("memory_id", models.UUIDField()),
                 ("memory", memories.models.references.Reference(related_name="token_states", to="memories.memory")),
                 ("embedder", models.CharField(max_length=100)),

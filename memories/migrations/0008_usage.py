@@ -4,7 +4,7 @@ import django.db.models.lookups
 import django.utils.timezone
 from django.db import migrations, models
 
-import memories.ids
+import memories.db.ids
 import memories.models.keys
 import memories.models.references
 
@@ -108,7 +108,7 @@ class Migration(migrations.Migration):
                         "namespace_id", "id", blank=True, editable=False, primary_key=True, serialize=False
                     ),
                 ),
-                ("id", models.UUIDField(default=memories.ids.uuid7, editable=False)),
+                ("id", models.UUIDField(default=memories.db.ids.uuid7, editable=False)),
                 (
                     "caller",
                     models.CharField(

@@ -1,7 +1,7 @@
 import django.utils.timezone
 from django.db import migrations, models
 
-import memories.ids
+import memories.db.ids
 import memories.models.keys
 import memories.models.references
 
@@ -22,7 +22,7 @@ class Migration(migrations.Migration):
                         "namespace_id", "id", blank=True, editable=False, primary_key=True, serialize=False
                     ),
                 ),
-                ("id", models.UUIDField(default=memories.ids.uuid7, editable=False)),
+                ("id", models.UUIDField(default=memories.db.ids.uuid7, editable=False)),
                 ("name", models.CharField(max_length=100)),
                 ("created_at", models.DateTimeField(default=django.utils.timezone.now)),
             ],
@@ -45,7 +45,7 @@ class Migration(migrations.Migration):
                         "namespace_id", "id", blank=True, editable=False, primary_key=True, serialize=False
                     ),
                 ),
-                ("id", models.UUIDField(default=memories.ids.uuid7, editable=False)),
+                ("id", models.UUIDField(default=memories.db.ids.uuid7, editable=False)),
                 ("profile_id", models.UUIDField()),
                 ("profile", memories.models.references.Reference(related_name="versions", to="memories.profile")),
                 ("number", models.PositiveIntegerField()),
@@ -98,7 +98,7 @@ class Migration(migrations.Migration):
                         "namespace_id", "id", blank=True, editable=False, primary_key=True, serialize=False
                     ),
                 ),
-                ("id", models.UUIDField(default=memories.ids.uuid7, editable=False)),
+                ("id", models.UUIDField(default=memories.db.ids.uuid7, editable=False)),
                 ("name", models.CharField(max_length=100)),
                 ("created_at", models.DateTimeField(default=django.utils.timezone.now)),
             ],
@@ -125,7 +125,7 @@ class Migration(migrations.Migration):
                         "namespace_id", "id", blank=True, editable=False, primary_key=True, serialize=False
                     ),
                 ),
-                ("id", models.UUIDField(default=memories.ids.uuid7, editable=False)),
+                ("id", models.UUIDField(default=memories.db.ids.uuid7, editable=False)),
                 ("policy_id", models.UUIDField()),
                 ("policy", memories.models.references.Reference(related_name="versions", to="memories.writepolicy")),
                 ("number", models.PositiveIntegerField()),
@@ -179,7 +179,7 @@ class Migration(migrations.Migration):
                         "namespace_id", "id", blank=True, editable=False, primary_key=True, serialize=False
                     ),
                 ),
-                ("id", models.UUIDField(default=memories.ids.uuid7, editable=False)),
+                ("id", models.UUIDField(default=memories.db.ids.uuid7, editable=False)),
                 ("profile_version_id", models.UUIDField(null=True)),
                 (
                     "profile_version",

@@ -1,7 +1,7 @@
 import django.utils.timezone
 from django.db import migrations, models
 
-import memories.ids
+import memories.db.ids
 import memories.models.keys
 import memories.models.references
 
@@ -22,7 +22,7 @@ class Migration(migrations.Migration):
                         "namespace_id", "id", blank=True, editable=False, primary_key=True, serialize=False
                     ),
                 ),
-                ("id", models.UUIDField(default=memories.ids.uuid7, editable=False)),
+                ("id", models.UUIDField(default=memories.db.ids.uuid7, editable=False)),
                 ("name", models.CharField(max_length=100)),
                 ("note", models.TextField(blank=True)),
                 ("created_at", models.DateTimeField(default=django.utils.timezone.now)),
@@ -49,7 +49,7 @@ class Migration(migrations.Migration):
                         "namespace_id", "id", blank=True, editable=False, primary_key=True, serialize=False
                     ),
                 ),
-                ("id", models.UUIDField(default=memories.ids.uuid7, editable=False)),
+                ("id", models.UUIDField(default=memories.db.ids.uuid7, editable=False)),
                 ("judgement_set_id", models.UUIDField()),
                 (
                     "judgement_set",
@@ -109,7 +109,7 @@ class Migration(migrations.Migration):
                         "namespace_id", "id", blank=True, editable=False, primary_key=True, serialize=False
                     ),
                 ),
-                ("id", models.UUIDField(default=memories.ids.uuid7, editable=False)),
+                ("id", models.UUIDField(default=memories.db.ids.uuid7, editable=False)),
                 ("query_id", models.UUIDField()),
                 ("query", memories.models.references.Reference(related_name="judgements", to="memories.judgedquery")),
                 ("memory_id", models.UUIDField()),
@@ -151,7 +151,7 @@ class Migration(migrations.Migration):
                         "namespace_id", "id", blank=True, editable=False, primary_key=True, serialize=False
                     ),
                 ),
-                ("id", models.UUIDField(default=memories.ids.uuid7, editable=False)),
+                ("id", models.UUIDField(default=memories.db.ids.uuid7, editable=False)),
                 ("judgement_set_id", models.UUIDField()),
                 (
                     "judgement_set",

@@ -2,7 +2,7 @@ import django.contrib.postgres.fields
 import django.utils.timezone
 from django.db import migrations, models
 
-import memories.ids
+import memories.db.ids
 import memories.models.keys
 import memories.models.partitions
 import memories.models.references
@@ -24,7 +24,7 @@ class Migration(migrations.Migration):
                         "namespace_id", "id", blank=True, editable=False, primary_key=True, serialize=False
                     ),
                 ),
-                ("id", models.UUIDField(default=memories.ids.uuid7, editable=False)),
+                ("id", models.UUIDField(default=memories.db.ids.uuid7, editable=False)),
                 ("at", models.DateTimeField(default=django.utils.timezone.now)),
                 ("as_of", models.DateTimeField(help_text="the moment the ranking took for now")),
                 ("query", models.TextField()),

@@ -1,7 +1,7 @@
 import django.utils.timezone
 from django.db import migrations, models
 
-import memories.ids
+import memories.db.ids
 import memories.models.keys
 import memories.models.references
 
@@ -20,7 +20,7 @@ class Migration(migrations.Migration):
                         "namespace_id", "id", blank=True, editable=False, primary_key=True, serialize=False
                     ),
                 ),
-                ("id", models.UUIDField(default=memories.ids.uuid7, editable=False)),
+                ("id", models.UUIDField(default=memories.db.ids.uuid7, editable=False)),
                 (
                     "kind",
                     models.CharField(

@@ -2,7 +2,7 @@ import django.contrib.postgres.fields
 import django.utils.timezone
 from django.db import migrations, models
 
-import memories.ids
+import memories.db.ids
 from memories.models.keys import NamespaceKey
 from memories.models.references import ForeignKeyConstraint, Reference
 
@@ -23,7 +23,7 @@ class Migration(migrations.Migration):
                         "namespace_id", "id", blank=True, editable=False, primary_key=True, serialize=False
                     ),
                 ),
-                ("id", models.UUIDField(default=memories.ids.uuid7, editable=False)),
+                ("id", models.UUIDField(default=memories.db.ids.uuid7, editable=False)),
                 ("judgement_set_id", models.UUIDField()),
                 ("judgement_set", Reference(related_name="traced", to="memories.judgementset")),
                 ("system", models.CharField(max_length=50)),
@@ -68,7 +68,7 @@ class Migration(migrations.Migration):
                         "namespace_id", "id", blank=True, editable=False, primary_key=True, serialize=False
                     ),
                 ),
-                ("id", models.UUIDField(default=memories.ids.uuid7, editable=False)),
+                ("id", models.UUIDField(default=memories.db.ids.uuid7, editable=False)),
                 ("traced_set_id", models.UUIDField()),
                 ("traced_set", Reference(related_name="queries", to="memories.tracedset")),
                 ("query_id", models.UUIDField()),

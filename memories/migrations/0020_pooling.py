@@ -1,6 +1,6 @@
 from django.db import migrations, models
 
-import memories.ids
+import memories.db.ids
 import memories.models.keys
 import memories.models.references
 
@@ -21,7 +21,7 @@ class Migration(migrations.Migration):
                         "namespace_id", "id", blank=True, editable=False, primary_key=True, serialize=False
                     ),
                 ),
-                ("id", models.UUIDField(default=memories.ids.uuid7, editable=False)),
+                ("id", models.UUIDField(default=memories.db.ids.uuid7, editable=False)),
                 ("query_id", models.UUIDField()),
                 ("query", memories.models.references.Reference(related_name="pooled", to="memories.judgedquery")),
                 ("memory_id", models.UUIDField()),

@@ -1,7 +1,7 @@
 import django.utils.timezone
 from django.db import migrations, models
 
-import memories.ids
+import memories.db.ids
 from memories.models.keys import NamespaceKey
 from memories.models.references import ForeignKeyConstraint, Reference
 
@@ -36,7 +36,7 @@ class Migration(migrations.Migration):
                         "namespace_id", "id", blank=True, editable=False, primary_key=True, serialize=False
                     ),
                 ),
-                ("id", models.UUIDField(default=memories.ids.uuid7, editable=False)),
+                ("id", models.UUIDField(default=memories.db.ids.uuid7, editable=False)),
                 ("version_id", models.UUIDField()),
                 ("version", Reference(cascade=False, related_name="shadows", to="memories.profileversion")),
                 ("percent", models.PositiveSmallIntegerField(help_text="of the traces that are answered again")),

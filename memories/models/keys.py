@@ -8,7 +8,7 @@ from django.db.models.expressions import ResolvedOuterRef
 from django.db.models.sql import Query
 from django.db.models.sql.where import AND
 
-from memories.ids import uuid7
+from memories.db.ids import uuid7
 from memories.models.references import Reference, constrain
 
 if TYPE_CHECKING:

@@ -10,12 +10,12 @@ from django.db.models.functions import Length
 from django.db.models.lookups import Exact
 from django.utils import timezone
 
-from memories.ids import uuid7
+from memories.db.ids import uuid7
 from memories.models.choices import Mode, Role
 from memories.models.keys import Namespaced
 from memories.models.ranges import one_of
 from memories.models.references import Reference
-from memories.slugs import reserved
+from memories.models.reserved_slugs import reserved_slugs
 
 if TYPE_CHECKING:
     from memories.models.tuning import Publication
@@ -48,8 +48,8 @@ class Namespace(models.Model):
 
     def clean(self) -> None:
         """Refuse a name that an address of the site already has."""
-        if self.slug in reserved():
-            taken = ", ".join(sorted(reserved()))
+        if self.slug in reserved_slugs():
+            taken = ", ".join(sorted(reserved_slugs()))
             wrong = f"must not be a word of the site's own addresses ({taken}); got {self.slug}"
             raise ValidationError({"slug": wrong})
 

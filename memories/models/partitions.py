@@ -8,7 +8,7 @@ from django.db import connection, transaction
 from django.db.backends.utils import CursorWrapper
 from django.db.migrations.operations import CreateModel
 
-from memories.ids import first_id_at
+from memories.db.ids import first_id_at
 
 TABLE = "memories_trace"
 DEFAULT = f"{TABLE}_default"

@@ -12,6 +12,7 @@ from rest_framework.exceptions import ValidationError
 
 from memories.api.judgement_sets import find_judgement_set
 from memories.api.optimiser import AblationQuery, evaluation_config_from_body
+from memories.jobs import tuning_jobs
 from memories.models import Job, JudgementSet, Namespace
 from memories.models.choices import JobKind, Role
 from memories.models.job import UNFINISHED
@@ -74,7 +75,7 @@ def start_ablation_tracing(request: HttpRequest, namespace: Namespace) -> HttpRe
     typed = ablation_form_values(request.POST, sets_with_split_counts(namespace))
     try:
         judgement_set, config, _ = parse_ablation_form(namespace, typed)
-        traced_sets.submit_trace_job(namespace, judgement_set, config, by=access.caller)
+        tuning_jobs.submit_trace_job(namespace, judgement_set, config, by=access.caller)
     except ValidationError:
         pass  # the page shows the errors
     return redirect(f"{resolve_url('ablation', namespace.slug)}?{urlencode(typed)}")

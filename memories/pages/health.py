@@ -7,8 +7,8 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.views.decorators.http import require_GET, require_POST
 
-from memories.health import index_recall, listening, sizes
 from memories.jobs.submission import BusyError, submit_job
+from memories.maintenance import index_recall, retriever_health, table_sizes
 from memories.models import Job, Namespace, NamespaceStatistics
 from memories.models.choices import EMBEDDERS, JobKind, Role
 from memories.models.job import UNFINISHED
@@ -37,18 +37,18 @@ def health(request: HttpRequest, namespace: Namespace) -> HttpResponse:
     work = {"jobs": jobs(namespace), "may_start": access.allows(Role.WRITE)}
     if getattr(request, "htmx", False):
         return render_page(request, "memories/health.html", work, partial="work")
-    traces = listening.last_traces(namespace)
-    heard = listening.heard(traces)
+    traces = retriever_health.latest_traces(namespace)
+    heard = retriever_health.health_by_retriever(traces)
     context = {
         **work,
         "trial": trial,
         "index": index(namespace),
         "traces": len(traces),
         "heard": heard,
-        "silent": [one for one in heard if one.silent],
-        "late": [one for one in heard if one.late],
-        "unfound": [one for one in heard if not one.found],
-        "steps": timed(listening.latency(traces)),
+        "silent": [one for one in heard if one.alert],
+        "late": [one for one in heard if one.timed_out],
+        "unfound": [one for one in heard if not one.with_results],
+        "steps": timed(retriever_health.step_latencies(traces)),
         "embedder": embedding(namespace),
         "tables": tables(),
         "may_change": access.allows(Role.ADMIN),
@@ -81,16 +81,16 @@ def tried(namespace: Namespace) -> dict[str, Any]:
 def index(namespace: Namespace) -> dict[str, Any]:
     """How the vectors are searched, and how much of the nearest that finds."""
     return {
-        "used": index_recall.indexed(namespace),
+        "used": index_recall.uses_index(namespace),
         "smallest": SCAN_BELOW,
         "ships": namespace.embedder in EMBEDDERS,
-        "measured": index_recall.last_measured(namespace),
-        "alert": index_recall.ALERT,
+        "measured": index_recall.latest_index_recall(namespace),
+        "alert": index_recall.MINIMUM_RECALL,
         "top": index_recall.TOP,
     }
 
 
-def timed(steps: list[listening.Step]) -> list[dict[str, Any]]:
+def timed(steps: list[retriever_health.StepLatency]) -> list[dict[str, Any]]:
     """Steps with the lengths of their bars, all on one scale."""
     longest = max((step.p95 for step in steps), default=0) or 1
     return [{"step": step, "p50": 100 * step.p50 / longest, "p95": 100 * step.p95 / longest} for step in steps]
@@ -111,12 +111,12 @@ def embedding(namespace: Namespace) -> dict[str, Any]:
 
 def tables() -> dict[str, Any]:
     """The largest tables, and all of them together."""
-    all = sizes.tables()
-    largest = all[0].whole if all else 1
-    rows = [{"table": one, "width": 100 * one.whole / largest} for one in all[:LARGEST]]
+    all = table_sizes.all_table_sizes()
+    largest = all[0].total if all else 1
+    rows = [{"table": one, "width": 100 * one.total / largest} for one in all[:LARGEST]]
     return {
         "rows": rows,
         "others": len(all) - len(rows),
-        "total": sum(one.whole for one in all),
-        "vectors": sizes.vector_indexes(),
+        "total": sum(one.total for one in all),
+        "vectors": table_sizes.vector_index_sizes(),
     }

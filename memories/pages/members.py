@@ -8,12 +8,12 @@ from django.shortcuts import redirect
 from django.views.decorators.http import require_http_methods, require_POST
 from rest_framework.exceptions import ValidationError
 
-from memories.members import MemberError, admit, change_role, remove
 from memories.models import Membership, Namespace
 from memories.models.choices import Role
 from memories.pages.access import access_of, demanded, members_only
 from memories.pages.request_data import filled_fields
 from memories.web.fields import OneOf, Text
+from memories.web.memberships import MemberError, add_member, change_member_role, remove_member
 from memories.web.roles import Access
 from memories.web.serializers import StrictObject, valid_values
 from recall_site.layout import render_page
@@ -49,7 +49,7 @@ def members(request: HttpRequest, namespace: Namespace) -> HttpResponse:
     given = filled_fields(request.POST)
     try:
         wanted = valid_values(NewMember(data=given))
-        admit(namespace, wanted["username"], wanted["role"])
+        add_member(namespace, wanted["username"], wanted["role"])
     except ValidationError as error:
         return show(request, namespace, access, given=given, wrong=list(flat(error.detail)), status=400)
     except MemberError as error:
@@ -66,7 +66,7 @@ def changed(request: HttpRequest, namespace: Namespace, user: int) -> HttpRespon
     access = demanded(request, namespace, Role.ADMIN)
     try:
         role = valid_values(NewRole(data=filled_fields(request.POST)))["role"]
-        member = change_role(namespace, user, role)
+        member = change_member_role(namespace, user, role)
     except ValidationError as error:
         return show(request, namespace, access, wrong=list(flat(error.detail)), status=400)
     except MemberError as error:
@@ -82,7 +82,7 @@ def removed(request: HttpRequest, namespace: Namespace, user: int) -> HttpRespon
     """Send a member away; who leaves by themselves goes to where they still are one."""
     demanded(request, namespace, Role.ADMIN)
     try:
-        member = remove(namespace, user)
+        member = remove_member(namespace, user)
     except MemberError as error:
         messages.warning(request, str(error))
         return redirect("keys-members", namespace.slug)

@@ -13,7 +13,6 @@ from memories.api.jobs import ReembedParams
 from memories.api.namespaces import NamespaceChange
 from memories.jobs.registry import job_completion
 from memories.jobs.submission import BusyError, submit_job
-from memories.members import found
 from memories.models import Job, Namespace
 from memories.models.choices import JobKind, Mode, Role
 from memories.models.job import UNFINISHED
@@ -21,6 +20,7 @@ from memories.pages.access import access_of, demanded, members_only
 from memories.pages.request_data import filled_fields
 from memories.providers.embedder import ALLOWED, EMBEDDERS
 from memories.web.fields import Text
+from memories.web.memberships import create_namespace
 from memories.web.roles import Access
 from memories.web.serializers import StrictObject, valid_values
 from recall_site.layout import render_page
@@ -75,7 +75,7 @@ def new_namespace(request: HttpRequest, namespace: Namespace) -> HttpResponse:
     given = filled_fields(request.POST)
     try:
         wanted = valid_values(NewNamespace(data=given))
-        made = found(wanted["slug"], title=wanted.get("title", ""), admin=request.user)
+        made = create_namespace(wanted["slug"], title=wanted.get("title", ""), admin=request.user)
     except ValidationError as error:
         return show(request, namespace, access, new=given, wrong_new=list(flat(error.detail)), status=400)
     except Refused as error:

@@ -17,7 +17,7 @@ from rest_framework.exceptions import ValidationError
 
 from memories.api.trace_list import CALLER_KINDS, TraceQuery, filter_traces
 from memories.api.trace_replay import trace_or_404
-from memories.ids import first_id_at
+from memories.db.ids import first_id_at
 from memories.models import ApiKey, Namespace, Trace
 from memories.pages.access import members_only
 from memories.pages.request_data import api_request, query_params_dict

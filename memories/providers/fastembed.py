@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from memories import metrics
+from memories.db import counters
 from memories.providers.embedder import EmbedderError, Vectors
 from memories.providers.pooling import pieces, pooled
 
@@ -27,7 +27,7 @@ class FastEmbedEmbedder:
         truncation = self._model.model.tokenizer.truncation
         self.limit = int(truncation["max_length"]) if truncation else sys.maxsize
 
-    @metrics.embedding
+    @counters.count_embeddings
     def embed(self, texts: Sequence[str]) -> Vectors:
         """One row of length one for each text."""
         # No token is shorter than a byte, and two places go to the end marks.

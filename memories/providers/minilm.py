@@ -8,7 +8,7 @@ import numpy as np
 import onnxruntime
 from tokenizers import Encoding, Tokenizer
 
-from memories import metrics
+from memories.db import counters
 from memories.providers import minilm_weights
 from memories.providers.embedder import Vectors
 from memories.providers.pooling import pooled, unit
@@ -45,7 +45,7 @@ class MiniLM:
         self._tokenizer.no_truncation()
         self._tokenizer.no_padding()
 
-    @metrics.embedding
+    @counters.count_embeddings
     def embed(self, texts: Sequence[str]) -> Vectors:
         """One row of length one for each text; a long one is the mean over the tokens of all its chunks."""
         chunks = [chunk for i, text in enumerate(texts) for chunk in self._chunks(i, self._encoded(text))]
@@ -58,7 +58,7 @@ class MiniLM:
         """The last layer's state of each token, on the axes of minilm_axes, without the end marks."""
         return self.embed_with_tokens(texts)[1]
 
-    @metrics.embedding
+    @counters.count_embeddings
     def embed_with_tokens(self, texts: Sequence[str]) -> tuple[Vectors, list[TokenMatrix]]:
         """Vectors and token states from one pass."""
         encoded = [self._encoded(text) for text in texts]

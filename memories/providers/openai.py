@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from memories import metrics
+from memories.db import counters
 from memories.providers.embedder import EmbedderError, Vectors
 from memories.providers.endpoint import Endpoint, NoAnswerError
 from memories.providers.pooling import pieces, pooled
@@ -32,7 +32,7 @@ class OpenAIEmbedder:
         """What was asked for, else what the model gives."""
         return int(self._asked) if self._asked else self._answered(["dimensions"]).shape[1]
 
-    @metrics.embedding
+    @counters.count_embeddings
     def embed(self, texts: Sequence[str]) -> Vectors:
         """One row of length one for each text."""
         # Its tokenizer is not known here, but no token is shorter than a byte.

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import wordllama
 
-from memories import metrics
+from memories.db import counters
 from memories.providers.embedder import Vectors
 from memories.providers.pooling import unit
 
@@ -29,7 +29,7 @@ class WordLlamaEmbedder:
         self._tokenizer = model.tokenizer
         self._tokenizer.no_padding()
 
-    @metrics.embedding
+    @counters.count_embeddings
     def embed(self, texts: Sequence[str]) -> Vectors:
         """One row of length one for each text."""
         # Not the package's own way: it pads a batch to its longest text, and a text of a megabyte costs gigabytes.

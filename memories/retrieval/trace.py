@@ -9,8 +9,8 @@ from django.conf import settings
 from django.db import connection
 from django.utils import timezone
 
+from memories.db.ids import uuid7
 from memories.db.pipeline import Statement, fetch_pipeline
-from memories.ids import uuid7
 from memories.models import Trace
 from memories.models.packed_json import as_json
 from memories.models.packed_json import packed as packed_json

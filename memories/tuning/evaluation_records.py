@@ -9,24 +9,14 @@ from uuid import UUID
 
 from django.db import transaction
 
-from memories.jobs.submission import submit_job
-from memories.jobs.work import Step, Work
-from memories.models import Evaluation, Job, JudgementSet, Namespace, ProfileVersion
-from memories.models.choices import JobKind
+from memories.contracts.work import Step, Work
+from memories.models import Evaluation, JudgementSet, Namespace, ProfileVersion
 from memories.retrieval.config import config_of_version
 from memories.retrieval.query import Config
 from memories.tuning.array_cache import ensure_arrays
 from memories.tuning.arrays import Arrays
 from memories.tuning.measurement import Measurement, measure_config, split_mask
 from memories.tuning.traced_sets import ProgressCallback, candidate_params, no_progress
-
-
-def submit_evaluation_job(
-    namespace: Namespace, version: ProfileVersion, judgement_set: JudgementSet, split: str, *, by: str
-) -> Job:
-    """Submit a job that evaluates a version."""
-    params = {"version": str(version.id), "set": str(judgement_set.id), "part": split}
-    return submit_job(namespace, JobKind.EVALUATE, params, by=by)
 
 
 def evaluate_version(

@@ -9,8 +9,7 @@ from uuid import UUID
 import numpy as np
 from django.utils import timezone
 
-from memories.jobs.submission import submit_job
-from memories.jobs.work import Step, Work
+from memories.contracts.work import Step, Work
 from memories.models import Job, JudgementSet, Namespace, ProfileVersion
 from memories.models.choices import JobKind, Part
 from memories.retrieval.config import config_of_version, serving_config
@@ -41,13 +40,6 @@ LIVE_SECONDS = 60.0  # for those
 PROGRESS_EVERY = 10  # questions between two words of how far it is
 
 MeasurementPairs = Sequence[tuple[Measurement, Measurement]]
-
-
-def submit_gate_job(namespace: Namespace, version: ProfileVersion, *, by: str) -> Job:
-    """Have a version held against what serves now, as a job."""
-    against = serving_version_id(namespace)
-    params = {"version": str(version.id), "against": str(against) if against else None}
-    return submit_job(namespace, JobKind.GATE, params, by=by)
 
 
 def latest_gate_job(namespace: Namespace, version_id: UUID) -> Job | None:

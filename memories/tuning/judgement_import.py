@@ -10,14 +10,14 @@ from rest_framework import serializers
 from rest_framework.exceptions import ErrorDetail, ValidationError
 
 from memories.api.retrieval import MAX_QUERY_CHARS
-from memories.bulk.lines import Reader, Stream, value
+from memories.contracts.json_lines import InvalidLineError, LineReader, Stream, parse_line
+from memories.contracts.json_values import quote_value
 from memories.models import Namespace
 from memories.models.choices import QueryKind
 from memories.tuning.judgement_store import NewQuery
 from memories.tuning.memory_references import ResolvedReferences
 from memories.web.fields import DateTime, Identifier, Integer, ListOf, OneOf, Text
 from memories.web.serializers import StrictObject, valid_values
-from memories.web.storable import quote_value
 from memories.web.timestamp_checks import check_not_future
 
 MAX_QUERIES = 20_000  # in one file
@@ -108,15 +108,15 @@ def parse_judgement_lines(namespace: Namespace, stream: Stream) -> ParsedJudgeme
     """Read a stream of lines."""
     found: dict[str, Any] = {}
     problems: dict[str, Any] = {}
-    for line in Reader(stream).lines():
+    for line in LineReader(stream).lines():
         if len(found) + len(problems) >= MAX_QUERIES:
             problems["body"] = [f"must have at most {MAX_QUERIES} queries; got more"]
             break
         place = f"line {line.number}"
         try:
-            found[place] = value(line)
-        except ValidationError as error:
-            problems[place] = error.detail
+            found[place] = parse_line(line)
+        except InvalidLineError as error:
+            problems[place] = error.problems
     read = parse_judgement_bodies(namespace, found)
     return ParsedJudgements(read.queries, problems | read.problems)
 

@@ -11,9 +11,8 @@ from uuid import UUID
 from django.db import transaction
 from django.utils import timezone
 
-from memories.jobs.submission import submit_job
-from memories.jobs.work import Step, Work
-from memories.models import Job, JudgedQuery, JudgementSet, Namespace, PooledMemory
+from memories.contracts.work import Step, Work
+from memories.models import Job, JudgedQuery, Namespace, PooledMemory
 from memories.models.choices import JobKind, JobState
 from memories.models.job import UNFINISHED
 from memories.retrieval.config import DEFAULT_SYSTEM, UnknownProfileError, resolve_config
@@ -85,13 +84,6 @@ def config_names(namespace: Namespace, requested: Sequence[str]) -> list[str]:
             raise UnknownConfigError(f"cannot be used as it stands: {error}; got {name}") from error
         names.append(found.label)
     return sorted(set(names), key=names.index)
-
-
-def submit_pool_job(judgement_set: JudgementSet, names: Sequence[str], k: int, *, by: str) -> Job:
-    """Have a set pooled by a worker; where the same waits or runs already, that job is given back."""
-    params = {"set": str(judgement_set.id), "settings": config_names(judgement_set.namespace, names), "k": k}
-    open = Job.objects.within(judgement_set.namespace).filter(kind=JobKind.POOL, state__in=UNFINISHED, params=params)
-    return open.first() or submit_job(judgement_set.namespace, JobKind.POOL, params, by=by)
 
 
 def pool_step(work: Work) -> None:

@@ -8,10 +8,10 @@ from uuid import UUID
 from django.db.models import Case, F, IntegerField, Value, When
 from django.db.models.fields.json import KeyTextTransform
 
+from memories.contracts.json_values import quote_value
 from memories.models import Memory, Namespace
 from memories.models.choices import Status
 from memories.models.keys import NamespacedQuerySet
-from memories.web.storable import quote_value
 
 METADATA_PREFIX = "metadata."
 

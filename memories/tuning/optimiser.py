@@ -8,11 +8,9 @@ from uuid import UUID
 
 import numpy as np
 
-from memories.jobs.cancellation import is_cancelled
-from memories.jobs.submission import submit_job
-from memories.jobs.work import Step, Work
-from memories.models import Job, JudgementSet, Namespace
-from memories.models.choices import JobKind, Part
+from memories.contracts.work import Step, Work, is_cancelled
+from memories.models import JudgementSet
+from memories.models.choices import Part
 from memories.retrieval.query import Config
 from memories.tuning import traced_sets
 from memories.tuning.array_cache import cached_arrays
@@ -100,11 +98,6 @@ def tunable_params(config: Config) -> list[str]:
     """The parameters a search may move: those that need no new candidates."""
     declarations = config.system.params.declarations()
     return [name for name, declaration in declarations.items() if declaration.scope == "score"]
-
-
-def submit_search_job(namespace: Namespace, spec: SearchSpec, *, by: str) -> Job:
-    """Submit a search job."""
-    return submit_job(namespace, JobKind.OPTIMISE, spec.to_dict(), by=by)
 
 
 class SearchCancelledError(Exception):

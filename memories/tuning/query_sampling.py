@@ -7,7 +7,7 @@ from typing import Literal, get_args
 from django.db.models.fields.json import KeyTextTransform
 from django.utils import timezone
 
-from memories.ids import first_id_at
+from memories.db.ids import first_id_at
 from memories.models import JudgementSet, Namespace, Trace
 from memories.tuning.judgement_store import NewQuery, StoredQueries, store_queries
 from scoring.dedup import normalize

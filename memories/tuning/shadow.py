@@ -12,9 +12,8 @@ from uuid import UUID
 import numpy as np
 from django.db import transaction
 
-from memories.ids import first_id_at
-from memories.jobs.submission import submit_job
-from memories.jobs.work import Step, Work
+from memories.contracts.work import Step, Work
+from memories.db.ids import first_id_at
 from memories.models import Job, JudgedQuery, Namespace, ProfileVersion, Shadow, Trace
 from memories.models.choices import JobKind
 from memories.models.job import UNFINISHED
@@ -64,11 +63,6 @@ def unseen_traces(shadow: Shadow) -> Any:
     """The real traces that came since the shadow last looked, oldest first."""
     real = Trace.objects.within(shadow.namespace).filter(shadow=False).order_by("id")
     return real.filter(id__gt=shadow.seen) if shadow.seen else real.filter(id__gte=first_id_at(shadow.since))
-
-
-def submit_shadow_job(namespace: Namespace, *, by: str) -> Job:
-    """Have what came in compared, as a job."""
-    return submit_job(namespace, JobKind.SHADOW, {}, by=by)
 
 
 def shadow_step(work: Work) -> None:

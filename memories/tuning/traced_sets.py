@@ -9,10 +9,8 @@ from uuid import UUID
 from django.db import transaction
 from django.utils import timezone
 
-from memories.jobs.submission import submit_job
-from memories.jobs.work import Step, Work
-from memories.models import Job, JudgedQuery, JudgementSet, Namespace, NamespaceStatistics, TracedQuery, TracedSet
-from memories.models.choices import JobKind
+from memories.contracts.work import Step, Work
+from memories.models import JudgedQuery, JudgementSet, Namespace, NamespaceStatistics, TracedQuery, TracedSet
 from memories.retrieval.query import Config, Query
 from memories.retrieval.retrieve import retrieve
 from memories.retrieval.trace_codec import pack_signals
@@ -84,12 +82,6 @@ def write_count(namespace: Namespace) -> int:
     """The namespace's write counter."""
     statistics = NamespaceStatistics.objects.filter(namespace=namespace).only("writes").first()
     return statistics.writes if statistics else 0
-
-
-def submit_trace_job(namespace: Namespace, judgement_set: JudgementSet, config: Config, *, by: str) -> Job:
-    """Submit a job that traces a judgement set."""
-    params = {"set": str(judgement_set.id), "system": config.system.name, "params": candidate_params(config)}
-    return submit_job(namespace, JobKind.TRACE, params, by=by)
 
 
 def evaluation_query(namespace: Namespace, judged_query: JudgedQuery, config: Config) -> Query:

@@ -6,11 +6,11 @@ from typing import Any
 from uuid import UUID
 
 from memories.api.retrieval import MAX_QUERY_CHARS
+from memories.contracts.json_values import quote_value, storage_error
 from memories.models import Namespace
 from memories.tuning.judgement_import import GRADES, MAX_QUERIES, ParsedJudgements
 from memories.tuning.judgement_store import NewQuery
 from memories.tuning.memory_references import METADATA_PREFIX, ResolvedReferences
-from memories.web.storable import quote_value, storage_error
 
 MEMORY_ID = "id"  # a docid is a memory's own
 COLUMNS = 4

@@ -9,7 +9,7 @@ from uuid import UUID
 from django.utils.dateparse import parse_datetime
 from rest_framework import serializers
 
-from memories.web.storable import quote_value, storage_error
+from memories.contracts.json_values import quote_value, storage_error
 
 REQUIRED_MESSAGES: dict[str, Any] = {"required": "is required", "null": "must not be null"}
 RANGE_MESSAGES: dict[str, Any] = {

@@ -9,8 +9,9 @@ from rest_framework.exceptions import ErrorDetail, ValidationError
 from rest_framework.request import Request
 from rest_framework.utils.serializer_helpers import BindingDict
 
+from memories.contracts.json_lines import InvalidLineError, Line, parse_line
+from memories.contracts.json_values import quote_value
 from memories.web.fields import REQUIRED_MESSAGES
-from memories.web.storable import quote_value
 
 
 class StrictObjectList(serializers.ListSerializer[Any]):
@@ -84,3 +85,11 @@ def valid_values(serializer: serializers.Serializer[Any]) -> dict[str, Any]:
     serializer.is_valid(raise_exception=True)
     values: dict[str, Any] = serializer.validated_data
     return values
+
+
+def line_body(line: Line) -> Any:
+    """The JSON value of a line; raises ValidationError."""
+    try:
+        return parse_line(line)
+    except InvalidLineError as error:
+        raise ValidationError(error.problems) from error

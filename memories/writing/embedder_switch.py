@@ -12,8 +12,8 @@ from django.db import transaction
 from django.db.models import F
 from django.utils import timezone
 
-from memories.ids import uuid7
-from memories.jobs.work import Step, Work
+from memories.contracts.work import Step, Work
+from memories.db.ids import uuid7
 from memories.models import Cluster, Memory, MemoryVector, Namespace, NamespaceStatistics, TokenStates
 from memories.models.choices import ChunkLevel
 from memories.models.keys import NamespacedQuerySet

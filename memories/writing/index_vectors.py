@@ -2,7 +2,7 @@
 
 from django.db import transaction
 
-from memories.jobs.work import Step, Work
+from memories.contracts.work import Step, Work
 from memories.models import MemoryVector, Namespace, NamespaceStatistics
 from memories.models.choices import EMBEDDERS
 from memories.models.keys import NamespacedQuerySet

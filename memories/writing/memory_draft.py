@@ -2,7 +2,7 @@
 
 from uuid import UUID
 
-from memories.ids import uuid7
+from memories.db.ids import uuid7
 from memories.models import Memory, Namespace
 from memories.models.choices import MemoryType
 from memories.writing.new_memory import NewMemory

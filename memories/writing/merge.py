@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 from django.db.models import F
 
-from memories.ids import uuid7
+from memories.db.ids import uuid7
 from memories.models import Memory, MemorySource
 from memories.models.choices import Status
 from memories.writing import merged_attributes, visibility

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from typing import TypeAlias
 from uuid import UUID
 
-from memories.ids import uuid7
+from memories.db.ids import uuid7
 from memories.models import Memory, MemoryTag, Mention, ScoreEvent
 
 # Attribute values by kind: tags, entity ids, metadata keys.

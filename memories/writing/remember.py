@@ -9,7 +9,7 @@ from django.conf import settings
 from django.db import connection, transaction
 from django.db.models import prefetch_related_objects
 
-from memories import metrics
+from memories.db import counters
 from memories.models import Memory, Namespace, NamespaceStatistics
 from memories.models.choices import EdgeKind, Status
 from memories.providers.judge import judge
@@ -95,7 +95,7 @@ def write_batch(
         without_tags = [outcome.memory for outcome in outcomes if outcome.memory.given_tags is None]
         prefetch_related_objects(without_tags, "tags")
         transaction.set_rollback(dry_run)
-        transaction.on_commit(lambda: metrics.remembered(one.outcome for one in outcomes))
+        transaction.on_commit(lambda: counters.count_outcomes(one.outcome for one in outcomes))
     return outcomes
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from uuid import UUID
 
-from memories.ids import uuid7
+from memories.db.ids import uuid7
 from memories.models import Entity, Namespace, Session
 from memories.models.graph import LONGEST_NAME
 from memories.text.entity_mentions import EntityMatch, entities_in

@@ -1,4 +1,4 @@
-"""Measure a profile on judged queries."""
+"""Evaluate a profile on a test collection."""
 
 import json
 from argparse import ArgumentTypeError
@@ -6,9 +6,9 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from memories.management.arguments import namespace_slug
+from memories.management.arguments import existing_namespace, slug_argument
 from memories.management.job_command import CALLER
-from memories.models import Evaluation, Namespace
+from memories.models import Evaluation
 from memories.models.choices import Part
 from memories.retrieval.config import UnknownProfileError, find_profile_version
 from memories.tuning.evaluation_records import evaluate_version
@@ -22,7 +22,7 @@ ERROR_METRICS = (FALSE_ABSTENTION, FALSE_ANSWER)  # of which less is better
 
 
 def metric_bound(text: str) -> tuple[str, float]:
-    """A metric and the value it must reach, such as ndcg@10=.8."""
+    """A metric and its bound, such as ndcg@10=.8."""
     metric, _, value = text.partition("=")
     try:
         number = float(value)
@@ -34,30 +34,26 @@ def metric_bound(text: str) -> tuple[str, float]:
 
 
 class Command(BaseCommand):
-    """Measure a version of a profile, and fail where it is not good enough."""
+    """Evaluate a version of a profile; fail if a metric misses its bound."""
 
     help = (
-        "Measure a version of a profile on judged queries, asking them first where that was not done since the last "
-        "write, and keep the evaluation. Ends with 1 where a metric is under its bound; of the errors lost and "
-        "invented, where one is over it."
+        "Evaluate a version of a profile on judged queries, tracing them first if anything was written since the last "
+        "trace, and store the evaluation. Exits with 1 if a metric is below its bound, or an error rate above it."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("slug", type=namespace_slug, help="the namespace")
+        parser.add_argument("slug", type=slug_argument, help="the namespace")
         parser.add_argument("--profile", required=True, metavar="NAME[@N]", help="the latest version, or version N")
-        parser.add_argument("--set", default="", help="a judgement set; else the one with most queries")
-        parser.add_argument("--part", choices=Part.values, default="", help="else all queries")
+        parser.add_argument("--set", default="", help="a judgement set; default: the one with most queries")
+        parser.add_argument("--part", choices=Part.values, default="", help="default: all queries")
         parser.add_argument("--fail-under", type=metric_bound, action="append", default=[], metavar="METRIC=VALUE")
         parser.add_argument("--json", action="store_true", help="the evaluation as JSON on standard output")
 
     def handle(self, *args: Any, slug: str, profile: str, part: str, **options: Any) -> None:
-        namespace = Namespace.objects.filter(slug=slug).first()
-        if namespace is None:
-            known = ", ".join(Namespace.objects.order_by("slug").values_list("slug", flat=True)) or "none yet"
-            raise CommandError(f"There is no namespace {slug}: choose an existing one ({known}).", returncode=2)
+        namespace = existing_namespace(slug, returncode=2)
         try:
             version, judged = find_profile_version(namespace, profile), choose_judgement_set(namespace, options["set"])
-            made = evaluate_version(namespace, version, judged, part, by=CALLER, progress=self.print_progress)
+            evaluation = evaluate_version(namespace, version, judged, part, by=CALLER, progress=self.print_progress)
         except UnknownProfileError as error:
             wrong = f"--profile must be a profile of {slug}, or name@version; got {profile!r}"
             raise CommandError(wrong, returncode=2) from error
@@ -67,38 +63,39 @@ class Command(BaseCommand):
             raise CommandError(str(error), returncode=2) from error
         where = f"{judged.name}{f', {part}' if part else ''}"
         self.stdout.write(
-            evaluation_to_json(made, version_label(version), where)
+            evaluation_to_json(evaluation, version_label(version), where)
             if options["json"]
-            else evaluation_to_text(made, version, where)
+            else evaluation_to_text(evaluation, version, where)
         )
-        if short := [told for metric, value in options["fail_under"] if (told := shortfall(made, metric, value))]:
-            raise CommandError("; ".join(short))
+        shortfalls = [shortfall(evaluation, metric, value) for metric, value in options["fail_under"]]
+        if any(shortfalls):
+            raise CommandError("; ".join(filter(None, shortfalls)))
 
     def print_progress(self, done: int, total: int | None = None, **counts: int) -> None:
-        """Say on standard error how far the asking is."""
-        self.stderr.write(f"asked {done} of {total}")
+        """Print to standard error how many queries are traced."""
+        self.stderr.write(f"traced {done} of {total}")
 
 
 def shortfall(evaluation: Evaluation, metric: str, value: float) -> str:
-    """What is not good enough, in words."""
+    """Why a metric misses its bound; empty if it does not."""
     found = evaluation.metrics.get(metric)
     if found is None or not found["queries"]:
-        return f"{metric} was not measured: no query counts for it"
-    over = metric in ERROR_METRICS
-    if found["mean"] <= value if over else found["mean"] >= value:
+        return f"{metric} was not measured: it applies to no query"
+    is_error = metric in ERROR_METRICS
+    if found["mean"] <= value if is_error else found["mean"] >= value:
         return ""
-    return f"{metric} is {found['mean']:.3f}, {'over' if over else 'under'} {value:g}"
+    return f"{metric} is {found['mean']:.3f}, {'over' if is_error else 'under'} {value:g}"
 
 
 def evaluation_to_json(evaluation: Evaluation, name: str, where: str) -> str:
-    """An evaluation for programs."""
-    told = {"evaluation": str(evaluation.id), "profile": name, "on": where, "metrics": evaluation.metrics}
-    return json.dumps(told, indent=2)
+    """An evaluation as JSON."""
+    values = {"evaluation": str(evaluation.id), "profile": name, "on": where, "metrics": evaluation.metrics}
+    return json.dumps(values, indent=2)
 
 
 def evaluation_to_text(evaluation: Evaluation, version: Any, where: str) -> str:
-    """An evaluation for people."""
+    """An evaluation as a table."""
     lines = [f"{version_label(version)} on {where}, {len(evaluation.per_query)} queries:"]
-    for name, one in evaluation.metrics.items():
-        lines.append(f"  {name:<10} {one['mean']:.3f}  ({one['low']:.3f} to {one['high']:.3f})")
+    for name, metric in evaluation.metrics.items():
+        lines.append(f"  {name:<10} {metric['mean']:.3f}  ({metric['low']:.3f} to {metric['high']:.3f})")
     return "\n".join(lines)

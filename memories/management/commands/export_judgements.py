@@ -6,37 +6,39 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from memories.management.arguments import existing_namespace, namespace_slug
+from memories.management.arguments import existing_namespace, slug_argument
 from memories.models import JudgementSet
 from memories.tuning.judgement_export import export_judgements
 
 
 class Command(BaseCommand):
-    """Write a set of judged queries as JSON lines, or as TREC's two files."""
+    """Write a judgement set as JSON Lines, or as TREC's two files."""
 
-    help = "Write a set of judged queries as JSON lines that import_judgements reads, or as TREC's files with --qrels."
+    help = "Write a judgement set as JSON Lines that import_judgements reads, or with --qrels as TREC files."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("slug", type=namespace_slug, help="the namespace")
+        parser.add_argument("slug", type=slug_argument, help="the namespace")
         parser.add_argument("set", help="the set's name")
-        parser.add_argument("file", nargs="?", type=Path, help="a new file; without one, standard output")
-        parser.add_argument("--qrels", type=Path, help="a new file for TREC's judgements; the other has the queries")
-        parser.add_argument("--current", action="store_true", help="grades as they hold today, not as they were given")
-        parser.add_argument("--words", action="store_true", help="name memories by what they say, not by their ids")
+        parser.add_argument("file", nargs="?", type=Path, help="a new file; default: standard output")
+        parser.add_argument("--qrels", type=Path, help="a new file for the TREC qrels; the other gets the queries")
+        parser.add_argument(
+            "--current", action="store_true", help="grades carried over to the memories that replaced the judged ones"
+        )
+        parser.add_argument("--words", action="store_true", help="name memories by their content, not their ids")
 
     def handle(self, *args: Any, slug: str, file: Path | None, qrels: Path | None, **options: Any) -> None:
         namespace = existing_namespace(slug)
         judged = JudgementSet.objects.within(namespace).filter(name=options["set"]).first()
         if judged is None:
             sets = JudgementSet.objects.within(namespace).order_by("name").values_list("name", flat=True)
-            raise CommandError(f"There is no set {options['set']} here: choose one of {', '.join(sets) or 'none yet'}.")
+            raise CommandError(f"There is no set {options['set']}: choose one of {', '.join(sets) or 'none yet'}.")
         if qrels is not None:
             self.write(qrels, export_judgements(judged, "qrels", resolved=options["current"]))
         shape = "jsonl" if qrels is None else "queries"
         self.write(file, export_judgements(judged, shape, resolved=options["current"], by_content=options["words"]))
 
     def write(self, file: Path | None, lines: Iterable[str]) -> None:
-        """Write lines where they were asked for."""
+        """Write lines to a new file, or to standard output."""
         if file is None:
             for line in lines:
                 self.stdout.write(line)

@@ -1,4 +1,4 @@
-"""Import memories, or a whole namespace."""
+"""Import memories, or restore an export."""
 
 import sys
 from collections.abc import Iterator
@@ -10,35 +10,38 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import transaction
 
-from memories.bulk.bookmark import StoppedError
-from memories.bulk.importing import Import
-from memories.bulk.progress import Progress
-from memories.bulk.remembering import Told
-from memories.management.arguments import int_up_to, namespace_slug
+from memories.management.arguments import existing_namespace, int_up_to, slug_argument
+from memories.management.progress_bar import ProgressBar
 from memories.models import Namespace
+from memories.transfer.checkpoint import ImportStoppedError
+from memories.transfer.import_file import FileImport
+from memories.transfer.import_lines import LineOutcome
+from memories.web.memory_body import validate_memories
 
-DEFAULT_BATCH, MAX_BATCH = 500, 2_000  # lines in a transaction: others who write wait for as long
+DEFAULT_BATCH, MAX_BATCH = 500, 2_000  # lines per transaction, during which other writers wait
 STDIN = "-"
 
 
 class Command(BaseCommand):
-    """Read a file of JSON lines into a namespace, from where the last attempt stopped."""
+    """Import a JSON Lines file into a namespace, from where the last attempt stopped."""
 
     help = (
-        "Import JSON lines: memories, each as POST memories/ takes it, or a whole namespace as export_memories "
-        "writes it. Run the same command again after an interruption: it goes on where it was."
+        "Import JSON Lines: memories, each as POST memories/ takes it, or a namespace as export_memories writes it. "
+        "After an interruption, run the same command again: it resumes."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("slug", type=namespace_slug, help="the namespace; it must be empty to restore an export")
+        parser.add_argument("slug", type=slug_argument, help="the namespace; it must be empty to restore an export")
         parser.add_argument("file", help="the file, or - for standard input")
-        parser.add_argument("--create", action="store_true", help="make the namespace if it is missing")
-        parser.add_argument("--dry-run", action="store_true", help="tell the outcomes, store nothing; others wait")
+        parser.add_argument("--create", action="store_true", help="create the namespace if it is missing")
         parser.add_argument(
-            "--batch", type=int_up_to(MAX_BATCH), metavar="N", default=DEFAULT_BATCH, help="lines stored at once"
+            "--dry-run", action="store_true", help="print the outcomes, store nothing; blocks other writes"
         )
-        parser.add_argument("--errors", metavar="FILE", help="where refused lines are told; else on standard error")
-        parser.add_argument("--restart", action="store_true", help="begin at the first line again")
+        parser.add_argument(
+            "--batch", type=int_up_to(MAX_BATCH), metavar="N", default=DEFAULT_BATCH, help="lines per transaction"
+        )
+        parser.add_argument("--errors", metavar="FILE", help="file for refused lines; default: standard error")
+        parser.add_argument("--restart", action="store_true", help="start again at the first line")
 
     def handle(self, *args: Any, slug: str, file: str, create: bool, dry_run: bool, **options: Any) -> None:
         with ExitStack() as stack:
@@ -47,54 +50,54 @@ class Command(BaseCommand):
             stack.enter_context(dry_run_transaction(dry_run))
             try:
                 done = self.run_import(get_or_create_namespace(slug, create), file, stream, options)
-            except StoppedError as error:
+            except ImportStoppedError as error:
                 raise CommandError(str(error)) from error
             self.report(done, dry_run)
 
-    def run_import(self, namespace: Namespace, file: str, stream: IO[bytes], options: dict[str, Any]) -> Import:
-        """Import to the end, and show how far it is."""
+    def run_import(self, namespace: Namespace, file: str, stream: IO[bytes], options: dict[str, Any]) -> FileImport:
+        """Import the whole file and show progress."""
         name = STDIN if file == STDIN else Path(file).name
-        work = Import.begun(namespace, name, stream, restart=options["restart"], by="import_memories")
+        running = FileImport.begin(
+            namespace, name, stream, restart=options["restart"], by="import_memories", validate=validate_memories
+        )
+        checkpoint = running.checkpoint
         total = Path(file).stat().st_size if stream.seekable() and file != STDIN else None
-        progress = Progress(self.stderr, total, work.before, work.mark.place["bytes"])
-        for line in work.run(options["batch"], self.print_problems):
-            progress.tell(line, work.mark.place["bytes"], work.mark.counts)
-        progress.tell(work.reader.number, work.reader.size, work.mark.counts, last=True)
-        return work
+        progress = ProgressBar(self.stderr, total, running.resumed_at, checkpoint.position["bytes"])
+        for line in running.run(options["batch"], self.print_problems):
+            progress.update(line, checkpoint.position["bytes"], checkpoint.counts)
+        progress.update(running.reader.number, running.reader.size, checkpoint.counts, last=True)
+        return running
 
-    def print_problems(self, outcomes: list[Told]) -> None:
-        """Tell what is wrong with each refused line."""
-        for one in outcomes:
-            for problem in one.get("problems", ()):
-                text = f"line {one['line']}: {problem['at']}: {problem['message']}"
+    def print_problems(self, outcomes: list[LineOutcome]) -> None:
+        """Print the problems of refused lines."""
+        for outcome in outcomes:
+            for problem in outcome.get("problems", ()):
+                text = f"line {outcome['line']}: {problem['at']}: {problem['message']}"
                 if self.errors:
                     print(text, file=self.errors, flush=True)
                 else:
                     self.stderr.write(text)
 
-    def report(self, work: Import, dry_run: bool) -> None:
-        """Say what came of it all; wrong lines make the command fail."""
-        counts = ", ".join(f"{count} {outcome}" for outcome, count in work.mark.counts.items()) or "nothing in it"
-        after = f"; the first {work.before} were done before" if work.before else ""
-        self.stdout.write(f"{work.reader.number} lines: {counts}{after}{'; nothing is stored' if dry_run else ''}.")
-        if refused := work.mark.counts.get("refused"):
+    def report(self, done: FileImport, dry_run: bool) -> None:
+        """Print the counts; refused lines make the command fail."""
+        outcomes = done.checkpoint.counts
+        counts = ", ".join(f"{count} {outcome}" for outcome, count in outcomes.items()) or "nothing in it"
+        resumed = f"; the first {done.resumed_at} were imported before" if done.resumed_at else ""
+        self.stdout.write(f"{done.reader.number} lines: {counts}{resumed}{'; nothing is stored' if dry_run else ''}.")
+        if refused := outcomes.get("refused"):
             raise CommandError(f"{refused} lines were refused.")
 
 
 def get_or_create_namespace(slug: str, create: bool) -> Namespace:
-    """Find the namespace, or make it where that is asked for."""
-    namespace = Namespace.objects.filter(slug=slug).first()
-    if namespace is None and create:
+    """The namespace of a slug; with `create`, a new one if it is missing."""
+    if create and not Namespace.objects.filter(slug=slug).exists():
         return Namespace.objects.create(slug=slug, title=slug, embedder=settings.RECALL_EMBEDDER)
-    if namespace is None:
-        known = ", ".join(Namespace.objects.order_by("slug").values_list("slug", flat=True)) or "none yet"
-        raise CommandError(f"There is no namespace {slug}: choose an existing one ({known}) or pass --create.")
-    return namespace
+    return existing_namespace(slug, otherwise="pass --create")
 
 
 @contextmanager
 def open_input(file: str) -> Iterator[IO[bytes]]:
-    """The file's bytes."""
+    """The bytes of a file, or of standard input."""
     if file == STDIN:
         yield sys.stdin.buffer
         return
@@ -107,7 +110,7 @@ def open_input(file: str) -> Iterator[IO[bytes]]:
 
 @contextmanager
 def dry_run_transaction(dry_run: bool) -> Iterator[None]:
-    """One transaction around a dry run, or its second batch would not know of its first; nothing of it stays."""
+    """Roll back a dry run; one transaction, so that later batches see earlier ones."""
     if not dry_run:
         yield
         return

@@ -6,12 +6,12 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from memories.demo import asked
 from memories.demo.loading import USER, load
-from memories.management.arguments import namespace_slug
+from memories.jobs.tuning_jobs import submit_trace_job
+from memories.management.arguments import slug_argument
 from memories.models import JudgementSet, Memory, Namespace
 from memories.models.choices import STATEMENTS
 from memories.retrieval.config import resolve_config
 from memories.tuning.rrf_sweep import sweep_config
-from memories.tuning.traced_sets import submit_trace_job
 
 
 class Command(BaseCommand):
@@ -20,7 +20,7 @@ class Command(BaseCommand):
     help = "Fill a new namespace with the demo world: one user, her team and eighteen months of memories."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("--namespace", type=namespace_slug, default=USER, help="slug of the new namespace")
+        parser.add_argument("--namespace", type=slug_argument, default=USER, help="slug of the new namespace")
         parser.add_argument("--if-missing", action="store_true", help="do nothing if the namespace exists")
 
     def handle(self, *args: Any, namespace: str, if_missing: bool, verbosity: int, **options: Any) -> None:

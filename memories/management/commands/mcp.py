@@ -21,14 +21,14 @@ class Command(BaseCommand):
         parser.add_argument("--url", default=settings.RECALL_URL, help="where Recall is (RECALL_URL)")
         parser.add_argument("--namespace", default=settings.RECALL_NAMESPACE, help="which one (RECALL_NAMESPACE)")
         parser.add_argument(
-            "--key", default=settings.RECALL_KEY, help="a key to it; others may see an option, so rather RECALL_KEY"
+            "--key", default=settings.RECALL_KEY, help="a key to it; prefer RECALL_KEY: others may see options"
         )
-        parser.add_argument("--http", action="store_true", help="serve many over HTTP")
+        parser.add_argument("--http", action="store_true", help="serve over HTTP")
         parser.add_argument("--host", default="127.0.0.1", help="where to listen (127.0.0.1)")
         parser.add_argument("--port", type=positive_int, default=8080, help="where to listen (8080)")
 
     def handle(self, *args: Any, url: str, namespace: str, key: str, http: bool, **options: Any) -> None:
-        from memories.mcp import transports  # the package takes a while to load, which the help need not wait for
+        from memories.mcp import transports  # slow to import, which --help need not wait for
 
         if not url.startswith(("http://", "https://")):
             raise CommandError(f"RECALL_URL or --url must be an address like http://127.0.0.1:8000, not {url!r}.")

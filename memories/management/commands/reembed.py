@@ -1,4 +1,4 @@
-"""Give a namespace another embedder."""
+"""Switch a namespace to another embedder."""
 
 from typing import Any
 
@@ -11,11 +11,11 @@ from memories.writing.embedder_switch import embedder_error
 
 
 class Command(JobCommand):
-    """Embed all that a namespace holds anew, and switch without a gap."""
+    """Re-embed a namespace and switch to the new embedder."""
 
     help = (
-        "Embed all memories of a namespace with another embedder and switch to it without a gap. "
-        f"{' and '.join(EMBEDDERS)} have an index; the vectors of others are scanned one by one."
+        "Re-embed all memories of a namespace with another embedder and switch without downtime. "
+        f"{' and '.join(EMBEDDERS)} have an index; the vectors of others are scanned."
     )
     kind = JobKind.REEMBED
 

@@ -1,4 +1,4 @@
-"""Reflect upon a namespace."""
+"""Reflect on a namespace."""
 
 from typing import Any
 
@@ -9,15 +9,15 @@ from memories.models.choices import JobKind
 
 
 class Command(JobCommand):
-    """Look at all that a namespace holds."""
+    """Run a reflection."""
 
-    help = "Supersede what is due; look for contradictions, groups, drift and what can be archived; group a namespace."
+    help = "Finish due supersessions; find contradictions, summaries, drift and doubted memories; cluster all facts."
     kind = JobKind.REFLECT
 
     def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)
-        parser.add_argument("--full", action="store_true", help="look at everything, not at what is new alone")
-        parser.add_argument("--archive", action="store_true", help="archive what is only listed otherwise")
+        parser.add_argument("--full", action="store_true", help="cover everything, not only what changed")
+        parser.add_argument("--archive", action="store_true", help="archive doubted memories instead of listing them")
 
     def handle(self, *args: Any, slug: str, full: bool, archive: bool, now: bool, **options: Any) -> None:
         params = {name: True for name, wanted in {"full": full, "archive": archive}.items() if wanted}

@@ -13,7 +13,7 @@ from django.views.decorators.http import require_POST
 from rest_framework.exceptions import ValidationError
 
 from memories.api.annotations import MAX_ANNOTATIONS, NewAnnotationSerializer
-from memories.bulk.lines import Reader, value
+from memories.contracts.json_lines import LineReader
 from memories.jobs.submission import BusyError, submit_job
 from memories.models import Namespace
 from memories.models.choices import JobKind, Role
@@ -27,7 +27,7 @@ from memories.tuning.annotation_records import NewAnnotation, annotate
 from memories.tuning.calibration import findings
 from memories.tuning.calibration.results import calibrate
 from memories.tuning.sensitivity import RRF_K
-from memories.web.serializers import valid_values
+from memories.web.serializers import line_body, valid_values
 from memories.writing.write_errors import NotFoundError
 from memories.writing.write_policy import current_write_policy
 from recall_site.problems import flat
@@ -66,7 +66,7 @@ def imported(request: HttpRequest, namespace: Namespace) -> HttpResponse:
         messages.warning(request, "Nothing was kept: choose a file of one annotation a line.")
         return redirect("calibrate", namespace.slug)
     try:
-        kept = annotate(namespace, list(told(Reader(file))))
+        kept = annotate(namespace, list(told(LineReader(file))))
         told_so = f"{kept.added} annotations came from the file, and {kept.replaced} took an earlier one's place."
         messages.success(request, told_so)
     except ValidationError as error:
@@ -77,7 +77,7 @@ def imported(request: HttpRequest, namespace: Namespace) -> HttpResponse:
     return redirect("calibrate", namespace.slug)
 
 
-def told(reader: Reader) -> Iterator[NewAnnotation]:
+def told(reader: LineReader) -> Iterator[NewAnnotation]:
     """The annotations of a file's lines (ValidationError)."""
     for count, line in enumerate(reader.lines(), 1):
         if count > MAX_ANNOTATIONS:
@@ -85,7 +85,7 @@ def told(reader: Reader) -> Iterator[NewAnnotation]:
                 {f"line {line.number}": [f"must not come: a file has at most {MAX_ANNOTATIONS} annotations"]}
             )
         try:
-            yield read(value(line))
+            yield read(line_body(line))
         except ValidationError as error:
             at = next(iter(flat(error.detail)))
             raise ValidationError({f"line {line.number}": [f"{at['at']} {at['message']}"]}) from error

@@ -8,9 +8,9 @@ import numpy as np
 from django.db import connection, transaction
 from numpy.typing import NDArray
 
-from memories.health.index_recall import indexed
+from memories.maintenance.fact_vectors import Vectors, load_fact_vectors
+from memories.maintenance.index_recall import uses_index
 from memories.models import Namespace
-from memories.reflecting.vectors import Vectors, vectors_of
 from memories.writing.neighbours import COSINE_DECIMALS, SCAN_BELOW, Neighbour, scan_neighbours, search_index_and_scan
 from memories.writing.vector_cache import SEARCHABLE_SQL
 
@@ -42,15 +42,15 @@ def compared(namespace: Namespace) -> Compared:
     total = findable(namespace)
     if total >= SCAN_BELOW:
         return by_database(namespace, total)
-    ids, vectors = vectors_of(namespace)
+    ids, vectors = load_fact_vectors(namespace)
     asked = np.arange(len(ids)) if len(ids) <= EXACT else places(ids, sampled(namespace, SAMPLE))
     return Compared(by_product(ids, vectors, asked), len(ids), len(asked), "exact")
 
 
 def by_database(namespace: Namespace, total: int) -> Compared:
     """Ask about a sample of many, by the index where there is one."""
-    large = indexed(namespace)
-    ids, vectors = vectors_of(namespace, sampled(namespace, SAMPLE if large else BY_SCAN))
+    large = uses_index(namespace)
+    ids, vectors = load_fact_vectors(namespace, sampled(namespace, SAMPLE if large else BY_SCAN))
     with transaction.atomic():  # an index is told how to search for the time of a transaction
         found = (search_index_and_scan if large else scan_neighbours)(namespace, vectors.astype(float))
     pairs = {

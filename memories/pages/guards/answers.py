@@ -11,15 +11,15 @@ from django.utils.safestring import SafeString, mark_safe
 from rest_framework.exceptions import ValidationError
 
 from memories.api.faithfulness_check import FaithfulnessSerializer, check_faithfulness_from_body
-from memories.api.memories import MAX_CONTENT_CHARS
 from memories.api.trace_list import filter_traces
-from memories.guarding.claims import MOST_CLAIMS
-from memories.guarding.faithfulness import Check
-from memories.guarding.support import VERDICTS, Support
+from memories.guards.answer_check import AnswerCheck
+from memories.guards.claims import MAX_CLAIMS
+from memories.guards.support import VERDICTS, ClaimSupport
 from memories.models import Memory, Namespace, Trace
 from memories.models.choices import STATEMENTS, Status
 from memories.providers.rules_judge import stems
 from memories.providers.unavailable import ProviderError
+from memories.web.memory_body import MAX_CONTENT_CHARS
 from memories.web.roles import Access
 from memories.web.serializers import valid_values
 from recall_site.problems import flat
@@ -52,7 +52,7 @@ def form(namespace: Namespace, sent: QueryDict) -> dict[str, Any]:
         "typed": typed,
         "traces": traces,
         "longest": MAX_CONTENT_CHARS,
-        "most_claims": MOST_CLAIMS,
+        "most_claims": MAX_CLAIMS,
     }
 
 
@@ -103,7 +103,7 @@ def is_id(line: str) -> bool:
         return False
 
 
-def told(done: Check) -> dict[str, Any]:
+def told(done: AnswerCheck) -> dict[str, Any]:
     """A check as the page tells it: what fails first, the words that claim and memory share marked."""
     order = sorted(done.claims, key=lambda one: (-VERDICTS.index(one.verdict), not one.claim.critical))
     return {
@@ -114,12 +114,12 @@ def told(done: Check) -> dict[str, Any]:
     }
 
 
-def row(one: Support) -> dict[str, Any]:
+def row(one: ClaimSupport) -> dict[str, Any]:
     """One claim beside its memory."""
     return {
         "support": one,
-        "claim": marked(one.claim.text, one.shared),
-        "basis": one.basis and marked(one.basis.content, one.shared),
+        "claim": marked(one.claim.text, one.shared_stems),
+        "basis": one.basis and marked(one.basis.content, one.shared_stems),
     }
 
 

@@ -8,8 +8,6 @@ from django.http import HttpRequest, QueryDict
 from rest_framework.exceptions import ValidationError
 from rest_framework.request import Request
 
-from memories.api.memories import NewMemorySerializer
-from memories.api.memories import new_memory_from_body as memory_of
 from memories.models import Memory, Namespace
 from memories.models.choices import STATEMENTS, MemoryType, Role, SourceLevel, Status
 from memories.models.keys import NamespacedQuerySet
@@ -18,6 +16,8 @@ from memories.pages.explanation_nodes import explanation_node
 from memories.pages.facets import COUNTED
 from memories.pages.request_data import filled_fields
 from memories.providers.unavailable import ProviderError
+from memories.web.memory_body import NewMemorySerializer
+from memories.web.memory_body import new_memory_from_body as memory_of
 from memories.web.pagination import PageQuery, paginate
 from memories.web.roles import Access
 from memories.web.serializers import valid_values

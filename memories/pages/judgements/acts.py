@@ -12,6 +12,7 @@ from rest_framework.exceptions import ValidationError
 from memories.api.judgement_files import PoolRequest, TrecFiles
 from memories.api.judgement_serializers import MAX_BODY_BYTES, NewJudgementSet, QuerySampleSerializer
 from memories.api.judgement_sets import judgement_set_or_404, save_judgement_set
+from memories.jobs import tuning_jobs
 from memories.models import JudgementSet, Namespace
 from memories.models.choices import Role
 from memories.pages.access import demanded, members_only
@@ -109,7 +110,7 @@ def pooled(request: HttpRequest, namespace: Namespace, id: UUID) -> HttpResponse
     sent = {"k": request.POST.get("k", ""), "settings": request.POST.getlist("settings")}
     try:
         asked = valid_values(PoolForm(data=sent))
-        judgement_pooling.submit_pool_job(judged, asked["settings"], asked["k"], by=access.caller)
+        tuning_jobs.submit_pool_job(judged, asked["settings"], asked["k"], by=access.caller)
     except ValidationError as error:
         return shown(request, judged, wrong=list(flat(error.detail)), at="pool", status=400)
     except judgement_pooling.UnknownConfigError as error:

@@ -7,6 +7,7 @@ from uuid import UUID
 import numpy as np
 
 from memories.api.retrieval import MAX_QUERY_CHARS
+from memories.contracts.json_values import storage_error
 from memories.models import Memory
 from memories.models.choices import Status
 from memories.pages import sliders
@@ -19,7 +20,6 @@ from memories.retrieval.retrieve import Retrieval, retrieve
 from memories.retrieval.why_not import WhyNot, ordinal
 from memories.retrieval.why_not_trace import why_not_in_trace
 from memories.templatetags.numbers import worded
-from memories.web.storable import storage_error
 from scoring.params import Number, Params
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from urllib.parse import urlencode
 
 from django.urls import reverse
 
-from memories.jobs.cancellation import CANCEL
+from memories.contracts.work import CANCEL
 from memories.jobs.registry import job_completion
 from memories.models import Job, JudgedQuery, JudgementSet, Namespace
 from memories.models.choices import JobKind, JobState, Part

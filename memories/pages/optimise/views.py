@@ -9,13 +9,14 @@ from django.shortcuts import redirect, resolve_url
 from django.views.decorators.http import require_GET, require_POST
 from rest_framework.exceptions import ValidationError
 
-from memories.jobs.cancellation import cancel_job
+from memories.jobs import tuning_jobs
+from memories.jobs.submission import cancel_job
 from memories.models import Job, Namespace
 from memories.models.choices import JobKind, Role
 from memories.pages.access import access_of, demanded, members_only
 from memories.pages.optimise.forms import SearchForm, form_data_from_spec, search_form_errors
 from memories.pages.optimise.search_summary import other_searches, search_context, search_verdict
-from memories.tuning import optimiser, profile_versions
+from memories.tuning import profile_versions
 from memories.tuning.optimiser import SearchSpec
 from recall_site.layout import render_page
 
@@ -50,7 +51,7 @@ def start_search_job(request: HttpRequest, namespace: Namespace) -> HttpResponse
     access = demanded(request, namespace, Role.WRITE)
     form = SearchForm(namespace, request.POST)
     try:
-        job = optimiser.submit_search_job(namespace, form.to_spec(), by=access.caller)
+        job = tuning_jobs.submit_search_job(namespace, form.to_spec(), by=access.caller)
     except ValidationError as error:
         invalid = SearchForm(namespace, request.POST, search_form_errors(error))
         context = {

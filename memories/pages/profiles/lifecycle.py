@@ -13,12 +13,13 @@ from memories.api.judgement_sets import find_judgement_set
 from memories.api.profile_publishing import EvaluateProfileSerializer, PublishProfileSerializer
 from memories.api.profile_versions import profile_version_or_404
 from memories.api.shadows import ShadowRequest
+from memories.jobs import tuning_jobs
 from memories.models import Namespace
 from memories.models.choices import Role
 from memories.pages.access import demanded, members_only
 from memories.pages.profiles.views import render_profile_list, render_profile_version
 from memories.pages.request_data import filled_fields
-from memories.tuning import evaluation_records, gate, profile_publication, profile_yaml, shadow
+from memories.tuning import profile_publication, profile_yaml, shadow
 from memories.tuning.profile_versions import version_label
 from memories.web.serializers import valid_values
 from memories.writing.write_errors import RefusedError
@@ -39,9 +40,7 @@ def evaluate_profile_version(request: HttpRequest, namespace: Namespace, id: UUI
         judgement_set = find_judgement_set(namespace, values.get("set", ""))
     except ValidationError as error:
         return render_profile_version(request, namespace, version, problems=validation_problems(error), status=400)
-    evaluation_records.submit_evaluation_job(
-        namespace, version, judgement_set, values.get("part", ""), by=access.caller
-    )
+    tuning_jobs.submit_evaluation_job(namespace, version, judgement_set, values.get("part", ""), by=access.caller)
     return HttpResponseRedirect(f"{resolve_url('profiles-one', namespace.slug, id)}#metrics")
 
 
@@ -50,7 +49,7 @@ def evaluate_profile_version(request: HttpRequest, namespace: Namespace, id: UUI
 def check_profile_version(request: HttpRequest, namespace: Namespace, id: UUID) -> HttpResponse:
     """Start the publication check of a version against what is served."""
     access = demanded(request, namespace, Role.WRITE)
-    gate.submit_gate_job(namespace, profile_version_or_404(namespace, id), by=access.caller)
+    tuning_jobs.submit_gate_job(namespace, profile_version_or_404(namespace, id), by=access.caller)
     return HttpResponseRedirect(f"{resolve_url('profiles-one', namespace.slug, id)}#gate")
 
 

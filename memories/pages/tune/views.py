@@ -12,6 +12,7 @@ from django_htmx.http import HttpResponseClientRedirect
 
 from memories.jobs.registry import job_completion
 from memories.jobs.submission import BusyError
+from memories.jobs.tuning_jobs import submit_trace_job
 from memories.models import Job, Namespace
 from memories.models.choices import JobKind, Role
 from memories.models.job import UNFINISHED
@@ -28,7 +29,7 @@ from memories.tuning.measurement import METRIC_NAMES, align_measurements, measur
 from memories.tuning.optimiser import tunable_params
 from memories.tuning.rrf_sweep import SYSTEMS_WITH_K, sweep_rrf_k
 from memories.tuning.sensitivity import RRF_K, SensitivityCurve, metric_at, params_needing_new_query, sensitivity_curves
-from memories.tuning.traced_sets import staleness, submit_trace_job
+from memories.tuning.traced_sets import staleness
 from recall_site.layout import render_page
 
 CURVES_BUDGET_S = 2.5  # time budget of one request for curves

@@ -8,7 +8,7 @@ from uuid import UUID
 
 from django.db.models import Q
 
-from memories.ids import uuid7
+from memories.db.ids import uuid7
 from memories.models import Memory, MemorySource, MemoryTag, MemoryVector, Namespace, ScoreEvent, Session, TokenStates
 from memories.models.choices import ChunkLevel, Kind, MemoryType, Route, SourceLevel, Status
 from memories.providers.token_matrix import TokenMatrix

@@ -1,1 +1,0 @@
-"""Erasure: memories, and all that tells of them, for good."""

@@ -1,1 +1,0 @@
-"""How well a namespace works: what its traces tell, whether its index finds what is there, what it takes up."""

@@ -1,0 +1,1 @@
+"""Import and export of memories and whole namespaces as JSON Lines."""
