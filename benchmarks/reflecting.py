@@ -41,9 +41,9 @@ from memories.providers.embedder import embedder  # noqa: E402
 from memories.reflecting import STEPS  # noqa: E402
 from memories.reflecting.fresh import SKEW  # noqa: E402
 from memories.reflecting.pieces import parts  # noqa: E402
-from memories.writing import posting_index  # noqa: E402
+from memories.writing import search_index  # noqa: E402
 from memories.writing.bulk_copy import copy_rows  # noqa: E402
-from memories.writing.remember import lock_namespace  # noqa: E402
+from memories.writing.lock import lock_namespace  # noqa: E402
 from scoring.dedup import content_hash  # noqa: E402
 
 MEMORIES, NIGHTLY = 20_000, 200
@@ -96,7 +96,7 @@ def fill(namespace: Namespace, count: int) -> None:
             copy_rows(Memory, memories)
             for table, some in rows.items():
                 copy_rows(table, some)
-            posting_index.index_postings(namespace, [memory.id for memory in memories])
+            search_index.index_postings(namespace, [memory.id for memory in memories])
 
 
 def run_reflection(namespace: Namespace, title: str) -> None:

@@ -26,9 +26,9 @@ django.setup()
 from django.core.management import call_command  # noqa: E402
 from django.db import connection  # noqa: E402
 
+from memories.contracts.new_memory import NewMemory, Utterance  # noqa: E402
 from memories.models import Namespace  # noqa: E402
 from memories.providers.embedder import embedder  # noqa: E402
-from memories.writing.new_memory import NewMemory, Utterance  # noqa: E402
 from memories.writing.remember import remember  # noqa: E402
 
 FACTS, ROUNDS = 1_000, 5  # target with MiniLM: 1.3 ×

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from retrieval_world import NOW, asked, asking, world
 from test_model_rows import row
 
+from memories.contracts.new_memory import NewMemory
 from memories.db.lru_cache import LRUCache
 from memories.db.pipeline import Statement, fetch_pipeline
 from memories.models import Entity, EntityEdge, Memory, Namespace, NamespaceStatistics
@@ -28,7 +29,6 @@ from memories.retrieval.retrievers.retriever_context import PendingQuery, Retrie
 from memories.tuning.traced_sets import write_count
 from memories.writing.feedback import forget_memory
 from memories.writing.link import delete_edge, relate_entities
-from memories.writing.new_memory import NewMemory
 from memories.writing.remember import remember
 from memories.writing.write_errors import NotFoundError
 

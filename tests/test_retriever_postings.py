@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from retrieval_world import ALL_LEVELS, EVERYTHING, asked, asking, found, memory, world
 
+from memories.contracts.new_memory import NewMemory
 from memories.db.id_arrays import ID, Ids, to_uuids
 from memories.db.lru_cache import LRUCache
 from memories.models import Namespace, Posting
@@ -19,7 +20,6 @@ from memories.retrieval.postings import CACHE_BYTES, PostingKey, Postings, add_p
 from memories.retrieval.query import Filters, Query
 from memories.retrieval.retrievers.retriever_context import PendingQuery
 from memories.writing.feedback import forget_memory
-from memories.writing.new_memory import NewMemory
 from memories.writing.remember import remember
 
 __all__ = ["world"]

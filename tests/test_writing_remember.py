@@ -10,6 +10,7 @@ from django.db import transaction
 from evaluator import evaluate
 from pytest_django.fixtures import DjangoAssertNumQueries
 
+from memories.contracts.new_memory import NewMemory, Utterance
 from memories.models import (
     Entity,
     EntityAlias,
@@ -34,8 +35,8 @@ from memories.models import (
 from memories.models.choices import Status
 from memories.writing import prepare
 from memories.writing import remember as remembering
-from memories.writing.new_memory import NewMemory, Utterance
-from memories.writing.remember import Outcome, remember
+from memories.writing.decide import Outcome
+from memories.writing.remember import remember
 
 pytestmark = pytest.mark.django_db
 NOW = datetime(2026, 3, 2, 12, tzinfo=UTC)

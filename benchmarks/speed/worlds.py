@@ -19,9 +19,9 @@ from memories.bulk.statistics import Growth
 from memories.ids import uuid7
 from memories.models import Entity, Memory, MemoryVector, Mention, Namespace, NamespaceStatistics
 from memories.providers.embedder import embedder
-from memories.writing import posting_index
+from memories.writing import search_index
 from memories.writing.bulk_copy import copy_rows, lightweight_row
-from memories.writing.index_vectors import namespaces_to_index, unindexed_vectors
+from memories.writing.rebuild import namespaces_to_index, unindexed_vectors
 from scoring.dedup import normalize
 
 SLUG, LOADING = "speed", "loading"
@@ -118,7 +118,7 @@ def poured(namespace: Namespace, size: int) -> None:
                 ],
             )
             mention(namespace, people, list(zip([memory.id for memory in memories], map(who_in, some), strict=True)))
-            posting_index.index_postings(namespace, [memory.id for memory in memories])
+            search_index.index_postings(namespace, [memory.id for memory in memories])
         growth.grown(len(memories))
     stored.execute("SET maintenance_work_mem = '4GB'")
     stored.execute(made)

@@ -14,6 +14,7 @@ from rest_framework.response import Response
 from memories.api.base_view import NamespacedView
 from memories.api.entity_name import EntityName
 from memories.api.idempotency import idempotent
+from memories.contracts.new_memory import NewMemory, Utterance
 from memories.models import Memory, MemoryTag, Namespace, Turn
 from memories.models.choices import STATEMENTS, ChunkLevel, Kind, MemoryType, Role, SourceLevel, Status
 from memories.models.keys import NamespacedQuerySet
@@ -23,8 +24,8 @@ from memories.web.pagination import PageQuery, page_schema, paginate
 from memories.web.roles import Access
 from memories.web.serializers import QueryString, StrictObject
 from memories.web.timestamp_checks import check_not_expired, check_not_future
-from memories.writing.new_memory import NewMemory, Utterance
-from memories.writing.remember import Outcome, remember
+from memories.writing.decide import Outcome
+from memories.writing.remember import remember
 from recall_site.problems import flat
 
 MAX_CONTENT_CHARS = 20_000  # characters

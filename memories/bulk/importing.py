@@ -15,7 +15,7 @@ from memories.bulk.remembering import Told, remembered_ahead
 from memories.bulk.restoring import Restore, founded, holding
 from memories.bulk.statistics import Growth
 from memories.models import Namespace
-from memories.writing.remember import lock_namespace
+from memories.writing.lock import lock_namespace
 
 MEMORIES, ROWS = "memories", "rows"  # what a file holds, and so the step of its job
 # Batches come, and go with what stores each of them, in the transaction that moves the bookmark.

@@ -9,11 +9,11 @@ from rest_framework.exceptions import ValidationError
 
 from memories.api.memories import validate_memories
 from memories.bulk.lines import Batch, Line, value
+from memories.contracts.new_memory import NewMemory
 from memories.models import Namespace
-from memories.writing.judge_verdicts import JudgeVerdicts
-from memories.writing.new_memory import NewMemory
+from memories.writing.decide import JudgeVerdicts, Outcome
 from memories.writing.prepare import PreparedMemories, prepare_ahead
-from memories.writing.remember import Outcome, remember, write_batch
+from memories.writing.remember import remember, write_batch
 from recall_site.problems import flat, shortened
 
 # What is told of a line: its number and its outcome, then the memory and the reason, or the problems.

@@ -21,16 +21,16 @@ from memories.models.choices import ChunkLevel, Status
 from memories.models.keys import InNamespace
 from memories.providers.embedder import ALLOWED, known
 from memories.web.storable import quote_value
-from memories.writing import posting_index
+from memories.writing import search_index
 from memories.writing.bulk_copy import copy_rows
-from memories.writing.rebuild_vectors import (
+from memories.writing.lock import lock_namespace
+from memories.writing.rebuild import (
     expected_vectors,
     insert_vectors,
     mean_session_vectors,
     memories_without_vector,
     reembed_vectors,
 )
-from memories.writing.remember import lock_namespace
 from recall_site.problems import flat
 
 # What makes no value of a column, and what the database itself refuses of a COPY.
@@ -108,7 +108,7 @@ class Restore:
         except WRONG as error:
             raise (culprit(rows) or error) from error
         active = [row.id for _, row in rows if isinstance(row, Memory) and row.status == Status.ACTIVE]
-        posting_index.index_postings(self.namespace, active)
+        search_index.index_postings(self.namespace, active)
         told = [{"line": number, "outcome": RESTORED} for number, _ in rows]
         return [*told, {"line": lines[-1].number, "outcome": ENDED}] if self.ended else told
 

@@ -20,8 +20,8 @@ from memories.models import Memory, Namespace, NamespaceStatistics, Posting, Ses
 from memories.models.choices import Status
 from memories.models.immutable import ImmutableQuerySet
 from memories.models.references import Reference
-from memories.writing import visibility
-from memories.writing.remember import lock_namespace
+from memories.writing import search_index
+from memories.writing.lock import lock_namespace
 
 TOGETHER = 500  # memories in one transaction: traces are scanned once for all, and others write in between
 # What the database would delete with a memory; deleted by name, so that it can be counted.
@@ -74,7 +74,7 @@ class Erasure:
         # A cluster is called by the words of its members.
         told = Redaction.of([*ids, *clusters], [memory.content for memory in memories])
         self.erased["postings"] += Posting.objects.within(namespace).filter(memory_id__in=ids).count()
-        visibility.hide_memories(namespace, [memory.id for memory in memories if memory.status == Status.ACTIVE])
+        search_index.hide_memories(namespace, [memory.id for memory in memories if memory.status == Status.ACTIVE])
         self.erased["events redacted"] += redact_history(namespace, ids, told)
         self.erased["memories archived"] += archive_left(namespace, ids)
         self.erased += erase_records(namespace, ids)

@@ -9,13 +9,13 @@ from django.db.models import Q
 from memories.erasing.redaction import ERASED, Redaction
 from memories.models import Memory, Namespace, ScoreEvent
 from memories.models.choices import Status
-from memories.writing import merged_attributes, visibility
+from memories.writing import merge, search_index
 from memories.writing.belief_history import score_history
 from memories.writing.comparison import has_expired
 from memories.writing.evidence import load_evidence
-from memories.writing.locked_memories import LockedMemories
+from memories.writing.lock import LockedMemories
+from memories.writing.merge import columns_without_merge
 from memories.writing.supersede import awaits_correction, cancel_supersession
-from memories.writing.unmerge import columns_without_merge
 from memories.writing.write_policy import current_write_policy
 
 BY = "purge"
@@ -41,7 +41,7 @@ def archive_left(namespace: Namespace, ids: Sequence[UUID]) -> int:
     ended = {
         id for id, one in hold.known.items() if awaits_correction(one.memory) and has_expired(one.memory, hold.now)
     }
-    visibility.hide_memories(namespace, list(ended))
+    search_index.hide_memories(namespace, list(ended))
     for standing in hold.known.values():
         memory = standing.memory
         if awaits_correction(memory) and memory.id not in ended:
@@ -74,7 +74,7 @@ def give_back(namespace: Namespace, heads: Iterable[UUID], memories: Iterable[Me
     for survivor in Memory.objects.within(namespace).filter(id__in=heads):
         absorbed = list(survivor.absorbed.order_by("id"))
         gone, others = ([one for one in absorbed if (one.id in ids) is going] for going in (True, False))
-        merged_attributes.remove_inherited(survivor, gone, others)
+        merge.remove_inherited(survivor, gone, others)
         survivor.save(update_fields=["metadata"])
 
 

@@ -12,6 +12,7 @@ from memories.db.snapshot import snapshot
 from memories.jobs.work import Step, Work
 from memories.models import Job, MemoryVector, Namespace, NamespaceStatistics, Trace
 from memories.models.choices import EMBEDDERS, JobKind, JobState, Route
+from memories.models.vector import SCAN_BELOW
 from memories.retrieval.config import resolve_config
 from memories.retrieval.fetch import fetch
 from memories.retrieval.parse import ParsedQuery, understand
@@ -20,7 +21,6 @@ from memories.retrieval.query import Query
 from memories.retrieval.retrievers.retriever_context import RetrieverContext
 from memories.retrieval.retrievers.semantic import semantic_query
 from memories.retrieval.scope import CandidateScope
-from memories.writing.neighbours import SCAN_BELOW
 
 QUESTIONS = 20
 RECENT = 200  # traces among which questions are looked for

@@ -16,16 +16,16 @@ def reflect_steps() -> dict[str, Step]:
 
 def reembed_steps() -> dict[str, Step]:
     """Vectors of another embedder."""
-    from memories.writing.embedder_switch import STEPS
+    from memories.writing.rebuild import REEMBED_STEPS
 
-    return STEPS
+    return REEMBED_STEPS
 
 
 def index_steps() -> dict[str, Step]:
     """Vectors of a large namespace, let into the index."""
-    from memories.writing.index_vectors import STEPS
+    from memories.writing.rebuild import INDEX_STEPS
 
-    return STEPS
+    return INDEX_STEPS
 
 
 def measure_steps() -> dict[str, Step]:

@@ -4,8 +4,8 @@ from memories.jobs.work import Work
 from memories.models import Memory
 from memories.models.choices import ChunkLevel, Status
 from memories.reflecting.pieces import EXAMPLES, parts
-from memories.writing import visibility
-from memories.writing.locked_memories import lock_memories
+from memories.writing import search_index
+from memories.writing.lock import lock_memories
 from memories.writing.supersede import cancel_supersession, load_awaiting
 from memories.writing.write_policy import current_write_policy
 
@@ -29,7 +29,7 @@ def archival(work: Work) -> None:
             still = [
                 one for one in hold.known.values() if one.memory.status == Status.ACTIVE and one.memory.belief < line
             ]
-            visibility.hide_memories(work.namespace, [one.memory.id for one in still])
+            search_index.hide_memories(work.namespace, [one.memory.id for one in still])
             for one in still:
                 for held_on in load_awaiting(hold, one.memory.id):
                     cancel_supersession(hold, held_on)

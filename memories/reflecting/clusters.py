@@ -15,7 +15,7 @@ from memories.reflecting.kmeans import grouped
 from memories.reflecting.labels import labels_of
 from memories.reflecting.pieces import EXAMPLES, parts
 from memories.reflecting.vectors import Vectors, vectors_of
-from memories.writing.locked_memories import lock_memories
+from memories.writing.lock import lock_memories
 
 MOST = 256
 TOGETHER = 2_000  # memories in one update

@@ -12,10 +12,9 @@ from memories.reflecting.fresh import changed
 from memories.reflecting.groups import WHOM, Group, Home, alike, told_of
 from memories.reflecting.pieces import left, parts, tell
 from memories.reflecting.summary import summary_of
-from memories.text.registry_cache import load_registry
-from memories.writing import visibility
+from memories.writing import search_index
 from memories.writing.batch import WriteBatch
-from memories.writing.locked_memories import LockedMemories, lock_memories
+from memories.writing.lock import LockedMemories, lock_memories
 from memories.writing.prepare import PreparedMemories, prepare_memories, reembed_if_changed
 
 HOMES = 50  # subjects in one piece
@@ -37,7 +36,7 @@ def consolidation(work: Work) -> None:
         stale = {summary: members for summary, members in old.items() if members not in wanted}
         prefetch_related_objects([member for one in new for member in one.members], "sources")
         news = [summary_of(one.middle, one.members) for one in new]
-        ready = prepare_memories(work.namespace, news, load_registry(work.namespace)) if new else None
+        ready = prepare_memories(work.namespace, news) if new else None
         with lock_memories(work.namespace, *stale, by=work.job.by) as hold:
             made = write(work, hold, new, ready) if ready else {}
             replaced = give_way(hold, stale, made)
@@ -105,7 +104,7 @@ def join(work: Work, made: Made) -> None:
 def give_way(hold: LockedMemories, stale: Made, made: Made) -> dict[str, int]:
     """Let summaries that hold no longer be superseded by those that took over their members, else be archived."""
     counts: dict[str, int] = {Status.SUPERSEDED: 0, Status.ARCHIVED: 0}
-    visibility.hide_memories(hold.namespace, [summary for summary in stale if summary not in made])
+    search_index.hide_memories(hold.namespace, [summary for summary in stale if summary not in made])
     for summary, members in stale.items():
         if summary in made:
             continue

@@ -15,7 +15,7 @@ from memories.reflecting.pieces import left, parts, tell
 from memories.writing import belief_history
 from memories.writing.evidence import EvidenceState
 from memories.writing.feedback import add_contradiction
-from memories.writing.locked_memories import LockedMemories, lock_memories
+from memories.writing.lock import LockedMemories, lock_memories
 from memories.writing.write_policy import current_write_policy
 
 

@@ -6,6 +6,7 @@ from uuid import UUID
 
 from django.db import transaction
 
+from memories.contracts.new_memory import NewMemory
 from memories.jobs.work import Work
 from memories.models import EntityEdge, Memory, Mention
 from memories.models.choices import ChunkLevel, Status
@@ -15,11 +16,9 @@ from memories.text.entity_mentions import entities_in
 from memories.writing.bulk_copy import bulk_update_columns
 from memories.writing.comparison import are_distinct, disambiguated_hash
 from memories.writing.evidence import EvidenceState
-from memories.writing.locked_memories import lock_memories
+from memories.writing.lock import lock_memories, lock_namespace
 from memories.writing.merge import merge_memories
-from memories.writing.new_memory import NewMemory
-from memories.writing.remember import lock_namespace
-from memories.writing.resolve_entities import EntityResolver, ResolvedEntities
+from memories.writing.resolve import EntityResolver, ResolvedEntities
 from memories.writing.supersede import awaits_correction
 from scoring.dedup import content_hash
 

@@ -2,7 +2,7 @@
 
 from memories.jobs.work import Work
 from memories.reflecting.pieces import parts, tell
-from memories.writing.locked_memories import lock_memories
+from memories.writing.lock import lock_memories
 from memories.writing.supersede import due_supersessions, finish_supersessions, pending_supersessions
 
 

@@ -2,10 +2,10 @@
 
 from collections.abc import Sequence
 
+from memories.contracts.new_memory import NewMemory, Utterance
 from memories.models import Memory
 from memories.models.choices import MemoryType
 from memories.providers.rules_judge import stems
-from memories.writing.new_memory import NewMemory, Utterance
 
 TAG = "summary"
 SOURCE = "consolidation"

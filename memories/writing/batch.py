@@ -9,21 +9,19 @@ from uuid import UUID
 import numpy as np
 from django.db.models import Q
 
+from memories.contracts.new_memory import NewMemory
 from memories.models import Memory, MemoryTag, Namespace, ReviewItem
 from memories.models.choices import ChunkLevel, EdgeKind, Status
-from memories.writing import merged_attributes, posting_index
+from memories.writing import merge, search_index
 from memories.writing.bulk_copy import bulk_update_columns
 from memories.writing.comparison import are_distinct, disambiguated_hash, has_expired
-from memories.writing.evidence import EvidenceState, load_evidence
-from memories.writing.memory_draft import draft_memory
-from memories.writing.memory_sources import Observation, Origin, observations
-from memories.writing.merge_columns import UNRECORDED_COLUMNS, merged_columns, merged_metadata, repeated_columns
-from memories.writing.merged_attributes import MemoryAttributes as Borrowed
+from memories.writing.evidence import EvidenceState, Origin, load_evidence
+from memories.writing.merge import UNRECORDED_COLUMNS, merged_columns, merged_metadata, repeated_columns
+from memories.writing.merge import MemoryAttributes as Borrowed
 from memories.writing.neighbours import COSINE_DECIMALS, Neighbour, nearest_memories
-from memories.writing.new_memory import NewMemory
-from memories.writing.prepare import PreparedMemories
-from memories.writing.resolve_entities import EntityResolver, ResolvedEntities, get_or_create_sessions
-from memories.writing.row_buffer import RowBuffer
+from memories.writing.prepare import PreparedMemories, refresh_prepared
+from memories.writing.resolve import EntityResolver, Observation, ResolvedEntities, get_or_create_sessions, observations
+from memories.writing.row_buffer import RowBuffer, draft_memory
 from memories.writing.write_policy import current_write_policy
 from scoring.policy import WritePolicyParams
 from scoring.predicates import is_single_valued, normalize_predicate, predicate_spellings
@@ -56,12 +54,13 @@ class WriteBatch:
     @classmethod
     def load(cls, namespace: Namespace, prepared: PreparedMemories, by: str) -> Self:
         """Load everything the batch needs with a fixed number of SQL queries."""
+        prepared = refresh_prepared(namespace, prepared)
         now, new_memories = namespace.now, prepared.new_memories
         policy = current_write_policy(namespace)
-        resolver = EntityResolver.load(namespace, now)
+        resolver = EntityResolver(namespace, prepared.registry, now)
         resolved = [
-            resolver.resolve_memory(new, hits)
-            for new, hits in zip(new_memories, resolver.mentions_in(prepared), strict=True)
+            resolver.resolve_memory(new, mentions)
+            for new, mentions in zip(new_memories, prepared.mentions, strict=True)
         ]
         resolver.flush()
         observed = observations(namespace, new_memories, get_or_create_sessions(namespace, new_memories, now), policy)
@@ -210,7 +209,7 @@ class WriteBatch:
         for memory, gone, attributes in self.merges:
             own: set[str] = set(gone.memory.given_tags or ())
             added = {"tags": own, "entities": {*map(str, gone.entities)}, "metadata": {*gone.memory.metadata}}
-            merged_attributes.record_inherited(gone.events, attributes | {"tags": tags[memory.id]}, added)
+            merge.record_inherited(gone.events, attributes | {"tags": tags[memory.id]}, added)
             tags[memory.id] |= own
             if memory.given_tags is not None:
                 memory.given_tags = tags[memory.id]
@@ -243,14 +242,14 @@ class WriteBatch:
                 self.buffer.add(event)
         bulk_update_columns([memory for memory in self.rehashed if not memory._state.adding], ["content_hash"])
         active = [state.memory for state in self.decided.values() if state.memory.status == Status.ACTIVE]
-        posting_index.set_document_lengths(self.namespace, active)
+        search_index.set_document_lengths(self.namespace, active)
         self.buffer.flush()
         changed = [state for state in self.known.values() if state.events or state.memory.id in self.reobserved]
         columns = {column for state in changed for event in state.events for column in event.after}
         bulk_update_columns(
             [state.memory for state in changed], sorted(columns | (UNRECORDED_COLUMNS if self.reobserved else set()))
         )
-        posting_index.index_postings(self.namespace, [memory.id for memory in active])
+        search_index.index_postings(self.namespace, [memory.id for memory in active])
 
 
 def minimum_cosine(policy: WritePolicyParams) -> float:

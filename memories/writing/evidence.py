@@ -4,15 +4,15 @@ from collections.abc import Collection, Iterable, Set
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import lru_cache
-from operator import attrgetter
-from typing import Any, Self
+from typing import Any, NamedTuple, Self, TypeAlias
 from uuid import UUID
 
 import numpy as np
+from django.db import connection
 
 from memories.models import Memory, Namespace, ScoreEvent
+from memories.models.evidence import HISTORY_COLUMNS
 from memories.writing.bulk_copy import SharedJson
-from memories.writing.memory_sources import Origin, SourceSummary, corroborating_origins, source_summaries
 from scoring import belief as beliefs
 from scoring import evidence as heard
 from scoring.belief import Belief
@@ -21,6 +21,68 @@ from scoring.evidence import Evidence
 from scoring.policy import WritePolicyParams
 from scoring.systems import recall
 from scoring.term import Term, Tree, const, feature
+
+SourceKey: TypeAlias = tuple[UUID | None, UUID | None, str]
+# Observations are distinguished by session, or by source if there is no session.
+Origin: TypeAlias = tuple[UUID | None, str]
+# Sources that supporting memories had when they began to corroborate.
+CORROBORATION_SQL = """
+    SELECT e.target_id, s.session_id, s.source
+    FROM memories_memoryedge e
+    JOIN memories_scoreevent v ON v.namespace_id = e.namespace_id AND v.memory_id = e.target_id
+        AND v.other_id = e.source_id AND v.cause = 'corroborated'
+    JOIN memories_memorysource s ON s.namespace_id = e.namespace_id AND s.memory_id = e.source_id AND s.id < v.id
+    WHERE e.namespace_id = %(namespace)s AND e.target_id = ANY(%(ids)s) AND e.kind = 'supports'
+"""
+
+
+class SourceSummary(NamedTuple):
+    """The source levels and types of a memory; an uncertain type is empty."""
+
+    levels: frozenset[str] = frozenset()
+    types: frozenset[str] = frozenset()
+
+
+def source_key(row: Any) -> SourceKey:
+    """The unique key of a source: its turn, else its session and name."""
+    return (None, row.turn_id, "") if row.turn_id else (row.session_id, None, row.source)
+
+
+def source_summary_sql(condition: str) -> str:
+    """SQL for the levels and types of memories; `condition` selects among `m`."""
+    type = "CASE WHEN m.type_uncertain THEN '' ELSE m.type END::text AS type"
+    return f"""
+        WITH RECURSIVE family AS (
+            SELECT m.id AS head, m.id AS member, {type} FROM memories_memory m
+            WHERE m.namespace_id = %(namespace)s AND {condition}
+            UNION ALL
+            SELECT family.head, m.id, {type} FROM family
+            JOIN memories_memory m ON m.namespace_id = %(namespace)s AND m.merged_into_id = family.member
+        )
+        SELECT family.head AS memory_id, array_agg(DISTINCT family.type ORDER BY family.type) AS types,
+            array_remove(array_agg(DISTINCT s.level ORDER BY s.level), NULL)::text[] AS levels
+        FROM family LEFT JOIN memories_memorysource s ON s.namespace_id = %(namespace)s AND s.memory_id = family.member
+        GROUP BY family.head
+    """
+
+
+def source_summaries(namespace: Namespace, ids: Collection[UUID]) -> dict[UUID, SourceSummary]:
+    """The source levels and types of memories."""
+    with connection.cursor() as cursor:
+        cursor.execute(source_summary_sql("m.id = ANY(%(ids)s)"), {"namespace": namespace.id, "ids": list(ids)})
+        return {
+            memory: SourceSummary(frozenset(levels), frozenset(types)) for memory, types, levels in cursor.fetchall()
+        }
+
+
+def corroborating_origins(namespace: Namespace, ids: Collection[UUID]) -> dict[UUID, set[Origin]]:
+    """The origins that corroborate memories through supporting memories."""
+    origins: dict[UUID, set[Origin]] = {}
+    with connection.cursor() as cursor:
+        cursor.execute(CORROBORATION_SQL, {"namespace": namespace.id, "ids": list(ids)})
+        for memory, session, source in cursor.fetchall():
+            origins.setdefault(memory, set()).add((session, source))
+    return origins
 
 
 @dataclass
@@ -132,7 +194,7 @@ class EvidenceState:
 
     def history_columns(self) -> dict[str, Any]:
         """The columns whose changes are recorded."""
-        return dict(zip(HISTORY_COLUMNS, _read_history(self.memory), strict=True))
+        return {name: getattr(self.memory, name) for name in HISTORY_COLUMNS}
 
     @classmethod
     def from_rows(
@@ -165,41 +227,6 @@ def evidence_from_columns(memory: Any, summary: SourceSummary) -> Evidence:
         grounding=memory.grounding,
         confirmed=memory.confirmed_at is not None,
     )
-
-
-EVIDENCE_COLUMNS = (
-    "confidence",
-    "source_strength",
-    "repetitions",
-    "extractor_confidence",
-    "extractor_model",
-    "extractor_logprob",
-    "type_prior",
-    "grounding",
-    "grounding_penalty",
-    "belief",
-    "corroborations",
-    "contradictions",
-    "useful",
-    "not_useful",
-    "status",
-    "reason",
-)
-# Set by the caller; evidence does not change them.
-CALLER_COLUMNS = (
-    "kind",
-    "importance",
-    "quality",
-    "memory_score",
-    "event_at",
-    "event_until",
-    "valid_from",
-    "valid_until",
-)
-
-
-HISTORY_COLUMNS = (*EVIDENCE_COLUMNS, *CALLER_COLUMNS)
-_read_history = attrgetter(*HISTORY_COLUMNS)
 
 
 def history_value(value: Any) -> Any:

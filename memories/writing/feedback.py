@@ -4,10 +4,10 @@ from uuid import UUID
 
 from memories.models import MemoryEdge, Namespace
 from memories.models.choices import EdgeKind, Status
-from memories.writing import visibility
+from memories.writing import search_index
 from memories.writing.evidence import EvidenceState
-from memories.writing.locked_memories import LockedMemories, lock_memories
-from memories.writing.redact import redact_if_enabled
+from memories.writing.lock import LockedMemories, lock_memories
+from memories.writing.prepare import redact_if_enabled
 from memories.writing.supersede import cancel_supersession, load_awaiting
 from scoring import evidence
 
@@ -36,7 +36,7 @@ def forget_memory(namespace: Namespace, memory: UUID, *, by: str) -> EvidenceSta
     with lock_memories(namespace, memory, by=by) as locked:
         state = locked.get(memory, allowed=Status)
         if state.memory.status == Status.ACTIVE:
-            visibility.hide_memories(namespace, [memory])
+            search_index.hide_memories(namespace, [memory])
         # A correction that has not started yet supersedes nothing.
         for waiting in load_awaiting(locked, memory):
             cancel_supersession(locked, waiting)

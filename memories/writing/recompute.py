@@ -14,11 +14,17 @@ from django.db.models.functions import Cast
 from memories.jobs.work import Step, Work
 from memories.models import Memory, Namespace, ScoreEvent
 from memories.models.choices import Status
+from memories.models.evidence import EVIDENCE_COLUMNS
 from memories.writing.belief_history import replay_belief
 from memories.writing.bulk_copy import bulk_update_columns
-from memories.writing.evidence import EVIDENCE_COLUMNS, evidence_columns, evidence_from_columns, load_evidence
-from memories.writing.memory_sources import SourceSummary, source_summary_sql
-from memories.writing.remember import lock_namespace
+from memories.writing.evidence import (
+    SourceSummary,
+    evidence_columns,
+    evidence_from_columns,
+    load_evidence,
+    source_summary_sql,
+)
+from memories.writing.lock import lock_namespace
 from memories.writing.write_policy import current_write_policy
 from scoring.policy import WritePolicyParams
 

@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 
 from memories.health.index_recall import indexed
 from memories.models import Namespace
+from memories.models.vector import SCAN_BELOW
 from memories.reflecting.vectors import Vectors, vectors_of
-from memories.writing.neighbours import COSINE_DECIMALS, SCAN_BELOW, Neighbour, scan_neighbours, search_index_and_scan
+from memories.writing.neighbours import COSINE_DECIMALS, Neighbour, scan_neighbours, search_index_and_scan
 from memories.writing.vector_cache import SEARCHABLE_SQL
 
 EXACT = 3_000  # memories up to which each is compared with each

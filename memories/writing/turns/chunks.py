@@ -3,21 +3,22 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any
+from typing import Any, TypeAlias
 from uuid import UUID
 
-from django.db.models import Q
+import numpy as np
+from django.db.models import Avg, Q
+from django.db.models.functions import Coalesce
 
 from memories.ids import uuid7
 from memories.models import Memory, MemorySource, MemoryTag, MemoryVector, Namespace, ScoreEvent, Session, TokenStates
 from memories.models.choices import ChunkLevel, Kind, MemoryType, Route, SourceLevel, Status
 from memories.providers.token_matrix import TokenMatrix
 from memories.text.topics import topic_tags
-from memories.writing import posting_index
+from memories.writing import search_index
 from memories.writing.bulk_copy import copy_rows
 from memories.writing.evidence import EvidenceState
 from memories.writing.turns.exchanges import Exchange, render_turns
-from memories.writing.turns.session_vectors import mean_route_vectors
 from memories.writing.write_policy import current_write_policy
 from scoring.dedup import content_hash
 from scoring.evidence import Evidence
@@ -79,7 +80,7 @@ class ChunkBatch:
     def flush(self) -> None:
         """Flush new chunks, postings, vectors and events."""
         changed_ids = [memory.id for memory in self.changed]
-        posting_index.remove_postings(self.namespace, changed_ids)
+        search_index.remove_postings(self.namespace, changed_ids)
         Memory.objects.bulk_update(self.changed, ["content"])
         if self.stored:
             self._delete_stale(changed_ids)
@@ -90,7 +91,7 @@ class ChunkBatch:
             copy_rows(table, self.rows.get(table, []))
         self._store_session_vectors()
         MemorySource.objects.bulk_create(self.rows.get(MemorySource, []), ignore_conflicts=True)
-        posting_index.index_postings(self.namespace, [*new_ids, *changed_ids])
+        search_index.index_postings(self.namespace, [*new_ids, *changed_ids])
 
     def _get_or_create(self, level: ChunkLevel, turn: UUID | None, position: int, content: str, at: datetime) -> Memory:
         memory = self.stored.get(turn)
@@ -181,3 +182,29 @@ def vector_row(
         level=level,
         written=namespace.writing,
     )
+
+
+# The user's next turn and the previous turn exist only per exchange.
+SESSION_ROUTES = [route for route in Route if route not in (Route.NEXT_USER, Route.CONTEXT)]
+# Vectors by (memory, route).
+RouteVectors: TypeAlias = dict[tuple[UUID, Route], Array]
+
+
+def mean_route_vectors(namespace: Namespace, chunks: Sequence[UUID], embedder: str) -> RouteVectors:
+    """Mean vectors of session chunks over their active exchanges, or over hidden ones if none is active."""
+    owned = Memory.objects.within(namespace).filter(id__in=chunks, session_id__isnull=False)
+    owners = {session: chunk for chunk, session in owned.values_list("id", "session_id")}
+    vectors = MemoryVector.objects.within(namespace).filter(
+        memory__session_id__in=owners, level=ChunkLevel.TURN, embedder=embedder, route__in=SESSION_ROUTES
+    )
+    mean_vector = Coalesce(Avg("vector", filter=Q(active=True)), Avg("vector"))
+    rows = vectors.values_list("memory__session_id", "route").annotate(mean=mean_vector)
+    return {
+        (owners[session], Route(route)): unit_vector(np.asarray(mean, dtype=float)) for session, route, mean in rows
+    }
+
+
+def unit_vector(vector: Array) -> Array:
+    """A vector scaled to unit length; zero vectors are unchanged."""
+    length = float(np.linalg.norm(vector))
+    return vector / length if length else vector

@@ -1,4 +1,4 @@
-"""The BM25 index: postings and term statistics of active memories."""
+"""What a search reads: BM25 postings, term statistics, and the visibility of vectors."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -6,7 +6,7 @@ from uuid import UUID
 
 from django.db import connection
 
-from memories.models import Memory, Namespace
+from memories.models import Memory, MemoryVector, Namespace
 
 LEXEMES_SQL = """
     SELECT m.namespace_id, m.id, m.level, w.lexeme, coalesce(cardinality(w.positions), 1) AS frequency
@@ -81,3 +81,15 @@ def _execute_on_memories(statement: str, namespace: Namespace, ids: Sequence[UUI
     values: dict[str, Any] = {"namespace": namespace.id, "ids": list(ids), "count": len(ids)}
     with connection.cursor() as cursor:
         cursor.execute(statement, values | {"config": namespace.text_config})
+
+
+def show_memories(namespace: Namespace, ids: Sequence[UUID]) -> None:
+    """Make memories searchable again; the caller holds the namespace lock."""
+    index_postings(namespace, ids)
+    MemoryVector.objects.within(namespace).filter(memory_id__in=ids).update(active=True, written=namespace.writing)
+
+
+def hide_memories(namespace: Namespace, ids: Sequence[UUID]) -> None:
+    """Remove memories from search; their vectors stay for queries about the past."""
+    remove_postings(namespace, ids)
+    MemoryVector.objects.within(namespace).filter(memory_id__in=ids).update(active=False)
