@@ -1,1 +1,1 @@
-"""Typed shapes that the edges, the read path and the write path share."""
+"""Typed shapes that the edges, the jobs and both paths share."""

@@ -11,8 +11,8 @@ from django.db import transaction
 from django.db.models import Exists, F, OuterRef, Q
 from django.utils import timezone
 
+from memories.contracts.work import Step, Work
 from memories.ids import uuid7
-from memories.jobs.work import Step, Work
 from memories.models import Cluster, Memory, MemoryVector, Namespace, NamespaceStatistics, ScoreEvent, TokenStates
 from memories.models.choices import EMBEDDERS, ChunkLevel, Route, Status
 from memories.models.keys import NamespacedQuerySet

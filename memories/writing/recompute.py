@@ -11,7 +11,7 @@ from django.db import connection, transaction
 from django.db.models import Count, Min, TextField
 from django.db.models.functions import Cast
 
-from memories.jobs.work import Step, Work
+from memories.contracts.work import Step, Work
 from memories.models import Memory, Namespace, ScoreEvent
 from memories.models.choices import Status
 from memories.models.evidence import EVIDENCE_COLUMNS
