@@ -12,6 +12,8 @@ from pytest_django.fixtures import DjangoAssertNumQueries
 from memories.keys import make_key
 from memories.models import ApiKey, Entity, Membership, Memory, MemorySource, Namespace, Session, Turn
 from memories.providers import endpoint
+from memories.text import registry_cache
+from memories.writing import prepare, resolve
 
 pytestmark = pytest.mark.django_db
 
@@ -51,6 +53,28 @@ def test_a_memory_is_stored_and_its_confidence_explained(agent: Client) -> None:
     assert evaluate(data["explanation"]) == pytest.approx(0.7025)
     again = agent.get(f"/api/v1/desk/memories/{data['memory']['id']}/").json()
     assert again == data["memory"]
+
+
+@pytest.mark.parametrize(
+    ("path", "body"),
+    [
+        ("memories/", {"content": "Maya plays the cello"}),
+        ("turns/", {"session": "choir", "turns": [{"role": "user", "text": "I live in Lisbon"}]}),
+    ],
+)
+def test_a_write_loads_the_entity_registry_once(
+    agent: Client, monkeypatch: pytest.MonkeyPatch, path: str, body: dict[str, Any]
+) -> None:
+    load_registry, loads = prepare.load_registry, []
+
+    def count_loads(namespace: Namespace) -> Any:
+        loads.append(namespace)
+        return load_registry(namespace)
+
+    for module in (prepare, resolve, registry_cache):
+        monkeypatch.setattr(module, "load_registry", count_loads)
+    assert agent.post(f"/api/v1/desk/{path}", body, content_type="application/json").status_code == 201
+    assert len(loads) == 1
 
 
 def test_every_score_of_a_write_is_explained_as_in_the_history(agent: Client) -> None:

@@ -12,12 +12,18 @@ from django.db.models import Q
 from memories.contracts.new_memory import NewMemory
 from memories.models import Memory, MemoryTag, Namespace, ReviewItem
 from memories.models.choices import ChunkLevel, EdgeKind, Status
-from memories.writing import merge, search_index
+from memories.writing import search_index
 from memories.writing.bulk_copy import bulk_update_columns
 from memories.writing.comparison import are_distinct, disambiguated_hash, has_expired
 from memories.writing.evidence import EvidenceState, Origin, load_evidence
-from memories.writing.merge import UNRECORDED_COLUMNS, merged_columns, merged_metadata, repeated_columns
-from memories.writing.merge import MemoryAttributes as Borrowed
+from memories.writing.merge import (
+    UNRECORDED_COLUMNS,
+    MemoryAttributes,
+    merged_columns,
+    merged_metadata,
+    record_inherited,
+    repeated_columns,
+)
 from memories.writing.neighbours import COSINE_DECIMALS, Neighbour, nearest_memories
 from memories.writing.prepare import PreparedMemories, refresh_prepared
 from memories.writing.resolve import EntityResolver, Observation, ResolvedEntities, get_or_create_sessions, observations
@@ -48,7 +54,7 @@ class WriteBatch:
     decided: dict[int, EvidenceState] = field(default_factory=dict)
     reobserved: set[UUID] = field(default_factory=set)
     # (survivor, absorbed, the survivor's attributes before the merge)
-    merges: list[tuple[Memory, EvidenceState, Borrowed]] = field(default_factory=list)
+    merges: list[tuple[Memory, EvidenceState, MemoryAttributes]] = field(default_factory=list)
     rehashed: list[Memory] = field(default_factory=list)  # memories whose content hash changed
 
     @classmethod
@@ -69,14 +75,14 @@ class WriteBatch:
         neighbours = nearest_memories(namespace, prepared.vectors, minimum_cosine(policy), drafts, locked=True)
         hashes = [draft.content_hash for draft in drafts]
         duplicates = Memory.objects.within(namespace).filter(status=Status.ACTIVE, content_hash__in=hashes)
-        near_ids = {item.memory for hits in neighbours for item in hits}
+        near_ids = {neighbour.memory for hits in neighbours for neighbour in hits}
         ids = (
             near_ids
             | set(duplicates.values_list("id", flat=True))
             | find_same_subject_and_predicate(namespace, new_memories, resolved)
         )
         known = load_evidence(namespace, ids, policy)
-        by_hash = {bytes(item.memory.content_hash): item for item in known.values()}
+        by_hash = {bytes(state.memory.content_hash): state for state in known.values()}
         cosines = np.round(prepared.vectors @ prepared.vectors.T, COSINE_DECIMALS)
         buffer = RowBuffer(namespace, policy, now)
         return cls(
@@ -209,27 +215,27 @@ class WriteBatch:
         for memory, gone, attributes in self.merges:
             own: set[str] = set(gone.memory.given_tags or ())
             added = {"tags": own, "entities": {*map(str, gone.entities)}, "metadata": {*gone.memory.metadata}}
-            merge.record_inherited(gone.events, attributes | {"tags": tags[memory.id]}, added)
+            record_inherited(gone.events, attributes | {"tags": tags[memory.id]}, added)
             tags[memory.id] |= own
             if memory.given_tags is not None:
                 memory.given_tags = tags[memory.id]
 
-    def contradict(self, one: EvidenceState, other: EvidenceState, cosine: float | None) -> None:
+    def contradict(self, first: EvidenceState, second: EvidenceState, cosine: float | None) -> None:
         """Add a contradiction between two memories; both lose belief once."""
-        self.buffer.add_edge(one, other, cosine, EdgeKind.CONTRADICTION)
-        for state, opponent in ((one, other), (other, one)):
+        self.buffer.add_edge(first, second, cosine, EdgeKind.CONTRADICTION)
+        for state, opponent in ((first, second), (second, first)):
             state.contradict()
             state.record(self.now, "contradicted", self.by, opponent.memory.id)
 
-    def corroborate(self, one: EvidenceState, other: EvidenceState, cosine: float, kind: EdgeKind) -> None:
+    def corroborate(self, new: EvidenceState, known: EvidenceState, cosine: float) -> None:
         """Count a new memory as support for an existing one."""
-        self.buffer.add_edge(one, other, cosine, kind)
-        other.corroborate(other.independent_origins(one.origins))
-        other.record(self.now, "corroborated", self.by, one.memory.id)
+        self.buffer.add_edge(new, known, cosine, EdgeKind.SUPPORTS)
+        known.corroborate(known.independent_origins(new.origins))
+        known.record(self.now, "corroborated", self.by, new.memory.id)
 
-    def escalate(self, one: EvidenceState, other: EvidenceState, cosine: float) -> None:
+    def escalate(self, new: EvidenceState, known: EvidenceState, cosine: float) -> None:
         """Queue a pair that is too close to call for review."""
-        first, second = sorted((one.memory.id, other.memory.id))
+        first, second = sorted((new.memory.id, known.memory.id))
         item = ReviewItem(first_id=first, second_id=second, cosine=min(cosine, 1.0), created_at=self.now)
         item.reason = review_reason(cosine, self.policy)
         self.buffer.add(item)

@@ -1,7 +1,8 @@
 """The outcome of one new memory: exact duplicate, near duplicate, contradiction, corroboration, or new."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Literal
+from typing import Literal, NamedTuple
 from uuid import UUID
 
 import numpy as np
@@ -9,7 +10,7 @@ from django.conf import settings
 from django.db import transaction
 
 from memories.models import Memory, Namespace
-from memories.models.choices import EdgeKind, Status
+from memories.models.choices import Status
 from memories.providers.judge import Judge, Pair, judge
 from memories.writing.batch import WriteBatch
 from memories.writing.comparison import are_unrelated, conflict_reasons, different_subjects, is_contradiction
@@ -21,7 +22,8 @@ from memories.writing.row_buffer import draft_memory
 from memories.writing.write_policy import current_write_policy
 from scoring.belief import corroborates
 from scoring.contradiction import DIFFERENT_VALUE
-from scoring.dedup import similarity_band
+from scoring.dedup import Band, similarity_band
+from scoring.policy import WritePolicyParams
 from scoring.systems.recall import RecallParams, rejection_reason
 from scoring.term import Tree
 
@@ -68,9 +70,17 @@ class JudgeVerdicts:
         pairs = list(dict.fromkeys(pairs_to_judge(namespace, prepared)))
         return cls(selected, dict(zip(pairs, selected.same(pairs), strict=True)))
 
-    def same(self, one: str, other: str) -> bool | None:
+    def same(self, new: str, known: str) -> bool | None:
         """Whether two memories say the same; None, for review, if a remote judge was not asked about the pair."""
-        return self.known.get((one, other)) if self.judge.remote else self.judge.same([(one, other)])[0]
+        return self.known.get((new, known)) if self.judge.remote else self.judge.same([(new, known)])[0]
+
+
+class ClosePair(NamedTuple):
+    """A memory close to a new one, and why the two conflict."""
+
+    known: EvidenceState
+    cosine: float
+    conflicts: tuple[str, ...]
 
 
 def decide_outcome(batch: WriteBatch, verdicts: JudgeVerdicts, index: int) -> Outcome:
@@ -80,93 +90,100 @@ def decide_outcome(batch: WriteBatch, verdicts: JudgeVerdicts, index: int) -> Ou
         batch.store(index, state, Status.REJECTED, reason)
         return make_outcome(state, "rejected", reason)
     if (duplicate := batch.exact_duplicate(state)) is not None:
-        independent = duplicate.observe(batch.origins(index), replace(state.evidence, type=duplicate.evidence.type))
-        batch.observe(index, duplicate)
-        return make_outcome(
-            duplicate, "merged", "exact duplicate" if independent else "exact duplicate from the same session"
-        )
-    memory = state.memory
-    close = [
-        (other, cosine, conflict_reasons(memory, other.memory))
-        for other, cosine in batch.close_memories(index)
-        if not are_unrelated(memory, other.memory)
-    ]
-    for other, cosine, reasons in close:
-        if not reasons and (verdict := duplicate_reason(batch, verdicts, state, other, cosine)):
-            return merge_new_memory(
-                batch, index, state, other, f"duplicate of another memory ({verdict}, cosine {cosine:.3f})"
-            )
+        return observe_duplicate(batch, index, state, duplicate)
+    close = close_pairs(batch, index, state.memory)
+    for pair in close:
+        if verdict := duplicate_reason(batch, verdicts, state, pair):
+            reason = f"duplicate of another memory ({verdict}, cosine {pair.cosine:.3f})"
+            return merge_new_memory(batch, index, state, pair.known, reason)
     batch.store(index, state, Status.ACTIVE, "")
-    for other, cosine, reasons in close:
-        if not reasons and is_corroboration(batch, state, other, cosine):
-            batch.corroborate(state, other, cosine, EdgeKind.SUPPORTS)
-    opponents: dict[UUID, tuple[EvidenceState, float | None, tuple[str, ...]]]
-    opponents = {pair[0].memory.id: pair for pair in close if is_contradiction(memory, pair[0].memory, pair[2])}
-    for other in batch.same_subject_and_predicate(index):
-        if not are_unrelated(memory, other.memory) and DIFFERENT_VALUE in (
-            reasons := conflict_reasons(memory, other.memory)
-        ):
-            opponents.setdefault(other.memory.id, (other, None, reasons))
-    for opponent, similarity, _ in opponents.values():
-        batch.contradict(state, opponent, similarity)
-    undecided = [pair for pair in close if needs_review(batch, verdicts, state, *pair)]
-    for other, cosine, _ in undecided:
-        batch.escalate(state, other, cosine)
+    for pair in close:
+        if is_corroboration(batch, state, pair):
+            batch.corroborate(state, pair.known, pair.cosine)
+    conflicts = contradict_opponents(batch, index, state, close)
+    undecided = [pair for pair in close if needs_review(batch, verdicts, state, pair)]
+    for pair in undecided:
+        batch.escalate(state, pair.known, pair.cosine)
     if undecided:
         return make_outcome(state, "escalated", "close to another memory; needs review")
-    return make_outcome(
-        state, "stored", "; ".join(sorted({conflict for *_, reasons in opponents.values() for conflict in reasons}))
-    )
+    return make_outcome(state, "stored", "; ".join(sorted(conflicts)))
 
 
-def duplicate_reason(
-    batch: WriteBatch, verdicts: JudgeVerdicts, one: EvidenceState, other: EvidenceState, cosine: float
-) -> str:
-    """Why two memories are duplicates; empty if they are not."""
-    if different_subjects(one.memory, other.memory):
+def observe_duplicate(batch: WriteBatch, index: int, state: EvidenceState, duplicate: EvidenceState) -> Outcome:
+    """Count an exact duplicate as another observation of the known memory."""
+    independent = duplicate.observe(batch.origins(index), replace(state.evidence, type=duplicate.evidence.type))
+    batch.observe(index, duplicate)
+    reason = "exact duplicate" if independent else "exact duplicate from the same session"
+    return make_outcome(duplicate, "merged", reason)
+
+
+def merge_new_memory(batch: WriteBatch, index: int, state: EvidenceState, known: EvidenceState, reason: str) -> Outcome:
+    """Merge a new memory into a known one; it is stored and can be split off again."""
+    batch.store(index, state, Status.MERGED, reason, merged_into=known.memory.id)
+    known.observe(state.origins, state.evidence)
+    batch.absorb(index, known, state)
+    return make_outcome(known, "merged", reason)
+
+
+def close_pairs(batch: WriteBatch, index: int, memory: Memory) -> list[ClosePair]:
+    """The related memories close to a new one, nearest first."""
+    return [
+        ClosePair(known, cosine, conflict_reasons(memory, known.memory))
+        for known, cosine in batch.close_memories(index)
+        if not are_unrelated(memory, known.memory)
+    ]
+
+
+def duplicate_reason(batch: WriteBatch, verdicts: JudgeVerdicts, state: EvidenceState, pair: ClosePair) -> str:
+    """Why a new memory duplicates a close one; empty if it does not."""
+    if pair.conflicts or different_subjects(state.memory, pair.known.memory):
         return ""
-    match similarity_band(cosine, duplicate=batch.policy.dedup_duplicate, escalate=batch.policy.dedup_escalate):
+    match dedup_band(batch.policy, pair.cosine):
         case "duplicate":
             return "near duplicate"
-        case "escalate" if verdicts.same(one.memory.content, other.memory.content):
+        case "escalate" if verdicts.same(state.memory.content, pair.known.memory.content):
             return "judged the same"
     return ""
 
 
-def needs_review(
-    batch: WriteBatch,
-    verdicts: JudgeVerdicts,
-    one: EvidenceState,
-    other: EvidenceState,
-    cosine: float,
-    reasons: tuple[str, ...],
-) -> bool:
+def needs_review(batch: WriteBatch, verdicts: JudgeVerdicts, state: EvidenceState, pair: ClosePair) -> bool:
     """Whether two memories are too close to call."""
-    if reasons or different_subjects(one.memory, other.memory):
+    if pair.conflicts or different_subjects(state.memory, pair.known.memory):
         return False
-    dedup_band = similarity_band(cosine, duplicate=batch.policy.dedup_duplicate, escalate=batch.policy.dedup_escalate)
-    return dedup_band == "escalate" and verdicts.same(one.memory.content, other.memory.content) is None
+    undecided = dedup_band(batch.policy, pair.cosine) == "escalate"
+    return undecided and verdicts.same(state.memory.content, pair.known.memory.content) is None
 
 
-def is_corroboration(batch: WriteBatch, one: EvidenceState, other: EvidenceState, cosine: float) -> bool:
-    """Whether a new memory is independent evidence for an existing one."""
-    policy, shared_entities = batch.policy, len(one.entities & other.entities)
+def is_corroboration(batch: WriteBatch, state: EvidenceState, pair: ClosePair) -> bool:
+    """Whether a new memory is independent evidence for a close one."""
     similar = corroborates(
-        shared_entities,
-        cosine,
-        needed=policy.corroboration_shared,
-        threshold=policy.corroboration_cosine,
-        conflict=False,
+        len(state.entities & pair.known.entities),
+        pair.cosine,
+        needed=batch.policy.corroboration_shared,
+        threshold=batch.policy.corroboration_cosine,
+        conflict=bool(pair.conflicts),
     )
-    return similar and bool(other.independent_origins(one.origins))
+    return similar and bool(pair.known.independent_origins(state.origins))
 
 
-def merge_new_memory(batch: WriteBatch, index: int, state: EvidenceState, other: EvidenceState, reason: str) -> Outcome:
-    """Merge a new memory into an existing one; it is stored and can be split off again."""
-    batch.store(index, state, Status.MERGED, reason, merged_into=other.memory.id)
-    other.observe(state.origins, state.evidence)
-    batch.absorb(index, other, state)
-    return make_outcome(other, "merged", reason)
+def contradict_opponents(batch: WriteBatch, index: int, state: EvidenceState, close: Sequence[ClosePair]) -> set[str]:
+    """Add a contradiction with each memory that states otherwise, and return the reasons."""
+    memory = state.memory
+    opponents: dict[UUID, tuple[EvidenceState, float | None, tuple[str, ...]]] = {
+        pair.known.memory.id: pair for pair in close if is_contradiction(memory, pair.known.memory, pair.conflicts)
+    }
+    for known in batch.same_subject_and_predicate(index):
+        conflicts = () if are_unrelated(memory, known.memory) else conflict_reasons(memory, known.memory)
+        if DIFFERENT_VALUE in conflicts:
+            opponents.setdefault(known.memory.id, (known, None, conflicts))
+    for known, cosine, _ in opponents.values():
+        batch.contradict(state, known, cosine)
+    return {conflict for *_, conflicts in opponents.values() for conflict in conflicts}
+
+
+def dedup_band(policy: WritePolicyParams, cosine: float) -> Band:
+    """Whether a cosine means duplicate, too close to call, or distinct."""
+    return similarity_band(cosine, duplicate=policy.dedup_duplicate, escalate=policy.dedup_escalate)
 
 
 def make_outcome(
@@ -183,26 +200,26 @@ def make_outcome(
 def pairs_to_judge(namespace: Namespace, prepared: PreparedMemories) -> list[Pair]:
     """Pairs of a new and an earlier memory, stored or of the batch, in the escalation band."""
     policy, texts = current_write_policy(namespace), [new.content for new in prepared.new_memories]
-
-    def undecided(cosine: float) -> bool:
-        return similarity_band(cosine, duplicate=policy.dedup_duplicate, escalate=policy.dedup_escalate) == "escalate"
-
     resolver = EntityResolver(namespace, prepared.registry, namespace.now)
     resolved = [
-        resolver.resolve_memory(new, hits) for new, hits in zip(prepared.new_memories, prepared.mentions, strict=True)
+        resolver.resolve_memory(new, mentions)
+        for new, mentions in zip(prepared.new_memories, prepared.mentions, strict=True)
     ]
     drafts = [draft_memory(namespace, policy, *item) for item in zip(prepared.new_memories, resolved, strict=True)]
     with transaction.atomic():  # SET LOCAL needs a transaction
         neighbours = nearest_memories(namespace, prepared.vectors, policy.dedup_escalate, drafts)
-    ids = {item.memory for hits in neighbours for item in hits if undecided(item.cosine)}
+    ids = {hit.memory for hits in neighbours for hit in hits if dedup_band(policy, hit.cosine) == "escalate"}
     stored = dict(Memory.objects.within(namespace).filter(id__in=ids).values_list("id", "content"))
     pairs = [
-        (text, stored[item.memory])
+        (text, stored[hit.memory])
         for text, hits in zip(texts, neighbours, strict=True)
-        for item in hits
-        if item.memory in stored
+        for hit in hits
+        if hit.memory in stored
     ]
     cosines = prepared.vectors @ prepared.vectors.T
     later, earlier = np.nonzero(np.tril(cosines >= policy.dedup_escalate, -1))
-    pairs += [(texts[a], texts[b]) for a, b in zip(later, earlier, strict=True) if undecided(float(cosines[a, b]))]
-    return pairs
+    return pairs + [
+        (texts[new], texts[known])
+        for new, known in zip(later, earlier, strict=True)
+        if dedup_band(policy, float(cosines[new, known])) == "escalate"
+    ]

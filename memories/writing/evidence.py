@@ -10,14 +10,13 @@ from uuid import UUID
 import numpy as np
 from django.db import connection
 
-from memories.models import Memory, Namespace, ScoreEvent
+from memories.models import Memory, MemorySource, Namespace, ScoreEvent
 from memories.models.evidence import HISTORY_COLUMNS
 from memories.writing.bulk_copy import SharedJson
 from scoring import belief as beliefs
-from scoring import evidence as heard
 from scoring.belief import Belief
 from scoring.confidence import utility
-from scoring.evidence import Evidence
+from scoring.evidence import Evidence, extractor_signal, merge_evidence, prior_signal, source_signal
 from scoring.policy import WritePolicyParams
 from scoring.systems import recall
 from scoring.term import Term, Tree, const, feature
@@ -46,6 +45,11 @@ class SourceSummary(NamedTuple):
 def source_key(row: Any) -> SourceKey:
     """The unique key of a source: its turn, else its session and name."""
     return (None, row.turn_id, "") if row.turn_id else (row.session_id, None, row.source)
+
+
+def source_origins(rows: Iterable[MemorySource]) -> set[Origin]:
+    """The sessions and sources of source rows."""
+    return {(row.session_id, row.source) for row in rows}
 
 
 def source_summary_sql(condition: str) -> str:
@@ -110,7 +114,7 @@ class EvidenceState:
         """
         new_origins = origins - self.origins
         self.origins |= new_origins
-        combined = heard.merge_evidence(self.evidence, evidence, self.policy)
+        combined = merge_evidence(self.evidence, evidence, self.policy)
         self.evidence = replace(combined, repetitions=self.evidence.repetitions + len(new_origins) + unsourced)
         for _ in new_origins - self.corroborators:
             self._update_belief("corroboration")
@@ -201,7 +205,7 @@ class EvidenceState:
         cls, memory: Memory, summary: SourceSummary, corroborators: set[Origin], policy: WritePolicyParams
     ) -> Self:
         """Rebuild the evidence of a stored memory from its rows."""
-        origins = {(one.session_id, one.source) for one in memory.sources.all()}
+        origins = source_origins(memory.sources.all())
         entities = {mention.entity_id for mention in memory.mentions.all()}
         return cls(memory, evidence_from_columns(memory, summary), policy, origins, entities, corroborators)
 
@@ -239,12 +243,12 @@ def evidence_columns(evidence: Evidence, policy: WritePolicyParams) -> tuple[dic
     """The columns computed from evidence, and the derivation of the confidence. Cached: much evidence is equal."""
     confidence = recall.memory_confidence(evidence, policy)
     columns = {
-        "source_strength": float(heard.source_signal(evidence, policy).value),
+        "source_strength": float(source_signal(evidence, policy).value),
         "repetitions": evidence.repetitions,
-        "extractor_confidence": float(heard.extractor_signal(evidence, policy).value),
+        "extractor_confidence": float(extractor_signal(evidence, policy).value),
         "extractor_model": evidence.model,
         "extractor_logprob": evidence.logprob,
-        "type_prior": float(heard.prior_signal(evidence, policy).value),
+        "type_prior": float(prior_signal(evidence, policy).value),
         "grounding": evidence.grounding,
         "grounding_penalty": policy.grounding_penalty if evidence.grounding == "partial" else 0.0,
         "confidence": float(confidence.value),

@@ -55,17 +55,22 @@ def contradict_memories(
 
 
 def add_contradiction(
-    locked: LockedMemories, one: EvidenceState, other: EvidenceState, *, reason: str = "", cosine: float | None = None
+    locked: LockedMemories,
+    first: EvidenceState,
+    second: EvidenceState,
+    *,
+    reason: str = "",
+    cosine: float | None = None,
 ) -> bool:
     """Add a contradiction edge between two memories; each pair lowers the belief of both once."""
-    later, earlier = sorted((one.memory.id, other.memory.id), reverse=True)
+    later, earlier = sorted((first.memory.id, second.memory.id), reverse=True)
     edge = MemoryEdge(source_id=later, target_id=earlier, kind=EdgeKind.CONTRADICTION, cosine=cosine)
     edge.namespace, edge.created_at = locked.namespace, locked.now
     existing = MemoryEdge.objects.within(locked.namespace).filter(source_id=later, target_id=earlier, kind=edge.kind)
     if existing.exists():
         return False
     edge.save(force_insert=True)
-    for state, opponent in ((one, other), (other, one)):
+    for state, opponent in ((first, second), (second, first)):
         state.contradict()
         state.record(locked.now, "contradicted", locked.by, opponent.memory.id)
         if reason and state.events:

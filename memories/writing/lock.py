@@ -72,10 +72,10 @@ class LockedMemories:
         return [self.known[memory] for memory in ids]
 
     def record_verdict(
-        self, one: EvidenceState, other: EvidenceState, verdict: Verdict, *, cosine: float, reason: str = ""
+        self, state: EvidenceState, other: EvidenceState, verdict: Verdict, *, cosine: float, reason: str = ""
     ) -> ReviewItem:
         """Store the verdict on a pair; a later verdict replaces an earlier one."""
-        first, second = sorted((one.memory.id, other.memory.id))
+        first, second = sorted((state.memory.id, other.memory.id))
         updates = {"state": verdict, "decided_at": self.now, "decided_by": self.by}
         updates |= {"reason": reason} if reason else {}
         defaults = updates | {"cosine": min(max(cosine, -1.0), 1.0), "created_at": self.now}

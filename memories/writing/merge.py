@@ -15,7 +15,7 @@ from memories.models import Memory, MemorySource, MemoryTag, MemoryVector, Menti
 from memories.models.choices import Status, Verdict
 from memories.writing import search_index
 from memories.writing.belief_history import BeliefStep, score_history, withdraw_evidence
-from memories.writing.evidence import EvidenceState, Origin, source_key, source_summaries
+from memories.writing.evidence import EvidenceState, source_key, source_origins, source_summaries
 from memories.writing.lock import LockedMemories, lock_memories
 from memories.writing.prepare import PreparedMemories, prepare_memories, reembed_if_changed
 from memories.writing.supersede import cancel_supersession, load_awaiting
@@ -82,11 +82,6 @@ def copy_source(state: EvidenceState, row: MemorySource) -> MemorySource:
     """Copy a source row to another memory."""
     columns = {name: getattr(row, name) for name in SOURCE_COLUMNS}
     return MemorySource(namespace_id=row.namespace_id, id=uuid7(), memory_id=state.memory.id, **columns)
-
-
-def source_origins(rows: Iterable[MemorySource]) -> set[Origin]:
-    """The sessions and sources of source rows."""
-    return {(row.session_id, row.source) for row in rows}
 
 
 def repeated_columns(known: Memory, new: NewMemory) -> dict[str, Any]:

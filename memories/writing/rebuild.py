@@ -135,7 +135,7 @@ def insert_vectors(
             states.append(tokens)
     copy_rows(MemoryVector, vectors)
     TokenStates.objects.within(namespace).filter(
-        embedder=name, memory_id__in=[one.memory_id for one in states]
+        embedder=name, memory_id__in=[row.memory_id for row in states]
     ).delete()
     copy_rows(TokenStates, states)
     return len(vectors)

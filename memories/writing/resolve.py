@@ -97,7 +97,7 @@ class EntityResolver:
         return self.created.setdefault(normalize(name), entity).id
 
     def _name_of(self, entity: UUID) -> str:
-        created_name = next((one.name for one in self.created.values() if one.id == entity), None)
+        created_name = next((created.name for created in self.created.values() if created.id == entity), None)
         return created_name or self.registry.display_names[entity]
 
 

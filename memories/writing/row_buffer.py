@@ -119,9 +119,9 @@ class RowBuffer:
             if known.strength < strength:
                 known.level, known.strength = level, strength
 
-    def add_edge(self, one: EvidenceState, other: EvidenceState, cosine: float | None, kind: EdgeKind) -> None:
+    def add_edge(self, state: EvidenceState, other: EvidenceState, cosine: float | None, kind: EdgeKind) -> None:
         """Buffer an edge from the later of two memories to the earlier."""
-        later, earlier = sorted((one.memory.id, other.memory.id), reverse=True)
+        later, earlier = sorted((state.memory.id, other.memory.id), reverse=True)
         edge = MemoryEdge(source_id=later, target_id=earlier, kind=kind, created_at=self.now)
         edge.cosine = None if cosine is None else min(cosine, 1.0)
         self.add(edge)

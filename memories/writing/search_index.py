@@ -60,7 +60,7 @@ def set_document_lengths(namespace: Namespace, memories: Sequence[Memory]) -> No
     if not memories:
         return
     with connection.cursor() as cursor:
-        cursor.execute(LENGTHS_SQL, {"config": namespace.text_config, "texts": [one.content for one in memories]})
+        cursor.execute(LENGTHS_SQL, {"config": namespace.text_config, "texts": [memory.content for memory in memories]})
         for memory, (length,) in zip(memories, cursor.fetchall(), strict=True):
             memory.length = length
 

@@ -13,7 +13,7 @@ from memories.models import Memory, MemorySource, Namespace, Turn
 from memories.models.choices import ChunkLevel, MemoryType, Route, TurnRole
 from memories.models.keys import NamespacedQuerySet
 from memories.providers.extractor import Context, extractor
-from memories.writing.turns.exchanges import SPOKEN_ROLES, Exchange, join_lines, prepend_turn
+from memories.writing.turns.exchanges import SPOKEN_ROLES, Exchange, prepend_turn
 
 FACETS = {
     MemoryType.EVENT: Route.EVENTS,
@@ -32,7 +32,7 @@ def facet_texts(memories: Iterable[NewMemory]) -> dict[Route, str]:
     for memory in memories:
         route = Route.PERSONAL_INFO if memory.type_uncertain else FACETS[MemoryType(memory.type)]
         texts_by_route.setdefault(route, []).append(memory.content)
-    return {route: join_lines(texts) for route, texts in texts_by_route.items()}
+    return {route: "\n".join(texts) for route, texts in texts_by_route.items()}
 
 
 def facts_of_turns(memories: Sequence[NewMemory], turns: Iterable[object]) -> list[NewMemory]:
