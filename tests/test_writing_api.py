@@ -101,10 +101,10 @@ def test_every_score_of_a_write_is_explained_as_in_the_history(agent: Client) ->
 COFFEE = "Maya drinks her coffee black", "Maya takes her coffee black, without sugar"  # cosine .901: escalated
 
 
-def explained_scores(told: dict[str, Any]) -> set[str]:
+def explained_scores(answer: dict[str, Any]) -> set[str]:
     """The scores of a response whose explanations evaluate to the stored values."""
-    trees = {"confidence": told["explanation"], **told["scores"]}
-    return {name for name, tree in trees.items() if evaluate(tree) == pytest.approx(told["memory"][name], abs=1e-9)}
+    trees = {"confidence": answer["explanation"], **answer["scores"]}
+    return {name for name, tree in trees.items() if evaluate(tree) == pytest.approx(answer["memory"][name], abs=1e-9)}
 
 
 def test_a_duplicate_is_merged_and_answered_with_200(agent: Client) -> None:

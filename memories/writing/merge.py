@@ -260,12 +260,11 @@ def remove_merged_sources(
 
 def insert_first_vector(namespace: Namespace, memory: UUID, prepared: PreparedMemories) -> None:
     """Insert the first prepared vector for a memory merged on arrival; a hidden vector stays as it is."""
-    row = {"namespace": namespace, "memory_id": memory, "embedder": prepared.embedder}
-    MemoryVector.objects.bulk_create([MemoryVector(**row, vector=prepared.vectors[0])], ignore_conflicts=True)
-    states = [
-        TokenStates(**row, packed=matrix.packed, tokens=matrix.tokens, scale=matrix.scale)
-        for matrix in prepared.tokens[:1]
-    ]
+    vector = MemoryVector(namespace=namespace, memory_id=memory, embedder=prepared.embedder, vector=prepared.vectors[0])
+    MemoryVector.objects.bulk_create([vector], ignore_conflicts=True)
+    states = (
+        search_index.token_states_row(namespace, memory, prepared.embedder, matrix) for matrix in prepared.tokens[:1]
+    )
     TokenStates.objects.bulk_create(states, ignore_conflicts=True)
 
 

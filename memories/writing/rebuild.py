@@ -22,6 +22,7 @@ from memories.providers.token_matrix import TokenMatrix
 from memories.writing.bulk_copy import copy_rows
 from memories.writing.lock import lock_namespace
 from memories.writing.prepare import embed_distinct
+from memories.writing.search_index import token_states_row
 from memories.writing.turns.chunks import SESSION_ROUTES, mean_route_vectors
 from memories.writing.turns.route_texts import load_route_texts
 from scoring.term import Array
@@ -130,9 +131,7 @@ def insert_vectors(
         vectors.append(row)
         has_states = counterpart.route == Route.FULL and counterpart.level != ChunkLevel.SESSION
         if has_states and (matrix := rebuilt.states.get(counterpart.memory_id)) is not None:
-            tokens = TokenStates(namespace=namespace, memory_id=counterpart.memory_id, embedder=name)
-            tokens.packed, tokens.tokens, tokens.scale = matrix.packed, matrix.tokens, matrix.scale
-            states.append(tokens)
+            states.append(token_states_row(namespace, counterpart.memory_id, name, matrix))
     copy_rows(MemoryVector, vectors)
     TokenStates.objects.within(namespace).filter(
         embedder=name, memory_id__in=[row.memory_id for row in states]

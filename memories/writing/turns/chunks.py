@@ -26,6 +26,10 @@ from scoring.policy import WritePolicyParams
 from scoring.term import Array
 
 CHUNK_LEVELS = (ChunkLevel.TURN, ChunkLevel.SESSION)
+# The user's next turn and the previous turn exist only per exchange.
+SESSION_ROUTES = [route for route in Route if route not in (Route.NEXT_USER, Route.CONTEXT)]
+# Vectors by (memory, route).
+RouteVectors: TypeAlias = dict[tuple[UUID, Route], Array]
 
 
 @dataclass(frozen=True, eq=False)
@@ -142,7 +146,10 @@ class ChunkBatch:
                 chunk.vectors.update({route: mean for (_, route), mean in vectors.items()})
                 stale = MemoryVector.objects.within(self.namespace).filter(memory_id=chunk.memory.id)
                 stale.filter(route__in=list(chunk.vectors)).delete()
-                rows = [vector_row(self.namespace, *key, mean, ChunkLevel.SESSION) for key, mean in vectors.items()]
+                rows = [
+                    search_index.vector_row(self.namespace, *key, mean, ChunkLevel.SESSION)
+                    for key, mean in vectors.items()
+                ]
                 copy_rows(MemoryVector, rows)
 
     def _add_sources(self, memory: Memory, turns: Sequence[UUID | None]) -> None:
@@ -154,40 +161,18 @@ class ChunkBatch:
     def _add_vectors(self, chunk: ConversationChunk, *, changed: bool) -> None:
         memory = chunk.memory
         for route, vector in chunk.vectors.items():
-            self._add(vector_row(self.namespace, memory.id, route, vector, memory.level))
+            self._add(search_index.vector_row(self.namespace, memory.id, route, vector, memory.level))
         if not changed:
             return
         for tag in topic_tags(memory.content):
             self._add(MemoryTag(memory_id=memory.id, tag=tag))
         if chunk.states is not None:
-            states = TokenStates(memory_id=memory.id, embedder=self.namespace.embedder, packed=chunk.states.packed)
-            states.tokens, states.scale = chunk.states.tokens, chunk.states.scale
-            self._add(states)
+            embedder = self.namespace.embedder
+            self._add(search_index.token_states_row(self.namespace, memory.id, embedder, chunk.states))
 
     def _add(self, row: Any) -> None:
         row.namespace = self.namespace
         self.rows.setdefault(type(row), []).append(row)
-
-
-def vector_row(
-    namespace: Namespace, memory: UUID, route: Route, vector: Array, level: str = ChunkLevel.FACT
-) -> MemoryVector:
-    """An unsaved vector of a memory."""
-    return MemoryVector(
-        namespace=namespace,
-        memory_id=memory,
-        route=route,
-        embedder=namespace.embedder,
-        vector=vector,
-        level=level,
-        written=namespace.writing,
-    )
-
-
-# The user's next turn and the previous turn exist only per exchange.
-SESSION_ROUTES = [route for route in Route if route not in (Route.NEXT_USER, Route.CONTEXT)]
-# Vectors by (memory, route).
-RouteVectors: TypeAlias = dict[tuple[UUID, Route], Array]
 
 
 def mean_route_vectors(namespace: Namespace, chunks: Sequence[UUID], embedder: str) -> RouteVectors:

@@ -17,7 +17,8 @@ from memories.writing.decide import JudgeVerdicts, Outcome
 from memories.writing.lock import lock_namespace
 from memories.writing.prepare import EmbeddedTexts, PreparedMemories, embed_distinct, prepare_memories, refresh_prepared
 from memories.writing.remember import write_batch
-from memories.writing.turns.chunks import ChunkBatch, ConversationChunk, vector_row
+from memories.writing.search_index import vector_row
+from memories.writing.turns.chunks import ChunkBatch, ConversationChunk
 from memories.writing.turns.conversation import (
     Conversation,
     PlacedConversation,

@@ -22,6 +22,8 @@ FACETS = {
     MemoryType.FACT: Route.PERSONAL_INFO,
     MemoryType.RELATION: Route.PERSONAL_INFO,
 }
+# Texts by (memory, route).
+RouteTexts: TypeAlias = dict[tuple[UUID, Route], str]
 # Facts by turn.
 FactsByTurn: TypeAlias = dict[UUID, list[NewMemory]]
 
@@ -61,10 +63,6 @@ def stored_or_extracted_facts(
     """The facts of stored turns: those stored, else those the rules extract."""
     extracted = extractor("rules").extract(turns, context)
     return [new for turn in turns for new in stored.get(turn.id) or facts_of_turns(extracted, [turn.id])]
-
-
-# Texts by (memory, route).
-RouteTexts: TypeAlias = dict[tuple[UUID, Route], str]
 
 
 def load_route_texts(namespace: Namespace, keys: Iterable[tuple[UUID, str]]) -> RouteTexts:

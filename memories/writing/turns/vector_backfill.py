@@ -11,7 +11,7 @@ from memories.models.choices import ChunkLevel, Route, Status
 from memories.writing.bulk_copy import copy_rows
 from memories.writing.lock import lock_namespace
 from memories.writing.prepare import embed_distinct
-from memories.writing.turns.chunks import vector_row
+from memories.writing.search_index import vector_row
 from memories.writing.turns.route_texts import load_route_texts, memories_with_turns
 
 BATCH_SIZE = 200  # memories per transaction
