@@ -24,8 +24,8 @@ from django.core.management import call_command  # noqa: E402
 from django.db import connection, transaction  # noqa: E402
 from django.utils import timezone  # noqa: E402
 
-from memories.contracts.work import Work  # noqa: E402
 from memories.ids import time_of  # noqa: E402
+from memories.jobs.work import Work  # noqa: E402
 from memories.models import (  # noqa: E402
     Entity,
     Job,

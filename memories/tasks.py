@@ -8,7 +8,6 @@ from procrastinate import BaseRetryStrategy, JobContext, RetryDecision
 from procrastinate.contrib.django import app
 from procrastinate.jobs import Job as Place
 
-from memories.contracts.work import WorkerStoppedError, ignore_progress
 from memories.jobs.attempt import RetryLaterError, run_job
 from memories.jobs.job_queue import QUEUE, TASK
 from memories.jobs.scheduled import (
@@ -18,6 +17,7 @@ from memories.jobs.scheduled import (
     start_due_reflections,
     start_shadow_comparisons,
 )
+from memories.jobs.work import WorkerStoppedError, ignore_progress
 from memories.models import Job
 
 MAX_WAIT = 3600  # seconds

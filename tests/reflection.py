@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from memories.contracts.new_memory import NewMemory, Utterance
-from memories.contracts.work import Work
+from memories.jobs.work import Work
 from memories.models import Entity, Job, Memory, Namespace, Publication, WritePolicy, WritePolicyVersion
 from memories.models.choices import JobKind, JobState
 from memories.reflecting import STEPS

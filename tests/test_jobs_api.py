@@ -13,8 +13,8 @@ from pytest_django.fixtures import DjangoAssertNumQueries
 from test_api_isolation import key_to, problem
 
 from memories.contracts.new_memory import NewMemory
-from memories.contracts.work import Work
 from memories.jobs import registry
+from memories.jobs.work import Work
 from memories.models import Job, MemoryVector, Namespace
 from memories.models.choices import JobKind, JobState, Role
 from memories.writing.remember import remember

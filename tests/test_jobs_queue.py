@@ -11,12 +11,12 @@ from django.utils import timezone
 from procrastinate.contrib.django.models import ProcrastinateJob
 
 from memories.contracts.new_memory import NewMemory
-from memories.contracts.work import StaleAttemptError, Step, Work, WorkerStoppedError
 from memories.jobs import registry
 from memories.jobs.attempt import MAX_ATTEMPTS, RetryLaterError, run_job
 from memories.jobs.job_queue import QUEUE, REVIVE_SQL, connector
 from memories.jobs.scheduled import start_due_reflections
 from memories.jobs.submission import BusyError, submit_job
+from memories.jobs.work import StaleAttemptError, Step, Work, WorkerStoppedError
 from memories.models import Entity, Job, Namespace
 from memories.models.choices import JobKind, JobState
 from memories.providers.embedder import EmbedderError

@@ -9,9 +9,9 @@ import pytest
 from django.db import connection, transaction
 
 from memories.contracts.new_memory import NewMemory
-from memories.contracts.work import WorkerStoppedError
 from memories.jobs.attempt import run_job
 from memories.jobs.submission import submit_job
+from memories.jobs.work import WorkerStoppedError
 from memories.models import Cluster, Job, Memory, MemoryVector, Namespace, TokenStates
 from memories.models.choices import JobKind, JobState, Route, Status
 from memories.providers.embedder import embedder

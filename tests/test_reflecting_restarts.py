@@ -7,7 +7,7 @@ from uuid import uuid4
 import pytest
 from reflection import NOW, begun, entity, reflect, tell
 
-from memories.contracts.work import Work
+from memories.jobs.work import Work
 from memories.models import Cluster, Job, Memory, MemoryEdge, Mention, Namespace, NamespaceStatistics, ScoreEvent
 from memories.reflecting import STEPS, consolidation, contradictions, reconnection
 

@@ -11,8 +11,8 @@ from pytest_django.fixtures import DjangoAssertNumQueries
 from reflection import NOW, entity, reflect
 
 from memories.contracts.new_memory import NewMemory, Utterance
-from memories.contracts.work import Work, WorkerStoppedError
 from memories.erasing.erase import Erasure
+from memories.jobs.work import Work, WorkerStoppedError
 from memories.models import Job, Memory, MemoryVector, Namespace, TokenStates
 from memories.models.choices import ChunkLevel, JobKind, Route, Status
 from memories.providers.embedder import embedder

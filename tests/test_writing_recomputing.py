@@ -7,7 +7,7 @@ from evaluator import evaluate
 from pytest_django.fixtures import DjangoAssertNumQueries
 
 from memories.contracts.new_memory import NewMemory, Utterance
-from memories.contracts.work import Work
+from memories.jobs.work import Work
 from memories.models import Job, Memory, Namespace, Publication, ScoreEvent
 from memories.models.choices import JobKind, JobState
 from memories.tuning.policy_versions import add_policy_version, publish_policy

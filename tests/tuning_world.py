@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from memories.contracts.work import Work
+from memories.jobs.work import Work
 from memories.models import Job, JudgedQuery, Judgement, JudgementSet, Memory, Namespace, TracedSet
 from memories.models.choices import JobKind, JobState, Part, QueryKind
 from memories.retrieval.query import Config

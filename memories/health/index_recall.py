@@ -8,8 +8,8 @@ from uuid import UUID
 
 import numpy as np
 
-from memories.contracts.work import Step, Work
 from memories.db.snapshot import snapshot
+from memories.jobs.work import Step, Work
 from memories.models import Job, MemoryVector, Namespace, NamespaceStatistics, Trace
 from memories.models.choices import EMBEDDERS, JobKind, JobState, Route
 from memories.models.vector import SCAN_BELOW

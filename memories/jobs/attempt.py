@@ -7,8 +7,8 @@ from uuid import UUID, uuid4
 from django.db import Error, OperationalError, close_old_connections, connection, transaction
 from django.utils import timezone
 
-from memories.contracts.work import JobProgressCallback, StaleAttemptError, Work, WorkerStoppedError, ignore_progress
 from memories.jobs.registry import STEPS_BY_KIND
+from memories.jobs.work import JobProgressCallback, StaleAttemptError, Work, WorkerStoppedError, ignore_progress
 from memories.models import Job, Namespace
 from memories.models.choices import JobKind, JobState
 from memories.models.job import UNFINISHED

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from memories.contracts.work import Step
+from memories.jobs.work import Step
 from memories.models import Job
 from memories.models.choices import JobKind, JobState
 

@@ -1,6 +1,6 @@
 """The background look at what is stored, step by step."""
 
-from memories.contracts.work import Step
+from memories.jobs.work import Step
 from memories.reflecting.archival import archival
 from memories.reflecting.backfill import backfill
 from memories.reflecting.clusters import clusters

@@ -1,6 +1,6 @@
 """Memories that hardly anything speaks for any more: listed, and archived where that is asked for."""
 
-from memories.contracts.work import Work
+from memories.jobs.work import Work
 from memories.models import Memory
 from memories.models.choices import ChunkLevel, Status
 from memories.reflecting.pieces import EXAMPLES, parts

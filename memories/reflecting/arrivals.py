@@ -4,7 +4,7 @@ from collections import defaultdict
 from dataclasses import dataclass
 from uuid import UUID
 
-from memories.contracts.work import Work
+from memories.jobs.work import Work
 from memories.models import Entity, EntityAlias, Memory
 from memories.reflecting.fresh import since
 from memories.text.entity_mentions import entities_in

@@ -2,7 +2,7 @@
 
 from django.db import transaction
 
-from memories.contracts.work import Work
+from memories.jobs.work import Work
 from memories.writing.turns.vector_backfill import backfill_vectors as filled
 
 

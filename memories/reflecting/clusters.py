@@ -8,7 +8,7 @@ from uuid import UUID
 import numpy as np
 from django.db import connection
 
-from memories.contracts.work import Work
+from memories.jobs.work import Work
 from memories.models import Cluster, Memory, Namespace
 from memories.models.choices import ChunkLevel, Status
 from memories.reflecting.kmeans import grouped

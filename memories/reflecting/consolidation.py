@@ -5,7 +5,7 @@ from uuid import UUID
 
 from django.db.models import prefetch_related_objects
 
-from memories.contracts.work import Work
+from memories.jobs.work import Work
 from memories.models import Memory, MemoryEdge, Namespace
 from memories.models.choices import ChunkLevel, EdgeKind, Status
 from memories.reflecting.fresh import changed

@@ -5,7 +5,7 @@ from uuid import UUID
 
 from django.db.models import Q
 
-from memories.contracts.work import Work
+from memories.jobs.work import Work
 from memories.models import Memory, MemoryEdge, Namespace, ReviewItem, ScoreEvent
 from memories.models.choices import EdgeKind, Status, Verdict
 from memories.reflecting.candidates import CLOSEST, Field, Pair

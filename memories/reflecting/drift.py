@@ -7,7 +7,7 @@ from uuid import UUID
 import numpy as np
 from django.db import connection
 
-from memories.contracts.work import Work
+from memories.jobs.work import Work
 from memories.models import Entity
 from memories.models.choices import ChunkLevel, Route, Status
 from memories.reflecting.pieces import EXAMPLES, parts

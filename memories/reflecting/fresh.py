@@ -5,8 +5,8 @@ from uuid import UUID
 
 from django.db.models import Q
 
-from memories.contracts.work import Work
 from memories.ids import first_id_at
+from memories.jobs.work import Work
 from memories.models import Job, Memory, Mention, Publication, ScoreEvent
 from memories.models.choices import ChunkLevel, JobKind, JobState
 from memories.models.keys import NamespacedQuerySet

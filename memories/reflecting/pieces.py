@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from typing import Any, TypeVar
 
-from memories.contracts.work import Work
+from memories.jobs.work import Work
 
 PIECE = 200  # memories in one transaction: short enough to let others write
 EXAMPLES = 50  # of each thing found; the rest is counted

@@ -7,7 +7,7 @@ from uuid import UUID
 from django.db import transaction
 
 from memories.contracts.new_memory import NewMemory
-from memories.contracts.work import Work
+from memories.jobs.work import Work
 from memories.models import EntityEdge, Memory, Mention
 from memories.models.choices import ChunkLevel, Status
 from memories.reflecting.arrivals import Arrivals, arrived

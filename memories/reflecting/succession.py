@@ -1,6 +1,6 @@
 """Corrections that were told ahead and have begun: what they correct gives way."""
 
-from memories.contracts.work import Work
+from memories.jobs.work import Work
 from memories.reflecting.pieces import parts, tell
 from memories.writing.lock import lock_memories
 from memories.writing.supersede import due_supersessions, finish_supersessions, pending_supersessions

@@ -9,8 +9,8 @@ from uuid import UUID
 
 from django.db import transaction
 
-from memories.contracts.work import Step, Work
 from memories.jobs.submission import submit_job
+from memories.jobs.work import Step, Work
 from memories.models import Evaluation, Job, JudgementSet, Namespace, ProfileVersion
 from memories.models.choices import JobKind
 from memories.retrieval.config import config_of_version

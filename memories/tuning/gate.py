@@ -9,8 +9,8 @@ from uuid import UUID
 import numpy as np
 from django.utils import timezone
 
-from memories.contracts.work import Step, Work
 from memories.jobs.submission import submit_job
+from memories.jobs.work import Step, Work
 from memories.models import Job, JudgementSet, Namespace, ProfileVersion
 from memories.models.choices import JobKind, Part
 from memories.retrieval.config import config_of_version, serving_config

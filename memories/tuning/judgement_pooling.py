@@ -11,8 +11,8 @@ from uuid import UUID
 from django.db import transaction
 from django.utils import timezone
 
-from memories.contracts.work import Step, Work
 from memories.jobs.submission import submit_job
+from memories.jobs.work import Step, Work
 from memories.models import Job, JudgedQuery, JudgementSet, Namespace, PooledMemory
 from memories.models.choices import JobKind, JobState
 from memories.models.job import UNFINISHED

@@ -8,9 +8,9 @@ from uuid import UUID
 
 import numpy as np
 
-from memories.contracts.work import Step, Work
 from memories.jobs.cancellation import is_cancelled
 from memories.jobs.submission import submit_job
+from memories.jobs.work import Step, Work
 from memories.models import Job, JudgementSet, Namespace
 from memories.models.choices import JobKind, Part
 from memories.retrieval.query import Config

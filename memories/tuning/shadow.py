@@ -12,9 +12,9 @@ from uuid import UUID
 import numpy as np
 from django.db import transaction
 
-from memories.contracts.work import Step, Work
 from memories.ids import first_id_at
 from memories.jobs.submission import submit_job
+from memories.jobs.work import Step, Work
 from memories.models import Job, JudgedQuery, Namespace, ProfileVersion, Shadow, Trace
 from memories.models.choices import JobKind
 from memories.models.job import UNFINISHED

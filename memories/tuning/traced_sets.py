@@ -9,8 +9,8 @@ from uuid import UUID
 from django.db import transaction
 from django.utils import timezone
 
-from memories.contracts.work import Step, Work
 from memories.jobs.submission import submit_job
+from memories.jobs.work import Step, Work
 from memories.models import Job, JudgedQuery, JudgementSet, Namespace, NamespaceStatistics, TracedQuery, TracedSet
 from memories.models.choices import JobKind
 from memories.retrieval.query import Config, Query

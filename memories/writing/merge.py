@@ -39,7 +39,7 @@ GROUNDINGS: tuple[Grounding, ...] = ("supported", "partial", "unsupported")  # b
 # Attribute values by kind: tags, entity ids, metadata keys.
 MemoryAttributes: TypeAlias = dict[str, set[str]]
 ATTRIBUTE_KINDS = ("tags", "entities", "metadata")
-INHERITED_KEY = "brought"
+INHERITED_KEY = "brought"  # stored in merge events
 
 
 def merge_memories(locked: LockedMemories, survivor: EvidenceState, absorbed: EvidenceState, reason: str) -> None:
