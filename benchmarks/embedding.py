@@ -16,7 +16,7 @@ import psutil
 
 django.setup()
 
-from memories.providers.embedder import EMBEDDERS, TokenEmbedder, embedder  # noqa: E402
+from memories.providers.embedder import EMBEDDERS, TokenEmbedder, embedder
 
 ROUNDS = 100
 

@@ -21,15 +21,15 @@ ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "recall_site.settings")
 
-import django  # noqa: E402
-import numpy as np  # noqa: E402
+import django
+import numpy as np
 
 django.setup()
 
-from memories.models import Turn  # noqa: E402
-from memories.providers.embedder import embedder  # noqa: E402
-from memories.providers.extractor import Context, extractor  # noqa: E402
-from memories.text.stopwords import FUNCTION_WORDS  # noqa: E402
+from memories.models import Turn
+from memories.providers.embedder import embedder
+from memories.providers.extractor import Context, extractor
+from memories.text.stopwords import FUNCTION_WORDS
 
 LOCOMO = ROOT.parent / "shared" / "data" / "locomo"
 WORD = re.compile(r"\w+")

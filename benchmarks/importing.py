@@ -16,20 +16,20 @@ ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "recall_site.settings")
 
-from recall_site import start  # noqa: E402
+from recall_site import start
 
 start.ensure_secret_key()
 start.ensure_database()
 
-import django  # noqa: E402
+import django
 
 django.setup()
 
-from django.core.management import call_command  # noqa: E402
+from django.core.management import call_command
 
-from memories.models import Namespace  # noqa: E402
-from memories.transfer.import_file import FileImport  # noqa: E402
-from memories.web.memory_body import validate_memories  # noqa: E402
+from memories.models import Namespace
+from memories.transfer.import_file import FileImport
+from memories.web.memory_body import validate_memories
 
 MEMORIES, STEP, BATCH = 100_000, 10_000, 500
 REPEAT_RATE = 0.05  # share of lines that repeat an earlier one, and as many paraphrase one

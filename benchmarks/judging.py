@@ -12,8 +12,8 @@ from typing import Any
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
 
-from memories.providers.rules_judge import contradicts, grounding, same  # noqa: E402
-from scoring.contradiction import FactStatement, conflicts  # noqa: E402
+from memories.providers.rules_judge import contradicts, grounding, same
+from scoring.contradiction import FactStatement, conflicts
 
 DATA = ROOT.parent / "shared" / "data"
 Labelled = tuple[str, str, bool]

@@ -14,26 +14,29 @@ ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "recall_site.settings")
 
-from recall_site import start  # noqa: E402
+from recall_site import start
 
 start.ensure_secret_key()
 start.ensure_database()
 
-import django  # noqa: E402
-from django.conf import settings  # noqa: E402
+import django
+from django.conf import settings
 
 # Static files are not collected here.
 settings.STORAGES["staticfiles"] = {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"}
 django.setup()
 
-import numpy as np  # noqa: E402
-from django.core.management import call_command  # noqa: E402
-from django.db.models import F, Func, IntegerField  # noqa: E402
-from django.test import Client  # noqa: E402
-from django.urls import reverse  # noqa: E402
+import numpy as np
+from django.core.management import call_command
+from django.db.models import F, Func, IntegerField
+from django.test import Client
+from django.urls import reverse
 
-from benchmarks.speed import furnishing, serving, worlds  # noqa: E402
-from memories.models import Namespace, Trace  # noqa: E402
+from benchmarks.speed import furnishing, serving, worlds
+from memories.models import (
+    Namespace,
+    Trace,
+)
 
 MEMORIES, MOVES = 100_000, 100
 CANDIDATES = 200

@@ -15,32 +15,40 @@ ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "recall_site.settings")
 
-from recall_site import start  # noqa: E402
+from recall_site import start
 
 start.ensure_secret_key()
 start.ensure_database()
 
-import django  # noqa: E402
-from django.conf import settings  # noqa: E402
+import django
+from django.conf import settings
 
 # Static files are not collected here.
 settings.STORAGES["staticfiles"] = {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"}
 django.setup()
 
-import numpy as np  # noqa: E402
-import psutil  # noqa: E402
-from django.core.management import call_command  # noqa: E402
-from django.db import connection  # noqa: E402
-from django.db.models import QuerySet  # noqa: E402
-from django.http import HttpResponse  # noqa: E402
-from django.test import Client  # noqa: E402
-from django.test.utils import CaptureQueriesContext  # noqa: E402
-from django.urls import URLPattern, URLResolver, get_resolver, reverse  # noqa: E402
+import numpy as np
+import psutil
+from django.core.management import call_command
+from django.db import connection
+from django.db.models import QuerySet
+from django.http import HttpResponse
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+from django.urls import URLPattern, URLResolver, get_resolver, reverse
 
-from benchmarks.speed import furnishing, worlds  # noqa: E402
-from benchmarks.speed.improving import improved  # noqa: E402
-from memories.models import EntityEdge, Job, JudgementSet, Memory, Namespace, ProfileVersion, Trace  # noqa: E402
-from memories.models.choices import JobKind, Status  # noqa: E402
+from benchmarks.speed import furnishing, worlds
+from benchmarks.speed.improving import improved
+from memories.models import (
+    EntityEdge,
+    Job,
+    JudgementSet,
+    Memory,
+    Namespace,
+    ProfileVersion,
+    Trace,
+)
+from memories.models.choices import JobKind, Status
 
 MEMORIES, REPEATS, TARGET = 100_000, 20, 300  # milliseconds
 LARGE_MEMORIES = 1_000_000  # memories, for the Memories page

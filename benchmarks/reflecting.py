@@ -10,25 +10,25 @@ ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "recall_site.settings")
 
-from recall_site import start  # noqa: E402
+from recall_site import start
 
 start.ensure_secret_key()
 start.ensure_database()
 
-import django  # noqa: E402
+import django
 
 django.setup()
 
-import numpy as np  # noqa: E402
-from django.core.management import call_command  # noqa: E402
-from django.db import connection, transaction  # noqa: E402
-from django.utils import timezone  # noqa: E402
+import numpy as np
+from django.core.management import call_command
+from django.db import connection, transaction
+from django.utils import timezone
 
-from memories.contracts.work import Work  # noqa: E402
-from memories.db.ids import id_timestamp  # noqa: E402
-from memories.maintenance.reflect import STEPS  # noqa: E402
-from memories.maintenance.reflection_scope import CLOCK_SKEW, in_batches  # noqa: E402
-from memories.models import (  # noqa: E402
+from memories.contracts.work import Work
+from memories.db.ids import id_timestamp
+from memories.maintenance.reflect import STEPS
+from memories.maintenance.reflection_scope import CLOCK_SKEW, in_batches
+from memories.models import (
     Entity,
     Job,
     Memory,
@@ -38,12 +38,14 @@ from memories.models import (  # noqa: E402
     Namespace,
     ScoreEvent,
 )
-from memories.models.choices import JobKind, JobState, Route  # noqa: E402
-from memories.providers.embedder import embedder  # noqa: E402
-from memories.writing import posting_index  # noqa: E402
-from memories.writing.bulk_copy import copy_rows  # noqa: E402
-from memories.writing.remember import lock_namespace  # noqa: E402
-from scoring.dedup import content_hash  # noqa: E402
+from memories.models.choices import JobKind, JobState, Route
+from memories.providers.embedder import embedder
+from memories.writing import (
+    search_index,
+)
+from memories.writing.bulk_copy import copy_rows
+from memories.writing.lock import lock_namespace
+from scoring.dedup import content_hash
 
 MEMORIES, NIGHTLY = 20_000, 200
 EMBEDDER = "wordllama-256"
@@ -95,7 +97,7 @@ def fill(namespace: Namespace, count: int) -> None:
             copy_rows(Memory, memories)
             for table, some in rows.items():
                 copy_rows(table, some)
-            posting_index.index_postings(namespace, [memory.id for memory in memories])
+            search_index.index_postings(namespace, [memory.id for memory in memories])
 
 
 def run_reflection(namespace: Namespace, title: str) -> None:

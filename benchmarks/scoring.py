@@ -7,11 +7,11 @@ from pathlib import Path
 
 sys.path[:0] = [str(Path(__file__).parents[1]), str(Path(__file__).parents[1] / "tests")]
 
-from scoring_batches import batch, with_sessions  # noqa: E402  # the batches of the tests, larger
+from scoring_batches import batch, with_sessions  # the batches of the tests, larger
 
-from scoring.signals import Signals  # noqa: E402
-from scoring.systems import SYSTEMS  # noqa: E402
-from scoring.systems.system import System, rank  # noqa: E402
+from scoring.signals import Signals
+from scoring.systems import SYSTEMS
+from scoring.systems.system import System, rank
 
 CANDIDATES, TOP, ROUNDS = 1000, 50, 200
 

@@ -9,30 +9,30 @@ from typing import NamedTuple
 
 sys.path[:0] = [str(Path(__file__).parents[1]), str(Path(__file__).parents[1] / "tests")]
 
-import os  # noqa: E402
+import os
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "recall_site.settings")
 
-import django  # noqa: E402
+import django
 
 django.setup()
 
-import numpy as np  # noqa: E402
-from scoring_batches import batch  # noqa: E402  # the batches of the tests, more of them
-from tuning_arrays import made_up  # noqa: E402
+import numpy as np
+from scoring_batches import batch  # the batches of the tests, more of them
+from tuning_arrays import made_up
 
-from memories.models.choices import Part  # noqa: E402
-from memories.retrieval.query import Config  # noqa: E402
-from memories.tuning.arrays import Arrays  # noqa: E402
-from memories.tuning.measurement import MAIN_METRIC, compare_measurements, measure_config  # noqa: E402
-from memories.tuning.objective import Objective, split_arrays  # noqa: E402
-from memories.tuning.optimiser import tunable_params  # noqa: E402
-from memories.tuning.retriever_ablation import ablate_retrievers  # noqa: E402
-from memories.tuning.sensitivity import curve_values  # noqa: E402
-from scoring import resampling  # noqa: E402
-from scoring.params import ParamsError  # noqa: E402
-from scoring.systems import SYSTEMS  # noqa: E402
-from scoring.systems.system import System  # noqa: E402
+from memories.models.choices import Part
+from memories.retrieval.query import Config
+from memories.tuning.arrays import Arrays
+from memories.tuning.measurement import MAIN_METRIC, compare_measurements, measure_config
+from memories.tuning.objective import Objective, split_arrays
+from memories.tuning.optimiser import tunable_params
+from memories.tuning.retriever_ablation import ablate_retrievers
+from memories.tuning.sensitivity import curve_values
+from scoring import resampling
+from scoring.params import ParamsError
+from scoring.systems import SYSTEMS
+from scoring.systems.system import System
 
 CANDIDATES, ROUNDS = 200, 9
 LARGE, DEMO = 1_500, 60  # queries of a large test collection, and about as many as the demo has

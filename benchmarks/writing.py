@@ -13,23 +13,23 @@ ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "recall_site.settings")
 
-from recall_site import start  # noqa: E402
+from recall_site import start
 
 start.ensure_secret_key()
 start.ensure_database()
 
-import django  # noqa: E402
-import psutil  # noqa: E402
+import django
+import psutil
 
 django.setup()
 
-from django.core.management import call_command  # noqa: E402
-from django.db import connection  # noqa: E402
+from django.core.management import call_command
+from django.db import connection
 
-from memories.models import Namespace  # noqa: E402
-from memories.providers.embedder import embedder  # noqa: E402
-from memories.writing.new_memory import NewMemory, Utterance  # noqa: E402
-from memories.writing.remember import remember  # noqa: E402
+from memories.contracts.new_memory import NewMemory, Utterance
+from memories.models import Namespace
+from memories.providers.embedder import embedder
+from memories.writing.remember import remember
 
 FACTS, ROUNDS = 1_000, 5  # target with MiniLM: 1.3 ×
 LOCOMO = ROOT.parent / "shared" / "data" / "locomo" / "observations.jsonl"

@@ -22,7 +22,7 @@ from playwright.sync_api import BrowserContext, Page, sync_playwright
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
 
-from benchmarks.start import LAST_LINE, free_port  # noqa: E402
+from benchmarks.start import LAST_LINE, free_port
 
 FOLDER = Path(__file__).parent
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")

@@ -3,11 +3,11 @@
 from datetime import UTC, datetime
 from typing import Any
 
+from memories.contracts.new_memory import NewMemory, Utterance
 from memories.contracts.work import Work
 from memories.maintenance.reflect import STEPS
 from memories.models import Entity, Job, Memory, Namespace, Publication, WritePolicy, WritePolicyVersion
 from memories.models.choices import JobKind, JobState
-from memories.writing.new_memory import NewMemory, Utterance
 from memories.writing.remember import remember
 
 NOW = datetime(2026, 3, 2, 12, tzinfo=UTC)

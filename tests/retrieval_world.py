@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from django.db import connection, transaction
 
+from memories.contracts.new_memory import NewMemory, Utterance
 from memories.models import Entity, EntityAlias, Memory, MemoryVector, Mention, Namespace
 from memories.models.choices import STATEMENTS, ChunkLevel, Route
 from memories.retrieval.config import resolve_config
@@ -20,7 +21,6 @@ from memories.retrieval.retrieve import database_settings, retriever_context
 from memories.retrieval.retrievers import RETRIEVERS
 from memories.retrieval.retrievers.context import RetrieverContext
 from memories.writing.link import relate_entities
-from memories.writing.new_memory import NewMemory, Utterance
 from memories.writing.remember import remember
 from memories.writing.turns.conversation import Conversation, NewTurn
 from memories.writing.turns.ingest import ingest

@@ -14,8 +14,8 @@ from django.utils import timezone
 from test_api_isolation import key_to, problem, world
 
 from memories.api import idempotency
+from memories.contracts.new_memory import NewMemory, Utterance
 from memories.models import Entity, IdempotencyRecord, Namespace
-from memories.writing.new_memory import NewMemory, Utterance
 from memories.writing.remember import remember
 
 pytestmark = pytest.mark.django_db

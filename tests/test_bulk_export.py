@@ -13,6 +13,7 @@ from django.db import connection, transaction
 from django.test.utils import CaptureQueriesContext
 from test_model_rows import row
 
+from memories.contracts.new_memory import NewMemory
 from memories.db.ids import uuid7
 from memories.models import (
     Job,
@@ -28,10 +29,10 @@ from memories.models import (
 from memories.models.choices import JobState, Route, Status
 from memories.transfer.export import OMITTED_TABLES, export_namespace, exported_tables, referenced_tables
 from memories.transfer.import_file import FileImport
-from memories.writing import posting_index
+from memories.writing import search_index
 from memories.writing.feedback import forget_memory
-from memories.writing.new_memory import NewMemory
-from memories.writing.remember import lock_namespace, remember
+from memories.writing.lock import lock_namespace
+from memories.writing.remember import remember
 from memories.writing.turns.conversation import Conversation, NewTurn
 from memories.writing.turns.ingest import ingest
 
@@ -48,7 +49,7 @@ def full(slug: str) -> Namespace:
     with transaction.atomic():
         lock_namespace(namespace)
         active = Memory.objects.within(namespace).filter(status=Status.ACTIVE, length=0)
-        posting_index.index_postings(namespace, list(active.values_list("id", flat=True)))
+        search_index.index_postings(namespace, list(active.values_list("id", flat=True)))
     chain = [row(Memory, namespace, status=Status.ARCHIVED) for _ in range(4)]
     for first, second in ((0, 1), (1, 3), (3, 2)):
         chain[first].status, chain[first].superseded_by_id = Status.SUPERSEDED, chain[second].id

@@ -20,6 +20,7 @@ from django.core.management import CommandError, call_command
 from django.db import OperationalError, connection, transaction
 
 from memories.contracts.json_lines import MAX_LINE_BYTES
+from memories.contracts.new_memory import NewMemory
 from memories.management.progress_bar import ProgressBar
 from memories.models import Job, Memory, Namespace, NamespaceStatistics, ScoreEvent
 from memories.models.choices import JobKind, JobState, Status
@@ -28,7 +29,6 @@ from memories.providers.rules_judge import RulesJudge
 from memories.transfer.checkpoint import ImportStoppedError
 from memories.transfer.import_file import FileImport
 from memories.web.memory_body import validate_memories
-from memories.writing.new_memory import NewMemory
 from memories.writing.remember import remember
 
 ROOT = Path(__file__).parents[1]
@@ -121,7 +121,7 @@ def test_wrong_lines_are_printed_where_no_file_is_named(tmp_path: Path) -> None:
 @pytest.mark.django_db(transaction=True)
 def test_nobody_waits_while_a_judge_over_the_network_is_asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     here, oracle = Namespace.objects.create(slug="here", title="here"), Oracle()
-    for module in ("judge_verdicts", "prepare", "remember"):
+    for module in ("decide", "prepare", "remember"):
         monkeypatch.setattr(f"memories.writing.{module}.judge", lambda name: oracle)
     out, _ = run("here", written(tmp_path, [{"content": text, "session": text} for text in COFFEE]), "--batch", "1")
     assert out == "3 lines: 2 stored, 1 merged.\n"

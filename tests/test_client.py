@@ -17,7 +17,8 @@ from pytest_django.live_server_helper import LiveServer
 from test_api_isolation import key_to
 from test_api_isolation import world as namespace
 
-from memories.client import Recall, RecallError
+from memories.client import Recall
+from memories.client.transport import RecallError
 from memories.jobs.attempt import run_job
 from memories.models import JudgedQuery, Judgement, JudgementSet, Memory, Namespace
 from memories.models.choices import Role

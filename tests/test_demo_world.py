@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from memories.demo.answers import split_of
 from memories.demo.reading import lines, typed
 from memories.demo.world import CLOCK, FOLDER, Edge, Memory, World, read
 from memories.models.choices import Part
 from memories.providers.embedder import embedder
+from memories.tuning.splits import split_of
 from scoring.dedup import similarity_band
 from scoring.policy import WritePolicyParams
 

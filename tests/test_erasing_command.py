@@ -11,11 +11,11 @@ from django.db import connection, transaction
 from django.utils import timezone
 from test_model_rows import row, world
 
+from memories.contracts.new_memory import NewMemory
 from memories.maintenance.erase import Erasure
 from memories.models import IdempotencyRecord, Memory, Namespace
 from memories.models.choices import Status
 from memories.writing.feedback import forget_memory
-from memories.writing.new_memory import NewMemory
 from memories.writing.remember import remember
 
 MEMORIES = 3_000

@@ -9,6 +9,7 @@ import pytest
 from test_model_rows import row
 
 from memories.api.entity_registry import create_entity
+from memories.contracts.new_memory import NewMemory, Utterance
 from memories.maintenance.erase import Erasure
 from memories.models import (
     Cluster,
@@ -29,12 +30,12 @@ from memories.models import (
     Turn,
 )
 from memories.models.choices import ChunkLevel, Route, Status
+from memories.models.evidence import EVIDENCE_COLUMNS
 from memories.text.registry_cache import current_registry, load_registry, names_version
 from memories.writing.correct import correct_memory
-from memories.writing.evidence import EVIDENCE_COLUMNS
+from memories.writing.decide import Outcome
 from memories.writing.link import relate_entities
-from memories.writing.new_memory import NewMemory, Utterance
-from memories.writing.remember import Outcome, remember
+from memories.writing.remember import remember
 from memories.writing.vector_cache import cache_vectors, cached_vectors
 
 pytestmark = pytest.mark.django_db

@@ -17,7 +17,8 @@ from prometheus_client.parser import text_string_to_metric_families
 from test_api_isolation import problem
 from test_ground_start import Site, bare_environment
 
-from memories.client import Recall, RecallError
+from memories.client import Recall
+from memories.client.transport import RecallError
 
 pytestmark = [pytest.mark.django_db, pytest.mark.xdist_group("start")]
 RATE = 60

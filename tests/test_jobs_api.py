@@ -12,10 +12,10 @@ from django.test import Client
 from pytest_django.fixtures import DjangoAssertNumQueries
 from test_api_isolation import key_to, problem
 
+from memories.contracts.new_memory import NewMemory
 from memories.contracts.work import Work
 from memories.models import Job, MemoryVector, Namespace
 from memories.models.choices import JobKind, JobState, Role
-from memories.writing.new_memory import NewMemory
 from memories.writing.remember import remember
 
 pytestmark = pytest.mark.django_db
@@ -152,7 +152,7 @@ def command_apart(*arguments: str) -> str:
 @pytest.mark.django_db(transaction=True)
 def test_a_command_can_do_its_job_here_and_now(namespace: Namespace, monkeypatch: pytest.MonkeyPatch) -> None:
     remember(namespace, [NewMemory(content="Plays the cello")], by="tests")
-    monkeypatch.setattr("memories.writing.embedder_switch.GRACE_PERIOD", timedelta(0))
+    monkeypatch.setattr("memories.writing.rebuild.GRACE_PERIOD", timedelta(0))
     data = command_apart("reembed", "desk", "--embedder", "all-MiniLM-L6-v2", "--now")
     assert data == "embed: embedded 1\nswitch: embedded 0, without_text 0\nclear: cleared 1\n"
     assert Job.objects.get().state == JobState.DONE

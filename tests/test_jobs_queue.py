@@ -10,6 +10,7 @@ from django.db import OperationalError, connection, transaction
 from django.utils import timezone
 from procrastinate.contrib.django.models import ProcrastinateJob
 
+from memories.contracts.new_memory import NewMemory
 from memories.contracts.work import StaleAttemptError, Step, Work, WorkerStoppedError
 from memories.jobs import registry
 from memories.jobs.attempt import MAX_ATTEMPTS, RetryLaterError, run_job
@@ -20,7 +21,6 @@ from memories.jobs.tasks import RetryUntilFinished
 from memories.models import Entity, Job, Namespace
 from memories.models.choices import JobKind, JobState
 from memories.providers.embedder import EmbedderError
-from memories.writing.new_memory import NewMemory
 from memories.writing.remember import remember
 
 pytestmark = pytest.mark.django_db

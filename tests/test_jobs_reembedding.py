@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from django.db import connection, transaction
 
+from memories.contracts.new_memory import NewMemory
 from memories.contracts.work import WorkerStoppedError
 from memories.jobs.attempt import run_job
 from memories.jobs.submission import submit_job
@@ -15,10 +16,9 @@ from memories.models import Cluster, Job, Memory, MemoryVector, Namespace, Token
 from memories.models.choices import JobKind, JobState, Route, Status
 from memories.providers.embedder import embedder
 from memories.providers.token_matrix import TokenMatrix
-from memories.writing import embedder_switch, prepare
+from memories.writing import prepare, rebuild
 from memories.writing.feedback import forget_memory
 from memories.writing.neighbours import nearest_memories
-from memories.writing.new_memory import NewMemory
 from memories.writing.remember import remember
 from memories.writing.turns.conversation import Conversation, NewTurn
 from memories.writing.turns.ingest import ingest
@@ -32,8 +32,8 @@ THINGS = ["tea", "ships", "Bach", "rain", "chess", "maps", "bread", "stars", "gl
 @pytest.fixture(autouse=True)
 def hasty(monkeypatch: pytest.MonkeyPatch) -> None:
     """Small pieces, and no wait for answers that nobody asked for."""
-    monkeypatch.setattr(embedder_switch, "BATCH_SIZE", 4)
-    monkeypatch.setattr(embedder_switch, "GRACE_PERIOD", timedelta(0))
+    monkeypatch.setattr(rebuild, "BATCH_SIZE", 4)
+    monkeypatch.setattr(rebuild, "GRACE_PERIOD", timedelta(0))
 
 
 @pytest.fixture
@@ -88,7 +88,7 @@ def test_a_job_that_stops_goes_on_without_embedding_anything_twice(
     namespace: Namespace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     texts: list[Any] = []
-    remade = embedder_switch.reembed_vectors
+    remade = rebuild.reembed_vectors
 
     def counted(namespace: Namespace, name: str, old: Any) -> Any:
         texts.extend((row.memory_id, row.route) for row in old)
@@ -98,7 +98,7 @@ def test_a_job_that_stops_goes_on_without_embedding_anything_twice(
         if job.step == "embed" and job.done:
             raise WorkerStoppedError
 
-    monkeypatch.setattr(embedder_switch, "reembed_vectors", counted)
+    monkeypatch.setattr(rebuild, "reembed_vectors", counted)
     job = start_reembed(namespace)
     with pytest.raises(WorkerStoppedError):
         run_job(namespace.id, job.id, stop_after_a_piece)
@@ -172,8 +172,8 @@ def test_nobody_who_writes_or_asks_meanwhile_finds_a_gap(namespace: Namespace) -
     ],
 )
 def test_an_embedder_that_does_not_work_here_is_told_of(name: str, told: str) -> None:
-    assert embedder_switch.embedder_error(name).startswith(told)
-    assert embedder_switch.embedder_error(OLD) == ""
+    assert rebuild.embedder_error(name).startswith(told)
+    assert rebuild.embedder_error(OLD) == ""
 
 
 def test_vectors_are_filed_under_the_embedder_that_made_them_though_it_changes_meanwhile(

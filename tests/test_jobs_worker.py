@@ -13,10 +13,10 @@ from django.conf import settings
 from django.db import connection
 from test_ground_start import bare_environment
 
+from memories.contracts.new_memory import NewMemory
 from memories.jobs.submission import submit_job
 from memories.models import Job, Memory, MemoryVector, Namespace, TokenStates
 from memories.models.choices import JobKind, JobState, Status
-from memories.writing.new_memory import NewMemory
 from memories.writing.remember import remember
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.xdist_group("start")]

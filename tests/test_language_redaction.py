@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from memories.contracts.new_memory import NewMemory, Utterance
 from memories.text.payment_numbers import IBAN_LENGTHS, is_card, mod_97
 from memories.text.secret_redaction import redact_text
 from memories.web.api_keys import make_key
-from memories.writing.new_memory import NewMemory, Utterance
-from memories.writing.redact import redact_memory
+from memories.writing.prepare import redact_memory
 from memories.writing.turns.conversation import Conversation, NewTurn, redact_conversation
 
 PEM = "-----BEGIN RSA PRIVATE KEY-----\nProc-Type: 4,ENCRYPTED\n\nMIIEowIBAAKCAQEA7bq\n-----END RSA PRIVATE KEY-----"

@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 from pytest_django import DjangoAssertNumQueries
 from test_model_rows import row, world
 
+from memories.contracts.new_memory import NewMemory
 from memories.models import Entity, EntityAlias
 from memories.text.entity_registry import EntityCandidate, EntityRegistry, KnownEntity
 from memories.text.registry_cache import current_registry, load_registry
-from memories.writing.new_memory import NewMemory
 from memories.writing.remember import remember
 
 

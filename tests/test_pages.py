@@ -12,8 +12,8 @@ from playwright.sync_api import Browser, Page, expect
 from pytest_django.fixtures import DjangoAssertNumQueries
 from pytest_django.live_server_helper import LiveServer
 
+from memories.contracts.new_memory import NewMemory
 from memories.models import JudgedQuery, JudgementSet, Membership, Namespace
-from memories.writing.new_memory import NewMemory
 from memories.writing.remember import remember
 from scoring.catalogue import SOURCES
 from scoring.policy import WritePolicyParams

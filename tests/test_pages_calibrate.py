@@ -21,6 +21,7 @@ from test_api_isolation import key_to, problem
 from test_model_rows import row
 from tuning_world import make_judgement_set, trace_set
 
+from memories.contracts.new_memory import NewMemory
 from memories.models import (
     Annotation,
     Job,
@@ -44,7 +45,6 @@ from memories.tuning.profile_versions import add_profile_version
 from memories.tuning.rrf_sweep import sweep_rrf_k
 from memories.tuning.versions import save_publication
 from memories.writing.feedback import forget_memory
-from memories.writing.new_memory import NewMemory
 from memories.writing.remember import remember
 from memories.writing.write_policy import current_write_policy
 from scoring.policy import WritePolicyParams

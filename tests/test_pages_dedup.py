@@ -16,6 +16,7 @@ from playwright.sync_api import Page, expect
 from pytest_django import DjangoAssertNumQueries
 from test_model_rows import row
 
+from memories.contracts.new_memory import NewMemory
 from memories.maintenance import index_recall
 from memories.models import Membership, Memory, MemoryVector, Namespace, NamespaceStatistics, Publication, ReviewItem
 from memories.models import WritePolicyVersion as Version
@@ -24,10 +25,10 @@ from memories.pages.dedup import listing, nearest, survey
 from memories.pages.dedup.differences import differences
 from memories.pages.dedup.figures import bins
 from memories.writing.feedback import forget_memory
+from memories.writing.lock import lock_namespace
+from memories.writing.merge import split_memory
 from memories.writing.neighbours import COSINE_DECIMALS
-from memories.writing.new_memory import NewMemory
-from memories.writing.remember import lock_namespace, remember
-from memories.writing.split import split_memory
+from memories.writing.remember import remember
 from memories.writing.write_policy import current_write_policy
 
 pytestmark = pytest.mark.django_db

@@ -15,11 +15,11 @@ from test_api_isolation import member_of
 from test_api_traces import trace
 from test_model_rows import row
 
+from memories.contracts.new_memory import NewMemory, Utterance
 from memories.models import Membership, Memory, Namespace, Trace
 from memories.models.choices import Role, Status
 from memories.pages.guards import answers, escape, grounding
 from memories.tuning.policy_versions import add_policy_version, publish_policy
-from memories.writing.new_memory import NewMemory, Utterance
 from memories.writing.remember import remember
 from scoring.faithfulness import escape_rate, faithfulness, risk
 from scoring.policy import WritePolicyParams

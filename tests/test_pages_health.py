@@ -12,13 +12,13 @@ from test_api_isolation import key_to, member_of
 from test_api_traces import trace
 from test_pages import home, maya, sign_in  # noqa: F401
 
+from memories.contracts.new_memory import NewMemory
 from memories.jobs.attempt import run_job
 from memories.jobs.submission import submit_job
 from memories.maintenance import index_recall, retriever_health
 from memories.maintenance.table_sizes import all_table_sizes, vector_index_sizes
 from memories.models import Job, MemoryVector, Namespace, Trace
 from memories.models.choices import JobKind, JobState, Role
-from memories.writing.new_memory import NewMemory
 from memories.writing.remember import remember
 
 pytestmark = pytest.mark.django_db

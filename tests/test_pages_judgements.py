@@ -13,13 +13,13 @@ from test_api_isolation import member_of
 from test_model_rows import row, world
 from test_pages import home, maya, sign_in  # noqa: F401
 
+from memories.contracts.new_memory import NewMemory
 from memories.jobs.attempt import run_job
 from memories.models import Job, JudgedQuery, Judgement, JudgementSet, Memory, Namespace, Trace
 from memories.models.choices import JobKind, QueryKind, Role, Status
 from memories.pages.judgements import page as page_of_sets
 from memories.tuning import current_grades, judgement_pooling, judging_queue
 from memories.tuning.judgement_store import NewQuery, store_queries
-from memories.writing.new_memory import NewMemory
 from memories.writing.remember import remember
 
 pytestmark = pytest.mark.django_db

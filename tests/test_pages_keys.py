@@ -16,13 +16,13 @@ from pytest_django.fixtures import DjangoAssertNumQueries
 from test_api_isolation import key_to, member_of, world
 from test_pages import home, maya, sign_in  # noqa: F401
 
+from memories.contracts.new_memory import NewMemory
 from memories.jobs.attempt import run_job
 from memories.models import ApiKey, Job, Membership, Namespace
 from memories.models.choices import JobKind, Role
 from memories.web import memberships
 from memories.web.api_keys import KeyEndedError, issue_key, revoke_key, rotate_key
-from memories.writing import embedder_switch
-from memories.writing.new_memory import NewMemory
+from memories.writing import rebuild
 from memories.writing.remember import remember
 
 pytestmark = pytest.mark.django_db
@@ -224,7 +224,7 @@ def test_a_namespace_is_founded_by_an_admin_who_becomes_its_own(here: Namespace,
 def test_the_embedder_changes_in_view_and_without_a_gap(
     here: Namespace, admin: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(embedder_switch, "GRACE_PERIOD", timedelta())
+    monkeypatch.setattr(rebuild, "GRACE_PERIOD", timedelta())
     remember(here, [NewMemory(content="Plays the cello")], by="tests")
     refused = text(admin.post("/here/settings/embedder/", {"embedder": "word2vec"}), 400)
     assert "must be one of all-MiniLM-L6-v2" in refused

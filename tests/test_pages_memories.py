@@ -11,11 +11,11 @@ from django.test import Client
 from playwright.sync_api import Page, expect
 from pytest_django import DjangoAssertNumQueries
 
+from memories.contracts.new_memory import NewMemory, Utterance
 from memories.models import Entity, Membership, Memory, MemoryTag, Namespace, ScoreEvent, Session
 from memories.models.choices import Status
 from memories.pages import browsing, facets
 from memories.retrieval.fetch import Fetched
-from memories.writing.new_memory import NewMemory, Utterance
 from memories.writing.remember import remember
 
 pytestmark = pytest.mark.django_db

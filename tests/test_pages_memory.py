@@ -12,6 +12,7 @@ from playwright.sync_api import Page, expect
 from pytest_django import DjangoAssertNumQueries
 from test_pages_memories import NOW, TOLD, home, maya, signed_in, tell, text
 
+from memories.contracts.new_memory import NewMemory, Utterance
 from memories.models import DailyAccess, Membership, Memory, MemoryEdge, Namespace, ScoreEvent
 from memories.models.choices import EdgeKind, Status
 from memories.pages import memory_evidence, memory_nearby
@@ -21,7 +22,6 @@ from memories.pages.memory_figures import confidence_figure
 from memories.templatetags.numbers import figure
 from memories.writing import feedback
 from memories.writing.evidence import load_evidence
-from memories.writing.new_memory import NewMemory, Utterance
 from memories.writing.remember import remember
 from scoring.policy import WritePolicyParams
 from scoring.systems import SYSTEMS

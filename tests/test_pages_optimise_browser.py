@@ -7,11 +7,11 @@ from django.contrib.auth.models import User
 from django.db import connection
 from playwright.sync_api import Page, expect
 
+from memories.contracts.new_memory import NewMemory
 from memories.jobs.attempt import run_job
 from memories.models import Job, JudgedQuery, Judgement, JudgementSet, Membership, Memory, Namespace
 from memories.models.choices import JobKind, Part, Role
 from memories.pages.optimise.search_summary import NO_IMPROVEMENT
-from memories.writing.new_memory import NewMemory
 from memories.writing.remember import remember
 
 

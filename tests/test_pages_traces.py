@@ -12,10 +12,10 @@ from test_api_isolation import key_to, member_of, world
 from test_api_traces import trace
 from test_pages import home, maya, sign_in  # noqa: F401
 
+from memories.contracts.new_memory import NewMemory
 from memories.models import ApiKey, Namespace, Trace
 from memories.models.choices import Role
 from memories.retrieval.prompt_context import render_markdown
-from memories.writing.new_memory import NewMemory
 from memories.writing.remember import remember
 
 pytestmark = pytest.mark.django_db

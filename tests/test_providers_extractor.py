@@ -4,10 +4,10 @@ from datetime import UTC, datetime
 
 import pytest
 
+from memories.contracts.new_memory import NewMemory
 from memories.models import Turn
 from memories.providers.extractor import Context, extractor
 from memories.providers.rules_judge import grounding
-from memories.writing.new_memory import NewMemory
 
 SAID = datetime(2026, 3, 2, 12, tzinfo=UTC)
 

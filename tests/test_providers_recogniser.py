@@ -10,11 +10,11 @@ from uuid import UUID
 import pytest
 import spacy
 
+from memories.contracts.new_memory import NewMemory
 from memories.models import Memory, Namespace
 from memories.providers.recogniser import RecogniserError, pipeline
 from memories.text.entity_mentions import entities_in, find_mentions
 from memories.text.entity_registry import EntityRegistry, KnownEntity
-from memories.writing.new_memory import NewMemory
 from memories.writing.remember import remember
 
 CAFE = UUID(int=1)

@@ -3,6 +3,7 @@
 import pytest
 from reflection import NOW, begun, entity, now, reflect, tell
 
+from memories.contracts.new_memory import NewMemory
 from memories.maintenance.consolidation import consolidate
 from memories.models import (
     Memory,
@@ -17,7 +18,6 @@ from memories.models import (
 )
 from memories.models.choices import ChunkLevel, EdgeKind, Status
 from memories.writing import feedback
-from memories.writing.new_memory import NewMemory
 from memories.writing.remember import remember
 
 pytestmark = pytest.mark.django_db

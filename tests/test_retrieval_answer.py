@@ -18,7 +18,7 @@ from memories.retrieval.answer import answer_to_dict as tell
 from memories.retrieval.prompt_context import estimate_tokens, fit_budget, render_context, render_markdown
 from memories.retrieval.query import Filters
 from memories.retrieval.retrieve import Retrieval, retrieve
-from memories.writing import visibility
+from memories.writing import search_index
 from memories.writing.feedback import contradict_memories
 from memories.writing.remember import remember
 from memories.writing.turns.conversation import Conversation, NewTurn
@@ -81,7 +81,7 @@ def test_a_conflict_with_one_that_is_gone_is_none(world: Namespace) -> None:
     at_odds(world, ("Maya drinks", "Maya prefers"))
     gone = memory(world, "Maya drinks")
     Memory.objects.within(world).filter(id=gone.id).update(status="archived")
-    visibility.hide_memories(world, [gone.id])
+    search_index.hide_memories(world, [gone.id])
     told = answer(world)
     assert [one for one in told["results"] if "conflicts_with" in one or one["outdated"]] == []
 

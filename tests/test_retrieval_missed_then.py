@@ -6,6 +6,7 @@ import pytest
 from retrieval_world import asking, memory, world
 from test_retrieval_replay import AFTER, traced
 
+from memories.contracts.new_memory import NewMemory
 from memories.models import Memory, Namespace, Trace
 from memories.retrieval.config import override_params
 from memories.retrieval.replay import replay
@@ -14,7 +15,6 @@ from memories.retrieval.why_not import WhyNot, why_not
 from memories.retrieval.why_not_trace import TracedWhyNot, why_not_in_trace
 from memories.writing.correct import correct_memory
 from memories.writing.feedback import confirm_memory
-from memories.writing.new_memory import NewMemory
 from memories.writing.remember import remember
 from scoring.systems import SYSTEMS
 

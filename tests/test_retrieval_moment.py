@@ -10,12 +10,12 @@ from django.db import DataError, connection, transaction
 from psycopg.pq import TransactionStatus
 from retrieval_world import asking, found, memory, told
 
+from memories.contracts.new_memory import NewMemory
 from memories.db.pipeline import Statement, fetch_pipeline, snapshot
 from memories.models import Memory, Namespace
 from memories.retrieval import retrieve as retrieving
 from memories.retrieval.as_of import Past
 from memories.retrieval.retrieve import retrieve
-from memories.writing.new_memory import NewMemory
 from memories.writing.remember import remember
 from scoring.systems import SYSTEMS
 

@@ -6,9 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from retrieval_world import NOW, asking
 
+from memories.contracts.new_memory import NewMemory
 from memories.models import Namespace
 from memories.retrieval.retrieve import Retrieval, retrieve
-from memories.writing.new_memory import NewMemory
 from memories.writing.remember import remember
 from scoring.fusion import split_passages
 

@@ -17,15 +17,14 @@ from memories.retrieval import access_counts
 from memories.retrieval.answer import answer_to_dict as tell
 from memories.retrieval.query import Filters
 from memories.retrieval.retrieve import Retrieval, retrieve
-from memories.writing import visibility
+from memories.writing import search_index
 from memories.writing.correct import correct_memory
 from memories.writing.edit import edit_memory
 from memories.writing.feedback import confirm_memory, contradict_memories, forget_memory, record_feedback
 from memories.writing.link import link_memories, relate_entities
-from memories.writing.locked_memories import lock_memories
-from memories.writing.merge import merge_memories
+from memories.writing.lock import lock_memories
+from memories.writing.merge import merge_memories, split_memory
 from memories.writing.remember import remember
-from memories.writing.split import split_memory
 from scoring.systems import SYSTEMS
 
 __all__ = ["world"]
@@ -74,7 +73,7 @@ def accesses(retrieval: Retrieval, memory: UUID) -> list[float]:
 def archive(namespace: Namespace) -> None:
     gone = memory(namespace, "Maya prefers").id
     with lock_memories(namespace, gone, by="tests") as hold:
-        visibility.hide_memories(namespace, [gone])
+        search_index.hide_memories(namespace, [gone])
         hold.get(gone).record(hold.now, "archived", "tests", status="archived", reason="doubted")
 
 
@@ -399,7 +398,7 @@ def test_the_turn_before_is_the_one_that_stood_there_then(world: Namespace) -> N
     then = matched(world)
     today = on(world, TODAY)
     with lock_memories(today, first, by="tests") as hold:
-        visibility.hide_memories(today, [first])
+        search_index.hide_memories(today, [first])
         hold.get(first).record(hold.now, "archived", "tests", status="archived", reason="doubted")
     assert matched(today) != then
     assert matched(today, as_of=NOW) == then

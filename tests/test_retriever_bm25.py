@@ -24,12 +24,12 @@ from retrieval_world import (
 )
 from test_model_rows import row
 
+from memories.contracts.new_memory import NewMemory
 from memories.models import Memory, MemoryVector, Namespace, Posting
 from memories.retrieval.parse import understand
 from memories.retrieval.query import Filters
 from memories.retrieval.retrieve import retrieve
 from memories.retrieval.why_not import why_not
-from memories.writing.new_memory import NewMemory
 from memories.writing.remember import remember
 
 __all__ = ["world"]

@@ -42,7 +42,7 @@ from memories.retrieval.answer import result_ids
 from memories.retrieval.query import Filters
 from memories.retrieval.retrieve import retrieve
 from memories.retrieval.trace import store_trace
-from memories.writing import visibility
+from memories.writing import search_index
 from scoring.systems import SYSTEMS
 
 __all__ = ["world"]
@@ -179,6 +179,6 @@ def test_every_statement_of_a_retrieval_names_the_namespace_of_every_table(
 def archive(namespace: Namespace, one: Memory) -> None:
     """Take a memory out of sight, with an event that says so after the moment asked about."""
     Memory.objects.within(namespace).filter(id=one.id).update(status="archived")
-    visibility.hide_memories(namespace, [one.id])
+    search_index.hide_memories(namespace, [one.id])
     later = NOW + timedelta(hours=1)
     ScoreEvent(namespace=namespace, memory_id=one.id, at=later, cause="archived", after={"status": "archived"}).save()

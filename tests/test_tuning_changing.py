@@ -17,16 +17,7 @@ from tuning_world import JUDGED, make_judgement_set, trace_set
 from memories.jobs import tuning_jobs
 from memories.jobs.attempt import run_job
 from memories.jobs.submission import cancel_job
-from memories.models import (
-    Job,
-    JudgedQuery,
-    Judgement,
-    JudgementSet,
-    Memory,
-    Namespace,
-    TracedQuery,
-    TracedSet,
-)
+from memories.models import Job, JudgedQuery, Judgement, JudgementSet, Memory, Namespace, TracedQuery, TracedSet
 from memories.models.choices import JobKind, JobState, Part, QueryKind
 from memories.retrieval.query import Config
 from memories.tuning import (

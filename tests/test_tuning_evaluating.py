@@ -28,7 +28,7 @@ from memories.tuning.measurement import (
     compare_measurements,
     measure_config,
 )
-from memories.writing.remember import lock_namespace
+from memories.writing.lock import lock_namespace
 from scoring.systems import SYSTEMS
 
 __all__ = ["world"]

@@ -8,14 +8,14 @@ import pytest
 from django.core.management import call_command
 from reflection import NOW, reflect
 
+from memories.contracts.new_memory import NewMemory, Utterance
 from memories.models import Memory, MemoryVector, Namespace, Turn
 from memories.models.choices import ChunkLevel, Route
 from memories.providers.embedder import embedder
-from memories.writing.new_memory import NewMemory, Utterance
+from memories.writing.prepare import EmbeddedTexts, embed_distinct
 from memories.writing.remember import remember
 from memories.writing.turns import vector_backfill as filling
 from memories.writing.turns.conversation import Conversation, NewTurn
-from memories.writing.turns.embedded_texts import EmbeddedTexts
 from memories.writing.turns.ingest import ingest
 from memories.writing.turns.vector_backfill import backfill_vectors
 
@@ -109,11 +109,11 @@ def test_what_was_embedded_before_the_embedder_changed_is_embedded_again(
 
     def embed_and_switch(name: str, texts: Any) -> EmbeddedTexts:
         names.append(name)
-        embedded_texts = EmbeddedTexts.embed(name, texts)
+        embedded_texts = embed_distinct(name, texts)
         Namespace.objects.filter(id=namespace.id).update(embedder=OTHER)
         return embedded_texts
 
-    monkeypatch.setattr(filling, "EmbeddedTexts", type("Switched", (), {"embed": staticmethod(embed_and_switch)}))
+    monkeypatch.setattr(filling, "embed_distinct", embed_and_switch)
     assert backfill_vectors(namespace) > 0
     assert names == [NAME, OTHER]
     assert set(MemoryVector.objects.values_list("embedder", flat=True)) == {OTHER}

@@ -27,12 +27,11 @@ from memories.models.choices import ChunkLevel, Route, Status
 from memories.providers.embedder import embedder
 from memories.providers.judge import judge
 from memories.writing.correct import correct_memory
+from memories.writing.decide import JudgeVerdicts
 from memories.writing.feedback import forget_memory
-from memories.writing.judge_verdicts import JudgeVerdicts
 from memories.writing.turns.conversation import Conversation, NewTurn, PositionTakenError
-from memories.writing.turns.conversation_draft import draft_conversation
 from memories.writing.turns.exchanges import MAX_CHUNK_LENGTH
-from memories.writing.turns.ingest import IngestResult, ingest
+from memories.writing.turns.ingest import IngestResult, draft_conversation, ingest
 from memories.writing.turns.vector_backfill import backfill_vectors
 
 pytestmark = pytest.mark.django_db
@@ -321,7 +320,7 @@ def test_all_of_a_conversation_is_stored_or_nothing(ingest_turns: Ingest, monkey
     def fail(*_: Any) -> None:
         raise OSError("the disk is full")
 
-    monkeypatch.setattr("memories.writing.turns.chunks.posting_index.index_postings", fail)
+    monkeypatch.setattr("memories.writing.turns.chunks.search_index.index_postings", fail)
     with pytest.raises(OSError, match="full"):
         ingest_turns(user("Good evening."))
     assert not Turn.objects.exists()

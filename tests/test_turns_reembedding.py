@@ -10,17 +10,17 @@ from hypothesis import strategies as st
 from pytest_django.fixtures import DjangoAssertNumQueries
 from reflection import NOW, entity, reflect
 
+from memories.contracts.new_memory import NewMemory, Utterance
 from memories.contracts.work import Work, WorkerStoppedError
 from memories.maintenance.erase import Erasure
 from memories.models import Job, Memory, MemoryVector, Namespace, TokenStates
 from memories.models.choices import ChunkLevel, JobKind, Route, Status
 from memories.providers.embedder import embedder
-from memories.writing import embedder_switch
+from memories.writing import rebuild
 from memories.writing.feedback import forget_memory
-from memories.writing.locked_memories import lock_memories
+from memories.writing.lock import lock_memories
 from memories.writing.merge import merge_memories
-from memories.writing.new_memory import NewMemory, Utterance
-from memories.writing.rebuild_vectors import reembed_vectors
+from memories.writing.rebuild import reembed_vectors
 from memories.writing.remember import remember
 from memories.writing.turns.conversation import Conversation, NewTurn
 from memories.writing.turns.ingest import IngestResult, ingest
@@ -42,7 +42,7 @@ numbers = count()
 @pytest.fixture(autouse=True)
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
     """Batches that end within a memory."""
-    monkeypatch.setattr(embedder_switch, "BATCH_SIZE", 5)
+    monkeypatch.setattr(rebuild, "BATCH_SIZE", 5)
 
 
 def make_namespace(name: str = OLD) -> Namespace:
@@ -66,7 +66,7 @@ def reembed(namespace: Namespace) -> dict[str, Any]:
     work = work_of(namespace)
     for step in ("embed", "switch"):
         work.begin_step(step)
-        embedder_switch.STEPS[step](work)
+        rebuild.REEMBED_STEPS[step](work)
     return dict(work.job.result)
 
 
@@ -196,15 +196,15 @@ def test_chunks_that_change_while_they_are_embedded_or_later_are_embedded_as_the
             ingest_turns(Namespace.objects.get(id=namespace.id), said)
         return made
 
-    monkeypatch.setattr(embedder_switch, "reembed_vectors", meanwhile)
+    monkeypatch.setattr(rebuild, "reembed_vectors", meanwhile)
     work = work_of(changed)
     work.begin_step("embed")
-    embedder_switch.embed_missing_vectors(work)
+    rebuild.embed_missing_vectors(work)
     monkeypatch.undo()
     for said in [*late, ("assistant", "Really?")]:
         ingest_turns(changed, said)
     work.begin_step("switch")
-    embedder_switch.switch_embedder(work)
+    rebuild.switch_embedder(work)
     assert work.step_result["embedded"] > 0
     for said in [*coming, ("assistant", "Really?")]:
         ingest_turns(always, said)
@@ -225,8 +225,8 @@ def test_a_session_waits_for_an_exchange_that_changes_while_it_is_embedded(monke
             ingest_turns(Namespace.objects.get(id=namespace.id), late.pop())
         return made
 
-    monkeypatch.setattr(embedder_switch, "BATCH_SIZE", 100)
-    monkeypatch.setattr(embedder_switch, "reembed_vectors", meanwhile)
+    monkeypatch.setattr(rebuild, "BATCH_SIZE", 100)
+    monkeypatch.setattr(rebuild, "reembed_vectors", meanwhile)
     result = reembed(changed)
     assert result["switch"]["embedded"] == 0
     assert_close(vectors(changed), vectors(always))
@@ -237,7 +237,7 @@ def test_a_turn_that_comes_takes_the_vectors_of_every_embedder_with_it() -> None
     ingest_turns(namespace, ("user", LINES[1]))
     work = work_of(namespace)
     work.begin_step("embed")
-    embedder_switch.embed_missing_vectors(work)
+    rebuild.embed_missing_vectors(work)
     assert shape(namespace, NEW) == shape(namespace, OLD)
     ingest_turns(namespace, ("assistant", "Since when?"))
     chunks = Memory.objects.within(namespace).exclude(level=ChunkLevel.FACT)
@@ -260,13 +260,13 @@ def test_a_job_that_stops_at_any_piece_goes_on_without_embedding_a_route_twice(
         embedded.extend((row.memory_id, row.route) for row in old)
         return reembed_vectors(namespace, name, old)
 
-    monkeypatch.setattr(embedder_switch, "reembed_vectors", stopping)
+    monkeypatch.setattr(rebuild, "reembed_vectors", stopping)
     work = work_of(namespace)
     work.begin_step("embed")
     stops = 0
     while True:
         try:
-            embedder_switch.embed_missing_vectors(work)
+            rebuild.embed_missing_vectors(work)
         except WorkerStoppedError:
             stops += 1
         else:

@@ -11,6 +11,7 @@ from evaluator import evaluate
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
+from memories.contracts.new_memory import NewMemory, Utterance
 from memories.models import (
     Entity,
     Memory,
@@ -28,12 +29,12 @@ from memories.models import (
 from memories.models.choices import EdgeKind, Status, Verdict
 from memories.writing import feedback
 from memories.writing.correct import correct_memory
+from memories.writing.decide import Outcome
 from memories.writing.edit import edit_memory
 from memories.writing.link import delete_edge, link_memories
-from memories.writing.new_memory import NewMemory, Utterance
-from memories.writing.remember import Outcome, remember
+from memories.writing.merge import split_memory
+from memories.writing.remember import remember
 from memories.writing.review import decide_review
-from memories.writing.split import split_memory
 from memories.writing.write_errors import NotFoundError, RefusedError
 
 pytestmark = pytest.mark.django_db

@@ -11,7 +11,9 @@ from pytest_django.fixtures import DjangoAssertNumQueries
 
 from memories.models import ApiKey, Entity, Membership, Memory, MemorySource, Namespace, Session, Turn
 from memories.providers import endpoint
+from memories.text import registry_cache
 from memories.web.api_keys import make_key
+from memories.writing import prepare, resolve
 
 pytestmark = pytest.mark.django_db
 
@@ -53,6 +55,28 @@ def test_a_memory_is_stored_and_its_confidence_explained(agent: Client) -> None:
     assert again == data["memory"]
 
 
+@pytest.mark.parametrize(
+    ("path", "body"),
+    [
+        ("memories/", {"content": "Maya plays the cello"}),
+        ("turns/", {"session": "choir", "turns": [{"role": "user", "text": "I live in Lisbon"}]}),
+    ],
+)
+def test_a_write_loads_the_entity_registry_once(
+    agent: Client, monkeypatch: pytest.MonkeyPatch, path: str, body: dict[str, Any]
+) -> None:
+    load_registry, loads = prepare.load_registry, []
+
+    def count_loads(namespace: Namespace) -> Any:
+        loads.append(namespace)
+        return load_registry(namespace)
+
+    for module in (prepare, resolve, registry_cache):
+        monkeypatch.setattr(module, "load_registry", count_loads)
+    assert agent.post(f"/api/v1/desk/{path}", body, content_type="application/json").status_code == 201
+    assert len(loads) == 1
+
+
 def test_every_score_of_a_write_is_explained_as_in_the_history(agent: Client) -> None:
     Entity.objects.create(namespace=Namespace.objects.get(), name="Maya", normalised="maya", kind="person")
     coffee = [{"content": text, "session": text} for text in COFFEE]
@@ -77,10 +101,10 @@ def test_every_score_of_a_write_is_explained_as_in_the_history(agent: Client) ->
 COFFEE = "Maya drinks her coffee black", "Maya takes her coffee black, without sugar"  # cosine .901: escalated
 
 
-def explained_scores(told: dict[str, Any]) -> set[str]:
+def explained_scores(answer: dict[str, Any]) -> set[str]:
     """The scores of a response whose explanations evaluate to the stored values."""
-    trees = {"confidence": told["explanation"], **told["scores"]}
-    return {name for name, tree in trees.items() if evaluate(tree) == pytest.approx(told["memory"][name], abs=1e-9)}
+    trees = {"confidence": answer["explanation"], **answer["scores"]}
+    return {name for name, tree in trees.items() if evaluate(tree) == pytest.approx(answer["memory"][name], abs=1e-9)}
 
 
 def test_a_duplicate_is_merged_and_answered_with_200(agent: Client) -> None:

@@ -8,11 +8,12 @@ import pytest
 from django.db import connection, transaction
 
 from memories.api.entity_registry import create_entity
+from memories.contracts.new_memory import NewMemory
 from memories.models import Entity, Memory, Namespace, NamespaceStatistics, TermStatistic
 from memories.models.choices import Status
 from memories.web.http_errors import Conflict
-from memories.writing.new_memory import NewMemory
-from memories.writing.remember import lock_namespace, remember
+from memories.writing.lock import lock_namespace
+from memories.writing.remember import remember
 
 pytestmark = pytest.mark.django_db(transaction=True)
 WRITERS = 16

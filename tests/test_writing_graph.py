@@ -10,6 +10,7 @@ from django.db import transaction
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from memories.contracts.new_memory import NewMemory, Utterance
 from memories.db.ids import uuid7
 from memories.models import Entity, EntityEdge, Memory, MemoryEdge, MemoryVector, Mention, Namespace, TokenStates
 from memories.models.choices import EdgeKind
@@ -17,6 +18,7 @@ from memories.providers.embedder import embedder
 from memories.providers.minilm import MiniLM
 from memories.providers.token_matrix import TokenMatrix
 from memories.writing.correct import correct_memory
+from memories.writing.decide import Outcome
 from memories.writing.feedback import forget_memory
 from memories.writing.neighbours import (
     IN_MEMORY_FROM,
@@ -25,8 +27,7 @@ from memories.writing.neighbours import (
     scan_neighbours,
     search_index_and_scan,
 )
-from memories.writing.new_memory import NewMemory, Utterance
-from memories.writing.remember import Outcome, remember
+from memories.writing.remember import remember
 from memories.writing.vector_cache import CachedVectors, VectorBuffer
 from scoring.dedup import normalize
 

@@ -6,12 +6,12 @@ import pytest
 from evaluator import evaluate
 from pytest_django.fixtures import DjangoAssertNumQueries
 
+from memories.contracts.new_memory import NewMemory, Utterance
 from memories.contracts.work import Work
 from memories.models import Job, Memory, Namespace, Publication, ScoreEvent
 from memories.models.choices import JobKind, JobState
 from memories.tuning.policy_versions import add_policy_version, publish_policy
 from memories.writing.feedback import confirm_memory
-from memories.writing.new_memory import NewMemory, Utterance
 from memories.writing.recompute import preview_policy, recompute_scores
 from memories.writing.remember import remember
 from scoring.params import ParamsError

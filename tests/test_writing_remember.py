@@ -1,7 +1,7 @@
 """Outcomes of storing a memory."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -10,6 +10,7 @@ from django.db import transaction
 from evaluator import evaluate
 from pytest_django.fixtures import DjangoAssertNumQueries
 
+from memories.contracts.new_memory import NewMemory, Utterance
 from memories.models import (
     Entity,
     EntityAlias,
@@ -34,8 +35,9 @@ from memories.models import (
 from memories.models.choices import Status
 from memories.writing import prepare
 from memories.writing import remember as remembering
-from memories.writing.new_memory import NewMemory, Utterance
-from memories.writing.remember import Outcome, remember
+from memories.writing.decide import Outcome
+from memories.writing.lock import lock_namespace
+from memories.writing.remember import remember
 
 pytestmark = pytest.mark.django_db
 NOW = datetime(2026, 3, 2, 12, tzinfo=UTC)
@@ -394,6 +396,28 @@ def test_within_a_callers_transaction_everything_is_embedded_before_the_lock_is_
     with transaction.atomic():
         remember(namespace, [NewMemory(content=f"Parcel {number * 7919} waits") for number in range(5)], by="tests")
     assert calls == ["embed"] * 3 + ["lock"] * 3
+
+
+def test_a_name_registered_while_a_memory_is_embedded_is_found_in_it(
+    store: Store, namespace: Namespace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store("Warm up")
+    embed_texts = prepare.embed_texts
+
+    def embed_while_another_writes(name: str, texts: Sequence[str]) -> Any:
+        lock_namespace(namespace)
+        Entity.objects.create(namespace=namespace, name="Quillon", normalised="quillon", registered=True)
+        return embed_texts(name, texts)
+
+    monkeypatch.setattr(prepare, "embed_texts", embed_while_another_writes)
+    memory = store("Quillon repairs clocks", subject="Quillon").memory
+    assert memory.subject_id == Entity.objects.get().id
+    assert [mention.memory_id for mention in Mention.objects.all()] == [memory.id]
+
+
+def test_one_batch_is_prepared_without_a_thread(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delattr(prepare, "ThreadPoolExecutor")
+    assert store("Plays the cello").outcome == "stored"
 
 
 def test_two_namespaces_do_not_know_of_each_other(store: Store) -> None:

@@ -10,6 +10,7 @@ from reflection import reflect
 from retrieval_world import asking
 from test_writing_acts import index_state, review
 
+from memories.contracts.new_memory import NewMemory, Utterance
 from memories.jobs.scheduled import start_due_reflections
 from memories.maintenance.erase import Erasure
 from memories.models import Job, Memory, MemoryEdge, MemoryVector, Namespace, ReviewItem, ScoreEvent
@@ -18,12 +19,10 @@ from memories.retrieval.retrieve import retrieve
 from memories.writing import feedback
 from memories.writing.correct import correct_memory
 from memories.writing.edit import edit_memory
-from memories.writing.locked_memories import lock_memories
-from memories.writing.merge import merge_memories
-from memories.writing.new_memory import NewMemory, Utterance
+from memories.writing.lock import lock_memories
+from memories.writing.merge import merge_memories, split_memory
 from memories.writing.remember import remember
 from memories.writing.review import decide_review
-from memories.writing.split import split_memory
 from memories.writing.write_errors import RefusedError
 
 pytestmark = pytest.mark.django_db

@@ -14,19 +14,19 @@ ROOT = Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT))
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "recall_site.settings")
 
-from recall_site import start  # noqa: E402
+from recall_site import start
 
 start.ensure_secret_key()
 start.ensure_database()
 
-import django  # noqa: E402
+import django
 
 django.setup()
 
-from django.core.management import call_command  # noqa: E402
-from django.db import connection  # noqa: E402
+from django.core.management import call_command
+from django.db import connection
 
-from benchmarks.quality.measuring import (  # noqa: E402
+from benchmarks.quality.measuring import (
     CaseRun,
     abstention_roc,
     format_means,
@@ -34,10 +34,10 @@ from benchmarks.quality.measuring import (  # noqa: E402
     metric_values,
     run_cases,
 )
-from benchmarks.quality.worlds import DATA, SLUG, WORLDS  # noqa: E402
-from memories.models import Namespace  # noqa: E402
-from scoring.systems import SYSTEMS  # noqa: E402
-from scoring.systems.blend import BLEND_RETRIEVERS, BlendParams  # noqa: E402
+from benchmarks.quality.worlds import DATA, SLUG, WORLDS
+from memories.models import Namespace
+from scoring.systems import SYSTEMS
+from scoring.systems.blend import BLEND_RETRIEVERS, BlendParams
 
 GRID = {"rerank": (0.6, 0.7, 0.75, 0.8), "weight_semantic": (0.5, 0.6, 0.7), "entity_boost": (0.5, 1.0, 1.25)}
 

@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import Any
 from uuid import UUID
 
+from memories.contracts.new_memory import NewMemory, Utterance
 from memories.demo.loading import load as load_demo
 from memories.models import Entity, JudgedQuery, Memory, Namespace
 from memories.models.choices import ChunkLevel, QueryKind
 from memories.retrieval.query import Filters
-from memories.writing.new_memory import NewMemory, Utterance
 from memories.writing.remember import remember
 from memories.writing.turns.conversation import Conversation, NewTurn
 from memories.writing.turns.ingest import ingest

@@ -16,34 +16,37 @@ ROOT = Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT))
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "recall_site.settings")
 
-from recall_site import start  # noqa: E402
+from recall_site import start
 
 start.ensure_secret_key()
 start.ensure_database()
 
-import django  # noqa: E402
+import django
 
 django.setup()
 
-import psutil  # noqa: E402
-import psycopg  # noqa: E402
-from django.core.management import call_command  # noqa: E402
-from django.db import connection  # noqa: E402
-from pgvector import Vector  # noqa: E402
+import psutil
+import psycopg
+from django.core.management import call_command
+from django.db import connection
+from pgvector import Vector
 
-from benchmarks.speed import furnishing, serving, worlds  # noqa: E402
-from memories.models import Namespace, Trace  # noqa: E402
-from memories.models.choices import EMBEDDERS  # noqa: E402
-from memories.providers.embedder import embedder  # noqa: E402
-from memories.retrieval.answer import answer_to_dict  # noqa: E402
-from memories.retrieval.config import resolve_config  # noqa: E402
-from memories.retrieval.query import Query  # noqa: E402
-from memories.retrieval.replay import replay  # noqa: E402
-from memories.retrieval.retrieve import Retrieval, retrieve  # noqa: E402
-from memories.retrieval.trace import store_trace  # noqa: E402
-from memories.writing.new_memory import NewMemory  # noqa: E402
-from memories.writing.remember import remember  # noqa: E402
-from scoring.systems import SYSTEMS  # noqa: E402
+from benchmarks.speed import furnishing, serving, worlds
+from memories.contracts.new_memory import NewMemory
+from memories.models import (
+    Namespace,
+    Trace,
+)
+from memories.models.choices import EMBEDDERS
+from memories.providers.embedder import embedder
+from memories.retrieval.answer import answer_to_dict
+from memories.retrieval.config import resolve_config
+from memories.retrieval.query import Query
+from memories.retrieval.replay import replay
+from memories.retrieval.retrieve import Retrieval, retrieve
+from memories.retrieval.trace import store_trace
+from memories.writing.remember import remember
+from scoring.systems import SYSTEMS
 
 QUERIES = 300
 WARM_UP = 30

@@ -20,9 +20,9 @@ from memories.providers.embedder import embedder
 from memories.transfer.import_file import FileImport
 from memories.transfer.planner_statistics import StatisticsRefresh
 from memories.web.memory_body import validate_memories
-from memories.writing import posting_index
+from memories.writing import search_index
 from memories.writing.bulk_copy import copy_rows, lightweight_row
-from memories.writing.index_vectors import namespaces_to_index, unindexed_vectors
+from memories.writing.rebuild import namespaces_to_index, unindexed_vectors
 from scoring.dedup import normalize
 
 SLUG, LOADING = "speed", "loading"
@@ -119,7 +119,7 @@ def poured(namespace: Namespace, size: int) -> None:
                 ],
             )
             mention(namespace, people, list(zip([memory.id for memory in memories], map(who_in, some), strict=True)))
-            posting_index.index_postings(namespace, [memory.id for memory in memories])
+            search_index.index_postings(namespace, [memory.id for memory in memories])
         growth.add(len(memories))
     stored.execute("SET maintenance_work_mem = '4GB'")
     stored.execute(made)

@@ -19,8 +19,8 @@ from memories.web.fields import ListOf, Text
 from memories.web.http_errors import Conflict
 from memories.web.pagination import PageQuery, page_schema, paginate
 from memories.web.serializers import StrictObject
-from memories.writing.redact import redact_if_enabled
-from memories.writing.remember import lock_namespace
+from memories.writing.lock import lock_namespace
+from memories.writing.prepare import redact_if_enabled
 from scoring.dedup import normalize
 
 

@@ -28,9 +28,9 @@ from memories.web.roles import Access
 from memories.web.serializers import StrictObject
 from memories.writing import feedback
 from memories.writing.correct import correct_memory
+from memories.writing.decide import Outcome
 from memories.writing.evidence import EvidenceState
-from memories.writing.remember import Outcome
-from memories.writing.split import split_memory
+from memories.writing.merge import split_memory
 from memories.writing.write_errors import NotFoundError
 
 

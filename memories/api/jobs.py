@@ -21,7 +21,7 @@ from memories.web.fields import Flag, JsonObject, OneOf, Text
 from memories.web.http_errors import Conflict
 from memories.web.pagination import PageQuery, page_schema, paginate
 from memories.web.serializers import StrictObject, valid_values
-from memories.writing.embedder_switch import embedder_error
+from memories.writing.rebuild import embedder_error
 
 
 class ReflectParams(StrictObject):

@@ -12,6 +12,7 @@ from rest_framework.response import Response
 
 from memories.api.base_view import NamespacedView
 from memories.api.idempotency import idempotent
+from memories.contracts.new_memory import NewMemory
 from memories.models import Memory, MemoryTag, Namespace
 from memories.models.choices import STATEMENTS, ChunkLevel, MemoryType, Role, Status
 from memories.models.keys import NamespacedQuerySet
@@ -20,8 +21,8 @@ from memories.web.memory_body import NewMemorySerializer, existing_turns, new_me
 from memories.web.pagination import PageQuery, page_schema, paginate
 from memories.web.roles import Access
 from memories.web.serializers import QueryString, StrictObject
-from memories.writing.new_memory import NewMemory
-from memories.writing.remember import Outcome, remember
+from memories.writing.decide import Outcome
+from memories.writing.remember import remember
 
 SCORES_HELP = (
     "explanations of the other scores, by name: belief as in the history, or as an input if this write did not change "

@@ -14,7 +14,7 @@ from memories.providers.extractor import Context, extractor
 from memories.providers.minilm import MiniLM
 from memories.providers.token_matrix import TokenMatrix
 from memories.writing.turns.exchanges import split_exchanges
-from memories.writing.turns.facet_texts import facet_texts, facts_of_turns
+from memories.writing.turns.route_texts import facet_texts, facts_of_turns
 
 TOGETHER = 256  # texts: enough to sort by length, few enough that the telling soon begins
 

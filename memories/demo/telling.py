@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from uuid import UUID
 
+from memories.contracts.new_memory import NewMemory, Utterance
 from memories.db.ids import replay_ids
 from memories.demo.world import Memory, Session, Unresolved, World
 from memories.models import Entity, EntityAlias, Namespace
@@ -13,8 +14,7 @@ from memories.models.choices import EdgeKind, TurnRole
 from memories.writing.correct import correct_memory
 from memories.writing.feedback import confirm_memory, contradict_memories
 from memories.writing.link import link_memories, relate_entities
-from memories.writing.locked_memories import lock_memories
-from memories.writing.new_memory import NewMemory, Utterance
+from memories.writing.lock import lock_memories
 from memories.writing.remember import remember
 from memories.writing.supersede import due_supersessions, finish_supersessions
 from memories.writing.turns.conversation import Conversation, NewTurn

@@ -8,7 +8,7 @@ from uuid import UUID
 from memories.demo.telling import BY, Telling
 from memories.models import DailyAccess, Memory
 from memories.models.choices import Status
-from memories.writing.locked_memories import lock_memories
+from memories.writing.lock import lock_memories
 
 
 def add(telling: Telling) -> None:

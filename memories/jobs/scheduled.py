@@ -11,7 +11,7 @@ from memories.models import Entity, EntityAlias, Job, Memory, Namespace, Publica
 from memories.models.choices import JobKind, JobState
 from memories.models.partitions import drop_partitions, ensure_partitions
 from memories.tuning.shadow import unseen_traces
-from memories.writing.index_vectors import namespaces_to_index
+from memories.writing.rebuild import namespaces_to_index
 from memories.writing.supersede import due_supersessions
 
 CALLER = "schedule"

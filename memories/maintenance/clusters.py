@@ -16,7 +16,7 @@ from memories.maintenance.reflection_scope import MAX_EXAMPLES, in_batches
 from memories.models import Cluster, Memory, Namespace
 from memories.models.choices import ChunkLevel, Status
 from memories.text.stopwords import STOP_WORDS
-from memories.writing.locked_memories import lock_memories
+from memories.writing.lock import lock_memories
 
 MAX_CLUSTERS = 256
 UPDATE_SIZE = 2_000  # memories per UPDATE

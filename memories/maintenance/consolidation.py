@@ -17,10 +17,9 @@ from memories.maintenance.summaries import (
 )
 from memories.models import Memory, MemoryEdge, Namespace
 from memories.models.choices import ChunkLevel, EdgeKind, Status
-from memories.text.registry_cache import load_registry
-from memories.writing import visibility
+from memories.writing import search_index
 from memories.writing.batch import WriteBatch
-from memories.writing.locked_memories import LockedMemories, lock_memories
+from memories.writing.lock import LockedMemories, lock_memories
 from memories.writing.prepare import PreparedMemories, prepare_memories, reembed_if_changed
 
 SCOPES_PER_BATCH = 50
@@ -42,7 +41,7 @@ def consolidate(work: Work) -> None:
         stale = {summary: members for summary, members in stored.items() if members not in wanted}
         prefetch_related_objects([member for group in new for member in group.members], "sources")
         texts = [new_summary(group.medoid, group.members) for group in new]
-        prepared = prepare_memories(work.namespace, texts, load_registry(work.namespace)) if new else None
+        prepared = prepare_memories(work.namespace, texts) if new else None
         with lock_memories(work.namespace, *stale, by=work.job.by) as locked:
             written = write_summaries(work, locked, new, prepared) if prepared else {}
             replaced = retire_summaries(locked, stale, written)
@@ -115,7 +114,7 @@ def link_members(work: Work, summaries: SummaryMembers) -> None:
 def retire_summaries(locked: LockedMemories, stale: SummaryMembers, written: SummaryMembers) -> dict[str, int]:
     """Supersede stale summaries by the one that took over most of their members; archive the others."""
     counts: dict[str, int] = {Status.SUPERSEDED: 0, Status.ARCHIVED: 0}
-    visibility.hide_memories(locked.namespace, [summary for summary in stale if summary not in written])
+    search_index.hide_memories(locked.namespace, [summary for summary in stale if summary not in written])
     for summary, members in stale.items():
         if summary in written:
             continue

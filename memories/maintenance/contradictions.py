@@ -19,7 +19,7 @@ from memories.writing.batch import minimum_cosine
 from memories.writing.comparison import are_unrelated, conflict_reasons, is_contradiction, unrelated_subjects
 from memories.writing.evidence import EvidenceState
 from memories.writing.feedback import add_contradiction
-from memories.writing.locked_memories import LockedMemories, lock_memories
+from memories.writing.lock import LockedMemories, lock_memories
 from memories.writing.write_policy import current_write_policy
 from scoring.contradiction import DIFFERENT_VALUE
 from scoring.policy import WritePolicyParams

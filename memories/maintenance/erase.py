@@ -36,8 +36,8 @@ from memories.models import Memory, Namespace, NamespaceStatistics, Posting, Ses
 from memories.models.choices import Status
 from memories.models.immutable import ImmutableQuerySet
 from memories.models.references import Reference
-from memories.writing import visibility
-from memories.writing.remember import lock_namespace
+from memories.writing import search_index
+from memories.writing.lock import lock_namespace
 
 BATCH_SIZE = 500  # memories per transaction: traces are scanned once for all, and others can write in between
 # The rows the database would cascade to; deleted explicitly so that they are counted.
@@ -89,7 +89,7 @@ class Erasure:
         # A cluster's label quotes its members.
         redaction = Redaction.of([*ids, *clusters], [memory.content for memory in memories])
         self.erased["postings"] += Posting.objects.within(namespace).filter(memory_id__in=ids).count()
-        visibility.hide_memories(namespace, [memory.id for memory in memories if memory.status == Status.ACTIVE])
+        search_index.hide_memories(namespace, [memory.id for memory in memories if memory.status == Status.ACTIVE])
         self.erased["events redacted"] += redact_history(namespace, ids, redaction)
         self.erased["memories archived"] += archive_replaced(namespace, ids)
         self.erased += erase_records(namespace, ids)

@@ -12,6 +12,7 @@ from memories.contracts.work import Step, Work
 from memories.db.pipeline import snapshot
 from memories.models import Job, MemoryVector, Namespace, NamespaceStatistics, Trace
 from memories.models.choices import EMBEDDERS, JobKind, JobState, Route
+from memories.models.vector import SCAN_BELOW
 from memories.retrieval.config import resolve_config
 from memories.retrieval.fetch import fetch
 from memories.retrieval.parse import ParsedQuery, understand
@@ -19,7 +20,6 @@ from memories.retrieval.plan import choose_plan, list_depth
 from memories.retrieval.query import Query
 from memories.retrieval.retrieve import database_settings, retriever_context
 from memories.retrieval.retrievers import semantic
-from memories.writing.neighbours import SCAN_BELOW
 
 SAMPLE_SIZE = 20  # queries per measurement
 RECENT_TRACES = 200  # among which they are looked for

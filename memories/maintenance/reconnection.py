@@ -7,6 +7,7 @@ from uuid import UUID
 
 from django.db import transaction
 
+from memories.contracts.new_memory import NewMemory
 from memories.contracts.work import Work
 from memories.maintenance.reflection_scope import first_new_id, in_batches, record_example, remaining
 from memories.models import Entity, EntityAlias, EntityEdge, Memory, Mention
@@ -16,11 +17,9 @@ from memories.text.entity_registry import EntityRegistry, KnownEntity
 from memories.writing.bulk_copy import bulk_update_columns
 from memories.writing.comparison import are_distinct, disambiguated_hash
 from memories.writing.evidence import EvidenceState
-from memories.writing.locked_memories import lock_memories
+from memories.writing.lock import lock_memories, lock_namespace
 from memories.writing.merge import merge_memories
-from memories.writing.new_memory import NewMemory
-from memories.writing.remember import lock_namespace
-from memories.writing.resolve_entities import EntityResolver, ResolvedEntities
+from memories.writing.resolve import EntityResolver, ResolvedEntities
 from memories.writing.supersede import awaits_correction
 from scoring.dedup import content_hash
 

@@ -11,8 +11,8 @@ from memories.maintenance.reconnection import reconnect
 from memories.maintenance.reflection_scope import MAX_EXAMPLES, in_batches, record_example
 from memories.models import Memory
 from memories.models.choices import ChunkLevel, Status
-from memories.writing import visibility
-from memories.writing.locked_memories import lock_memories
+from memories.writing import search_index
+from memories.writing.lock import lock_memories
 from memories.writing.supersede import (
     cancel_supersession,
     due_supersessions,
@@ -61,7 +61,7 @@ def archive_doubted(work: Work) -> None:
                 for state in locked.known.values()
                 if state.memory.status == Status.ACTIVE and state.memory.belief < threshold
             ]
-            visibility.hide_memories(work.namespace, [state.memory.id for state in doubted])
+            search_index.hide_memories(work.namespace, [state.memory.id for state in doubted])
             for state in doubted:
                 for waiting in load_awaiting(locked, state.memory.id):
                     cancel_supersession(locked, waiting)

@@ -10,12 +10,12 @@ import numpy as np
 from django.db.models import Q
 from django.db.models.functions import Coalesce
 
+from memories.contracts.new_memory import NewMemory, Utterance
 from memories.maintenance.fact_vectors import Vectors, load_fact_vectors
 from memories.models import Memory, Namespace
 from memories.models.choices import ChunkLevel, MemoryType, Status
 from memories.providers.rules_judge import stems
 from memories.writing.comparison import memory_statement
-from memories.writing.new_memory import NewMemory, Utterance
 from memories.writing.write_policy import current_write_policy
 from scoring.contradiction import conflicts
 from scoring.dedup import consolidation_groups

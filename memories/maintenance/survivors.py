@@ -9,14 +9,14 @@ from django.db.models import Q
 from memories.maintenance.erasure_scope import sources_of_others
 from memories.models import Memory, MemorySource, Namespace
 from memories.models.choices import Status
-from memories.writing import merged_attributes, visibility
+from memories.writing import merge, search_index
 from memories.writing.belief_history import score_history
 from memories.writing.bulk_copy import bulk_update_columns
 from memories.writing.comparison import has_expired
 from memories.writing.evidence import load_evidence
-from memories.writing.locked_memories import LockedMemories
+from memories.writing.lock import LockedMemories
+from memories.writing.merge import columns_without_merge
 from memories.writing.supersede import awaits_correction, cancel_supersession
-from memories.writing.unmerge import columns_without_merge
 from memories.writing.write_policy import current_write_policy
 
 CALLER = "purge"
@@ -44,7 +44,7 @@ def archive_replaced(namespace: Namespace, ids: Sequence[UUID]) -> int:
         for id, state in locked.known.items()
         if awaits_correction(state.memory) and has_expired(state.memory, locked.now)
     }
-    visibility.hide_memories(namespace, list(superseded))
+    search_index.hide_memories(namespace, list(superseded))
     for state in locked.known.values():
         memory = state.memory
         if awaits_correction(memory) and memory.id not in superseded:
@@ -78,7 +78,7 @@ def remove_inherited_metadata(namespace: Namespace, targets: Iterable[UUID], era
         absorbed = list(target.absorbed.order_by("id"))
         leaving = [memory for memory in absorbed if memory.id in erased_ids]
         staying = [memory for memory in absorbed if memory.id not in erased_ids]
-        merged_attributes.remove_inherited(target, leaving, staying)
+        merge.remove_inherited(target, leaving, staying)
         target.save(update_fields=["metadata"])
 
 

@@ -8,8 +8,9 @@ from mcp.server.mcpserver import Context, MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
 from mcp_types import CallToolResult, TextContent, ToolAnnotations
 
-from memories.client import Recall, RecallError
+from memories.client import Recall
 from memories.client.payloads import AnswerJson, MemoryJson, QueryOptions, WhyNotJson
+from memories.client.transport import RecallError
 from memories.db.ids import uuid7
 from memories.mcp.tool_types import (
     Budget,

@@ -15,6 +15,37 @@ from memories.models.references import Reference
 if TYPE_CHECKING:
     from memories.models.memory import Memory
 
+# The columns of a memory whose changes are recorded as events: computed from evidence, and set by the caller.
+EVIDENCE_COLUMNS = (
+    "confidence",
+    "source_strength",
+    "repetitions",
+    "extractor_confidence",
+    "extractor_model",
+    "extractor_logprob",
+    "type_prior",
+    "grounding",
+    "grounding_penalty",
+    "belief",
+    "corroborations",
+    "contradictions",
+    "useful",
+    "not_useful",
+    "status",
+    "reason",
+)
+CALLER_COLUMNS = (
+    "kind",
+    "importance",
+    "quality",
+    "memory_score",
+    "event_at",
+    "event_until",
+    "valid_from",
+    "valid_until",
+)
+HISTORY_COLUMNS = (*EVIDENCE_COLUMNS, *CALLER_COLUMNS)
+
 
 class Session(Namespaced):
     """A conversation between a user and an agent."""

@@ -12,6 +12,9 @@ from memories.models.memory import Memory
 from memories.models.ranges import between, one_of
 from memories.models.references import Reference
 
+# Below this many vectors an exact scan is as fast as the index; only larger namespaces are indexed.
+SCAN_BELOW = 20_000
+
 
 def nearest(embedder: str, dimensions: int) -> HnswIndex:
     """Index one embedder's vectors by cosine; a query must name the embedder as a literal to be served by it.

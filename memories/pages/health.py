@@ -12,12 +12,11 @@ from memories.maintenance import index_recall, retriever_health, table_sizes
 from memories.models import Job, Namespace, NamespaceStatistics
 from memories.models.choices import EMBEDDERS, JobKind, Role
 from memories.models.job import UNFINISHED
+from memories.models.vector import SCAN_BELOW
 from memories.pages.access import access_of, demanded, members_only
 from memories.pages.jobs import jobs
 from memories.providers.embedder import embedder
-from memories.writing.embedder_switch import embedder_error
-from memories.writing.index_vectors import unindexed_vectors
-from memories.writing.neighbours import SCAN_BELOW
+from memories.writing.rebuild import embedder_error, unindexed_vectors
 from recall_site.layout import render_page
 
 MOST_COUNTED = 10_000

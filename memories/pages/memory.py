@@ -36,7 +36,7 @@ from memories.web.roles import Access
 from memories.web.serializers import valid_values
 from memories.writing import feedback
 from memories.writing.evidence import load_evidence
-from memories.writing.split import split_memory
+from memories.writing.merge import split_memory
 from memories.writing.write_errors import IntervalError, NotFoundError, RefusedError
 from memories.writing.write_policy import current_write_policy
 from recall_site.layout import render_page

@@ -10,16 +10,7 @@ from django.db import transaction
 from django.db.models import Q
 
 from memories.api.memories import visible_statuses
-from memories.models import (
-    DailyAccess,
-    EntityEdge,
-    Memory,
-    MemoryEdge,
-    MemorySource,
-    MemoryVector,
-    Mention,
-    ReviewItem,
-)
+from memories.models import DailyAccess, EntityEdge, Memory, MemoryEdge, MemorySource, MemoryVector, Mention, ReviewItem
 from memories.models.choices import EdgeKind, Route, Verdict
 from memories.web.roles import Access
 from memories.writing.comparison import conflict_reasons

@@ -5,10 +5,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from memories.contracts.new_memory import NewMemory
 from memories.models import Turn
 from memories.models.choices import TurnRole
 from memories.providers.unavailable import ProviderError
-from memories.writing.new_memory import NewMemory
 
 
 class ExtractorError(ProviderError):

@@ -6,13 +6,13 @@ import unicodedata
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from memories.contracts.new_memory import NewMemory, Utterance
 from memories.models import Turn
 from memories.models.choices import MemoryType, SourceLevel
 from memories.providers.endpoint import NoAnswerError
 from memories.providers.extractor import NOWHERE, Context, ExtractorError
 from memories.providers.language_model import Answer, LanguageModel, Token
 from memories.providers.prompts import closed, one_of
-from memories.writing.new_memory import NewMemory, Utterance
 
 TEXT = {"type": "string"}
 ITEM = closed(

@@ -10,6 +10,7 @@ import numpy as np
 from pgvector import Vector
 
 from memories.db.id_arrays import Ids, format_ids, id_array, id_halves, to_uuids, unite_ids
+from memories.models.evidence import HISTORY_COLUMNS
 from memories.retrieval.affinity import affinity_shares, affinity_statement
 from memories.retrieval.as_of import fold_events
 from memories.retrieval.candidate_sql import (
@@ -34,7 +35,6 @@ from memories.retrieval.query import Query
 from memories.retrieval.ranked_list import RankedList
 from memories.retrieval.scope import CandidateScope
 from memories.retrieval.session_neighbours import SessionPlaces, session_places
-from memories.writing.evidence import HISTORY_COLUMNS
 from scoring import signals as known
 from scoring.fusion import rank_rows
 from scoring.signals import KINDS, LEVELS, TYPES, Edges, Signals

@@ -7,6 +7,7 @@ from typing import Any
 
 from memories.db.pipeline import Statement, snapshot
 from memories.models.choices import EMBEDDERS
+from memories.models.vector import SCAN_BELOW
 from memories.retrieval.candidates import Candidates, load_candidates
 from memories.retrieval.fetch import Fetched, fetch
 from memories.retrieval.parse import ParsedQuery, understand
@@ -17,7 +18,6 @@ from memories.retrieval.retrievers import RETRIEVERS
 from memories.retrieval.retrievers.context import RetrieverContext
 from memories.retrieval.retrievers.semantic import hnsw_settings
 from memories.retrieval.scope import CandidateScope
-from memories.writing.neighbours import SCAN_BELOW
 from scoring.params import Params
 from scoring.signals import Signals
 from scoring.specificity import Plan

@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from memories.contracts.new_memory import NewMemory, Utterance
 from memories.models import Turn
 from memories.models.choices import Kind, MemoryType, SourceLevel, TurnRole
 from memories.providers.extractor import NOWHERE, Context
@@ -14,7 +15,6 @@ from memories.text.sentences import split_sentences
 from memories.text.statements import is_statement, strip_pleasantries
 from memories.text.third_person import BOTH, LISTENER, SPEAKER, people_in, to_third_person
 from memories.text.topics import topic_tags
-from memories.writing.new_memory import NewMemory, Utterance
 
 MODEL = "rules"
 EXTRACTED_ROLES = (TurnRole.USER, TurnRole.ASSISTANT)

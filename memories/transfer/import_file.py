@@ -13,7 +13,7 @@ from memories.transfer.checkpoint import ENDED, RESTORED, Checkpoint, Concurrent
 from memories.transfer.import_lines import LineOutcome, MemoryValidator, import_batches_ahead
 from memories.transfer.planner_statistics import StatisticsRefresh
 from memories.transfer.restore import Restore, apply_header, filled_table
-from memories.writing.remember import lock_namespace
+from memories.writing.lock import lock_namespace
 
 MEMORIES, ROWS = "memories", "rows"  # what a file holds, stored as the step of its job
 # Yields each batch with a function that stores it, to be called in the transaction that advances the checkpoint.

@@ -6,11 +6,11 @@ from functools import partial
 from typing import Any
 
 from memories.contracts.json_lines import InvalidLineError, Line, LineBatch, parse_line
+from memories.contracts.new_memory import NewMemory
 from memories.models import Namespace
-from memories.writing.judge_verdicts import JudgeVerdicts
-from memories.writing.new_memory import NewMemory
+from memories.writing.decide import JudgeVerdicts, Outcome
 from memories.writing.prepare import PreparedMemories, prepare_ahead
-from memories.writing.remember import Outcome, remember, write_batch
+from memories.writing.remember import remember, write_batch
 
 # The line number and outcome, then the memory and the reason, or the problems.
 LineOutcome = dict[str, Any]

@@ -20,16 +20,16 @@ from memories.providers.embedder import ALLOWED, known
 from memories.text.registry_cache import increment_names_version
 from memories.transfer.checkpoint import ENDED, RESTORED, ImportStoppedError
 from memories.transfer.export import FORMAT_VERSION, LOCAL_FIELDS, decode_row, exported_tables
-from memories.writing import posting_index
+from memories.writing import search_index
 from memories.writing.bulk_copy import copy_rows
-from memories.writing.rebuild_vectors import (
+from memories.writing.lock import lock_namespace
+from memories.writing.rebuild import (
     expected_vectors,
     insert_vectors,
     mean_session_vectors,
     memories_without_vector,
     reembed_vectors,
 )
-from memories.writing.remember import lock_namespace
 
 # Raised by a value that does not fit its column, or by the database during COPY.
 ROW_ERRORS = (ValueError, TypeError, OverflowError, ValidationError, DataError, IntegrityError)
@@ -110,7 +110,7 @@ class Restore:
         if any(isinstance(row, Entity | EntityAlias) for _, row in rows):
             increment_names_version(self.namespace)
         active = [row.id for _, row in rows if isinstance(row, Memory) and row.status == Status.ACTIVE]
-        posting_index.index_postings(self.namespace, active)
+        search_index.index_postings(self.namespace, active)
         outcomes = [{"line": number, "outcome": RESTORED} for number, _ in rows]
         return [*outcomes, {"line": lines[-1].number, "outcome": ENDED}] if self.ended else outcomes
 

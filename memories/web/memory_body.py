@@ -6,6 +6,7 @@ from uuid import UUID
 
 from rest_framework.exceptions import ValidationError
 
+from memories.contracts.new_memory import NewMemory, Utterance
 from memories.models import Namespace, Turn
 from memories.models.choices import Kind, MemoryType, SourceLevel
 from memories.models.memory import LEAST_LOGPROB
@@ -13,7 +14,6 @@ from memories.web.entity_name import EntityName
 from memories.web.fields import DateTime, Float, Identifier, Integer, JsonObject, ListOf, OneOf, Text
 from memories.web.serializers import StrictObject
 from memories.web.timestamp_checks import check_not_expired, check_not_future
-from memories.writing.new_memory import NewMemory, Utterance
 from recall_site.problems import flat
 
 MAX_CONTENT_CHARS = 20_000  # characters

@@ -9,21 +9,25 @@ from uuid import UUID
 import numpy as np
 from django.db.models import Q
 
+from memories.contracts.new_memory import NewMemory
 from memories.models import Memory, MemoryTag, Namespace, ReviewItem
 from memories.models.choices import ChunkLevel, EdgeKind, Status
-from memories.writing import merged_attributes, posting_index
+from memories.writing import search_index
 from memories.writing.bulk_copy import bulk_update_columns
 from memories.writing.comparison import are_distinct, disambiguated_hash, has_expired
-from memories.writing.evidence import EvidenceState, load_evidence
-from memories.writing.memory_draft import draft_memory
-from memories.writing.memory_sources import Observation, Origin, observations
-from memories.writing.merge_columns import UNRECORDED_COLUMNS, merged_columns, merged_metadata, repeated_columns
-from memories.writing.merged_attributes import MemoryAttributes as Borrowed
+from memories.writing.evidence import EvidenceState, Origin, load_evidence
+from memories.writing.merge import (
+    UNRECORDED_COLUMNS,
+    MemoryAttributes,
+    merged_columns,
+    merged_metadata,
+    record_inherited,
+    repeated_columns,
+)
 from memories.writing.neighbours import COSINE_DECIMALS, Neighbour, nearest_memories
-from memories.writing.new_memory import NewMemory
-from memories.writing.prepare import PreparedMemories
-from memories.writing.resolve_entities import EntityResolver, ResolvedEntities, get_or_create_sessions
-from memories.writing.row_buffer import RowBuffer
+from memories.writing.prepare import PreparedMemories, refresh_prepared
+from memories.writing.resolve import EntityResolver, Observation, ResolvedEntities, get_or_create_sessions, observations
+from memories.writing.row_buffer import RowBuffer, draft_memory
 from memories.writing.write_policy import current_write_policy
 from scoring.policy import WritePolicyParams
 from scoring.predicates import is_single_valued, normalize_predicate, predicate_spellings
@@ -50,18 +54,19 @@ class WriteBatch:
     decided: dict[int, EvidenceState] = field(default_factory=dict)
     reobserved: set[UUID] = field(default_factory=set)
     # (survivor, absorbed, the survivor's attributes before the merge)
-    merges: list[tuple[Memory, EvidenceState, Borrowed]] = field(default_factory=list)
+    merges: list[tuple[Memory, EvidenceState, MemoryAttributes]] = field(default_factory=list)
     rehashed: list[Memory] = field(default_factory=list)  # memories whose content hash changed
 
     @classmethod
     def load(cls, namespace: Namespace, prepared: PreparedMemories, by: str) -> Self:
         """Load everything the batch needs with a fixed number of SQL queries."""
+        prepared = refresh_prepared(namespace, prepared)
         now, new_memories = namespace.now, prepared.new_memories
         policy = current_write_policy(namespace)
-        resolver = EntityResolver.load(namespace, now)
+        resolver = EntityResolver(namespace, prepared.registry, now)
         resolved = [
-            resolver.resolve_memory(new, hits)
-            for new, hits in zip(new_memories, resolver.mentions_in(prepared), strict=True)
+            resolver.resolve_memory(new, mentions)
+            for new, mentions in zip(new_memories, prepared.mentions, strict=True)
         ]
         resolver.flush()
         observed = observations(namespace, new_memories, get_or_create_sessions(namespace, new_memories, now), policy)
@@ -70,14 +75,14 @@ class WriteBatch:
         neighbours = nearest_memories(namespace, prepared.vectors, minimum_cosine(policy), drafts, locked=True)
         hashes = [draft.content_hash for draft in drafts]
         duplicates = Memory.objects.within(namespace).filter(status=Status.ACTIVE, content_hash__in=hashes)
-        near_ids = {item.memory for hits in neighbours for item in hits}
+        near_ids = {neighbour.memory for hits in neighbours for neighbour in hits}
         ids = (
             near_ids
             | set(duplicates.values_list("id", flat=True))
             | find_same_subject_and_predicate(namespace, new_memories, resolved)
         )
         known = load_evidence(namespace, ids, policy)
-        by_hash = {bytes(item.memory.content_hash): item for item in known.values()}
+        by_hash = {bytes(state.memory.content_hash): state for state in known.values()}
         cosines = np.round(prepared.vectors @ prepared.vectors.T, COSINE_DECIMALS)
         buffer = RowBuffer(namespace, policy, now)
         return cls(
@@ -210,27 +215,27 @@ class WriteBatch:
         for memory, gone, attributes in self.merges:
             own: set[str] = set(gone.memory.given_tags or ())
             added = {"tags": own, "entities": {*map(str, gone.entities)}, "metadata": {*gone.memory.metadata}}
-            merged_attributes.record_inherited(gone.events, attributes | {"tags": tags[memory.id]}, added)
+            record_inherited(gone.events, attributes | {"tags": tags[memory.id]}, added)
             tags[memory.id] |= own
             if memory.given_tags is not None:
                 memory.given_tags = tags[memory.id]
 
-    def contradict(self, one: EvidenceState, other: EvidenceState, cosine: float | None) -> None:
+    def contradict(self, first: EvidenceState, second: EvidenceState, cosine: float | None) -> None:
         """Add a contradiction between two memories; both lose belief once."""
-        self.buffer.add_edge(one, other, cosine, EdgeKind.CONTRADICTION)
-        for state, opponent in ((one, other), (other, one)):
+        self.buffer.add_edge(first, second, cosine, EdgeKind.CONTRADICTION)
+        for state, opponent in ((first, second), (second, first)):
             state.contradict()
             state.record(self.now, "contradicted", self.by, opponent.memory.id)
 
-    def corroborate(self, one: EvidenceState, other: EvidenceState, cosine: float, kind: EdgeKind) -> None:
+    def corroborate(self, new: EvidenceState, known: EvidenceState, cosine: float) -> None:
         """Count a new memory as support for an existing one."""
-        self.buffer.add_edge(one, other, cosine, kind)
-        other.corroborate(other.independent_origins(one.origins))
-        other.record(self.now, "corroborated", self.by, one.memory.id)
+        self.buffer.add_edge(new, known, cosine, EdgeKind.SUPPORTS)
+        known.corroborate(known.independent_origins(new.origins))
+        known.record(self.now, "corroborated", self.by, new.memory.id)
 
-    def escalate(self, one: EvidenceState, other: EvidenceState, cosine: float) -> None:
+    def escalate(self, new: EvidenceState, known: EvidenceState, cosine: float) -> None:
         """Queue a pair that is too close to call for review."""
-        first, second = sorted((one.memory.id, other.memory.id))
+        first, second = sorted((new.memory.id, known.memory.id))
         item = ReviewItem(first_id=first, second_id=second, cosine=min(cosine, 1.0), created_at=self.now)
         item.reason = review_reason(cosine, self.policy)
         self.buffer.add(item)
@@ -243,14 +248,14 @@ class WriteBatch:
                 self.buffer.add(event)
         bulk_update_columns([memory for memory in self.rehashed if not memory._state.adding], ["content_hash"])
         active = [state.memory for state in self.decided.values() if state.memory.status == Status.ACTIVE]
-        posting_index.set_document_lengths(self.namespace, active)
+        search_index.set_document_lengths(self.namespace, active)
         self.buffer.flush()
         changed = [state for state in self.known.values() if state.events or state.memory.id in self.reobserved]
         columns = {column for state in changed for event in state.events for column in event.after}
         bulk_update_columns(
             [state.memory for state in changed], sorted(columns | (UNRECORDED_COLUMNS if self.reobserved else set()))
         )
-        posting_index.index_postings(self.namespace, [memory.id for memory in active])
+        search_index.index_postings(self.namespace, [memory.id for memory in active])
 
 
 def minimum_cosine(policy: WritePolicyParams) -> float:

@@ -5,17 +5,16 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
+from memories.contracts.new_memory import NewMemory
 from memories.models import Memory, Namespace
 from memories.models.choices import Status
-from memories.text.registry_cache import load_registry
-from memories.writing import visibility
+from memories.writing import search_index
 from memories.writing.comparison import disambiguated_hash
+from memories.writing.decide import JudgeVerdicts, Outcome
 from memories.writing.evidence import EvidenceState
-from memories.writing.judge_verdicts import JudgeVerdicts
-from memories.writing.locked_memories import LockedMemories, lock_memories
-from memories.writing.new_memory import NewMemory
-from memories.writing.prepare import prepare_memories
-from memories.writing.remember import Outcome, write_batch
+from memories.writing.lock import LockedMemories, lock_memories
+from memories.writing.prepare import prepare_memories, refresh_prepared
+from memories.writing.remember import write_batch
 from memories.writing.supersede import awaits_correction, supersede
 from memories.writing.write_errors import IntervalError, NotFoundError, RefusedError, pending_supersession_error
 from scoring.dedup import normalize
@@ -35,19 +34,21 @@ def correct_memory(
         raise RefusedError(
             f"Memory {memory} already says exactly this; there is nothing to correct.", "nothing_to_correct"
         )
-    prepared_new = prepare_memories(namespace, [new], load_registry(namespace))
+    prepared_new = prepare_memories(namespace, [new])
     verdicts = JudgeVerdicts.collect(namespace, prepared_new)
     with lock_memories(namespace, memory, by=by) as locked:
         old = locked.get_fact(memory)
         pending = pending_successor(old.memory, new)
         # Hidden while its successor is scored: a correction must not merge with, support or contradict it.
         Memory.objects.within(namespace).filter(id=memory).update(status=Status.ARCHIVED)
-        visibility.hide_memories(namespace, [memory])
-        (outcome,) = write_batch(namespace, prepared_new, by, dry_run=False, verdicts=verdicts)
+        search_index.hide_memories(namespace, [memory])
+        (outcome,) = write_batch(
+            namespace, refresh_prepared(namespace, prepared_new), by, dry_run=False, verdicts=verdicts
+        )
         if outcome.outcome != "rejected":
             install_successor(locked, old, outcome.memory, new, pending)
         if old.memory.status == Status.ACTIVE:
-            visibility.show_memories(namespace, [memory])
+            search_index.show_memories(namespace, [memory])
     return outcome, old
 
 

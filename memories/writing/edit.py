@@ -7,8 +7,8 @@ from uuid import UUID
 from memories.models import MemoryTag, Namespace
 from memories.models.choices import Status
 from memories.writing.evidence import EvidenceState
-from memories.writing.locked_memories import LockedMemories, lock_memories
-from memories.writing.redact import MAX_COLUMN_LENGTH, redact_if_enabled
+from memories.writing.lock import LockedMemories, lock_memories
+from memories.writing.prepare import MAX_COLUMN_LENGTH, redact_if_enabled
 from memories.writing.supersede import awaits_correction, cancel_supersession, load_awaiting, supersede_and_hide
 from memories.writing.write_errors import IntervalError
 

@@ -4,23 +4,89 @@ from collections.abc import Collection, Iterable, Set
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import lru_cache
-from operator import attrgetter
-from typing import Any, Self
+from typing import Any, NamedTuple, Self, TypeAlias
 from uuid import UUID
 
 import numpy as np
+from django.db import connection
 
-from memories.models import Memory, Namespace, ScoreEvent
+from memories.models import Memory, MemorySource, Namespace, ScoreEvent
+from memories.models.evidence import HISTORY_COLUMNS
 from memories.writing.bulk_copy import SharedJson
-from memories.writing.memory_sources import Origin, SourceSummary, corroborating_origins, source_summaries
 from scoring import belief as beliefs
-from scoring import evidence as heard
 from scoring.belief import Belief
 from scoring.confidence import utility
-from scoring.evidence import Evidence
+from scoring.evidence import Evidence, extractor_signal, merge_evidence, prior_signal, source_signal
 from scoring.policy import WritePolicyParams
 from scoring.systems import recall
 from scoring.term import Term, Tree, const, feature
+
+SourceKey: TypeAlias = tuple[UUID | None, UUID | None, str]
+# Observations are distinguished by session, or by source if there is no session.
+Origin: TypeAlias = tuple[UUID | None, str]
+# Sources that supporting memories had when they began to corroborate.
+CORROBORATION_SQL = """
+    SELECT e.target_id, s.session_id, s.source
+    FROM memories_memoryedge e
+    JOIN memories_scoreevent v ON v.namespace_id = e.namespace_id AND v.memory_id = e.target_id
+        AND v.other_id = e.source_id AND v.cause = 'corroborated'
+    JOIN memories_memorysource s ON s.namespace_id = e.namespace_id AND s.memory_id = e.source_id AND s.id < v.id
+    WHERE e.namespace_id = %(namespace)s AND e.target_id = ANY(%(ids)s) AND e.kind = 'supports'
+"""
+
+
+class SourceSummary(NamedTuple):
+    """The source levels and types of a memory; an uncertain type is empty."""
+
+    levels: frozenset[str] = frozenset()
+    types: frozenset[str] = frozenset()
+
+
+def source_key(row: Any) -> SourceKey:
+    """The unique key of a source: its turn, else its session and name."""
+    return (None, row.turn_id, "") if row.turn_id else (row.session_id, None, row.source)
+
+
+def source_origins(rows: Iterable[MemorySource]) -> set[Origin]:
+    """The sessions and sources of source rows."""
+    return {(row.session_id, row.source) for row in rows}
+
+
+def source_summary_sql(condition: str) -> str:
+    """SQL for the levels and types of memories; `condition` selects among `m`."""
+    type = "CASE WHEN m.type_uncertain THEN '' ELSE m.type END::text AS type"
+    return f"""
+        WITH RECURSIVE family AS (
+            SELECT m.id AS head, m.id AS member, {type} FROM memories_memory m
+            WHERE m.namespace_id = %(namespace)s AND {condition}
+            UNION ALL
+            SELECT family.head, m.id, {type} FROM family
+            JOIN memories_memory m ON m.namespace_id = %(namespace)s AND m.merged_into_id = family.member
+        )
+        SELECT family.head AS memory_id, array_agg(DISTINCT family.type ORDER BY family.type) AS types,
+            array_remove(array_agg(DISTINCT s.level ORDER BY s.level), NULL)::text[] AS levels
+        FROM family LEFT JOIN memories_memorysource s ON s.namespace_id = %(namespace)s AND s.memory_id = family.member
+        GROUP BY family.head
+    """
+
+
+def source_summaries(namespace: Namespace, ids: Collection[UUID]) -> dict[UUID, SourceSummary]:
+    """The source levels and types of memories."""
+    with connection.cursor() as cursor:
+        cursor.execute(source_summary_sql("m.id = ANY(%(ids)s)"), {"namespace": namespace.id, "ids": list(ids)})
+        return {
+            memory: SourceSummary(frozenset(levels), frozenset(types)) for memory, types, levels in cursor.fetchall()
+        }
+
+
+def corroborating_origins(namespace: Namespace, ids: Collection[UUID]) -> dict[UUID, set[Origin]]:
+    """The origins that corroborate memories through supporting memories."""
+    origins: dict[UUID, set[Origin]] = {}
+    with connection.cursor() as cursor:
+        cursor.execute(CORROBORATION_SQL, {"namespace": namespace.id, "ids": list(ids)})
+        for memory, session, source in cursor.fetchall():
+            origins.setdefault(memory, set()).add((session, source))
+    return origins
 
 
 @dataclass
@@ -48,7 +114,7 @@ class EvidenceState:
         """
         new_origins = origins - self.origins
         self.origins |= new_origins
-        combined = heard.merge_evidence(self.evidence, evidence, self.policy)
+        combined = merge_evidence(self.evidence, evidence, self.policy)
         self.evidence = replace(combined, repetitions=self.evidence.repetitions + len(new_origins) + unsourced)
         for _ in new_origins - self.corroborators:
             self._update_belief("corroboration")
@@ -132,14 +198,14 @@ class EvidenceState:
 
     def history_columns(self) -> dict[str, Any]:
         """The columns whose changes are recorded."""
-        return dict(zip(HISTORY_COLUMNS, _read_history(self.memory), strict=True))
+        return {name: getattr(self.memory, name) for name in HISTORY_COLUMNS}
 
     @classmethod
     def from_rows(
         cls, memory: Memory, summary: SourceSummary, corroborators: set[Origin], policy: WritePolicyParams
     ) -> Self:
         """Rebuild the evidence of a stored memory from its rows."""
-        origins = {(one.session_id, one.source) for one in memory.sources.all()}
+        origins = source_origins(memory.sources.all())
         entities = {mention.entity_id for mention in memory.mentions.all()}
         return cls(memory, evidence_from_columns(memory, summary), policy, origins, entities, corroborators)
 
@@ -167,41 +233,6 @@ def evidence_from_columns(memory: Any, summary: SourceSummary) -> Evidence:
     )
 
 
-EVIDENCE_COLUMNS = (
-    "confidence",
-    "source_strength",
-    "repetitions",
-    "extractor_confidence",
-    "extractor_model",
-    "extractor_logprob",
-    "type_prior",
-    "grounding",
-    "grounding_penalty",
-    "belief",
-    "corroborations",
-    "contradictions",
-    "useful",
-    "not_useful",
-    "status",
-    "reason",
-)
-# Set by the caller; evidence does not change them.
-CALLER_COLUMNS = (
-    "kind",
-    "importance",
-    "quality",
-    "memory_score",
-    "event_at",
-    "event_until",
-    "valid_from",
-    "valid_until",
-)
-
-
-HISTORY_COLUMNS = (*EVIDENCE_COLUMNS, *CALLER_COLUMNS)
-_read_history = attrgetter(*HISTORY_COLUMNS)
-
-
 def history_value(value: Any) -> Any:
     """A column value as stored in events."""
     return value.isoformat() if isinstance(value, datetime) else value
@@ -212,12 +243,12 @@ def evidence_columns(evidence: Evidence, policy: WritePolicyParams) -> tuple[dic
     """The columns computed from evidence, and the derivation of the confidence. Cached: much evidence is equal."""
     confidence = recall.memory_confidence(evidence, policy)
     columns = {
-        "source_strength": float(heard.source_signal(evidence, policy).value),
+        "source_strength": float(source_signal(evidence, policy).value),
         "repetitions": evidence.repetitions,
-        "extractor_confidence": float(heard.extractor_signal(evidence, policy).value),
+        "extractor_confidence": float(extractor_signal(evidence, policy).value),
         "extractor_model": evidence.model,
         "extractor_logprob": evidence.logprob,
-        "type_prior": float(heard.prior_signal(evidence, policy).value),
+        "type_prior": float(prior_signal(evidence, policy).value),
         "grounding": evidence.grounding,
         "grounding_penalty": policy.grounding_penalty if evidence.grounding == "partial" else 0.0,
         "confidence": float(confidence.value),

@@ -4,10 +4,10 @@ from uuid import UUID
 
 from memories.models import MemoryEdge, Namespace
 from memories.models.choices import EdgeKind, Status
-from memories.writing import visibility
+from memories.writing import search_index
 from memories.writing.evidence import EvidenceState
-from memories.writing.locked_memories import LockedMemories, lock_memories
-from memories.writing.redact import redact_if_enabled
+from memories.writing.lock import LockedMemories, lock_memories
+from memories.writing.prepare import redact_if_enabled
 from memories.writing.supersede import cancel_supersession, load_awaiting
 from scoring import evidence
 
@@ -36,7 +36,7 @@ def forget_memory(namespace: Namespace, memory: UUID, *, by: str) -> EvidenceSta
     with lock_memories(namespace, memory, by=by) as locked:
         state = locked.get(memory, allowed=Status)
         if state.memory.status == Status.ACTIVE:
-            visibility.hide_memories(namespace, [memory])
+            search_index.hide_memories(namespace, [memory])
         # A correction that has not started yet supersedes nothing.
         for waiting in load_awaiting(locked, memory):
             cancel_supersession(locked, waiting)
@@ -55,17 +55,22 @@ def contradict_memories(
 
 
 def add_contradiction(
-    locked: LockedMemories, one: EvidenceState, other: EvidenceState, *, reason: str = "", cosine: float | None = None
+    locked: LockedMemories,
+    first: EvidenceState,
+    second: EvidenceState,
+    *,
+    reason: str = "",
+    cosine: float | None = None,
 ) -> bool:
     """Add a contradiction edge between two memories; each pair lowers the belief of both once."""
-    later, earlier = sorted((one.memory.id, other.memory.id), reverse=True)
+    later, earlier = sorted((first.memory.id, second.memory.id), reverse=True)
     edge = MemoryEdge(source_id=later, target_id=earlier, kind=EdgeKind.CONTRADICTION, cosine=cosine)
     edge.namespace, edge.created_at = locked.namespace, locked.now
     existing = MemoryEdge.objects.within(locked.namespace).filter(source_id=later, target_id=earlier, kind=edge.kind)
     if existing.exists():
         return False
     edge.save(force_insert=True)
-    for state, opponent in ((one, other), (other, one)):
+    for state, opponent in ((first, second), (second, first)):
         state.contradict()
         state.record(locked.now, "contradicted", locked.by, opponent.memory.id)
         if reason and state.events:

@@ -8,8 +8,7 @@ from memories.models import Entity, EntityEdge, MemoryEdge, Namespace
 from memories.models.choices import EdgeKind
 from memories.writing.belief_history import BeliefStep, belief_steps, score_history, withdraw_evidence
 from memories.writing.edit import EDITABLE_STATUSES
-from memories.writing.locked_memories import LockedMemories, lock_memories
-from memories.writing.remember import lock_namespace
+from memories.writing.lock import LockedMemories, lock_memories, lock_namespace
 from memories.writing.write_errors import NotFoundError, RefusedError
 from scoring.belief import EvidenceKind
 

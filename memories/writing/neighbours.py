@@ -10,6 +10,7 @@ from psycopg.sql import Literal
 
 from memories.models import Memory, Namespace, NamespaceStatistics
 from memories.models.choices import EMBEDDERS, Status
+from memories.models.vector import SCAN_BELOW
 from memories.writing.comparison import COMPARED_COLUMNS, are_unrelated, unrelated_subjects
 from memories.writing.vector_cache import MAX_VECTORS, SEARCHABLE_SQL, cached_vectors
 from scoring.term import Array
@@ -17,8 +18,6 @@ from scoring.term import Array
 MAX_NEIGHBOURS = 8
 # From this batch size on, comparing in memory is cheaper than a lateral query per memory.
 IN_MEMORY_FROM = 8
-# Below this many vectors an exact scan is as fast as the index; only larger namespaces are indexed.
-SCAN_BELOW = 20_000
 
 
 class Neighbour(NamedTuple):

@@ -14,11 +14,17 @@ from django.db.models.functions import Cast
 from memories.contracts.work import Step, Work
 from memories.models import Memory, Namespace, ScoreEvent
 from memories.models.choices import Status
+from memories.models.evidence import EVIDENCE_COLUMNS
 from memories.writing.belief_history import replay_belief
 from memories.writing.bulk_copy import bulk_update_columns
-from memories.writing.evidence import EVIDENCE_COLUMNS, evidence_columns, evidence_from_columns, load_evidence
-from memories.writing.memory_sources import SourceSummary, source_summary_sql
-from memories.writing.remember import lock_namespace
+from memories.writing.evidence import (
+    SourceSummary,
+    evidence_columns,
+    evidence_from_columns,
+    load_evidence,
+    source_summary_sql,
+)
+from memories.writing.lock import lock_namespace
 from memories.writing.write_policy import current_write_policy
 from scoring.policy import WritePolicyParams
 
@@ -29,9 +35,9 @@ BIN_WIDTH = 0.05  # histogram bin width
 EVIDENCE_SQL = f"""
     SELECT m.type, m.type_uncertain, m.repetitions, m.extractor_model, m.extractor_logprob, m.grounding,
         CASE WHEN m.confirmed_at IS NOT NULL THEN true END AS confirmed_at,
-        said.levels, said.types, m.confidence, count(*) AS memories, (array_agg(m.id))[1] AS example
+        sources.levels, sources.types, m.confidence, count(*) AS memories, (array_agg(m.id))[1] AS example
     FROM memories_memory m
-    JOIN ({source_summary_sql("m.status = 'active'")}) said ON said.memory_id = m.id
+    JOIN ({source_summary_sql("m.status = 'active'")}) sources ON sources.memory_id = m.id
     WHERE m.namespace_id = %(namespace)s AND m.status = 'active'
     GROUP BY 1, 2, 3, 4, 5, 6, 7, 8, 9, 10
 """
@@ -161,9 +167,9 @@ def recompute_batch(work: Work, ids: list[UUID]) -> int:
     for id, state in states.items():
         state.belief_term = replay_belief(histories[id], policy)
         state.record(work.now, "recomputed", work.job.by, belief=float(state.belief_term.value))
-    changed = [one for one in states.values() if one.events]
-    bulk_update_columns([one.memory for one in changed], EVIDENCE_COLUMNS)
-    ScoreEvent.objects.bulk_create(event for one in changed for event in one.events)
+    changed = [state for state in states.values() if state.events]
+    bulk_update_columns([state.memory for state in changed], EVIDENCE_COLUMNS)
+    ScoreEvent.objects.bulk_create(event for state in changed for event in state.events)
     return len(changed)
 
 

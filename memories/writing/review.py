@@ -4,9 +4,8 @@ from uuid import UUID
 
 from memories.models import Namespace, ReviewItem
 from memories.models.choices import Verdict
-from memories.writing.evidence import EvidenceState
 from memories.writing.feedback import add_contradiction
-from memories.writing.locked_memories import LockedMemories, lock_memories
+from memories.writing.lock import lock_memories
 from memories.writing.merge import merge_memories
 from memories.writing.supersede import awaits_correction
 from memories.writing.write_errors import NotFoundError, RefusedError
@@ -32,24 +31,4 @@ def decide_review(namespace: Namespace, review: UUID, verdict: Verdict, *, by: s
                 merge_memories(locked, survivor, absorbed, f"judged a duplicate by {by} (cosine {item.cosine:.3f})")
             case Verdict.CONTRADICTION:
                 add_contradiction(locked, earlier, later, reason=f"decided by {by}", cosine=item.cosine)
-        return record_verdict(locked, earlier, later, verdict, cosine=item.cosine)
-
-
-def record_verdict(
-    locked: LockedMemories,
-    one: EvidenceState,
-    other: EvidenceState,
-    verdict: Verdict,
-    *,
-    cosine: float,
-    reason: str = "",
-) -> ReviewItem:
-    """Store the verdict on a pair; a later verdict replaces an earlier one."""
-    first, second = sorted((one.memory.id, other.memory.id))
-    values = {"state": verdict, "decided_at": locked.now, "decided_by": locked.by}
-    updates = values | ({"reason": reason} if reason else {})
-    defaults = updates | {"cosine": min(max(cosine, -1.0), 1.0), "created_at": locked.now}
-    item, _ = ReviewItem.objects.update_or_create(
-        namespace=locked.namespace, first_id=first, second_id=second, defaults=updates, create_defaults=defaults
-    )
-    return item
+        return locked.record_verdict(earlier, later, verdict, cosine=item.cosine)

@@ -6,6 +6,8 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
+from memories.contracts.new_memory import NewMemory
+from memories.db.ids import uuid7
 from memories.models import (
     EntityEdge,
     Memory,
@@ -19,13 +21,12 @@ from memories.models import (
     ScoreEvent,
     TokenStates,
 )
-from memories.models.choices import EdgeKind, Route
+from memories.models.choices import EdgeKind, MemoryType, Route
 from memories.writing.bulk_copy import bulk_update_columns, copy_rows, lightweight_row
-from memories.writing.evidence import EvidenceState
-from memories.writing.memory_sources import Observation, SourceKey, source_key
-from memories.writing.new_memory import NewMemory
+from memories.writing.evidence import EvidenceState, SourceKey, source_key
 from memories.writing.prepare import PreparedMemories
-from memories.writing.resolve_entities import ResolvedEntities
+from memories.writing.resolve import Observation, ResolvedEntities
+from scoring.dedup import content_hash
 from scoring.policy import WritePolicyParams
 
 # In foreign key order.
@@ -118,9 +119,9 @@ class RowBuffer:
             if known.strength < strength:
                 known.level, known.strength = level, strength
 
-    def add_edge(self, one: EvidenceState, other: EvidenceState, cosine: float | None, kind: EdgeKind) -> None:
+    def add_edge(self, state: EvidenceState, other: EvidenceState, cosine: float | None, kind: EdgeKind) -> None:
         """Buffer an edge from the later of two memories to the earlier."""
-        later, earlier = sorted((one.memory.id, other.memory.id), reverse=True)
+        later, earlier = sorted((state.memory.id, other.memory.id), reverse=True)
         edge = MemoryEdge(source_id=later, target_id=earlier, kind=kind, created_at=self.now)
         edge.cosine = None if cosine is None else min(cosine, 1.0)
         self.add(edge)
@@ -148,3 +149,52 @@ class RowBuffer:
                 row.level, row.strength = observed.level, observed.strength
                 raised.append(row)
         bulk_update_columns(raised, ["level", "strength"])
+
+
+def draft_memory(
+    namespace: Namespace,
+    policy: WritePolicyParams,
+    new: NewMemory,
+    resolved: ResolvedEntities,
+    session: UUID | None = None,
+) -> Memory:
+    """Build the row from the caller's input."""
+    now = namespace.now
+    return Memory(
+        namespace=namespace,
+        id=uuid7(),
+        type=MemoryType.FACT if new.type_uncertain else new.type,
+        type_uncertain=new.type_uncertain,
+        kind=new.kind,
+        content=new.content,
+        content_hash=memory_hash(new, resolved),
+        subject_id=resolved.subject,
+        subject_surface=new.subject,
+        subject_fallback=resolved.fallback,
+        predicate=new.predicate,
+        object=new.object,
+        evidence=new.evidence,
+        metadata=new.metadata,
+        belief=policy.belief_start,
+        importance=new.importance,
+        quality=new.quality,
+        memory_score=new.memory_score,
+        provenance_depth=new.provenance_depth,
+        created_at=new.created_at or now,
+        happened_at=new.happened_at or new.created_at or now,
+        event_at=new.event_at,
+        event_until=new.event_until,
+        valid_from=new.valid_from,
+        valid_until=new.valid_until,
+        user=new.user,
+        agent=new.agent,
+        session_id=session,
+        turn_id=next((utterance.turn for utterance in new.utterances if utterance.turn), None),
+    )
+
+
+def memory_hash(new: NewMemory, resolved: ResolvedEntities) -> bytes:
+    """The content hash for exact deduplication; an uncertain type counts as Fact, a missing subject as the user."""
+    type = MemoryType.FACT if new.type_uncertain else new.type
+    fallback_subject = f"user {new.user}" if new.user else ""
+    return content_hash(type, resolved.subject_name or new.subject or fallback_subject, new.predicate, new.content)

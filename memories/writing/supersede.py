@@ -8,11 +8,11 @@ from uuid import UUID
 from memories.models import Memory, Namespace
 from memories.models.choices import Status
 from memories.models.keys import NamespacedQuerySet
-from memories.writing import visibility
+from memories.writing import search_index
 from memories.writing.belief_history import score_history
 from memories.writing.comparison import has_expired
 from memories.writing.evidence import EvidenceState, history_value
-from memories.writing.locked_memories import LockedMemories
+from memories.writing.lock import LockedMemories
 
 AWAITING_REASON, CORRECTED_REASON = "awaits its correction", "corrected"
 
@@ -39,7 +39,7 @@ def supersede_and_hide(locked: LockedMemories, old: EvidenceState, new: Memory, 
     """Supersede a searchable memory, and hide it if that ends it."""
     supersede(locked, old, new, since)
     if old.memory.status != Status.ACTIVE:
-        visibility.hide_memories(locked.namespace, [old.memory.id])
+        search_index.hide_memories(locked.namespace, [old.memory.id])
 
 
 def cancel_supersession(locked: LockedMemories, state: EvidenceState) -> None:
@@ -85,7 +85,7 @@ def finish_supersessions(locked: LockedMemories) -> list[EvidenceState]:
         for state in locked.known.values()
         if awaits_correction(state.memory) and has_expired(state.memory, locked.now)
     ]
-    visibility.hide_memories(locked.namespace, [state.memory.id for state in ended])
+    search_index.hide_memories(locked.namespace, [state.memory.id for state in ended])
     for state in ended:
         columns = {"status": Status.SUPERSEDED, "reason": CORRECTED_REASON}
         state.record(locked.now, "superseded", locked.by, state.memory.superseded_by_id, **columns)

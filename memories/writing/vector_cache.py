@@ -62,26 +62,26 @@ class CachedVectors:
         """For each query the memories of at least this cosine, unordered; one hidden and shown again counts once."""
         hits: list[dict[UUID, float]] = [{} for _ in query_vectors]
         queries = np.asarray(query_vectors, dtype=np.float32)
-        query_sketches, shelf = sketch_vectors(queries), self.buffer
+        query_sketches, buffer = sketch_vectors(queries), self.buffer
         for start in range(0, self.length, BLOCK_SIZE):
-            bounds = query_sketches @ shelf.sketches[start : min(start + BLOCK_SIZE, self.length)].T
+            bounds = query_sketches @ buffer.sketches[start : min(start + BLOCK_SIZE, self.length)].T
             candidates = np.flatnonzero(bounds.ravel() >= min_cosine - ROUNDING)
             for pairs in np.array_split(candidates, len(candidates) // BLOCK_SIZE + 1):
                 query_indexes, rows = pairs // bounds.shape[1], start + pairs % bounds.shape[1]
-                cosines = np.einsum("ij,ij->i", queries[query_indexes], shelf.vectors[rows])
+                cosines = np.einsum("ij,ij->i", queries[query_indexes], buffer.vectors[rows])
                 for index in np.flatnonzero(cosines >= min_cosine):
-                    hits[query_indexes[index]][UUID(bytes=shelf.ids[rows[index]].tobytes())] = float(cosines[index])
+                    hits[query_indexes[index]][UUID(bytes=buffer.ids[rows[index]].tobytes())] = float(cosines[index])
         return [list(hit.items()) for hit in hits]
 
     def with_more(self, writes: int, ids: NDArray[np.void], vectors: Vectors) -> "CachedVectors":
         """A copy that includes rows written since."""
-        shelf, length = self.buffer, self.length + len(ids)
+        buffer, length = self.buffer, self.length + len(ids)
         # Rows after this prefix may belong to another snapshot or to a rolled-back write.
-        if len(ids) and (shelf.used != self.length or length > len(shelf.ids)):
-            shelf = VectorBuffer(length + length // 2, vectors.shape[1])
-            shelf.append(self.buffer.ids[: self.length], self.buffer.vectors[: self.length])
-        shelf.append(ids, vectors)
-        return CachedVectors(self.embedder, self.epoch, writes, shelf, length)
+        if len(ids) and (buffer.used != self.length or length > len(buffer.ids)):
+            buffer = VectorBuffer(length + length // 2, vectors.shape[1])
+            buffer.append(self.buffer.ids[: self.length], self.buffer.vectors[: self.length])
+        buffer.append(ids, vectors)
+        return CachedVectors(self.embedder, self.epoch, writes, buffer, length)
 
 
 _cache: OrderedDict[UUID, CachedVectors] = OrderedDict()

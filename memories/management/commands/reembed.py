@@ -7,7 +7,7 @@ from django.core.management.base import CommandError, CommandParser
 from memories.management.job_command import JobCommand
 from memories.models.choices import EMBEDDERS, JobKind
 from memories.providers.embedder import ALLOWED
-from memories.writing.embedder_switch import embedder_error
+from memories.writing.rebuild import embedder_error
 
 
 class Command(JobCommand):

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from memories.maintenance.fact_vectors import Vectors, load_fact_vectors
 from memories.maintenance.index_recall import uses_index
 from memories.models import Namespace
-from memories.writing.neighbours import COSINE_DECIMALS, SCAN_BELOW, Neighbour, scan_neighbours, search_index_and_scan
+from memories.models.vector import SCAN_BELOW
+from memories.writing.neighbours import COSINE_DECIMALS, Neighbour, scan_neighbours, search_index_and_scan
 from memories.writing.vector_cache import SEARCHABLE_SQL
 
 EXACT = 3_000  # memories up to which each is compared with each

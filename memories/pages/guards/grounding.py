@@ -21,7 +21,8 @@ from memories.web.memory_body import new_memory_from_body as memory_of
 from memories.web.pagination import PageQuery, paginate
 from memories.web.roles import Access
 from memories.web.serializers import valid_values
-from memories.writing.remember import Outcome, remember
+from memories.writing.decide import Outcome
+from memories.writing.remember import remember
 from recall_site.problems import flat
 from scoring.policy import WritePolicyParams
 

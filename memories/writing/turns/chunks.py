@@ -3,21 +3,22 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any
+from typing import Any, TypeAlias
 from uuid import UUID
 
-from django.db.models import Q
+import numpy as np
+from django.db.models import Avg, Q
+from django.db.models.functions import Coalesce
 
 from memories.db.ids import uuid7
 from memories.models import Memory, MemorySource, MemoryTag, MemoryVector, Namespace, ScoreEvent, Session, TokenStates
 from memories.models.choices import ChunkLevel, Kind, MemoryType, Route, SourceLevel, Status
 from memories.providers.token_matrix import TokenMatrix
 from memories.text.topics import topic_tags
-from memories.writing import posting_index
+from memories.writing import search_index
 from memories.writing.bulk_copy import copy_rows
 from memories.writing.evidence import EvidenceState
 from memories.writing.turns.exchanges import Exchange, render_turns
-from memories.writing.turns.session_vectors import mean_route_vectors
 from memories.writing.write_policy import current_write_policy
 from scoring.dedup import content_hash
 from scoring.evidence import Evidence
@@ -25,6 +26,10 @@ from scoring.policy import WritePolicyParams
 from scoring.term import Array
 
 CHUNK_LEVELS = (ChunkLevel.TURN, ChunkLevel.SESSION)
+# The user's next turn and the previous turn exist only per exchange.
+SESSION_ROUTES = [route for route in Route if route not in (Route.NEXT_USER, Route.CONTEXT)]
+# Vectors by (memory, route).
+RouteVectors: TypeAlias = dict[tuple[UUID, Route], Array]
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,7 +84,7 @@ class ChunkBatch:
     def flush(self) -> None:
         """Flush new chunks, postings, vectors and events."""
         changed_ids = [memory.id for memory in self.changed]
-        posting_index.remove_postings(self.namespace, changed_ids)
+        search_index.remove_postings(self.namespace, changed_ids)
         Memory.objects.bulk_update(self.changed, ["content"])
         if self.stored:
             self._delete_stale(changed_ids)
@@ -90,7 +95,7 @@ class ChunkBatch:
             copy_rows(table, self.rows.get(table, []))
         self._store_session_vectors()
         MemorySource.objects.bulk_create(self.rows.get(MemorySource, []), ignore_conflicts=True)
-        posting_index.index_postings(self.namespace, [*new_ids, *changed_ids])
+        search_index.index_postings(self.namespace, [*new_ids, *changed_ids])
 
     def _get_or_create(self, level: ChunkLevel, turn: UUID | None, position: int, content: str, at: datetime) -> Memory:
         memory = self.stored.get(turn)
@@ -141,7 +146,10 @@ class ChunkBatch:
                 chunk.vectors.update({route: mean for (_, route), mean in vectors.items()})
                 stale = MemoryVector.objects.within(self.namespace).filter(memory_id=chunk.memory.id)
                 stale.filter(route__in=list(chunk.vectors)).delete()
-                rows = [vector_row(self.namespace, *key, mean, ChunkLevel.SESSION) for key, mean in vectors.items()]
+                rows = [
+                    search_index.vector_row(self.namespace, *key, mean, ChunkLevel.SESSION)
+                    for key, mean in vectors.items()
+                ]
                 copy_rows(MemoryVector, rows)
 
     def _add_sources(self, memory: Memory, turns: Sequence[UUID | None]) -> None:
@@ -153,31 +161,35 @@ class ChunkBatch:
     def _add_vectors(self, chunk: ConversationChunk, *, changed: bool) -> None:
         memory = chunk.memory
         for route, vector in chunk.vectors.items():
-            self._add(vector_row(self.namespace, memory.id, route, vector, memory.level))
+            self._add(search_index.vector_row(self.namespace, memory.id, route, vector, memory.level))
         if not changed:
             return
         for tag in topic_tags(memory.content):
             self._add(MemoryTag(memory_id=memory.id, tag=tag))
         if chunk.states is not None:
-            states = TokenStates(memory_id=memory.id, embedder=self.namespace.embedder, packed=chunk.states.packed)
-            states.tokens, states.scale = chunk.states.tokens, chunk.states.scale
-            self._add(states)
+            embedder = self.namespace.embedder
+            self._add(search_index.token_states_row(self.namespace, memory.id, embedder, chunk.states))
 
     def _add(self, row: Any) -> None:
         row.namespace = self.namespace
         self.rows.setdefault(type(row), []).append(row)
 
 
-def vector_row(
-    namespace: Namespace, memory: UUID, route: Route, vector: Array, level: str = ChunkLevel.FACT
-) -> MemoryVector:
-    """An unsaved vector of a memory."""
-    return MemoryVector(
-        namespace=namespace,
-        memory_id=memory,
-        route=route,
-        embedder=namespace.embedder,
-        vector=vector,
-        level=level,
-        written=namespace.writing,
+def mean_route_vectors(namespace: Namespace, chunks: Sequence[UUID], embedder: str) -> RouteVectors:
+    """Mean vectors of session chunks over their active exchanges, or over hidden ones if none is active."""
+    owned = Memory.objects.within(namespace).filter(id__in=chunks, session_id__isnull=False)
+    owners = {session: chunk for chunk, session in owned.values_list("id", "session_id")}
+    vectors = MemoryVector.objects.within(namespace).filter(
+        memory__session_id__in=owners, level=ChunkLevel.TURN, embedder=embedder, route__in=SESSION_ROUTES
     )
+    mean_vector = Coalesce(Avg("vector", filter=Q(active=True)), Avg("vector"))
+    rows = vectors.values_list("memory__session_id", "route").annotate(mean=mean_vector)
+    return {
+        (owners[session], Route(route)): unit_vector(np.asarray(mean, dtype=float)) for session, route, mean in rows
+    }
+
+
+def unit_vector(vector: Array) -> Array:
+    """A vector scaled to unit length; zero vectors are unchanged."""
+    length = float(np.linalg.norm(vector))
+    return vector / length if length else vector

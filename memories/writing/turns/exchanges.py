@@ -32,7 +32,7 @@ class Exchange:
 
     def text_by(self, *roles: TurnRole) -> str:
         """The text of some roles, without speaker names: those would pull all vectors of a session together."""
-        return join_lines([turn.text for turn in self.turns if turn.role in roles])
+        return "\n".join([turn.text for turn in self.turns if turn.role in roles])
 
     def route_texts(self) -> dict[Route, str]:
         """The text of each route that depends on this exchange alone."""
@@ -71,7 +71,7 @@ def previous_turns(turns: Sequence[Turn]) -> dict[UUID, Turn | None]:
 
 def prepend_turn(previous: Turn | None, text: str) -> str:
     """A text with the turn before it."""
-    return join_lines([previous.text, text]) if previous else text
+    return "\n".join([previous.text, text]) if previous else text
 
 
 def render_turns(turns: Sequence[Turn]) -> str:
@@ -80,9 +80,4 @@ def render_turns(turns: Sequence[Turn]) -> str:
     length, omitted = 0, len(lines)
     while omitted and (length := length + len(lines[omitted - 1]) + 1) <= MAX_CHUNK_LENGTH:
         omitted -= 1
-    return join_lines([f"[{omitted} earlier turns]", *lines[omitted:]] if omitted else lines)
-
-
-def join_lines(texts: Sequence[str]) -> str:
-    """Texts joined by newlines."""
-    return "\n".join(texts)
+    return "\n".join([f"[{omitted} earlier turns]", *lines[omitted:]] if omitted else lines)

@@ -9,9 +9,9 @@ from django.db.models import Exists, OuterRef, Q
 from memories.models import MemoryVector, Namespace
 from memories.models.choices import ChunkLevel, Route, Status
 from memories.writing.bulk_copy import copy_rows
-from memories.writing.remember import lock_namespace
-from memories.writing.turns.chunks import vector_row
-from memories.writing.turns.embedded_texts import EmbeddedTexts
+from memories.writing.lock import lock_namespace
+from memories.writing.prepare import embed_distinct
+from memories.writing.search_index import vector_row
 from memories.writing.turns.route_texts import load_route_texts, memories_with_turns
 
 BATCH_SIZE = 200  # memories per transaction
@@ -27,7 +27,7 @@ def backfill_vectors(namespace: Namespace, limit: int = BATCH_SIZE) -> int:
         texts = load_route_texts(namespace, missing_routes(namespace, limit))
         if not texts:
             return 0
-        embedded = EmbeddedTexts.embed(name, texts.values())
+        embedded = embed_distinct(name, texts.values())
         with transaction.atomic():
             lock_namespace(namespace)
             if namespace.embedder != name:

@@ -1,4 +1,4 @@
-"""The BM25 index: postings and term statistics of active memories."""
+"""What a search reads: BM25 postings, term statistics, vectors and token states."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -6,7 +6,10 @@ from uuid import UUID
 
 from django.db import connection
 
-from memories.models import Memory, Namespace
+from memories.models import Memory, MemoryVector, Namespace, TokenStates
+from memories.models.choices import ChunkLevel, Route
+from memories.providers.token_matrix import TokenMatrix
+from scoring.term import Array
 
 LEXEMES_SQL = """
     SELECT m.namespace_id, m.id, m.level, w.lexeme, coalesce(cardinality(w.positions), 1) AS frequency
@@ -60,7 +63,7 @@ def set_document_lengths(namespace: Namespace, memories: Sequence[Memory]) -> No
     if not memories:
         return
     with connection.cursor() as cursor:
-        cursor.execute(LENGTHS_SQL, {"config": namespace.text_config, "texts": [one.content for one in memories]})
+        cursor.execute(LENGTHS_SQL, {"config": namespace.text_config, "texts": [memory.content for memory in memories]})
         for memory, (length,) in zip(memories, cursor.fetchall(), strict=True):
             memory.length = length
 
@@ -81,3 +84,37 @@ def _execute_on_memories(statement: str, namespace: Namespace, ids: Sequence[UUI
     values: dict[str, Any] = {"namespace": namespace.id, "ids": list(ids), "count": len(ids)}
     with connection.cursor() as cursor:
         cursor.execute(statement, values | {"config": namespace.text_config})
+
+
+def vector_row(
+    namespace: Namespace, memory: UUID, route: Route, vector: Array, level: str = ChunkLevel.FACT
+) -> MemoryVector:
+    """An unsaved vector of a memory."""
+    return MemoryVector(
+        namespace=namespace,
+        memory_id=memory,
+        route=route,
+        embedder=namespace.embedder,
+        vector=vector,
+        level=level,
+        written=namespace.writing,
+    )
+
+
+def token_states_row(namespace: Namespace, memory: UUID, embedder: str, matrix: TokenMatrix) -> TokenStates:
+    """Unsaved token states of a memory."""
+    row = TokenStates(namespace=namespace, memory_id=memory, embedder=embedder)
+    row.packed, row.tokens, row.scale = matrix.packed, matrix.tokens, matrix.scale
+    return row
+
+
+def show_memories(namespace: Namespace, ids: Sequence[UUID]) -> None:
+    """Make memories searchable again; the caller holds the namespace lock."""
+    index_postings(namespace, ids)
+    MemoryVector.objects.within(namespace).filter(memory_id__in=ids).update(active=True, written=namespace.writing)
+
+
+def hide_memories(namespace: Namespace, ids: Sequence[UUID]) -> None:
+    """Remove memories from search; their vectors stay for queries about the past."""
+    remove_postings(namespace, ids)
+    MemoryVector.objects.within(namespace).filter(memory_id__in=ids).update(active=False)

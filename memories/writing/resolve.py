@@ -1,19 +1,23 @@
-"""Entity resolution of new memories: names to entities, session keys to rows."""
+"""Resolving what a new memory names: entities, its subject, sessions and turns."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import datetime
+from typing import TypeAlias
 from uuid import UUID
 
+from memories.contracts.new_memory import NewMemory, Utterance
 from memories.db.ids import uuid7
-from memories.models import Entity, Namespace, Session
+from memories.models import Entity, Namespace, Session, Turn
 from memories.models.graph import LONGEST_NAME
-from memories.text.entity_mentions import EntityMatch, entities_in
+from memories.text.entity_mentions import EntityMatch
 from memories.text.entity_registry import EXACT, EntityRegistry
 from memories.text.registry_cache import increment_names_version, load_registry
-from memories.writing.new_memory import NewMemory
-from memories.writing.prepare import PreparedMemories
+from memories.writing.evidence import Origin
 from scoring.dedup import fallback_subject, normalize
+from scoring.policy import WritePolicyParams
+
+Observation: TypeAlias = tuple[Utterance, Origin]
 
 
 @dataclass(frozen=True)
@@ -49,14 +53,8 @@ class EntityResolver:
 
     @classmethod
     def load(cls, namespace: Namespace, now: datetime) -> "EntityResolver":
-        """Load the registry."""
+        """A resolver with the current registry."""
         return cls(namespace, load_registry(namespace), now)
-
-    def mentions_in(self, prepared: PreparedMemories) -> Sequence[list[EntityMatch]]:
-        """The entity mentions in the texts; searched again if the registry has changed since."""
-        if prepared.registry is self.registry:
-            return prepared.mentions
-        return [entities_in(new.content, self.registry) for new in prepared.new_memories]
 
     def resolve_memory(self, memory: NewMemory, mentions: Sequence[EntityMatch]) -> ResolvedEntities:
         """Resolve a memory's subject and mentions; unknown entities named by the caller are created."""
@@ -101,7 +99,7 @@ class EntityResolver:
         return self.created.setdefault(normalize(name), entity).id
 
     def _name_of(self, entity: UUID) -> str:
-        created_name = next((one.name for one in self.created.values() if one.id == entity), None)
+        created_name = next((created.name for created in self.created.values() if created.id == entity), None)
         return created_name or self.registry.display_names[entity]
 
 
@@ -124,3 +122,27 @@ def get_or_create_sessions(
     ]
     Session.objects.bulk_create(missing)
     return known | {(session.user, session.key): session.id for session in missing}
+
+
+def observations(
+    namespace: Namespace,
+    new_memories: Sequence[NewMemory],
+    sessions: Mapping[tuple[str, str], UUID],
+    policy: WritePolicyParams,
+) -> list[list[Observation]]:
+    """The utterances of each memory and their origins: a turn's own session, otherwise the memory's."""
+    turns = {utterance.turn for new in new_memories for utterance in new.utterances if utterance.turn}
+    rows = Turn.objects.within(namespace).filter(id__in=turns).values_list("id", "session_id") if turns else ()
+    session_of = dict(rows)
+
+    def origin_of(new: NewMemory, utterance: Utterance) -> Origin:
+        own_session = sessions.get((new.user, new.session))
+        return session_of.get(utterance.turn, own_session) if utterance.turn else own_session, new.source
+
+    def with_level(utterance: Utterance) -> Utterance:
+        return utterance if utterance.level else replace(utterance, level=policy.source_default)
+
+    return [
+        [(with_level(utterance), origin_of(new, utterance)) for utterance in new.utterances or (Utterance(""),)]
+        for new in new_memories
+    ]

@@ -1,4 +1,4 @@
-"""Stored memories locked, loaded, changed and flushed in one transaction."""
+"""The namespace lock, and stored memories loaded, changed and flushed under it."""
 
 from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
@@ -6,18 +6,36 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
-from django.db import transaction
+from django.db import connection, transaction
 
-from memories.models import Namespace, ScoreEvent
-from memories.models.choices import ChunkLevel, Status
+from memories.models import Namespace, NamespaceStatistics, ReviewItem, ScoreEvent
+from memories.models.choices import ChunkLevel, Status, Verdict
 from memories.writing.bulk_copy import bulk_update_columns
 from memories.writing.evidence import EvidenceState, load_evidence
-from memories.writing.remember import lock_namespace
 from memories.writing.write_errors import NotFoundError, RefusedError, wrong_status_error
 from memories.writing.write_policy import current_write_policy
 
+# Foreign key checks cache their plan per connection; planned on empty tables it would be a sequential scan for the life
+# of the connection.
+LOCK_SQL = """
+    UPDATE memories_namespacestatistics SET writes = writes + 1 WHERE namespace_id = %s
+    RETURNING writes, set_config('enable_seqscan', 'off', true)
+"""
 # Columns that events record through their cause and other memory, or not at all.
 UNRECORDED_STATE = ("status", "confirmed_at", "merged_into_id", "superseded_by_id", "user", "agent", "metadata")
+
+
+def lock_namespace(namespace: Namespace) -> None:
+    """Lock a namespace for writing through its statistics row, which also counts the writes."""
+    with connection.cursor() as cursor:
+        cursor.execute(LOCK_SQL, [namespace.id])
+        if (row := cursor.fetchone()) is None:
+            NamespaceStatistics.objects.get_or_create(namespace=namespace)
+            cursor.execute(LOCK_SQL, [namespace.id])
+            row = cursor.fetchone()
+    namespace.writing = row[0]
+    # The previous lock holder may have changed the embedder.
+    namespace.refresh_from_db(fields=["embedder"])
 
 
 @dataclass
@@ -52,6 +70,19 @@ class LockedMemories:
         missing = [memory for memory in ids if memory not in self.known]
         self.known |= load_evidence(self.namespace, missing, current_write_policy(self.namespace))
         return [self.known[memory] for memory in ids]
+
+    def record_verdict(
+        self, state: EvidenceState, other: EvidenceState, verdict: Verdict, *, cosine: float, reason: str = ""
+    ) -> ReviewItem:
+        """Store the verdict on a pair; a later verdict replaces an earlier one."""
+        first, second = sorted((state.memory.id, other.memory.id))
+        updates = {"state": verdict, "decided_at": self.now, "decided_by": self.by}
+        updates |= {"reason": reason} if reason else {}
+        defaults = updates | {"cosine": min(max(cosine, -1.0), 1.0), "created_at": self.now}
+        item, _ = ReviewItem.objects.update_or_create(
+            namespace=self.namespace, first_id=first, second_id=second, defaults=updates, create_defaults=defaults
+        )
+        return item
 
     def flush(self) -> None:
         """Write the changed columns and the events."""
