@@ -28,7 +28,7 @@ django.setup()
 
 from memories.models import Turn  # noqa: E402
 from memories.providers.embedder import embedder  # noqa: E402
-from memories.providers.extractor import Context, extractor  # noqa: E402
+from memories.providers.extractor import extractor  # noqa: E402
 from memories.text.stopwords import FUNCTION_WORDS  # noqa: E402
 
 LOCOMO = ROOT.parent / "shared" / "data" / "locomo"
@@ -101,8 +101,8 @@ def extract_memories(turns: list[dict[str, Any]]) -> list[tuple[str, str]]:
             for turn in session
         ]
         ids = {row.id: turn["id"] for row, turn in zip(rows, session, strict=True)}
-        news = extractor("rules").extract(rows, Context())
-        found += [(ids[said.turn], new.content) for new in news for said in new.utterances if said.turn]
+        news = extractor("rules").extract(rows)
+        found += [(ids[new.turn_id], new.content) for new in news]
     return found
 
 

@@ -1,23 +1,22 @@
-"""Which names a namespace cannot have, because an address of the site begins with them."""
+"""Slugs that a namespace cannot have, because a URL of the site starts with them."""
 
 from collections.abc import Iterable, Iterator
 
 from django.urls import URLPattern, URLResolver, get_resolver
 
 
-def reserved() -> set[str]:
-    """The words that stand where a namespace's name would, at the site's root and in the API."""
-    addresses = list(_addresses(get_resolver().url_patterns))
-    places = [address.split("/") for address in addresses]
-    roots = {parts[0] for parts in places}
-    in_api = {parts[2] for parts in places if parts[:2] == ["api", "v1"] and len(parts) > 2}
+def reserved_slugs() -> set[str]:
+    """The fixed words in the namespace's position of the site's URLs, at the root and in the API."""
+    paths = [route.split("/") for route in _routes(get_resolver().url_patterns)]
+    roots = {parts[0] for parts in paths}
+    in_api = {parts[2] for parts in paths if parts[:2] == ["api", "v1"] and len(parts) > 2}
     return {word for word in {"static", *roots, *in_api} if word and "<" not in word}
 
 
-def _addresses(patterns: Iterable[URLPattern | URLResolver], start: str = "") -> Iterator[str]:
+def _routes(patterns: Iterable[URLPattern | URLResolver], prefix: str = "") -> Iterator[str]:
     for pattern in patterns:
-        here = start + str(pattern.pattern)
+        route = prefix + str(pattern.pattern)
         if isinstance(pattern, URLResolver):
-            yield from _addresses(pattern.url_patterns, here)
+            yield from _routes(pattern.url_patterns, route)
         else:
-            yield here
+            yield route

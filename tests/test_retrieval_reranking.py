@@ -122,9 +122,15 @@ def test_one_that_cannot_be_loaded_is_left_out_and_counted(world: Namespace, tmp
     settings.RECALL_RERANKER = str(folder)
     retrieval = retrieve(asking(world, QUERY, params=ON))
     assert left_out(retrieval) == "could not be loaded"
-    before = metrics.late.labels("rerank")._value.get()
-    metrics.retrieved(retrieval, abstained=False)
-    assert metrics.late.labels("rerank")._value.get() == before + 1
+    before = metrics.timeouts.labels("rerank")._value.get()
+    metrics.count_retrieval(
+        retrieval.query.config.system.name,
+        stages_ms=retrieval.took_ms,
+        retrievers_ms=retrieval.fetched.took_ms,
+        timed_out=retrieval.fetched.timed_out,
+        abstained=False,
+    )
+    assert metrics.timeouts.labels("rerank")._value.get() == before + 1
 
 
 def test_where_nothing_is_found_nothing_is_read(small: Path) -> None:

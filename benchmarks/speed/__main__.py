@@ -45,7 +45,6 @@ from memories.retrieval.replay import replay  # noqa: E402
 from memories.retrieval.retrieve import Retrieval, retrieve  # noqa: E402
 from memories.retrieval.retrievers import list_cache  # noqa: E402
 from memories.retrieval.trace import store_trace  # noqa: E402
-from recall_site.garbage import leave_what_is_loaded  # noqa: E402
 from scoring.systems import SYSTEMS  # noqa: E402
 
 QUESTIONS = 300
@@ -64,7 +63,6 @@ def main() -> None:
         print(f"There is no data at {worlds.DATA}: nothing to ask.")
         return
     call_command("migrate", interactive=False, verbosity=0)
-    leave_what_is_loaded()  # as a worker of the site does
     for size in options.sizes:
         began = time.perf_counter()
         namespace = furnishing.related(worlds.world(size))

@@ -23,9 +23,9 @@ from memories.web.pagination import PageQuery, page_schema, paginate
 from memories.web.roles import Access
 from memories.web.serializers import QueryString, StrictObject
 from memories.web.timestamp_checks import check_not_expired, check_not_future
+from memories.web.validation_errors import flatten_errors as flat
 from memories.writing.new_memory import NewMemory, Utterance
 from memories.writing.remember import Outcome, remember
-from recall_site.problems import flat
 
 MAX_CONTENT_CHARS = 20_000  # characters
 

@@ -11,7 +11,7 @@ from rest_framework.parsers import BaseParser
 
 from memories.web.http_errors import BodyTooLarge, MalformedBody
 from memories.web.storable import MAX_DEPTH, is_storable, storage_errors
-from recall_site.limits import MOST_ERRORS, WHOLE_BODY
+from memories.web.validation_errors import MAX_ERRORS, WHOLE_BODY
 
 
 class StrictJSONParser(BaseParser):
@@ -32,7 +32,7 @@ class StrictJSONParser(BaseParser):
         body = parse_json(raw)
         if not is_storable(body):
             raise ValidationError(
-                {at or WHOLE_BODY: [message] for at, message in islice(storage_errors(body), MOST_ERRORS)}
+                {at or WHOLE_BODY: [message] for at, message in islice(storage_errors(body), MAX_ERRORS)}
             )
         return body
 

@@ -225,7 +225,13 @@ class RetrieveView(NamespacedView):
         retrieval = retrieve(query_from_body(self.namespace, body))
         answer = answer_to_dict(retrieval, explain=body["explain"], token_budget=body.get("token_budget"))
         answer["trace"] = store_trace(retrieval, answer, key=self.access.key_id) if is_trace_sampled() else None
-        metrics.retrieved(retrieval, abstained=answer["abstained"])
+        metrics.count_retrieval(
+            retrieval.query.config.system.name,
+            stages_ms=retrieval.took_ms,
+            retrievers_ms=retrieval.fetched.took_ms,
+            timed_out=retrieval.fetched.timed_out,
+            abstained=answer["abstained"],
+        )
         if body["record"]:
             access_counts.record_access(retrieval.query, result_ids(answer["results"]))
         if body["format"] == "markdown":

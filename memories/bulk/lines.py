@@ -12,7 +12,7 @@ from rest_framework.exceptions import ValidationError
 from memories.api.parsers import parse_json
 from memories.web.http_errors import MalformedBody
 from memories.web.storable import is_storable, storage_errors
-from recall_site.limits import MOST_ERRORS, WHOLE_BODY
+from memories.web.validation_errors import MAX_ERRORS, WHOLE_BODY
 
 MEDIA_TYPE = "application/x-ndjson"
 LONGEST = 1_000_000  # bytes
@@ -96,7 +96,7 @@ def value(line: Line) -> Any:
         raise ValidationError({WHOLE_BODY: [reason(error)]}) from error
     if not is_storable(body):
         raise ValidationError(
-            {place or WHOLE_BODY: [wrong] for place, wrong in islice(storage_errors(body), MOST_ERRORS)}
+            {place or WHOLE_BODY: [wrong] for place, wrong in islice(storage_errors(body), MAX_ERRORS)}
         )
     return body
 

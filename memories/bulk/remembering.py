@@ -10,11 +10,12 @@ from rest_framework.exceptions import ValidationError
 from memories.api.memories import validate_memories
 from memories.bulk.lines import Batch, Line, value
 from memories.models import Namespace
+from memories.web.validation_errors import flatten_errors as flat
+from memories.web.validation_errors import truncate_errors as shortened
 from memories.writing.judge_verdicts import JudgeVerdicts
 from memories.writing.new_memory import NewMemory
 from memories.writing.prepare import PreparedMemories, prepare_ahead
 from memories.writing.remember import Outcome, remember, write_batch
-from recall_site.problems import flat, shortened
 
 # What is told of a line: its number and its outcome, then the memory and the reason, or the problems.
 Told = dict[str, Any]

@@ -19,8 +19,9 @@ from memories.bulk.tables import tables, unpacked
 from memories.models import Memory, MemoryVector, Namespace
 from memories.models.choices import ChunkLevel, Status
 from memories.models.keys import InNamespace
-from memories.providers.embedder import ALLOWED, known
+from memories.providers.embedder import ALLOWED, is_known_embedder
 from memories.web.storable import quote_value
+from memories.web.validation_errors import flatten_errors as flat
 from memories.writing import posting_index
 from memories.writing.bulk_copy import copy_rows
 from memories.writing.rebuild_vectors import (
@@ -31,7 +32,6 @@ from memories.writing.rebuild_vectors import (
     reembed_vectors,
 )
 from memories.writing.remember import lock_namespace
-from recall_site.problems import flat
 
 # What makes no value of a column, and what the database itself refuses of a COPY.
 WRONG = (ValueError, TypeError, OverflowError, ValidationError, DataError, IntegrityError)
@@ -55,7 +55,7 @@ def founded(namespace: Namespace, line: Line) -> bool:
     settable = [field.name for field in Namespace._meta.fields if field.name not in (*NOT_TOLD, "slug")]
     if not isinstance(given, dict) or set(given) - {*settable, "slug"}:
         raise LineError(line.number, f"namespace must hold slug, {', '.join(settable)}; got {quote_value(given)}")
-    if not known(given.get("embedder", namespace.embedder)):
+    if not is_known_embedder(given.get("embedder", namespace.embedder)):
         raise LineError(line.number, f"embedder must be one of {ALLOWED}; got {quote_value(given['embedder'])}")
     config = given.get("text_config", namespace.text_config)
     if config not in text_configs():

@@ -15,7 +15,7 @@ from memories.models.choices import Mode, Role
 from memories.models.keys import Namespaced
 from memories.models.ranges import one_of
 from memories.models.references import Reference
-from memories.slugs import reserved
+from memories.slugs import reserved_slugs
 
 if TYPE_CHECKING:
     from memories.models.tuning import Publication
@@ -47,11 +47,11 @@ class Namespace(models.Model):
         return self.slug
 
     def clean(self) -> None:
-        """Refuse a name that an address of the site already has."""
-        if self.slug in reserved():
-            taken = ", ".join(sorted(reserved()))
-            wrong = f"must not be a word of the site's own addresses ({taken}); got {self.slug}"
-            raise ValidationError({"slug": wrong})
+        """Reject a slug that a URL of the site uses."""
+        if self.slug in reserved_slugs():
+            taken = ", ".join(sorted(reserved_slugs()))
+            message = f"must not be a word of the site's own URLs ({taken}); got {self.slug}"
+            raise ValidationError({"slug": message})
 
     @property
     def now(self) -> datetime:

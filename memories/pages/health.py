@@ -15,10 +15,10 @@ from memories.models.job import UNFINISHED
 from memories.pages.access import access_of, demanded, members_only
 from memories.pages.jobs import jobs
 from memories.providers.embedder import embedder
+from memories.web.layout import render_page
 from memories.writing.embedder_switch import embedder_error
 from memories.writing.index_vectors import unindexed_vectors
 from memories.writing.neighbours import SCAN_BELOW
-from recall_site.layout import render_page
 
 MOST_COUNTED = 10_000
 LARGEST = 8  # tables that are listed

@@ -17,7 +17,7 @@ from memories.jobs.work import Step, Work
 from memories.models import Cluster, Memory, MemoryVector, Namespace, NamespaceStatistics, TokenStates
 from memories.models.choices import ChunkLevel
 from memories.models.keys import NamespacedQuerySet
-from memories.providers.embedder import ALLOWED, EmbedderError, embedder, known
+from memories.providers.embedder import ALLOWED, EmbedderError, embedder, is_known_embedder
 from memories.writing.rebuild_vectors import (
     RebuiltVectors,
     complete_sessions,
@@ -38,7 +38,7 @@ GRACE_PERIOD = timedelta(seconds=15)  # longer than any query that started befor
 
 def embedder_error(name: str) -> str:
     """Why an embedder cannot be used, or an empty string; loads it and embeds a test text."""
-    if not known(name):
+    if not is_known_embedder(name):
         return f"must be one of {ALLOWED}; got {name!r}"
     try:
         embedder(name).embed(["a first word"])

@@ -116,7 +116,7 @@ def insert_vectors(
         has_states = counterpart.route == Route.FULL and counterpart.level != ChunkLevel.SESSION
         if has_states and (matrix := rebuilt.states.get(counterpart.memory_id)) is not None:
             tokens = TokenStates(namespace=namespace, memory_id=counterpart.memory_id, embedder=name)
-            tokens.packed, tokens.tokens, tokens.scale = matrix.packed, matrix.tokens, matrix.scale
+            tokens.packed, tokens.tokens, tokens.scale = matrix.to_bytes(), matrix.tokens, matrix.scale
             states.append(tokens)
     copy_rows(MemoryVector, vectors)
     TokenStates.objects.within(namespace).filter(

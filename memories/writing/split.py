@@ -113,6 +113,6 @@ def make_searchable(namespace: Namespace, memory: UUID, prepared: PreparedMemori
     MemoryVector.objects.bulk_create([vector], ignore_conflicts=True)
     for states in prepared.tokens[:1]:
         row = TokenStates(namespace=namespace, memory_id=memory, embedder=prepared.embedder)
-        row.packed, row.tokens, row.scale = states.packed, states.tokens, states.scale
+        row.packed, row.tokens, row.scale = states.to_bytes(), states.tokens, states.scale
         TokenStates.objects.bulk_create([row], ignore_conflicts=True)
     visibility.show_memories(namespace, [memory])

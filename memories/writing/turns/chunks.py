@@ -159,7 +159,7 @@ class ChunkBatch:
         for tag in topic_tags(memory.content):
             self._add(MemoryTag(memory_id=memory.id, tag=tag))
         if chunk.states is not None:
-            states = TokenStates(memory_id=memory.id, embedder=self.namespace.embedder, packed=chunk.states.packed)
+            states = TokenStates(memory_id=memory.id, embedder=self.namespace.embedder, packed=chunk.states.to_bytes())
             states.tokens, states.scale = chunk.states.tokens, chunk.states.scale
             self._add(states)
 

@@ -8,7 +8,7 @@ from django.conf import settings
 
 from memories.models import Namespace, Turn
 from memories.models.choices import Route
-from memories.providers.extractor import Context, extractor
+from memories.text.extraction import ConversationContext
 from memories.text.registry_cache import load_registry
 from memories.writing.new_memory import NewMemory
 from memories.writing.prepare import PreparedMemories, prepare_memories
@@ -20,6 +20,7 @@ from memories.writing.turns.conversation import (
 )
 from memories.writing.turns.embedded_texts import EmbeddedTexts
 from memories.writing.turns.exchanges import Exchange, prepend_turn, previous_turns, split_exchanges
+from memories.writing.turns.extracted_facts import extract_facts
 from memories.writing.turns.facet_texts import facet_texts, facts_of_turns, load_stored_facts, stored_or_extracted_facts
 
 CONTEXT_TURNS = 4  # earlier turns given to the extractor as context
@@ -44,11 +45,11 @@ def draft_conversation(namespace: Namespace, conversation: Conversation, *, extr
         namespace, redact_conversation(conversation) if namespace.redacts else conversation, namespace.now
     )
     turns = [*placement.stored, *placement.fresh]
-    context = Context(
+    context = ConversationContext(
         conversation.session, conversation.user, placement.session.agent, placement.stored[-CONTEXT_TURNS:]
     )
     # Without extraction, the rules still provide the facets.
-    extracted = extractor(settings.RECALL_EXTRACTOR if extract else "rules").extract(placement.fresh, context)
+    extracted = extract_facts(settings.RECALL_EXTRACTOR if extract else "rules", placement.fresh, context)
     previous = previous_turns(turns)
     contexts = [with_previous_turn(new, previous) for new in extracted] if extract else []
     session_exchanges = split_exchanges(turns)
@@ -67,7 +68,7 @@ def changed_route_texts(
     session_exchanges: Sequence[Exchange],
     fresh: Sequence[Turn],
     new_memories: Sequence[NewMemory],
-    context: Context,
+    context: ConversationContext,
 ) -> dict[UUID, dict[Route, str]]:
     """The route texts of every exchange that new turns change, by joining it or as the user's next turn."""
     new_ids = {turn.id for turn in fresh}

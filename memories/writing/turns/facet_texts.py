@@ -6,9 +6,10 @@ from uuid import UUID
 
 from memories.models import MemorySource, Namespace, Turn
 from memories.models.choices import ChunkLevel, MemoryType, Route
-from memories.providers.extractor import Context, extractor
+from memories.text.extraction import ConversationContext
 from memories.writing.new_memory import NewMemory
 from memories.writing.turns.exchanges import join_lines
+from memories.writing.turns.extracted_facts import extract_facts
 
 FACETS = {
     MemoryType.EVENT: Route.EVENTS,
@@ -52,8 +53,8 @@ def load_stored_facts(namespace: Namespace, turns: Collection[UUID]) -> FactsByT
 
 
 def stored_or_extracted_facts(
-    turns: Sequence[Turn], stored: Mapping[UUID, Sequence[NewMemory]], context: Context
+    turns: Sequence[Turn], stored: Mapping[UUID, Sequence[NewMemory]], context: ConversationContext
 ) -> list[NewMemory]:
     """The facts of stored turns: those stored, else those the rules extract."""
-    extracted = extractor("rules").extract(turns, context)
+    extracted = extract_facts("rules", turns, context)
     return [new for turn in turns for new in stored.get(turn.id) or facts_of_turns(extracted, [turn.id])]

@@ -11,7 +11,7 @@ from django.db.models import OuterRef, Q, Subquery
 from memories.models import Memory, MemorySource, Namespace, Turn
 from memories.models.choices import ChunkLevel, Route, TurnRole
 from memories.models.keys import NamespacedQuerySet
-from memories.providers.extractor import Context
+from memories.text.extraction import ConversationContext
 from memories.writing.turns.exchanges import SPOKEN_ROLES, Exchange, prepend_turn
 from memories.writing.turns.facet_texts import (
     FACETS,
@@ -96,7 +96,7 @@ class SourceTurns:
     def _facet_texts(self, memory: Any, exchange: Exchange, routes: set[Route]) -> dict[Route, str]:
         if not routes:
             return {}
-        context = Context(
+        context = ConversationContext(
             memory.session.key, memory.user, memory.agent, [exchange.previous] if exchange.previous else []
         )
         stored_facets = facet_texts(stored_or_extracted_facts(exchange.turns, self.stored_facts, context))
