@@ -35,17 +35,17 @@ def count_retrieval(
     abstained: bool,
 ) -> None:
     """Count one retrieval, its stages and its retrievers."""
-    labelled(retrievals, system).inc()
-    labelled(abstentions, system).inc(abstained)
+    with_labels(retrievals, system).inc()
+    with_labels(abstentions, system).inc(abstained)
     for stage, took in stages_ms.items():
-        labelled(stages, system, stage).observe(took / 1000)
+        with_labels(stages, system, stage).observe(took / 1000)
     for retriever, took in retrievers_ms.items():
-        labelled(retrievers, retriever).observe(took / 1000)
-        labelled(timeouts, retriever).inc(retriever in timed_out)
+        with_labels(retrievers, retriever).observe(took / 1000)
+        with_labels(timeouts, retriever).inc(retriever in timed_out)
 
 
 @cache
-def labelled(metric: Any, *labels: str) -> Any:
+def with_labels(metric: Any, *labels: str) -> Any:
     """A metric with its labels, cached: the lookup takes longer than the count."""
     return metric.labels(*labels)
 

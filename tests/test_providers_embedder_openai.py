@@ -187,9 +187,7 @@ def test_nobody_at_the_address_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
 )
 def test_an_answer_that_is_no_embedding_is_refused(server: Server, nonsense: bytes) -> None:
     server.nonsense = nonsense
-    with pytest.raises(
-        EmbedderError, match=r"list of embeddings|must return 1 finite vectors of one length"
-    ):
+    with pytest.raises(EmbedderError, match=r"list of embeddings|must return 1 finite vectors of one length"):
         asking(server).embed(["ferry"])
 
 

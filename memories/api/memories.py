@@ -17,7 +17,7 @@ from memories.api.idempotency import idempotent
 from memories.models import Memory, MemoryTag, Namespace, Turn
 from memories.models.choices import STATEMENTS, ChunkLevel, Kind, MemoryType, Role, SourceLevel, Status
 from memories.models.keys import NamespacedQuerySet
-from memories.models.memory import LEAST_LOGPROB
+from memories.models.memory import MIN_LOGPROB
 from memories.web.fields import DateTime, Flag, Float, Identifier, Integer, JsonObject, ListOf, OneOf, Text
 from memories.web.pagination import PageQuery, page_schema, paginate
 from memories.web.roles import Access
@@ -42,7 +42,7 @@ class ExtractorSerializer(StrictObject):
 
     model = Text(max_length=200, allow_blank=True, default="")
     logprobs = ListOf(
-        child=Float(min_value=LEAST_LOGPROB, max_value=0),
+        child=Float(min_value=MIN_LOGPROB, max_value=0),
         max_length=4_096,
         default=list,
         help_text="log probabilities of the extracted tokens",

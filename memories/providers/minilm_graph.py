@@ -37,7 +37,7 @@ def weight_tensors() -> list[TensorProto]:
 def transformer_layer(i: int, source: str, target: str) -> list[NodeProto]:
     """One layer: attention and feed-forward, each with a residual connection."""
 
-    def fused(kind: str, inputs: list[str], output: str, **attributes: Any) -> NodeProto:
+    def fused_node(kind: str, inputs: list[str], output: str, **attributes: Any) -> NodeProto:
         return helper.make_node(kind, inputs, [output], domain=FUSED, **attributes)
 
     def product(name: str, value: str) -> NodeProto:
@@ -45,14 +45,14 @@ def transformer_layer(i: int, source: str, target: str) -> list[NodeProto]:
 
     def normalise(name: str, residual: str, output: str) -> NodeProto:
         norm = [f"{i}.{name}.product", residual, f"{i}.{name}.gamma", f"{i}.{name}.beta", f"{i}.{name}.bias"]
-        return fused("SkipLayerNormalization", norm, output, epsilon=EPSILON)
+        return fused_node("SkipLayerNormalization", norm, output, epsilon=EPSILON)
 
     return [
-        fused("Attention", [source, f"{i}.qkv", f"{i}.qkv.bias", "mask"], f"{i}.attention", num_heads=HEADS),
+        fused_node("Attention", [source, f"{i}.qkv", f"{i}.qkv.bias", "mask"], f"{i}.attention", num_heads=HEADS),
         product("mixed", f"{i}.attention"),
         normalise("mixed", source, f"{i}.mid"),
         product("inner", f"{i}.mid"),
-        fused("BiasGelu", [f"{i}.inner.product", f"{i}.inner.bias"], f"{i}.gelu"),
+        fused_node("BiasGelu", [f"{i}.inner.product", f"{i}.inner.bias"], f"{i}.gelu"),
         product("outer", f"{i}.gelu"),
         normalise("outer", f"{i}.mid", target),
     ]

@@ -71,7 +71,7 @@ def grounding(content: str, evidence: str) -> Grounding:
 
 def same(first: str, second: str) -> bool | None:
     """Whether two similar memories have the same words in the same order; None if that is undecided."""
-    if content_words(first) == content_words(second):
+    if comparable_words(first) == comparable_words(second):
         return True
     a, b = stems(first), stems(second)
     return False if share(a | b, a & b) < DISTINCT_BELOW else None
@@ -84,7 +84,7 @@ def contradicts(first: str, second: str) -> bool | None:
     return True if share(*sorted((stems(first), stems(second)), key=len)) >= OPPOSED_FROM else None
 
 
-def content_words(text: str) -> list[str]:
+def comparable_words(text: str) -> list[str]:
     """The words of a text without fillers, in order and in the singular."""
     return [singular(word) for word in _WORD.findall(normalize(text)) if word not in _FILLERS]
 

@@ -43,7 +43,7 @@ def limit_attempts(view: SignInView) -> SignInView:
 def count_attempt(key: str) -> int:
     """Count an attempt before it is checked, so parallel ones count too; return the seconds to wait, or 0."""
     now = time.time()
-    end = cache.get_or_set(key, now + WINDOW_SECONDS, WINDOW_SECONDS) or now + WINDOW_SECONDS  # None if it was evicted meanwhile
+    end = cache.get_or_set(key, now + WINDOW_SECONDS, WINDOW_SECONDS) or now + WINDOW_SECONDS  # None: evicted
     counter = f"{key}-{end}"
     cache.add(counter, 0, WINDOW_SECONDS)
     return math.ceil(end - now) if cache.incr(counter) > ATTEMPTS else 0
