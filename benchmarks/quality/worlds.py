@@ -128,7 +128,7 @@ def locomo() -> Iterator[Case]:
 def realmem() -> Iterator[Case]:
     """RealMem: extracted memories, queried by later sessions as of their time."""
     start = datetime(2025, 1, 1, tzinfo=UTC)
-    memories, questions = read_rows("realmem/memories"), group_by(read_dataset("realmem/queries"), "conversation")
+    memories, questions = read_rows("realmem/memories"), group_by(read_rows("realmem/queries"), "conversation")
     for (name,), items in group_by(memories, "conversation").items():
         last = max(one["query_session_order"] for one in questions[(name,)])
         namespace, new = get_or_create_world(
