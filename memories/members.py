@@ -1,4 +1,4 @@
-"""Who is a member of a namespace: its founding, and those who are let in, given another role or sent away."""
+"""Namespaces and their members: create, add, change role, remove."""
 
 from typing import Any
 
@@ -11,14 +11,14 @@ from memories.models.choices import Mode, Role
 
 
 class MemberError(Exception):
-    """A change of members that cannot be; says why."""
+    """A change of members that is not possible; the message says why."""
 
 
 @transaction.atomic
-def found(
+def create_namespace(
     slug: str, *, title: str = "", mode: str = Mode.GENERAL, redacts: bool = False, admin: Any = None
 ) -> Namespace:
-    """Make an empty namespace, and let its first admin in; a name that cannot be is refused (ValidationError)."""
+    """Create an empty namespace with its first admin; ValidationError for an invalid slug."""
     namespace = Namespace(slug=slug, title=title or slug, mode=mode, embedder=settings.RECALL_EMBEDDER, redacts=redacts)
     namespace.full_clean()
     namespace.save(force_insert=True)
@@ -27,42 +27,42 @@ def found(
     return namespace
 
 
-def admit(namespace: Namespace, username: str, role: str) -> Membership:
-    """Let a user in."""
+def add_member(namespace: Namespace, username: str, role: str) -> Membership:
+    """Add a user."""
     user = get_user_model().objects.filter(username=username).first()
     if user is None:
-        raise MemberError(f"must be the name of a user; got “{username}”, whom nobody has made yet")
+        raise MemberError(f"must be the name of a user; got “{username}”, who does not exist")
     try:
         with transaction.atomic():
             return Membership.objects.create(namespace=namespace, user=user, role=role)
     except IntegrityError as error:
-        raise MemberError(f"must be somebody who is no member yet; got “{username}”, who is") from error
+        raise MemberError(f"must not be a member yet; got “{username}”, who is") from error
 
 
 @transaction.atomic
 def change_role(namespace: Namespace, user: int, role: str) -> Membership:
-    """Let a member do more or less."""
-    member = held(namespace, user, keeps=role)
+    """Change a member's role."""
+    member = lock_member(namespace, user, new_role=role)
     member.role = role
     member.save(update_fields=["role"])
     return member
 
 
 @transaction.atomic
-def remove(namespace: Namespace, user: int) -> Membership:
-    """Send a member away."""
-    member = held(namespace, user)
+def remove_member(namespace: Namespace, user: int) -> Membership:
+    """Remove a member."""
+    member = lock_member(namespace, user)
     Membership.objects.filter(id=member.id).delete()
     return member
 
 
-def held(namespace: Namespace, user: int, keeps: str = "") -> Membership:
-    """Hold a member who may change: all admins are held together, so that two cannot send each other away."""
+def lock_member(namespace: Namespace, user: int, new_role: str = "") -> Membership:
+    """Lock a member with all admins, so that two admins cannot remove each other."""
     admins = Membership.objects.select_for_update().filter(namespace=namespace, role=Role.ADMIN).order_by("id")
-    last = [one.user_id for one in admins] == [user]
+    is_last_admin = [admin.user_id for admin in admins] == [user]
     member = Membership.objects.select_related("user").filter(namespace=namespace, user_id=user).first()
     if member is None:
-        raise MemberError("There is no such member here any more.")
-    if last and keeps != Role.ADMIN:
-        raise MemberError(f"{member.user} is the last admin: make somebody else one first.")
+        raise MemberError("This member does not exist any more.")
+    if is_last_admin and new_role != Role.ADMIN:
+        raise MemberError(f"{member.user} is the last admin: make another member admin first.")
     return member

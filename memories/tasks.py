@@ -1,4 +1,4 @@
-"""What the queue runs; procrastinate finds this module by its name."""
+"""The queue's tasks; procrastinate discovers this module by its name."""
 
 from uuid import UUID
 
@@ -6,7 +6,7 @@ from django.conf import settings
 from django.db import connection
 from procrastinate import BaseRetryStrategy, JobContext, RetryDecision
 from procrastinate.contrib.django import app
-from procrastinate.jobs import Job as Place
+from procrastinate.jobs import Job as QueuedJob
 
 from memories.jobs.attempt import RetryLaterError, run_job
 from memories.jobs.job_queue import QUEUE, TASK
@@ -24,61 +24,61 @@ MAX_WAIT = 3600  # seconds
 
 
 class RetryUntilFinished(BaseRetryStrategy):
-    """Whatever ends a task before its job is over, the job comes again: how often is the job's own to count."""
+    """Retry a task until its job is finished; the job counts its own attempts."""
 
-    def get_retry_decision(self, *, exception: BaseException, job: Place) -> RetryDecision:
-        """Come again at once after a stop, later after a failure."""
+    def get_retry_decision(self, *, exception: BaseException, job: QueuedJob) -> RetryDecision:
+        """Retry at once after a stop of the worker, later after a failure."""
         match exception:
             case WorkerStoppedError():
                 wait = 0
             case RetryLaterError():
                 wait = exception.wait
-            case _:  # not even begun, as when the database is down
+            case _:  # not even started, such as when the database is down
                 wait = min(4 ** (job.attempts + 1), MAX_WAIT)
         return RetryDecision(retry_in={"seconds": wait}, queue=QUEUE)
 
 
 @app.task(name=TASK, queue=QUEUE, pass_context=True, retry=RetryUntilFinished())
 def run_job_task(context: JobContext, *, namespace: str, job: str) -> None:
-    """Do a job, as far as the worker lives."""
-    tell = context.additional_context.get("tell", ignore_progress)
+    """Run a job until it ends or the worker is stopped."""
+    report_progress = context.additional_context.get("tell", ignore_progress)
 
-    def heed(job: Job) -> None:
-        tell(job)
+    def on_progress(job: Job) -> None:
+        report_progress(job)
         if context.should_abort():
             raise WorkerStoppedError
 
     try:
-        run_job(UUID(namespace), UUID(job), heed)
+        run_job(UUID(namespace), UUID(job), on_progress)
     finally:
-        connection.close()  # the next job may be long in coming
+        connection.close()  # the next job may come much later
 
 
 @app.task(name="memories.nightly", queue=QUEUE)
 def nightly_task(timestamp: int) -> None:
-    """Begin the night's work."""
+    """Start the nightly reflections."""
     start_due_reflections()
 
 
 @app.periodic(cron="* * * * *")
 @app.task(name="memories.index", queue=QUEUE)
 def index_task(timestamp: int) -> None:
-    """Have what was written lately indexed, where there is much of it."""
+    """Start indexing where many vectors are new."""
     start_due_indexing()
 
 
 @app.periodic(cron="* * * * *")
 @app.task(name="memories.shadow", queue=QUEUE)
 def shadow_task(timestamp: int) -> None:
-    """Have what was asked lately answered by the shadows as well."""
+    """Start the comparisons of shadows on recent queries."""
     start_shadow_comparisons()
 
 
-# By the hour, because a day that could not be made or dropped while somebody held its table is due all the same.
+# Hourly: a partition that could not be created or dropped while its table was locked is tried again.
 @app.periodic(cron="7 * * * *")
 @app.task(name="memories.traces", queue=QUEUE)
 def traces_task(timestamp: int) -> None:
-    """Have tomorrow's traces find their place, and let go of the old ones."""
+    """Create tomorrow's partition for traces, and drop old ones."""
     ensure_trace_partitions()
     drop_old_traces()
 

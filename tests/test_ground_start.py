@@ -9,6 +9,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from http.client import HTTPConnection
 from pathlib import Path
 from urllib.error import HTTPError
 from urllib.request import urlopen
@@ -200,6 +201,31 @@ def test_a_signal_stops_everything_quietly(run: Run, home: Path, number: signal.
     assert site.stop(number) == 0
     assert "Traceback" not in site.output.read_text()
     assert processes_of(home) == []
+
+
+def test_connections_are_kept_alive_and_a_request_under_way_is_answered_when_the_site_stops(run: Run) -> None:
+    site = run().wait_until_up()
+    idle = HTTPConnection("127.0.0.1", int(site.port), timeout=10)
+    idle.request("GET", "/health/live")
+    assert idle.getresponse().read() == b'{"status": "live"}'
+    first = idle.sock
+    idle.request("GET", "/health/live")
+    assert idle.getresponse().read() == b'{"status": "live"}'
+    assert idle.sock is first
+
+    busy = HTTPConnection("127.0.0.1", int(site.port), timeout=10)
+    busy.putrequest("POST", "/sign-in/")
+    busy.putheader("Content-Type", "application/x-www-form-urlencoded")
+    busy.putheader("Content-Length", "12")
+    busy.endheaders(b"username")
+    time.sleep(1)  # until a thread reads the rest of the body
+    os.kill(site.process.pid, signal.SIGTERM)
+    time.sleep(1)
+    busy.send(b"=ada")
+    assert busy.getresponse().status == 403  # a form without its token
+    idle.close()
+    busy.close()
+    assert site.process.wait(PATIENCE) == 0
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=lambda number: number.name)

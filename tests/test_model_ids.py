@@ -7,7 +7,7 @@ from uuid import RFC_4122, UUID, uuid4
 import pytest
 
 from memories import ids
-from memories.ids import derived, first_id_at, replayed, time_of, uuid7
+from memories.ids import derive_id, first_id_at, replay_ids, time_of, uuid7
 
 
 def test_identifiers_are_version_seven_of_the_rfc() -> None:
@@ -46,7 +46,7 @@ def test_the_example_of_the_rfc_is_read() -> None:
 
 
 def test_only_version_seven_tells_a_time() -> None:
-    with pytest.raises(ValueError, match="is version 4"):
+    with pytest.raises(ValueError, match="version 4"):
         time_of(uuid4())
 
 
@@ -61,16 +61,16 @@ def test_a_moment_bounds_the_identifiers_made_at_it() -> None:
 
 def test_a_derived_identifier_carries_its_moment_and_depends_on_the_name_alone() -> None:
     moment = datetime(2025, 12, 2, 12, tzinfo=UTC)
-    made = derived(moment, "memory a")
+    made = derive_id(moment, "memory a")
     assert (made.version, time_of(made)) == (7, moment)
-    assert made == derived(moment, "memory a") != derived(moment, "memory b")
+    assert made == derive_id(moment, "memory a") != derive_id(moment, "memory b")
 
 
 def test_a_past_moment_told_again_gives_the_same_identifiers_and_they_rise() -> None:
     moment = datetime(2025, 12, 2, 12, tzinfo=UTC)
-    with replayed(moment, "planning"):
+    with replay_ids(moment, "planning"):
         first = [uuid7() for _ in range(5_000)]
-    with replayed(moment, "planning"):
+    with replay_ids(moment, "planning"):
         assert [uuid7() for _ in range(5_000)] == first
     assert first == sorted(set(first))
     assert {(made.version, made.variant, time_of(made)) for made in first} == {(7, RFC_4122, moment)}
@@ -79,13 +79,13 @@ def test_a_past_moment_told_again_gives_the_same_identifiers_and_they_rise() -> 
 def test_two_stories_of_one_moment_share_no_identifier() -> None:
     moment, made = datetime(2025, 12, 2, 12, tzinfo=UTC), []
     for name in ("planning", "lunch"):
-        with replayed(moment, name):
+        with replay_ids(moment, name):
             made += [uuid7() for _ in range(1_000)]
     assert len(set(made)) == len(made)
 
 
 def test_only_who_tells_the_past_makes_its_identifiers() -> None:
     moment = datetime(2025, 12, 2, 12, tzinfo=UTC)
-    with replayed(moment, "planning"), ThreadPoolExecutor(1) as pool:
+    with replay_ids(moment, "planning"), ThreadPoolExecutor(1) as pool:
         assert pool.submit(uuid7).result() > uuid7()
     assert time_of(uuid7()) > moment

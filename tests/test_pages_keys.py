@@ -94,9 +94,9 @@ def test_a_revoked_key_opens_nothing_and_ends_once(here: Namespace, admin: Clien
     page = text(admin.get("/here/keys/"))
     assert "is revoked and opens nothing any more" in page
     assert "✕ revoked" in page
-    with pytest.raises(EndedError, match="has ended already"):
+    with pytest.raises(EndedError, match="has already ended"):
         revoke(here, key)
-    assert "has ended already" in text(admin.post(f"/here/keys/{key.id}/rotate/", follow=True))
+    assert "has already ended" in text(admin.post(f"/here/keys/{key.id}/rotate/", follow=True))
 
 
 def test_a_rotated_key_has_a_successor_like_it_and_a_day_left(here: Namespace, admin: Client) -> None:
@@ -159,15 +159,15 @@ def test_members_are_let_in_changed_and_sent_away(here: Namespace, admin: Client
     page = text(admin.post("/here/members/", {"username": "jonas", "role": "read"}, follow=True))
     assert "jonas is a member now, with the role read." in page
     again = text(admin.post("/here/members/", {"username": "jonas", "role": "write"}), 400)
-    assert "must be somebody who is no member yet; got “jonas”, who is" in again
+    assert "must not be a member yet; got “jonas”, who is" in again
     unknown = text(admin.post("/here/members/", {"username": "nobody", "role": "write"}), 400)
-    assert "got “nobody”, whom nobody has made yet" in unknown
+    assert "got “nobody”, who does not exist" in unknown
     admin.post(f"/here/members/{jonas.pk}/role/", {"role": "write"})
     assert Membership.objects.get(user=jonas).role == "write"
     assert "must be one of" in text(admin.post(f"/here/members/{jonas.pk}/role/", {"role": "king"}), 400)
     assert "jonas is no member" in text(admin.post(f"/here/members/{jonas.pk}/remove/", follow=True))
     assert not Membership.objects.filter(user=jonas).exists()
-    assert "no such member here" in text(admin.post(f"/here/members/{jonas.pk}/remove/", follow=True))
+    assert "This member does not exist any more" in text(admin.post(f"/here/members/{jonas.pk}/remove/", follow=True))
 
 
 def test_the_last_admin_stays_an_admin_and_a_member(here: Namespace, admin: Client) -> None:
@@ -175,7 +175,7 @@ def test_the_last_admin_stays_an_admin_and_a_member(here: Namespace, admin: Clie
     assert "the last admin" in text(admin.get("/here/members/"))
     for address, form in (("role", {"role": "read"}), ("remove", {})):
         page = text(admin.post(f"/here/members/{last.user_id}/{address}/", form, follow=True))
-        assert "is the last admin: make somebody else one first." in page
+        assert "is the last admin: make another member admin first." in page
     members.change_role(here, last.user_id, Role.ADMIN)
     last.refresh_from_db()
     assert last.role == Role.ADMIN
@@ -189,7 +189,7 @@ def test_two_admins_cannot_send_each_other_away_at_once(here: Namespace) -> None
 
     def leave(user: User) -> bool:
         try:
-            members.remove(here, user.pk)
+            members.remove_member(here, user.pk)
         except members.MemberError:
             return False
         finally:

@@ -16,7 +16,7 @@ from rest_framework.exceptions import AuthenticationFailed, NotFound
 from rest_framework.request import Request
 
 from memories.db import joined_rows
-from memories.keys import MARK, hash_of
+from memories.keys import KEY_PREFIX, hash_key
 from memories.models import ApiKey, Membership, Namespace
 from memories.models.choices import Role
 from memories.web.roles import Access
@@ -39,8 +39,8 @@ class KeyAuthentication(authentication.BaseAuthentication):
         if header is None:
             return None
         scheme, _, plain = header.partition(" ")
-        if scheme.lower() != SCHEME.lower() or not plain.startswith(MARK):
-            raise AuthenticationFailed(f"The header Authorization must be “{SCHEME} {MARK}…”.", "malformed_key")
+        if scheme.lower() != SCHEME.lower() or not plain.startswith(KEY_PREFIX):
+            raise AuthenticationFailed(f"The header Authorization must be “{SCHEME} {KEY_PREFIX}…”.", "malformed_key")
         return AnonymousUser(), access_by_key(namespace_slug(request), plain)
 
     def authenticate_header(self, request: Request) -> str:
@@ -64,7 +64,7 @@ def namespace_slug(request: Request) -> str:
 def access_by_key(slug: str, secret: str) -> Access:
     """Authenticate the holder of a key."""
     # Looked up in an index of hashes: the time it takes reveals nothing about the key.
-    row = joined_rows.fetch_joined(SELECT_KEY_BY_HASH, {"slug": slug, "hash": hash_of(secret)}, ApiKey, Namespace)
+    row = joined_rows.fetch_joined(SELECT_KEY_BY_HASH, {"slug": slug, "hash": hash_key(secret)}, ApiKey, Namespace)
     if row is None:
         raise NotFound(NO_ACCESS)
     key, namespace = row

@@ -9,7 +9,7 @@ from memories.demo import annotators, answers, use
 from memories.demo.ahead import embedded_ahead
 from memories.demo.telling import Telling
 from memories.demo.world import CLOCK, World, read
-from memories.ids import replayed
+from memories.ids import replay_ids
 from memories.models import Membership, Namespace
 from memories.models.choices import Mode, Role
 
@@ -34,7 +34,7 @@ def load(slug: str) -> Namespace:
 
 def found(slug: str, world: World) -> Namespace:
     """Make the namespace, and let the demo's user in where there is one."""
-    with replayed(world.began, slug):
+    with replay_ids(world.began, slug):
         namespace = Namespace(slug=slug, title="Maya's assistant", mode=Mode.AGENT_MEMORY)
     namespace.embedder = settings.RECALL_EMBEDDER
     namespace.clock, namespace.created_at = CLOCK, world.began

@@ -7,7 +7,7 @@ from datetime import datetime
 from uuid import UUID
 
 from memories.demo.world import Memory, Session, Unresolved, World
-from memories.ids import replayed
+from memories.ids import replay_ids
 from memories.models import Entity, EntityAlias, Namespace
 from memories.models.choices import EdgeKind, TurnRole
 from memories.writing.correct import correct_memory
@@ -50,7 +50,7 @@ class Telling:
     def at(self, moment: datetime, name: str) -> Iterator[None]:
         """Set the namespace's clock, for all that is written and for the identifiers of it."""
         self.namespace.clock = moment
-        with replayed(moment, name):
+        with replay_ids(moment, name):
             yield
 
     def session(self, session: Session) -> None:

@@ -12,7 +12,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST
 from rest_framework.exceptions import ValidationError
 
-from memories.keys import GRACE, EndedError, ended, issue, revoke, rotate
+from memories.keys import GRACE, EndedError, end_reason, issue, revoke, rotate
 from memories.models import ApiKey, Namespace
 from memories.models.choices import Role
 from memories.pages.access import access_of, demanded, members_only
@@ -93,7 +93,7 @@ def show(request: HttpRequest, namespace: Namespace, access: Access, *, status: 
     """The page: those that work first, the newest before the others."""
     now = timezone.now()
     found = list(ApiKey.objects.within(namespace).defer("hash").order_by("-created_at", "id")[: MOST_SHOWN + 1])
-    rows = [{"key": key, "ended": ended(key, now)} for key in found[:MOST_SHOWN]]
+    rows = [{"key": key, "ended": end_reason(key, now)} for key in found[:MOST_SHOWN]]
     context = {
         "rows": sorted(rows, key=lambda row: bool(row["ended"])),
         "working": sum(not row["ended"] for row in rows),

@@ -8,7 +8,7 @@ from django.shortcuts import redirect
 from django.views.decorators.http import require_http_methods, require_POST
 from rest_framework.exceptions import ValidationError
 
-from memories.members import MemberError, admit, change_role, remove
+from memories.members import MemberError, add_member, change_role, remove_member
 from memories.models import Membership, Namespace
 from memories.models.choices import Role
 from memories.pages.access import access_of, demanded, members_only
@@ -49,7 +49,7 @@ def members(request: HttpRequest, namespace: Namespace) -> HttpResponse:
     given = filled_fields(request.POST)
     try:
         wanted = valid_values(NewMember(data=given))
-        admit(namespace, wanted["username"], wanted["role"])
+        add_member(namespace, wanted["username"], wanted["role"])
     except ValidationError as error:
         return show(request, namespace, access, given=given, wrong=list(flat(error.detail)), status=400)
     except MemberError as error:
@@ -82,7 +82,7 @@ def removed(request: HttpRequest, namespace: Namespace, user: int) -> HttpRespon
     """Send a member away; who leaves by themselves goes to where they still are one."""
     demanded(request, namespace, Role.ADMIN)
     try:
-        member = remove(namespace, user)
+        member = remove_member(namespace, user)
     except MemberError as error:
         messages.warning(request, str(error))
         return redirect("keys-members", namespace.slug)

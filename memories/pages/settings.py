@@ -13,7 +13,7 @@ from memories.api.jobs import ReembedParams
 from memories.api.namespaces import NamespaceChange
 from memories.jobs.registry import job_completion
 from memories.jobs.submission import BusyError, submit_job
-from memories.members import found
+from memories.members import create_namespace
 from memories.models import Job, Namespace
 from memories.models.choices import JobKind, Mode, Role
 from memories.models.job import UNFINISHED
@@ -75,7 +75,7 @@ def new_namespace(request: HttpRequest, namespace: Namespace) -> HttpResponse:
     given = filled_fields(request.POST)
     try:
         wanted = valid_values(NewNamespace(data=given))
-        made = found(wanted["slug"], title=wanted.get("title", ""), admin=request.user)
+        made = create_namespace(wanted["slug"], title=wanted.get("title", ""), admin=request.user)
     except ValidationError as error:
         return show(request, namespace, access, new=given, wrong_new=list(flat(error.detail)), status=400)
     except Refused as error:

@@ -7,7 +7,7 @@ from django.core.exceptions import ValidationError
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from memories.management.arguments import namespace_slug
-from memories.members import found
+from memories.members import create_namespace
 from memories.models import Namespace
 from memories.models.choices import Mode
 
@@ -35,7 +35,7 @@ class Command(BaseCommand):
         if member and user is None:
             raise CommandError(f"There is no user {member}: create one first, with createsuperuser or in the admin.")
         try:
-            found(slug, title=title, mode=mode, redacts=redact, admin=user)
+            create_namespace(slug, title=title, mode=mode, redacts=redact, admin=user)
         except ValidationError as error:
             raise CommandError(f"The namespace {slug} cannot be made: {' '.join(error.messages)}") from error
         self.stdout.write(f"Created the namespace {slug}{f', with {member} as admin' if member else ''}.")
