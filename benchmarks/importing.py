@@ -107,14 +107,14 @@ def main() -> None:
     namespace = Namespace.objects.create(slug=slug, title="Benchmark", embedder="wordllama-256")
     generated = list(generate_lines(options.memories + PROFILE_SIZE))
     try:
-        measure(namespace, generated[: options.memories])
+        time_import(namespace, generated[: options.memories])
         if options.profile:
             profile(namespace, generated[options.memories :])
     finally:
         namespace.delete()
 
 
-def measure(namespace: Namespace, lines: list[str]) -> None:
+def time_import(namespace: Namespace, lines: list[str]) -> None:
     """Time an import per ten thousand memories."""
     work = start_import(namespace, lines)
     began = since = time.perf_counter()

@@ -19,7 +19,7 @@ DATA = ROOT.parent / "shared" / "data"
 Labelled = tuple[str, str, bool]
 
 
-def read_rows(name: str) -> Iterator[dict[str, Any]]:
+def read_pair_file(name: str) -> Iterator[dict[str, Any]]:
     """Rows of a file; none if it does not exist."""
     path = DATA / name
     return map(json.loads, path.open()) if path.exists() else iter(())
@@ -27,7 +27,7 @@ def read_rows(name: str) -> Iterator[dict[str, Any]]:
 
 def duplicates() -> dict[str, list[Labelled]]:
     """Paraphrase pairs without lexical conflicts; of STS-B only the clear-cut scores."""
-    rows = {name: list(read_rows(f"pairs/{name}.jsonl")) for name in ("paws", "mrpc", "stsb")}
+    rows = {name: list(read_pair_file(f"pairs/{name}.jsonl")) for name in ("paws", "mrpc", "stsb")}
     pairs = {name: [(row["a"], row["b"], bool(row["label"])) for row in rows[name]] for name in ("paws", "mrpc")}
     agreed = [row for row in rows["stsb"] if row["score"] >= 4.5 or row["score"] < 4]
     pairs["stsb"] = [(row["a"], row["b"], row["score"] >= 4.5) for row in agreed]
@@ -37,20 +37,20 @@ def duplicates() -> dict[str, list[Labelled]]:
     }
 
 
-def claims() -> dict[str, list[Labelled]]:
+def grounding_pairs() -> dict[str, list[Labelled]]:
     """Claims with supporting or refuting evidence; observations with their own or random turns."""
     fever = [
         (row["hypothesis"], row["premise"], row["label"] == "SUPPORTS")
-        for row in read_rows("nli/fever_symmetric.jsonl")
+        for row in read_pair_file("nli/fever_symmetric.jsonl")
     ]
     science = [
         (row["claim"], row["evidence"], row["label"] == "SUPPORT")
-        for row in read_rows("scifact/claim_evidence_pairs.jsonl")
+        for row in read_pair_file("scifact/claim_evidence_pairs.jsonl")
     ]
-    turns = {row["id"]: row["text"] for row in read_rows("locomo/memories.jsonl")}
+    turns = {row["id"]: row["text"] for row in read_pair_file("locomo/memories.jsonl")}
     observations = [
         (row["text"], " ".join(turns[source] for source in row["source"] if source in turns))
-        for row in read_rows("locomo/observations.jsonl")
+        for row in read_pair_file("locomo/observations.jsonl")
     ]
     observations = [pair for pair in observations if pair[1]]
     others = [text for _, text in observations]
@@ -60,7 +60,7 @@ def claims() -> dict[str, list[Labelled]]:
     return {"fever_symmetric": fever, "scifact": science, "locomo": locomo}
 
 
-def report(title: str, verdict: Callable[[str, str], object], sets: dict[str, list[Labelled]]) -> None:
+def print_confusion(title: str, verdict: Callable[[str, str], object], sets: dict[str, list[Labelled]]) -> None:
     """Print the confusion counts of each verdict."""
     print(title)
     for name, pairs in sets.items():
@@ -80,12 +80,14 @@ def report(title: str, verdict: Callable[[str, str], object], sets: dict[str, li
 
 def main() -> None:
     """Report on each of the judge's tasks."""
-    report("Do two memories say the same?", same, duplicates())
-    report("Does a text support a memory?", grounding, claims())
+    print_confusion("Do two memories say the same?", same, duplicates())
+    print_confusion("Does a text support a memory?", grounding, grounding_pairs())
     refuted = {
-        name: [(a, b, not label) for a, b, label in pairs] for name, pairs in claims().items() if name != "locomo"
+        name: [(a, b, not label) for a, b, label in pairs]
+        for name, pairs in grounding_pairs().items()
+        if name != "locomo"
     }
-    report("Do two texts contradict each other?", contradicts, refuted)
+    print_confusion("Do two texts contradict each other?", contradicts, refuted)
 
 
 if __name__ == "__main__":

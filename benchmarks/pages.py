@@ -190,20 +190,20 @@ def measure_url(client: Client, url: str, repeats: int) -> PageCost:
     queries = len(captured)  # before another request resets them
     connection.ensure_connection()
     database = psutil.Process(connection.connection.info.backend_pid)
-    before, began = cpu_seconds(database), time.process_time()
+    before, began = process_cpu_seconds(database), time.process_time()
     took = []
     for _ in range(repeats):
         since = time.perf_counter()
         answer = client.get(url, follow=True)
         took.append(1000 * (time.perf_counter() - since))
         assert answer.status_code == 200, (url, answer.status_code)
-    database_ms = 1000 * (cpu_seconds(database) - before) / repeats
+    database_ms = 1000 * (process_cpu_seconds(database) - before) / repeats
     python_ms = 1000 * (time.process_time() - began) / repeats
     p50, p95 = np.quantile(took, [0.5, 0.95])
     return PageCost(p50, p95, python_ms + database_ms, database_ms, queries)
 
 
-def cpu_seconds(process: psutil.Process) -> float:
+def process_cpu_seconds(process: psutil.Process) -> float:
     """CPU seconds used by a process."""
     times = process.cpu_times()
     return float(times.user + times.system)

@@ -1,4 +1,4 @@
-"""The global tables in Django's admin; what lies in a namespace has the site's own pages."""
+"""Django admin for the global tables; tables in a namespace have the site's own pages."""
 
 from typing import TYPE_CHECKING
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     NamespaceOptions = admin.ModelAdmin[Namespace]
     MembershipOptions = admin.ModelAdmin[Membership]
 else:
-    # Django's own classes cannot be subscripted.
+    # Django's classes cannot be subscripted at run time.
     Inline = admin.TabularInline
     NamespaceOptions = MembershipOptions = admin.ModelAdmin
 
@@ -20,7 +20,7 @@ admin.site.index_title = "Users, namespaces and members"
 
 
 class MembershipInline(Inline):
-    """Who may enter a namespace."""
+    """The members of a namespace."""
 
     model = Membership
     autocomplete_fields = ["user"]

@@ -2,6 +2,11 @@ from django.apps import AppConfig
 
 
 class MemoriesConfig(AppConfig):
-    """The memories of agents: stored, found, judged and served."""
+    """Agents' memories: writing, retrieval, tuning, and the pages and API around them."""
 
     name = "memories"
+
+    def ready(self) -> None:
+        from memories.providers.provider_settings import check_provider_settings  # needs the models
+
+        check_provider_settings()

@@ -1,4 +1,4 @@
-"""The addresses of the memories' pages."""
+"""URLs of the dashboard's pages and of the API."""
 
 from django.urls import include, path
 

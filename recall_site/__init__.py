@@ -1,7 +1,7 @@
-"""The site around memories and formulas."""
+"""The site: settings, URLs, server and embedded Postgres."""
 
 import os
 
-# The products here are small: threads of the linear algebra would gain nothing, and spin on the cores that the database
-# and the embedder need. It is read once, when numpy is first imported.
+# The matrices are small: BLAS threads gain nothing and compete with the database and the embedder for cores.
+# Read once, when numpy is first imported.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")

@@ -1,17 +1,17 @@
-"""`python -m recall_site` brings the whole site up."""
+"""`python -m recall_site` starts the site; `make run` calls it."""
 
 import signal
 import sys
 
 
 def main() -> None:
-    """Take signals first, as loading Django takes a while and Ctrl-C must not end in a traceback."""
-    interrupted = signal.signal(signal.SIGINT, signal.SIG_DFL)
-    from recall_site import bring_up
+    """Start the site; while Django loads, Ctrl-C ends the process without a traceback."""
+    default_handler = signal.signal(signal.SIGINT, signal.SIG_DFL)
+    from recall_site import run
 
-    signal.signal(signal.SIGINT, interrupted)
+    signal.signal(signal.SIGINT, default_handler)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
-    bring_up.main()
+    run.run_site()
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""The folder a Recall keeps its own things in: the embedded database, its secret key, the collected static files."""
+"""The data folder: embedded database, secret key, collected static files."""
 
 import os
 import tempfile
@@ -11,40 +11,40 @@ ROOT = Path(__file__).resolve().parent.parent
 
 
 class StartError(Exception):
-    """One sentence for the person at the terminal."""
+    """Why the site cannot start, as one sentence for the terminal."""
 
 
 def location() -> Path:
-    """Where the folder is, whether or not it exists yet."""
-    return environment.folder("RECALL_DATA", ROOT / "var")
+    """The folder's path, whether or not it exists yet."""
+    return environment.read_folder("RECALL_DATA", ROOT / "var")
 
 
 def prepare(folder: Path) -> None:
-    """Make the folder, and make sure that it can be written to."""
+    """Create the folder and check that it is writable."""
     try:
-        # Others may pass but not look: where root makes the folder, the database in it is another account's.
+        # Others may traverse but not list it: if root creates it, the database inside belongs to another account.
         folder.mkdir(mode=0o711, parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=folder):
             pass
     except OSError as error:
         reason = (error.strerror or str(error)).lower()
         raise StartError(
-            f"{folder} cannot be written to ({reason}); name a folder that can: RECALL_DATA=/path make run"
+            f"{folder} is not writable ({reason}); choose another folder: RECALL_DATA=/path make run"
         ) from error
 
 
-def kept(folder: Path, name: str) -> str:
-    """What a small private file holds, or nothing."""
+def read_secret(folder: Path, name: str) -> str:
+    """The content of a private file; empty if there is none."""
     path = folder / name
     return path.read_text().strip() if path.is_file() else ""
 
 
-def keep(folder: Path, name: str, make: Callable[[], str]) -> str:
-    """What a small private file holds; made and kept the first time."""
-    if not kept(folder, name):
+def ensure_secret(folder: Path, name: str, make: Callable[[], str]) -> str:
+    """The content of a private file, created on first use."""
+    if not read_secret(folder, name):
         prepare(folder)
-        handle, fresh = tempfile.mkstemp(dir=folder)  # readable by its owner alone
+        handle, temporary = tempfile.mkstemp(dir=folder)  # readable by its owner only
         with os.fdopen(handle, "w") as file:
             file.write(make() + "\n")
-        os.replace(fresh, folder / name)
-    return kept(folder, name)
+        os.replace(temporary, folder / name)
+    return read_secret(folder, name)

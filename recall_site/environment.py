@@ -1,8 +1,7 @@
-"""Reads the environment; a value that cannot be used is refused by name, with what is allowed and what came."""
+"""Environment variables as typed settings; an invalid value raises ImproperlyConfigured with the variable's name."""
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -12,100 +11,87 @@ from django.core.exceptions import ImproperlyConfigured
 from psycopg.conninfo import conninfo_to_dict
 
 FLAGS = {"1": True, "true": True, "yes": True, "on": True, "0": False, "false": False, "no": False, "off": False}
-PERIODS = {"second": 1, "minute": 60, "hour": 3_600, "day": 86_400}  # seconds
-READ: set[str] = set()
+PERIODS = ("second", "minute", "hour", "day")
+VARIABLES_READ: set[str] = set()
 
 
-@dataclass(frozen=True)
-class Rate:
-    """So many within a period."""
-
-    count: int
-    period: str
-
-    @property
-    def nanoseconds(self) -> int:
-        """How long the period is."""
-        return PERIODS[self.period] * 1_000_000_000
+def invalid_variable(name: str, allowed: str, got: str) -> ImproperlyConfigured:
+    """The error for an invalid variable: what is allowed and what was given."""
+    return ImproperlyConfigured(f"{name} must be {allowed}; got {got!r}.")
 
 
-def refusal(name: str, allowed: str, came: str) -> ImproperlyConfigured:
-    """The one shape of complaint about a variable."""
-    return ImproperlyConfigured(f"{name} must be {allowed}, not {came!r}.")
-
-
-def text(name: str, default: str = "") -> str:
-    """A variable as it stands; an empty one counts as absent."""
-    READ.add(name)
+def read_str(name: str, default: str = "") -> str:
+    """A variable as a string; an empty one counts as unset."""
+    VARIABLES_READ.add(name)
     return os.environ.get(name, "").strip() or default
 
 
-def flag(name: str, *, default: bool) -> bool:
+def read_flag(name: str, *, default: bool) -> bool:
     """On or off, in the usual spellings."""
-    came = text(name, str(default))
-    if came.lower() not in FLAGS:
-        raise refusal(name, "one of " + ", ".join(FLAGS), came)
-    return FLAGS[came.lower()]
+    value = read_str(name, str(default))
+    if value.lower() not in FLAGS:
+        raise invalid_variable(name, "one of " + ", ".join(FLAGS), value)
+    return FLAGS[value.lower()]
 
 
-def number(name: str, default: int, *, low: int, high: int) -> int:
+def read_int(name: str, default: int, *, low: int, high: int) -> int:
     """A whole number between `low` and `high`."""
-    came = text(name, str(default))
-    if not (came.isascii() and came.isdigit() and low <= int(came) <= high):
-        raise refusal(name, f"a whole number from {low} to {high}", came)
-    return int(came)
+    value = read_str(name, str(default))
+    if not (value.isascii() and value.isdigit() and low <= int(value) <= high):
+        raise invalid_variable(name, f"a whole number from {low} to {high}", value)
+    return int(value)
 
 
-def rate(name: str, default: str) -> Rate | None:
-    """A rate like 600/minute; none where it is off."""
-    came = text(name, default)
-    if came == "off":
+def read_rate(name: str, default: str) -> tuple[int, str] | None:
+    """A rate like 600/minute as (600, "minute"); None if it is off."""
+    value = read_str(name, default)
+    if value == "off":
         return None
-    count, _, period = came.partition("/")
+    count, _, period = value.partition("/")
     if not (count.isascii() and count.isdigit() and 0 < int(count) <= 1_000_000 and period in PERIODS):
-        raise refusal(name, f"a rate like 600/minute (to 1000000; {', '.join(PERIODS)}) or off", came)
-    return Rate(int(count), period)
+        raise invalid_variable(name, f"a rate like 600/minute (to 1000000; {', '.join(PERIODS)}) or off", value)
+    return int(count), period
 
 
-def choice(name: str, default: str, allowed: Sequence[str]) -> str:
+def read_choice(name: str, default: str, allowed: Sequence[str]) -> str:
     """One of a few words."""
-    came = text(name, default)
-    if came not in allowed:
-        raise refusal(name, "one of " + ", ".join(allowed), came)
-    return came
+    value = read_str(name, default)
+    if value not in allowed:
+        raise invalid_variable(name, "one of " + ", ".join(allowed), value)
+    return value
 
 
-def words(name: str, default: Sequence[str] = ()) -> list[str]:
-    """A list, parted by commas."""
-    return [word.strip() for word in text(name, ",".join(default)).split(",") if word.strip()]
+def read_list(name: str, default: Sequence[str] = ()) -> list[str]:
+    """A comma-separated list."""
+    return [item.strip() for item in read_str(name, ",".join(default)).split(",") if item.strip()]
 
 
-def origins(name: str) -> list[str]:
-    """A list of addresses like https://recall.example.com."""
-    came = words(name)
-    for origin in came:
+def read_origins(name: str) -> list[str]:
+    """A comma-separated list of origins like https://recall.example.com."""
+    origins = read_list(name)
+    for origin in origins:
         if urlsplit(origin).scheme not in ("http", "https") or not urlsplit(origin).netloc:
-            raise refusal(name, "a list of origins like https://recall.example.com, parted by commas", origin)
-    return came
+            raise invalid_variable(name, "a comma-separated list of origins like https://recall.example.com", origin)
+    return origins
 
 
-def folder(name: str, default: Path) -> Path:
-    """A folder; a relative one is taken from where the default lies."""
-    return default.parent.joinpath(Path(text(name, str(default))).expanduser()).resolve()
+def read_folder(name: str, default: Path) -> Path:
+    """A folder; a relative path starts at the default's parent."""
+    return default.parent.joinpath(Path(read_str(name, str(default))).expanduser()).resolve()
 
 
-def database(name: str) -> dict[str, Any] | None:
-    """Django's description of the database that a postgres:// address names, or None."""
-    came = text(name)
-    if not came:
+def read_database_url(name: str) -> dict[str, Any] | None:
+    """A postgres:// URL as an entry of DATABASES; None if it is unset."""
+    value = read_str(name)
+    if not value:
         return None
-    # The address may hold a password, so a complaint repeats its scheme alone.
-    shown = came.partition("://")[0] + "://…" if "://" in came else "something else"
+    # The URL may hold a password, so the error repeats its scheme only.
+    scheme = value.partition("://")[0] + "://…" if "://" in value else "something else"
     try:
-        parts = conninfo_to_dict(came) if came.startswith(("postgres://", "postgresql://")) else {}
+        parts = conninfo_to_dict(value) if value.startswith(("postgres://", "postgresql://")) else {}
     except psycopg.ProgrammingError:
         parts = {}
     if not parts.get("dbname"):
-        raise refusal(name, "an address like postgres://user:password@host:5432/recall", shown)
-    named = {"NAME": "dbname", "USER": "user", "PASSWORD": "password", "HOST": "host", "PORT": "port"}
-    return {django: str(parts.pop(libpq, "")) for django, libpq in named.items()} | {"OPTIONS": parts}
+        raise invalid_variable(name, "a URL like postgres://user:password@host:5432/recall", scheme)
+    names = {"NAME": "dbname", "USER": "user", "PASSWORD": "password", "HOST": "host", "PORT": "port"}
+    return {django: str(parts.pop(libpq, "")) for django, libpq in names.items()} | {"OPTIONS": parts}

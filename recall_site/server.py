@@ -1,8 +1,7 @@
-"""The web server: gunicorn with threads, inside this process."""
+"""The web server: gunicorn's gthread workers, configured and started from this process."""
 
 import json
 import signal
-import sys
 import threading
 import time
 from collections.abc import Callable
@@ -15,118 +14,109 @@ from django.core.wsgi import get_wsgi_application
 from gunicorn.app.base import BaseApplication
 from gunicorn.arbiter import Arbiter
 
-from memories.providers.embedder import warm
-from recall_site.fair_worker import FairWorker, forget
-from recall_site.garbage import leave_what_is_loaded
+from memories.providers.embedder import warm_up
 from recall_site.postgres import Postgres
-from recall_site.postgres_watch import Watch
-from recall_site.worker import Companion
+from recall_site.postgres_monitor import PostgresMonitor
+from recall_site.worker_supervisor import WorkerSupervisor
 
-PATIENCE = 30  # seconds until a site that does not get ready is reported
-# Seconds that a thread computes before another has its turn: an answer waits for the database five times, and each time
-# would wait as long again for others.
-TURN = 0.0005
+READY_TIMEOUT = 30  # seconds until a site that is not ready is reported
 
 
 class Server(BaseApplication):
-    """Serves the site until Ctrl-C or SIGTERM, calls `when_up` once it really answers, and watches its Postgres."""
+    """Serves the site until Ctrl-C or SIGTERM; calls `on_ready` once it answers, and monitors its Postgres."""
 
-    def __init__(self, when_up: Callable[[], None], postgres: Postgres | None) -> None:
-        self.when_up = when_up
-        self.watch = Watch(postgres) if postgres else None
+    def __init__(self, on_ready: Callable[[], None], postgres: Postgres | None) -> None:
+        self.on_ready = on_ready
+        self.monitor = PostgresMonitor(postgres) if postgres else None
         super().__init__()
 
     def load_config(self) -> None:
-        """Gunicorn's settings, from ours."""
-        chosen = {
-            "bind": address(settings.HOST, settings.PORT),
-            "worker_class": FairWorker,
+        """Gunicorn's settings, from the site's."""
+        options = {
+            "bind": host_port(settings.HOST, settings.PORT),
+            "worker_class": "gthread",
             "workers": settings.WORKERS,
             "threads": settings.THREADS,
-            "preload_app": True,  # Django is loaded already; workers get it by fork
+            "preload_app": True,  # Django is loaded already; workers inherit it
             "loglevel": settings.LOG_LEVEL.lower(),
-            "control_socket_disable": True,  # it would lie in the home folder, the same for every site
-            "forwarded_allow_ips": "",  # whether a proxy is believed is Django's to decide, by TRUST_PROXY
+            "control_socket_disable": True,  # its path in the home folder would be shared by all sites
+            "forwarded_allow_ips": "",  # Django decides whether a proxy is trusted, by TRUST_PROXY
             "graceful_timeout": 10,  # seconds
-            "keepalive": 75,  # seconds: an agent that thinks for a while finds its connection again
+            "keepalive": 75,  # seconds: an agent's next request should find its connection open
             "when_ready": stop_on_hangup,
-            "post_worker_init": self.begin,
-            "worker_exit": self.end,
-            "child_exit": forget,
+            "post_worker_init": self.init_worker,
+            "worker_exit": self.exit_worker,
         }
-        for name, value in chosen.items():
+        for name, value in options.items():
             self.cfg.set(name, value)
 
     def load(self) -> Any:
-        """The site."""
-        site = get_wsgi_application()
-        leave_what_is_loaded()
-        return site
+        """The WSGI application."""
+        return get_wsgi_application()
 
     def run(self) -> None:
-        """Serve, with a worker for long work beside the web server's own."""
+        """Serve, with the worker for jobs beside the web workers."""
         SiteArbiter(self).run()
 
-    def begin(self, worker: Any) -> None:
-        """Start a worker; the first watches for the first answer, as a thread in the parent would trouble its forks."""
-        # A terminal signals parent and workers alike; a worker that hears both it and the parent's word can hang.
+    def init_worker(self, worker: Any) -> None:
+        """Start a web worker's threads; the first worker polls for readiness, as the parent must not have threads."""
+        # A terminal signals the parent and its workers alike; a worker must only react to the parent.
         for number in (signal.SIGINT, signal.SIGHUP):
             signal.signal(number, signal.SIG_IGN)
         if worker.age == 1:
-            threading.Thread(target=tell_when_up, args=[self.when_up], daemon=True).start()
-        sys.setswitchinterval(TURN)
-        threading.Thread(target=warm, args=[settings.RECALL_EMBEDDER], daemon=True).start()
-        if self.watch:
-            self.watch.start()
+            threading.Thread(target=call_when_ready, args=[self.on_ready], daemon=True).start()
+        threading.Thread(target=warm_up, args=[settings.RECALL_EMBEDDER], daemon=True).start()
+        if self.monitor:
+            self.monitor.start()
 
-    def end(self, arbiter: Any, worker: Any) -> None:
-        """End a worker; gunicorn also calls this in the parent, for a worker it finds gone."""
-        if self.watch and self.watch.is_alive():
-            self.watch.end()
+    def exit_worker(self, arbiter: Any, worker: Any) -> None:
+        """Stop a web worker's monitor; gunicorn also calls this in the parent, for a worker that has died."""
+        if self.monitor and self.monitor.is_alive():
+            self.monitor.stop()
 
 
 class SiteArbiter(Arbiter):
-    """Gunicorn's parent process, which tends the worker for long work as well."""
+    """Gunicorn's parent process, which also supervises the worker for jobs."""
 
     def __init__(self, app: Server) -> None:
-        self.companion = Companion() if settings.RECALL_WORKER else None
+        self.supervisor = WorkerSupervisor() if settings.RECALL_WORKER else None
         super().__init__(app)
 
     def manage_workers(self) -> None:
-        """Have every process run that should; gunicorn calls this every second."""
+        """Start missing processes; gunicorn calls this every second."""
         super().manage_workers()
-        if self.companion:
-            self.companion.tend()
+        if self.supervisor:
+            self.supervisor.ensure_running()
 
     def stop(self, graceful: bool = True) -> None:
-        """Stop all of them, side by side."""
-        if self.companion:
-            self.companion.stop()
+        """Stop all processes in parallel."""
+        if self.supervisor:
+            self.supervisor.terminate()
         super().stop(graceful)
-        if self.companion:
-            self.companion.wait()
+        if self.supervisor:
+            self.supervisor.wait()
 
 
 def stop_on_hangup(arbiter: Any) -> None:
-    """Stop when the terminal closes; gunicorn would reload and live on unseen."""
+    """Stop when the terminal closes; gunicorn's default is to reload."""
     signal.signal(signal.SIGHUP, lambda *_: signal.raise_signal(signal.SIGTERM))
 
 
-def tell_when_up(tell: Callable[[], None]) -> None:
-    """Ask the site until it is ready, then tell; say why if it does not get there."""
-    reason, deadline = "", time.monotonic() + PATIENCE
+def call_when_ready(on_ready: Callable[[], None]) -> None:
+    """Poll /health/ready and call `on_ready`, or print why the site is not ready."""
+    reason, deadline = "", time.monotonic() + READY_TIMEOUT
     while time.monotonic() < deadline:
-        if (reason := reason_not_ready()) == "":
-            return tell()
+        if (reason := readiness_error()) == "":
+            return on_ready()
         time.sleep(0.05)
-    return print(f"The site is up but not ready: {reason}", flush=True)
+    return print(f"The site is running but not ready: {reason}", flush=True)
 
 
-def reason_not_ready() -> str:
-    """What /health/ready complains of, or nothing."""
+def readiness_error() -> str:
+    """Why /health/ready fails; empty if it succeeds."""
     host = settings.ALLOWED_HOSTS[0].lstrip(".").replace("*", "localhost")
     try:
-        with urlopen(Request(f"{url()}/health/ready", headers={"Host": host}), timeout=5):
+        with urlopen(Request(f"{site_url()}/health/ready", headers={"Host": host}), timeout=5):
             return ""
     except HTTPError as error:
         with error:
@@ -135,12 +125,12 @@ def reason_not_ready() -> str:
         return str(error)
 
 
-def address(host: str, port: int) -> str:
-    """Host and port as an address writes them."""
+def host_port(host: str, port: int) -> str:
+    """Host and port as in a URL; an IPv6 address gets brackets."""
     return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
 
-def url() -> str:
-    """Where a browser on this machine finds the site."""
-    everywhere = {"0.0.0.0": "127.0.0.1", "::": "::1"}
-    return f"http://{address(everywhere.get(settings.HOST, settings.HOST), settings.PORT)}"
+def site_url() -> str:
+    """The site's URL for a browser on this machine."""
+    loopback = {"0.0.0.0": "127.0.0.1", "::": "::1"}
+    return f"http://{host_port(loopback.get(settings.HOST, settings.HOST), settings.PORT)}"

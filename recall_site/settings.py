@@ -1,4 +1,4 @@
-"""Settings of the site, read from the environment; `.env.example` tells what each variable does."""
+"""Settings of the site, read from the environment; `.env.example` documents each variable."""
 
 import importlib.metadata
 import os
@@ -7,87 +7,82 @@ from pathlib import Path
 from croniter import croniter
 from django.core.management.utils import get_random_secret_key
 
-from memories.providers import embedder, language_model, recogniser, reranker
 from recall_site import data_folder, environment, postgres
 
 ROOT = data_folder.ROOT
 DATA = data_folder.location()
 VERSION = importlib.metadata.version("recall")
 
-# Where every process keeps what it has counted; the library reads the variable, and only there.
+# Each process keeps its counters in a file here; prometheus_client reads the path from this variable only.
 METRICS = DATA / "metrics"
 os.environ["PROMETHEUS_MULTIPROC_DIR"] = str(METRICS)
 
-DEBUG = environment.flag("DEBUG", default=False)
-# Every way in (start.py) has the key made and kept before; only tests and type checks come here without one.
-SECRET_KEY = environment.text("SECRET_KEY") or data_folder.kept(DATA, "secret_key") or get_random_secret_key()
-ALLOWED_HOSTS = environment.words("ALLOWED_HOSTS", ["localhost", "127.0.0.1", "[::1]"])
-CSRF_TRUSTED_ORIGINS = environment.origins("CSRF_TRUSTED_ORIGINS")
-TRUST_PROXY = environment.flag("TRUST_PROXY", default=False)
+DEBUG = environment.read_flag("DEBUG", default=False)
+# start.ensure_secret_key has created the key; only tests and type checks come here without one.
+SECRET_KEY = (
+    environment.read_str("SECRET_KEY") or data_folder.read_secret(DATA, "secret_key") or get_random_secret_key()
+)
+ALLOWED_HOSTS = environment.read_list("ALLOWED_HOSTS", ["localhost", "127.0.0.1", "[::1]"])
+CSRF_TRUSTED_ORIGINS = environment.read_origins("CSRF_TRUSTED_ORIGINS")
+TRUST_PROXY = environment.read_flag("TRUST_PROXY", default=False)
 
-HOST = environment.text("HOST", "127.0.0.1")
-PORT = environment.number("PORT", 8000, low=1, high=65535)
-WORKERS = environment.number("WORKERS", 2, low=1, high=64)
-THREADS = environment.number("THREADS", 8, low=1, high=256)
-RECALL_DEMO = environment.flag("RECALL_DEMO", default=True)
-RECALL_PASSWORD = environment.text("RECALL_PASSWORD")
-RECALL_WORKER = environment.flag("RECALL_WORKER", default=True)
-RECALL_REFLECT_AT = environment.text("RECALL_REFLECT_AT", "17 3 * * *")
+HOST = environment.read_str("HOST", "127.0.0.1")
+PORT = environment.read_int("PORT", 8000, low=1, high=65535)
+WORKERS = environment.read_int("WORKERS", 2, low=1, high=64)
+THREADS = environment.read_int("THREADS", 8, low=1, high=256)
+RECALL_DEMO = environment.read_flag("RECALL_DEMO", default=True)
+RECALL_PASSWORD = environment.read_str("RECALL_PASSWORD")
+RECALL_WORKER = environment.read_flag("RECALL_WORKER", default=True)
+RECALL_REFLECT_AT = environment.read_str("RECALL_REFLECT_AT", "17 3 * * *")
 if RECALL_REFLECT_AT != "off" and not (len(RECALL_REFLECT_AT.split()) == 5 and croniter.is_valid(RECALL_REFLECT_AT)):
-    raise environment.refusal("RECALL_REFLECT_AT", "five fields of cron like 17 3 * * *, or off", RECALL_REFLECT_AT)
+    raise environment.invalid_variable(
+        "RECALL_REFLECT_AT", "a cron expression of five fields like 17 3 * * *, or off", RECALL_REFLECT_AT
+    )
 
-RECALL_EMBEDDER = environment.text("RECALL_EMBEDDER", "all-MiniLM-L6-v2")
-if not embedder.known(RECALL_EMBEDDER):
-    raise environment.refusal("RECALL_EMBEDDER", f"one of {embedder.ALLOWED}", RECALL_EMBEDDER)
-RECALL_EMBED_THREADS = environment.number("RECALL_EMBED_THREADS", 0, low=0, high=256)
-RECALL_JUDGE = environment.text("RECALL_JUDGE", "rules")
-RECALL_EXTRACTOR = environment.text("RECALL_EXTRACTOR", "rules")
-for variable, came in {"RECALL_JUDGE": RECALL_JUDGE, "RECALL_EXTRACTOR": RECALL_EXTRACTOR}.items():
-    if not language_model.known(came):
-        raise environment.refusal(variable, language_model.ALLOWED, came)
-RECALL_ENTITIES = environment.text("RECALL_ENTITIES", "rules")
-if not recogniser.known(RECALL_ENTITIES):
-    raise environment.refusal("RECALL_ENTITIES", recogniser.ALLOWED, RECALL_ENTITIES)
-RECALL_RERANKER = environment.text("RECALL_RERANKER", reranker.MAXSIM)
-if RECALL_RERANKER != reranker.MAXSIM:
+# Provider names are checked by memories.providers.provider_settings when the app is ready.
+RECALL_EMBEDDER = environment.read_str("RECALL_EMBEDDER", "all-MiniLM-L6-v2")
+RECALL_EMBED_THREADS = environment.read_int("RECALL_EMBED_THREADS", 0, low=0, high=256)
+RECALL_JUDGE = environment.read_str("RECALL_JUDGE", "rules")
+RECALL_EXTRACTOR = environment.read_str("RECALL_EXTRACTOR", "rules")
+RECALL_ENTITIES = environment.read_str("RECALL_ENTITIES", "rules")
+RECALL_RERANKER = environment.read_str("RECALL_RERANKER", "maxsim")
+if RECALL_RERANKER != "maxsim":  # a folder
     RECALL_RERANKER = str(ROOT / Path(RECALL_RERANKER).expanduser())
-if not reranker.known(RECALL_RERANKER):
-    raise environment.refusal("RECALL_RERANKER", reranker.ALLOWED, RECALL_RERANKER)
-RECALL_RERANKER_MS = environment.number("RECALL_RERANKER_MS", 2_000, low=1, high=60_000)
-RECALL_TRACE_PERCENT = environment.number("RECALL_TRACE_PERCENT", 100, low=0, high=100)
-RECALL_TRACE_DAYS = environment.number("RECALL_TRACE_DAYS", 90, low=1, high=20_000)
-RECALL_RETRIEVER_MS = environment.number("RECALL_RETRIEVER_MS", 500, low=1, high=60_000)
-# For the programs that call a Recall (manage.py mcp), not for the site itself.
-RECALL_URL = environment.text("RECALL_URL", f"http://127.0.0.1:{PORT}")
-RECALL_NAMESPACE = environment.text("RECALL_NAMESPACE")
-RECALL_KEY = environment.text("RECALL_KEY")
-RECALL_METRICS_TOKEN = environment.text("RECALL_METRICS_TOKEN")
-OPENAI_BASE_URL = environment.text("OPENAI_BASE_URL", "https://api.openai.com/v1")
-OPENAI_API_KEY = environment.text("OPENAI_API_KEY")
-OPENAI_TIMEOUT = environment.number("OPENAI_TIMEOUT", 30, low=1, high=600)  # seconds
-OPENAI_PARALLEL = environment.number("OPENAI_PARALLEL", 8, low=1, high=64)  # requests at once
-OPENAI_EMBED_LIMIT = environment.number("OPENAI_EMBED_LIMIT", 8191, low=64, high=1_000_000)  # tokens
+RECALL_RERANKER_MS = environment.read_int("RECALL_RERANKER_MS", 2_000, low=1, high=60_000)
+RECALL_TRACE_PERCENT = environment.read_int("RECALL_TRACE_PERCENT", 100, low=0, high=100)
+RECALL_TRACE_DAYS = environment.read_int("RECALL_TRACE_DAYS", 90, low=1, high=20_000)
+RECALL_RETRIEVER_MS = environment.read_int("RECALL_RETRIEVER_MS", 500, low=1, high=60_000)
+# For clients (manage.py mcp), not for the site itself.
+RECALL_URL = environment.read_str("RECALL_URL", f"http://127.0.0.1:{PORT}")
+RECALL_NAMESPACE = environment.read_str("RECALL_NAMESPACE")
+RECALL_KEY = environment.read_str("RECALL_KEY")
+RECALL_METRICS_TOKEN = environment.read_str("RECALL_METRICS_TOKEN")
+OPENAI_BASE_URL = environment.read_str("OPENAI_BASE_URL", "https://api.openai.com/v1")
+OPENAI_API_KEY = environment.read_str("OPENAI_API_KEY")
+OPENAI_TIMEOUT = environment.read_int("OPENAI_TIMEOUT", 30, low=1, high=600)  # seconds
+OPENAI_PARALLEL = environment.read_int("OPENAI_PARALLEL", 8, low=1, high=64)  # concurrent requests
+OPENAI_EMBED_LIMIT = environment.read_int("OPENAI_EMBED_LIMIT", 8191, low=64, high=1_000_000)  # tokens
 
-DATABASE = environment.database("DATABASE_URL")
+DATABASE = environment.read_database_url("DATABASE_URL")
 EMBEDDED_POSTGRES = DATABASE is None
 DATABASES = {
     "default": {
         "ENGINE": "django.db.backends.postgresql",
-        # Each thread keeps its connection; one that died meanwhile is replaced.
+        # One connection per thread, replaced if it has died.
         "CONN_MAX_AGE": 600,  # seconds
         "CONN_HEALTH_CHECKS": True,
-        **(DATABASE or postgres.connection(DATA)),
+        **(DATABASE or postgres.database_settings(DATA)),
     }
 }
 DATABASES["default"]["OPTIONS"] = {"connect_timeout": 5, **DATABASES["default"]["OPTIONS"]}  # seconds
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
-# A machine that sleeps at night does the night's work in the morning.
+# A machine that sleeps at night runs the nightly jobs in the morning.
 PROCRASTINATE_PERIODIC_DEFAULTS = {"max_delay": 12 * 3600}  # seconds
 PROCRASTINATE_AUTODISCOVER_MODULE_NAME = ""
 PROCRASTINATE_IMPORT_PATHS = ["memories.jobs.tasks"]
 
-# Each worker's own: it counts failed sign-ins, a few bytes each.
+# Per process: counts failed sign-ins.
 CACHES = {
     "default": {
         "BACKEND": "django.core.cache.backends.locmem.LocMemCache",
@@ -111,12 +106,13 @@ INSTALLED_APPS = [
     "procrastinate.contrib.django",
     "scoring",
     "memories",
+    "recall_site",
 ]
 MIDDLEWARE = [
-    "recall_site.middleware.request_id",
-    "recall_site.metrics.count_requests",
-    "recall_site.middleware.content_security_policy",
-    "recall_site.middleware.CompressedApi",
+    "memories.web.middleware.assign_request_id",
+    "memories.web.prometheus.count_requests",
+    "memories.web.middleware.add_content_security_policy",
+    "memories.web.middleware.ApiGZipMiddleware",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
@@ -126,7 +122,7 @@ MIDDLEWARE = [
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
-    "recall_site.problems.forms_only",
+    "memories.web.problems.explain_form_urls",
 ]
 ROOT_URLCONF = "recall_site.urls"
 WSGI_APPLICATION = "recall_site.wsgi.application"
@@ -140,7 +136,7 @@ TEMPLATES = [
                 "django.template.context_processors.request",
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
-                "recall_site.layout.frame",
+                "memories.web.layout.layout_context",
             ]
         },
     }
@@ -148,7 +144,7 @@ TEMPLATES = [
 
 LOGIN_URL = "sign-in"
 LOGIN_REDIRECT_URL = "/"
-# Scrypt costs memory as well as time, and a tenth of the time of Django's default.
+# Scrypt costs memory as well, and a tenth of the time of Django's default.
 PASSWORD_HASHERS = [
     "django.contrib.auth.hashers.ScryptPasswordHasher",
     "django.contrib.auth.hashers.PBKDF2PasswordHasher",
@@ -161,12 +157,12 @@ AUTH_PASSWORD_VALIDATORS = [
 
 SECURE_REFERRER_POLICY = "same-origin"
 X_FRAME_OPTIONS = "DENY"
-# Whoever names an https origin serves Recall behind TLS.
+# An https origin means that Recall is served behind TLS.
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = any(origin.startswith("https://") for origin in CSRF_TRUSTED_ORIGINS)
-SECURE_HSTS_SECONDS = 365 * 24 * 3600 if SESSION_COOKIE_SECURE else 0  # told where the request came by TLS
-# Anybody can send this header, so it counts only behind a proxy that sets it itself.
+SECURE_HSTS_SECONDS = 365 * 24 * 3600 if SESSION_COOKIE_SECURE else 0  # sent over TLS only
+# Any client can send this header, so it is trusted only behind a proxy that overwrites it.
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if TRUST_PROXY else None
-CSRF_FAILURE_VIEW = "recall_site.problems.csrf_failure"
+CSRF_FAILURE_VIEW = "memories.web.problems.csrf_failure"
 
 USE_I18N = False
 USE_TZ = True
@@ -178,9 +174,9 @@ STATICFILES_DIRS = [ROOT / "static"]
 STATICFILES_FINDERS = [
     "django.contrib.staticfiles.finders.FileSystemFinder",
     "django.contrib.staticfiles.finders.AppDirectoriesFinder",
-    "recall_site.static_files.WheelFinder",
+    "recall_site.static_files.PackageFileFinder",
 ]
-WHITENOISE_KEEP_ONLY_HASHED_FILES = True  # half the files to compress
+WHITENOISE_KEEP_ONLY_HASHED_FILES = True  # half as many files to compress
 STORAGES = {
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
     "staticfiles": {
@@ -190,7 +186,7 @@ STORAGES = {
     },
 }
 
-RECALL_RATE = environment.rate("RECALL_RATE", "6000/minute")
+RECALL_RATE = environment.read_rate("RECALL_RATE", "6000/minute")
 API_BODY_LIMIT = 1_000_000  # bytes
 REST_FRAMEWORK = {
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
@@ -198,7 +194,7 @@ REST_FRAMEWORK = {
     "DEFAULT_AUTHENTICATION_CLASSES": ["rest_framework.authentication.SessionAuthentication"],
     "DEFAULT_PERMISSION_CLASSES": ["rest_framework.permissions.IsAuthenticated"],
     "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
-    "EXCEPTION_HANDLER": "recall_site.problems.exception_handler",
+    "EXCEPTION_HANDLER": "memories.web.problems.exception_handler",
     "TEST_REQUEST_DEFAULT_FORMAT": "json",
 }
 SPECTACULAR_SETTINGS = {
@@ -210,7 +206,7 @@ SPECTACULAR_SETTINGS = {
     "SERVE_INCLUDE_SCHEMA": False,
     "SCHEMA_PATH_PREFIX": "/api/v1/",
     "ENFORCE_NON_BLANK_FIELDS": True,
-    # One name for words that several fields share.
+    # One schema name for enums that several fields share.
     "ENUM_NAME_OVERRIDES": {
         "SourceLevel": "memories.models.choices.SourceLevel.values",
         "MemoryKind": "memories.models.choices.Kind.values",
@@ -226,14 +222,14 @@ SPECTACULAR_SETTINGS = {
     "SWAGGER_UI_SETTINGS": {"deepLinking": True, "persistAuthorization": False, "validatorUrl": None},
 }
 
-LOG_LEVEL = environment.choice("LOG_LEVEL", "WARNING", ["DEBUG", "INFO", "WARNING", "ERROR"])
+LOG_LEVEL = environment.read_choice("LOG_LEVEL", "WARNING", ["DEBUG", "INFO", "WARNING", "ERROR"])
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
-    "filters": {"request_id": {"()": "recall_site.middleware.RequestIdFilter"}},
+    "filters": {"request_id": {"()": "memories.web.middleware.RequestIdFilter"}},
     "formatters": {"line": {"format": "%(asctime)s %(levelname)s %(name)s [%(request_id)s] %(message)s"}},
     "handlers": {"stderr": {"class": "logging.StreamHandler", "filters": ["request_id"], "formatter": "line"}},
     "root": {"handlers": ["stderr"], "level": LOG_LEVEL},
-    # Django's own handlers would mail admins nobody named and print a second copy.
+    # Django's own handlers would mail ADMINS and log everything twice.
     "loggers": {"django": {"handlers": [], "level": LOG_LEVEL}},
 }

@@ -1,4 +1,4 @@
-"""What must stand before Django can work: the secret key and, without a DATABASE_URL, the embedded Postgres."""
+"""Prerequisites of every process: the secret key and, without a DATABASE_URL, the embedded Postgres."""
 
 import atexit
 import os
@@ -12,15 +12,16 @@ SETTINGS = "recall_site.settings"
 
 
 def ensure_secret_key() -> None:
-    """Make the key once, before the settings read it."""
+    """Prepare the data folder and create the secret key, before the settings read it."""
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", SETTINGS)
-    if not environment.text("SECRET_KEY"):
-        data_folder.keep(data_folder.location(), "secret_key", get_random_secret_key)
+    data_folder.prepare(data_folder.location())
+    if not environment.read_str("SECRET_KEY"):
+        data_folder.ensure_secret(data_folder.location(), "secret_key", get_random_secret_key)
 
 
 def ensure_database() -> Postgres | None:
-    """Have the embedded server run for as long as this process does, unless another database is named."""
-    if environment.database("DATABASE_URL") is not None:
+    """Run the embedded server for the life of this process, unless DATABASE_URL names another."""
+    if environment.read_database_url("DATABASE_URL") is not None:
         return None
     server = Postgres(data_folder.location())
     atexit.register(server.leave)

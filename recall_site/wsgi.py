@@ -1,4 +1,4 @@
-"""The site for any WSGI server."""
+"""The WSGI application, for any server."""
 
 from django.core.wsgi import get_wsgi_application
 

@@ -12,7 +12,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.views.decorators.http import require_GET
 
 from memories.templatetags.numbers import about
-from recall_site.layout import render_page
+from memories.web.layout import render_page
 from scoring.catalogue import SOURCES
 from scoring.catalogue.entry import CatalogueSource
 from scoring.mathml import tex_to_mathml

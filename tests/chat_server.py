@@ -31,7 +31,7 @@ class ChatServer(ThreadingHTTPServer):
     def model(self, timeout: float = 5) -> LanguageModel:
         """A model behind this server."""
         return LanguageModel(
-            "openai/oracle", address=f"http://127.0.0.1:{self.server_port}/v1", key="sk-x", timeout=timeout
+            "openai/oracle", base_url=f"http://127.0.0.1:{self.server_port}/v1", key="sk-x", timeout=timeout
         )
 
 

@@ -16,7 +16,7 @@ from memories.contracts.json_values import MAX_DEPTH, is_storable, storage_error
 from memories.models import Entity, EntityAlias, IdempotencyRecord
 from memories.web.fields import DateTime, Flag, Float, Identifier, Integer, JsonObject, ListOf, OneOf, Text
 from memories.web.serializers import StrictObject, valid_values
-from recall_site.problems import flat
+from memories.web.validation_errors import flatten_errors
 
 ENTITIES = "/api/v1/here/entities/"
 UNKNOWN = "is not a known field; known are name, kind, aliases"
@@ -230,7 +230,7 @@ OFFSET = "must include a UTC offset, such as 2026-03-02T12:00:00Z; got "
 def test_a_field_error_names_its_place_what_is_allowed_and_what_was_received(body: Any, at: str, message: str) -> None:
     with pytest.raises(ValidationError) as refusal:
         valid_values(Everything(data=body))
-    assert list(flat(refusal.value.detail)) == [{"at": at, "message": message}]
+    assert list(flatten_errors(refusal.value.detail)) == [{"at": at, "message": message}]
 
 
 def test_a_field_takes_what_is_right_as_it_is() -> None:

@@ -42,7 +42,7 @@ def test_too_old_a_python_is_told_in_one_sentence(place: Path) -> None:
     code, said = make(place, "run")
     assert code != 0
     assert said == (
-        "Recall needs Python 3.11 or newer and found Python 3.9.2; name one with make PYTHON=/path/to/python3.11"
+        "Recall needs Python 3.11 or newer and found Python 3.9.2; set one with make PYTHON=/path/to/python3.11"
     )
 
 

@@ -12,7 +12,7 @@ import psycopg
 import pytest
 from psycopg.conninfo import make_conninfo
 
-from recall_site.postgres import LOG_LIMIT, PORT, SUPERUSER, Postgres, connection, socket_folder
+from recall_site.postgres import LOG_LIMIT, PORT, SUPERUSER, Postgres, database_settings, socket_folder
 
 pytestmark = pytest.mark.xdist_group("start")
 
@@ -30,7 +30,7 @@ def server(tmp_path: Path) -> Iterator[Postgres]:
 
 def ask(home: Path, statement: str, user: str = "") -> list[tuple[object, ...]]:
     """Ask the database of a folder as the site does, or as another user."""
-    known = connection(home)
+    known = database_settings(home)
     where = make_conninfo(host=known["HOST"], port=PORT, user=user or known["USER"], dbname=known["NAME"])
     with psycopg.connect(where, autocommit=True) as database:
         cursor = database.execute(statement.encode())
@@ -87,23 +87,23 @@ def test_a_killed_server_is_started_again(server: Postgres) -> None:
     os.kill(killed, signal.SIGKILL)
     while psutil.pid_exists(killed) and psutil.Process(killed).status() != psutil.STATUS_ZOMBIE:
         time.sleep(0.01)
-    server.tend()
+    server.check()
     assert postmaster(server.home) != killed
     assert ask(server.home, "SELECT * FROM kept") == []
 
 
 def test_a_server_that_was_told_to_stop_is_left_alone(server: Postgres) -> None:
     assert server.programs.run("pg_ctl", "stop", "-s", "-w", "-m", "fast", "-D", str(server.data)).returncode == 0
-    server.tend()
+    server.check()
     assert processes_of(server.home) == []
 
 
 def test_a_long_log_is_set_aside_while_the_server_writes_it(server: Postgres) -> None:
-    server.tend()
+    server.check()
     assert not (server.data / "postgres.log.1").exists()
     with server.log.open("a") as log:
         log.write("x" * LOG_LIMIT)
-    server.tend()
+    server.check()
     assert (server.data / "postgres.log.1").stat().st_size > LOG_LIMIT
     with pytest.raises(psycopg.errors.SyntaxError):
         ask(server.home, "NONSENSE")

@@ -15,8 +15,9 @@ from playwright.sync_api import Page, expect
 from pytest_django import DjangoAssertNumQueries
 from rest_framework import exceptions
 
-from recall_site import health, problems
-from recall_site.middleware import policy
+from memories.web import problems
+from memories.web.middleware import csp_header
+from recall_site import readiness
 
 SITE_POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self' 'sha256-47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=' "
@@ -36,7 +37,7 @@ def body(response: Any) -> dict[str, object]:
 def test_every_answer_carries_the_security_headers(client: Client) -> None:
     response = client.get("/health/live")
     assert response.json() == {"status": "live"}
-    assert response["Content-Security-Policy"] == SITE_POLICY == policy()
+    assert response["Content-Security-Policy"] == SITE_POLICY == csp_header()
     assert response["Referrer-Policy"] == "same-origin"
     assert response["X-Content-Type-Options"] == "nosniff"
     assert response["X-Frame-Options"] == "DENY"
@@ -115,8 +116,8 @@ def test_the_site_is_ready_when_everything_is_there(client: Client, db: None) ->
 @pytest.mark.parametrize(
     ("name", "value", "told"),
     [
-        ("pgvector_version", None, "The database lacks pgvector, or has too old a one."),
-        ("pgvector_version", "0.7.4", "The database lacks pgvector, or has too old a one."),
+        ("pgvector_version", None, "The database lacks pgvector, or its version is too old."),
+        ("pgvector_version", "0.7.4", "The database lacks pgvector, or its version is too old."),
         ("pending_migrations", ["memories.0009"], "The database is not migrated; run manage.py migrate."),
     ],
 )
@@ -129,13 +130,13 @@ def test_the_site_says_what_it_misses_and_the_log_says_more(
     value: list[str] | str | None,
     told: str,
 ) -> None:
-    monkeypatch.setattr(health, "schema_verified", threading.Event())
-    monkeypatch.setattr(health, name, lambda: value)
+    monkeypatch.setattr(readiness, "schema_complete", threading.Event())
+    monkeypatch.setattr(readiness, name, lambda: value)
     response = client.get("/health/ready")
     assert response.status_code == 503
     assert (body(response)["code"], body(response)["detail"]) == ("not_ready", told)
     assert (value[0] if isinstance(value, list) else value or "0.8 or newer") in caplog.text
-    assert not health.complete.is_set()
+    assert not readiness.schema_complete.is_set()
 
 
 def test_a_database_once_found_complete_is_only_asked_whether_it_answers(

@@ -19,7 +19,7 @@ EXAMPLE = Path(settings.ROOT) / ".env.example"
 def test_every_variable_that_is_read_stands_in_the_example_and_no_other() -> None:
     assert settings.configured
     documented = set(re.findall(r"^#?([A-Z_]+)=", EXAMPLE.read_text(), flags=re.MULTILINE))
-    assert documented == environment.READ
+    assert documented == environment.VARIABLES_READ
 
 
 def test_the_example_gives_the_real_defaults() -> None:
@@ -34,35 +34,35 @@ def test_the_example_gives_the_real_defaults() -> None:
 )
 def test_a_flag_reads_the_usual_spellings(monkeypatch: pytest.MonkeyPatch, came: str, meant: bool) -> None:
     monkeypatch.setenv("DEBUG", came)
-    assert environment.flag("DEBUG", default=True) is meant
+    assert environment.read_flag("DEBUG", default=True) is meant
 
 
 @pytest.mark.parametrize("came", ["0", "65536", "-1", "80a", "8 0", "٣", "1e3"])
 def test_a_number_out_of_range_is_refused_with_name_range_and_value(monkeypatch: pytest.MonkeyPatch, came: str) -> None:
     monkeypatch.setenv("PORT", came)
     with pytest.raises(ImproperlyConfigured) as told:
-        environment.number("PORT", 8000, low=1, high=65535)
-    assert str(told.value) == f"PORT must be a whole number from 1 to 65535, not {came!r}."
+        environment.read_int("PORT", 8000, low=1, high=65535)
+    assert str(told.value) == f"PORT must be a whole number from 1 to 65535; got {came!r}."
 
 
 def test_an_unknown_choice_and_flag_are_refused_with_what_is_allowed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LOG_LEVEL", "LOUD")
-    with pytest.raises(ImproperlyConfigured, match=r"LOG_LEVEL must be one of DEBUG, INFO, not 'LOUD'\."):
-        environment.choice("LOG_LEVEL", "INFO", ["DEBUG", "INFO"])
+    with pytest.raises(ImproperlyConfigured, match=r"LOG_LEVEL must be one of DEBUG, INFO; got 'LOUD'\."):
+        environment.read_choice("LOG_LEVEL", "INFO", ["DEBUG", "INFO"])
     monkeypatch.setenv("DEBUG", "maybe")
-    with pytest.raises(ImproperlyConfigured, match=r"DEBUG must be one of 1, true, yes, on, .* not 'maybe'"):
-        environment.flag("DEBUG", default=False)
+    with pytest.raises(ImproperlyConfigured, match=r"DEBUG must be one of 1, true, yes, on, .*; got 'maybe'"):
+        environment.read_flag("DEBUG", default=False)
 
 
 def test_an_origin_needs_a_scheme(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CSRF_TRUSTED_ORIGINS", "https://a.example, b.example")
-    with pytest.raises(ImproperlyConfigured, match=r"CSRF_TRUSTED_ORIGINS .* not 'b\.example'"):
-        environment.origins("CSRF_TRUSTED_ORIGINS")
+    with pytest.raises(ImproperlyConfigured, match=r"CSRF_TRUSTED_ORIGINS .*; got 'b\.example'"):
+        environment.read_origins("CSRF_TRUSTED_ORIGINS")
 
 
 def test_a_database_address_is_taken_apart(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DATABASE_URL", "postgres://me:p%40ss@db.example:6543/recall?sslmode=require")
-    assert environment.database("DATABASE_URL") == {
+    assert environment.read_database_url("DATABASE_URL") == {
         "NAME": "recall",
         "USER": "me",
         "PASSWORD": "p@ss",
@@ -79,8 +79,8 @@ def test_a_bad_database_address_is_refused_without_telling_its_password(
     monkeypatch: pytest.MonkeyPatch, came: str
 ) -> None:
     monkeypatch.setenv("DATABASE_URL", came)
-    with pytest.raises(ImproperlyConfigured, match="DATABASE_URL must be an address like postgres://") as told:
-        environment.database("DATABASE_URL")
+    with pytest.raises(ImproperlyConfigured, match="DATABASE_URL must be a URL like postgres://") as told:
+        environment.read_database_url("DATABASE_URL")
     assert "secret" not in str(told.value)
 
 
@@ -91,7 +91,7 @@ def answer_behind_a_proxy(**variables: str) -> dict[str, str]:
         "told = Client().get('/health/live', headers={'X-Forwarded-Proto': 'https'}); "
         "print(json.dumps(dict(told.items())))"
     )
-    plain = {name: value for name, value in os.environ.items() if name not in environment.READ}
+    plain = {name: value for name, value in os.environ.items() if name not in environment.VARIABLES_READ}
     env = plain | {"ALLOWED_HOSTS": "testserver", "DJANGO_SETTINGS_MODULE": "recall_site.settings", **variables}
     told = subprocess.run([sys.executable, "-c", asked], cwd=settings.ROOT, env=env, capture_output=True, check=True)
     headers: dict[str, str] = json.loads(told.stdout)
@@ -107,7 +107,7 @@ def test_browsers_are_held_to_tls_only_behind_a_trusted_proxy_and_an_https_origi
 
 def test_a_secret_is_made_once_and_readable_by_its_owner_alone(tmp_path: Path) -> None:
     folder = tmp_path / "data"
-    made = data_folder.keep(folder, "secret_key", lambda: "first")
-    assert (made, data_folder.keep(folder, "secret_key", lambda: "second")) == ("first", "first")
+    made = data_folder.ensure_secret(folder, "secret_key", lambda: "first")
+    assert (made, data_folder.ensure_secret(folder, "secret_key", lambda: "second")) == ("first", "first")
     assert (folder / "secret_key").stat().st_mode & 0o777 == 0o600
     assert folder.stat().st_mode & 0o066 == 0

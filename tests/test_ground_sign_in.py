@@ -9,7 +9,7 @@ from django.contrib.auth.models import User
 from django.core.cache import cache
 from django.test import Client
 
-from recall_site import sign_in
+from memories.web import sign_in
 
 pytestmark = pytest.mark.django_db
 

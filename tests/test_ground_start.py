@@ -9,6 +9,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from http.client import HTTPConnection
 from pathlib import Path
 from urllib.error import HTTPError
 from urllib.request import urlopen
@@ -20,7 +21,7 @@ from django.conf import settings
 from test_ground_postgres import ask, postmaster, processes_of
 
 from recall_site import environment
-from recall_site.postgres import PORT, Postgres, connection, first_number
+from recall_site.postgres import PORT, Postgres, database_settings, read_pid
 
 pytestmark = pytest.mark.xdist_group("start")
 
@@ -30,7 +31,7 @@ Run = Callable[..., "Site"]
 
 def bare_environment(**added: object) -> dict[str, str]:
     """The environment without any setting of Recall's, plus some."""
-    plain = {name: value for name, value in os.environ.items() if name not in environment.READ}
+    plain = {name: value for name, value in os.environ.items() if name not in environment.VARIABLES_READ}
     return plain | {name: str(value) for name, value in added.items()}
 
 
@@ -60,7 +61,7 @@ class Site:
 
     def wait_until_up(self) -> "Site":
         deadline = time.monotonic() + PATIENCE
-        while "Ctrl-C stops it." not in self.output.read_text():
+        while "Press Ctrl-C to stop." not in self.output.read_text():
             assert self.process.poll() is None, self.output.read_text()
             assert time.monotonic() < deadline, self.output.read_text()
             time.sleep(0.02)
@@ -86,7 +87,7 @@ class Site:
 
     def wait_for_another_postgres(self, former: int) -> None:
         deadline = time.monotonic() + PATIENCE
-        while first_number(self.data / "postgres" / "postmaster.pid") in (0, former):
+        while read_pid(self.data / "postgres" / "postmaster.pid") in (0, former):
             assert time.monotonic() < deadline, self.output.read_text()
             time.sleep(0.05)
 
@@ -202,6 +203,31 @@ def test_a_signal_stops_everything_quietly(run: Run, home: Path, number: signal.
     assert processes_of(home) == []
 
 
+def test_connections_are_kept_alive_and_a_request_under_way_is_answered_when_the_site_stops(run: Run) -> None:
+    site = run().wait_until_up()
+    idle = HTTPConnection("127.0.0.1", int(site.port), timeout=10)
+    idle.request("GET", "/health/live")
+    assert idle.getresponse().read() == b'{"status": "live"}'
+    first = idle.sock
+    idle.request("GET", "/health/live")
+    assert idle.getresponse().read() == b'{"status": "live"}'
+    assert idle.sock is first
+
+    busy = HTTPConnection("127.0.0.1", int(site.port), timeout=10)
+    busy.putrequest("POST", "/sign-in/")
+    busy.putheader("Content-Type", "application/x-www-form-urlencoded")
+    busy.putheader("Content-Length", "12")
+    busy.endheaders(b"username")
+    time.sleep(1)  # until a thread reads the rest of the body
+    os.kill(site.process.pid, signal.SIGTERM)
+    time.sleep(1)
+    busy.send(b"=ada")
+    assert busy.getresponse().status == 403  # a form without its token
+    idle.close()
+    busy.close()
+    assert site.process.wait(PATIENCE) == 0
+
+
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=lambda number: number.name)
 def test_the_worker_goes_with_the_site(run: Run, home: Path, number: signal.Signals) -> None:
     site = run().wait_until_up()
@@ -218,7 +244,7 @@ def test_a_worker_that_is_killed_comes_back(run: Run) -> None:
     killed.kill()
     site.query("DELETE FROM procrastinate_workers")
     assert site.worker().pid != killed.pid
-    assert "The worker is gone; it is started again" in site.output.read_text()
+    assert "the worker has died; restarting it" in site.output.read_text()
 
 
 def test_a_worker_outlives_no_site_that_is_killed(run: Run) -> None:
@@ -310,7 +336,7 @@ def test_a_chosen_password_replaces_the_one_that_was_made(run: Run) -> None:
     site = run(RECALL_PASSWORD="correct horse").wait_until_up()
     assert "Sign in as demo, password correct horse" in site.output.read_text()
     site.stop()
-    assert "the password given earlier" in run().wait_until_up().output.read_text()
+    assert "the password set earlier" in run().wait_until_up().output.read_text()
 
 
 EVERYBODY = "TRUNCATE auth_user, memories_namespace CASCADE"
@@ -344,7 +370,7 @@ def test_the_demo_can_be_switched_off_and_on(run: Run) -> None:
     first.query(EVERYBODY)
     first.stop()
     without = run(RECALL_DEMO="off").wait_until_up()
-    assert "Make a first user: .venv/bin/python manage.py createsuperuser" in without.output.read_text()
+    assert "Create a first user: .venv/bin/python manage.py createsuperuser" in without.output.read_text()
     assert "password" not in without.output.read_text()
     assert without.query("SELECT count(*) FROM auth_user") == [(0,)]
     without.stop()
@@ -356,7 +382,7 @@ def test_a_named_database_is_used_and_no_other_started(tmp_path: Path, home: Pat
     external = Postgres(home)
     external.join()
     try:
-        known = connection(home)
+        known = database_settings(home)
         url = f"postgres://{known['USER']}@/{known['NAME']}?host={known['HOST']}&port={PORT}"
         site = Site(tmp_path / "own", DATABASE_URL=url).wait_until_up()
         assert "Starting Postgres" not in site.output.read_text()
@@ -375,13 +401,13 @@ def test_a_taken_port_is_told_in_one_sentence(tmp_path: Path) -> None:
         taken.listen()
         port = taken.getsockname()[1]
         assert refusal(tmp_path / "data", PORT=port) == (
-            f"Recall cannot start: 127.0.0.1 port {port} cannot be used (it is taken); "
+            f"Recall cannot start: cannot listen on 127.0.0.1 port {port} (already in use); "
             "choose another port: make run PORT=8001"
         )
 
 
 def test_a_bad_port_is_told_in_one_sentence(tmp_path: Path) -> None:
-    told = "Recall cannot start: PORT must be a whole number from 1 to 65535, not 'eighty'."
+    told = "Recall cannot start: PORT must be a whole number from 1 to 65535; got 'eighty'."
     assert refusal(tmp_path / "data", PORT="eighty") == told
 
 
@@ -389,8 +415,8 @@ def test_a_folder_that_cannot_be_written_is_told_in_one_sentence(tmp_path: Path)
     (tmp_path / "file").touch()  # root may write anywhere, but not below a file
     folder = tmp_path / "file" / "data"
     assert refusal_elsewhere(tmp_path, RECALL_DATA=folder) == (
-        f"Recall cannot start: {folder} cannot be written to (not a directory); "
-        "name a folder that can: RECALL_DATA=/path make run"
+        f"Recall cannot start: {folder} is not writable (not a directory); "
+        "choose another folder: RECALL_DATA=/path make run"
     )
 
 
@@ -418,4 +444,4 @@ def test_data_of_another_postgres_is_refused_in_one_sentence(tmp_path: Path) -> 
     site = Site(tmp_path / "data")
     assert site.process.wait(PATIENCE) == 1
     last = site.output.read_text().splitlines()[-1]
-    assert last.startswith(f"Recall cannot start: {data} was written by Postgres 12 and Recall brings Postgres 18; ")
+    assert last.startswith(f"Recall cannot start: {data} was written by Postgres 12 and Recall includes Postgres 18; ")

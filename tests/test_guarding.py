@@ -153,14 +153,14 @@ def test_a_memory_that_gives_orders_supports_nothing_else() -> None:
 
 @pytest.fixture
 def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[ChatServer]:
-    monkeypatch.setattr(endpoint, "PAUSE", 0.001)
+    monkeypatch.setattr(endpoint, "BACKOFF", 0.001)
     with chat_server() as made:
         yield made
 
 
 def test_a_model_that_obeys_the_answer_cannot_lift_a_claim_over_a_rule(server: ChatServer) -> None:
     server.reply = lambda material: json.dumps({"verdict": "supported"})
-    model = LanguageModelJudge("openai/oracle", server.model(), at_once=4)
+    model = LanguageModelJudge("openai/oracle", server.model(), parallel=4)
     *wrong, willing = judged(
         "Invoicing stores its data in PostgreSQL 14. Priya prefers PostgreSQL for every new service. "
         "Alma is not allergic to hazelnuts. Bananas are allergic to hazelnuts.",
@@ -173,7 +173,7 @@ def test_a_model_that_obeys_the_answer_cannot_lift_a_claim_over_a_rule(server: C
 def test_a_model_sees_one_claim_and_one_memory_at_a_time_as_quoted_data(server: ChatServer) -> None:
     seen = []
     server.reply = lambda material: seen.append(material) or json.dumps({"verdict": "unsupported"})  # type: ignore[func-returns-value]
-    model = LanguageModelJudge("openai/oracle", server.model(), at_once=4)
+    model = LanguageModelJudge("openai/oracle", server.model(), parallel=4)
     many = [Basis(f"PostgreSQL number {n} stores data") for n in range(10)]
     judged(f"PostgreSQL stores all the data. {OBEY}", many, model)
     assert len(seen) == MAX_JUDGED_BASES  # the order shares no word with a memory, so nobody is asked about it

@@ -73,7 +73,7 @@ def test_every_text_is_embedded_anew_and_nothing_of_the_old_is_left(namespace: N
     assert one
     assert np.allclose(one.vectors.get().vector, embedder(NEW).embed([one.content])[0], atol=1e-3)
     states = one.token_states.get()
-    assert TokenMatrix.unpacked(bytes(states.packed), states.tokens, states.scale).vectors.shape[0] == states.tokens
+    assert TokenMatrix.from_bytes(bytes(states.packed), states.tokens, states.scale).vectors.shape[0] == states.tokens
 
 
 def test_a_hidden_memory_stays_hidden_in_the_new_vectors(namespace: Namespace) -> None:

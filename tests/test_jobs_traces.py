@@ -17,7 +17,7 @@ from memories.db.ids import first_id_at, uuid7
 from memories.jobs import tasks
 from memories.models import Trace, partitions
 from memories.models.partitions import DEFAULT, NAME, ensure_partitions
-from recall_site import bring_up
+from recall_site import run
 
 
 def leave_trace(namespace: Any, at: datetime | None = None) -> Trace:
@@ -61,7 +61,7 @@ def test_a_trace_of_a_day_that_nobody_made_is_kept_and_moves_when_it_is_made() -
     trace = leave_trace(world("here"))
     assert places() == {trace.id: DEFAULT}
     assert Trace.objects.within(trace.namespace).get() == trace
-    bring_up.make_days_for_traces()
+    run.create_trace_partitions()
     assert places() == {trace.id: day(0)}
 
 
@@ -95,7 +95,7 @@ def test_who_reads_for_long_is_not_queued_behind_and_the_day_goes_later(
         tasks.traces_task(0)
     unmake(-2)
     with reading(DEFAULT):
-        bring_up.make_days_for_traces()  # keeps no site from starting
+        run.create_trace_partitions()  # keeps no site from starting
     tasks.traces_task(0)
     with connection.cursor() as cursor:
         cursor.execute("SELECT to_regclass(%s), to_regclass(%s)", [day(9), day(-2)])

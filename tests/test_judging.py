@@ -24,7 +24,7 @@ from memories.tuning import current_grades, judgement_export, judgement_import, 
 from memories.tuning.judgement_set_stats import judgement_set_stats
 from memories.tuning.judgement_store import NewQuery, store_grades, store_queries
 from memories.tuning.splits import TUNE_SHARE, split_of
-from recall_site.problems import flat
+from memories.web.validation_errors import flatten_errors
 
 pytestmark = pytest.mark.django_db
 
@@ -262,7 +262,7 @@ def test_every_wrong_line_is_told_with_its_number(here: Namespace) -> None:
     )
     with pytest.raises(ValidationError) as refused:
         read.or_raise()
-    told = {one["at"]: one["message"] for one in flat(refused.value.detail)}
+    told = {one["at"]: one["message"] for one in flatten_errors(refused.value.detail)}
     assert set(told) == {
         "line 2.body",
         "line 3.query",

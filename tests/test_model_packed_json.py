@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as some
 from test_model_rows import row, world
 
+from memories.db.json_codec import pack_json, unpack_json
 from memories.models import Trace
-from memories.models.packed_json import packed, unpacked
 
 pytestmark = pytest.mark.django_db
 SCALARS = some.none() | some.booleans() | some.integers(-(2**53), 2**53) | some.floats(allow_nan=False) | some.text()
@@ -26,7 +26,7 @@ OBJECTS = some.dictionaries(
 @given(OBJECTS)
 def test_an_object_comes_back_as_it_was(value: dict[str, object]) -> None:
     finite = json.loads(json.dumps(value), parse_constant=lambda _: None)
-    assert unpacked(packed(finite)) == finite
+    assert unpack_json(pack_json(finite)) == finite
 
 
 def test_ids_and_moments_are_stored_as_json_writes_them() -> None:

@@ -252,7 +252,7 @@ def test_an_unknown_theme_is_not_kept(client: Client) -> None:
 
 @pytest.mark.parametrize("slug", ["formulas", "api", "systems", "docs", "sign-in", "static", "health", "admin"])
 def test_a_namespace_cannot_take_a_word_of_the_sites_own_addresses(slug: str) -> None:
-    with pytest.raises(ValidationError, match="must not be a word of the site's own addresses"):
+    with pytest.raises(ValidationError, match="must not be a word of the site's own URLs"):
         Namespace(slug=slug, title="x").full_clean()
 
 

@@ -217,7 +217,7 @@ def test_a_namespace_is_founded_by_an_admin_who_becomes_its_own(here: Namespace,
     assert Membership.objects.get(namespace__slug="boat").role == Role.ADMIN
     for slug, wrong in (("boat", "exists"), ("docs", "must not be a word"), ("a b", "valid"), ("", "is required")):
         assert wrong in text(admin.post("/here/settings/new/", {"slug": slug}), 400)
-    with pytest.raises(CommandError, match="must not be a word of the site's own addresses"):
+    with pytest.raises(CommandError, match="must not be a word of the site's own URLs"):
         call_command("create_namespace", "docs")
 
 

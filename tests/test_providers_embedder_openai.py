@@ -71,7 +71,7 @@ def letters(text: str) -> list[float]:
 @pytest.fixture
 def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
     """A server in a thread, and pauses too short to wait for."""
-    monkeypatch.setattr(endpoint, "PAUSE", 0.001)
+    monkeypatch.setattr(endpoint, "BACKOFF", 0.001)
     with Server() as made:
         thread = threading.Thread(target=made.serve_forever, kwargs={"poll_interval": 0.01})
         thread.start()
@@ -82,7 +82,7 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
 
 def asking(server: Server, name: str = "openai/letters", limit: int = 8191, timeout: float = 5) -> OpenAIEmbedder:
     """An embedder that asks the test's server."""
-    return OpenAIEmbedder(name, address=server.address, key="sk-secret", limit=limit, timeout=timeout)
+    return OpenAIEmbedder(name, base_url=server.address, key="sk-secret", limit=limit, timeout=timeout)
 
 
 def test_vectors_come_in_the_order_of_the_texts_and_of_length_one(server: Server) -> None:
@@ -143,10 +143,10 @@ def test_a_busy_server_is_asked_again(server: Server, code: int) -> None:
 def test_a_server_that_stays_busy_is_given_up_with_what_it_said(server: Server) -> None:
     server.failures = [(503, {})] * 9
     with pytest.raises(
-        EmbedderError, match=r"/v1/embeddings gave no embeddings for the model letters: 503 .*: not now$"
+        EmbedderError, match=r"/v1/embeddings returned no embeddings for the model letters: 503 .*: not now$"
     ):
         asking(server).embed(["ferry"])
-    assert len(server.asked) == endpoint.TRIES
+    assert len(server.asked) == endpoint.MAX_ATTEMPTS
 
 
 def test_a_refusal_is_told_at_once_and_without_the_key(server: Server) -> None:
@@ -158,19 +158,19 @@ def test_a_refusal_is_told_at_once_and_without_the_key(server: Server) -> None:
 
 
 def test_a_server_that_takes_too_long_is_given_up(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(endpoint, "TRIES", 1)
+    monkeypatch.setattr(endpoint, "MAX_ATTEMPTS", 1)
     server.lingers = 0.3
     with pytest.raises(EmbedderError, match="timed out"):
         asking(server, timeout=0.05).embed(["ferry"])
 
 
 def test_nobody_at_the_address_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(endpoint, "PAUSE", 0.001)
+    monkeypatch.setattr(endpoint, "BACKOFF", 0.001)
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))  # and never listens
         address = f"http://127.0.0.1:{taken.getsockname()[1]}/v1"
         with pytest.raises(EmbedderError, match="refused"):
-            OpenAIEmbedder("openai/m", address=address, key="", limit=64, timeout=1).embed(["ferry"])
+            OpenAIEmbedder("openai/m", base_url=address, key="", limit=64, timeout=1).embed(["ferry"])
 
 
 @pytest.mark.parametrize(
@@ -187,17 +187,17 @@ def test_nobody_at_the_address_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
 )
 def test_an_answer_that_is_no_embedding_is_refused(server: Server, nonsense: bytes) -> None:
     server.nonsense = nonsense
-    with pytest.raises(EmbedderError, match=r"no list of embeddings|must answer 1 finite vectors of one length"):
+    with pytest.raises(EmbedderError, match=r"list of embeddings|must return 1 finite vectors of one length"):
         asking(server).embed(["ferry"])
 
 
 def test_a_server_that_ignores_the_dimensions_asked_for_is_refused(server: Server) -> None:
-    with pytest.raises(EmbedderError, match=r"of one length, 30; the shape was \(1, 26\)"):
+    with pytest.raises(EmbedderError, match=r"of one length, 30; got shape \(1, 26\)"):
         asking(server, "openai/letters@30").embed(["ferry"])
 
 
 def test_an_address_without_http_and_dimensions_without_digits_are_refused() -> None:
-    with pytest.raises(ValueError, match=r"OPENAI_BASE_URL must be an address like .* not 'file:///etc'"):
-        OpenAIEmbedder("openai/m", address="file:///etc", key="", limit=64, timeout=1)
-    with pytest.raises(ValueError, match="dimensions after @ must be a whole number from 1, not 'many'"):
-        OpenAIEmbedder("openai/m@many", address="http://x", key="", limit=64, timeout=1)
+    with pytest.raises(ValueError, match=r"OPENAI_BASE_URL must be a URL like .*; got 'file:///etc'"):
+        OpenAIEmbedder("openai/m", base_url="file:///etc", key="", limit=64, timeout=1)
+    with pytest.raises(ValueError, match="dimensions after @ must be a whole number from 1; got 'many'"):
+        OpenAIEmbedder("openai/m@many", base_url="http://x", key="", limit=64, timeout=1)

@@ -4,10 +4,12 @@ from datetime import UTC, datetime
 
 import pytest
 
-from memories.contracts.new_memory import NewMemory
+from memories.contracts.new_memory import Utterance
 from memories.models import Turn
-from memories.providers.extractor import Context, extractor
+from memories.providers.extractor import extractor
 from memories.providers.rules_judge import grounding
+from memories.text.extraction import ConversationContext, ExtractedMemory
+from memories.writing.turns.extracted_facts import to_new_memory
 
 SAID = datetime(2026, 3, 2, 12, tzinfo=UTC)
 
@@ -16,25 +18,28 @@ def turn(text: str, speaker: str = "Maya", role: str = "user") -> Turn:
     return Turn(role=role, speaker=speaker, text=text, said_at=SAID)
 
 
-def extract(*turns: Turn | str, user: str = "", before: tuple[Turn, ...] = ()) -> list[NewMemory]:
+def extract(*turns: Turn | str, user: str = "", before: tuple[Turn, ...] = ()) -> list[ExtractedMemory]:
     rows = [turn(one) if isinstance(one, str) else one for one in turns]
-    return extractor("rules").extract(rows, Context(session="monday", user=user, before=before))
+    return extractor("rules").extract(rows, ConversationContext(session="monday", user=user, before=before))
 
 
 def test_a_statement_becomes_a_memory_that_stands_alone() -> None:
     said = turn("Hey Sam! I moved to Berlin last week. How are you?")
-    (memory,) = extractor("rules").extract([said], Context(session="monday", user="maya", agent="Recall"))
+    context = ConversationContext(session="monday", user="maya", agent="Recall")
+    (memory,) = extractor("rules").extract([said], context)
     assert memory.content == "Maya moved to Berlin last week (23 February 2026 to 1 March 2026)."
     assert (memory.type, memory.subject, memory.predicate, memory.object) == ("Event", "Maya", "lives_in", "Berlin")
     assert (memory.event_at, memory.event_until) == (
         datetime(2026, 2, 23, tzinfo=UTC),
         datetime(2026, 3, 2, tzinfo=UTC),
     )
-    assert [(one.level, one.turn) for one in memory.utterances] == [("direct", said.id)]
+    assert (memory.level, memory.turn_id) == ("direct", said.id)
     assert memory.evidence == "Maya: I moved to Berlin last week (23 February 2026 to 1 March 2026)."
     assert {"Maya", "Berlin"} <= set(memory.entities)
-    assert (memory.model, memory.user, memory.agent, memory.session) == ("rules", "maya", "Recall", "monday")
-    assert memory.happened_at == SAID
+    assert (memory.model, memory.happened_at) == ("rules", SAID)
+    new = to_new_memory(memory, context)
+    assert (new.user, new.agent, new.session, new.happened_at) == ("maya", "Recall", "monday", SAID)
+    assert new.utterances == (Utterance("direct", said.id),)
 
 
 @pytest.mark.parametrize(
@@ -73,7 +78,7 @@ def test_type_predicate_and_object_are_read_where_the_words_give_them(
 )
 def test_the_source_level_follows_how_directly_it_is_stated(said: Turn, level: str) -> None:
     (memory,) = extract(said)
-    assert memory.utterances[0].level == level
+    assert memory.level == level
 
 
 def test_who_is_spoken_to_is_the_other_speaker() -> None:

@@ -73,5 +73,5 @@ def test_the_judge_of_rules_is_made_once_and_judges_many_pairs_in_their_order() 
 
 @pytest.mark.parametrize("name", ["", "openai/", "oracle", "openai"])
 def test_a_judge_nobody_knows_is_refused_with_those_there_are(name: str) -> None:
-    with pytest.raises(ValueError, match=f"judge must be rules or openai/MODEL, not '{name}'"):
+    with pytest.raises(ValueError, match=f"judge must be rules or openai/MODEL; got '{name}'"):
         judge(name)

@@ -11,11 +11,10 @@ from django.conf import settings
 from test_prompts import HOSTILE, material_of
 
 from memories.providers import endpoint, language_model
-from memories.providers import judge as registry
 from memories.providers.endpoint import NoAnswerError
 from memories.providers.judge import judge
-from memories.providers.llm_judge import LanguageModelJudge, chosen
-from memories.providers.prompts import closed, one_of
+from memories.providers.llm_judge import LanguageModelJudge, parse_verdict
+from memories.providers.prompts import enum_schema, object_schema
 
 TEA = ("Maya likes tea", "Maya is fond of tea")
 CELLO = ("Maya plays the cello", "The ledger runs on Postgres")
@@ -24,14 +23,14 @@ CELLO = ("Maya plays the cello", "The ledger runs on Postgres")
 @pytest.fixture
 def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[ChatServer]:
     """A server, and pauses too short to wait for."""
-    monkeypatch.setattr(endpoint, "PAUSE", 0.001)
+    monkeypatch.setattr(endpoint, "BACKOFF", 0.001)
     with chat_server() as made:
         yield made
 
 
-def asking(server: ChatServer, at_once: int = 4, timeout: float = 5) -> LanguageModelJudge:
+def asking(server: ChatServer, parallel: int = 4, timeout: float = 5) -> LanguageModelJudge:
     """A judge that asks the test's server."""
-    return LanguageModelJudge("openai/oracle", server.model(timeout), at_once=at_once)
+    return LanguageModelJudge("openai/oracle", server.model(timeout), parallel=parallel)
 
 
 def verdict(word: str) -> str:
@@ -89,7 +88,7 @@ def test_a_model_that_obeys_an_injected_text_in_free_words_changes_nothing(serve
 def test_an_answer_outside_the_schema_is_no_verdict(server: ChatServer, answer: Any) -> None:
     server.reply = lambda pair: json.dumps(answer)
     assert asking(server).same([TEA]) == [None]
-    assert chosen({"same": True}, answer) is None
+    assert parse_verdict({"same": True}, answer) is None
 
 
 def test_a_hostile_pair_speaks_for_nobody_but_itself(server: ChatServer) -> None:
@@ -109,25 +108,25 @@ def test_a_server_that_stays_away_leaves_the_rules_and_a_person_to_judge(
     server: ChatServer, caplog: pytest.LogCaptureFixture
 ) -> None:
     server.failures = [503] * 1000
-    judging = asking(server, at_once=1)
+    judging = asking(server, parallel=1)
     pairs = [TEA, CELLO, ("Maya keeps bees", "Maya keeps bees on the roof")]
     with caplog.at_level(logging.WARNING):
         assert judging.grounding(pairs) == ["supported", "unsupported", "supported"]
     # The first pair found out; the others did not wait for as long again.
-    assert len(server.asked) == endpoint.TRIES
+    assert len(server.asked) == endpoint.MAX_ATTEMPTS
     assert judging.same(pairs) == judging.contradicts(pairs) == [None] * 3
-    assert "The judge openai/oracle gave no verdict: 503" in caplog.text
+    assert "judge openai/oracle gave no verdict: 503" in caplog.text
     assert "sk-x" not in caplog.text
 
 
 def test_a_refusal_of_one_pair_does_not_silence_the_judge_on_the_others(server: ChatServer) -> None:
     server.reply = lambda pair: verdict("different")
     server.failures = [400] * 3  # every way to ask
-    assert asking(server, at_once=1).same([TEA, CELLO]) == [None, False]
+    assert asking(server, parallel=1).same([TEA, CELLO]) == [None, False]
 
 
 def test_a_server_that_takes_too_long_is_given_up(server: ChatServer, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(endpoint, "TRIES", 1)
+    monkeypatch.setattr(endpoint, "MAX_ATTEMPTS", 1)
     server.lingers = 0.3
     assert asking(server, timeout=0.05).same([TEA]) == [None]
 
@@ -141,14 +140,14 @@ def test_an_answer_that_is_no_completion_is_no_verdict(server: ChatServer, nonse
 def test_requests_go_out_together_but_never_more_than_allowed(server: ChatServer) -> None:
     server.lingers = 0.05
     server.reply = lambda pair: verdict("same")
-    assert asking(server, at_once=3).same([(f"Fact {n}", "x") for n in range(9)]) == [True] * 9
+    assert asking(server, parallel=3).same([(f"Fact {n}", "x") for n in range(9)]) == [True] * 9
     assert server.most_at_once == 3
 
 
 def test_a_server_that_knows_no_schemas_is_asked_without_one_from_then_on(server: ChatServer) -> None:
     server.refuses = {"response_format"}
     server.reply = lambda pair: f"Here you are:\n```json\n{verdict('same')}\n```"
-    judging = asking(server, at_once=1)
+    judging = asking(server, parallel=1)
     assert judging.same([TEA]) == judging.same([CELLO]) == [True]
     assert ["response_format" in request for request in server.asked] == [True, False, False]
 
@@ -156,7 +155,7 @@ def test_a_server_that_knows_no_schemas_is_asked_without_one_from_then_on(server
 def test_tokens_are_asked_for_and_read_where_the_server_tells_them(server: ChatServer) -> None:
     server.logprobs = {"content": [{"token": "{", "logprob": -0.1}, {"token": "}", "logprob": 0.0}]}
     server.reply = lambda material: "{}"
-    answer = server.model().ask("Do.", closed({"verdict": one_of(["a"])}), "x", logprobs=True)
+    answer = server.model().ask("Do.", object_schema({"verdict": enum_schema(["a"])}), "x", logprobs=True)
     assert [token.logprob for token in answer.tokens] == [-0.1, 0.0]
     assert server.asked[0]["logprobs"] is True
 
@@ -165,7 +164,7 @@ def test_a_wrong_key_is_told_at_once_and_without_the_key(server: ChatServer) -> 
     server.failures = [401]
     with pytest.raises(NoAnswerError, match="401 Unauthorized: not so") as told:
         server.model().ask("Do.", {}, "x")
-    assert told.value.away
+    assert told.value.is_outage
     assert len(server.asked) == 1
     assert "sk-x" not in str(told.value)
 
@@ -181,6 +180,6 @@ def test_the_registry_takes_address_and_key_from_the_settings(
         assert (made.name, made.remote) == ("openai/of-the-registry", True)
         assert made.same([TEA]) == [True]
     finally:
-        registry._made.pop("openai/of-the-registry")
+        judge.cache_clear()
         language_model.language_model.cache_clear()
     assert server.asked[0]["model"] == "of-the-registry"

@@ -12,9 +12,9 @@ import spacy
 
 from memories.contracts.new_memory import NewMemory
 from memories.models import Memory, Namespace
-from memories.providers.recogniser import RecogniserError, pipeline
 from memories.text.entity_mentions import entities_in, find_mentions
 from memories.text.entity_registry import EntityRegistry, KnownEntity
+from memories.text.spacy_names import RecogniserError, load_recogniser
 from memories.writing.remember import remember
 
 CAFE = UUID(int=1)
@@ -30,7 +30,7 @@ def configured(tmp_path: Path, settings: Any) -> Iterator[None]:
     nlp.to_disk(tmp_path / "names")
     settings.RECALL_ENTITIES = f"spacy/{tmp_path / 'names'}"
     yield
-    pipeline.cache_clear()
+    load_recogniser.cache_clear()
 
 
 def surfaces(text: str) -> list[str]:
@@ -57,13 +57,13 @@ def test_what_a_pipeline_finds_is_resolved_like_any_name() -> None:
 
 def test_a_pipeline_that_is_not_there_is_told_in_one_sentence() -> None:
     with pytest.raises(RecogniserError, match=r"^The pipeline spacy/nowhere could not be loaded: "):
-        pipeline("spacy/nowhere")
+        load_recogniser("spacy/nowhere")
 
 
 def test_without_its_package_a_pipeline_is_told_in_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "spacy", None)  # as Python marks what cannot be imported
     with pytest.raises(RecogniserError, match=r'need spaCy: pip install "recall\[spacy\]"$'):
-        pipeline("spacy/en_core_web_sm")
+        load_recogniser("spacy/en_core_web_sm")
 
 
 @pytest.mark.django_db

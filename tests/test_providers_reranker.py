@@ -14,9 +14,9 @@ from django.conf import settings
 from onnx import TensorProto
 
 from memories.providers.cross_encoder import CrossEncoder
-from memories.providers.reranker import RerankerError, known, reranker
-from recall_site.bring_up import check_reranker
+from memories.providers.reranker import RerankerError, is_known_reranker, reranker
 from recall_site.data_folder import StartError
+from recall_site.run import check_reranker
 
 QUERY = "the cello of maya"
 TEXTS = ["maya plays the cello", "the oven is new", "nobody knows", ""]
@@ -77,7 +77,7 @@ def test_a_model_that_takes_too_long_is_stopped(tmp_path: Path) -> None:
 
 
 def test_scores_that_are_no_numbers_are_a_failure(tmp_path: Path) -> None:
-    with pytest.raises(RerankerError, match=r"^failed: it must give one number for each text"):
+    with pytest.raises(RerankerError, match=r"^failed: it must output one number per text"):
         made(tmp_path, unfinite()).scores(QUERY, TEXTS, within=LONG)
 
 
@@ -100,13 +100,13 @@ def with_positions() -> onnx.GraphProto:
 @pytest.mark.parametrize(
     ("drawn", "told"),
     [
-        (with_positions(), "it must ask for input_ids, .* got position_ids as tensor\\(int64\\)"),
-        (floats(), "it must ask for .* as whole numbers; got input_ids as tensor\\(float\\)"),
-        (length(columns=3), "it must give one number for each text; got logits of the shape \\['batch', 3\\]"),
+        (with_positions(), "its inputs must be input_ids, .* got position_ids as tensor\\(int64\\)"),
+        (floats(), "its inputs must be .* as integers; got input_ids as tensor\\(float\\)"),
+        (length(columns=3), "it must output one number per text; got logits of shape \\['batch', 3\\]"),
     ],
 )
 def test_a_graph_that_is_no_cross_encoder_is_refused(tmp_path: Path, drawn: onnx.GraphProto, told: str) -> None:
-    with pytest.raises(RerankerError, match=f"The model in {tmp_path} is no cross-encoder: {told}"):
+    with pytest.raises(RerankerError, match=f"The model in {tmp_path} is not a cross-encoder: {told}"):
         made(tmp_path, drawn)
 
 
@@ -131,24 +131,24 @@ def test_a_whole_folder_lets_the_site_start_and_is_loaded_once(tmp_path: Path, s
 
 def test_both_places_of_the_graph_are_known(tmp_path: Path) -> None:
     folder = written(tmp_path / "flat", TEXTS, length())
-    assert known("maxsim")
-    assert known(str(folder))
+    assert is_known_reranker("maxsim")
+    assert is_known_reranker(str(folder))
     (folder / "onnx").mkdir()
     (folder / "model.onnx").rename(folder / "onnx" / "model.onnx")
-    assert known(str(folder))
+    assert is_known_reranker(str(folder))
     assert CrossEncoder(folder, threads=1).name == "flat"
     (folder / "tokenizer.json").unlink()
-    assert not known(str(folder))
-    assert not known(str(tmp_path / "nowhere"))
-    assert not known("bm25")
+    assert not is_known_reranker(str(folder))
+    assert not is_known_reranker(str(tmp_path / "nowhere"))
+    assert not is_known_reranker("bm25")
 
 
 def test_a_folder_that_holds_no_model_is_refused_by_name_at_the_start(tmp_path: Path) -> None:
-    came = {**os.environ, "RECALL_RERANKER": str(tmp_path)}
-    command = [sys.executable, "-c", "import recall_site.settings"]
+    came = {**os.environ, "DJANGO_SETTINGS_MODULE": "recall_site.settings", "RECALL_RERANKER": str(tmp_path)}
+    command = [sys.executable, "-c", "import django; django.setup()"]
     done = subprocess.run(command, env=came, cwd=settings.ROOT, capture_output=True, text=True, check=False)
     assert done.returncode != 0
     assert (
         "RECALL_RERANKER must be maxsim or a folder that holds a cross-encoder "
-        f"(model.onnx or onnx/model.onnx, and tokenizer.json), not '{tmp_path}'."
+        f"(model.onnx or onnx/model.onnx, and tokenizer.json); got '{tmp_path}'."
     ) in done.stderr

@@ -87,7 +87,7 @@ def test_make_run_brings_the_site_up(tmp_path: Path) -> None:
         while time.monotonic() < deadline and not any("Ctrl-C" in line for line in output):
             output.append(running.stdout.readline())
         assert any(f"http://127.0.0.1:{port}" in line for line in output), "".join(output)
-        assert any("Make a first user" in line for line in output)
+        assert any("Create a first user" in line for line in output)
         with urlopen(f"http://127.0.0.1:{port}/health/ready", timeout=10) as answer:
             assert answer.status == 200
     finally:

@@ -259,7 +259,7 @@ def matched_words(retrieval: Retrieval) -> dict[Any, float]:
     best: dict[Any, list[float]] = {}
     for states in TokenStates.objects.within(retrieval.query.namespace):
         stored = np.asarray(
-            TokenMatrix.unpacked(bytes(states.packed), states.tokens, states.scale).vectors, dtype=float
+            TokenMatrix.from_bytes(bytes(states.packed), states.tokens, states.scale).vectors, dtype=float
         )
         best[states.memory_id] = [max(0.0, *(float(mine @ theirs) for theirs in stored)) for mine in reading.tokens]
     scores = {}

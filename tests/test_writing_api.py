@@ -197,7 +197,7 @@ def test_an_unavailable_embedder_is_reported_and_nothing_is_stored(
     agent: Client, namespace: Namespace, settings: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     settings.OPENAI_BASE_URL = "http://127.0.0.1:9/v1"
-    monkeypatch.setattr(endpoint, "TRIES", 1)
+    monkeypatch.setattr(endpoint, "MAX_ATTEMPTS", 1)
     Namespace.objects.update(embedder="openai/nobody")
     answer = post(agent, {"content": "Plays the cello"})
     assert (answer.status_code, answer.json()["code"]) == (503, "provider_unavailable")

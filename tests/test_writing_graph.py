@@ -187,7 +187,7 @@ def test_the_tokens_of_a_memory_are_stored_with_its_vector_and_read_back(namespa
     model = embedder("all-MiniLM-L6-v2")
     assert isinstance(model, MiniLM)
     (fresh,) = model.token_states([memory.content])
-    read = TokenMatrix.unpacked(bytes(row.packed), row.tokens, row.scale)
+    read = TokenMatrix.from_bytes(bytes(row.packed), row.tokens, row.scale)
     assert (read.states == fresh.states).all()
     assert row.scale == fresh.scale
 

@@ -3,7 +3,6 @@
 from typing import Any, ClassVar, NoReturn, cast
 from uuid import UUID
 
-from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 from rest_framework.exceptions import MethodNotAllowed, NotAuthenticated, PermissionDenied
 from rest_framework.permissions import BasePermission
@@ -16,6 +15,7 @@ from memories.api.throttling import CallerThrottle
 from memories.models import Namespace
 from memories.models.choices import Role
 from memories.web.http_errors import TooManyRequests
+from memories.web.rate_limit import RateLimit
 from memories.web.roles import Access
 
 
@@ -71,7 +71,7 @@ class NamespacedView(APIView):
         return list(self.roles)
 
     def throttled(self, request: Request, wait: float | None) -> NoReturn:
-        rate, seconds = settings.RECALL_RATE, int(wait or 1)
+        rate, seconds = RateLimit.from_settings(), int(wait or 1)
         assert rate is not None
         detail = f"The {self.access.name} is limited to {rate.count} requests per {rate.period}; retry in {seconds} s."
         raise TooManyRequests(detail, seconds)

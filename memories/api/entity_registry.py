@@ -11,7 +11,7 @@ from memories.api.base_view import NamespacedView
 from memories.api.idempotency import idempotent
 from memories.models import Entity, EntityAlias, Namespace
 from memories.models.choices import Role
-from memories.models.graph import LONGEST_NAME
+from memories.models.graph import MAX_NAME_CHARS
 from memories.models.keys import NamespacedQuerySet
 from memories.text.registry_cache import increment_names_version
 from memories.web.entity_name import EntityName
@@ -35,7 +35,7 @@ class NewEntity(StrictObject):
 class EntityQuery(PageQuery):
     """Filters of the entity list."""
 
-    q = Text(max_length=LONGEST_NAME, required=False, help_text="substring of a name or an alias, case-insensitive")
+    q = Text(max_length=MAX_NAME_CHARS, required=False, help_text="substring of a name or an alias, case-insensitive")
 
 
 class EntitySerializer(serializers.Serializer[Entity]):

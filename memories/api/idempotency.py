@@ -24,7 +24,7 @@ from rest_framework.response import Response
 
 from memories.models import IdempotencyRecord
 from memories.web.http_errors import Conflict, StillRunning
-from recall_site.middleware import current_request_id
+from memories.web.middleware import current_request_id
 
 if TYPE_CHECKING:
     from memories.api.base_view import NamespacedView

@@ -10,7 +10,7 @@ from rest_framework.parsers import BaseParser
 
 from memories.contracts.json_values import InvalidJsonError, is_storable, parse_json, storage_errors
 from memories.web.http_errors import BodyTooLarge, MalformedBody
-from recall_site.limits import MOST_ERRORS, WHOLE_BODY
+from memories.web.validation_errors import MAX_ERRORS, WHOLE_BODY
 
 
 class StrictJSONParser(BaseParser):
@@ -35,6 +35,6 @@ class StrictJSONParser(BaseParser):
             raise MalformedBody(f"The body {message}.", errors=[{"at": WHOLE_BODY, "message": message}]) from error
         if not is_storable(body):
             raise ValidationError(
-                {at or WHOLE_BODY: [message] for at, message in islice(storage_errors(body), MOST_ERRORS)}
+                {at or WHOLE_BODY: [message] for at, message in islice(storage_errors(body), MAX_ERRORS)}
             )
         return body

@@ -9,11 +9,12 @@ import numpy as np
 from memories.demo.world import World
 from memories.models import Turn
 from memories.models.choices import TurnRole
-from memories.providers.embedder import Vectors, embedder, standing_in
-from memories.providers.extractor import Context, extractor
+from memories.providers.embedder import Vectors, embedder, replace_embedder
 from memories.providers.minilm import MiniLM
 from memories.providers.token_matrix import TokenMatrix
+from memories.text.extraction import ConversationContext
 from memories.writing.turns.exchanges import split_exchanges
+from memories.writing.turns.extracted_facts import extract_facts
 from memories.writing.turns.route_texts import facet_texts, facts_of_turns
 
 TOGETHER = 256  # texts: enough to sort by length, few enough that the telling soon begins
@@ -55,7 +56,7 @@ def embedded_ahead(name: str, world: World) -> Iterator[None]:
         yield  # nothing is won where embedding is fast, or far away
         return
     ahead, known = Ahead(model), list(dict.fromkeys(texts(world)))
-    with ThreadPoolExecutor(1, thread_name_prefix="embed") as thread, standing_in(ahead):
+    with ThreadPoolExecutor(1, thread_name_prefix="embed") as thread, replace_embedder(ahead):
         for start in range(0, len(known), TOGETHER):
             part = known[start : start + TOGETHER]
             future = thread.submit(model.embed_with_tokens, part)
@@ -71,7 +72,7 @@ def texts(world: World) -> Iterator[str]:
             Turn(role=turn.role, text=turn.text, said_at=turn.at, speaker=names.get(TurnRole(turn.role), ""))
             for turn in session.turns
         ]
-        read = extractor("rules").extract(turns, Context(session.key, session.user))
+        read = extract_facts("rules", turns, ConversationContext(session.key, session.user))
         for exchange in split_exchanges(turns):
             yield from exchange.route_texts().values()
             yield from facet_texts(facts_of_turns(read, [turn.id for turn in exchange.turns])).values()

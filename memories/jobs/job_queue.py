@@ -5,7 +5,7 @@ from procrastinate.manager import JobManager
 from procrastinate.tasks import configure_task
 
 from memories.models import Job
-from memories.models.job import ALONE
+from memories.models.job import EXCLUSIVE
 
 QUEUE = "jobs"
 TASK = "memories.job"
@@ -38,7 +38,7 @@ REVIVE_SQL = """
 def enqueue_job(job: Job, *, queue: str = QUEUE, priority: int = 0) -> None:
     """Enqueue a job in the caller's transaction."""
     # Exclusive kinds wait for each other within a namespace.
-    lock = str(job.namespace_id) if job.kind in ALONE else None
+    lock = str(job.namespace_id) if job.kind in EXCLUSIVE else None
     configured = configure_task(name=TASK, job_manager=manager, queue=queue, lock=lock, priority=priority)
     configured.defer(namespace=str(job.namespace_id), job=str(job.id))
 

@@ -4,7 +4,7 @@ from uuid import UUID
 from django.db import migrations, models
 
 import memories.models.packed_json
-from memories.models.packed_json import as_json, unpacked
+from memories.db.json_codec import encode_json, unpack_json
 
 AT_ONCE = 1_000  # rows
 # All in one go, as it writes the table anew; what is there stays plain JSON, as bytes.
@@ -30,7 +30,7 @@ def unpack(apps: Any, schema_editor: Any) -> None:
     last = (UUID(int=0), UUID(int=0))
     with schema_editor.connection.cursor() as cursor:
         while rows := cursor.execute(SOME, [*last, AT_ONCE]).fetchall():
-            plain = [(as_json(unpacked(bytes(answer))), *key) for answer, *key in rows]
+            plain = [(encode_json(unpack_json(bytes(answer))), *key) for answer, *key in rows]
             cursor.executemany("UPDATE memories_trace SET answer = %s WHERE namespace_id = %s AND id = %s", plain)
             last = rows[-1][1:]
 

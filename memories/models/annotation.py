@@ -1,18 +1,18 @@
-"""What people say of memories when they check them: the ground that a calibration stands on."""
+"""Annotations of memories by people, from which confidence is calibrated."""
 
 from django.db import models
 from django.db.models import Index, UniqueConstraint
 from django.utils import timezone
 
+from memories.models.check_constraints import choice_checks, range_checks
 from memories.models.choices import MemoryType
 from memories.models.keys import Namespaced
 from memories.models.memory import Memory
-from memories.models.ranges import between, one_of
 from memories.models.references import Reference
 
 
 class Annotation(Namespaced):
-    """One annotator's word on a memory: of which type it is, whether it is right, and how far to trust it."""
+    """One annotator's judgement of a memory: its type, whether it is right, and its confidence."""
 
     memory_id = models.UUIDField()
     memory: Reference[Memory] = Reference(Memory, related_name="annotations")
@@ -25,8 +25,8 @@ class Annotation(Namespaced):
     class Meta:
         constraints = [
             UniqueConstraint(fields=["namespace", "memory_id", "annotator"], name="annotation_once"),
-            *one_of(type=MemoryType),
-            *between(0, 1, "confidence"),
+            *choice_checks(type=MemoryType),
+            *range_checks(0, 1, "confidence"),
         ]
         indexes = [Index(fields=["namespace", "-created_at", "id"], name="annotation_recent")]
 

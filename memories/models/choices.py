@@ -1,13 +1,13 @@
-"""The closed vocabularies of the data, in the papers' own words."""
+"""The choices of the data, in the papers' terms."""
 
 from django.db.models import TextChoices
 
-# The embedders that ship, and the length of their vectors; each has an index of its own.
+# The built-in embedders and their dimensions; each has an index of its own.
 EMBEDDERS = {"all-MiniLM-L6-v2": 384, "wordllama-256": 256}
 
 
 class Mode(TextChoices):
-    """What a namespace is for; contextdb's presets hang on it."""
+    """What a namespace is for; selects contextdb's presets."""
 
     BELIEF_SYSTEM = "belief_system"
     AGENT_MEMORY = "agent_memory"
@@ -34,7 +34,7 @@ class MemoryType(TextChoices):
 
 
 class ChunkLevel(TextChoices):
-    """How much of a conversation a memory holds; a summary is made of facts."""
+    """How much of a conversation a memory holds; a summary summarises facts."""
 
     SESSION = "session"
     TURN = "turn"
@@ -42,12 +42,12 @@ class ChunkLevel(TextChoices):
     SUMMARY = "summary"
 
 
-# What states something by itself; the rest are pieces of conversations.
+# The levels that state something; the others are chunks of conversations.
 STATEMENTS = (ChunkLevel.FACT, ChunkLevel.SUMMARY)
 
 
 class Kind(TextChoices):
-    """How long a memory stays useful; contextdb's decay hangs on it."""
+    """How long a memory stays useful; selects contextdb's decay."""
 
     WORKING = "working"
     EPISODIC = "episodic"
@@ -57,7 +57,7 @@ class Kind(TextChoices):
 
 
 class Status(TextChoices):
-    """Where a memory stands; retrieval sees the active ones."""
+    """The status of a memory; retrieval sees the active ones."""
 
     ACTIVE = "active"
     MERGED = "merged"
@@ -68,7 +68,7 @@ class Status(TextChoices):
 
 
 class Grounding(TextChoices):
-    """How far the source bears a memory out."""
+    """How far the source supports a memory."""
 
     SUPPORTED = "supported"
     PARTIAL = "partial"
@@ -76,7 +76,7 @@ class Grounding(TextChoices):
 
 
 class SourceLevel(TextChoices):
-    """How directly a source says it."""
+    """How directly a source states a memory."""
 
     DIRECT = "direct"
     CONFIRMATION = "confirmation"
@@ -86,7 +86,7 @@ class SourceLevel(TextChoices):
 
 
 class TurnRole(TextChoices):
-    """As what somebody says a turn."""
+    """The role of a turn's speaker."""
 
     USER = "user"
     ASSISTANT = "assistant"
@@ -95,7 +95,7 @@ class TurnRole(TextChoices):
 
 
 class Route(TextChoices):
-    """Which text of a memory a vector stands for: memsense's seven, and the memory with the turn before it."""
+    """Which text of a memory a vector embeds: memsense's seven, and the memory with the turn before it."""
 
     FULL = "vec_full"
     USER = "vec_user"
@@ -108,7 +108,7 @@ class Route(TextChoices):
 
 
 class EdgeKind(TextChoices):
-    """How one memory bears on another."""
+    """How one memory relates to another."""
 
     SUPPORTS = "supports"
     EXTENDS = "extends"
@@ -123,7 +123,7 @@ class EdgeKind(TextChoices):
 
 
 class Verdict(TextChoices):
-    """What became of an escalated pair."""
+    """The verdict on an escalated pair."""
 
     PENDING = "pending"
     DUPLICATE = "duplicate"
@@ -132,21 +132,21 @@ class Verdict(TextChoices):
 
 
 class QueryKind(TextChoices):
-    """Whether a judged query has an answer at all."""
+    """Whether a judged query is answerable from what was stored."""
 
     ANSWERABLE = "answerable"
     NEVER_STORED = "never_stored"
 
 
 class Part(TextChoices):
-    """Whether a judged query may be tuned on or is kept back to check."""
+    """The split of a judged query: for tuning, or held out."""
 
     TUNE = "tune"
     HOLDOUT = "holdout"
 
 
 class JobKind(TextChoices):
-    """What long work there is."""
+    """The kinds of jobs."""
 
     EVALUATE = "evaluate"
     GATE = "gate"
@@ -163,7 +163,7 @@ class JobKind(TextChoices):
 
 
 class JobState(TextChoices):
-    """How far a piece of long work is."""
+    """The state of a job."""
 
     QUEUED = "queued"
     RUNNING = "running"

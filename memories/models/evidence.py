@@ -1,4 +1,4 @@
-"""What memories rest on: conversations, sources, and the history of their numbers."""
+"""The evidence of memories: conversations, sources, and the history of their scores."""
 
 from typing import TYPE_CHECKING
 
@@ -6,10 +6,10 @@ from django.db import models
 from django.db.models import Index, Q, UniqueConstraint
 from django.utils import timezone
 
+from memories.models.check_constraints import choice_checks, pair_order_check, range_checks
 from memories.models.choices import SourceLevel, TurnRole, Verdict
 from memories.models.immutable import Immutable
 from memories.models.keys import Namespaced
-from memories.models.ranges import before, between, one_of
 from memories.models.references import Reference
 
 if TYPE_CHECKING:
@@ -80,7 +80,7 @@ class Turn(Namespaced):
     class Meta:
         constraints = [
             UniqueConstraint(fields=["namespace", "session_id", "position"], name="turn_position_once"),
-            *one_of(role=TurnRole),
+            *choice_checks(role=TurnRole),
         ]
         indexes = [Index(fields=["namespace", "speaker"], name="turn_speaker")]
 
@@ -89,7 +89,7 @@ class Turn(Namespaced):
 
 
 class MemorySource(Namespaced):
-    """One observation of a memory: which turn, session or other source said it, and how directly."""
+    """One observation of a memory: the turn, session or other source, and how directly it states it."""
 
     memory_id = models.UUIDField()
     memory: Reference["Memory"] = Reference("Memory", related_name="sources")
@@ -111,15 +111,15 @@ class MemorySource(Namespaced):
                 condition=Q(turn_id__isnull=False),
                 name="memorysource_turn_once",
             ),
-            # Nothing named at all is one source too: saying it again without a name is no new observation.
+            # An unnamed source counts as one: repeating it is no new observation.
             UniqueConstraint(
                 fields=["namespace", "memory_id", "session_id", "source"],
                 condition=Q(turn_id=None),
                 nulls_distinct=False,
                 name="memorysource_session_or_source_once",
             ),
-            *one_of(level=SourceLevel),
-            *between(0, 1, "strength"),
+            *choice_checks(level=SourceLevel),
+            *range_checks(0, 1, "strength"),
         ]
         indexes = [
             Index(fields=["namespace", "memory_id", "observed_at"], name="memorysource_memory"),
@@ -132,7 +132,7 @@ class MemorySource(Namespaced):
 
 
 class ScoreEvent(Immutable):
-    """One change of a memory's signals, belief or status, and its cause; the past is folded from these."""
+    """One change of a memory's signals, belief or status, and its cause; past states are folded from these."""
 
     memory_id = models.UUIDField()
     memory: Reference["Memory"] = Reference("Memory", related_name="events")
@@ -148,7 +148,7 @@ class ScoreEvent(Immutable):
         indexes = [
             Index(fields=["namespace", "memory_id", "at", "id"], name="scoreevent_memory"),
             Index(fields=["namespace", "other_id"], condition=Q(other_id__isnull=False), name="scoreevent_other"),
-            # Whose status has changed since a moment, for answers about the past.
+            # Memories whose status has changed since a time, for `as_of`.
             Index(
                 fields=["namespace", "at"],
                 include=["memory_id"],
@@ -162,7 +162,7 @@ class ScoreEvent(Immutable):
 
 
 class ReviewItem(Namespaced):
-    """A pair too close to call, waiting for a person or a judge."""
+    """An escalated pair, waiting for a person or a judge."""
 
     first_id = models.UUIDField()
     first: Reference["Memory"] = Reference("Memory", related_name="reviews")
@@ -178,10 +178,10 @@ class ReviewItem(Namespaced):
     class Meta:
         constraints = [
             UniqueConstraint(fields=["namespace", "first_id", "second_id"], name="reviewitem_pair_once"),
-            *one_of(state=Verdict),
-            *between(-1, 1, "cosine"),
-            # Without an order the same pair could be stored twice, once each way round.
-            before("first_id", "second_id"),
+            *choice_checks(state=Verdict),
+            *range_checks(-1, 1, "cosine"),
+            # Ordered, or the same pair could be stored twice.
+            pair_order_check("first_id", "second_id"),
             models.CheckConstraint(
                 condition=Q(state=Verdict.PENDING) ^ Q(decided_at__isnull=False), name="reviewitem_verdict_dated"
             ),

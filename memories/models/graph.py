@@ -1,4 +1,4 @@
-"""Entities, how they relate, and how memories bear on each other."""
+"""Entities and their edges, and edges between memories."""
 
 from typing import TYPE_CHECKING
 
@@ -7,22 +7,22 @@ from django.db.models import F, Index, Q, UniqueConstraint
 from django.utils import timezone
 from pgvector.django import VectorField
 
+from memories.models.check_constraints import choice_checks, distinct_check, range_checks
 from memories.models.choices import EdgeKind
 from memories.models.keys import Namespaced
-from memories.models.ranges import apart, between, one_of
 from memories.models.references import Reference
 
 if TYPE_CHECKING:
     from memories.models.memory import Memory
 
-LONGEST_NAME = 300  # characters
+MAX_NAME_CHARS = 300
 
 
 class Entity(Namespaced):
-    """Somebody or something that memories are about."""
+    """A person or thing that memories mention."""
 
-    name = models.CharField(max_length=LONGEST_NAME)
-    normalised = models.CharField(max_length=LONGEST_NAME)
+    name = models.CharField(max_length=MAX_NAME_CHARS)
+    normalised = models.CharField(max_length=MAX_NAME_CHARS)
     kind = models.CharField(max_length=50, blank=True)
     registered = models.BooleanField(
         default=True, help_text="made for its own sake; another goes with the last memory that names it"
@@ -43,8 +43,8 @@ class EntityAlias(Namespaced):
 
     entity_id = models.UUIDField()
     entity: Reference[Entity] = Reference(Entity, related_name="aliases")
-    name = models.CharField(max_length=LONGEST_NAME)
-    normalised = models.CharField(max_length=LONGEST_NAME)
+    name = models.CharField(max_length=MAX_NAME_CHARS)
+    normalised = models.CharField(max_length=MAX_NAME_CHARS)
 
     class Meta:
         constraints = [UniqueConstraint(fields=["namespace", "normalised", "entity_id"], name="entityalias_once")]
@@ -55,7 +55,7 @@ class EntityAlias(Namespaced):
 
 
 class Mention(Namespaced):
-    """An entity named in a memory."""
+    """A mention of an entity in a memory."""
 
     memory_id = models.UUIDField()
     memory: Reference["Memory"] = Reference("Memory", related_name="mentions")
@@ -66,7 +66,7 @@ class Mention(Namespaced):
     class Meta:
         constraints = [
             UniqueConstraint(fields=["namespace", "memory_id", "entity_id"], name="mention_once"),
-            *between(0, 1, "confidence"),
+            *range_checks(0, 1, "confidence"),
         ]
         indexes = [Index(fields=["namespace", "entity_id", "memory_id"], name="mention_entity")]
 
@@ -75,7 +75,7 @@ class Mention(Namespaced):
 
 
 class EntityEdge(Namespaced):
-    """A typed relation between two entities, and the memory it was read from."""
+    """A typed relation between two entities, and the memory it comes from."""
 
     source_id = models.UUIDField()
     source: Reference[Entity] = Reference(Entity, related_name="edges_out")
@@ -94,7 +94,7 @@ class EntityEdge(Namespaced):
                 nulls_distinct=False,
                 name="entityedge_once",
             ),
-            *between(0, 1, "confidence"),
+            *range_checks(0, 1, "confidence"),
         ]
         indexes = [
             Index(fields=["namespace", "target_id"], name="entityedge_target"),
@@ -106,7 +106,7 @@ class EntityEdge(Namespaced):
 
 
 class MemoryEdge(Namespaced):
-    """How one memory bears on another."""
+    """A typed relation between two memories."""
 
     source_id = models.UUIDField()
     source: Reference["Memory"] = Reference("Memory", related_name="edges_out")
@@ -120,11 +120,11 @@ class MemoryEdge(Namespaced):
     class Meta:
         constraints = [
             UniqueConstraint(fields=["namespace", "source_id", "kind", "target_id"], name="memoryedge_once"),
-            *one_of(kind=EdgeKind),
-            *between(0, 1, "weight"),
-            *between(-1, 1, "cosine"),
-            apart("source_id", "target_id"),
-            # The later one contradicts, and ids sort by time: so a pair that disagrees is stored once.
+            *choice_checks(kind=EdgeKind),
+            *range_checks(0, 1, "weight"),
+            *range_checks(-1, 1, "cosine"),
+            distinct_check("source_id", "target_id"),
+            # From the later memory to the earlier (ids sort by time), so each pair is stored once.
             models.CheckConstraint(
                 condition=~Q(kind=EdgeKind.CONTRADICTION) | Q(source_id__gt=F("target_id")),
                 name="memoryedge_later_contradicts",
@@ -132,7 +132,7 @@ class MemoryEdge(Namespaced):
         ]
         indexes = [
             Index(fields=["namespace", "target_id"], name="memoryedge_target"),
-            # Few contradict each other, and every answer asks whether some of its candidates do.
+            # Few edges are contradictions, and every retrieval looks for those of its candidates.
             *(
                 Index(
                     fields=["namespace", f"{end}_id"], condition=Q(kind=EdgeKind.CONTRADICTION), name=f"dispute_{end}"
@@ -146,7 +146,7 @@ class MemoryEdge(Namespaced):
 
 
 class Cluster(Namespaced):
-    """Memories that lie close together, and the middle of them."""
+    """A cluster of similar memories, with its centroid."""
 
     label = models.CharField(max_length=200, blank=True)
     embedder = models.CharField(max_length=100)

@@ -1,4 +1,4 @@
-"""Records that are written once: history, published versions, traces."""
+"""Rows that are never updated: history, published versions, traces."""
 
 from collections.abc import Iterable
 from typing import Any, NoReturn
@@ -9,14 +9,14 @@ from memories.models.keys import M, Namespaced, NamespacedQuerySet
 
 
 class ImmutableError(TypeError):
-    """Somebody tried to change or remove what is written once."""
+    """An attempt to update or delete an immutable row."""
 
     def __init__(self, model: type[models.Model]) -> None:
         super().__init__(f"{model.__name__} rows are written once: add a new one instead")
 
 
 class ImmutableQuerySet(NamespacedQuerySet[M]):
-    """Rows that can be added and read, and erased by name alone."""
+    """Rows that can be inserted, read and erased, but not updated or deleted."""
 
     def update(self, **values: Any) -> NoReturn:
         raise ImmutableError(self.model)
@@ -25,11 +25,11 @@ class ImmutableQuerySet(NamespacedQuerySet[M]):
         raise ImmutableError(self.model)
 
     def erase(self) -> int:
-        """Remove the rows for good and count them: the only way to, for what must not be known any more."""
+        """Delete the rows for good, such as for an erasure request, and return how many."""
         count, _ = super().delete()
         return count
 
-    # As with Django's own `delete`: the rows must be chosen first, the manager has no such method.
+    # As for Django's `delete`: not on the manager, so the rows must be filtered first.
     erase.queryset_only = True  # type: ignore[attr-defined]
 
     def bulk_create(self, objs: Iterable[Any], *args: Any, update_conflicts: bool = False, **kwargs: Any) -> list[Any]:
@@ -39,7 +39,7 @@ class ImmutableQuerySet(NamespacedQuerySet[M]):
 
 
 class Immutable(Namespaced):
-    """A row of a namespace that is written once; it goes only with its memory, its namespace or `erase`."""
+    """An immutable row; it is deleted only with its memory, its namespace, or by `erase`."""
 
     objects = ImmutableQuerySet.as_manager()  # type: ignore[misc]  # narrower than the base's
 
@@ -47,7 +47,7 @@ class Immutable(Namespaced):
         abstract = True
 
     def save(self, *args: Any, **kwargs: Any) -> None:
-        """Insert the row; one that is there already stays as it is."""
+        """Insert the row; an existing one cannot be saved."""
         if not self._state.adding:
             raise ImmutableError(type(self))
         super().save(*args, **(kwargs | {"force_insert": True}))

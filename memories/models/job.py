@@ -1,20 +1,20 @@
-"""Long work: what was asked for, how far it is, and what came of it."""
+"""Jobs: parameters, progress and result."""
 
 from django.db import models
 from django.db.models import Index, Q, UniqueConstraint
 from django.utils import timezone
 
+from memories.models.check_constraints import choice_checks
 from memories.models.choices import JobKind, JobState
 from memories.models.keys import Namespaced
-from memories.models.ranges import one_of
 
-# What touches a whole namespace goes one at a time; of the rest there may be many.
-ALONE = (JobKind.INDEX, JobKind.MEASURE, JobKind.RECOMPUTE, JobKind.REEMBED, JobKind.REFLECT, JobKind.SHADOW)
+# Jobs on a whole namespace, of which only one may be unfinished.
+EXCLUSIVE = (JobKind.INDEX, JobKind.MEASURE, JobKind.RECOMPUTE, JobKind.REEMBED, JobKind.REFLECT, JobKind.SHADOW)
 UNFINISHED = (JobState.QUEUED, JobState.RUNNING)
 
 
 class Job(Namespaced):
-    """A piece of long work; the queue holds only its id, so what a person may know of it lies here."""
+    """A job; the queue holds only its id."""
 
     kind = models.CharField(max_length=15, choices=JobKind)
     state = models.CharField(max_length=10, choices=JobState, default=JobState.QUEUED)
@@ -36,10 +36,10 @@ class Job(Namespaced):
         constraints = [
             UniqueConstraint(
                 fields=["namespace", "kind"],
-                condition=Q(kind__in=ALONE, state__in=UNFINISHED),
+                condition=Q(kind__in=EXCLUSIVE, state__in=UNFINISHED),
                 name="job_one_unfinished",
             ),
-            *one_of(kind=JobKind, state=JobState),
+            *choice_checks(kind=JobKind, state=JobState),
         ]
         indexes = [Index(fields=["namespace", "-created_at", "id"], name="job_recent")]
 

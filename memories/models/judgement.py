@@ -1,20 +1,20 @@
-"""Judged queries, and how well a profile answers them."""
+"""Test collections: judged queries, their grades and pools, and evaluations on them."""
 
 from django.db import models
 from django.db.models import Index, UniqueConstraint
 from django.utils import timezone
 
+from memories.models.check_constraints import choice_checks, range_checks
 from memories.models.choices import Part, QueryKind
 from memories.models.immutable import Immutable
 from memories.models.keys import Namespaced
 from memories.models.memory import Memory
-from memories.models.ranges import between, one_of
 from memories.models.references import Reference
 from memories.models.tuning import ProfileVersion
 
 
 class JudgementSet(Namespaced):
-    """A collection of queries with graded answers."""
+    """A test collection: queries with graded memories."""
 
     name = models.CharField(max_length=100)
     note = models.TextField(blank=True)
@@ -28,7 +28,7 @@ class JudgementSet(Namespaced):
 
 
 class JudgedQuery(Namespaced):
-    """A question, who asks it and when."""
+    """A query, its user and its time."""
 
     judgement_set_id = models.UUIDField()
     judgement_set: Reference[JudgementSet] = Reference(JudgementSet, related_name="queries")
@@ -41,7 +41,7 @@ class JudgedQuery(Namespaced):
     as_of = models.DateTimeField(null=True, help_text="empty: the namespace's now")
 
     class Meta:
-        constraints = one_of(kind=QueryKind, part=Part)
+        constraints = choice_checks(kind=QueryKind, part=Part)
         indexes = [Index(fields=["namespace", "judgement_set_id", "part", "id"], name="judgedquery_set")]
         verbose_name_plural = "judged queries"
 
@@ -63,7 +63,7 @@ class Judgement(Namespaced):
     class Meta:
         constraints = [
             UniqueConstraint(fields=["namespace", "query_id", "memory_id"], name="judgement_once"),
-            *between(0, 3, "grade"),
+            *range_checks(0, 3, "grade"),
         ]
         indexes = [Index(fields=["namespace", "memory_id"], name="judgement_memory")]
 
@@ -72,7 +72,7 @@ class Judgement(Namespaced):
 
 
 class PooledMemory(Namespaced):
-    """A memory that some settings find for a judged query: what is worth judging."""
+    """A memory that some configurations return for a judged query, to be judged."""
 
     query_id = models.UUIDField()
     query: Reference[JudgedQuery] = Reference(JudgedQuery, related_name="pooled")
@@ -92,7 +92,7 @@ class PooledMemory(Namespaced):
 
 
 class Evaluation(Immutable):
-    """A system with its parameters, measured on a judgement set."""
+    """A configuration evaluated on a judgement set."""
 
     judgement_set_id = models.UUIDField()
     judgement_set: Reference[JudgementSet] = Reference(JudgementSet, related_name="evaluations")
@@ -108,7 +108,7 @@ class Evaluation(Immutable):
     created_by = models.CharField(max_length=200, blank=True)
 
     class Meta:
-        constraints = [*between(0, 1e12, "took_ms")]
+        constraints = [*range_checks(0, 1e12, "took_ms")]
         indexes = [
             Index(fields=["namespace", "judgement_set_id", "-created_at"], name="evaluation_recent"),
             Index(fields=["namespace", "profile_version_id"], name="evaluation_profile"),

@@ -1,4 +1,4 @@
-"""What every table of a namespace has: a key that begins with the namespace, and queries that carry it."""
+"""Base classes of tables in a namespace: primary keys that start with it, and queries that filter by it."""
 
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
@@ -9,7 +9,7 @@ from django.db.models.sql import Query
 from django.db.models.sql.where import AND
 
 from memories.db.ids import uuid7
-from memories.models.references import Reference, constrain
+from memories.models.references import Reference, add_foreign_key
 
 if TYPE_CHECKING:
     from memories.models.namespace import Namespace
@@ -18,10 +18,10 @@ M = TypeVar("M", bound=models.Model, covariant=True)
 
 
 class NamespaceKey(models.ForeignKey["Namespace", "Namespace"]):
-    """The namespace a row lies in; the database deletes the row with it."""
+    """The namespace of a row; the database deletes the row with it."""
 
     def __init__(self, **kwargs: Any) -> None:
-        # Every primary key begins with this column, so an index of its own would be one too many.
+        # Every primary key starts with this column, so it needs no index of its own.
         fixed = {"to": "memories.Namespace", "on_delete": models.DO_NOTHING, "related_name": "+"}
         super().__init__(**(kwargs | fixed | {"db_constraint": False, "db_index": False}))
 
@@ -29,9 +29,9 @@ class NamespaceKey(models.ForeignKey["Namespace", "Namespace"]):
         self, cls: type[models.Model], name: str, private_only: bool = False, **kwargs: Any
     ) -> None:
         super().contribute_to_class(cls, name, private_only, **kwargs)
-        # A row that cannot be without another of its namespace is held there by that reference, and goes with it.
-        if not any(isinstance(field, Reference) and field.holds for field in cls._meta.local_fields):
-            constrain(cls, name, (name,), "memories.namespace")
+        # A row with a required, cascading reference inside its namespace needs no foreign key of its own.
+        if not any(isinstance(field, Reference) and field.is_owner for field in cls._meta.local_fields):
+            add_foreign_key(cls, name, (name,), "memories.namespace")
 
     def deconstruct(self) -> tuple[str, str, list[Any], dict[str, Any]]:
         name, path, _, _ = super().deconstruct()
@@ -39,10 +39,10 @@ class NamespaceKey(models.ForeignKey["Namespace", "Namespace"]):
 
 
 class NamespacedQuery(Query):
-    """SQL whose subqueries carry the namespace as well."""
+    """SQL whose subqueries compare the namespace as well."""
 
     def trim_start(self, names_with_path: Any) -> tuple[str, bool]:
-        """Tie an excluding subquery by all columns of a relation: Django itself compares the first alone."""
+        """Compare all columns of a relation in an exclude() subquery; Django compares only the first."""
         prefix, outer_joined = super().trim_start(names_with_path)
         path = LOOKUP_SEP.join([*prefix.split(LOOKUP_SEP)[:-1], "namespace"])
         others: Any = self.select[1:]
@@ -52,18 +52,18 @@ class NamespacedQuery(Query):
 
 
 class NamespacedQuerySet(models.QuerySet[M]):
-    """Rows of namespaces: always begin with `within`."""
+    """Rows of namespaces; start every query with `within`."""
 
     def __init__(self, model: type[models.Model] | None = None, query: Query | None = None, **kwargs: Any) -> None:
         super().__init__(model, query or NamespacedQuery(model), **kwargs)
 
     def within(self, namespace: "Namespace") -> Self:
-        """Keep to one namespace."""
+        """The rows of one namespace."""
         return self.filter(namespace=namespace)
 
 
 class InNamespace(models.Model):
-    """A row of a namespace whose key is natural and begins with the namespace."""
+    """A row of a namespace with a natural key that starts with the namespace."""
 
     namespace = NamespaceKey()
 
@@ -74,7 +74,7 @@ class InNamespace(models.Model):
 
 
 class Namespaced(InNamespace):
-    """A row of a namespace, found by (namespace, id)."""
+    """A row of a namespace with the primary key (namespace, id)."""
 
     pk = models.CompositePrimaryKey("namespace_id", "id")
     id = models.UUIDField(default=uuid7, editable=False)

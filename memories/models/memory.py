@@ -1,4 +1,4 @@
-"""Memories: what is remembered, how far it is trusted, and when it holds."""
+"""Memories: content, confidence, and validity in time."""
 
 from collections.abc import Collection
 
@@ -8,29 +8,29 @@ from django.db.models.functions import Coalesce, Length
 from django.db.models.lookups import Exact
 from django.utils import timezone
 
+from memories.models.check_constraints import choice_checks, distinct_check, order_check, range_checks
 from memories.models.choices import STATEMENTS, ChunkLevel, Grounding, Kind, MemoryType, Status
 from memories.models.evidence import Session, Turn
 from memories.models.graph import Cluster, Entity
 from memories.models.keys import InNamespace, Namespaced
-from memories.models.ranges import apart, between, in_order, one_of
 from memories.models.references import Reference
 
 UNCERTAIN = "type_uncertain"
-# When what a memory tells of takes place, else when it holds, else when it was said; retrieval by time spells it again.
+# When a memory's event takes place, else when it is valid, else when it was said; the temporal retriever repeats this.
 BEGINS = Coalesce("event_at", "valid_from", "happened_at", "created_at")
 ENDS = Case(
     When(event_at__isnull=False, then=Coalesce("event_until", "event_at")),
     When(valid_from__isnull=False, then=Coalesce("valid_until", "valid_from")),
     default=BEGINS,
 )
-# Whose type and subject were told: only they are found by time and by whom they are about. Retrieval spells it again.
+# Memories whose type and subject are known: only they are found by time and subject. Retrieval repeats this in SQL.
 SETTLED = (Q(type_uncertain=False) | ~Q(level__in=STATEMENTS)) & Q(subject_fallback=None)
 IN_WINDOW = ("id", "event_at", "valid_from", "happened_at", "created_at", "level", "status")
-LEAST_LOGPROB = -1e6  # of a token: far beyond any that a model gives
+MIN_LOGPROB = -1e6  # per token, far below any real one
 
 
 class Memory(Namespaced):
-    """One thing remembered, with every number that scoring needs."""
+    """A memory with every number that scoring needs."""
 
     type = models.CharField(max_length=10, choices=MemoryType)
     type_uncertain = models.BooleanField(default=False, help_text="the given type was unknown, so it counts as a Fact")
@@ -91,15 +91,15 @@ class Memory(Namespaced):
     turn: Reference[Turn | None] = Reference(Turn, related_name="memories", cascade=False)
     cluster_id = models.UUIDField(null=True)
     cluster: Reference[Cluster | None] = Reference(Cluster, related_name="memories", cascade=False)
-    # What was merged away says the same, so it is purged with the memory that absorbed it. What was superseded says
-    # something else, so the database refuses to delete its successor: a purge first archives the predecessors, with a
-    # reason. It does not make them active again: that a correction is gone does not make true what it corrected.
+    # A merged memory says the same as its survivor, so it is purged with it. A superseded one says something else, so
+    # the database refuses to delete its successor: a purge first archives the predecessors, with a reason. They do not
+    # become active again: without the correction, what it corrected is still wrong.
     merged_into_id = models.UUIDField(null=True)
     merged_into: Reference["Memory | None"] = Reference("self", related_name="absorbed")
     superseded_by_id = models.UUIDField(null=True)
     superseded_by: Reference["Memory | None"] = Reference("self", related_name="supersedes", cascade=False)
 
-    # The tags that a new memory comes with: whoever has just stored it need not ask for them.
+    # The tags of a memory that was just stored, without a query.
     given_tags: Collection[str] | None = None
 
     class Meta:
@@ -108,15 +108,17 @@ class Memory(Namespaced):
             UniqueConstraint(
                 fields=["namespace", "content_hash"], condition=Q(status=Status.ACTIVE), name="memory_active_once"
             ),
-            *one_of(type=MemoryType, level=ChunkLevel, kind=Kind, status=Status, grounding=Grounding),
-            *between(0, 1, "source_strength", "extractor_confidence", "type_prior", "grounding_penalty", "confidence"),
-            *between(0, 1, "importance", "quality", "memory_score"),
-            *between(0, 10, "belief"),
-            *between(LEAST_LOGPROB, 0, "extractor_logprob"),
-            in_order("event_at", "event_until"),
-            in_order("valid_from", "valid_until"),
-            apart("merged_into_id", "id"),
-            apart("superseded_by_id", "id"),
+            *choice_checks(type=MemoryType, level=ChunkLevel, kind=Kind, status=Status, grounding=Grounding),
+            *range_checks(
+                0, 1, "source_strength", "extractor_confidence", "type_prior", "grounding_penalty", "confidence"
+            ),
+            *range_checks(0, 1, "importance", "quality", "memory_score"),
+            *range_checks(0, 10, "belief"),
+            *range_checks(MIN_LOGPROB, 0, "extractor_logprob"),
+            order_check("event_at", "event_until"),
+            order_check("valid_from", "valid_until"),
+            distinct_check("merged_into_id", "id"),
+            distinct_check("superseded_by_id", "id"),
             models.CheckConstraint(condition=Exact(Length("content_hash"), 32), name="memory_content_hash_length"),
             models.CheckConstraint(
                 condition=Q(subject_id=None) | Q(subject_fallback=None), name="memory_subject_one_way"
@@ -150,7 +152,7 @@ class Memory(Namespaced):
                     "valid_until": ["valid_until"],
                 }.items()
             ),
-            # With all that a search for what lies in a window reads, so that it reads nothing else.
+            # Covers the temporal retriever's query.
             Index(F("namespace"), BEGINS, condition=SETTLED, include=IN_WINDOW, name="memory_begins"),
             Index(
                 F("namespace"),
@@ -166,13 +168,13 @@ class Memory(Namespaced):
 
     @property
     def tag_names(self) -> list[str]:
-        """Name its tags in order; that its type is uncertain is one of them, though a column holds it."""
+        """Its tags in order, with `type_uncertain` from the column of that name."""
         tags = {tag.tag for tag in self.tags.all()} if self.given_tags is None else set(self.given_tags)
         return sorted(tags | ({UNCERTAIN} if self.type_uncertain else set()))
 
 
 class MemoryTag(InNamespace):
-    """A tag on a memory; a table, because an index over an array cannot begin with the namespace."""
+    """A tag of a memory; a table, because an index on an array cannot start with the namespace."""
 
     pk = models.CompositePrimaryKey("namespace_id", "tag", "memory_id")
     tag = models.CharField(max_length=100)

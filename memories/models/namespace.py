@@ -1,4 +1,4 @@
-"""Namespaces, and who may enter them."""
+"""Namespaces, their members and API keys."""
 
 from datetime import datetime
 from typing import TYPE_CHECKING
@@ -11,9 +11,9 @@ from django.db.models.lookups import Exact
 from django.utils import timezone
 
 from memories.db.ids import uuid7
+from memories.models.check_constraints import choice_checks
 from memories.models.choices import Mode, Role
 from memories.models.keys import Namespaced
-from memories.models.ranges import one_of
 from memories.models.references import Reference
 from memories.models.reserved_slugs import reserved_slugs
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class Namespace(models.Model):
-    """A world of memories of its own, walled off from all others."""
+    """A tenant: memories isolated from all others."""
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     slug = models.SlugField(unique=True)
@@ -38,36 +38,36 @@ class Namespace(models.Model):
     )
     created_at = models.DateTimeField(default=timezone.now, editable=False)
 
-    writing = 0  # the number of the write under way, while this process holds the lock
+    writing = 0  # the number of the current write, while this process holds the lock
 
     class Meta:
-        constraints = one_of(mode=Mode)
+        constraints = choice_checks(mode=Mode)
 
     def __str__(self) -> str:
         return self.slug
 
     def clean(self) -> None:
-        """Refuse a name that an address of the site already has."""
+        """Reject a slug that a URL of the site uses."""
         if self.slug in reserved_slugs():
             taken = ", ".join(sorted(reserved_slugs()))
-            wrong = f"must not be a word of the site's own addresses ({taken}); got {self.slug}"
-            raise ValidationError({"slug": wrong})
+            message = f"must not be a word of the site's own URLs ({taken}); got {self.slug}"
+            raise ValidationError({"slug": message})
 
     @property
     def now(self) -> datetime:
-        """Tell the moment it takes for now: its own clock's, else the real one."""
+        """The current time: the namespace's own clock if set, else the real one."""
         return self.clock or timezone.now()
 
     @property
     def serving(self) -> "Publication | None":
-        """Give what was published last; without one the shipped defaults serve."""
+        """The latest publication; None: the defaults serve."""
         from memories.models.tuning import Publication
 
         return Publication.last_within(self)
 
 
 class Membership(models.Model):
-    """A user's place in a namespace: a global table, since it is asked for by user and edited in the admin."""
+    """A user's role in a namespace; a global table, since it is queried by user and edited in the admin."""
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     user = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="memberships", db_index=False)
@@ -78,7 +78,7 @@ class Membership(models.Model):
     class Meta:
         constraints = [
             models.UniqueConstraint(fields=["user", "namespace"], name="membership_once"),
-            *one_of(role=Role),
+            *choice_checks(role=Role),
         ]
 
     def __str__(self) -> str:
@@ -86,7 +86,7 @@ class Membership(models.Model):
 
 
 class ApiKey(Namespaced):
-    """A secret that lets an agent into one namespace; only its hash is kept."""
+    """An agent's API key for one namespace; only its hash is stored."""
 
     name = models.CharField(max_length=200)
     role = models.CharField(max_length=10, choices=Role, default=Role.READ)
@@ -103,7 +103,7 @@ class ApiKey(Namespaced):
         constraints = [
             models.UniqueConstraint(fields=["namespace", "hash"], name="apikey_hash_once"),
             models.CheckConstraint(condition=Exact(Length("hash"), 32), name="apikey_hash_length"),
-            *one_of(role=Role),
+            *choice_checks(role=Role),
         ]
         indexes = [models.Index(fields=["namespace", "rotated_from_id"], name="apikey_rotated_from")]
 

@@ -1,4 +1,4 @@
-"""Traces by day: partitions over the id, which sorts by time."""
+"""Daily partitions of traces, by their id, which sorts by time."""
 
 from datetime import UTC, date, datetime, timedelta
 from datetime import time as clock
@@ -13,11 +13,11 @@ from memories.db.ids import first_id_at
 TABLE = "memories_trace"
 DEFAULT = f"{TABLE}_default"
 NAME = f"{TABLE}_%Y_%m_%d"
-PATIENCE = "5s"  # for whoever holds a table; everybody else who wants it waits behind
+LOCK_TIMEOUT = "5s"  # other queries queue behind a waiting lock
 
 
 class CreatePartitionedModel(CreateModel):
-    """Create a table that is partitioned over its id, with a partition for whatever fits no other."""
+    """Create a table partitioned by its id, with a default partition."""
 
     def database_forwards(self, app_label: str, schema_editor: Any, from_state: Any, to_state: Any) -> None:
         plain = schema_editor.sql_create_table
@@ -29,22 +29,22 @@ class CreatePartitionedModel(CreateModel):
 
 
 def ensure_partitions(first: date, days: int) -> list[str]:
-    """Make the partitions of some days, moving in what came before they were there; give the names of the new ones."""
+    """Create the missing partitions of some days, moving rows out of the default partition; return their names."""
     with transaction.atomic(), connection.cursor() as cursor:
-        cursor.execute(f"SET LOCAL lock_timeout = '{PATIENCE}'")
-        # One at a time, without hindering readers and writers.
+        cursor.execute(f"SET LOCAL lock_timeout = '{LOCK_TIMEOUT}'")
+        # Serialises this function, without blocking readers and writers.
         cursor.execute(f"LOCK TABLE {TABLE} IN SHARE UPDATE EXCLUSIVE MODE")
-        there = _partitions(cursor)
-        new = [day for day in (first + timedelta(days=i) for i in range(days)) if f"{day:{NAME}}" not in there]
+        existing = _partitions(cursor)
+        new = [day for day in (first + timedelta(days=i) for i in range(days)) if f"{day:{NAME}}" not in existing]
         for day in new:
             _create(cursor, day)
     return [f"{day:{NAME}}" for day in new]
 
 
 def drop_partitions(before: date) -> list[str]:
-    """Drop the partitions of all days before one, and what lies older in the default; give the dropped names."""
+    """Drop the partitions before a day, and older rows of the default partition; return their names."""
     with transaction.atomic(), connection.cursor() as cursor:
-        cursor.execute(f"SET LOCAL lock_timeout = '{PATIENCE}'")
+        cursor.execute(f"SET LOCAL lock_timeout = '{LOCK_TIMEOUT}'")
         old = [name for name in _partitions(cursor) if name < f"{before:{NAME}}"]
         for name in old:
             cursor.execute(f"DROP TABLE {name}")
@@ -53,7 +53,7 @@ def drop_partitions(before: date) -> list[str]:
 
 
 def _create(cursor: CursorWrapper, day: date) -> None:
-    """Fill a table apart and attach it: the default partition may not keep rows of a day that has its own."""
+    """Fill a separate table and attach it, since the default partition may hold no rows of the new one."""
     name, start, end = f"{day:{NAME}}", _start(day), _start(day + timedelta(days=1))
     cursor.execute(f"CREATE TABLE {name} (LIKE {TABLE} INCLUDING DEFAULTS INCLUDING CONSTRAINTS)")
     cursor.execute(
@@ -65,7 +65,7 @@ def _create(cursor: CursorWrapper, day: date) -> None:
 
 
 def _partitions(cursor: CursorWrapper) -> list[str]:
-    """Name the daily partitions, oldest first."""
+    """The daily partitions, oldest first."""
     cursor.execute(
         "SELECT inhrelid::regclass::text FROM pg_inherits WHERE inhparent = %s::regclass ORDER BY 1", [TABLE]
     )
@@ -73,5 +73,5 @@ def _partitions(cursor: CursorWrapper) -> list[str]:
 
 
 def _start(day: date) -> str:
-    """Give the first id of a day (UTC)."""
+    """The first id of a day (UTC)."""
     return str(first_id_at(datetime.combine(day, clock(), tzinfo=UTC)))

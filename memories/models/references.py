@@ -1,4 +1,4 @@
-"""Relations inside a namespace: joined over both columns in Django, held by a foreign key over both in the database."""
+"""Relations inside a namespace: Django joins and Postgres constrains both columns, (namespace, id)."""
 
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
@@ -22,7 +22,7 @@ else:
 class ForeignKeyConstraint(BaseConstraint):
     """A foreign key over any number of columns, as a constraint that migrations track."""
 
-    # Checked with each statement, unlike Django's own: a batch's wrong row fails in its savepoint, not at the commit.
+    # Checked per statement, unlike Django's own: an invalid row of a batch fails in its savepoint, not at commit.
     template = (
         "ALTER TABLE %(table)s ADD CONSTRAINT %(name)s FOREIGN KEY (%(columns)s) "
         "REFERENCES %(to_table)s (%(to_columns)s)%(on_delete)s DEFERRABLE INITIALLY IMMEDIATE"
@@ -35,7 +35,7 @@ class ForeignKeyConstraint(BaseConstraint):
         self.fields, self.to, self.to_fields, self.cascade = tuple(fields), to, tuple(to_fields), cascade
 
     def constraint_sql(self, model: Any, schema_editor: BaseDatabaseSchemaEditor | None) -> Any:
-        """Wait for the end of the migration: the table referred to may come later in it."""
+        """Defer to the end of the migration, which may create the referenced table later."""
         assert schema_editor is not None
         schema_editor.deferred_sql.append(self.create_sql(model, schema_editor))
 
@@ -46,17 +46,19 @@ class ForeignKeyConstraint(BaseConstraint):
             self.template,
             name=quote(self.name),
             table=Table(model._meta.db_table, quote),
-            columns=Columns(model._meta.db_table, columns_of(model, self.fields), quote),
+            columns=Columns(model._meta.db_table, column_names(model, self.fields), quote),
             to_table=Table(target._meta.db_table, quote),
-            to_columns=Columns(target._meta.db_table, columns_of(target, self.to_fields), quote),
+            to_columns=Columns(target._meta.db_table, column_names(target, self.to_fields), quote),
             on_delete=" ON DELETE CASCADE" if self.cascade else "",
         )
 
     def remove_sql(self, model: Any, schema_editor: Any) -> Any:
-        return schema_editor._delete_constraint_sql(schema_editor.sql_delete_fk, model, self.name)
+        quote = schema_editor.quote_name
+        table = Table(model._meta.db_table, quote)
+        return Statement(schema_editor.sql_delete_fk, table=table, name=quote(self.name))
 
     def validate(self, *args: Any, **kwargs: Any) -> None:
-        """Leave it to the database, which alone sees rows written meanwhile."""
+        """Only the database sees concurrently written rows."""
 
     def deconstruct(self) -> tuple[str, tuple[()], dict[str, Any]]:
         path, _, kwargs = super().deconstruct()
@@ -68,7 +70,7 @@ class ForeignKeyConstraint(BaseConstraint):
 
 
 class ReferenceDescriptor(Descriptor):
-    """The referred row as an attribute, kept in step with its own column, and never touching the namespace's."""
+    """The referenced row as an attribute, in sync with its id column; never changes the namespace."""
 
     def __get__(self, instance: Any, cls: type[Model] | None = None) -> Any:
         if instance is not None and self.field.is_cached(instance):
@@ -82,7 +84,7 @@ class ReferenceDescriptor(Descriptor):
             setattr(instance, self.field.id_name, None)
             return self.field.set_cached_value(instance, None)
         if instance.namespace_id not in (None, getattr(value, "namespace_id", None)):
-            raise ValueError(f"{self.field} must stay within namespace {instance.namespace_id}, got {value!r}")
+            raise ValueError(f"{self.field} must be in namespace {instance.namespace_id}; got {value!r}")
         return super().__set__(instance, value)
 
 
@@ -93,40 +95,42 @@ class Reference(Relation[T]):
 
     def __init__(self, to: type[T] | str, *, related_name: str, cascade: bool = True, **kwargs: Any) -> None:
         self.cascade = cascade
-        # The id comes first: of several columns Django asks only the first whether it may be null.
+        # The id comes first: Django checks only the first column for null.
         kwargs |= {"on_delete": DO_NOTHING, "from_fields": (), "to_fields": ("id", "namespace")}
         super().__init__(to, related_name=related_name, **kwargs)  # type: ignore[arg-type]
 
     @property
     def id_name(self) -> str:
-        """Name the column that holds the other row's id."""
+        """The column of the referenced row's id."""
         return f"{self.name}_id"
 
     @property
-    def holds(self) -> bool:
-        """Tell whether no row is without this relation, and each goes with the row referred to."""
+    def is_owner(self) -> bool:
+        """Whether every row has this relation and is deleted with the referenced row."""
         return self.cascade and not self.null
 
     def contribute_to_class(self, cls: type[Model], name: str, private_only: bool = False, **kwargs: Any) -> None:
         self.from_fields = (f"{name}_id", "namespace")
-        # The column decides whether rows without a relation exist, and so whether a join may drop them. In a migration
-        # it may be added after the relation; the models themselves declare it before.
+        # The id column decides whether the relation is nullable, and so the kind of join. Models declare it before the
+        # relation; in a migration it may come later.
         self.null = self.blank = next((f.null for f in cls._meta.local_fields if f.name == f"{name}_id"), True)
         super().contribute_to_class(cls, name, private_only, **kwargs)
         to = self.remote_field.model
         label = to if isinstance(to, str) else to._meta.label
-        constrain(cls, name, ("namespace", f"{name}_id"), cls._meta.label if label == "self" else label, self.cascade)
+        add_foreign_key(
+            cls, name, ("namespace", f"{name}_id"), cls._meta.label if label == "self" else label, self.cascade
+        )
 
     def deconstruct(self) -> tuple[str, str, list[Any], dict[str, Any]]:
         name, path, args, kwargs = super().deconstruct()
-        for derived in ("on_delete", "from_fields", "to_fields", "null", "blank"):
-            kwargs.pop(derived, None)
+        for argument in ("on_delete", "from_fields", "to_fields", "null", "blank"):
+            kwargs.pop(argument, None)
         return name, path, list(args), kwargs if self.cascade else kwargs | {"cascade": False}
 
 
-def constrain(cls: type[Model], name: str, fields: tuple[str, ...], to: str, cascade: bool = True) -> None:
-    """Add a relation's foreign key to the constraints of its model."""
-    # Models of a migration's state already list their constraints.
+def add_foreign_key(cls: type[Model], name: str, fields: tuple[str, ...], to: str, cascade: bool = True) -> None:
+    """Add a relation's foreign key to its model's constraints."""
+    # Models in a migration's state already have them.
     if cls._meta.abstract or cls.__module__ == "__fake__":
         return
     label = to if "." in to else f"{cls._meta.app_label}.{to}"
@@ -140,7 +144,7 @@ def constrain(cls: type[Model], name: str, fields: tuple[str, ...], to: str, cas
     cls._meta.constraints = cls._meta.original_attrs["constraints"] = [*cls._meta.constraints, key]
 
 
-def columns_of(model: type[Model], names: tuple[str, ...]) -> list[str]:
-    """Name the columns of some fields."""
+def column_names(model: type[Model], names: tuple[str, ...]) -> list[str]:
+    """The columns of some fields."""
     fields = {field.name: field for field in model._meta.concrete_fields}
     return [str(fields[name].column) for name in names]

@@ -1,20 +1,20 @@
-"""Memories as words: the statistics BM25 needs, per namespace.
+"""The BM25 index of each namespace: postings and term statistics.
 
-Postings are a table rather than a GIN index: exact term frequencies, index-only scans that begin with the namespace.
+Postings are a table rather than a GIN index: exact term frequencies, index-only scans that start with the namespace.
 """
 
 from django.db import models
 
+from memories.models.check_constraints import choice_checks
 from memories.models.choices import ChunkLevel
 from memories.models.keys import InNamespace, NamespacedQuerySet
 from memories.models.memory import Memory
 from memories.models.namespace import Namespace
-from memories.models.ranges import one_of
 from memories.models.references import ForeignKeyConstraint, Reference
 
 
 class NamespaceStatistics(models.Model):
-    """How many active memories a namespace holds, and their total length; locking this row serialises its writes."""
+    """A namespace's number of active memories and their total length; its row lock serialises writes."""
 
     namespace = models.OneToOneField(
         Namespace, models.DO_NOTHING, primary_key=True, db_constraint=False, related_name="statistics"
@@ -48,7 +48,7 @@ class NamespaceStatistics(models.Model):
 
 
 class TermStatistic(InNamespace):
-    """In how many memories of a namespace a term occurs."""
+    """The document frequency of a term."""
 
     pk = models.CompositePrimaryKey("namespace_id", "term")
     term = models.TextField()
@@ -59,19 +59,19 @@ class TermStatistic(InNamespace):
 
 
 class Posting(InNamespace):
-    """How often a term occurs in a memory."""
+    """The frequency of a term in a memory."""
 
     pk = models.CompositePrimaryKey("namespace_id", "term", "memory_id")
     term = models.TextField()
     memory_id = models.UUIDField()
     memory: Reference[Memory] = Reference(Memory, related_name="postings")
     frequency = models.PositiveIntegerField()
-    # Both are the memory's own, and stand here too, and in the primary key's index: a search reads nothing else.
+    # Copies of the memory's columns, also in the primary key's index, so that BM25 reads nothing else.
     length = models.PositiveIntegerField(default=0)
     level = models.CharField(max_length=10, choices=ChunkLevel, default=ChunkLevel.FACT)
 
     class Meta:
-        constraints = one_of(level=ChunkLevel)
+        constraints = choice_checks(level=ChunkLevel)
         indexes = [
             models.Index(
                 fields=["namespace", "memory_id"], include=["term", "frequency", "length"], name="posting_memory"

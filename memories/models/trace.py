@@ -1,4 +1,4 @@
-"""Traces: everything that is needed to explain and replay one retrieval."""
+"""Traces: everything needed to explain and replay a retrieval."""
 
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
@@ -13,7 +13,7 @@ from memories.models.tuning import ProfileVersion
 
 
 class Trace(Immutable):
-    """One retrieval, as asked and as answered; the table is partitioned by day over the id, which sorts by time."""
+    """One retrieval, its request and answer; partitioned by day over the id, which sorts by time."""
 
     at = models.DateTimeField(default=timezone.now)
     as_of = models.DateTimeField(help_text="the moment the ranking took for now")
@@ -26,7 +26,7 @@ class Trace(Immutable):
     plan = models.JSONField(default=dict)
 
     layout = models.PositiveSmallIntegerField(default=1, help_text="version of the packing below")
-    # Without an index of its own: only an erasure asks for it, and scans the namespace's traces.
+    # Not indexed: only an erasure looks for it, by a scan.
     candidates = ArrayField(models.UUIDField(), help_text="memory ids")
     signals = models.BinaryField(help_text="the arrays scored, in the candidates' order")
     answer = PackedJSONField(default=dict)

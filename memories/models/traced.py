@@ -1,4 +1,4 @@
-"""Judged queries asked once, so that any setting of the scores can be measured on all of them without asking again."""
+"""Judged queries with their candidates, so that any configuration can be evaluated without new retrievals."""
 
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
@@ -11,7 +11,7 @@ from memories.models.references import Reference
 
 
 class TracedSet(Namespaced):
-    """A judgement set as one system found candidates for it."""
+    """A judgement set with one system's candidates."""
 
     judgement_set_id = models.UUIDField()
     judgement_set: Reference[JudgementSet] = Reference(JudgementSet, related_name="traced")
@@ -29,7 +29,7 @@ class TracedSet(Namespaced):
 
 
 class TracedQuery(Namespaced):
-    """One judged query with its candidates, packed as traces are."""
+    """One judged query with its candidates, encoded as in traces."""
 
     traced_set_id = models.UUIDField()
     traced_set: Reference[TracedSet] = Reference(TracedSet, related_name="queries")

@@ -1,4 +1,4 @@
-"""Profiles and write policies, version by version, and what serves."""
+"""Profiles and write policies, their versions and publications."""
 
 from typing import TYPE_CHECKING
 
@@ -6,9 +6,9 @@ from django.db import models
 from django.db.models import Index, UniqueConstraint
 from django.utils import timezone
 
+from memories.models.check_constraints import range_checks
 from memories.models.immutable import Immutable
 from memories.models.keys import Namespaced
-from memories.models.ranges import between
 from memories.models.references import Reference
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class Profile(Namespaced):
-    """A named way to rank: its versions hold a system and its parameters."""
+    """A named ranking configuration; its versions hold a system and its parameters."""
 
     name = models.CharField(max_length=100)
     created_at = models.DateTimeField(default=timezone.now)
@@ -29,7 +29,7 @@ class Profile(Namespaced):
 
 
 class ProfileVersion(Immutable):
-    """One setting of a profile: a system with its score and candidate parameters."""
+    """A version of a profile: a system with its parameters."""
 
     profile_id = models.UUIDField()
     profile: Reference[Profile] = Reference(Profile, related_name="versions")
@@ -51,7 +51,7 @@ class ProfileVersion(Immutable):
 
 
 class WritePolicy(Namespaced):
-    """A named way to write: its versions hold the write parameters."""
+    """A named write configuration; its versions hold the write parameters."""
 
     name = models.CharField(max_length=100)
     created_at = models.DateTimeField(default=timezone.now)
@@ -65,7 +65,7 @@ class WritePolicy(Namespaced):
 
 
 class WritePolicyVersion(Immutable):
-    """One setting of a write policy."""
+    """A version of a write policy."""
 
     policy_id = models.UUIDField()
     policy: Reference[WritePolicy] = Reference(WritePolicy, related_name="versions")
@@ -86,7 +86,7 @@ class WritePolicyVersion(Immutable):
 
 
 class Publication(Immutable):
-    """What a namespace serves from a moment on; the newest holds, and a roll-back is a new one with old versions."""
+    """What a namespace serves from a time on; the newest counts, and a roll-back is a new one with old versions."""
 
     profile_version_id = models.UUIDField(null=True)
     profile_version: Reference[ProfileVersion | None] = Reference(
@@ -120,7 +120,7 @@ class Publication(Immutable):
 
 
 class Shadow(Namespaced):
-    """The one version that answers real questions beside the one that serves, for comparison alone."""
+    """The version that also answers a share of live queries, for comparison only."""
 
     version_id = models.UUIDField()
     version: Reference[ProfileVersion] = Reference(ProfileVersion, related_name="shadows", cascade=False)
@@ -130,7 +130,7 @@ class Shadow(Namespaced):
     by = models.CharField(max_length=200, blank=True)
 
     class Meta:
-        constraints = [UniqueConstraint(fields=["namespace"], name="shadow_once"), *between(1, 100, "percent")]
+        constraints = [UniqueConstraint(fields=["namespace"], name="shadow_once"), *range_checks(1, 100, "percent")]
         indexes = [Index(fields=["namespace", "version_id"], name="shadow_version")]
 
     def __str__(self) -> str:

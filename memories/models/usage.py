@@ -1,4 +1,4 @@
-"""What was asked for, how often, and what was answered to a repeated request."""
+"""Accesses of memories, and responses to repeated requests."""
 
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
@@ -13,7 +13,7 @@ from memories.models.references import Reference
 
 
 class SessionReturn(InNamespace):
-    """A memory that was returned in a session; the first return is the one access that counts."""
+    """A memory returned in a session; only the first return counts as an access."""
 
     pk = models.CompositePrimaryKey("namespace_id", "user", "session", "memory_id")
     user = models.CharField(max_length=200, blank=True)
@@ -30,7 +30,7 @@ class SessionReturn(InNamespace):
 
 
 class DailyAccess(InNamespace):
-    """How often a memory was accessed on a day (UTC)."""
+    """The number of accesses of a memory on a day (UTC)."""
 
     pk = models.CompositePrimaryKey("namespace_id", "memory_id", "day")
     memory_id = models.UUIDField()
@@ -46,7 +46,7 @@ class DailyAccess(InNamespace):
 
 
 class IdempotencyRecord(Namespaced):
-    """A write that was asked for under a key, and its answer, so that asking again does nothing twice."""
+    """A write under an idempotency key, and its response, so that a retry does nothing twice."""
 
     caller = models.CharField(max_length=200, help_text="the user or key that asked; keys of two callers never meet")
     key = models.CharField(max_length=200)

@@ -1,4 +1,4 @@
-"""Memories as vectors: one per embedder and route, and their tokens' states."""
+"""Vectors of memories, one per embedder and route, and their token states."""
 
 from django.contrib.postgres.indexes import HashIndex, OpClass
 from django.db import models
@@ -6,21 +6,21 @@ from django.db.models import Index, Q, UniqueConstraint
 from django.db.models.functions import Cast
 from pgvector.django import HalfVectorField, HnswIndex, VectorField
 
+from memories.models.check_constraints import choice_checks, range_checks
 from memories.models.choices import EMBEDDERS, ChunkLevel, Route
 from memories.models.keys import Namespaced
 from memories.models.memory import Memory
-from memories.models.ranges import between, one_of
 from memories.models.references import Reference
 
 # Below this many vectors an exact scan is as fast as the index; only larger namespaces are indexed.
 SCAN_BELOW = 20_000
 
 
-def nearest(embedder: str, dimensions: int) -> HnswIndex:
-    """Index one embedder's vectors by cosine; a query must name the embedder as a literal to be served by it.
+def hnsw_index(embedder: str, dimensions: int) -> HnswIndex:
+    """A cosine index of one embedder's vectors; a query uses it only if it names the embedder as a literal.
 
-    Only what was let in: a new vector would cost a write more than all else of its memory, and below some ten thousand
-    a scan is as fast, so that small namespaces never crowd the index of the large.
+    It holds only vectors marked `indexed`: inserting one costs more than the rest of a write, and below some ten
+    thousand a scan is as fast, so small namespaces stay out of it.
     """
     name = f"memoryvector_{embedder}".lower().replace("-", "_")
     halves = Cast("vector", HalfVectorField(dimensions=dimensions))
@@ -30,14 +30,14 @@ def nearest(embedder: str, dimensions: int) -> HnswIndex:
 
 
 class MemoryVector(Namespaced):
-    """One text of a memory, as one embedder sees it."""
+    """The vector of one of a memory's texts."""
 
     memory_id = models.UUIDField()
     memory: Reference[Memory] = Reference(Memory, related_name="vectors")
     route = models.CharField(max_length=20, choices=Route, default=Route.FULL)
     embedder = models.CharField(max_length=100)
     vector = VectorField()
-    # Both are the memory's own, and stand here too because a search for neighbours joins nothing.
+    # Copies of the memory's columns, so that a nearest-neighbour query needs no join.
     level = models.CharField(max_length=10, choices=ChunkLevel, default=ChunkLevel.FACT)
     active = models.BooleanField(default=True)
     written = models.BigIntegerField(default=0, help_text="the number of the write that made it findable")
@@ -46,16 +46,16 @@ class MemoryVector(Namespaced):
     class Meta:
         constraints = [
             UniqueConstraint(fields=["namespace", "memory_id", "route", "embedder"], name="memoryvector_once"),
-            *one_of(route=Route, level=ChunkLevel),
+            *choice_checks(route=Route, level=ChunkLevel),
         ]
         indexes = [
             Index(fields=["namespace", "embedder", "route", "written"], name="memoryvector_scan"),
             Index(
                 fields=["namespace", "embedder", "route"], condition=Q(indexed=False), name="memoryvector_not_indexed"
             ),
-            # Hundreds are looked up for one answer, and the constraint's index takes twice as long for each.
+            # A retrieval looks up hundreds; the constraint's index takes twice as long for each.
             HashIndex(fields=["memory_id"], condition=Q(route=Route.FULL), name="memoryvector_of_memory"),
-            *(nearest(embedder, dimensions) for embedder, dimensions in EMBEDDERS.items()),
+            *(hnsw_index(embedder, dimensions) for embedder, dimensions in EMBEDDERS.items()),
         ]
 
     def __str__(self) -> str:
@@ -63,7 +63,7 @@ class MemoryVector(Namespaced):
 
 
 class TokenStates(Namespaced):
-    """The states of a memory's tokens, packed as int8 times one scale, for MaxSim."""
+    """A memory's token states for MaxSim, as int8 times one scale."""
 
     memory_id = models.UUIDField()
     memory: Reference[Memory] = Reference(Memory, related_name="token_states")
@@ -75,7 +75,7 @@ class TokenStates(Namespaced):
     class Meta:
         constraints = [
             UniqueConstraint(fields=["namespace", "memory_id", "embedder"], name="tokenstates_once"),
-            *between(0, 1e6, "scale"),
+            *range_checks(0, 1e6, "scale"),
         ]
         verbose_name_plural = "token states"
 

@@ -30,8 +30,8 @@ from memories.tuning.arrays import Arrays
 from memories.tuning.measurement import MAIN_METRIC, METRIC_NAMES
 from memories.tuning.objective import Objective, arrays_subset
 from memories.tuning.retriever_ablation import OVERLAP_DEPTH, AblationReport, RetrieverAblation, ablate_retrievers
+from memories.web.layout import render_page
 from memories.web.serializers import valid_values
-from recall_site.layout import render_page
 
 TEMPLATE = "memories/ablation.html"
 FIELDS = {"set": "", "by": "", "metric": MAIN_METRIC}

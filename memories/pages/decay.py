@@ -24,7 +24,7 @@ from memories.retrieval.config import resolve_config
 from memories.retrieval.query import Config
 from memories.templatetags.numbers import figure as written
 from memories.templatetags.spans import days
-from recall_site.layout import render_page
+from memories.web.layout import render_page
 from scoring.freshness import exponential_decay as faded
 from scoring.freshness import half_life_of
 from scoring.params import ParamProblem, Params

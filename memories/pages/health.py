@@ -16,8 +16,8 @@ from memories.models.vector import SCAN_BELOW
 from memories.pages.access import access_of, demanded, members_only
 from memories.pages.jobs import jobs
 from memories.providers.embedder import embedder
+from memories.web.layout import render_page
 from memories.writing.rebuild import embedder_error, unindexed_vectors
-from recall_site.layout import render_page
 
 MOST_COUNTED = 10_000
 LARGEST = 8  # tables that are listed

@@ -18,10 +18,10 @@ from memories.pages.access import access_of, demanded, members_only
 from memories.pages.request_data import filled_fields
 from memories.web.api_keys import ROTATION_GRACE, KeyEndedError, issue_key, key_end, revoke_key, rotate_key
 from memories.web.fields import Integer, OneOf, Text
+from memories.web.layout import render_page
 from memories.web.roles import Access
 from memories.web.serializers import StrictObject, valid_values
-from recall_site.layout import render_page
-from recall_site.problems import flat
+from memories.web.validation_errors import flatten_errors as flat
 
 MOST_SHOWN = 200
 

@@ -13,11 +13,11 @@ from memories.models.choices import Role
 from memories.pages.access import access_of, demanded, members_only
 from memories.pages.request_data import filled_fields
 from memories.web.fields import OneOf, Text
+from memories.web.layout import render_page
 from memories.web.memberships import MemberError, add_member, change_member_role, remove_member
 from memories.web.roles import Access
 from memories.web.serializers import StrictObject, valid_values
-from recall_site.layout import render_page
-from recall_site.problems import flat
+from memories.web.validation_errors import flatten_errors as flat
 
 MOST_SHOWN = 500
 MEANS = {

@@ -16,17 +16,17 @@ from memories.pages import saved_views
 from memories.pages.access import access_of, members_only, need
 from memories.pages.browsing import FILTERS, Browsing, browsing
 from memories.pages.facets import COUNTED, address, facets
-from memories.providers.unavailable import ProviderError
+from memories.text.provider_error import ProviderError
 from memories.web.fields import Identifier, ListOf, OneOf, Text
+from memories.web.layout import render_page
+from memories.web.middleware import current_request_id
 from memories.web.pagination import MAX_LIMIT, paginate
 from memories.web.roles import Access
 from memories.web.serializers import StrictObject, valid_values
+from memories.web.validation_errors import flatten_errors as flat
 from memories.writing import feedback
 from memories.writing.edit import edit_memory
 from memories.writing.write_errors import IntervalError, NotFoundError, RefusedError
-from recall_site.layout import render_page
-from recall_site.middleware import current_request_id
-from recall_site.problems import flat
 
 TOLD = "memories.told"  # in the session, what became of the last chosen ones
 TEMPLATE = "memories/memories.html"

@@ -29,18 +29,18 @@ from memories.pages.memory_evidence import events_of, history, waterfall
 from memories.pages.memory_nearby import heard, neighbours, surroundings
 from memories.pages.memory_scores import missed, scores
 from memories.pages.sliders import ParamGroup, param_groups, parse_changed_params
-from memories.providers.unavailable import ProviderError
 from memories.retrieval.config import resolve_config
 from memories.templatetags.numbers import days_before, figure
+from memories.text.provider_error import ProviderError
+from memories.web.layout import render_page
 from memories.web.roles import Access
 from memories.web.serializers import valid_values
+from memories.web.validation_errors import flatten_errors as flat
 from memories.writing import feedback
 from memories.writing.evidence import load_evidence
 from memories.writing.merge import split_memory
 from memories.writing.write_errors import IntervalError, NotFoundError, RefusedError
 from memories.writing.write_policy import current_write_policy
-from recall_site.layout import render_page
-from recall_site.problems import flat
 from scoring.params import ParamsError
 from scoring.systems import SYSTEMS
 from scoring.systems.recall import ConfidenceGateParams, FreshnessParams

@@ -12,7 +12,7 @@ from memories.models import Entity, EntityEdge, JudgedQuery, Memory, Namespace, 
 from memories.models.choices import STATEMENTS, MemoryType, QueryKind, Status, Verdict
 from memories.pages.access import members_only
 from memories.pages.lab.views import example_queries
-from recall_site.layout import current, namespaces_of, render_page
+from memories.web.layout import current_namespace, namespaces_of, render_page
 
 SUGGESTED = 3  # questions
 SET_ASIDE = [status for status in Status.values if status != Status.ACTIVE]
@@ -22,7 +22,7 @@ SET_ASIDE = [status for status in Status.values if status != Status.ACTIVE]
 @login_required
 def home(request: HttpRequest) -> HttpResponse:
     """Go on where the user was; one who is a member of nothing is told what to do."""
-    namespace = current(request, namespaces_of(request))
+    namespace = current_namespace(request, namespaces_of(request))
     if namespace is None:
         return render_page(request, "memories/no_namespace.html", {})
     return redirect("overview", namespace.slug)

@@ -20,11 +20,11 @@ from memories.pages.access import access_of, demanded, members_only
 from memories.pages.request_data import filled_fields
 from memories.providers.embedder import ALLOWED, EMBEDDERS
 from memories.web.fields import Text
+from memories.web.layout import render_page
 from memories.web.memberships import create_namespace
 from memories.web.roles import Access
 from memories.web.serializers import StrictObject, valid_values
-from recall_site.layout import render_page
-from recall_site.problems import flat
+from memories.web.validation_errors import flatten_errors as flat
 
 
 class NewNamespace(StrictObject):

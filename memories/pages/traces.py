@@ -24,9 +24,9 @@ from memories.pages.request_data import api_request, query_params_dict
 from memories.retrieval.retrieve import STEPS
 from memories.retrieval.trace_redaction import redact_forgotten
 from memories.web.fields import DateTime, Identifier
+from memories.web.layout import render_page
 from memories.web.pagination import paginate
-from recall_site.layout import render_page
-from recall_site.problems import flat
+from memories.web.validation_errors import flatten_errors as flat
 from scoring.systems import SYSTEMS
 
 MAX_ARRIVALS = 50  # new rows per poll

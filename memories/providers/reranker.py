@@ -1,4 +1,4 @@
-"""Rerankers: MaxSim over the stored states of words, which needs no model here, or a cross-encoder in a folder."""
+"""Rerankers: MaxSim over stored token states, which needs no model, or a cross-encoder from a folder."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -6,49 +6,49 @@ from typing import Protocol
 
 from django.conf import settings
 
-from memories.providers.loaded import Loaded
-from memories.providers.unavailable import ProviderError
+from memories.providers.model_registry import ModelRegistry
+from memories.text.provider_error import ProviderError
 from scoring.term import Array
 
 MAXSIM = "maxsim"
-GRAPHS = ("model.onnx", "onnx/model.onnx")  # where optimum and where sentence-transformers write it
+GRAPHS = ("model.onnx", "onnx/model.onnx")  # as exported by optimum, and by sentence-transformers
 TOKENIZER = "tokenizer.json"
 ALLOWED: str = f"{MAXSIM} or a folder that holds a cross-encoder ({' or '.join(GRAPHS)}, and {TOKENIZER})"
 
 
 class RerankerError(ProviderError):
-    """A reranker that cannot work here and now; says why."""
+    """A reranker that is unavailable; the message says why."""
 
 
 class Reranker(Protocol):
-    """Reads a query together with each text."""
+    """Scores a query together with each text."""
 
     name: str
 
     def scores(self, query: str, texts: Sequence[str], *, within: float) -> Array:
-        """How well each text answers, 0 to 1; RerankerError where it fails or takes longer than so many seconds."""
+        """How well each text answers, 0 to 1; RerankerError if it fails or takes longer than `within` seconds."""
 
 
-_loaded: Loaded[Reranker] = Loaded()
+_loaded: ModelRegistry[Reranker] = ModelRegistry()
 
 
-def known(name: str) -> bool:
-    """Whether a name stands for MaxSim or for a folder with all that a cross-encoder needs."""
-    return name == MAXSIM or (graph_in(Path(name)) is not None and (Path(name) / TOKENIZER).is_file())
+def is_known_reranker(name: str) -> bool:
+    """Whether a name is MaxSim or a folder with the files of a cross-encoder."""
+    return name == MAXSIM or (find_graph(Path(name)) is not None and (Path(name) / TOKENIZER).is_file())
 
 
-def graph_in(folder: Path) -> Path | None:
-    """Where a folder holds the graph."""
+def find_graph(folder: Path) -> Path | None:
+    """The ONNX graph in a folder."""
     return next((folder / graph for graph in GRAPHS if (folder / graph).is_file()), None)
 
 
 def reranker(name: str) -> Reranker:
-    """The cross-encoder in this folder, loaded by whoever asks first."""
-    return _loaded.once(name, cross_encoder)
+    """The cross-encoder in this folder, loaded on first use."""
+    return _loaded.get_or_load(name, load_cross_encoder)
 
 
-def cross_encoder(name: str) -> Reranker:
-    """A cross-encoder on onnxruntime."""
+def load_cross_encoder(name: str) -> Reranker:
+    """Load the cross-encoder in a folder."""
     from memories.providers.cross_encoder import CrossEncoder
 
     return CrossEncoder(Path(name), threads=settings.RECALL_EMBED_THREADS)

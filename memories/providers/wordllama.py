@@ -1,4 +1,4 @@
-"""Wordllama: a text is the mean of its tokens' vectors. Fast; the weights come inside the package."""
+"""Wordllama: the mean of a text's token vectors. Fast; the weights are inside the package."""
 
 import sys
 from collections.abc import Sequence
@@ -9,20 +9,20 @@ import wordllama
 
 from memories.db import counters
 from memories.providers.embedder import Vectors
-from memories.providers.pooling import unit
+from memories.providers.pooling import unit_rows
 
-BLOCK = 4096  # tokens looked up at once, a kilobyte each
+BLOCK = 4096  # tokens per lookup, a kilobyte each
 
 
 class WordLlamaEmbedder:
-    """The embedder for bulk, and for machines that MiniLM is too much for."""
+    """The embedder for bulk imports and small machines."""
 
     name = "wordllama-256"
     dimensions = 256
     limit = sys.maxsize  # a mean has no window
 
     def __init__(self) -> None:
-        # Without the folder it looks for its tokenizer in the wrong place, and then on the network.
+        # Without cache_dir it would look for its tokenizer elsewhere, then download it.
         folder = Path(wordllama.__file__).parent
         model = wordllama.WordLlama.load(cache_dir=folder, dim=self.dimensions, disable_download=True)
         self._words: Vectors = model.embedding
@@ -31,11 +31,11 @@ class WordLlamaEmbedder:
 
     @counters.count_embeddings
     def embed(self, texts: Sequence[str]) -> Vectors:
-        """One row of length one for each text."""
-        # Not the package's own way: it pads a batch to its longest text, and a text of a megabyte costs gigabytes.
+        """One unit vector per text."""
+        # Not the package's own embed, which pads a batch to its longest text: one megabyte of text costs gigabytes.
         sums = np.zeros((len(texts), self.dimensions), dtype=np.float32)
         for row, text in enumerate(texts):
             ids = self._tokenizer.encode(text, add_special_tokens=False).ids
             for start in range(0, len(ids), BLOCK):
                 sums[row] += self._words[ids[start : start + BLOCK]].sum(axis=0)
-        return unit(sums)
+        return unit_rows(sums)

@@ -10,10 +10,9 @@ from django.db import connection
 from django.utils import timezone
 
 from memories.db.ids import uuid7
+from memories.db.json_codec import encode_json, pack_json
 from memories.db.pipeline import Statement, fetch_pipeline
 from memories.models import Trace
-from memories.models.packed_json import as_json
-from memories.models.packed_json import packed as packed_json
 from memories.retrieval.query import Config, Filters, Query
 from memories.retrieval.retrieve import Retrieval
 from memories.retrieval.trace_codec import LAYOUT, pack_signals
@@ -46,7 +45,7 @@ def store_trace(retrieval: Retrieval, answer: dict[str, Any], *, key: UUID | Non
         "layout": LAYOUT,
         "candidates": retrieval.candidates.ids,
         "signals": pack_signals(retrieval.signals, retrieval.candidates.fingerprints, retrieval.parsed.embedder),
-        "answer": packed_json(answer),
+        "answer": pack_json(answer),
         "results": len(answer["results"]),
         "abstained": answer["abstained"],
         "best_score": answer["results"][0]["score"] if answer["results"] else None,
@@ -70,7 +69,7 @@ def insert_sql(*columns: str) -> str:
 
 def to_json_text(value: Any) -> str:
     """A value as JSON."""
-    return as_json(value).decode()
+    return encode_json(value).decode()
 
 
 def request_to_dict(query: Query) -> dict[str, Any]:

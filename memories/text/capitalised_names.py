@@ -40,7 +40,7 @@ class TextWord:
         return fold_spelling(self.text)
 
     @property
-    def abbreviated(self) -> bool:
+    def is_abbreviation(self) -> bool:
         """Whether a period after it does not end the sentence: an initial or a title."""
         return (len(self.text) == 1 and starts_uppercase(self.text)) or self.key in TITLES
 
@@ -95,7 +95,7 @@ def ends_sentence(previous: TextWord, before: str) -> bool:
     """Whether the text between two words ends a sentence."""
     if before == " " or not SENTENCE_END.search(before):
         return False
-    return not (before.strip() == "." and previous.abbreviated)
+    return not (before.strip() == "." and previous.is_abbreviation)
 
 
 def capitalised_mentions(text: str) -> Iterator[CapitalisedMention]:
@@ -143,7 +143,7 @@ def _is_same_name(first: TextWord, second: TextWord) -> bool:
         return False
     if second.capitalised and second.is_stop and first.key not in NAMED_DAYS and not first.is_stop:
         return False
-    return second.before in (" ", "\u00a0", " & ") or (first.abbreviated and second.before in (". ", "."))
+    return second.before in (" ", "\u00a0", " & ") or (first.is_abbreviation and second.before in (". ", "."))
 
 
 def _trim_span(span: list[TextWord]) -> list[TextWord]:

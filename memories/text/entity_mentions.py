@@ -5,11 +5,11 @@ from dataclasses import dataclass
 from itertools import chain
 from uuid import UUID
 
-from memories.providers.recogniser import recognised
 from memories.text.capitalised_names import capitalised_mentions
 from memories.text.entity_registry import PERSON, EntityRegistry, only_candidate
 from memories.text.identifiers import dotted_paths, find_identifiers, mask_addresses
 from memories.text.mention import TextMention, coverage_mask, drop_overlaps
+from memories.text.spacy_names import spacy_mentions
 from memories.text.spelling import TextToken, tokenize_text
 from memories.text.stopwords import STOP_WORDS
 
@@ -56,7 +56,7 @@ def find_mentions(text: str, registry: EntityRegistry = EMPTY_REGISTRY) -> list[
     by_rule = chain(
         (mention for mention in spans if mention.certain or registry.candidates(mention.surface, fuzzy=False)),
         find_identifiers(text),
-        recognised(text),
+        spacy_mentions(text),
     )
     mask = coverage_mask(text, known)
     unregistered = (

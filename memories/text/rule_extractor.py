@@ -4,12 +4,11 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from memories.contracts.new_memory import NewMemory, Utterance
 from memories.models import Turn
 from memories.models.choices import Kind, MemoryType, SourceLevel, TurnRole
-from memories.providers.extractor import NOWHERE, Context
 from memories.text.dates import DateMention, date_mentions
 from memories.text.entity_mentions import find_mentions
+from memories.text.extraction import NO_CONTEXT, ConversationContext, ExtractedMemory
 from memories.text.extraction_patterns import parse_statement
 from memories.text.sentences import split_sentences
 from memories.text.statements import is_statement, strip_pleasantries
@@ -30,13 +29,15 @@ class RuleExtractor:
 
     name = MODEL
 
-    def extract(self, turns: Sequence[Turn], context: Context = NOWHERE) -> list[NewMemory]:
+    def extract(self, turns: Sequence[Turn], context: ConversationContext = NO_CONTEXT) -> list[ExtractedMemory]:
         """Every statement about people in some turns, in order."""
         spoken = [turn for turn in turns if turn.role in EXTRACTED_ROLES]
         speakers = Speakers([*context.before, *turns], context)
-        return [new for turn in spoken for new in self._extract_turn(turn, speakers, context)]
+        return [memory for turn in spoken for memory in self._extract_turn(turn, speakers, context)]
 
-    def _extract_turn(self, turn: Turn, speakers: "Speakers", context: Context) -> Iterator[NewMemory]:
+    def _extract_turn(
+        self, turn: Turn, speakers: "Speakers", context: ConversationContext
+    ) -> Iterator[ExtractedMemory]:
         speaker, listener = context.name_of(turn), speakers.listener(turn)
         # An unnamed assistant is a machine: only its statements about the user count.
         machine = turn.role == TurnRole.ASSISTANT and not turn.speaker
@@ -44,7 +45,7 @@ class RuleExtractor:
             people = people_in(sentence)
             if not is_statement(sentence) or (machine and people != {LISTENER}):
                 continue
-            yield build_statement_memory(sentence, people, turn, speaker, listener, context)
+            yield build_statement_memory(sentence, people, turn, speaker, listener)
 
 
 @dataclass(frozen=True)
@@ -52,7 +53,7 @@ class Speakers:
     """Who speaks to whom."""
 
     turns: Sequence[Turn]
-    context: Context
+    context: ConversationContext
 
     def listener(self, turn: Turn) -> str:
         """The addressee of a turn: the last other speaker before it, else the first after it."""
@@ -64,9 +65,7 @@ class Speakers:
         return next((name for name in names if name != speaker), other or "The other")
 
 
-def build_statement_memory(
-    sentence: str, people: set[str], turn: Turn, speaker: str, listener: str, context: Context
-) -> NewMemory:
+def build_statement_memory(sentence: str, people: set[str], turn: Turn, speaker: str, listener: str) -> ExtractedMemory:
     """Build a memory from one statement."""
     times = date_mentions(sentence, turn.said_at)
     parsed = parse_statement(sentence, dated=bool(times))
@@ -80,22 +79,20 @@ def build_statement_memory(
         for mention in find_mentions(sentence)
         if mention.start or " " in mention.surface or not CONTRACTED_IS.match(sentence)
     ]
-    return NewMemory(
+    return ExtractedMemory(
         content=content if people else f"{speaker}: {content}",
         type=parsed.type,
         subject=subject,
         predicate=parsed.predicate,
         object=parsed.object,
-        utterances=(Utterance(source_level(sentence, people, turn), turn.id),),
+        level=source_level(sentence, people, turn),
+        turn_id=turn.id,
         model=MODEL,
         entities=tuple(
             dict.fromkeys(name for name in [*named_people(people, speaker, listener, turn), *names] if name)
         ),
         tags=topic_tags(sentence),
         kind=Kind.EPISODIC if parsed.type == MemoryType.EVENT else Kind.SEMANTIC,
-        user=context.user,
-        agent=context.agent,
-        session=context.session,
         evidence=f"{speaker} to {listener}: {dated_sentence}" if LISTENER in people else f"{speaker}: {dated_sentence}",
         happened_at=turn.said_at,
         event_at=times[0].when.start if times else None,

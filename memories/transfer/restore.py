@@ -16,7 +16,7 @@ from memories.contracts.json_values import quote_value
 from memories.models import Entity, EntityAlias, Memory, MemoryVector, Namespace
 from memories.models.choices import ChunkLevel, Status
 from memories.models.keys import InNamespace
-from memories.providers.embedder import ALLOWED, known
+from memories.providers.embedder import ALLOWED, is_known_embedder
 from memories.text.registry_cache import increment_names_version
 from memories.transfer.checkpoint import ENDED, RESTORED, ImportStoppedError
 from memories.transfer.export import FORMAT_VERSION, LOCAL_FIELDS, decode_row, exported_tables
@@ -55,7 +55,7 @@ def apply_header(namespace: Namespace, line: Line) -> bool:
         raise ExportLineError(
             line.number, f"namespace must hold slug, {', '.join(settable)}; got {quote_value(columns)}"
         )
-    if not known(columns.get("embedder", namespace.embedder)):
+    if not is_known_embedder(columns.get("embedder", namespace.embedder)):
         raise ExportLineError(line.number, f"embedder must be one of {ALLOWED}; got {quote_value(columns['embedder'])}")
     config = columns.get("text_config", namespace.text_config)
     if config not in text_search_configs():

@@ -5,7 +5,7 @@ from typing import Any
 from rest_framework.exceptions import ValidationError
 
 from memories.contracts.json_values import quote_value
-from memories.models.graph import LONGEST_NAME
+from memories.models.graph import MAX_NAME_CHARS
 from memories.web.fields import Text
 from scoring.dedup import normalize
 
@@ -15,13 +15,15 @@ class EntityName(Text):
 
     default_error_messages = {"meaningless": "must contain more than punctuation and white space; got {got}"}
 
-    def __init__(self, *, max_length: int = LONGEST_NAME, **kwargs: Any) -> None:
+    def __init__(self, *, max_length: int = MAX_NAME_CHARS, **kwargs: Any) -> None:
         super().__init__(max_length=max_length, **kwargs)
 
     def to_internal_value(self, data: Any) -> str:
         name = super().to_internal_value(data)
         if not normalize(name):
             self.fail("meaningless", got=quote_value(name))
-        if len(normalize(name)) > LONGEST_NAME >= len(name):
-            raise ValidationError([f"must have at most {LONGEST_NAME} characters in NFKC; got {len(normalize(name))}"])
+        if len(normalize(name)) > MAX_NAME_CHARS >= len(name):
+            raise ValidationError(
+                [f"must have at most {MAX_NAME_CHARS} characters in NFKC; got {len(normalize(name))}"]
+            )
         return name

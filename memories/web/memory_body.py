@@ -9,12 +9,12 @@ from rest_framework.exceptions import ValidationError
 from memories.contracts.new_memory import NewMemory, Utterance
 from memories.models import Namespace, Turn
 from memories.models.choices import Kind, MemoryType, SourceLevel
-from memories.models.memory import LEAST_LOGPROB
+from memories.models.memory import MIN_LOGPROB
 from memories.web.entity_name import EntityName
 from memories.web.fields import DateTime, Float, Identifier, Integer, JsonObject, ListOf, OneOf, Text
 from memories.web.serializers import StrictObject
 from memories.web.timestamp_checks import check_not_expired, check_not_future
-from recall_site.problems import flat
+from memories.web.validation_errors import flatten_errors
 
 MAX_CONTENT_CHARS = 20_000  # characters
 
@@ -31,7 +31,7 @@ class ExtractorSerializer(StrictObject):
 
     model = Text(max_length=200, allow_blank=True, default="")
     logprobs = ListOf(
-        child=Float(min_value=LEAST_LOGPROB, max_value=0),
+        child=Float(min_value=MIN_LOGPROB, max_value=0),
         max_length=4_096,
         default=list,
         help_text="log probabilities of the extracted tokens",
@@ -135,4 +135,4 @@ def _call_or_refusal(function: Callable[..., Any], *args: Any) -> Any:
     try:
         return function(*args)
     except ValidationError as error:
-        return {"outcome": "refused", "problems": list(flat(error.detail))}
+        return {"outcome": "refused", "problems": list(flatten_errors(error.detail))}

@@ -17,7 +17,7 @@ from memories.models import Cluster, Memory, MemoryVector, Namespace, NamespaceS
 from memories.models.choices import EMBEDDERS, ChunkLevel, Route, Status
 from memories.models.keys import NamespacedQuerySet
 from memories.models.vector import SCAN_BELOW
-from memories.providers.embedder import ALLOWED, EmbedderError, embedder, known
+from memories.providers.embedder import ALLOWED, EmbedderError, embedder
 from memories.providers.token_matrix import TokenMatrix
 from memories.writing.bulk_copy import copy_rows
 from memories.writing.lock import lock_namespace
@@ -142,7 +142,7 @@ def insert_vectors(
 
 def embedder_error(name: str) -> str:
     """Why an embedder cannot be used, or an empty string; loads it and embeds a test text."""
-    if not known(name):
+    if not is_known_embedder(name):
         return f"must be one of {ALLOWED}; got {name!r}"
     try:
         embedder(name).embed(["a first word"])

@@ -9,7 +9,7 @@ from uuid import UUID
 from memories.contracts.new_memory import NewMemory, Utterance
 from memories.db.ids import uuid7
 from memories.models import Entity, Namespace, Session, Turn
-from memories.models.graph import LONGEST_NAME
+from memories.models.graph import MAX_NAME_CHARS
 from memories.text.entity_mentions import EntityMatch
 from memories.text.entity_registry import EXACT, EntityRegistry
 from memories.text.registry_cache import increment_names_version, load_registry
@@ -105,7 +105,7 @@ class EntityResolver:
 
 def is_valid_entity_name(name: str) -> bool:
     """Whether a text can be an entity name; extractors may produce invalid ones."""
-    return 0 < len(normalize(name)) <= LONGEST_NAME >= len(name)
+    return 0 < len(normalize(name)) <= MAX_NAME_CHARS >= len(name)
 
 
 def get_or_create_sessions(

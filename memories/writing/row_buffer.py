@@ -95,7 +95,7 @@ class RowBuffer:
         self.add_values(MemoryVector, level=memory.level, route=Route.FULL, **common, **vector)
         if prepared.tokens:
             states = prepared.tokens[index]
-            self.add_values(TokenStates, packed=states.packed, tokens=states.tokens, scale=states.scale, **common)
+            self.add_values(TokenStates, packed=states.to_bytes(), tokens=states.tokens, scale=states.scale, **common)
 
     def add_relation(self, memory: Memory, resolved: ResolvedEntities, *, if_new: bool = False) -> None:
         """Buffer the edge between the two entities of a triple, if both are resolved."""

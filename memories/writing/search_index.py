@@ -104,7 +104,7 @@ def vector_row(
 def token_states_row(namespace: Namespace, memory: UUID, embedder: str, matrix: TokenMatrix) -> TokenStates:
     """Unsaved token states of a memory."""
     row = TokenStates(namespace=namespace, memory_id=memory, embedder=embedder)
-    row.packed, row.tokens, row.scale = matrix.packed, matrix.tokens, matrix.scale
+    row.packed, row.tokens, row.scale = matrix.to_bytes(), matrix.tokens, matrix.scale
     return row
 
 

@@ -11,7 +11,7 @@ from memories.models import JudgementSet, Namespace
 from memories.tuning import judgement_import, trec
 from memories.tuning.judgement_store import NewQuery, store_queries
 from memories.tuning.memory_references import METADATA_PREFIX
-from recall_site.problems import flat
+from memories.web.validation_errors import flatten_errors as flat
 
 CALLER = "import_judgements"
 MAX_NAME_LENGTH: int = JudgementSet._meta.get_field("name").max_length or 0

@@ -28,9 +28,9 @@ from memories.tuning.calibration import findings
 from memories.tuning.calibration.results import calibrate
 from memories.tuning.sensitivity import RRF_K
 from memories.web.serializers import line_body, valid_values
+from memories.web.validation_errors import flatten_errors as flat
 from memories.writing.write_errors import NotFoundError
 from memories.writing.write_policy import current_write_policy
-from recall_site.problems import flat
 from scoring.params import ParamProblem
 
 

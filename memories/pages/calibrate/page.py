@@ -23,9 +23,9 @@ from memories.tuning.policy_drafts import find_policy_draft
 from memories.tuning.profile_versions import MAX_NAME_LENGTH
 from memories.tuning.rrf_sweep import sweep_config, sweep_rrf_k
 from memories.tuning.traced_sets import latest_traced_set
+from memories.web.layout import render_page
 from memories.writing.recompute import preview_policy
 from memories.writing.write_policy import current_write_policy
-from recall_site.layout import render_page
 from scoring.params import ParamProblem
 from scoring.policy import WritePolicyParams
 

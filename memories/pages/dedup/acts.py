@@ -20,10 +20,10 @@ from memories.pages.dedup.drawing import draw
 from memories.pages.dedup.page import shown
 from memories.pages.policy_publishing import publish_policy_draft
 from memories.web.serializers import valid_values
+from memories.web.validation_errors import flatten_errors as flat
 from memories.writing.review import decide_review
 from memories.writing.write_errors import NotFoundError, RefusedError
 from memories.writing.write_policy import current_write_policy
-from recall_site.problems import flat
 from scoring.params import ParamProblem, ParamsError
 from scoring.policy import WritePolicyParams
 

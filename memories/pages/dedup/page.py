@@ -22,8 +22,8 @@ from memories.pages.dedup.survey import AT_ONCE, LASTING, Survey, known
 from memories.pages.request_data import api_request
 from memories.tuning.judged_pairs import MAX_PAIRS, load_judged_pairs, threshold_table
 from memories.tuning.policy_drafts import find_policy_draft
+from memories.web.layout import render_page
 from memories.writing.write_policy import current_write_policy
-from recall_site.layout import render_page
 from scoring.dedup import Band
 from scoring.params import ParamProblem
 from scoring.policy import WritePolicyParams

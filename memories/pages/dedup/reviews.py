@@ -10,7 +10,7 @@ from memories.models import Namespace, ReviewItem
 from memories.models.choices import Verdict
 from memories.pages.dedup.differences import Piece, differences
 from memories.web.pagination import Page, paginate
-from recall_site.problems import flat
+from memories.web.validation_errors import flatten_errors as flat
 from scoring.params import ParamProblem
 
 AT_ONCE = 5

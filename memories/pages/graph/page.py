@@ -17,7 +17,7 @@ from memories.pages.graph.naming import Called, Meant, meant, named
 from memories.pages.graph.picture import Picture, walked, whole
 from memories.pages.graph.tables import about, in_words, mentioned, told_by, turned
 from memories.pages.graph.walks import Path, Walk
-from recall_site.layout import render_page
+from memories.web.layout import render_page
 from scoring.graph import hop_score
 
 DRAWN = 2_000  # edges

@@ -18,11 +18,11 @@ from memories.guards.support import VERDICTS, ClaimSupport
 from memories.models import Memory, Namespace, Trace
 from memories.models.choices import STATEMENTS, Status
 from memories.providers.rules_judge import stems
-from memories.providers.unavailable import ProviderError
+from memories.text.provider_error import ProviderError
 from memories.web.memory_body import MAX_CONTENT_CHARS
 from memories.web.roles import Access
 from memories.web.serializers import valid_values
-from recall_site.problems import flat
+from memories.web.validation_errors import flatten_errors as flat
 from scoring.faithfulness import Risk
 
 FIELDS = ("answer", "trace", "query", "memories")

@@ -15,15 +15,15 @@ from memories.pages.access import need
 from memories.pages.explanation_nodes import explanation_node
 from memories.pages.facets import COUNTED
 from memories.pages.request_data import filled_fields
-from memories.providers.unavailable import ProviderError
+from memories.text.provider_error import ProviderError
 from memories.web.memory_body import NewMemorySerializer
 from memories.web.memory_body import new_memory_from_body as memory_of
 from memories.web.pagination import PageQuery, paginate
 from memories.web.roles import Access
 from memories.web.serializers import valid_values
+from memories.web.validation_errors import flatten_errors as flat
 from memories.writing.decide import Outcome
 from memories.writing.remember import remember
-from recall_site.problems import flat
 from scoring.policy import WritePolicyParams
 
 LISTED = 10  # dropped memories on a page

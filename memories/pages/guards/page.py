@@ -10,9 +10,9 @@ from memories.models import Namespace
 from memories.pages import sliders
 from memories.pages.access import access_of, members_only
 from memories.pages.guards import answers, escape, grounding
+from memories.web.layout import render_page
 from memories.web.roles import Access
 from memories.writing.write_policy import current_write_policy
-from recall_site.layout import render_page
 
 TEMPLATE = "memories/guards.html"
 ACTS = {"check": answers.check, "try": grounding.dry_run}

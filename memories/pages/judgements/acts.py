@@ -24,7 +24,8 @@ from memories.tuning.judgement_store import store_queries
 from memories.web.fields import Integer, OneOf
 from memories.web.http_errors import Conflict
 from memories.web.serializers import valid_values
-from recall_site.problems import flat, shortened
+from memories.web.validation_errors import flatten_errors as flat
+from memories.web.validation_errors import truncate_errors as shortened
 
 
 class DrawForm(QuerySampleSerializer):

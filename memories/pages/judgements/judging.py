@@ -20,9 +20,9 @@ from memories.tuning.judgement_import import GRADES
 from memories.tuning.judgement_store import delete_grade, store_grades
 from memories.tuning.judging_queue import UnjudgedPair, unjudged_pairs
 from memories.web.fields import Identifier, OneOf
+from memories.web.layout import render_page
 from memories.web.serializers import StrictObject, valid_values
-from recall_site.layout import render_page
-from recall_site.problems import flat
+from memories.web.validation_errors import flatten_errors as flat
 
 MOST_SKIPPED = 100  # that an address holds; the first skipped come back first
 BESIDE = 20  # grades of the same query that are shown

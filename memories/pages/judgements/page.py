@@ -24,9 +24,9 @@ from memories.tuning import judgement_pooling, judging_queue, query_sampling
 from memories.tuning.current_grades import COUNTED_STATUSES
 from memories.tuning.judgement_set_stats import JudgementSetStats, judgement_set_stats
 from memories.tuning.splits import TUNE_SHARE
+from memories.web.layout import render_page
 from memories.web.pagination import paginate
-from recall_site.layout import render_page
-from recall_site.problems import flat
+from memories.web.validation_errors import flatten_errors as flat
 
 MOST_SETS = 100
 AT_ONCE = (

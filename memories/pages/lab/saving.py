@@ -16,7 +16,7 @@ from memories.pages.access import demanded, members_only
 from memories.pages.lab import forms, grades, markup
 from memories.retrieval.trace import config_from_trace
 from memories.tuning import profile_versions
-from recall_site.layout import render_page
+from memories.web.layout import render_page
 
 GRADES = range(4)
 

@@ -22,7 +22,7 @@ from memories.retrieval.query import Config
 from memories.retrieval.replay import Replay, replay
 from memories.retrieval.retrieve import retrieve
 from memories.retrieval.trace import config_from_trace, store_trace
-from recall_site.layout import render_page
+from memories.web.layout import render_page
 from scoring.params import ParamsError
 from scoring.systems import SYSTEMS
 

@@ -18,7 +18,7 @@ from memories.pages.optimise.forms import SearchForm, form_data_from_spec, searc
 from memories.pages.optimise.search_summary import other_searches, search_context, search_verdict
 from memories.tuning import profile_versions
 from memories.tuning.optimiser import SearchSpec
-from recall_site.layout import render_page
+from memories.web.layout import render_page
 
 TEMPLATE = "memories/optimise.html"
 

@@ -22,8 +22,8 @@ from memories.pages.request_data import filled_fields
 from memories.tuning import profile_publication, profile_yaml, shadow
 from memories.tuning.profile_versions import version_label
 from memories.web.serializers import valid_values
+from memories.web.validation_errors import flatten_errors as flat
 from memories.writing.write_errors import RefusedError
-from recall_site.problems import flat
 from scoring.params import ParamProblem, ParamsError
 
 NO_PUBLICATION = "none"  # form value for "nothing was published when this form was rendered"

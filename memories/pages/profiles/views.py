@@ -21,7 +21,7 @@ from memories.tuning import gate, profile_publication, profile_yaml, shadow, ver
 from memories.tuning.config_diff import version_differences
 from memories.tuning.measurement import ERROR_NAMES, METRIC_NAMES
 from memories.tuning.profile_versions import version_label
-from recall_site.layout import render_page
+from memories.web.layout import render_page
 from scoring.params import ParamProblem
 from scoring.systems import SYSTEMS
 

@@ -30,7 +30,7 @@ from memories.tuning.optimiser import tunable_params
 from memories.tuning.rrf_sweep import SYSTEMS_WITH_K, sweep_rrf_k
 from memories.tuning.sensitivity import RRF_K, SensitivityCurve, metric_at, params_needing_new_query, sensitivity_curves
 from memories.tuning.traced_sets import staleness
-from recall_site.layout import render_page
+from memories.web.layout import render_page
 
 CURVES_BUDGET_S = 2.5  # time budget of one request for curves
 TEMPLATE = "memories/tune.html"

@@ -11,7 +11,7 @@ from django.db import transaction
 from memories.contracts.new_memory import NewMemory
 from memories.models import MemoryVector, Namespace, Session, Turn
 from memories.models.choices import Route
-from memories.providers.extractor import Context, extractor
+from memories.text.extraction import ConversationContext
 from memories.writing.bulk_copy import copy_rows
 from memories.writing.decide import JudgeVerdicts, Outcome
 from memories.writing.lock import lock_namespace
@@ -33,6 +33,7 @@ from memories.writing.turns.exchanges import (
     render_turns,
     split_exchanges,
 )
+from memories.writing.turns.extracted_facts import extract_facts
 from memories.writing.turns.route_texts import facet_texts, facts_of_turns, load_stored_facts, stored_or_extracted_facts
 
 CONTEXT_TURNS = 4  # earlier turns given to the extractor as context
@@ -80,11 +81,11 @@ def draft_conversation(namespace: Namespace, conversation: Conversation, *, extr
         namespace, redact_conversation(conversation) if namespace.redacts else conversation, namespace.now
     )
     turns = [*placement.stored, *placement.fresh]
-    context = Context(
+    context = ConversationContext(
         conversation.session, conversation.user, placement.session.agent, placement.stored[-CONTEXT_TURNS:]
     )
     # Without extraction, the rules still provide the facets.
-    extracted = extractor(settings.RECALL_EXTRACTOR if extract else "rules").extract(placement.fresh, context)
+    extracted = extract_facts(settings.RECALL_EXTRACTOR if extract else "rules", placement.fresh, context)
     previous = previous_turns(turns)
     contexts = [with_previous_turn(new, previous) for new in extracted] if extract else []
     session_exchanges = split_exchanges(turns)
@@ -103,7 +104,7 @@ def changed_route_texts(
     session_exchanges: Sequence[Exchange],
     fresh: Sequence[Turn],
     new_memories: Sequence[NewMemory],
-    context: Context,
+    context: ConversationContext,
 ) -> dict[UUID, dict[Route, str]]:
     """The route texts of every exchange that new turns change, by joining it or as the user's next turn."""
     new_ids = {turn.id for turn in fresh}

@@ -12,8 +12,9 @@ from memories.contracts.new_memory import NewMemory
 from memories.models import Memory, MemorySource, Namespace, Turn
 from memories.models.choices import ChunkLevel, MemoryType, Route, TurnRole
 from memories.models.keys import NamespacedQuerySet
-from memories.providers.extractor import Context, extractor
+from memories.text.extraction import ConversationContext
 from memories.writing.turns.exchanges import SPOKEN_ROLES, Exchange, prepend_turn
+from memories.writing.turns.extracted_facts import extract_facts
 
 FACETS = {
     MemoryType.EVENT: Route.EVENTS,
@@ -58,10 +59,10 @@ def load_stored_facts(namespace: Namespace, turns: Collection[UUID]) -> FactsByT
 
 
 def stored_or_extracted_facts(
-    turns: Sequence[Turn], stored: Mapping[UUID, Sequence[NewMemory]], context: Context
+    turns: Sequence[Turn], stored: Mapping[UUID, Sequence[NewMemory]], context: ConversationContext
 ) -> list[NewMemory]:
     """The facts of stored turns: those stored, else those the rules extract."""
-    extracted = extractor("rules").extract(turns, context)
+    extracted = extract_facts("rules", turns, context)
     return [new for turn in turns for new in stored.get(turn.id) or facts_of_turns(extracted, [turn.id])]
 
 
@@ -136,7 +137,7 @@ class SourceTurns:
     def _facet_texts(self, memory: Any, exchange: Exchange, routes: set[Route]) -> dict[Route, str]:
         if not routes:
             return {}
-        context = Context(
+        context = ConversationContext(
             memory.session.key, memory.user, memory.agent, [exchange.previous] if exchange.previous else []
         )
         stored_facets = facet_texts(stored_or_extracted_facts(exchange.turns, self.stored_facts, context))

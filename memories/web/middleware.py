@@ -1,4 +1,4 @@
-"""What every response carries: the id of its request, what its page may load, and whether it is compressed."""
+"""Middleware for every response: request id, Content-Security-Policy, gzip for the API."""
 
 import logging
 import re
@@ -17,7 +17,7 @@ current_request_id: ContextVar[str] = ContextVar("current_request_id", default="
 ACCEPTABLE_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
 
 # The hashes are Plotly's: the empty <style> it fills through the CSSOM, and the map stylesheet of its full bundle.
-POLICY = {
+CSP_DIRECTIVES = {
     "default-src": "'none'",
     "script-src": "'self'",
     "style-src": "'self' 'sha256-47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=' "
@@ -31,13 +31,13 @@ POLICY = {
 }
 
 
-def request_id(get_response: View) -> View:
-    """Give each request an id, the caller's own if it is a plain one, and tell it back."""
+def assign_request_id(get_response: View) -> View:
+    """Give each request an id, the caller's X-Request-ID if it is well-formed, and return it in the response."""
 
     def middleware(request: HttpRequest) -> HttpResponse:
-        came = request.headers.get("X-Request-ID", "")
-        # Stays set until the thread's next request: Django logs a failure only after the last middleware is left.
-        current_request_id.set(came if ACCEPTABLE_ID.fullmatch(came) else uuid.uuid4().hex)
+        given = request.headers.get("X-Request-ID", "")
+        # Not reset afterwards: Django logs an error only after the outermost middleware has returned.
+        current_request_id.set(given if ACCEPTABLE_ID.fullmatch(given) else uuid.uuid4().hex)
         response = get_response(request)
         response["X-Request-ID"] = current_request_id.get()
         return response
@@ -46,36 +46,36 @@ def request_id(get_response: View) -> View:
 
 
 class RequestIdFilter(logging.Filter):
-    """Lets a log line name the request it belongs to."""
+    """Adds the request id to log records."""
 
     def filter(self, record: logging.LogRecord) -> bool:
         record.request_id = current_request_id.get()
         return True
 
 
-def content_security_policy(get_response: View) -> View:
-    """Say what a page may load; a view that needs another policy has set its own header."""
+def add_content_security_policy(get_response: View) -> View:
+    """Set the site's policy, unless the view has set its own."""
 
     def middleware(request: HttpRequest) -> HttpResponse:
         response = get_response(request)
-        response.headers.setdefault("Content-Security-Policy", policy())
+        response.headers.setdefault("Content-Security-Policy", csp_header())
         return response
 
     return middleware
 
 
-class CompressedApi(GZipMiddleware):
-    """Answers of the API above 200 bytes as gzip, for whoever takes it; a stream goes out as it comes."""
+class ApiGZipMiddleware(GZipMiddleware):
+    """Gzip API responses above 200 bytes for clients that accept it; streams are left alone."""
 
     def process_response(self, request: HttpRequest, response: HttpResponseBase) -> HttpResponseBase:
         if response.streaming or not request.path.startswith("/api/"):
             return response
         patch_vary_headers(response, ["Accept-Encoding"])
-        return super().process_response(request, response) if takes_gzip(request) else response
+        return super().process_response(request, response) if accepts_gzip(request) else response
 
 
-def takes_gzip(request: HttpRequest) -> bool:
-    """Whether the caller names gzip, and not to refuse it (`gzip;q=0`)."""
+def accepts_gzip(request: HttpRequest) -> bool:
+    """Whether Accept-Encoding lists gzip, other than as `gzip;q=0`."""
     for coding in request.headers.get("Accept-Encoding", "").split(","):
         name, _, weight = coding.replace(" ", "").lower().partition(";")
         if name == "gzip":
@@ -83,7 +83,7 @@ def takes_gzip(request: HttpRequest) -> bool:
     return False
 
 
-def policy(**changes: str) -> str:
-    """The site's policy as a header, with directives replaced by name (`style_src`)."""
-    directives = POLICY | {name.replace("_", "-"): value for name, value in changes.items()}
+def csp_header(**changes: str) -> str:
+    """The site's policy as a header value, with directives replaced by name (`style_src`)."""
+    directives = CSP_DIRECTIVES | {name.replace("_", "-"): value for name, value in changes.items()}
     return "; ".join(f"{name} {value}" for name, value in directives.items())

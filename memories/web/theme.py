@@ -1,4 +1,4 @@
-"""Light or dark: kept in a cookie, so that the server writes it into the page and nothing flashes."""
+"""Light or dark theme, in a cookie: the server renders it, so no page flashes."""
 
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.utils.http import url_has_allowed_host_and_scheme
@@ -8,13 +8,13 @@ YEAR = 365 * 24 * 3600  # seconds
 
 
 def chosen_theme(request: HttpRequest) -> str:
-    """Light or dark where the user chose one; nothing where the system decides."""
+    """Light or dark if the user chose one; empty if the system decides."""
     theme = request.COOKIES.get("theme", "")
     return theme if theme in THEMES and theme != "system" else ""
 
 
 def choose_theme(request: HttpRequest) -> HttpResponse:
-    """Remember what was chosen and go back; whoever only comes to look is sent on."""
+    """Store the chosen theme and redirect back; a GET only redirects."""
     back = request.POST.get("next", "")
     safe = url_has_allowed_host_and_scheme(back, allowed_hosts={request.get_host()})
     response = HttpResponseRedirect(back if safe else "/")

@@ -20,8 +20,8 @@ from prometheus_client.registry import Collector
 
 from memories.db import counters
 from memories.models import Job
-from recall_site.middleware import View
-from recall_site.problems import problem
+from memories.web.middleware import View
+from memories.web.problems import problem
 
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
 LOOPBACK = ("127.0.0.1", "::1")
@@ -35,15 +35,15 @@ seconds = Histogram(
 
 
 def count_requests(get_response: View) -> View:
-    """Count each request by the name of its address, and how long its answer took."""
+    """Count requests and their duration by URL name, method and status."""
 
     def middleware(request: HttpRequest) -> HttpResponse:
-        began = time.perf_counter()
+        started = time.perf_counter()
         response = get_response(request)
         route = request.resolver_match.view_name if request.resolver_match else "none"
         method = request.method if request.method in METHODS else "other"
         requests.labels(route, method, response.status_code).inc()
-        seconds.labels(route, method).observe(time.perf_counter() - began)
+        seconds.labels(route, method).observe(time.perf_counter() - started)
         return response
 
     return middleware
@@ -51,56 +51,56 @@ def count_requests(get_response: View) -> View:
 
 @never_cache
 @require_safe
-def show(request: HttpRequest) -> HttpResponse:
-    """Tell all numbers, of every process of this machine."""
+def metrics_view(request: HttpRequest) -> HttpResponse:
+    """The metrics of all processes on this machine."""
     if settings.RECALL_METRICS_TOKEN:
-        given = request.headers.get("Authorization", "")
-        if not constant_time_compare(given, f"Bearer {settings.RECALL_METRICS_TOKEN}"):
+        authorization = request.headers.get("Authorization", "")
+        if not constant_time_compare(authorization, f"Bearer {settings.RECALL_METRICS_TOKEN}"):
             response = problem(401, "Send the header Authorization: Bearer with the site's RECALL_METRICS_TOKEN.")
             response["WWW-Authenticate"] = 'Bearer realm="metrics"'
             return response
-    elif not from_here(request):
-        return problem(403, "Without RECALL_METRICS_TOKEN metrics are told on the site's own machine alone.")
+    elif not is_local(request):
+        return problem(403, "Without RECALL_METRICS_TOKEN only programs on the site's own machine may read metrics.")
     registry = CollectorRegistry()
     MultiProcessCollector(registry, path=str(settings.METRICS))  # type: ignore[no-untyped-call]
-    registry.register(Database())
+    registry.register(DatabaseCollector())
     return HttpResponse(generate_latest(registry), content_type=CONTENT_TYPE_LATEST)
 
 
-def from_here(request: HttpRequest) -> bool:
-    """Whether a program of this machine asks for itself, and not a proxy for somebody else."""
+def is_local(request: HttpRequest) -> bool:
+    """Whether the request comes from this machine and was not forwarded by a proxy."""
     return request.META.get("REMOTE_ADDR") in LOOPBACK and not any(name in request.headers for name in FORWARDED)
 
 
-class Database(Collector):
-    """What the database knows: whether it answers, the queue, and long work."""
+class DatabaseCollector(Collector):
+    """Gauges read from the database: whether it is up, the queue, and jobs."""
 
     def collect(self) -> Iterator[GaugeMetricFamily]:
-        """Ask it; where it is away, only that is told."""
+        """Query it; if it is down, report only that."""
         try:
-            queue: dict[Any, int] = dict(counts(ProcrastinateJob.objects.filter(status__in=WAITING), "status"))
-            jobs = list(counts(Job.objects.all(), "kind", "state"))
+            queue: dict[Any, int] = dict(count_by(ProcrastinateJob.objects.filter(status__in=WAITING), "status"))
+            jobs = list(count_by(Job.objects.all(), "kind", "state"))
         except Error:
             yield GaugeMetricFamily("recall_database_up", "Whether the database answers.", 0)
             return
         yield GaugeMetricFamily("recall_database_up", "Whether the database answers.", 1)
-        waiting = GaugeMetricFamily("recall_queue_jobs", "Jobs that wait or run.", labels=["status"])
+        waiting = GaugeMetricFamily("recall_queue_jobs", "Jobs waiting or running.", labels=["status"])
         for status in WAITING:
             waiting.add_metric([status], queue.get(status, 0))
         yield waiting
-        known = GaugeMetricFamily("recall_jobs", "Long work that was asked for.", labels=["kind", "state"])
+        by_state = GaugeMetricFamily("recall_jobs", "Jobs by kind and state.", labels=["kind", "state"])
         for kind, state, count in jobs:
-            known.add_metric([kind, state], count)
-        yield known
+            by_state.add_metric([kind, state], count)
+        yield by_state
 
 
-def counts(rows: Any, *columns: str) -> Any:
-    """How many rows there are of each kind."""
+def count_by(rows: Any, *columns: str) -> Any:
+    """The number of rows per value of some columns."""
     return rows.order_by().values_list(*columns).annotate(count=Count("*"))
 
 
-def sweep() -> None:
-    """Drop what processes have counted that are gone; Prometheus knows that a site which starts counts from 0."""
+def drop_stale_counters() -> None:
+    """Delete the files of dead processes; Prometheus handles counters that restart at 0."""
     for file in settings.METRICS.glob("*_*.db"):
         if not psutil.pid_exists(int(file.stem.rpartition("_")[2])):
             file.unlink(missing_ok=True)
