@@ -14,7 +14,7 @@ from test_api_isolation import key_to
 from test_bulk_import import world, written
 
 from memories.bulk import statistics
-from memories.demo import loading
+from memories.demo import loader
 from memories.models import Memory, Posting
 
 pytestmark = pytest.mark.django_db
@@ -79,12 +79,12 @@ def test_a_look_tells_the_planner_of_every_table_that_memories_fill(tmp_path: Pa
 
 def test_the_demo_world_ends_with_one(monkeypatch: pytest.MonkeyPatch) -> None:
     done: list[Any] = []
-    monkeypatch.setattr(loading.Telling, "everything", lambda self: None)
-    monkeypatch.setattr(loading.use, "add", lambda telling: None)
-    monkeypatch.setattr(loading.answers, "add", lambda telling: done.append("told"))
-    monkeypatch.setattr(loading, "analyse", lambda: done.append("looked"))
-    monkeypatch.setattr(loading, "embedded_ahead", lambda *_: nullcontext())
-    loading.load("small")
+    monkeypatch.setattr(loader.Telling, "everything", lambda self: None)
+    monkeypatch.setattr(loader.usage_history, "add", lambda telling: None)
+    monkeypatch.setattr(loader.assessments, "add", lambda telling: done.append("told"))
+    monkeypatch.setattr(loader, "analyse", lambda: done.append("looked"))
+    monkeypatch.setattr(loader, "embedded_ahead", lambda *_: nullcontext())
+    loader.load("small")
     assert done == ["told", "looked"]
 
 

@@ -16,8 +16,8 @@ from evaluator import evaluate
 from test_bulk_export import index_of, lines_of, run, written
 from test_model_rows import NAMESPACED
 
-from memories.demo import asked, world
-from memories.demo.loading import load
+from memories.demo import sample_traces, world_records
+from memories.demo.loader import load
 from memories.erasing.erase import Erasure
 from memories.health import listening
 from memories.ids import time_of
@@ -112,9 +112,11 @@ def test_the_world_is_as_large_as_a_newcomer_needs(demo: Namespace) -> None:
 
 def test_what_was_written_is_stored_once_and_nothing_else(demo: Namespace) -> None:
     assert Counter(facts(demo).values_list("content", flat=True)) == Counter(
-        memory.content for memory in world.read().memories.values()
+        memory.content for memory in world_records.read().memories.values()
     )
-    assert counted(Entity.objects.within(demo), "name") == Counter(one.name for one in world.read().entities.values())
+    assert counted(Entity.objects.within(demo), "name") == Counter(
+        one.name for one in world_records.read().entities.values()
+    )
 
 
 def test_every_active_memory_can_be_found_by_its_words_its_vector_and_its_tokens(demo: Namespace) -> None:
@@ -216,9 +218,9 @@ def test_what_says_the_same_was_merged_and_what_contradicts_never(demo: Namespac
     assert not contradictions.filter(Q(source__status=Status.MERGED) | Q(target__status=Status.MERGED)).exists()
 
 
-def pairs(kind: str) -> list[tuple[world.Memory, world.Memory]]:
+def pairs(kind: str) -> list[tuple[world_records.Memory, world_records.Memory]]:
     """The memories that were written to bear on each other in some way."""
-    written = world.read()
+    written = world_records.read()
     return [(written.memories[one.source], written.memories[one.target]) for one in written.links if one.kind == kind]
 
 
@@ -427,7 +429,7 @@ def test_two_loads_give_equal_rows(demo: Namespace) -> None:
 
 def test_questions_were_really_put_by_agents_and_people_and_count_as_no_access(demo: Namespace) -> None:
     used = list(Memory.objects.within(demo).order_by("id").values_list("id", "access_count", "memory_score"))
-    asked.add(demo)
+    sample_traces.add(demo)
     traces = list(Trace.objects.within(demo).order_by("id"))
     assert len(traces) == 42
     assert {one.system for one in traces} == set(SYSTEMS)

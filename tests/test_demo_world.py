@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from memories.demo.answers import split_of
-from memories.demo.reading import lines, typed
-from memories.demo.world import CLOCK, FOLDER, Edge, Memory, World, read
+from memories.demo.assessments import split_of
+from memories.demo.typed_jsonl import lines, typed
+from memories.demo.world_records import CLOCK, FOLDER, Edge, Memory, World, read
 from memories.models.choices import Part
 from memories.providers.embedder import embedder
 from scoring.dedup import similarity_band

@@ -17,7 +17,7 @@ from rest_framework.exceptions import ValidationError
 from test_model_queries import without_namespace
 from test_model_rows import row, world
 
-from memories.demo import world as demo_world
+from memories.demo import world_records as demo_world
 from memories.models import JudgedQuery, Judgement, JudgementSet, Memory, Namespace, Trace
 from memories.models.choices import Part, QueryKind, Status
 from memories.tuning import current_grades, judgement_export, judgement_import, query_sampling, trec

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memories.demo.world import Entity, World, read
+from memories.demo.world_records import Entity, World, read
 from memories.text.entity_mentions import entities_in, find_mentions
 from memories.text.entity_registry import EntityRegistry, KnownEntity
 from memories.text.spelling import fold_spelling

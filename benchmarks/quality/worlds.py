@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 from uuid import UUID
 
-from memories.demo.loading import load as load_demo
+from memories.demo.loader import load as load_demo
 from memories.models import Entity, JudgedQuery, Memory, Namespace
 from memories.models.choices import ChunkLevel, QueryKind
 from memories.retrieval.query import Filters

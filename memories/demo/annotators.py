@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator
 
-from memories.demo.telling import BY, Telling
-from memories.demo.world import CLOCK
+from memories.demo.world_records import CLOCK
+from memories.demo.world_writer import BY, Telling
 from memories.models import Annotation, Memory, ReviewItem
 from memories.models.choices import Status, Verdict
 

@@ -4,8 +4,8 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from memories.demo import asked
-from memories.demo.loading import USER, load
+from memories.demo import sample_traces
+from memories.demo.loader import USER, load
 from memories.management.arguments import namespace_slug
 from memories.models import JudgementSet, Memory, Namespace
 from memories.models.choices import STATEMENTS
@@ -36,7 +36,7 @@ class Command(BaseCommand):
         for judged in JudgementSet.objects.within(loaded):
             for start in (resolve_config(loaded, params={}), sweep_config(loaded)):
                 submit_trace_job(loaded, judged, start, by="load_demo")
-        asked.add(loaded)
+        sample_traces.add(loaded)
         if verbosity:
             count = Memory.objects.within(loaded).filter(level__in=STATEMENTS).count()
             self.stdout.write(f"Loaded {count} memories into {namespace}.")

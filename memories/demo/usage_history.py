@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from datetime import UTC, date, datetime, time
 from uuid import UUID
 
-from memories.demo.telling import BY, Telling
+from memories.demo.world_writer import BY, Telling
 from memories.models import DailyAccess, Memory
 from memories.models.choices import Status
 from memories.writing.locked_memories import lock_memories

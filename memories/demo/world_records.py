@@ -6,7 +6,7 @@ from datetime import UTC, date, datetime
 from functools import cached_property
 from pathlib import Path
 
-from memories.demo.reading import lines
+from memories.demo.typed_jsonl import lines
 
 FOLDER = Path(__file__).parent
 # The moment at which the world is looked at: 90 days after the worked example was stored.

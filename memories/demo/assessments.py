@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from uuid import UUID
 
-from memories.demo.telling import Telling
-from memories.demo.world import CLOCK, Question
+from memories.demo.world_records import CLOCK, Question
+from memories.demo.world_writer import Telling
 from memories.models import JudgedQuery, Judgement, JudgementSet
 from memories.models.choices import QueryKind
 from memories.tuning.splits import split_of

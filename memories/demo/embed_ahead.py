@@ -6,7 +6,7 @@ from contextlib import contextmanager
 
 import numpy as np
 
-from memories.demo.world import World
+from memories.demo.world_records import World
 from memories.models import Turn
 from memories.models.choices import TurnRole
 from memories.providers.embedder import Vectors, embedder, standing_in

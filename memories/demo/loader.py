@@ -5,10 +5,10 @@ from django.contrib.auth import get_user_model
 from django.db import transaction
 
 from memories.bulk.statistics import analyse
-from memories.demo import annotators, answers, use
-from memories.demo.ahead import embedded_ahead
-from memories.demo.telling import Telling
-from memories.demo.world import CLOCK, World, read
+from memories.demo import annotators, assessments, usage_history
+from memories.demo.embed_ahead import embedded_ahead
+from memories.demo.world_records import CLOCK, World, read
+from memories.demo.world_writer import Telling
 from memories.ids import replayed
 from memories.models import Membership, Namespace
 from memories.models.choices import Mode, Role
@@ -25,8 +25,8 @@ def load(slug: str) -> Namespace:
         telling.everything()
     with telling.at(CLOCK, "today"):
         telling.conclude()
-        use.add(telling)
-        answers.add(telling)
+        usage_history.add(telling)
+        assessments.add(telling)
         annotators.add(telling)
     analyse()
     return telling.namespace

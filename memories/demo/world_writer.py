@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from uuid import UUID
 
-from memories.demo.world import Memory, Session, Unresolved, World
+from memories.demo.world_records import Memory, Session, Unresolved, World
 from memories.ids import replayed
 from memories.models import Entity, EntityAlias, Namespace
 from memories.models.choices import EdgeKind, TurnRole

@@ -4,7 +4,7 @@ from itertools import cycle, groupby
 
 from django.utils import timezone
 
-from memories.demo.answers import NAME
+from memories.demo.assessments import NAME
 from memories.keys import issue
 from memories.models import JudgedQuery, JudgementSet, Namespace
 from memories.models.choices import Role
