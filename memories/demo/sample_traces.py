@@ -1,10 +1,10 @@
-"""What was asked of the demo: some of its judged questions, really put, so that Traces and Health have what to tell."""
+"""Traces of some judged queries, so that Traces and Health have data from the start."""
 
 from itertools import cycle, groupby
 
 from django.utils import timezone
 
-from memories.demo.assessments import NAME
+from memories.demo.assessments import SET_NAME
 from memories.keys import issue
 from memories.models import JudgedQuery, JudgementSet, Namespace
 from memories.models.choices import Role
@@ -15,27 +15,30 @@ from memories.retrieval.query import Query
 from memories.retrieval.retrieve import retrieve
 from scoring.systems import SYSTEMS
 
-OF_EACH = 6  # questions of each category
+PER_CATEGORY = 6  # queries
 AGENT = "Maya's assistant"
-BY_AGENT = (True, True, False)  # two of three are an agent's, the third somebody's in the dashboard
+BY_AGENT = (True, True, False)  # an agent asks two of three, somebody in the dashboard the third
 
 
-def add(namespace: Namespace) -> None:
-    """Put the questions, every other one as served and the rest by each system in turn; no access is counted."""
-    key, _ = issue(namespace, name=AGENT, role=Role.READ)  # whose secret nobody keeps
+def store_sample_traces(namespace: Namespace) -> None:
+    """Retrieve and trace: every other query with the served configuration, the rest with each system in turn.
+
+    No access is counted.
+    """
+    key, _ = issue(namespace, name=AGENT, role=Role.READ)  # its secret is not kept
     served = resolve_config(namespace, params={})
-    others = (resolve_config(namespace, system=name, params={}) for name in SYSTEMS)
-    ways, agents = cycle(way for other in others for way in (served, other)), cycle(BY_AGENT)
-    for question in questions(namespace):
-        query = Query(namespace=namespace, text=question.text, config=next(ways), user=question.user)
+    defaults = (resolve_config(namespace, system=name, params={}) for name in SYSTEMS)
+    configs, by_agent = cycle(config for default in defaults for config in (served, default)), cycle(BY_AGENT)
+    for judged in sample_queries(namespace):
+        query = Query(namespace=namespace, text=judged.text, config=next(configs), user=judged.user)
         retrieval = retrieve(query)
-        trace.store_trace(retrieval, answer_to_dict(retrieval), key=key.id if next(agents) else None)
+        trace.store_trace(retrieval, answer_to_dict(retrieval), key=key.id if next(by_agent) else None)
     key.last_used_at = timezone.now()
     key.save(update_fields=["last_used_at"])
 
 
-def questions(namespace: Namespace) -> list[JudgedQuery]:
-    """The first of each category, one category after the other in turn."""
-    judged = JudgementSet.objects.within(namespace).get(name=NAME).queries.order_by("category", "id")
-    each = [list(some)[:OF_EACH] for _, some in groupby(judged, key=lambda one: one.category)]
-    return [one for turn in zip(*each, strict=True) for one in turn]
+def sample_queries(namespace: Namespace) -> list[JudgedQuery]:
+    """The first queries of each category, the categories taking turns."""
+    judged = JudgementSet.objects.within(namespace).get(name=SET_NAME).queries.order_by("category", "id")
+    categories = [list(queries)[:PER_CATEGORY] for _, queries in groupby(judged, key=lambda query: query.category)]
+    return [query for turn in zip(*categories, strict=True) for query in turn]

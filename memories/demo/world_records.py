@@ -1,4 +1,4 @@
-"""The demo world as it was written."""
+"""The demo world's sources: one record type per JSON Lines file."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -6,16 +6,16 @@ from datetime import UTC, date, datetime
 from functools import cached_property
 from pathlib import Path
 
-from memories.demo.typed_jsonl import lines
+from memories.demo.typed_jsonl import read_jsonl
 
 FOLDER = Path(__file__).parent
-# The moment at which the world is looked at: 90 days after the worked example was stored.
+# The namespace's clock: 90 days after the worked example was stored.
 CLOCK = datetime(2026, 3, 2, 12, tzinfo=UTC)
 
 
 @dataclass(frozen=True)
-class Turn:
-    """One utterance; its key is its session's and its place in it."""
+class DemoTurn:
+    """One utterance; its key is the session's plus its position."""
 
     key: str
     role: str
@@ -24,29 +24,29 @@ class Turn:
 
     @property
     def session(self) -> str:
-        """Name the session it was said in."""
+        """Key of its session."""
         return self.key.rpartition("/")[0]
 
 
 @dataclass(frozen=True)
-class Session:
+class DemoSession:
     """One conversation with the assistant."""
 
     key: str
     title: str
     user: str
     started_at: datetime
-    turns: tuple[Turn, ...]
+    turns: tuple[DemoTurn, ...]
 
     @property
     def ended_at(self) -> datetime:
-        """Tell when its last turn was said: then all that it says is written down."""
+        """Time of its last turn, when its memories are stored."""
         return self.turns[-1].at
 
 
 @dataclass(frozen=True)
-class Entity:
-    """Somebody or something the memories are about."""
+class DemoEntity:
+    """A person or thing the memories are about."""
 
     key: str
     name: str
@@ -55,7 +55,7 @@ class Entity:
 
 
 @dataclass(frozen=True)
-class Edge:
+class DemoRelation:
     """A relation between two entities."""
 
     source: str
@@ -65,40 +65,40 @@ class Edge:
 
 
 @dataclass(frozen=True)
-class Unresolved:
-    """A subject that no entity could be found for, as it was said."""
+class UnresolvedSubject:
+    """A subject without an entity, by its surface form."""
 
     surface: str
 
 
 @dataclass(frozen=True)
-class Source:
-    """A turn that says a memory, and how directly."""
+class DemoSource:
+    """A turn that states a memory, and how directly."""
 
     turn: str
     level: str
 
 
 @dataclass(frozen=True)
-class Extractor:
-    """The model that read a memory out of the conversation."""
+class DemoExtractor:
+    """The model that extracted a memory."""
 
     model: str
     logprobs: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True)
-class Memory:
-    """One thing remembered, and every later sign of it."""
+class DemoMemory:
+    """One memory with its evidence and use."""
 
     key: str
     type: str
-    subject: str | Unresolved
+    subject: str | UnresolvedSubject
     predicate: str
     object: str | None
     content: str
-    sources: tuple[Source, ...]
-    extractor: Extractor
+    sources: tuple[DemoSource, ...]
+    extractor: DemoExtractor
     entities: tuple[str, ...]
     tags: tuple[str, ...]
     kind: str
@@ -119,8 +119,8 @@ class Memory:
 
 
 @dataclass(frozen=True)
-class Link:
-    """How one memory bears on another: one of the ten kinds of edge, or what deduplication makes of the pair."""
+class DemoLink:
+    """A pair of memories: one of the ten edge kinds, or the expected deduplication verdict."""
 
     source: str
     kind: str
@@ -129,8 +129,8 @@ class Link:
 
 
 @dataclass(frozen=True)
-class Question:
-    """A judged query: the memories that answer it, each with its grade, and some that only seem to, with grade 0."""
+class DemoQuery:
+    """A judged query with graded memories; tempting wrong answers have grade 0."""
 
     query: str
     category: str
@@ -139,13 +139,13 @@ class Question:
 
     @property
     def answerable(self) -> bool:
-        """Tell whether any memory answers it; one that was never stored has nearest misses alone."""
+        """Whether any memory answers it; an unanswerable query has near misses only."""
         return any(self.grades.values())
 
 
 @dataclass(frozen=True)
-class Annotation:
-    """What an annotator says of a memory: its type, whether it is right, and how far to trust it."""
+class DemoAnnotation:
+    """An annotator's opinion on a memory: its type, correctness and confidence."""
 
     memory: str
     annotator: str
@@ -155,53 +155,53 @@ class Annotation:
 
 
 @dataclass(frozen=True)
-class World:
-    """Everything that was written, by key where it has one."""
+class DemoWorld:
+    """All records, by key where they have one."""
 
-    sessions: Mapping[str, Session]
-    entities: Mapping[str, Entity]
-    edges: tuple[Edge, ...]
-    memories: Mapping[str, Memory]
-    links: tuple[Link, ...]
-    questions: tuple[Question, ...]
-    annotations: tuple[Annotation, ...]
+    sessions: Mapping[str, DemoSession]
+    entities: Mapping[str, DemoEntity]
+    edges: tuple[DemoRelation, ...]
+    memories: Mapping[str, DemoMemory]
+    links: tuple[DemoLink, ...]
+    queries: tuple[DemoQuery, ...]
+    annotations: tuple[DemoAnnotation, ...]
 
     @cached_property
-    def turns(self) -> Mapping[str, Turn]:
-        """Give every turn of every session."""
+    def turns(self) -> Mapping[str, DemoTurn]:
+        """All turns by key."""
         return {turn.key: turn for session in self.sessions.values() for turn in session.turns}
 
     @cached_property
-    def began(self) -> datetime:
-        """Tell when the first conversation began."""
+    def started_at(self) -> datetime:
+        """Start of the first session."""
         return min(session.started_at for session in self.sessions.values())
 
     @cached_property
-    def first_named(self) -> Mapping[str, str]:
-        """Name the session in which each entity is first heard of; one that no memory names is known from the start."""
+    def first_session_of(self) -> Mapping[str, str]:
+        """First session mentioning each entity; entities in no memory belong to the first session of all."""
         first = min(self.sessions.values(), key=lambda session: session.started_at).key
-        latest_first = sorted(self.memories.values(), key=self.told_at, reverse=True)
+        latest_first = sorted(self.memories.values(), key=self.stored_at, reverse=True)
         named = {entity: memory.session for memory in latest_first for entity in memory.entities}
         return dict.fromkeys(self.entities, first) | named
 
     @cached_property
     def corrections(self) -> Mapping[str, str]:
-        """Give for each memory that takes the place of another the one that gives way."""
+        """Superseded memory by the one that replaces it."""
         return {link.source: link.target for link in self.links if link.kind == "supersedes"}
 
-    def told_at(self, memory: Memory) -> datetime:
-        """Tell when a memory was written down."""
+    def stored_at(self, memory: DemoMemory) -> datetime:
+        """When a memory is stored: at the end of its session."""
         return self.sessions[memory.session].ended_at
 
 
-def read(folder: Path = FOLDER) -> World:
-    """Read the seven files."""
-    return World(
-        sessions={row.key: row for row in lines(Session, folder / "sessions.jsonl")},
-        entities={row.key: row for row in lines(Entity, folder / "entities.jsonl")},
-        edges=tuple(lines(Edge, folder / "edges.jsonl")),
-        memories={row.key: row for row in lines(Memory, folder / "memories.jsonl")},
-        links=tuple(lines(Link, folder / "links.jsonl")),
-        questions=tuple(lines(Question, folder / "judgements.jsonl")),
-        annotations=tuple(lines(Annotation, folder / "annotations.jsonl")),
+def read_demo_world(folder: Path = FOLDER) -> DemoWorld:
+    """Read all seven files."""
+    return DemoWorld(
+        sessions={row.key: row for row in read_jsonl(DemoSession, folder / "sessions.jsonl")},
+        entities={row.key: row for row in read_jsonl(DemoEntity, folder / "entities.jsonl")},
+        edges=tuple(read_jsonl(DemoRelation, folder / "edges.jsonl")),
+        memories={row.key: row for row in read_jsonl(DemoMemory, folder / "memories.jsonl")},
+        links=tuple(read_jsonl(DemoLink, folder / "links.jsonl")),
+        queries=tuple(read_jsonl(DemoQuery, folder / "judgements.jsonl")),
+        annotations=tuple(read_jsonl(DemoAnnotation, folder / "annotations.jsonl")),
     )

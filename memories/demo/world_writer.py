@@ -1,4 +1,4 @@
-"""The demo world told again, session by session, through the one way in."""
+"""Writes the demo world session by session through the write path."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from uuid import UUID
 
-from memories.demo.world_records import Memory, Session, Unresolved, World
+from memories.demo.world_records import DemoMemory, DemoSession, DemoWorld, UnresolvedSubject
 from memories.ids import replayed
 from memories.models import Entity, EntityAlias, Namespace
 from memories.models.choices import EdgeKind, TurnRole
@@ -25,45 +25,45 @@ BY = "demo"
 
 
 @dataclass
-class Telling:
-    """What has been told so far, and the rows that stand for it."""
+class WorldWriter:
+    """A world, the namespace it is written to, and the rows of each key so far."""
 
     namespace: Namespace
-    world: World
+    world: DemoWorld
     entities: dict[str, Entity] = field(default_factory=dict)
     turns: dict[str, UUID] = field(default_factory=dict)
-    memories: dict[str, UUID] = field(default_factory=dict)  # for an absorbed one, that which absorbed it
+    memories: dict[str, UUID] = field(default_factory=dict)  # a merged memory maps to the one that absorbed it
 
-    def everything(self) -> None:
-        """Tell all sessions and confirmations in the order in which they came."""
-        steps: list[tuple[datetime, Session | Memory]]
+    def write_sessions(self) -> None:
+        """Write sessions and confirmations in chronological order."""
+        steps: list[tuple[datetime, DemoSession | DemoMemory]]
         steps = [(session.ended_at, session) for session in self.world.sessions.values()]
         steps += [(memory.confirmed_at, memory) for memory in self.world.memories.values() if memory.confirmed_at]
-        for moment, one in sorted(steps, key=lambda step: step[0]):
-            with self.at(moment, one.key):
-                if isinstance(one, Session):
-                    self.session(one)
+        for timestamp, record in sorted(steps, key=lambda step: step[0]):
+            with self.clock_at(timestamp, record.key):
+                if isinstance(record, DemoSession):
+                    self.write_session(record)
                 else:
-                    confirm_memory(self.namespace, self.memories[one.key], by=BY)
+                    confirm_memory(self.namespace, self.memories[record.key], by=BY)
 
     @contextmanager
-    def at(self, moment: datetime, name: str) -> Iterator[None]:
-        """Set the namespace's clock, for all that is written and for the identifiers of it."""
-        self.namespace.clock = moment
-        with replayed(moment, name):
+    def clock_at(self, timestamp: datetime, name: str) -> Iterator[None]:
+        """Set the namespace's clock and derive new ids from it and the name."""
+        self.namespace.clock = timestamp
+        with replayed(timestamp, name):
             yield
 
-    def session(self, session: Session) -> None:
-        """Hear a conversation, and write down all that follows from it when it is over."""
-        self.introduce(session)
-        self.listen(session)
-        self.learn(session)
-        self.connect(session)
+    def write_session(self, session: DemoSession) -> None:
+        """Write a session with its entities, turns, memories and edges."""
+        self.add_entities(session)
+        self.ingest_turns(session)
+        self.remember_session(session)
+        self.add_edges(session)
 
-    def introduce(self, session: Session) -> None:
-        """Make the entities that are first heard of."""
+    def add_entities(self, session: DemoSession) -> None:
+        """Create the entities that the session mentions first."""
         for entity in self.world.entities.values():
-            if self.world.first_named[entity.key] != session.key:
+            if self.world.first_session_of[entity.key] != session.key:
                 continue
             row = Entity(namespace=self.namespace, name=entity.name, kind=entity.kind, created_at=session.ended_at)
             row.normalised = normalize(entity.name)
@@ -73,62 +73,63 @@ class Telling:
             )
             self.entities[entity.key] = row
 
-    def listen(self, session: Session) -> None:
-        """Store the turns and their chunks; the memories are told apart, so none are read out of them."""
+    def ingest_turns(self, session: DemoSession) -> None:
+        """Store the turns and their chunks, without extraction: the memories are records of their own."""
         names = {TurnRole.USER: self.world.entities[session.user].name}
         turns = [
             NewTurn(role=turn.role, text=turn.text, speaker=names.get(TurnRole(turn.role), ""), said_at=turn.at)
             for turn in session.turns
         ]
-        said = Conversation(session=session.key, user=session.user, title=session.title, turns=turns)
-        heard = ingest(self.namespace, said, by=BY, extract=False)
-        self.turns |= {turn.key: row.id for turn, row in zip(session.turns, heard.turns, strict=True)}
+        conversation = Conversation(session=session.key, user=session.user, title=session.title, turns=turns)
+        ingested = ingest(self.namespace, conversation, by=BY, extract=False)
+        self.turns |= {turn.key: row.id for turn, row in zip(session.turns, ingested.turns, strict=True)}
 
-    def learn(self, session: Session) -> None:
-        """Let corrections take the place of what they correct; then remember what else is new, or said again."""
-        told = [memory for memory in self.world.memories.values() if memory.session == session.key]
-        for memory in told:
+    def remember_session(self, session: DemoSession) -> None:
+        """Apply the session's corrections, then remember its other memories and those it repeats."""
+        memories = [memory for memory in self.world.memories.values() if memory.session == session.key]
+        for memory in memories:
             if wrong := self.world.corrections.get(memory.key):
-                outcome, _ = correct_memory(self.namespace, self.memories[wrong], vars(self.new(memory)), by=BY)
+                outcome, _ = correct_memory(self.namespace, self.memories[wrong], vars(self.new_memory(memory)), by=BY)
                 self.memories[memory.key] = outcome.memory.id
-        fresh = [memory for memory in told if memory.key not in self.world.corrections]
-        again = [memory for memory in self.world.memories.values() if session.key in memory.observed]
-        news = [*map(self.new, fresh), *(self.retold(memory, session) for memory in again)]
-        outcomes = remember(self.namespace, news, by=BY)
+        fresh = [memory for memory in memories if memory.key not in self.world.corrections]
+        repeated = [memory for memory in self.world.memories.values() if session.key in memory.observed]
+        batch = [*map(self.new_memory, fresh), *(self.repeated_memory(memory, session) for memory in repeated)]
+        outcomes = remember(self.namespace, batch, by=BY)
         self.memories |= {memory.key: outcome.memory.id for memory, outcome in zip(fresh, outcomes, strict=False)}
 
-    def conclude(self) -> None:
+    def finish_corrections(self) -> None:
         """Supersede what was corrected as of a day that has come."""
-        with lock_memories(
-            self.namespace, *due_supersessions(self.namespace).order_by("id").values_list("id", flat=True), by=BY
-        ) as hold:
-            finish_supersessions(hold)
+        due = due_supersessions(self.namespace).order_by("id").values_list("id", flat=True)
+        with lock_memories(self.namespace, *due, by=BY) as locked:
+            finish_supersessions(locked)
 
-    def connect(self, session: Session) -> None:
-        """Draw what edges can be drawn only now, because one of their ends is new."""
+    def add_edges(self, session: DemoSession) -> None:
+        """Add the edges whose later end belongs to this session."""
         for edge in self.world.edges:
-            ends = [self.world.first_named[key] for key in (edge.source, edge.target)]
-            if max(ends, key=lambda key: self.world.sessions[key].ended_at) == session.key:
+            if self.last_of(*(self.world.first_session_of[key] for key in (edge.source, edge.target))) == session.key:
                 source, target = self.entities[edge.source], self.entities[edge.target]
                 relate_entities(self.namespace, source, edge.predicate, target, edge.confidence)
-        for bond in self.world.links:
-            ends = [self.world.memories[key].session for key in (bond.source, bond.target)]
-            if max(ends, key=lambda key: self.world.sessions[key].ended_at) != session.key:
+        for link in self.world.links:
+            if self.last_of(*(self.world.memories[key].session for key in (link.source, link.target))) != session.key:
                 continue
-            one, other = self.memories[bond.source], self.memories[bond.target]
-            if bond.kind == EdgeKind.CONTRADICTION:
-                contradict_memories(self.namespace, one, other, reason="", by=BY)
-            elif bond.kind in EdgeKind.values:
-                link_memories(self.namespace, one, other, EdgeKind(bond.kind), weight=1.0, by=BY)
+            pair = self.memories[link.source], self.memories[link.target]
+            if link.kind == EdgeKind.CONTRADICTION:
+                contradict_memories(self.namespace, *pair, reason="", by=BY)
+            elif link.kind in EdgeKind.values:
+                link_memories(self.namespace, *pair, EdgeKind(link.kind), weight=1.0, by=BY)
 
-    def new(self, memory: Memory) -> NewMemory:
-        """A memory as a caller would ask for it."""
+    def last_of(self, *sessions: str) -> str:
+        """The session that ended last."""
+        return max(sessions, key=lambda key: self.world.sessions[key].ended_at)
+
+    def new_memory(self, memory: DemoMemory) -> NewMemory:
+        """A memory as a caller of the API would send it."""
         named = self.world.entities.get(memory.object or "")
         subject = memory.subject
         return NewMemory(
             content=memory.content,
             type=memory.type,
-            subject=subject.surface if isinstance(subject, Unresolved) else self.world.entities[subject].name,
+            subject=subject.surface if isinstance(subject, UnresolvedSubject) else self.world.entities[subject].name,
             predicate=memory.predicate,
             object=named.name if named else memory.object or "",
             utterances=tuple(Utterance(source.level, self.turns[source.turn]) for source in memory.sources),
@@ -149,9 +150,9 @@ class Telling:
             valid_until=memory.valid_until,
         )
 
-    def retold(self, memory: Memory, session: Session) -> NewMemory:
-        """A memory as another session says it again, in passing."""
-        standing = next(key for key, row in self.memories.items() if row == self.memories[memory.key])
-        new = self.new(self.world.memories[standing])
-        said = tuple(Utterance(one.level) for one in new.utterances)
-        return replace(new, user=session.user, session=session.key, utterances=said)
+    def repeated_memory(self, memory: DemoMemory, session: DemoSession) -> NewMemory:
+        """A memory as another session repeats it, without naming a turn."""
+        absorbing = next(key for key, row in self.memories.items() if row == self.memories[memory.key])
+        new = self.new_memory(self.world.memories[absorbing])
+        utterances = tuple(Utterance(utterance.level) for utterance in new.utterances)
+        return replace(new, user=session.user, session=session.key, utterances=utterances)
