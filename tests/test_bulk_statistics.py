@@ -79,7 +79,7 @@ def test_a_look_tells_the_planner_of_every_table_that_memories_fill(tmp_path: Pa
 
 def test_the_demo_world_ends_with_one(monkeypatch: pytest.MonkeyPatch) -> None:
     done: list[Any] = []
-    monkeypatch.setattr(loader.world_export, "restore", lambda namespace: done.append("restored"))
+    monkeypatch.setattr(loader.world_export, "restore_export", lambda namespace: done.append("restored"))
     monkeypatch.setattr(loader.WorldWriter, "write_sessions", lambda self: None)
     monkeypatch.setattr(loader, "store_usage", lambda writer: None)
     monkeypatch.setattr(loader, "store_judgements", lambda writer: done.append("written"))

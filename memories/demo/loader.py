@@ -25,7 +25,7 @@ USER = "demo"
 
 def load_demo_world(slug: str) -> Namespace:
     """Restore the shipped export, or write the world anew for another embedder than the export's."""
-    exported = world_export.read_namespace()
+    exported = world_export.read_export_namespace()
     if exported["embedder"] == settings.RECALL_EMBEDDER:
         return restore_demo_world(slug, datetime.fromisoformat(exported["created_at"]))
     logger.info(
@@ -40,7 +40,7 @@ def load_demo_world(slug: str) -> Namespace:
 def restore_demo_world(slug: str, started_at: datetime) -> Namespace:
     """Restore the shipped export into a new namespace; its rows equal those of `write_demo_world`."""
     namespace = create_demo_namespace(slug, started_at)
-    world_export.restore(namespace)
+    world_export.restore_export(namespace)
     analyse()
     return namespace
 

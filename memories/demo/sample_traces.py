@@ -29,7 +29,7 @@ def store_sample_traces(namespace: Namespace) -> None:
     served = resolve_config(namespace, params={})
     defaults = (resolve_config(namespace, system=name, params={}) for name in SYSTEMS)
     configs, by_agent = cycle(config for default in defaults for config in (served, default)), cycle(BY_AGENT)
-    for judged in sample_queries(namespace):
+    for judged in queries_to_trace(namespace):
         query = Query(namespace=namespace, text=judged.text, config=next(configs), user=judged.user)
         retrieval = retrieve(query)
         trace.store_trace(retrieval, answer_to_dict(retrieval), key=key.id if next(by_agent) else None)
@@ -37,7 +37,7 @@ def store_sample_traces(namespace: Namespace) -> None:
     key.save(update_fields=["last_used_at"])
 
 
-def sample_queries(namespace: Namespace) -> list[JudgedQuery]:
+def queries_to_trace(namespace: Namespace) -> list[JudgedQuery]:
     """The first queries of each category, the categories taking turns."""
     judged = JudgementSet.objects.within(namespace).get(name=SET_NAME).queries.order_by("category", "id")
     categories = [list(queries)[:PER_CATEGORY] for _, queries in groupby(judged, key=lambda query: query.category)]

@@ -15,14 +15,14 @@ EXPORT = Path(__file__).parent / "world.ndjson.gz"
 BATCH = 2_000  # lines
 
 
-def read_namespace() -> dict[str, Any]:
+def read_export_namespace() -> dict[str, Any]:
     """The exported namespace's columns, from the header."""
     with gzip.open(EXPORT) as stream:
         columns: dict[str, Any] = json.loads(stream.readline())["namespace"]
     return columns
 
 
-def restore(namespace: Namespace) -> None:
+def restore_export(namespace: Namespace) -> None:
     """Restore the export into an empty namespace; the caller's transaction makes it all or nothing."""
     lines = io.BytesIO(gzip.decompress(EXPORT.read_bytes()))
     work = Import.begun(namespace, EXPORT.name, lines, restart=True, by=BY)
@@ -31,7 +31,7 @@ def restore(namespace: Namespace) -> None:
     work.mark.job.delete()  # its checkpoint: there is nothing to resume
 
 
-def save(namespace: Namespace, path: Path) -> int:
+def save_export(namespace: Namespace, path: Path) -> int:
     """Export a namespace to a file that depends on its rows alone; the number of lines."""
     with path.open("wb") as file, gzip.GzipFile("", "wb", compresslevel=9, fileobj=file, mtime=0) as stream:
         return sum(1 for line in exported(namespace) if stream.write(f"{line}\n".encode()))

@@ -25,6 +25,6 @@ class Command(BaseCommand):
         if Namespace.objects.filter(slug=SLUG).exists():
             raise CommandError(f"The namespace {SLUG} exists already: rename it, the export is built under this slug.")
         with transaction.atomic():
-            count = world_export.save(write_demo_world(SLUG), file)
+            count = world_export.save_export(write_demo_world(SLUG), file)
             transaction.set_rollback(True)
         self.stdout.write(f"{count} lines, {file.stat().st_size} bytes in {file}.")
