@@ -1,6 +1,6 @@
 # Two commands: `make run` starts the site, `make test` runs all checks. Both set up what they need.
 
-.PHONY: run test lint bench bench-quality bench-speed screenshots clean chromium
+.PHONY: run test lint bench bench-quality bench-speed demo-world screenshots clean chromium
 .DEFAULT_GOAL := run
 
 BIN := .venv/bin
@@ -52,6 +52,10 @@ bench-quality: .venv/dev.stamp
 # Retrieval latency at 10,000 and 100,000 memories, next to a bare vector index search.
 bench-speed: .venv/dev.stamp
 	$(BIN)/python -m benchmarks.speed --http
+
+# The demo world's export, rebuilt from memories/demo/*.jsonl through the write path.
+demo-world: .venv/dev.stamp
+	$(BIN)/python manage.py build_demo
 
 # The screenshots in docs/, of the demo world.
 screenshots: .venv/dev.stamp chromium

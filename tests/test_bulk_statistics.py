@@ -13,7 +13,7 @@ from django.test.utils import CaptureQueriesContext
 from test_api_isolation import key_to
 from test_bulk_import import world, written
 
-from memories.demo import loading
+from memories.demo import loader
 from memories.models import Memory, Posting
 from memories.transfer import planner_statistics
 
@@ -79,13 +79,15 @@ def test_a_look_tells_the_planner_of_every_table_that_memories_fill(tmp_path: Pa
 
 def test_the_demo_world_ends_with_one(monkeypatch: pytest.MonkeyPatch) -> None:
     done: list[Any] = []
-    monkeypatch.setattr(loading.Telling, "everything", lambda self: None)
-    monkeypatch.setattr(loading.use, "add", lambda telling: None)
-    monkeypatch.setattr(loading.answers, "add", lambda telling: done.append("told"))
-    monkeypatch.setattr(loading, "analyze_tables", lambda: done.append("looked"))
-    monkeypatch.setattr(loading, "embedded_ahead", lambda *_: nullcontext())
-    loading.load("small")
-    assert done == ["told", "looked"]
+    monkeypatch.setattr(loader.world_export, "restore_export", lambda namespace: done.append("restored"))
+    monkeypatch.setattr(loader.WorldWriter, "write_sessions", lambda self: None)
+    monkeypatch.setattr(loader, "store_usage", lambda writer: None)
+    monkeypatch.setattr(loader, "store_judgements", lambda writer: done.append("written"))
+    monkeypatch.setattr(loader, "analyze_tables", lambda: done.append("looked"))
+    monkeypatch.setattr(loader, "embed_ahead", lambda *_: nullcontext())
+    loader.load_demo_world("small")
+    loader.write_demo_world("other")
+    assert done == ["restored", "looked", "written", "looked"]
 
 
 def test_where_the_planner_knows_of_as_many_there_is_no_need(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,6 +1,8 @@
 """The demo world in the database: as varied as life, and every number by the formulas."""
 
+import gzip
 import io
+import math
 from collections import Counter
 from collections.abc import Iterator
 from datetime import date, datetime, timedelta
@@ -17,10 +19,12 @@ from test_bulk_export import index_of, lines_of, run, written
 from test_model_rows import NAMESPACED
 
 from memories.db.ids import id_timestamp
-from memories.demo import asked, world
-from memories.demo.loading import load
+from memories.demo import loader, world_export
+from memories.demo.sample_traces import store_sample_traces
+from memories.demo.world_records import DemoMemory, read_demo_world
 from memories.maintenance import retriever_health
 from memories.maintenance.erase import Erasure
+from memories.management.commands import build_demo
 from memories.models import (
     ApiKey,
     DailyAccess,
@@ -72,16 +76,16 @@ from scoring.systems.recall import RecallParams, memory_confidence, score
 EXAMPLE = "Uses PostgreSQL for new projects; team standard since joining Arrive in 2024"
 CATEGORIES = {"single-hop", "multi-hop", "temporal", "preference", "lexical-only", "paraphrase-only", "never-stored"}
 
-# One worker, so that the world is told once for all of these tests.
+# One worker, so that the world is restored once for all of these tests.
 pytestmark = [pytest.mark.django_db, pytest.mark.xdist_group("demo")]
 
 
 @pytest.fixture(scope="module")
 def demo(django_db_setup: None, django_db_blocker: Any) -> Iterator[Namespace]:
-    """The demo world, told once for all tests of this module."""
+    """The demo world, restored once for all tests of this module."""
     with django_db_blocker.unblock():
         user = User.objects.create_user("demo")
-        namespace = load("demo")
+        namespace = loader.load_demo_world("demo")
     yield namespace
     with django_db_blocker.unblock():
         namespace.delete()
@@ -112,9 +116,11 @@ def test_the_world_is_as_large_as_a_newcomer_needs(demo: Namespace) -> None:
 
 def test_what_was_written_is_stored_once_and_nothing_else(demo: Namespace) -> None:
     assert Counter(facts(demo).values_list("content", flat=True)) == Counter(
-        memory.content for memory in world.read().memories.values()
+        memory.content for memory in read_demo_world().memories.values()
     )
-    assert counted(Entity.objects.within(demo), "name") == Counter(one.name for one in world.read().entities.values())
+    assert counted(Entity.objects.within(demo), "name") == Counter(
+        one.name for one in read_demo_world().entities.values()
+    )
 
 
 def test_every_active_memory_can_be_found_by_its_words_its_vector_and_its_tokens(demo: Namespace) -> None:
@@ -216,9 +222,9 @@ def test_what_says_the_same_was_merged_and_what_contradicts_never(demo: Namespac
     assert not contradictions.filter(Q(source__status=Status.MERGED) | Q(target__status=Status.MERGED)).exists()
 
 
-def pairs(kind: str) -> list[tuple[world.Memory, world.Memory]]:
+def pairs(kind: str) -> list[tuple[DemoMemory, DemoMemory]]:
     """The memories that were written to bear on each other in some way."""
-    written = world.read()
+    written = read_demo_world()
     return [(written.memories[one.source], written.memories[one.target]) for one in written.links if one.kind == kind]
 
 
@@ -407,27 +413,99 @@ def test_every_identifier_carries_the_time_of_its_row(demo: Namespace) -> None:
         assert id_timestamp(event.id) == event.at
 
 
-def test_two_loads_give_equal_rows(demo: Namespace) -> None:
+def test_the_restored_world_equals_the_one_written_from_the_sources(demo: Namespace) -> None:
+    written = loader.write_demo_world("written")
+    for model in NAMESPACED:
+        first, second = rows_by_key(model, demo), rows_by_key(model, written)
+        assert first.keys() == second.keys(), model.__name__
+        for key, row in first.items():
+            wrong = [name for name, value in row.items() if not is_close(value, second[key][name])]
+            assert not wrong, (model.__name__, key, wrong)
+
+
+def test_the_command_loads_equal_rows_and_says_how_many(demo: Namespace) -> None:
     out = io.StringIO()
     User.objects.update(username="somebody")  # the demo is loaded without its user too
     call_command("load_demo", namespace="again", stdout=out)
     again = Namespace.objects.get(slug="again")
     assert out.getvalue() == f"Loaded {facts(again).count()} memories into again.\n"
     assert not again.memberships.exists()
-    # The command asks for more work, and puts questions, which take another time each time.
-    models: list[type[Any]] = [model for model in NAMESPACED if model not in (Job, Trace, ApiKey)]
-    for model in models:
-        columns = [field.attname for field in model._meta.concrete_fields if field.attname != "namespace_id"]
-        first, second = (
-            {tuple(map(repr, map(spelt, row))) for row in model.objects.within(one).values_list(*columns)}
-            for one in (demo, again)
-        )
-        assert first == second, model.__name__
+    # The command queues jobs and stores traces by a key, all of them new each time.
+    for model in set(NAMESPACED) - {Job, Trace, ApiKey}:
+        assert rows_by_key(model, again) == rows_by_key(model, demo), model.__name__
+
+
+def test_build_demo_writes_the_shipped_export_and_leaves_the_database_as_it_was(
+    demo: Namespace, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def write(slug: str) -> Namespace:
+        Namespace.objects.filter(id=demo.id).update(slug=slug)
+        return demo
+
+    monkeypatch.setattr(build_demo, "write_demo_world", write)
+    file = tmp_path / "world.ndjson.gz"
+    assert run("build_demo", str(file)) == f"12510 lines, {file.stat().st_size} bytes in {file}.\n"
+    assert gzip.decompress(file.read_bytes()) == gzip.decompress(world_export.EXPORT.read_bytes())
+    assert Namespace.objects.get(id=demo.id).slug == "demo"
+
+
+def test_the_export_is_small_enough_to_ship() -> None:
+    assert world_export.EXPORT.stat().st_size < 6_000_000
+
+
+def test_another_embedder_than_the_export_s_writes_the_world_anew(
+    settings: Any, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    settings.RECALL_EMBEDDER = "wordllama-256"
+    monkeypatch.setattr(loader, "write_demo_world", lambda slug: f"{slug}, written")
+    with caplog.at_level("INFO", "memories.demo"):
+        assert loader.load_demo_world("other") == "other, written"
+    assert [record.getMessage() for record in caplog.records] == [
+        "The demo world is embedded anew: its export has vectors of all-MiniLM-L6-v2, RECALL_EMBEDDER is wordllama-256"
+    ]
+
+
+# What a restore does not keep: the namespace's id and the numbers of its writes.
+NOT_RESTORED = {"namespace_id", "written", "writes", "epoch"}
+
+
+def rows_by_key(model: type[Any], namespace: Namespace) -> dict[tuple[Any, ...], dict[str, Any]]:
+    """A table's rows in a namespace by primary key, without the columns a restore does not keep."""
+    rows = model.objects.within(namespace)
+    if model is TermStatistic:
+        rows = rows.filter(documents__gt=0)  # the write path leaves rows of terms that no memory has any more
+    key = [field.attname for field in model._meta.pk_fields if field.attname != "namespace_id"]
+    columns = [field.attname for field in model._meta.concrete_fields if field.attname not in NOT_RESTORED]
+    return {
+        tuple(row[name] for name in key): {name: plain(value) for name, value in row.items()}
+        for row in rows.values(*columns)
+    }
+
+
+def plain(value: Any) -> Any:
+    """A column's value as what can be compared with ==."""
+    if isinstance(value, np.ndarray):
+        return value.tolist()
+    return bytes(value) if isinstance(value, memoryview) else value
+
+
+def is_close(first: Any, second: Any) -> bool:
+    """Whether two columns are equal up to how a processor rounds a vector: floats to 1e-4, packed states to 1."""
+    if isinstance(first, float) and isinstance(second, float):
+        return math.isclose(first, second, rel_tol=1e-4, abs_tol=1e-4)
+    if isinstance(first, bytes) and isinstance(second, bytes):
+        states = (np.frombuffer(packed, dtype=np.int8).astype(int) for packed in (first, second))
+        return len(first) == len(second) and np.allclose(*states, rtol=0, atol=1)
+    if isinstance(first, dict) and isinstance(second, dict):
+        return first.keys() == second.keys() and all(is_close(first[key], second[key]) for key in first)
+    if isinstance(first, list) and isinstance(second, list):
+        return len(first) == len(second) and all(map(is_close, first, second))
+    return bool(first == second)
 
 
 def test_questions_were_really_put_by_agents_and_people_and_count_as_no_access(demo: Namespace) -> None:
     used = list(Memory.objects.within(demo).order_by("id").values_list("id", "access_count", "memory_score"))
-    asked.add(demo)
+    store_sample_traces(demo)
     traces = list(Trace.objects.within(demo).order_by("id"))
     assert len(traces) == 42
     assert {one.system for one in traces} == set(SYSTEMS)
@@ -443,10 +521,6 @@ def test_questions_were_really_put_by_agents_and_people_and_count_as_no_access(d
     assert {one.retriever for one in heard} == {route for system in SYSTEMS.values() for route in system.retrievers}
     # Its memories were told and not heard, so no turn stands before them.
     assert {one.retriever for one in heard if one.alert} <= {"context"}
-
-
-def spelt(value: Any) -> Any:
-    return bytes(value) if isinstance(value, memoryview) else value
 
 
 def test_the_demo_user_may_do_everything_there(demo: Namespace) -> None:

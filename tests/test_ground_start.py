@@ -25,7 +25,7 @@ from recall_site.postgres import PORT, Postgres, database_settings, read_pid
 
 pytestmark = pytest.mark.xdist_group("start")
 
-PATIENCE = 240  # seconds; the demo world is told to a database of its own
+PATIENCE = 240  # seconds; a first start on a busy machine
 Run = Callable[..., "Site"]
 
 
@@ -47,7 +47,6 @@ class Site:
     def __init__(self, data: Path, **variables: object) -> None:
         self.data = data
         self.port = variables.setdefault("PORT", free_port())
-        variables.setdefault("RECALL_EMBEDDER", "wordllama-256")  # with which the demo world is told soon
         self.output = data.with_suffix(".out")
         with self.output.open("w") as output:
             self.process = subprocess.Popen(

@@ -17,7 +17,7 @@ from rest_framework.exceptions import ValidationError
 from test_model_queries import without_namespace
 from test_model_rows import row, world
 
-from memories.demo import world as demo_world
+from memories.demo.world_records import read_demo_world
 from memories.models import JudgedQuery, Judgement, JudgementSet, Memory, Namespace, Trace
 from memories.models.choices import Part, QueryKind, Status
 from memories.tuning import current_grades, judgement_export, judgement_import, query_sampling, trec
@@ -74,7 +74,7 @@ def test_about_seven_in_ten_are_tuned_on() -> None:
 
 
 def test_the_demo_has_both_sides() -> None:
-    parts = [split_of(one.query) for one in demo_world.read().questions]
+    parts = [split_of(query.query) for query in read_demo_world().queries]
     assert (parts.count(Part.TUNE), parts.count(Part.HOLDOUT)) == (115, 48)
 
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memories.demo.world import Entity, World, read
+from memories.demo.world_records import DemoEntity, DemoWorld, read_demo_world
 from memories.text.entity_mentions import entities_in, find_mentions
 from memories.text.entity_registry import EntityRegistry, KnownEntity
 from memories.text.spelling import fold_spelling
@@ -154,23 +154,23 @@ def test_any_text_is_parsed_and_every_mention_has_exact_offsets(text: str) -> No
 
 
 @pytest.fixture(scope="module")
-def world() -> World:
-    return read()
+def world() -> DemoWorld:
+    return read_demo_world()
 
 
 @pytest.fixture(scope="module")
-def known(world: World) -> EntityRegistry:
+def known(world: DemoWorld) -> EntityRegistry:
     return EntityRegistry(
         KnownEntity(identifier(one.key), one.name, one.kind, one.aliases) for one in world.entities.values()
     )
 
 
-def is_literal(entity: Entity, text: str) -> bool:
+def is_literal(entity: DemoEntity, text: str) -> bool:
     names = (entity.name, *entity.aliases)
     return any(re.search(rf"(?<!\w){re.escape(fold_spelling(name))}(?!\w)", fold_spelling(text)) for name in names)
 
 
-def readings(world: World, known: EntityRegistry) -> Iterator[tuple[set[str], set[str], set[str]]]:
+def readings(world: DemoWorld, known: EntityRegistry) -> Iterator[tuple[set[str], set[str], set[str]]]:
     """For each memory: entities found, listed, and listed with a literal mention."""
     names = {identifier(key): key for key in world.entities}
     for memory in world.memories.values():
@@ -179,7 +179,7 @@ def readings(world: World, known: EntityRegistry) -> Iterator[tuple[set[str], se
         yield found, listed, {key for key in listed if is_literal(world.entities[key], memory.content)}
 
 
-def test_what_the_demo_memories_name_is_found_and_little_else(world: World, known: EntityRegistry) -> None:
+def test_what_the_demo_memories_name_is_found_and_little_else(world: DemoWorld, known: EntityRegistry) -> None:
     found, hits, literal, literal_hits = 0, 0, 0, 0
     for got, listed, named in readings(world, known):
         found, hits = found + len(got), hits + len(got & listed)
@@ -188,7 +188,9 @@ def test_what_the_demo_memories_name_is_found_and_little_else(world: World, know
     assert literal_hits / literal >= 0.97
 
 
-def test_every_demo_entity_is_found_in_a_sentence_with_any_of_its_names(world: World, known: EntityRegistry) -> None:
+def test_every_demo_entity_is_found_in_a_sentence_with_any_of_its_names(
+    world: DemoWorld, known: EntityRegistry
+) -> None:
     for entity in world.entities.values():
         for name in (entity.name, *entity.aliases):
             assert identifier(entity.key) in {one.entity_id for one in entities_in(f"It is {name}.", known)}, name

@@ -73,7 +73,7 @@ def test_make_run_brings_the_site_up(tmp_path: Path) -> None:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    # Loading the demo world is slow, and other tests cover it.
+    # Other tests cover the demo world.
     settings_env = {"PORT": str(port), "RECALL_DATA": str(tmp_path / "data"), "PATH": path, "RECALL_DEMO": "off"}
     env = {**os.environ, **settings_env}
     env.pop("DJANGO_SETTINGS_MODULE", None)

@@ -11,7 +11,7 @@ from typing import Any
 from uuid import UUID
 
 from memories.contracts.new_memory import NewMemory, Utterance
-from memories.demo.loading import load as load_demo
+from memories.demo.loader import load_demo_world
 from memories.models import Entity, JudgedQuery, Memory, Namespace
 from memories.models.choices import ChunkLevel, QueryKind
 from memories.retrieval.query import Filters
@@ -213,7 +213,7 @@ def longmemeval() -> Iterator[Case]:
 
 def demo() -> Iterator[Case]:
     """The demo world with its judged queries."""
-    namespace = Namespace.objects.filter(slug=f"{SLUG}-demo").first() or load_demo(f"{SLUG}-demo")
+    namespace = Namespace.objects.filter(slug=f"{SLUG}-demo").first() or load_demo_world(f"{SLUG}-demo")
     for query in JudgedQuery.objects.within(namespace).prefetch_related("judgements").order_by("id"):
         grades = {one.memory_id: one.grade for one in query.judgements.all()}
         answerable = query.kind == QueryKind.ANSWERABLE

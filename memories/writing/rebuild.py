@@ -17,7 +17,7 @@ from memories.models import Cluster, Memory, MemoryVector, Namespace, NamespaceS
 from memories.models.choices import EMBEDDERS, ChunkLevel, Route, Status
 from memories.models.keys import NamespacedQuerySet
 from memories.models.vector import SCAN_BELOW
-from memories.providers.embedder import ALLOWED, EmbedderError, embedder
+from memories.providers.embedder import ALLOWED, EmbedderError, embedder, is_known_embedder
 from memories.providers.token_matrix import TokenMatrix
 from memories.writing.bulk_copy import copy_rows
 from memories.writing.lock import lock_namespace

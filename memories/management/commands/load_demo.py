@@ -4,8 +4,8 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from memories.demo import asked
-from memories.demo.loading import USER, load
+from memories.demo.loader import USER, load_demo_world
+from memories.demo.sample_traces import store_sample_traces
 from memories.jobs.tuning_jobs import submit_trace_job
 from memories.management.arguments import slug_argument
 from memories.models import JudgementSet, Memory, Namespace
@@ -31,12 +31,12 @@ class Command(BaseCommand):
                 f"The namespace {namespace} exists already, and the demo world is only loaded into a new one: "
                 "name another with --namespace, or pass --if-missing to leave it as it is."
             )
-        loaded = load(namespace)
-        # So that the first look at Tune has something to measure, and that at Calibrate a k to sweep.
-        for judged in JudgementSet.objects.within(loaded):
-            for start in (resolve_config(loaded, params={}), sweep_config(loaded)):
-                submit_trace_job(loaded, judged, start, by="load_demo")
-        asked.add(loaded)
+        loaded = load_demo_world(namespace)
+        # So that Tune has something to evaluate from the start, and Calibrate an RRF k to sweep.
+        for judgement_set in JudgementSet.objects.within(loaded):
+            for config in (resolve_config(loaded, params={}), sweep_config(loaded)):
+                submit_trace_job(loaded, judgement_set, config, by="load_demo")
+        store_sample_traces(loaded)
         if verbosity:
             count = Memory.objects.within(loaded).filter(level__in=STATEMENTS).count()
             self.stdout.write(f"Loaded {count} memories into {namespace}.")
