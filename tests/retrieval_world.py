@@ -12,11 +12,12 @@ from django.db import connection
 
 from memories.models import Entity, EntityAlias, Memory, MemoryVector, Mention, Namespace
 from memories.models.choices import STATEMENTS, ChunkLevel, Route
+from memories.retrieval.answer import build_answer
 from memories.retrieval.config import resolve_config
 from memories.retrieval.fetch import fetch
 from memories.retrieval.parse import ParsedQuery, understand
 from memories.retrieval.query import Filters, Query
-from memories.retrieval.retrieve import retriever_queries
+from memories.retrieval.retrieve import Retrieval, retriever_queries
 from memories.retrieval.retrievers.retriever_context import PendingQuery, RetrieverQuery
 from memories.retrieval.scope import CandidateScope
 from memories.writing.link import relate_entities
@@ -234,3 +235,8 @@ def about(namespace: Namespace, worth: Mapping[UUID, float], mention: float = 0.
 def entity_id(namespace: Namespace, name: str) -> UUID:
     """The id of an entity."""
     return Entity.objects.within(namespace).get(name=name).id
+
+
+def answer_to_dict(retrieval: Retrieval, **options: Any) -> dict[str, Any]:
+    """The answer of a retrieval as JSON-ready values."""
+    return build_answer(retrieval, **options).to_dict()

@@ -13,6 +13,7 @@ from django.contrib.auth.models import User
 from django.core.management import call_command
 from django.db.models import Count, Q, Sum
 from evaluator import evaluate
+from retrieval_world import answer_to_dict
 from test_bulk_export import index_of, lines_of, run, written
 from test_model_rows import NAMESPACED
 
@@ -57,7 +58,6 @@ from memories.models.choices import (
     Verdict,
 )
 from memories.models.keys import NamespacedQuerySet
-from memories.retrieval.answer import answer_to_dict
 from memories.retrieval.replay import replay
 from memories.retrieval.trace import config_from_trace
 from memories.tuning.calibration.results import calibrate

@@ -31,7 +31,7 @@ def asked_of(trace: Trace, missed: Memory, **moved: object) -> TracedWhyNot:
 
 def idle(asked: WhyNot) -> set[str]:
     """The retrievers that had nothing to look for."""
-    return {route for route, one in asked.retrievers.items() if one["why"] == "the query gives it nothing to look for"}
+    return {route for route, one in asked.retrievers.items() if one.why == "the query has nothing for it to search for"}
 
 
 @pytest.mark.parametrize("system", SYSTEMS)
@@ -42,10 +42,10 @@ def test_while_nothing_changed_a_trace_tells_of_its_candidates_what_asking_live_
     trace = traced(query)
     for id in trace.candidates[:8]:
         then, now = asked_of(trace, Memory.objects.within(world).get(id=id)), why_not(query, id)
-        ranked = {route: one["rank"] for route, one in now.retrievers.items() if one["rank"] and not one["why"]}
+        ranked = {route: one.rank for route, one in now.retrievers.items() if one.rank and not one.why}
         assert not then.live
         assert replace(then.why_not, retrievers={}) == replace(now, retrievers={})
-        assert {route: one["rank"] for route, one in then.why_not.retrievers.items() if one["rank"]} == ranked
+        assert {route: one.rank for route, one in then.why_not.retrievers.items() if one.rank} == ranked
         assert then.why_not.retrievers.keys() == now.retrievers.keys()
         assert idle(then.why_not) == idle(now)
 
@@ -74,7 +74,7 @@ def test_what_was_stored_later_could_not_come_back_though_the_clock_stands_still
     trace = traced(asking(world, KITCHEN))
     [later] = remember(world, [NewMemory(content="A piano tuner comes on Thursdays", importance=0.5)], by="tests")
     then = asked_of(trace, Memory.objects.within(world).get(id=later.memory.id))
-    assert then.why_not.reason == "It cannot come back: it was not stored yet."
+    assert then.why_not.reason == "It cannot be returned: it was not stored yet."
     assert then.live == ""
 
 
@@ -88,7 +88,7 @@ def test_what_was_no_candidate_is_asked_again_and_said_so(world: Namespace) -> N
     )
     then = asked_of(trace, lost)
     assert then.live == "a trace keeps nothing of a memory that was no candidate"
-    assert then.why_not.reason.startswith("It was no candidate when this was asked. Asked again now: it was no ")
+    assert then.why_not.reason.startswith("It was no candidate when the query ran. Run again now: it was no ")
     assert then.why_not.retrievers == why_not(query, lost.id).retrievers
 
 
@@ -96,5 +96,5 @@ def test_where_the_ranking_was_asked_again_why_not_is_of_that_ranking(world: Nam
     trace, unsure = traced(asking(world, KITCHEN)), memory(world, "The kitchen at Arrive")
     Namespace.objects.filter(id=world.id).update(clock=AFTER)
     then = asked_of(trace, unsure, bm25_b=0.1)
-    assert then.live == "the ranking itself was asked again"
+    assert then.live == "the ranking needed a new query"
     assert then.why_not.gates == ["low_confidence"]

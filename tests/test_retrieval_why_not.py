@@ -93,7 +93,7 @@ def test_what_was_tried_in_vain_is_told(world: Namespace) -> None:
     told = [why_not(query, one.id) for one in facts[:6]]
     vain = [one for one in told if not one.rank and not one.change and not one.exclusions]
     assert vain
-    assert "those that choose the candidates were not tried" in vain[0].reason
+    assert "those that select the candidates were not tried" in vain[0].reason
     assert "similarity" in vain[0].tried
 
 

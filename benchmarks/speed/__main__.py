@@ -38,7 +38,7 @@ from memories.models import Namespace, Trace  # noqa: E402
 from memories.models.choices import EMBEDDERS  # noqa: E402
 from memories.providers.embedder import embedder  # noqa: E402
 from memories.retrieval import postings  # noqa: E402
-from memories.retrieval.answer import answer_to_dict  # noqa: E402
+from memories.retrieval.answer import build_answer  # noqa: E402
 from memories.retrieval.config import resolve_config  # noqa: E402
 from memories.retrieval.query import Query  # noqa: E402
 from memories.retrieval.replay import replay  # noqa: E402
@@ -134,7 +134,7 @@ def answer(namespace: Namespace, text: str, system: str, took: dict[str, list[fl
     began = time.perf_counter()
     retrieval = retrieve(query)
     asked = time.perf_counter()
-    answer = answer_to_dict(retrieval)
+    answer = build_answer(retrieval)
     explained = time.perf_counter()
     trace = store_trace(retrieval, answer, key=None)
     ended = time.perf_counter()

@@ -10,10 +10,11 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from memories.api.base_view import NamespacedView
-from memories.api.retrieval import AnswerSerializer
+from memories.api.contract_serializers import serializer_of
+from memories.contracts.answer import ReplayAnswer, TracedAnswer
 from memories.models import Namespace, Trace
 from memories.models.choices import Role
-from memories.retrieval.answer import answer_to_dict
+from memories.retrieval.answer import build_answer
 from memories.retrieval.config import override_params, resolve_config
 from memories.retrieval.query import Config
 from memories.retrieval.replay import replay
@@ -35,18 +36,6 @@ class ReplayRequestSerializer(StrictObject):
     explain = OneOf(choices=["none", "parts", "full"], default="parts")
 
 
-class ReplayAnswerSerializer(AnswerSerializer):
-    """The results of a replay."""
-
-    replayed = serializers.BooleanField(help_text="false: run live because of `live`")
-    live = serializers.ListField(
-        child=serializers.CharField(), help_text="what changes the candidates and needs a new query"
-    )
-    changed = serializers.ListField(
-        child=serializers.UUIDField(), help_text="candidates that were re-embedded or are gone"
-    )
-
-
 class TraceSerializer(serializers.Serializer[Trace]):
     """One retrieval: query, configuration and response."""
 
@@ -66,12 +55,10 @@ class TraceSerializer(serializers.Serializer[Trace]):
         """The number of ranked memories."""
         return len(trace.candidates)
 
-    @extend_schema_field(
-        serializers.DictField(help_text="as served, without the text of memories in `gone`: forgotten since")
-    )
+    @extend_schema_field(serializer_of(TracedAnswer))
     def get_answer(self, trace: Trace) -> dict[str, Any]:
         """The response as served."""
-        return redact_forgotten(trace)
+        return redact_forgotten(trace).to_dict()
 
 
 class TraceView(NamespacedView):
@@ -92,7 +79,10 @@ class ReplayView(NamespacedView):
     roles = {"POST": Role.READ}
 
     @extend_schema(
-        operation_id="replay", request=ReplayRequestSerializer, responses=ReplayAnswerSerializer, tags=["retrieval"]
+        operation_id="replay",
+        request=ReplayRequestSerializer,
+        responses=serializer_of(ReplayAnswer),
+        tags=["retrieval"],
     )
     def post(self, request: Request, namespace: str) -> Response:
         """Rank the candidates of a trace under other parameters, exactly as a live retrieval would.
@@ -102,9 +92,14 @@ class ReplayView(NamespacedView):
         body = ReplayRequestSerializer.from_request(request)
         trace = trace_or_404(self.namespace, body["trace"])
         replayed = replay(trace, replay_config(self, trace, body))
-        answer = {**answer_to_dict(replayed.retrieval, explain=body["explain"]), "trace": trace.id}
-        details = {"replayed": not replayed.rerun_because, "live": replayed.rerun_because, "changed": replayed.changed}
-        return Response(answer | details)
+        answer = build_answer(replayed.retrieval, explain=body["explain"], trace=trace.id)
+        replay_answer = ReplayAnswer(
+            **vars(answer),
+            replayed=not replayed.rerun_because,
+            live=replayed.rerun_because,
+            changed=replayed.changed,
+        )
+        return Response(replay_answer.to_dict())
 
 
 def trace_or_404(namespace: Namespace, id: UUID) -> Trace:

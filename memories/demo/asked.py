@@ -9,7 +9,7 @@ from memories.keys import issue
 from memories.models import JudgedQuery, JudgementSet, Namespace
 from memories.models.choices import Role
 from memories.retrieval import trace
-from memories.retrieval.answer import answer_to_dict
+from memories.retrieval.answer import build_answer
 from memories.retrieval.config import resolve_config
 from memories.retrieval.query import Query
 from memories.retrieval.retrieve import retrieve
@@ -29,7 +29,7 @@ def add(namespace: Namespace) -> None:
     for question in questions(namespace):
         query = Query(namespace=namespace, text=question.text, config=next(ways), user=question.user)
         retrieval = retrieve(query)
-        trace.store_trace(retrieval, answer_to_dict(retrieval), key=key.id if next(agents) else None)
+        trace.store_trace(retrieval, build_answer(retrieval), key=key.id if next(agents) else None)
     key.last_used_at = timezone.now()
     key.save(update_fields=["last_used_at"])
 

@@ -6,7 +6,7 @@ from uuid import UUID
 from memories.guarding.support import Basis
 from memories.models import Memory, Namespace, Trace
 from memories.models.choices import Status
-from memories.retrieval.answer import answer_to_dict, result_ids
+from memories.retrieval.answer import build_answer
 from memories.retrieval.config import resolve_config
 from memories.retrieval.query import Query
 from memories.retrieval.retrieve import retrieve
@@ -43,4 +43,4 @@ def came_back(trace: Trace | None) -> list[UUID]:
 def asked(namespace: Namespace, query: str) -> list[UUID]:
     """The memories that the namespace gives back now; nothing is recorded of it."""
     retrieval = retrieve(Query(namespace=namespace, text=query, config=resolve_config(namespace, params={})))
-    return result_ids(answer_to_dict(retrieval, explain="none")["results"])
+    return build_answer(retrieval, explain="none").result_ids

@@ -84,7 +84,7 @@ def heard(traces: Iterable[Mapping[str, Any]]) -> list[Heard]:
     for trace in traces:
         system = SYSTEMS.get(trace["system"])
         arrays, _ = unpack_arrays(bytes(trace["signals"]), "rank ")
-        late = {one["retriever"]: one["reason"] for one in trace["answer"].get("late", ())}
+        late = {one["retriever"]: one["reason"] for one in trace["answer"].get("timed_out", ())}
         for route in system.retrievers if system else ():
             if route not in (trace["plan__retrievers"] or ()):
                 continue

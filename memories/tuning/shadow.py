@@ -18,7 +18,7 @@ from memories.jobs.work import Step, Work
 from memories.models import Job, JudgedQuery, Namespace, ProfileVersion, Shadow, Trace
 from memories.models.choices import JobKind
 from memories.models.job import UNFINISHED
-from memories.retrieval.answer import answer_to_dict as answer_of
+from memories.retrieval.answer import build_answer
 from memories.retrieval.config import config_of_version
 from memories.retrieval.query import Config
 from memories.retrieval.replay import Replay, replay
@@ -106,18 +106,17 @@ def answer_with_shadow(work: Work, shadow: Shadow, ids: Sequence[UUID]) -> None:
 def shadow_trace(trace: Trace, config: Config, grades: Mapping[UUID, int]) -> Trace:
     """A trace's question as the shadow answers it, held against what was told."""
     done = replay(trace, config)
-    answer = answer_of(done.retrieval, explain="none")
-    before, after = ([str(one["id"]) for one in some["results"][:DEPTH]] for some in (trace.answer, answer))
+    answer = build_answer(done.retrieval, explain="none")
+    before = [result["id"] for result in trace.answer["results"][:DEPTH]]
+    after = [str(id) for id in answer.result_ids[:DEPTH]]
     found = answer_overlap(trace.id, before, after)
     against = {
         "trace": str(trace.id),
         "jaccard": found.jaccard,
         "rbo": found.rbo,
         "silent": [found.abstained_before, found.abstained_after],
-        "took_ms": None
-        if not done.rerun_because
-        else [sum(some["took_ms"].values()) for some in (trace.answer, answer)],
-        "rank_ms": [some["took_ms"].get("rank", 0.0) for some in (trace.answer, answer)],
+        "took_ms": None if not done.rerun_because else [sum(took.values()) for took in (trace.took_ms, answer.took_ms)],
+        "rank_ms": [took.get("rank", 0.0) for took in (trace.took_ms, answer.took_ms)],
         "ndcg": [answer_ndcg(some, grades) for some in (before, after)] if any(grades.values()) else None,
     }
     return Trace(
@@ -130,12 +129,12 @@ def shadow_trace(trace: Trace, config: Config, grades: Mapping[UUID, int]) -> Tr
         params=dict(config.given),
         plan=json.loads(to_json_text(done.retrieval.query_plan.to_dict())),
         layout=trace.layout,
-        answer=answer,
-        results=len(answer["results"]),
+        answer=answer.to_dict(),
+        results=len(answer.results),
         against=against,
-        abstained=answer["abstained"],
-        best_score=answer["results"][0]["score"] if answer["results"] else None,
-        took_ms=answer["took_ms"],
+        abstained=answer.abstained,
+        best_score=answer.results[0].score if answer.results else None,
+        took_ms=answer.took_ms,
         shadow=True,
         **shadow_candidates(trace, done),
     )
