@@ -57,7 +57,7 @@ def test_a_search_runs_the_queries_tries_configurations_and_checks_the_holdout_o
     assert [best for _, best in search["improved"]] == sorted(best for _, best in search["improved"])
     assert set(search["chosen"]) <= {"rerank", "age"}
     # Six queries cannot prove anything.
-    assert check["proven"] is False
+    assert check["significant"] is False
     query_arrays = cached_arrays(TracedSet.objects.within(world).get(judgement_set_id=judgement_set.id))
     tune = split_arrays(query_arrays, "tune")
     start = measure_config(tune, Config(SYSTEMS["blend"]))
@@ -105,7 +105,7 @@ def test_a_stopped_search_returns_the_best_so_far(
     assert job.state == JobState.DONE
     assert job.result["search"]["stopped"] is True
     assert 0 < job.result["search"]["tried"] < 100
-    assert "proven" in job.result["check"]
+    assert "significant" in job.result["check"]
     again = client.post(
         api(world, f"jobs/{job.id}/stop/"), {}, "application/json", headers=key_to(world, Role.WRITE)
     ).json()
@@ -174,7 +174,7 @@ def test_the_ablation_needs_cached_candidates(client: Client, world: Namespace, 
     assert problem(client.get(api(world, "ablation/"), query, headers=headers), 409)["code"] == "not_asked"
     trace_set(world, judgement_set, Config(SYSTEMS["blend"]))
     data = client.get(api(world, "ablation/"), query, headers=headers).json()
-    assert [one["route"] for one in data["routes"]] == list(SYSTEMS["blend"].retrievers)
-    assert len(data["overlap"]) == len(data["routes"])
-    for one in data["routes"]:
+    assert [one["retriever"] for one in data["retrievers"]] == list(SYSTEMS["blend"].retrievers)
+    assert len(data["overlap"]) == len(data["retrievers"])
+    for one in data["retrievers"]:
         assert one["mean"] == pytest.approx(data["mean"] + one["gain"]["difference"])

@@ -116,7 +116,7 @@ def test_a_configuration_is_evaluated_saved_checked_published_and_rolled_back(li
     assert "state" in job
     run_job(here.id, UUID(job["id"]))
     assert recall.job(job["id"])["state"] == "done"
-    evaluation = recall.measure(system="recall", params={"rrf_k": 20.0}, against={"system": "recall"}, part="tune")
+    evaluation = recall.measure(system="recall", params={"rrf_k": 20.0}, against={"system": "recall"}, split="tune")
     assert "metrics" in evaluation
     assert evaluation["metrics"]["ndcg@10"]["queries"] == 1
     assert [one["id"] for one in recall.evaluations(limit=1)] == [evaluation["evaluation"]]

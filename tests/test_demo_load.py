@@ -163,14 +163,14 @@ def test_entities_are_reached_over_two_and_three_hops(demo: Namespace) -> None:
     assert min(hops.values()) >= 3
 
 
-def test_the_judged_queries_cover_every_category_and_what_was_never_stored(demo: Namespace) -> None:
+def test_the_judged_queries_cover_every_category_and_what_was_unanswerable(demo: Namespace) -> None:
     queries = JudgedQuery.objects.within(demo)
     assert queries.filter(kind=QueryKind.ANSWERABLE).count() >= 120
-    assert queries.filter(kind=QueryKind.NEVER_STORED).count() >= 30
+    assert queries.filter(kind=QueryKind.UNANSWERABLE).count() >= 30
     assert set(counted(queries, "category")) == CATEGORIES
     assert min(counted(queries, "category").values()) >= 15
     for query in queries.annotate(answers=Count("judgements", filter=Q(judgements__grade__gt=0))):
-        unanswered = query.kind == QueryKind.NEVER_STORED
+        unanswered = query.kind == QueryKind.UNANSWERABLE
         assert (query.answers == 0) == unanswered == (query.category == "never-stored"), query.text
     assert set(counted(Judgement.objects.within(demo), "grade")) == {0, 1, 2, 3}
 
@@ -179,7 +179,7 @@ def test_what_only_seems_to_answer_is_judged_and_can_come_back(demo: Namespace) 
     queries = JudgedQuery.objects.within(demo)
     misses = Q(judgements__grade=0)
     assert queries.filter(misses, kind=QueryKind.ANSWERABLE).distinct().count() >= 40
-    for query in queries.filter(kind=QueryKind.NEVER_STORED).annotate(misses=Count("judgements", filter=misses)):
+    for query in queries.filter(kind=QueryKind.UNANSWERABLE).annotate(misses=Count("judgements", filter=misses)):
         assert 1 <= query.misses <= 2, query.text
     assert not Judgement.objects.within(demo).filter(grade=0).exclude(memory__status=Status.ACTIVE).exists()
 

@@ -43,7 +43,7 @@ def judged(here: Namespace) -> JudgementSet:
         NewQuery("What does Maya drink?", category="taste", user="maya", grades={absorbed.id: 3, gone.id: 1}),
         NewQuery("With milk?", grades={gone.id: 3}),
         NewQuery("And before?", grades={old.id: 2}),
-        NewQuery("Which sugar?", kind=QueryKind.NEVER_STORED, grades={survivor.id: 0}),
+        NewQuery("Which sugar?", kind=QueryKind.UNANSWERABLE, grades={survivor.id: 0}),
         NewQuery("Not judged yet"),
     ]
     store_queries(made, brought, by="maya")
@@ -132,10 +132,10 @@ def test_queries_are_chosen_by_words_part_kind_and_state(here: Namespace, judged
 
     assert len(found()) == 5
     assert found(q="MILK") == ["With milk?"]
-    assert found(kind="never_stored") == ["Which sugar?"]
+    assert found(kind="unanswerable") == ["Which sugar?"]
     assert found(category="taste") == ["What does Maya drink?"]
     assert found(unjudged="true") == ["Not judged yet"]
-    wrong = member.get(one(judged), {"part": "x"})
+    wrong = member.get(one(judged), {"split": "x"})
     assert wrong.status_code == 400
     assert "must be one of tune, holdout; got &quot;x&quot;" in wrong.content.decode()
 

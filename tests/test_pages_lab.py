@@ -220,7 +220,7 @@ def test_an_old_trace_explains_its_own_misses_and_offers_a_new_query_for_the_res
     address = ask(signed_in, query="What is new in the kitchen at Arrive?", tags="kitchen")
     edit_memory(world, unsure.id, {"tags": ["kitchen"]}, by="tests")
     panel = text(signed_in.get(f"{address}&missing={unsure.id}", headers={**swap, "HX-Target": "why-not"}))
-    assert "Queried live, because a trace keeps nothing of a memory that was no candidate." in panel
+    assert "Queried live, because a trace stores nothing of a memory that was no candidate." in panel
     again = re.findall(r'<a class="btn" href="([^"]+)">Run again</a>', panel)[0].replace("&amp;", "&")
     assert str(unsure.id) in order(text(signed_in.get(signed_in.get(again)["Location"])))
 

@@ -240,7 +240,7 @@ def test_the_ablation_shows_the_numbers_of_every_retriever(
     traced = trace_set(world, questions, Config(SYSTEMS["blend"]))
     page = shown(ada, f"/{world.slug}/ablation/?set={questions.id}&by=blend&show=1")
     found = ablate_retrievers(cached_arrays(traced), Config(SYSTEMS["blend"]), Objective(MAIN_METRIC))
-    for one in found.routes:
+    for one in found.retrievers:
         assert f"</span>{one.mean:.3f}</td>".replace(">0.", ">.") in page
         assert f'<span class="narrow-word">p </span>{chance(one.corrected)}</td>' in page
     assert "corrected for the number of retrievers tested (Holm)" in page
@@ -256,6 +256,6 @@ def test_an_ablation_of_nothing_known_is_refused_in_words(
 
 
 def test_a_significant_gain_is_shown_with_its_interval_and_p_value() -> None:
-    holdout = {"difference": 0.021, "low": 0.004, "high": 0.039, "chance": 0.012}
-    job = Job(state="done", result={"search": {"tried": 9}, "check": {"proven": True, "holdout": holdout}})
+    holdout = {"difference": 0.021, "low": 0.004, "high": 0.039, "p_value": 0.012}
+    job = Job(state="done", result={"search": {"tried": 9}, "check": {"significant": True, "holdout": holdout}})
     assert search_verdict(job) == "Better by .021 (.004 to .039), p .012"

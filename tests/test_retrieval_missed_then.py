@@ -87,7 +87,7 @@ def test_what_was_no_candidate_is_asked_again_and_said_so(world: Namespace) -> N
         if one.id not in trace.candidates
     )
     then = asked_of(trace, lost)
-    assert then.live == "a trace keeps nothing of a memory that was no candidate"
+    assert then.live == "a trace stores nothing of a memory that was no candidate"
     assert then.why_not.reason.startswith("It was no candidate when the query ran. Run again now: it was no ")
     assert then.why_not.retrievers == why_not(query, lost.id).retrievers
 

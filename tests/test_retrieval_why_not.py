@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from retrieval_world import asking, memory, world
 
+from memories.contracts.why_not import ListRank
 from memories.models import Memory, Namespace
 from memories.retrieval import smallest_change
 from memories.retrieval.config import override_params
@@ -129,5 +130,7 @@ def test_a_list_that_was_late_is_not_asked_to_be_shorter(world: Namespace) -> No
         candidates=replace(retrieval.candidates, rows=[]),
         fetched=replace(retrieval.fetched, timed_out={"semantic": "took longer than 500 ms"}),
     )
-    sought = smallest_change.smallest_change(nobody, memory(world, "Maya drinks").id, {"semantic": {"rank": 1}})
+    sought = smallest_change.smallest_change(
+        nobody, memory(world, "Maya drinks").id, {"semantic": ListRank(1, 0.5, "")}
+    )
     assert sought.change is None

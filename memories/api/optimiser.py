@@ -97,7 +97,7 @@ class PairedEffectSerializer(serializers.Serializer[Any]):
     difference = serializers.FloatField()
     low = serializers.FloatField(help_text="of the 95 % interval")
     high = serializers.FloatField()
-    chance = serializers.FloatField(help_text="p-value of the paired randomisation test")
+    p_value = serializers.FloatField(help_text="of the paired randomisation test")
     won = serializers.IntegerField(help_text="queries that improve")
     lost = serializers.IntegerField(help_text="queries that get worse")
     queries = serializers.IntegerField()
@@ -106,7 +106,7 @@ class PairedEffectSerializer(serializers.Serializer[Any]):
 class RetrieverAblationSerializer(serializers.Serializer[Any]):
     """A system without one of its retrievers."""
 
-    route = serializers.CharField()
+    retriever = serializers.CharField()
     queries = serializers.IntegerField(help_text="queries for which it found anything")
     unique = serializers.IntegerField(help_text="relevant candidates that no other retriever found")
     returned = serializers.IntegerField(help_text="of those, in the results")
@@ -122,10 +122,10 @@ class AblationSerializer(serializers.Serializer[Any]):
     mean = serializers.FloatField(help_text="the metric with all retrievers")
     queries = serializers.IntegerField()
     relevant = serializers.IntegerField(help_text="relevant memories found by any retriever")
-    routes = RetrieverAblationSerializer(many=True)
+    retrievers = RetrieverAblationSerializer(many=True)
     overlap = serializers.ListField(
         child=serializers.ListField(child=serializers.FloatField(allow_null=True)),
-        help_text="of the top 10 of two retrievers, in the order of routes; null: never both found anything",
+        help_text="of the top 10 of two retrievers, in the order of retrievers; null: never both found anything",
     )
 
 

@@ -71,7 +71,7 @@ class SessionSupportJson(TypedDict):
     best_turn_found_by: list[str]
 
 
-class SelectionJson(TypedDict):
+class MmrSelectionJson(TypedDict):
     """How a result was selected by MMR."""
 
     step: int
@@ -113,6 +113,7 @@ class ResultJson(TypedDict):
     util: NotRequired[float | None]
     fused: NotRequired[float | None]
     relevance: NotRequired[float | None]
+    source: NotRequired[list[str]]
     rrf_score: NotRequired[float]
     found_by: NotRequired[list[str]]
     explain: NotRequired[SessionSupportJson | None]
@@ -120,7 +121,7 @@ class ResultJson(TypedDict):
     conflicts_with: NotRequired[list[str]]
     gone: NotRequired[bool]
     explanation: NotRequired[ExplanationJson]
-    selection: NotRequired[SelectionJson]
+    selection: NotRequired[MmrSelectionJson]
 
 
 class ContextEntryJson(TypedDict):

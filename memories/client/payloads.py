@@ -197,14 +197,14 @@ class EvaluationTarget(TypedDict, total=False):
 class SensitivityOptions(EvaluationTarget, total=False):
     """Options of a sensitivity analysis."""
 
-    part: str
+    split: str
     param: str
 
 
 class EvaluationOptions(EvaluationTarget, total=False):
     """Options of an evaluation."""
 
-    part: str
+    split: str
     params: Mapping[str, Any]
     against: Mapping[str, Any]
     record: bool
@@ -245,7 +245,7 @@ class EvaluationJson(TypedDict):
 
     evaluation: str | None
     set: str
-    part: str
+    split: str
     system: str
     params: dict[str, Any]
     metrics: dict[str, MetricJson]
@@ -265,7 +265,7 @@ class EvaluationRowJson(TypedDict):
     params: dict[str, Any]
     profile_version_id: str | None
     judgement_set_id: str
-    part: str
+    split: str
     metrics: dict[str, MetricJson]
     created_at: str
 
@@ -274,10 +274,10 @@ class SensitivityJson(TypedDict):
     """Sensitivity of a metric to each parameter."""
 
     metric: str
-    here: float
+    current: float
     curves: list[dict[str, Any]]
     left: list[str]
-    asks_again: list[str]
+    needs_new_query: list[str]
 
 
 class AblationJson(TypedDict):
@@ -287,7 +287,7 @@ class AblationJson(TypedDict):
     mean: float
     queries: int
     relevant: int
-    routes: list[dict[str, Any]]
+    retrievers: list[dict[str, Any]]
     overlap: list[list[float | None]]
 
 

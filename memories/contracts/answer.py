@@ -82,7 +82,7 @@ class RetrieverHit(JsonContract):
 
 
 @dataclass(frozen=True)
-class Selection(JsonContract):
+class MmrSelection(JsonContract):
     """How a result was selected by MMR."""
 
     step: int
@@ -101,10 +101,11 @@ class SessionSupport(TypedDict):
 
 
 class SystemDetails(TypedDict, total=False):
-    """Fields that memsense adds to a result."""
+    """Fields that contextdb (source) and memsense add to a result."""
 
+    source: Annotated[list[str], "retrievers that found it, best rank first (contextdb)"]
     rrf_score: float
-    found_by: Annotated[list[str], "retrievers, best rank first"]
+    found_by: Annotated[list[str], "retrievers that found it, best rank first (memsense)"]
     explain: Annotated[SessionSupport | None, "null: not a session"]
 
 
@@ -138,7 +139,7 @@ class Result(JsonContract):
     conflicts_with: Sequence[UUID] = ()
     gone: Annotated[bool, "forgotten since, so its text is omitted"] = False
     explanation: Explanation | None = None
-    selection: Selection | None = None
+    selection: MmrSelection | None = None
 
     @property
     def current(self) -> bool:

@@ -63,15 +63,17 @@ class JsonContract:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Self:
-        """Decode JSON; a missing field takes its default."""
+        """Decode JSON; a missing field takes its default, or is empty: a trace may be older than it."""
         values = {}
         for field in contract_fields(cast(Any, cls)):
             if field.flat:
                 keys = field.flat.keys or get_type_hints(field.hint)
                 values[field.name] = {key: data[key] for key in keys if key in data}
-            elif field.name in data or field.default is MISSING:
+            elif field.name in data:
                 decode = decoder(field.hint)
                 values[field.name] = decode(data[field.name]) if decode else data[field.name]
+            elif field.default is MISSING:
+                values[field.name] = empty_value(field.hint)
         return cls(**values)
 
 
@@ -172,6 +174,22 @@ def convert_values(convert: Converter, value: Mapping[str, Any]) -> dict[str, An
 def convert_items(convert: Converter, value: Sequence[Any]) -> list[Any]:
     """Convert the items of a sequence."""
     return [convert(item) for item in value]
+
+
+def empty_value(hint: Any) -> Any:
+    """The value of a required field that is missing."""
+    if NoneType in get_args(hint):
+        return None
+    if is_contract(hint):
+        return hint.from_dict({})
+    origin = get_origin(hint) or hint
+    if origin in (bool, int, float, str):
+        return origin()
+    if issubclass(origin, Mapping):
+        return {}
+    if issubclass(origin, Sequence):
+        return ()
+    raise TypeError(f"a {origin.__name__} must be given; it is missing")
 
 
 def is_contract(hint: Any) -> bool:

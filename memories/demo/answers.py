@@ -33,7 +33,7 @@ def query(judged: JudgementSet, question: Question) -> JudgedQuery:
         judgement_set_id=judged.id,
         text=question.query,
         category=question.category,
-        kind=QueryKind.ANSWERABLE if question.answerable else QueryKind.NEVER_STORED,
+        kind=QueryKind.ANSWERABLE if question.answerable else QueryKind.UNANSWERABLE,
         part=split_of(question.query),
         user=question.user,
     )

@@ -135,7 +135,7 @@ class QueryKind(TextChoices):
     """Whether a judged query has an answer at all."""
 
     ANSWERABLE = "answerable"
-    NEVER_STORED = "never_stored"
+    UNANSWERABLE = "unanswerable"
 
 
 class Part(TextChoices):

@@ -26,7 +26,7 @@ class Token:
 
 
 @dataclass(frozen=True)
-class Answer:
+class Completion:
     """The first JSON object of an answer, None where there is none; and its tokens, where the server tells them."""
 
     value: Any
@@ -41,7 +41,7 @@ class LanguageModel:
         self._endpoint = Endpoint(address, key, timeout)
         self._way = 0  # of the ways to ask, the first that this server takes
 
-    def ask(self, task: str, schema: Mapping[str, Any], material: Any, *, logprobs: bool = False) -> Answer:
+    def ask(self, task: str, schema: Mapping[str, Any], material: Any, *, logprobs: bool = False) -> Completion:
         """Put a task about quoted material to the model."""
         body = {"model": self.model, "messages": messages(task, schema, material)}
         first = max(self._way, 0 if logprobs else 1)
@@ -66,18 +66,18 @@ def parameters(names: Sequence[str], schema: Mapping[str, Any]) -> dict[str, Any
     return {name: every[name] for name in names}
 
 
-def read(told: bytes) -> Answer:
+def read(told: bytes) -> Completion:
     """What a server told, as far as it keeps to the protocol."""
     try:
         choice = json.loads(told)["choices"][0]
         value = first_object(choice["message"]["content"])
     except (ValueError, KeyError, TypeError, IndexError, AttributeError, RecursionError):
-        return Answer(None)
+        return Completion(None)
     try:
         given = choice["logprobs"]["content"]
-        return Answer(value, tuple(Token(str(one["token"]), min(0.0, float(one["logprob"]))) for one in given))
+        return Completion(value, tuple(Token(str(one["token"]), min(0.0, float(one["logprob"]))) for one in given))
     except (ValueError, KeyError, TypeError):
-        return Answer(value)
+        return Completion(value)
 
 
 def known(name: str) -> bool:

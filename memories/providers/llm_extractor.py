@@ -10,7 +10,7 @@ from memories.models import Turn
 from memories.models.choices import MemoryType, SourceLevel
 from memories.providers.endpoint import NoAnswerError
 from memories.providers.extractor import NOWHERE, Context, ExtractorError
-from memories.providers.language_model import Answer, LanguageModel, Token
+from memories.providers.language_model import Completion, LanguageModel, Token
 from memories.providers.prompts import closed, one_of
 from memories.writing.new_memory import NewMemory, Utterance
 
@@ -69,7 +69,7 @@ class LanguageModelExtractor:
         return [new for _, new in sorted(kept, key=lambda pair: pair[0])]
 
     def _memory(
-        self, item: dict[str, Any], turns: Sequence[Turn], context: Context, answer: Answer
+        self, item: dict[str, Any], turns: Sequence[Turn], context: Context, answer: Completion
     ) -> NewMemory | None:
         """A memory, if its quotation stands in its turn."""
         place = item["turn"] - 1
@@ -99,7 +99,7 @@ def shown(turn: Turn, context: Context) -> dict[str, Any]:
     return {"who": context.name_of(turn), "said_at": turn.said_at.isoformat(), "text": turn.text}
 
 
-def items(answer: Answer) -> Iterator[dict[str, Any]]:
+def items(answer: Completion) -> Iterator[dict[str, Any]]:
     """Those items of an answer that keep to the schema."""
     told = answer.value.get("memories") if isinstance(answer.value, dict) else None
     for item in told if isinstance(told, list) else ():

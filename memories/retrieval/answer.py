@@ -12,12 +12,12 @@ from memories.contracts.answer import (
     AnswerProfile,
     EntityReport,
     Explanation,
+    MmrSelection,
     NearestMiss,
     ParsedReport,
     PlanReport,
     Result,
     RetrieverHit,
-    Selection,
     SystemDetails,
     TimedOut,
     TimeWindowReport,
@@ -34,7 +34,7 @@ Explain = Literal["none", "parts", "full"]
 NEAREST_MISSES = 3  # in an answer that abstains
 MEMORY_FIELDS = ("id", "type", "level", "content", "confidence")
 AS_OF_NOTE = (
-    "term statistics, clusters, vectors, tags, names, subjects, mentions, and what the user accesses most are current; "
+    "term statistics, clusters, vectors, tags, names, subjects, mentions, and what the user accesses most are today's; "
     "all else is as of then"
 )
 
@@ -140,11 +140,11 @@ def build_results(retrieval: Retrieval, explain: Explain) -> list[Result]:
     ]
 
 
-def result_selections(retrieval: Retrieval) -> list[Selection]:
+def result_selections(retrieval: Retrieval) -> list[MmrSelection]:
     """How MMR selected each result; empty if it did not."""
     rows = retrieval.candidates.rows
     return [
-        Selection(step, pick.relevance, pick.redundancy, None if pick.nearest is None else rows[pick.nearest]["id"])
+        MmrSelection(step, pick.relevance, pick.redundancy, None if pick.nearest is None else rows[pick.nearest]["id"])
         for step, pick in enumerate(retrieval.ranking.order.picks, start=1)
     ]
 

@@ -40,11 +40,11 @@ def replay(trace: Trace, config: Config) -> Replay:
     watch = Stopwatch()
     candidates, changed = load_trace_candidates(trace)
     watch.lap("load")
-    timed_out = {entry["retriever"]: entry["reason"] for entry in trace.answer["timed_out"]}
+    timed_out = {entry["retriever"]: entry["reason"] for entry in trace.answer.get("timed_out", ())}
     retrieval = replace(
         rank_trace(trace, candidates, config, watch),
         fetched=Fetched(timed_out=timed_out),
-        parsed_in_trace=ParsedReport.from_dict(trace.answer["plan"]),
+        parsed_in_trace=ParsedReport.from_dict(trace.answer.get("plan", {})),
     )
     return Replay(retrieval, changed=changed)
 

@@ -25,7 +25,7 @@ def submit_evaluation_job(
     namespace: Namespace, version: ProfileVersion, judgement_set: JudgementSet, split: str, *, by: str
 ) -> Job:
     """Submit a job that evaluates a version."""
-    params = {"version": str(version.id), "set": str(judgement_set.id), "part": split}
+    params = {"version": str(version.id), "set": str(judgement_set.id), "split": split}
     return submit_job(namespace, JobKind.EVALUATE, params, by=by)
 
 
@@ -145,7 +145,7 @@ def evaluation_step(work: Work) -> None:
             work.namespace,
             judgement_set,
             measurement,
-            params["part"],
+            params["split"],
             version_id=version.id,
             by=work.job.by,
             took_ms=took_ms,

@@ -264,7 +264,7 @@ def holdout_step(work: Work) -> None:
             "after": {name: one._asdict() for name, one in candidate.intervals().items()},
         }
         if split == Part.HOLDOUT:
-            work.step_result["proven"] = (
+            work.step_result["significant"] = (
                 bool(chosen_values) and paired_gain(spec.objective, baseline, candidate).significant
             )
     work.record_progress(1, 1)

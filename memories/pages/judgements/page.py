@@ -32,7 +32,7 @@ MOST_SETS = 100
 AT_ONCE = (
     500  # queries of a set whose pool is counted while the page is made; a larger one is counted after it has come
 )
-FILTERS = ("q", "part", "kind", "category", "unjudged", "lost")
+FILTERS = ("q", "split", "kind", "category", "unjudged", "lost")
 
 
 @require_GET

@@ -161,7 +161,7 @@ class LabState:
         idle = [f"weight_{name}" for name in system.retrievers if name not in retrievers]
         groups = sliders.param_groups(system.params, {**self.start_params, **self.changed}, self.start_params, idle)
         return {
-            "plan": plan_context(retrieval, ParsedReport.from_dict(self.trace.answer["plan"])),
+            "plan": plan_context(retrieval, ParsedReport.from_dict(self.trace.answer.get("plan", {}))),
             "groups": groups,
             "retrieval_ms": sum(self.trace.took_ms.values()),
             "retrievers": len(retrievers),
