@@ -24,7 +24,7 @@ from scoring.systems import SYSTEMS
 __all__ = ["world"]
 pytestmark = [pytest.mark.django_db, pytest.mark.xdist_group("retrieval")]
 QUERY = "What did Maya say about PostgreSQL and invoicing in October?"
-TYPED = ("retrieve/", "compare/", "why-not/", "replay/")
+TYPED = {"retrieve/": "post", "compare/": "post", "why-not/": "post", "replay/": "post", "traces/{id}/": "get"}
 
 
 @pytest.fixture(scope="module")
@@ -35,9 +35,9 @@ def schema() -> Any:
     return json.loads(text.getvalue())
 
 
-def response_schema(schema: Any, path: str, method: str = "post") -> Any:
+def response_schema(schema: Any, path: str) -> Any:
     """The schema of a successful response."""
-    operation = schema["paths"][f"/api/v1/{{namespace}}/{path}"][method]
+    operation = schema["paths"][f"/api/v1/{{namespace}}/{path}"][TYPED[path]]
     return operation["responses"]["200"]["content"]["application/json"]["schema"]
 
 
@@ -102,6 +102,9 @@ def test_a_real_answer_is_valid_and_has_no_undocumented_field(
     assert answer["results"] or answer["nearest"]
     validate(schema, "retrieve/", answer)
     validate(schema, "replay/", post(world, "replay/", trace=answer["trace"], explain=explain))
+    trace = Client().get(f"/api/v1/{world.slug}/traces/{answer['trace']}/", headers=key_to(world)).json()
+    validate(schema, "traces/{id}/", trace)
+    assert {**trace["answer"], "gone": []} == {**answer, "gone": []}
 
 
 def test_an_answer_that_abstains_and_one_of_the_past_are_valid(schema: Any, world: Namespace) -> None:

@@ -10,8 +10,9 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from memories.api.base_view import NamespacedView
-from memories.api.contract_serializers import serializer_of
+from memories.api.contract_serializers import ParamValueField, serializer_of
 from memories.contracts.answer import ReplayAnswer, TracedAnswer
+from memories.contracts.trace import TracePlan, TraceRequest
 from memories.models import Namespace, Trace
 from memories.models.choices import Role
 from memories.retrieval.answer import build_answer
@@ -36,6 +37,16 @@ class ReplayRequestSerializer(StrictObject):
     explain = OneOf(choices=["none", "parts", "full"], default="parts")
 
 
+@extend_schema_field(serializer_of(TraceRequest))
+class TraceRequestField(serializers.DictField):
+    """The options of a traced query, as stored."""
+
+
+@extend_schema_field(serializer_of(TracePlan))
+class TracePlanField(serializers.DictField):
+    """The plan of a traced query, as stored."""
+
+
 class TraceSerializer(serializers.Serializer[Trace]):
     """One retrieval: query, configuration and response."""
 
@@ -43,10 +54,10 @@ class TraceSerializer(serializers.Serializer[Trace]):
     at = serializers.DateTimeField()
     as_of = serializers.DateTimeField(help_text="the time it was answered as of")
     query = serializers.CharField()
-    request = serializers.DictField()
+    request = TraceRequestField()
     system = serializers.CharField()
-    params = serializers.DictField(help_text="non-default parameters")
-    plan = serializers.DictField()
+    params = serializers.DictField(child=ParamValueField(), help_text="non-default parameters")
+    plan = TracePlanField()
     candidates = serializers.SerializerMethodField()
     answer = serializers.SerializerMethodField()
     took_ms = serializers.DictField(child=serializers.FloatField())

@@ -1,6 +1,6 @@
 """The base of all contracts: JSON out and in, by converters compiled once from the type hints.
 
-A field with a default is optional: JSON leaves it out while it has its default. A field annotated with `FLAT` holds an
+A field with a default is optional: JSON leaves it out while it has its default. A field annotated with `Flat` holds an
 object whose keys JSON puts next to the other fields. The first string of an `Annotated` hint documents the field.
 """
 
@@ -92,7 +92,7 @@ def contract_fields(contract: type) -> tuple[ContractField, ...]:
         hint, notes = (hint.__origin__, hint.__metadata__) if get_origin(hint) is Annotated else (hint, ())
         doc = next((note for note in notes if isinstance(note, str)), "")
         flat = next((note for note in notes if isinstance(note, Flat)), None)
-        default = default_of(declared[name]) if declared else (... if name in optional else MISSING)
+        default = declared[name].default if declared else (... if name in optional else MISSING)
         found.append(ContractField(name, hint, doc, flat, default))
     return tuple(found)
 
@@ -100,11 +100,6 @@ def contract_fields(contract: type) -> tuple[ContractField, ...]:
 def strip_required(hint: Any) -> Any:
     """A TypedDict key's hint without `Required` or `NotRequired`."""
     return get_args(hint)[0] if get_origin(hint) in (Required, NotRequired) else hint
-
-
-def default_of(field: Field[Any]) -> Any:
-    """A dataclass field's default."""
-    return field.default_factory() if field.default_factory is not MISSING else field.default
 
 
 @cache
