@@ -164,14 +164,14 @@ def test_queries_are_sampled_from_traces_over_rest(
 
 
 def test_a_pool_is_started_as_a_job_and_watched(headers: dict[str, str], judged: JudgementSet) -> None:
-    answer = send_request(f"{judged.id}/pool/", headers, {"settings": ["recall"], "k": 3})
+    answer = send_request(f"{judged.id}/pool/", headers, {"configs": ["recall"], "k": 3})
     assert answer.status_code == 202
     job = Job.objects.get(kind=JobKind.POOL)
-    assert job.params == {"set": str(judged.id), "settings": ["recall"], "k": 3}
+    assert job.params == {"set": str(judged.id), "configs": ["recall"], "k": 3}
     pool = send_request(f"{judged.id}/pool/", headers).json()
-    assert (pool["job"]["id"], pool["settings"], pool["left"]) == (str(job.id), [], 0)
-    wrong = problem(send_request(f"{judged.id}/pool/", headers, {"settings": ["nobody"]}), 400)
-    assert wrong["errors"][0]["at"] == "settings"
+    assert (pool["job"]["id"], pool["configs"], pool["left"]) == (str(job.id), [], 0)
+    wrong = problem(send_request(f"{judged.id}/pool/", headers, {"configs": ["nobody"]}), 400)
+    assert wrong["errors"][0]["at"] == "configs"
 
 
 def test_readers_read_and_others_stay_out(here: Namespace, judged: JudgementSet) -> None:

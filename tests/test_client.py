@@ -123,7 +123,7 @@ def test_a_configuration_is_evaluated_saved_checked_published_and_rolled_back(li
     curves = recall.sensitivity(system="recall", param="rrf_k")
     assert [one["name"] for one in curves["curves"]] == ["rrf_k"]
     assert recall.ablation(system="recall")["queries"] == 2
-    search = recall.optimise(system="recall", move=["rrf_k"], settings=2, seconds=1)
+    search = recall.optimise(system="recall", move=["rrf_k"], max_trials=2, seconds=1)
     assert recall.stop(search["id"])["kind"] == "optimise"
     version = recall.save_profile("music", "recall", {"rrf_k": 20.0})
     assert recall.check_profile(version["id"])["kind"] == "gate"

@@ -145,8 +145,9 @@ def test_stored_words_are_renamed_and_renamed_back(monkeypatch: pytest.MonkeyPat
         per_query = {"1": {"ndcg@10": 1.0, "false_abstention": 0.0}, "2": {"false_answer": 1.0}}
         row(Evaluation, namespace, metrics=NEW_METRICS, per_query=per_query)
         row(Job, namespace, kind="gate", result=NEW_GATE)
-        row(Job, namespace, kind="optimise", result=NEW_SEARCH)
+        row(Job, namespace, kind="optimise", params={"max_trials": 9}, result=NEW_SEARCH)
         row(Job, namespace, kind="evaluate", params={"set": "1", "split": "tune"})
+        row(Job, namespace, kind="pool", params={"configs": ["blend"], "k": 5})
         row(Job, namespace, kind="trace", result={"ask": {"chance": 1, "lost": 2}})
         row(JudgedQuery, namespace, kind="unanswerable")
     after = stored_json()
@@ -158,8 +159,15 @@ def test_stored_words_are_renamed_and_renamed_back(monkeypatch: pytest.MonkeyPat
     assert before["against"] == [{"silent": [False, True], "rbo": 0.5}] * 2
     assert before["metrics"] == [OLD_METRICS] * 2
     assert before["per_query"] == [{"1": {"ndcg@10": 1.0, "lost": 0.0}, "2": {"invented": 1.0}}] * 2
-    assert before["params"] == [{"set": "1", "part": "tune"}] * 2
-    assert before["result"] == [*[{}] * 2, *[OLD_GATE] * 2, *[OLD_SEARCH] * 2, *[{"ask": {"chance": 1, "lost": 2}}] * 2]
+    old_params = [{"set": "1", "part": "tune"}, {"settings": 9}, {"settings": ["blend"], "k": 5}]
+    assert before["params"] == [params for params in old_params for _ in namespaces]
+    assert before["result"] == [
+        *[{}] * 2,
+        *[OLD_GATE] * 2,
+        *[OLD_SEARCH] * 2,
+        *[{}] * 2,
+        *[{"ask": {"chance": 1, "lost": 2}}] * 2,
+    ]
     assert before["kind"].count("never_stored") == 2
     assert after["kind"].count("unanswerable") == 2
 
@@ -176,7 +184,7 @@ def stored_json() -> dict[str, list[Any]]:
             found[column] = [json.loads(value) for (value,) in cursor.fetchall()]
         cursor.execute("SELECT result FROM memories_job ORDER BY kind")
         found["result"] = [json.loads(value) for (value,) in cursor.fetchall()]
-        cursor.execute("SELECT params FROM memories_job WHERE kind = 'evaluate'")
+        cursor.execute("SELECT params FROM memories_job WHERE params <> '{}' ORDER BY kind")
         found["params"] = [json.loads(value) for (value,) in cursor.fetchall()]
         cursor.execute("SELECT kind FROM memories_judgedquery")
         found["kind"] = [kind for (kind,) in cursor.fetchall()]

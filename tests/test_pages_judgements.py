@@ -72,7 +72,7 @@ def pool(judged: JudgementSet, *, k: int = 10) -> None:
     memories = [row(Memory, judged.namespace, content=f"found {number}").id for number in range(2)]
     for query in (first, second):
         judgement_pooling.replace_pool(query, {memories[0]: {"blend": 1, "recall": 1}, memories[1]: {"blend": 2}})
-    params = {"set": str(judged.id), "settings": ["blend", "recall"], "k": k}
+    params = {"set": str(judged.id), "configs": ["blend", "recall"], "k": k}
     result = {"pool": {"unjudged": {"blend": 0.75, "recall": 1.0}}}
     row(Job, judged.namespace, kind=JobKind.POOL, state="done", params=params, result=result)
 
@@ -234,9 +234,9 @@ def test_a_pool_shows_how_much_of_each_setting_is_unjudged(here: Namespace, judg
     assert "4 pairs to judge" in text
     assert re.search(r"blend serves 4 4 1\.000", text)
     member = member_of(here)
-    for sent in ({"k": "0"}, {"k": "5", "settings": "nobody"}, {"k": "x"}, {"k": "00509999"}):
+    for sent in ({"k": "0"}, {"k": "5", "configs": "nobody"}, {"k": "x"}, {"k": "00509999"}):
         assert member.post(f"{one(judged)}pool/", sent).status_code == 400
-    assert member.post(f"{one(judged)}pool/", {"k": "5", "settings": ["recall", "blend"]}).status_code == 302
+    assert member.post(f"{one(judged)}pool/", {"k": "5", "configs": ["recall", "blend"]}).status_code == 302
     assert "A worker makes the pool" in shown(member, one(judged))
 
 

@@ -47,7 +47,7 @@ def ada(client: Client, world: Namespace) -> Client:
 def form_data(questions: JudgementSet, **more: Any) -> dict[str, Any]:
     """A filled-in search form."""
     move = ["rerank", "age", "confidence_gate"]
-    return {"set": str(questions.id), "by": "blend", "settings": "10", "seconds": "30", "move": move, **more}
+    return {"set": str(questions.id), "by": "blend", "max_trials": "10", "seconds": "30", "move": move, **more}
 
 
 def run_search(ada: Client, world: Namespace, questions: JudgementSet, **more: Any) -> Job:
@@ -130,7 +130,7 @@ def test_a_search_result_is_saved_as_an_unpublished_profile(
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
-        ({"settings": "many"}, "must be an integer; got &quot;many&quot;"),
+        ({"max_trials": "many"}, "must be an integer; got &quot;many&quot;"),
         ({"seconds": "0"}, "must be at least 1"),
         ({"move": []}, "must name at least one parameter; got none"),
         ({"move": ["pool"]}, "must be some of"),
@@ -149,8 +149,8 @@ def test_an_invalid_form_is_refused_and_stays_as_typed(
     page = answer.content.decode()
     assert message in page
     assert not Job.objects.within(world).filter(kind=JobKind.OPTIMISE).exists()
-    if wrong.get("settings"):
-        assert 'name="settings" inputmode="numeric" value="many" aria-invalid="true"' in page
+    if wrong.get("max_trials"):
+        assert 'name="max_trials" inputmode="numeric" value="many" aria-invalid="true"' in page
 
 
 def test_a_search_that_was_left_is_found_again_with_its_form_as_it_was_filled_in(

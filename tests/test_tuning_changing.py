@@ -78,7 +78,7 @@ def asked(world: Namespace, monkeypatch: pytest.MonkeyPatch) -> list[str]:
 def search_spec(questions: JudgementSet, start: dict[str, Any], *move: str, **more: Any) -> SearchSpec:
     """A search on a set."""
     objective = Objective(MAIN_METRIC, more.pop("price", 0.0))
-    said = {"against": "diversity", "settings": 40, "seconds": 30, "seed": 1, **more}
+    said = {"against": "diversity", "max_trials": 40, "seconds": 30, "seed": 1, **more}
     return SearchSpec(set=questions.id, config=Config(BLEND, start), move=move, objective=objective, **said)
 
 
@@ -172,7 +172,7 @@ def test_a_search_asks_again_for_a_query_that_came_since(world: Namespace, quest
     assert traced_sets.staleness(first) == (0, 1, 0)
     assert traced_sets.current_traced_set(world, questions, Config(BLEND, GOOD)) is None
     run_to_end(
-        world, optimiser.submit_search_job(world, search_spec(questions, GOOD, "rerank", settings=4), by="tests")
+        world, optimiser.submit_search_job(world, search_spec(questions, GOOD, "rerank", max_trials=4), by="tests")
     )
     latest = traced_sets.current_traced_set(world, questions, Config(BLEND, GOOD))
     assert latest is not None

@@ -70,7 +70,7 @@ class OptimiseSerializer(EvaluationTargetSerializer):
     against = OneOf(
         choices=list(TRADEOFFS), default=DIVERSITY, help_text="the second objective of the Pareto front in `points`"
     )
-    settings = Integer(
+    max_trials = Integer(
         min_value=2,
         max_value=optimiser.MAX_TRIALS,
         default=optimiser.DEFAULT_TRIALS,
@@ -186,7 +186,7 @@ def search_spec_from_body(namespace: Namespace, body: dict[str, Any]) -> SearchS
         config=config,
         move=tuple(dict.fromkeys(body["move"])) or tuple(allowed),
         objective=Objective(body["metric"], body["price"]),
-        **{name: body[name] for name in ("against", "settings", "seconds", "seed")},
+        **{name: body[name] for name in ("against", "max_trials", "seconds", "seed")},
     )
 
 

@@ -226,7 +226,7 @@ class OptimiseOptions(EvaluationTarget, total=False):
     move: Sequence[str]
     price: float
     against: str
-    settings: int
+    max_trials: int
     seconds: int
     seed: int
 

@@ -3,6 +3,7 @@
 import json
 import zlib
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 from uuid import UUID
 
@@ -20,14 +21,17 @@ SHADOW = {"silent": "abstained"}
 METRICS = {"lost": "false_abstention", "invented": "false_answer"}
 TEST = {"chance": "p_value", "part": "split"}
 EFFECT = {"chance": "p_value"}
-EVALUATION = {"part": "split"}
+PARAMS = {  # of jobs, by kind
+    "evaluate": {"part": "split"},
+    "optimise": {"settings": "max_trials"},
+    "pool": {"settings": "configs"},
+}
 CHECK = {"proven": "significant"}
 GATE = {"mark": "fingerprint"}
 REPLAY = {"newly_silent": "newly_abstained"}
 KINDS = {"never_stored": "unanswerable"}
 
 Names = Mapping[str, str]
-Rename = Callable[[Any, Names], Any]
 Direction = Callable[[Names], Names]
 
 
@@ -135,9 +139,9 @@ def rename_stored(schema_editor: Any, to: Direction) -> None:
         rewrite(cursor, "memories_evaluation", "per_query", lambda value: per_query(value, to))
         rewrite(cursor, "memories_job", "result", lambda value: gate_result(value, to), where="kind = 'gate'")
         rewrite(cursor, "memories_job", "result", lambda value: search_result(value, to), where="kind = 'optimise'")
-        rewrite(
-            cursor, "memories_job", "params", lambda value: rename(value, to(EVALUATION)), where="kind = 'evaluate'"
-        )
+        for kind, names in PARAMS.items():
+            change = partial(rename, names=to(names))
+            rewrite(cursor, "memories_job", "params", change, where=f"kind = '{kind}'")
         for old, new in to(KINDS).items():
             cursor.execute("UPDATE memories_judgedquery SET kind = %s WHERE kind = %s", [new, old])
 

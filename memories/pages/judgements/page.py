@@ -138,7 +138,7 @@ def poolable(request: HttpRequest, judged: JudgementSet) -> dict[str, Any]:
         "k": k_of(last),
         "serves": serves,
         "settings": {group: some for group, some in ranking_options(namespace).items() if group},
-        "chosen": last.params["settings"] if last else [serves],
+        "chosen": last.params["configs"] if last else [serves],
         "writes": access_of(request, namespace).allows(Role.WRITE),
     }
 
