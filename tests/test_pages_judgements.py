@@ -107,7 +107,7 @@ def test_a_set_tells_its_grades_as_they_hold_today(here: Namespace, judged: Judg
         "superseded since 1",
         "left out, forgotten 2",
         "1 query has lost every answer",
-        "never stored 1",
+        "unanswerable 1",
         "Nobody has pooled this set",
         "✕ 1 gone",
     ):
