@@ -75,17 +75,17 @@ def test_a_retriever_that_carries_the_answers_is_missed_and_one_that_does_not_is
     assert by_route["bm25"].significant
     assert by_route["semantic"].gain.difference >= 0
     assert by_route["bm25"].mean == pytest.approx(told.mean + by_route["bm25"].gain.difference)
-    assert (by_route["entity"].queries, by_route["entity"].gain.difference, by_route["entity"].gain.chance) == (0, 0, 1)
+    assert (by_route["entity"].queries, by_route["entity"].gain.difference, by_route["entity"].gain.p_value) == (0, 0, 1)
 
 
 def test_the_more_retrievers_are_left_out_the_rarer_chance_must_be() -> None:
     whole, setting = noise_arrays(SYSTEMS["recall"], 40), Config(SYSTEMS["recall"])
     told = ablate_retrievers(whole, setting, Objective(MAIN_METRIC)).retrievers
     tested = [one for one in told if one.gain.won + one.gain.lost > 5]
-    expected = holm(np.array([one.gain.chance for one in tested]))
+    expected = holm(np.array([one.gain.p_value for one in tested]))
     assert [one.corrected for one in tested] == pytest.approx(expected.tolist())
     assert len(tested) > 1
-    assert min(tested, key=lambda one: one.gain.chance).corrected > min(one.gain.chance for one in tested)
+    assert min(tested, key=lambda one: one.gain.p_value).corrected > min(one.gain.p_value for one in tested)
 
 
 def test_what_only_one_found_is_counted_once_for_it() -> None:
