@@ -38,7 +38,7 @@ class SystemSerializer(serializers.Serializer[dict[str, Any]]):
     name = serializers.CharField()
     source = serializers.CharField()  # type: ignore[assignment]
     summary = serializers.CharField()
-    routes = serializers.ListField(child=serializers.CharField())
+    retrievers = serializers.ListField(child=serializers.CharField())
     presets = serializers.DictField(child=serializers.DictField())
     outputs = serializers.ListField(child=serializers.CharField())
     parameters = ParameterSerializer(many=True)
@@ -72,7 +72,7 @@ class SystemsView(APIView):
                 "name": system.name,
                 "source": system.source,
                 "summary": system.summary,
-                "routes": system.retrievers,
+                "retrievers": system.retrievers,
                 "presets": system.presets,
                 "outputs": list(system.outputs),
                 "parameters": params_to_dicts(system.params),

@@ -13,11 +13,12 @@ from django.db import connection, transaction
 from memories.contracts.new_memory import NewMemory, Utterance
 from memories.models import Entity, EntityAlias, Memory, MemoryVector, Mention, Namespace
 from memories.models.choices import STATEMENTS, ChunkLevel, Route
+from memories.retrieval.answer import build_answer
 from memories.retrieval.config import resolve_config
 from memories.retrieval.fetch import fetch
 from memories.retrieval.parse import ParsedQuery, understand
 from memories.retrieval.query import Filters, Query
-from memories.retrieval.retrieve import database_settings, retriever_context
+from memories.retrieval.retrieve import Retrieval, database_settings, retriever_context
 from memories.retrieval.retrievers import RETRIEVERS
 from memories.retrieval.retrievers.context import RetrieverContext
 from memories.writing.link import relate_entities
@@ -231,3 +232,8 @@ def about(namespace: Namespace, worth: Mapping[UUID, float], mention: float = 0.
 def entity_id(namespace: Namespace, name: str) -> UUID:
     """The id of an entity."""
     return Entity.objects.within(namespace).get(name=name).id
+
+
+def answer_to_dict(retrieval: Retrieval, **options: Any) -> dict[str, Any]:
+    """The answer of a retrieval as JSON-ready values."""
+    return build_answer(retrieval, **options).to_dict()

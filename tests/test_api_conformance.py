@@ -128,7 +128,7 @@ def with_existing_judgements(body: dict[str, Any], known: dict[str, str]) -> dic
     existing = {
         "judgements": [grade],
         "grades": [{**grade, "query": known["judged query"]}],
-        "settings": [],
+        "configs": [],
         "qrels": "",
     }
     if isinstance(body.get("queries"), list):

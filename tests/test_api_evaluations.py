@@ -44,7 +44,7 @@ def get_json(client: Client, world: Namespace, where: str, **query: Any) -> Any:
 def test_an_evaluation_matches_the_arrays_and_is_stored(
     client: Client, world: Namespace, judgement_set: JudgementSet
 ) -> None:
-    answer = measure(client, world, set=judgement_set.name, params={"trust": 0.4}, part="tune")
+    answer = measure(client, world, set=judgement_set.name, params={"trust": 0.4}, split="tune")
     assert answer.status_code == 201
     data = answer.json()
     evaluated = measure_config(
@@ -123,7 +123,7 @@ def test_queries_that_only_one_side_has_run_are_left_out_of_a_comparison(
     ("wrong", "at", "message"),
     [
         ({"set": "nowhere"}, "set", "must be a judgement set of this namespace with queries (to measure); got"),
-        ({"part": "half"}, "part", "must be one of tune, holdout"),
+        ({"split": "half"}, "split", "must be one of tune, holdout"),
         ({"params": {"trust": 7}}, "params.trust", "must be a number from 0 to 1; got 7"),
         ({"system": "blend", "profile": "x"}, "profile", "must not be given with system"),
         ({"against": {"profile": "x"}}, "against.profile", "must be a profile of this namespace"),
@@ -141,15 +141,15 @@ def test_an_invalid_evaluation_request_is_refused_at_its_field(
 def test_the_curves_give_the_metric_at_every_value_and_name_parameters_that_need_a_new_query(
     client: Client, world: Namespace, judgement_set: JudgementSet
 ) -> None:
-    data = get_json(client, world, "sensitivity", param="trust", part="tune").json()
+    data = get_json(client, world, "sensitivity", param="trust", split="tune").json()
     query_arrays = cached_arrays(TracedSet.objects.within(world).get())
     (curve,) = data["curves"]
     for value, metric in zip(curve["values"], curve["metric"], strict=True):
         assert metric == measure_config(query_arrays, Config(SYSTEMS["blend"], {"trust": value})).mean(
             MAIN_METRIC, "tune"
         )
-    assert data["here"] == measure_config(query_arrays, Config(SYSTEMS["blend"])).mean(MAIN_METRIC, "tune")
-    assert "bm25_k1" in data["asks_again"]
+    assert data["current"] == measure_config(query_arrays, Config(SYSTEMS["blend"])).mean(MAIN_METRIC, "tune")
+    assert "bm25_k1" in data["needs_new_query"]
     everything = get_json(client, world, "sensitivity").json()
     assert [one["name"] for one in everything["curves"]] + everything["left"] == tunable_params(
         Config(SYSTEMS["blend"])

@@ -70,7 +70,7 @@ def test_queries_come_with_grades_and_are_found_by_part_kind_category_and_state(
         | ({"judgements": [{"memory": str(known), "grade": number % 4}]} if number < 6 else {})
         for number in range(10)
     ]
-    queries.append({"query": "never", "kind": "never_stored", "judgements": [{"memory": str(known), "grade": 0}]})
+    queries.append({"query": "never", "kind": "unanswerable", "judgements": [{"memory": str(known), "grade": 0}]})
     stored = send_request(f"{judged.id}/queries/", headers, {"queries": queries})
     assert (stored.status_code, stored.json()) == (201, {"queries": 11, "added": 11, "grades": 7})
 
@@ -79,10 +79,10 @@ def test_queries_come_with_grades_and_are_found_by_part_kind_category_and_state(
         return [one["query"] for one in answer["results"]]
 
     assert len(found()) == 11
-    assert found(kind="never_stored") == ["never"]
+    assert found(kind="unanswerable") == ["never"]
     assert found(category="odd") == [f"query {number}" for number in (9, 7, 5, 3, 1)]
     assert found(unjudged="1") == [f"query {number}" for number in (9, 8, 7, 6)]
-    assert set(found(part="holdout")) == {one["query"] for one in queries if split_of(str(one["query"])) == "holdout"}
+    assert set(found(split="holdout")) == {one["query"] for one in queries if split_of(str(one["query"])) == "holdout"}
     assert found(q="NEV") == ["never"]
     assert found(lost="1") == []
     Memory.objects.update(status=Status.FORGOTTEN)
@@ -90,7 +90,7 @@ def test_queries_come_with_grades_and_are_found_by_part_kind_category_and_state(
     holds = send_request(f"{judged.id}/", headers).json()["holds"]
     assert (holds["queries"], holds["unjudged"], holds["lost"], holds["grades"]) == (11, 4, 4, 0)
     assert holds["left_out"] == {"forgotten": 7}
-    assert holds["kinds"] == {"answerable": 10, "never_stored": 1}
+    assert holds["kinds"] == {"answerable": 10, "unanswerable": 1}
 
 
 def test_the_queries_of_a_set_are_paged(headers: dict[str, str], judged: JudgementSet) -> None:
@@ -164,14 +164,14 @@ def test_queries_are_sampled_from_traces_over_rest(
 
 
 def test_a_pool_is_started_as_a_job_and_watched(headers: dict[str, str], judged: JudgementSet) -> None:
-    answer = send_request(f"{judged.id}/pool/", headers, {"settings": ["recall"], "k": 3})
+    answer = send_request(f"{judged.id}/pool/", headers, {"configs": ["recall"], "k": 3})
     assert answer.status_code == 202
     job = Job.objects.get(kind=JobKind.POOL)
-    assert job.params == {"set": str(judged.id), "settings": ["recall"], "k": 3}
+    assert job.params == {"set": str(judged.id), "configs": ["recall"], "k": 3}
     pool = send_request(f"{judged.id}/pool/", headers).json()
-    assert (pool["job"]["id"], pool["settings"], pool["left"]) == (str(job.id), [], 0)
-    wrong = problem(send_request(f"{judged.id}/pool/", headers, {"settings": ["nobody"]}), 400)
-    assert wrong["errors"][0]["at"] == "settings"
+    assert (pool["job"]["id"], pool["configs"], pool["left"]) == (str(job.id), [], 0)
+    wrong = problem(send_request(f"{judged.id}/pool/", headers, {"configs": ["nobody"]}), 400)
+    assert wrong["errors"][0]["at"] == "configs"
 
 
 def test_readers_read_and_others_stay_out(here: Namespace, judged: JudgementSet) -> None:

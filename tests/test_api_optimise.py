@@ -34,7 +34,7 @@ def api(world: Namespace, rest: str) -> str:
 
 def start_search(client: Client, world: Namespace, judgement_set: JudgementSet, **more: Any) -> Any:
     """The response to a search request."""
-    body = {"set": str(judgement_set.id), "system": "blend", "settings": 12, "move": ["rerank", "age"], **more}
+    body = {"set": str(judgement_set.id), "system": "blend", "max_trials": 12, "move": ["rerank", "age"], **more}
     return client.post(api(world, "optimise/"), body, "application/json", headers=key_to(world, Role.WRITE))
 
 
@@ -57,7 +57,7 @@ def test_a_search_runs_the_queries_tries_configurations_and_checks_the_holdout_o
     assert [best for _, best in search["improved"]] == sorted(best for _, best in search["improved"])
     assert set(search["chosen"]) <= {"rerank", "age"}
     # Six queries cannot prove anything.
-    assert check["proven"] is False
+    assert check["significant"] is False
     query_arrays = cached_arrays(TracedSet.objects.within(world).get(judgement_set_id=judgement_set.id))
     tune = split_arrays(query_arrays, "tune")
     start = measure_config(tune, Config(SYSTEMS["blend"]))
@@ -93,7 +93,7 @@ def test_a_stopped_search_returns_the_best_so_far(
     client: Client, world: Namespace, judgement_set: JudgementSet, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     trace_set(world, judgement_set, Config(SYSTEMS["blend"]))
-    answer = start_search(client, world, judgement_set, settings=500)
+    answer = start_search(client, world, judgement_set, max_trials=500)
     clock = itertools.count()
     monkeypatch.setattr(optimiser.time, "perf_counter", lambda: next(clock) / 10)  # a progress update every few trials
     stop = client.post(
@@ -105,7 +105,7 @@ def test_a_stopped_search_returns_the_best_so_far(
     assert job.state == JobState.DONE
     assert job.result["search"]["stopped"] is True
     assert 0 < job.result["search"]["tried"] < 100
-    assert "proven" in job.result["check"]
+    assert "significant" in job.result["check"]
     again = client.post(
         api(world, f"jobs/{job.id}/stop/"), {}, "application/json", headers=key_to(world, Role.WRITE)
     ).json()
@@ -115,7 +115,7 @@ def test_a_stopped_search_returns_the_best_so_far(
 def test_time_is_a_budget_too(
     client: Client, world: Namespace, judgement_set: JudgementSet, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    answer = start_search(client, world, judgement_set, settings=500, seconds=3)
+    answer = start_search(client, world, judgement_set, max_trials=500, seconds=3)
     clock = itertools.count()
     monkeypatch.setattr(optimiser.time, "perf_counter", lambda: next(clock) / 4)
     run_job(world.id, answer.json()["id"])
@@ -141,7 +141,7 @@ def test_work_that_is_worth_nothing_half_done_cannot_be_stopped(client: Client, 
         ({"move": ["pool"]}, "move", "must be some of half_life_entity, "),
         ({"move": "all"}, "move", "must be a list"),
         ({"metric": "luck"}, "metric", "must be one of ndcg@10, recall@5"),
-        ({"settings": 0}, "settings", "must be at least 2"),
+        ({"max_trials": 0}, "max_trials", "must be at least 2"),
         ({"price": -1}, "price", "must be at least 0"),
         ({"params": {"rerank": 7}}, "params.rerank", "must be a number from 0 to 1; got 7"),
         ({"profile": "careful"}, "profile", "must not be given with system"),
@@ -174,7 +174,7 @@ def test_the_ablation_needs_cached_candidates(client: Client, world: Namespace, 
     assert problem(client.get(api(world, "ablation/"), query, headers=headers), 409)["code"] == "not_asked"
     trace_set(world, judgement_set, Config(SYSTEMS["blend"]))
     data = client.get(api(world, "ablation/"), query, headers=headers).json()
-    assert [one["route"] for one in data["routes"]] == list(SYSTEMS["blend"].retrievers)
-    assert len(data["overlap"]) == len(data["routes"])
-    for one in data["routes"]:
+    assert [one["retriever"] for one in data["retrievers"]] == list(SYSTEMS["blend"].retrievers)
+    assert len(data["overlap"]) == len(data["retrievers"])
+    for one in data["retrievers"]:
         assert one["mean"] == pytest.approx(data["mean"] + one["gain"]["difference"])

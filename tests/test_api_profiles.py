@@ -43,12 +43,12 @@ def test_a_draft_becomes_evaluated_and_published_and_then_serves(
 ) -> None:
     made = draft(admin, params=GOOD, note="answers always")
     assert (made["state"], made["serving"], made["number"], made["parent"]) == ("draft", False, 1, None)
-    job = post(admin, f"{made['id']}/evaluate/", {"part": "holdout"})
+    job = post(admin, f"{made['id']}/evaluate/", {"split": "holdout"})
     assert job.status_code == 202
     run_job(world.id, job.json()["id"])
     found = get(admin, f"{made['id']}/")
     assert found["state"] == "evaluated"
-    assert found["evaluation"]["part"] == "holdout"
+    assert found["evaluation"]["split"] == "holdout"
     assert found["evaluation"]["metrics"][MAIN_METRIC]["low"] <= found["evaluation"]["metrics"][MAIN_METRIC]["mean"]
     assert problem(post(admin, f"{made['id']}/publish/"), 409)["code"] == "unchecked"
     job = post(admin, f"{made['id']}/gate/")

@@ -117,14 +117,14 @@ def test_a_configuration_is_evaluated_saved_checked_published_and_rolled_back(li
     assert "state" in job
     run_job(here.id, UUID(job["id"]))
     assert recall.job(job["id"])["state"] == "done"
-    evaluation = recall.measure(system="recall", params={"rrf_k": 20.0}, against={"system": "recall"}, part="tune")
+    evaluation = recall.measure(system="recall", params={"rrf_k": 20.0}, against={"system": "recall"}, split="tune")
     assert "metrics" in evaluation
     assert evaluation["metrics"]["ndcg@10"]["queries"] == 1
     assert [one["id"] for one in recall.evaluations(limit=1)] == [evaluation["evaluation"]]
     curves = recall.sensitivity(system="recall", param="rrf_k")
     assert [one["name"] for one in curves["curves"]] == ["rrf_k"]
     assert recall.ablation(system="recall")["queries"] == 2
-    search = recall.optimise(system="recall", move=["rrf_k"], settings=2, seconds=1)
+    search = recall.optimise(system="recall", move=["rrf_k"], max_trials=2, seconds=1)
     assert recall.stop(search["id"])["kind"] == "optimise"
     version = recall.save_profile("music", "recall", {"rrf_k": 20.0})
     assert recall.check_profile(version["id"])["kind"] == "gate"

@@ -15,6 +15,7 @@ from django.contrib.auth.models import User
 from django.core.management import call_command
 from django.db.models import Count, Q, Sum
 from evaluator import evaluate
+from retrieval_world import answer_to_dict
 from test_bulk_export import index_of, lines_of, run, written
 from test_model_rows import NAMESPACED
 
@@ -61,7 +62,6 @@ from memories.models.choices import (
     Verdict,
 )
 from memories.models.keys import NamespacedQuerySet
-from memories.retrieval.answer import answer_to_dict
 from memories.retrieval.replay import replay
 from memories.retrieval.trace import config_from_trace
 from memories.tuning.calibration.results import calibrate
@@ -169,14 +169,14 @@ def test_entities_are_reached_over_two_and_three_hops(demo: Namespace) -> None:
     assert min(hops.values()) >= 3
 
 
-def test_the_judged_queries_cover_every_category_and_what_was_never_stored(demo: Namespace) -> None:
+def test_the_judged_queries_cover_every_category_and_what_was_unanswerable(demo: Namespace) -> None:
     queries = JudgedQuery.objects.within(demo)
     assert queries.filter(kind=QueryKind.ANSWERABLE).count() >= 120
-    assert queries.filter(kind=QueryKind.NEVER_STORED).count() >= 30
+    assert queries.filter(kind=QueryKind.UNANSWERABLE).count() >= 30
     assert set(counted(queries, "category")) == CATEGORIES
     assert min(counted(queries, "category").values()) >= 15
     for query in queries.annotate(answers=Count("judgements", filter=Q(judgements__grade__gt=0))):
-        unanswered = query.kind == QueryKind.NEVER_STORED
+        unanswered = query.kind == QueryKind.UNANSWERABLE
         assert (query.answers == 0) == unanswered == (query.category == "never-stored"), query.text
     assert set(counted(Judgement.objects.within(demo), "grade")) == {0, 1, 2, 3}
 
@@ -185,7 +185,7 @@ def test_what_only_seems_to_answer_is_judged_and_can_come_back(demo: Namespace) 
     queries = JudgedQuery.objects.within(demo)
     misses = Q(judgements__grade=0)
     assert queries.filter(misses, kind=QueryKind.ANSWERABLE).distinct().count() >= 40
-    for query in queries.filter(kind=QueryKind.NEVER_STORED).annotate(misses=Count("judgements", filter=misses)):
+    for query in queries.filter(kind=QueryKind.UNANSWERABLE).annotate(misses=Count("judgements", filter=misses)):
         assert 1 <= query.misses <= 2, query.text
     assert not Judgement.objects.within(demo).filter(grade=0).exclude(memory__status=Status.ACTIVE).exists()
 

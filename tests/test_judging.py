@@ -127,7 +127,7 @@ def test_a_memory_merged_into_one_that_was_forgotten_is_left_out(here: Namespace
 
 def test_a_query_that_nobody_has_judged_is_not_lost(here: Namespace, judged: JudgementSet) -> None:
     known = memory(here)
-    never = NewQuery("Never", kind=QueryKind.NEVER_STORED, grades={known: 0})
+    never = NewQuery("Never", kind=QueryKind.UNANSWERABLE, grades={known: 0})
     store_queries(judged, [NewQuery("Open"), never, NewQuery("Only wrong ones", grades={known: 0})], by="maya")
     open, unstored, wrong = current_grades.load_grades(here, judged.id).queries
     assert [one.lost_answers for one in (open, unstored, wrong)] == [False, False, False]
@@ -190,11 +190,11 @@ def test_a_query_is_kept_once_and_its_last_grade_counts(here: Namespace, judged:
     assert (kept.grade, kept.judged_by, kept.query.category) == (3, "jonas", "hop")
 
 
-def test_a_never_stored_query_that_a_memory_answers_was_stored_after_all(here: Namespace, judged: JudgementSet) -> None:
+def test_a_unanswerable_query_that_a_memory_answers_was_stored_after_all(here: Namespace, judged: JudgementSet) -> None:
     known = memory(here)
-    (query,) = store_queries(judged, [NewQuery("Which?", kind=QueryKind.NEVER_STORED)], by="maya").queries
+    (query,) = store_queries(judged, [NewQuery("Which?", kind=QueryKind.UNANSWERABLE)], by="maya").queries
     store_grades(judged, {(query.id, known): 0}, by="maya")
-    assert JudgedQuery.objects.get().kind == QueryKind.NEVER_STORED
+    assert JudgedQuery.objects.get().kind == QueryKind.UNANSWERABLE
     store_grades(judged, {(query.id, known): 2}, by="maya")
     assert JudgedQuery.objects.get().kind == QueryKind.ANSWERABLE
 
@@ -255,7 +255,7 @@ def test_every_wrong_line_is_told_with_its_number(here: Namespace) -> None:
             judging({"content": "unheard of"}),
             judging({"content": twice}),
             judging("nothing", 4),
-            judging({"content": twice}, 2, kind="never_stored"),
+            judging({"content": twice}, 2, kind="unanswerable"),
             {"query": "q", "as_of": (timezone.now() + timedelta(days=9)).isoformat()},
             {"query": "q", "weight": 1},
         ),
@@ -285,7 +285,7 @@ def test_a_set_goes_out_as_lines_and_comes_in_equal(here: Namespace, judged: Jud
     then = timezone.now() - timedelta(days=3)
     brought = [
         NewQuery("a", category="hop", user="maya", as_of=then, grades={one: 3, other: 0}),
-        NewQuery("b", kind=QueryKind.NEVER_STORED, grades={other: 0}),
+        NewQuery("b", kind=QueryKind.UNANSWERABLE, grades={other: 0}),
         NewQuery("c\twith a tab"),
     ]
     store_queries(judged, brought, by="maya")
@@ -383,7 +383,7 @@ def test_every_statement_names_its_namespace(here: Namespace, judged: JudgementS
     known = memory(here, content="words", metadata={"docid": "D"})
     with CaptureQueriesContext(connection) as asked:
         store_queries(judged, [NewQuery("q", kind="answerable", grades={known: 1})], by="maya")
-        store_queries(judged, [NewQuery("q", kind="never_stored", grades={known: 0})], by="maya")
+        store_queries(judged, [NewQuery("q", kind="unanswerable", grades={known: 0})], by="maya")
         judgement_import.parse_judgement_items(
             here, [{"query": "q", "judgements": [{"memory": {"content": "words"}, "grade": 1}]}]
         )

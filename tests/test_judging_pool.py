@@ -122,7 +122,7 @@ def test_without_names_what_serves_is_pooled_and_profiles_stand_for_their_versio
     with pytest.raises(judgement_pooling.UnknownConfigError, match="got nobody"):
         judgement_pooling.config_names(world, ["nobody"])
     job = run_pool(judged, "mine")
-    assert job.params["settings"] == ["mine@1"]
+    assert job.params["configs"] == ["mine@1"]
 
 
 def test_the_same_pool_is_made_once_at_a_time(judged: JudgementSet) -> None:

@@ -3,6 +3,7 @@
 import json
 import re
 from datetime import timedelta
+from importlib import import_module
 from io import StringIO
 from typing import Any
 
@@ -13,10 +14,12 @@ from django.db import connection
 from django.db.migrations.autodetector import MigrationAutodetector
 from django.db.migrations.loader import MigrationLoader
 from django.db.migrations.state import ProjectState
+from django.utils import timezone
 from test_model_rows import row
 
-from memories.db.ids import uuid7
-from memories.models import Namespace, Trace
+from memories.db.ids import derived_id, uuid7
+from memories.db.json_codec import unpack_json
+from memories.models import Evaluation, Job, JudgedQuery, Namespace, Trace
 
 pytestmark = pytest.mark.django_db
 
@@ -76,6 +79,116 @@ def test_answers_stay_what_they_were_when_they_are_packed_and_when_that_is_taken
         stored = [json.loads(answer) for (answer,) in cursor.fetchall()]
     assert stored == [{**old, "against": against}, new]
     call_command("migrate", "memories", verbosity=0)
+
+
+# What was stored before the API took the glossary's words, and after.
+OLD_ANSWER: dict[str, Any] = {
+    "late": [{"retriever": "bm25", "reason": "took longer than 500 ms"}],
+    "chance": 0.25,
+    "nearest": [{"content": "Zürich", "held_by": ["low_confidence"]}],
+    "results": [{"routes": ["lexical"], "explain": {"best_turn_routes": ["lexical"]}}, {"routes": [], "explain": None}],
+    "plan": {"chance": "another word"},
+}
+NEW_ANSWER: dict[str, Any] = {
+    "timed_out": OLD_ANSWER["late"],
+    "answer_probability": 0.25,
+    "nearest": [{"content": "Zürich", "filtered_by": ["low_confidence"]}],
+    "results": [
+        {"found_by": ["lexical"], "explain": {"best_turn_found_by": ["lexical"]}},
+        {"found_by": [], "explain": None},
+    ],
+    "plan": {"chance": "another word"},
+}
+OLD_METRICS = {"ndcg@10": {"mean": 0.5}, "lost": {"mean": 0.1}, "invented": {"mean": 0.2}}
+NEW_METRICS = {"ndcg@10": {"mean": 0.5}, "false_abstention": {"mean": 0.1}, "false_answer": {"mean": 0.2}}
+OLD_GATE = {
+    "judge": {
+        "mark": "abc",
+        "tests": [
+            {"metric": "lost", "part": "", "chance": 0.5, "won": 1, "lost": 2},
+            {"metric": "ndcg@10", "chance": 0.1},
+        ],
+    },
+    "replay": {"newly_silent": 3},
+}
+NEW_GATE = {
+    "judge": {
+        "fingerprint": "abc",
+        "tests": [
+            {"metric": "false_abstention", "split": "", "p_value": 0.5, "won": 1, "lost": 2},
+            {"metric": "ndcg@10", "p_value": 0.1},
+        ],
+    },
+    "replay": {"newly_abstained": 3},
+}
+OLD_SEARCH = {
+    "search": {"tried": 9},
+    "check": {"proven": True, "holdout": {"chance": 0.1, "won": 3, "lost": 1, "before": OLD_METRICS, "after": {}}},
+}
+NEW_SEARCH = {
+    "search": {"tried": 9},
+    "check": {
+        "significant": True,
+        "holdout": {"p_value": 0.1, "won": 3, "lost": 1, "before": NEW_METRICS, "after": {}},
+    },
+}
+
+
+def test_stored_words_are_renamed_and_renamed_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(import_module("memories.migrations.0027_glossary_words"), "BATCH", 2)
+    namespaces = [Namespace.objects.create(slug=slug) for slug in ("here", "there")]
+    days = [timezone.now() - timedelta(days=days) for days in (0, 0, 1, 2)]  # in partitions of their own
+    for namespace in namespaces:
+        for number, day in enumerate(days):
+            row(Trace, namespace, id=derived_id(day, f"{number} {namespace.slug}"), answer=NEW_ANSWER)
+        row(Trace, namespace, answer={"results": []}, against={"abstained": [False, True], "rbo": 0.5}, shadow=True)
+        per_query = {"1": {"ndcg@10": 1.0, "false_abstention": 0.0}, "2": {"false_answer": 1.0}}
+        row(Evaluation, namespace, metrics=NEW_METRICS, per_query=per_query)
+        row(Job, namespace, kind="gate", result=NEW_GATE)
+        row(Job, namespace, kind="optimise", params={"max_trials": 9}, result=NEW_SEARCH)
+        row(Job, namespace, kind="evaluate", params={"set": "1", "split": "tune"})
+        row(Job, namespace, kind="pool", params={"configs": ["blend"], "k": 5})
+        row(Job, namespace, kind="trace", result={"ask": {"chance": 1, "lost": 2}})
+        row(JudgedQuery, namespace, kind="unanswerable")
+    after = stored_json()
+    call_command("migrate", "memories", "0025", verbosity=0)
+    before = stored_json()
+    call_command("migrate", "memories", verbosity=0)
+    assert stored_json() == after
+    assert before["answer"] == [*[OLD_ANSWER] * 8, {"results": []}, {"results": []}]
+    assert before["against"] == [{"silent": [False, True], "rbo": 0.5}] * 2
+    assert before["metrics"] == [OLD_METRICS] * 2
+    assert before["per_query"] == [{"1": {"ndcg@10": 1.0, "lost": 0.0}, "2": {"invented": 1.0}}] * 2
+    old_params = [{"set": "1", "part": "tune"}, {"settings": 9}, {"settings": ["blend"], "k": 5}]
+    assert before["params"] == [params for params in old_params for _ in namespaces]
+    assert before["result"] == [
+        *[{}] * 2,
+        *[OLD_GATE] * 2,
+        *[OLD_SEARCH] * 2,
+        *[{}] * 2,
+        *[{"ask": {"chance": 1, "lost": 2}}] * 2,
+    ]
+    assert before["kind"].count("never_stored") == 2
+    assert after["kind"].count("unanswerable") == 2
+
+
+def stored_json() -> dict[str, list[Any]]:
+    """The columns that hold renamed words, sorted so that the order of rows does not matter."""
+    columns = {"against": "trace", "metrics": "evaluation", "per_query": "evaluation"}
+    found: dict[str, list[Any]] = {}
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT answer FROM memories_trace ORDER BY shadow")
+        found["answer"] = [unpack_json(bytes(answer)) for (answer,) in cursor.fetchall()]
+        for column, table in columns.items():
+            cursor.execute(f"SELECT {column} FROM memories_{table} WHERE {column} IS NOT NULL")
+            found[column] = [json.loads(value) for (value,) in cursor.fetchall()]
+        cursor.execute("SELECT result FROM memories_job ORDER BY kind")
+        found["result"] = [json.loads(value) for (value,) in cursor.fetchall()]
+        cursor.execute("SELECT params FROM memories_job WHERE params <> '{}' ORDER BY kind")
+        found["params"] = [json.loads(value) for (value,) in cursor.fetchall()]
+        cursor.execute("SELECT kind FROM memories_judgedquery")
+        found["kind"] = [kind for (kind,) in cursor.fetchall()]
+    return found
 
 
 def test_a_relation_added_later_comes_with_its_column_and_its_foreign_key() -> None:

@@ -15,7 +15,7 @@ from tuning_world import make_judgement_set, trace_set
 
 from memories.api.retrieval import query_from_body
 from memories.models import JudgementSet, Membership, Memory, Namespace, ProfileVersion, Trace
-from memories.retrieval.answer import answer_to_dict
+from memories.retrieval.answer import build_answer
 from memories.retrieval.config import resolve_config
 from memories.retrieval.retrieve import retrieve
 from memories.retrieval.trace import store_trace
@@ -94,7 +94,7 @@ def furnished(transactional_db: None) -> Namespace:
     asked = {"query": "What is new in the kitchen at Arrive?", "top_k": 10, "user": "", "session": "", "params": {}}
     asked |= dict.fromkeys(("types", "tags", "users", "levels"), ())
     retrieval = retrieve(query_from_body(namespace, asked, resolve_config(namespace, system="recall", params={})))
-    store_trace(retrieval, answer_to_dict(retrieval), key=None)
+    store_trace(retrieval, build_answer(retrieval), key=None)
     trace_set(namespace, make_judgement_set(namespace), resolve_config(namespace, params={}))
     add_profile_version(
         namespace, name="careful", system="recall", params={"rrf_k": 20.0}, parent=None, note="", by="maya"

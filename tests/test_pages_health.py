@@ -111,7 +111,7 @@ def test_a_late_retriever_is_named(client: Client, full: Namespace) -> None:
     signals = bytes(kept.signals)
     with connection.cursor() as cursor:
         cursor.execute("DELETE FROM memories_trace")
-    answer = {**kept.answer, "late": late}
+    answer = {**kept.answer, "timed_out": late}
     made = {"system": "recall", "plan": kept.plan, "answer": answer, "signals": without_rank(signals, "bm25")}
     trace(full, "slow", **made)
     assert "<b>Words</b> was late or failed 1 time of 1" in shown(member_of(full))

@@ -43,7 +43,7 @@ def judged(here: Namespace) -> JudgementSet:
         NewQuery("What does Maya drink?", category="taste", user="maya", grades={absorbed.id: 3, gone.id: 1}),
         NewQuery("With milk?", grades={gone.id: 3}),
         NewQuery("And before?", grades={old.id: 2}),
-        NewQuery("Which sugar?", kind=QueryKind.NEVER_STORED, grades={survivor.id: 0}),
+        NewQuery("Which sugar?", kind=QueryKind.UNANSWERABLE, grades={survivor.id: 0}),
         NewQuery("Not judged yet"),
     ]
     store_queries(made, brought, by="maya")
@@ -72,7 +72,7 @@ def pool(judged: JudgementSet, *, k: int = 10) -> None:
     memories = [row(Memory, judged.namespace, content=f"found {number}").id for number in range(2)]
     for query in (first, second):
         judgement_pooling.replace_pool(query, {memories[0]: {"blend": 1, "recall": 1}, memories[1]: {"blend": 2}})
-    params = {"set": str(judged.id), "settings": ["blend", "recall"], "k": k}
+    params = {"set": str(judged.id), "configs": ["blend", "recall"], "k": k}
     result = {"pool": {"unjudged": {"blend": 0.75, "recall": 1.0}}}
     row(Job, judged.namespace, kind=JobKind.POOL, state="done", params=params, result=result)
 
@@ -107,7 +107,7 @@ def test_a_set_tells_its_grades_as_they_hold_today(here: Namespace, judged: Judg
         "superseded since 1",
         "left out, forgotten 2",
         "1 query has lost every answer",
-        "never stored 1",
+        "unanswerable 1",
         "Nobody has pooled this set",
         "✕ 1 gone",
     ):
@@ -132,10 +132,10 @@ def test_queries_are_chosen_by_words_part_kind_and_state(here: Namespace, judged
 
     assert len(found()) == 5
     assert found(q="MILK") == ["With milk?"]
-    assert found(kind="never_stored") == ["Which sugar?"]
+    assert found(kind="unanswerable") == ["Which sugar?"]
     assert found(category="taste") == ["What does Maya drink?"]
     assert found(unjudged="true") == ["Not judged yet"]
-    wrong = member.get(one(judged), {"part": "x"})
+    wrong = member.get(one(judged), {"split": "x"})
     assert wrong.status_code == 400
     assert "must be one of tune, holdout; got &quot;x&quot;" in wrong.content.decode()
 
@@ -234,9 +234,9 @@ def test_a_pool_shows_how_much_of_each_setting_is_unjudged(here: Namespace, judg
     assert "4 pairs to judge" in text
     assert re.search(r"blend serves 4 4 1\.000", text)
     member = member_of(here)
-    for sent in ({"k": "0"}, {"k": "5", "settings": "nobody"}, {"k": "x"}, {"k": "00509999"}):
+    for sent in ({"k": "0"}, {"k": "5", "configs": "nobody"}, {"k": "x"}, {"k": "00509999"}):
         assert member.post(f"{one(judged)}pool/", sent).status_code == 400
-    assert member.post(f"{one(judged)}pool/", {"k": "5", "settings": ["recall", "blend"]}).status_code == 302
+    assert member.post(f"{one(judged)}pool/", {"k": "5", "configs": ["recall", "blend"]}).status_code == 302
     assert "A worker makes the pool" in shown(member, one(judged))
 
 

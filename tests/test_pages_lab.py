@@ -202,7 +202,7 @@ def test_a_memory_that_did_not_come_back_is_explained_and_one_click_brings_it_in
     address = ask(signed_in, query="What is new in the kitchen at Arrive?")
     assert str(unsure.id) not in order(text(signed_in.get(address)))
     page = text(signed_in.get(f"{address}&missing={unsure.id}", headers={"HX-Request": "true", "HX-Target": "why-not"}))
-    assert "held back: low confidence" in page
+    assert "filtered: low confidence" in page
     apply = re.findall(r'<a class="btn" href="([^"]+)">Apply</a>', page)[0].replace("&amp;", "&")
     assert str(unsure.id) in order(text(signed_in.get(apply)))
 
@@ -215,12 +215,12 @@ def test_an_old_trace_explains_its_own_misses_and_offers_a_new_query_for_the_res
     for _ in range(6):
         confirm_memory(world, unsure.id, by="tests")
     panel = text(signed_in.get(f"{address}&missing={unsure.id}", headers={**swap, "HX-Target": "why-not"}))
-    assert "held back: low confidence" in panel
+    assert "filtered: low confidence" in panel
     assert "From trace" in panel
     address = ask(signed_in, query="What is new in the kitchen at Arrive?", tags="kitchen")
     edit_memory(world, unsure.id, {"tags": ["kitchen"]}, by="tests")
     panel = text(signed_in.get(f"{address}&missing={unsure.id}", headers={**swap, "HX-Target": "why-not"}))
-    assert "Queried live, because a trace keeps nothing of a memory that was no candidate." in panel
+    assert "Queried live, because a trace stores nothing of a memory that was no candidate." in panel
     again = re.findall(r'<a class="btn" href="([^"]+)">Run again</a>', panel)[0].replace("&amp;", "&")
     assert str(unsure.id) in order(text(signed_in.get(signed_in.get(again)["Location"])))
 

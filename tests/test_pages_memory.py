@@ -140,16 +140,16 @@ def test_where_it_does_not_come_back_the_reason_can_be_asked_for(signed_in: Clie
     oven = Memory.objects.within(home).get(content=TOLD[4][0])
     assert oven.confidence < 0.5
     page = text(signed_in, at(oven, "?q=a+new+oven+for+the+kitchen"))
-    assert "held back: low confidence" in page
+    assert "filtered: low confidence" in page
     told = signed_in.get(
         at(oven, "?q=a+new+oven+for+the+kitchen&why=recall"),
         headers={"HX-Request": "true", "HX-Target": "missed-recall"},
     )
     said = told.content.decode()
-    assert "It was found and held back: low confidence." in said
+    assert "It was found and filtered: low confidence." in said
     assert re.search(r"\. Minimum confidence: \.\d+ instead of \.5 brings it in, 4th\.", said)
     assert '<span class="chip">meaning 1st</span>' in said
-    assert "It was found and held back" in text(signed_in, at(oven, "?q=a+new+oven+for+the+kitchen&why=recall"))
+    assert "It was found and filtered" in text(signed_in, at(oven, "?q=a+new+oven+for+the+kitchen&why=recall"))
     wrong = signed_in.get(at(oven, "?q=x&why=none"), headers={"HX-Request": "true", "HX-Target": "missed-none"})
     assert wrong.status_code == 404
 

@@ -47,7 +47,7 @@ def ada(client: Client, world: Namespace) -> Client:
 def form_data(questions: JudgementSet, **more: Any) -> dict[str, Any]:
     """A filled-in search form."""
     move = ["rerank", "age", "confidence_gate"]
-    return {"set": str(questions.id), "by": "blend", "settings": "10", "seconds": "30", "move": move, **more}
+    return {"set": str(questions.id), "by": "blend", "max_trials": "10", "seconds": "30", "move": move, **more}
 
 
 def run_search(ada: Client, world: Namespace, questions: JudgementSet, **more: Any) -> Job:
@@ -130,7 +130,7 @@ def test_a_search_result_is_saved_as_an_unpublished_profile(
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
-        ({"settings": "many"}, "must be an integer; got &quot;many&quot;"),
+        ({"max_trials": "many"}, "must be an integer; got &quot;many&quot;"),
         ({"seconds": "0"}, "must be at least 1"),
         ({"move": []}, "must name at least one parameter; got none"),
         ({"move": ["pool"]}, "must be some of"),
@@ -149,8 +149,8 @@ def test_an_invalid_form_is_refused_and_stays_as_typed(
     page = answer.content.decode()
     assert message in page
     assert not Job.objects.within(world).filter(kind=JobKind.OPTIMISE).exists()
-    if wrong.get("settings"):
-        assert 'name="settings" inputmode="numeric" value="many" aria-invalid="true"' in page
+    if wrong.get("max_trials"):
+        assert 'name="max_trials" inputmode="numeric" value="many" aria-invalid="true"' in page
 
 
 def test_a_search_that_was_left_is_found_again_with_its_form_as_it_was_filled_in(
@@ -240,7 +240,7 @@ def test_the_ablation_shows_the_numbers_of_every_retriever(
     traced = trace_set(world, questions, Config(SYSTEMS["blend"]))
     page = shown(ada, f"/{world.slug}/ablation/?set={questions.id}&by=blend&show=1")
     found = ablate_retrievers(cached_arrays(traced), Config(SYSTEMS["blend"]), Objective(MAIN_METRIC))
-    for one in found.routes:
+    for one in found.retrievers:
         assert f"</span>{one.mean:.3f}</td>".replace(">0.", ">.") in page
         assert f'<span class="narrow-word">p </span>{chance(one.corrected)}</td>' in page
     assert "corrected for the number of retrievers tested (Holm)" in page
@@ -256,6 +256,6 @@ def test_an_ablation_of_nothing_known_is_refused_in_words(
 
 
 def test_a_significant_gain_is_shown_with_its_interval_and_p_value() -> None:
-    holdout = {"difference": 0.021, "low": 0.004, "high": 0.039, "chance": 0.012}
-    job = Job(state="done", result={"search": {"tried": 9}, "check": {"proven": True, "holdout": holdout}})
+    holdout = {"difference": 0.021, "low": 0.004, "high": 0.039, "p_value": 0.012}
+    job = Job(state="done", result={"search": {"tried": 9}, "check": {"significant": True, "holdout": holdout}})
     assert search_verdict(job) == "Better by .021 (.004 to .039), p .012"

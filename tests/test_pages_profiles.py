@@ -141,7 +141,7 @@ def test_the_address_that_a_refusal_leaves_behind_leads_back_to_the_version(worl
 def test_evaluation_and_check_show_their_progress(world: Namespace, questions: JudgementSet) -> None:
     version = add_version(world, GOOD)
     client = member_of(world, Role.WRITE)
-    assert sent(client, f"{version.id}/evaluate/", set="questions", part="holdout").status_code == 302
+    assert sent(client, f"{version.id}/evaluate/", set="questions", split="holdout").status_code == 302
     assert sent(client, f"{version.id}/check/").status_code == 302
     part = seen(client, f"{version.id}/", **{"HX-Request": "true"})
     assert "<h1" not in part

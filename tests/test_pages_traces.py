@@ -12,6 +12,7 @@ from test_api_isolation import key_to, member_of, world
 from test_api_traces import trace
 from test_pages import home, maya, sign_in  # noqa: F401
 
+from memories.contracts.answer import Result
 from memories.contracts.new_memory import NewMemory
 from memories.models import ApiKey, Namespace, Trace
 from memories.models.choices import Role
@@ -206,7 +207,7 @@ def test_a_memory_is_as_many_whole_days_old_as_in_the_context(client: Client, he
         "/api/v1/here/retrieve/", {"query": "Which oven has Maya?"}, "application/json", headers=key_to(here, Role.READ)
     ).json()
     assert 18.5 < asked["results"][0]["age_days"] < 19
-    assert "18 d old" in render_markdown(asked["results"])
+    assert "18 d old" in render_markdown([Result.from_dict(one) for one in asked["results"]])
     for path in (f"traces/{asked['trace']}/", f"lab/?trace={asked['trace']}"):
         assert re.search(r"\b18 d(ays)? old", reader.get(f"/here/{path}").content.decode()), path
 

@@ -241,7 +241,7 @@ def test_categories_and_errors_come_with_their_intervals(
     for name in ("people", "things"):
         expected = found.intervals("", name)[MAIN_METRIC]
         assert f"{figure(expected.low, 3)} to {figure(expected.high, 3)}</small>" in page
-    lost = found.intervals("")["lost"]
+    lost = found.intervals("")["false_abstention"]
     assert f", {percent(lost.low)} to {percent(lost.high)}." in page.replace("&lt;", "<")
 
 
@@ -313,7 +313,7 @@ def test_queries_added_since_are_reported_with_a_button_to_run_again(
     client: Client, namespace: Namespace, questions: JudgementSet
 ) -> None:
     assert "Run them again" not in shown(client)
-    JudgedQuery.objects.create(namespace=namespace, judgement_set=questions, text="Who sings?", kind="never_stored")
+    JudgedQuery.objects.create(namespace=namespace, judgement_set=questions, text="Who sings?", kind="unanswerable")
     page = shown(client)
     assert "1 query was added to the set and is not measured here" in page
     assert "Run them again" in page
@@ -322,7 +322,7 @@ def test_queries_added_since_are_reported_with_a_button_to_run_again(
 def test_a_start_traced_with_other_queries_is_compared_on_the_shared_ones(
     client: Client, namespace: Namespace, questions: JudgementSet
 ) -> None:
-    JudgedQuery.objects.create(namespace=namespace, judgement_set=questions, text="Who sings?", kind="never_stored")
+    JudgedQuery.objects.create(namespace=namespace, judgement_set=questions, text="Who sings?", kind="unanswerable")
     trace_set(namespace, questions, resolve_config(namespace, params={"bm25_k1": 2.0}))
     page = shown(client, part="all", **{"p.bm25_k1": "2"})
     assert "nDCG@10, 7 queries" in page

@@ -40,7 +40,7 @@ def test_a_response_has_the_results_and_their_explanations(world: Namespace, sys
     assert [one["rank"] for one in data["results"]] == list(range(1, len(data["results"]) + 1))
     assert data["results"]
     assert not data["abstained"]
-    assert data["late"] == []
+    assert data["timed_out"] == []
     for one in data["results"]:
         assert evaluate(one["explanation"]) == pytest.approx(one["score"], abs=1e-9)
         assert one["retrievers"], "some retriever must have found it"

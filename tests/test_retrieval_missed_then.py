@@ -7,11 +7,12 @@ from retrieval_world import asking, memory, world
 from test_retrieval_replay import AFTER, traced
 
 from memories.contracts.new_memory import NewMemory
+from memories.contracts.why_not import WhyNot
 from memories.models import Memory, Namespace, Trace
 from memories.retrieval.config import override_params
 from memories.retrieval.replay import replay
 from memories.retrieval.trace import config_from_trace
-from memories.retrieval.why_not import WhyNot, why_not
+from memories.retrieval.why_not import why_not
 from memories.retrieval.why_not_trace import TracedWhyNot, why_not_in_trace
 from memories.writing.correct import correct_memory
 from memories.writing.feedback import confirm_memory
@@ -31,7 +32,7 @@ def asked_of(trace: Trace, missed: Memory, **moved: object) -> TracedWhyNot:
 
 def idle(asked: WhyNot) -> set[str]:
     """The retrievers that had nothing to look for."""
-    return {route for route, one in asked.retrievers.items() if one["why"] == "the query gives it nothing to look for"}
+    return {route for route, one in asked.retrievers.items() if one.why == "the query has nothing for it to search for"}
 
 
 @pytest.mark.parametrize("system", SYSTEMS)
@@ -42,10 +43,10 @@ def test_while_nothing_changed_a_trace_tells_of_its_candidates_what_asking_live_
     trace = traced(query)
     for id in trace.candidates[:8]:
         then, now = asked_of(trace, Memory.objects.within(world).get(id=id)), why_not(query, id)
-        ranked = {route: one["rank"] for route, one in now.retrievers.items() if one["rank"] and not one["why"]}
+        ranked = {route: one.rank for route, one in now.retrievers.items() if one.rank and not one.why}
         assert not then.live
         assert replace(then.why_not, retrievers={}) == replace(now, retrievers={})
-        assert {route: one["rank"] for route, one in then.why_not.retrievers.items() if one["rank"]} == ranked
+        assert {route: one.rank for route, one in then.why_not.retrievers.items() if one.rank} == ranked
         assert then.why_not.retrievers.keys() == now.retrievers.keys()
         assert idle(then.why_not) == idle(now)
 
@@ -74,7 +75,7 @@ def test_what_was_stored_later_could_not_come_back_though_the_clock_stands_still
     trace = traced(asking(world, KITCHEN))
     [later] = remember(world, [NewMemory(content="A piano tuner comes on Thursdays", importance=0.5)], by="tests")
     then = asked_of(trace, Memory.objects.within(world).get(id=later.memory.id))
-    assert then.why_not.reason == "It cannot come back: it was not stored yet."
+    assert then.why_not.reason == "It cannot be returned: it was not stored yet."
     assert then.live == ""
 
 
@@ -87,8 +88,8 @@ def test_what_was_no_candidate_is_asked_again_and_said_so(world: Namespace) -> N
         if one.id not in trace.candidates
     )
     then = asked_of(trace, lost)
-    assert then.live == "a trace keeps nothing of a memory that was no candidate"
-    assert then.why_not.reason.startswith("It was no candidate when this was asked. Asked again now: it was no ")
+    assert then.live == "a trace stores nothing of a memory that was no candidate"
+    assert then.why_not.reason.startswith("It was no candidate when the query ran. Run again now: it was no ")
     assert then.why_not.retrievers == why_not(query, lost.id).retrievers
 
 
@@ -96,5 +97,5 @@ def test_where_the_ranking_was_asked_again_why_not_is_of_that_ranking(world: Nam
     trace, unsure = traced(asking(world, KITCHEN)), memory(world, "The kitchen at Arrive")
     Namespace.objects.filter(id=world.id).update(clock=AFTER)
     then = asked_of(trace, unsure, bm25_b=0.1)
-    assert then.live == "the ranking itself was asked again"
+    assert then.live == "the ranking needed a new query"
     assert then.why_not.gates == ["low_confidence"]

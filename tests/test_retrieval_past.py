@@ -9,12 +9,12 @@ from uuid import UUID
 
 import pytest
 from retrieval_world import NOW, asking, memory, new, world
+from retrieval_world import answer_to_dict as tell
 from test_model_rows import row
 
 from memories.models import DailyAccess, Entity, EntityEdge, Memory, Namespace, SessionReturn
 from memories.models.choices import EdgeKind
 from memories.retrieval import access_counts
-from memories.retrieval.answer import answer_to_dict as tell
 from memories.retrieval.query import Filters
 from memories.retrieval.retrieve import Retrieval, retrieve
 from memories.writing import search_index

@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 from django.db import connection
 from evaluator import evaluate
+from retrieval_world import answer_to_dict as tell
 from retrieval_world import asking, entity, world
 
 from memories.models import Memory, Namespace, TokenStates
 from memories.providers.embedder import embedder
 from memories.providers.token_matrix import TokenMatrix
-from memories.retrieval.answer import answer_to_dict as tell
 from memories.retrieval.parse import understand
 from memories.retrieval.retrieve import Retrieval, retrieve
 from scoring.systems import SYSTEMS
@@ -232,7 +232,7 @@ def test_whatever_is_asked_gets_an_answer(world: Namespace, system: str, text: s
     never = {"abstain_below": 0.0} if system == "blend" else {}
     answer = tell(retrieve(asking(world, text, system, params=never)), explain="full")
     assert answer["results"]
-    assert answer["late"] == []
+    assert answer["timed_out"] == []
     for one in answer["results"]:
         assert evaluate(one["explanation"]) == pytest.approx(one["score"], abs=1e-9)
 

@@ -6,13 +6,12 @@ from typing import Any
 import numpy as np
 import pytest
 from cross_encoders import endless, shared_words, written
-from retrieval_world import SAID, TOLD, asking, world
+from retrieval_world import SAID, TOLD, answer_to_dict, asking, world
 from test_retrieval_replay import ranked, traced
 
 from memories.db import counters
 from memories.models import Namespace
 from memories.providers.reranker import reranker
-from memories.retrieval.answer import answer_to_dict
 from memories.retrieval.config import override_params
 from memories.retrieval.replay import replay
 from memories.retrieval.retrieve import Retrieval, retrieve
@@ -105,7 +104,7 @@ def left_out(retrieval: Retrieval) -> str:
     assert "rerank" not in retrieval.signals.ranks
     assert answer["results"]
     assert answer["plan"]["reranker"] is None
-    (late,) = answer["late"]
+    (late,) = answer["timed_out"]
     assert late["retriever"] == "rerank"
     reason: str = late["reason"]
     return reason
@@ -137,4 +136,4 @@ def test_where_nothing_is_found_nothing_is_read(small: Path) -> None:
     empty = Namespace.objects.create(slug="empty", title="Empty")
     answer = answer_to_dict(retrieve(asking(empty, QUERY, params=ON)))
     assert answer["abstained"]
-    assert answer["late"] == []
+    assert answer["timed_out"] == []

@@ -7,12 +7,13 @@ import numpy as np
 import pytest
 from retrieval_world import asking, memory, world
 
+from memories.contracts.why_not import ListRank, WhyNot
 from memories.models import Memory, Namespace
 from memories.retrieval import smallest_change
 from memories.retrieval.config import override_params
 from memories.retrieval.retrieve import Retrieval, rank_candidates, retrieve
 from memories.retrieval.smallest_change import MAX_TRIALS, answer_rank, range_fraction, rank_in_order
-from memories.retrieval.why_not import WhyNot, why_not
+from memories.retrieval.why_not import why_not
 from scoring.params import Choice, Number, ParamsError
 
 __all__ = ["world"]
@@ -93,7 +94,7 @@ def test_what_was_tried_in_vain_is_told(world: Namespace) -> None:
     told = [why_not(query, one.id) for one in facts[:6]]
     vain = [one for one in told if not one.rank and not one.change and not one.exclusions]
     assert vain
-    assert "those that choose the candidates were not tried" in vain[0].reason
+    assert "those that select the candidates were not tried" in vain[0].reason
     assert "similarity" in vain[0].tried
 
 
@@ -129,5 +130,7 @@ def test_a_list_that_was_late_is_not_asked_to_be_shorter(world: Namespace) -> No
         candidates=replace(retrieval.candidates, rows=[]),
         fetched=replace(retrieval.fetched, timed_out={"semantic": "took longer than 500 ms"}),
     )
-    sought = smallest_change.smallest_change(nobody, memory(world, "Maya drinks").id, {"semantic": {"rank": 1}})
+    sought = smallest_change.smallest_change(
+        nobody, memory(world, "Maya drinks").id, {"semantic": ListRank(1, 0.5, "")}
+    )
     assert sought.change is None

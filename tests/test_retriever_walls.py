@@ -11,6 +11,7 @@ from django.db.models import F, Value
 from django.db.models.functions import Concat
 from django.test.utils import CaptureQueriesContext
 from retrieval_world import EVERYTHING, NOW, asking, memory, told, world
+from retrieval_world import answer_to_dict as tell
 from test_model_rows import row
 
 from memories.models import (
@@ -37,8 +38,7 @@ from memories.models import (
 )
 from memories.retrieval import access_counts
 from memories.retrieval import retrieve as retrieving
-from memories.retrieval.answer import answer_to_dict as tell
-from memories.retrieval.answer import result_ids
+from memories.retrieval.answer import build_answer
 from memories.retrieval.query import Filters
 from memories.retrieval.retrieve import retrieve
 from memories.retrieval.trace import store_trace
@@ -166,9 +166,9 @@ def test_every_statement_of_a_retrieval_names_the_namespace_of_every_table(
             query = asking(world, EVERYTHING, system, user="maya", session="s", as_of=as_of, filters=narrowed)
             with CaptureQueriesContext(connection) as queries:
                 retrieval = retrieve(query)
-                answer = tell(retrieval)
+                answer = build_answer(retrieval)
                 store_trace(retrieval, answer, key=None)
-                access_counts.record_access(query, result_ids(answer["results"]))
+                access_counts.record_access(query, answer.result_ids)
             seen += [query["sql"] for query in queries if "memories_" in query["sql"]]
     assert len(seen) > 30
     assert {sql: missing for sql in seen if (missing := without_namespace(sql))} == {}

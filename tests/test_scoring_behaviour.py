@@ -291,9 +291,9 @@ def test_memsense_reports_the_retrievers_and_the_turns_behind_a_session() -> Non
     )  # fmt: skip
     system = SYSTEMS["memsense"]
     details = system.details(signals, system.params(), 0)
-    assert details["routes"] == ["lexical", "vec_full"]
+    assert details["found_by"] == ["lexical", "vec_full"]
     explain, score = details["explain"], system.score(signals, system.params())
-    assert (explain["supporting_turn_count"], explain["best_turn_routes"]) == (2, ["lexical", "vec_full"])
+    assert (explain["supporting_turn_count"], explain["best_turn_found_by"]) == (2, ["lexical", "vec_full"])
     for name in ("session_rrf_score", "turn_support"):
         term = score.find(name)
         assert term is not None

@@ -70,28 +70,30 @@ def test_leaving_a_retriever_out_ranks_as_a_live_retrieval_that_never_asks_it(
 def test_a_retriever_that_carries_the_answers_is_missed_and_one_that_does_not_is_not() -> None:
     whole, setting = planted_arrays(SYSTEMS["recall"], 60), Config(SYSTEMS["recall"], {"weight_semantic": 0.1})
     told = ablate_retrievers(whole, setting, Objective(MAIN_METRIC))
-    by_route = {one.route: one for one in told.routes}
+    by_route = {one.retriever: one for one in told.retrievers}
     assert by_route["bm25"].gain.difference < -0.5
     assert by_route["bm25"].significant
     assert by_route["semantic"].gain.difference >= 0
     assert by_route["bm25"].mean == pytest.approx(told.mean + by_route["bm25"].gain.difference)
-    assert (by_route["entity"].queries, by_route["entity"].gain.difference, by_route["entity"].gain.chance) == (0, 0, 1)
+    entity = by_route["entity"]
+    assert (entity.queries, entity.gain.difference, entity.gain.p_value) == (0, 0, 1)
 
 
 def test_the_more_retrievers_are_left_out_the_rarer_chance_must_be() -> None:
     whole, setting = noise_arrays(SYSTEMS["recall"], 40), Config(SYSTEMS["recall"])
-    told = ablate_retrievers(whole, setting, Objective(MAIN_METRIC)).routes
+    told = ablate_retrievers(whole, setting, Objective(MAIN_METRIC)).retrievers
     tested = [one for one in told if one.gain.won + one.gain.lost > 5]
-    expected = holm(np.array([one.gain.chance for one in tested]))
+    expected = holm(np.array([one.gain.p_value for one in tested]))
     assert [one.corrected for one in tested] == pytest.approx(expected.tolist())
     assert len(tested) > 1
-    assert min(tested, key=lambda one: one.gain.chance).corrected > min(one.gain.chance for one in tested)
+    assert min(tested, key=lambda one: one.gain.p_value).corrected > min(one.gain.p_value for one in tested)
 
 
 def test_what_only_one_found_is_counted_once_for_it() -> None:
     whole = planted_arrays(SYSTEMS["recall"], 20)
     told = {
-        one.route: one for one in ablate_retrievers(whole, Config(SYSTEMS["recall"]), Objective(MAIN_METRIC)).routes
+        one.retriever: one
+        for one in ablate_retrievers(whole, Config(SYSTEMS["recall"]), Objective(MAIN_METRIC)).retrievers
     }
     expected = sum(
         int(((stack.grades > 0) & ~np.isfinite(stack.signals.rank("semantic"))).sum()) for stack in whole.stacks

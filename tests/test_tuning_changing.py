@@ -70,7 +70,7 @@ def asked(world: Namespace, monkeypatch: pytest.MonkeyPatch) -> list[str]:
 def search_spec(questions: JudgementSet, start: dict[str, Any], *move: str, **more: Any) -> SearchSpec:
     """A search on a set."""
     objective = Objective(MAIN_METRIC, more.pop("price", 0.0))
-    said = {"against": "diversity", "settings": 40, "seconds": 30, "seed": 1, **more}
+    said = {"against": "diversity", "max_trials": 40, "seconds": 30, "seed": 1, **more}
     return SearchSpec(set=questions.id, config=Config(BLEND, start), move=move, objective=objective, **said)
 
 
@@ -120,7 +120,7 @@ def test_a_planted_optimum_is_found_by_the_job_while_memories_are_written(
         tuning_jobs.submit_search_job(world, search_spec(questions, RUINED, "abstain_below", "rerank"), by="tests"),
     )
     assert job.result["search"]["chosen"]["abstain_below"] < 1
-    assert job.result["check"]["proven"]
+    assert job.result["check"]["significant"]
     assert job.result["check"][Part.HOLDOUT]["difference"] > 0.5
 
 
@@ -145,7 +145,7 @@ def test_two_askings_with_different_queries_are_compared_on_those_that_both_have
     world: Namespace, questions: JudgementSet
 ) -> None:
     before = measure_config(cached_arrays(trace_set(world, questions, Config(BLEND))), Config(BLEND, GOOD))
-    add_query(questions, "Who sings?", kind=QueryKind.NEVER_STORED)
+    add_query(questions, "Who sings?", kind=QueryKind.UNANSWERABLE)
     JudgedQuery.objects.within(world).get(judgement_set=questions, text="backup").delete()
     after = measure_config(cached_arrays(trace_set(world, questions, Config(BLEND))), Config(BLEND, GOOD))
     one, other = align_measurements(before, after)
@@ -160,11 +160,11 @@ def test_two_askings_with_different_queries_are_compared_on_those_that_both_have
 def test_a_search_asks_again_for_a_query_that_came_since(world: Namespace, questions: JudgementSet) -> None:
     first = trace_set(world, questions, Config(BLEND, GOOD))
     assert traced_sets.current_traced_set(world, questions, Config(BLEND, GOOD)) == first
-    add_query(questions, "Who sings?", kind=QueryKind.NEVER_STORED)
+    add_query(questions, "Who sings?", kind=QueryKind.UNANSWERABLE)
     assert traced_sets.staleness(first) == (0, 1, 0)
     assert traced_sets.current_traced_set(world, questions, Config(BLEND, GOOD)) is None
     run_to_end(
-        world, tuning_jobs.submit_search_job(world, search_spec(questions, GOOD, "rerank", settings=4), by="tests")
+        world, tuning_jobs.submit_search_job(world, search_spec(questions, GOOD, "rerank", max_trials=4), by="tests")
     )
     latest = traced_sets.current_traced_set(world, questions, Config(BLEND, GOOD))
     assert latest is not None
@@ -184,13 +184,13 @@ def test_what_nobody_has_judged_is_neither_right_nor_wrong_to_answer(world: Name
     assert silent.sum() == pytest.approx(-0.5 * 6)
 
 
-def test_a_query_that_is_called_never_stored_later_counts_as_such_at_once(
+def test_a_query_that_is_called_unanswerable_later_counts_as_such_at_once(
     world: Namespace, questions: JudgementSet
 ) -> None:
     add_query(questions, "Who sings?")
     whole = trace_set(world, questions, Config(BLEND))
     before = measure_config(cached_arrays(whole), Config(BLEND, GOOD))
-    store_queries(questions, [NewQuery("Who sings?", kind=QueryKind.NEVER_STORED, category="songs")], by="tests")
+    store_queries(questions, [NewQuery("Who sings?", kind=QueryKind.UNANSWERABLE, category="songs")], by="tests")
     after = measure_config(cached_arrays(whole), Config(BLEND, GOOD))
     assert after.query_mask(FALSE_ANSWER).sum() == before.query_mask(FALSE_ANSWER).sum() + 1
     assert after.query_mask(FALSE_ANSWER, category="songs").sum() == 1
@@ -220,12 +220,12 @@ def test_a_question_that_two_sets_have_counts_once(world: Namespace, questions: 
     make_judgement_set(world, "the same again")
     force_publish(world, add_version(world, GOOD))
     tests = run_check(world, add_version(world, RUINED)).result["judge"]["tests"]
-    assert [one["queries"] for one in tests if not one["part"]] == [7, 7, 2]
+    assert [one["queries"] for one in tests if not one["split"]] == [7, 7, 2]
 
 
 def test_the_more_is_tested_the_rarer_chance_must_be_for_a_loss() -> None:
     def test(chance: float, lost: int, worse: bool = True) -> dict[str, Any]:
-        return {"chance": chance, "won": 0, "lost": lost, "worse": worse}
+        return {"p_value": chance, "won": 0, "lost": lost, "worse": worse}
 
     told = gate.adjust_tests([test(0.02, 40), test(0.03, 40), test(0.04, 40), test(0.5, 2)])
     assert [one["corrected"] for one in told] == pytest.approx([0.06, 0.06, 0.06, 0.5])
@@ -323,7 +323,7 @@ def test_a_search_that_is_stopped_while_it_asks_ends_with_nothing(
     assert not TracedSet.objects.within(world).filter(judgement_set=questions).exists()
 
 
-def test_taking_a_grade_back_restores_that_the_query_was_never_stored(
+def test_taking_a_grade_back_restores_that_the_query_was_unanswerable(
     world: Namespace, questions: JudgementSet
 ) -> None:
     query = JudgedQuery.objects.within(world).get(judgement_set=questions, text="What is Maya's shoe size?")
@@ -335,9 +335,9 @@ def test_taking_a_grade_back_restores_that_the_query_was_never_stored(
 
     steps: list[tuple[Callable[[], Any], str]] = [
         (lambda: store_grades(questions, {(query.id, shoes.id): 2}, by="tests"), QueryKind.ANSWERABLE),
-        (lambda: delete_grade(questions, query.id, shoes.id), QueryKind.NEVER_STORED),
+        (lambda: delete_grade(questions, query.id, shoes.id), QueryKind.UNANSWERABLE),
         (lambda: store_grades(questions, {(query.id, shoes.id): 2}, by="tests"), QueryKind.ANSWERABLE),
-        (lambda: store_grades(questions, {(query.id, shoes.id): 0}, by="tests"), QueryKind.NEVER_STORED),
+        (lambda: store_grades(questions, {(query.id, shoes.id): 0}, by="tests"), QueryKind.UNANSWERABLE),
         (lambda: store_queries(questions, [NewQuery(query.text, kind="answerable")], by="tests"), QueryKind.ANSWERABLE),
         (lambda: delete_grade(questions, query.id, shoes.id), QueryKind.ANSWERABLE),
     ]
@@ -346,15 +346,15 @@ def test_taking_a_grade_back_restores_that_the_query_was_never_stored(
         assert kind() == expected
 
 
-def test_a_grade_weighs_more_than_an_import_that_calls_the_query_never_stored(
+def test_a_grade_weighs_more_than_an_import_that_calls_the_query_unanswerable(
     world: Namespace, questions: JudgementSet
 ) -> None:
-    store_queries(questions, [NewQuery("backup", kind=QueryKind.NEVER_STORED)], by="tests")
+    store_queries(questions, [NewQuery("backup", kind=QueryKind.UNANSWERABLE)], by="tests")
     query = JudgedQuery.objects.within(world).get(judgement_set=questions, text="backup")
     assert query.kind == QueryKind.ANSWERABLE
     delete_grade(questions, query.id, query.judgements.get().memory_id)
     query.refresh_from_db()
-    assert query.kind == QueryKind.NEVER_STORED
+    assert query.kind == QueryKind.UNANSWERABLE
 
 
 def test_rankings_go_with_the_arrays_that_they_are_of() -> None:

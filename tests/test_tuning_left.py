@@ -24,7 +24,7 @@ WORK: dict[str, tuple[JobKind, str, dict[str, Any], str]] = {
         {"set": "{set}", "by": "recall"},
         "ablation/?by=recall&show=1",
     ),
-    "a pool": (JobKind.POOL, "judgements/{set}/pool/", {"k": "5", "settings": ["blend"]}, "judgements/{set}/"),
+    "a pool": (JobKind.POOL, "judgements/{set}/pool/", {"k": "5", "configs": ["blend"]}, "judgements/{set}/"),
     "a measurement": (JobKind.EVALUATE, "profiles/{version}/evaluate/", {"set": "{set}"}, "profiles/{version}/"),
     "a check": (JobKind.GATE, "profiles/{version}/check/", {}, "profiles/{version}/"),
     "a search": (JobKind.OPTIMISE, "optimise/start/", {"set": "{set}", "move": ["age"]}, "optimise/"),

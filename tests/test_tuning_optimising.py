@@ -127,7 +127,7 @@ def test_one_part_of_a_set_is_measured_as_within_the_whole() -> None:
 def test_an_error_of_abstaining_costs_its_price() -> None:
     whole = planted_arrays(SYSTEMS["blend"], 12)
     for query in whole.queries[::2]:
-        query.kind = "never_stored"
+        query.kind = "unanswerable"
     found = measure_config(whole, Config(SYSTEMS["blend"], {"abstain_below": 0.0}))
     assert (found.mean(FALSE_ABSTENTION), found.mean(FALSE_ANSWER)) == (0.0, 1.0)
     free, priced = Objective(MAIN_METRIC).per_query(found), Objective(MAIN_METRIC, 0.5).per_query(found)

@@ -185,7 +185,7 @@ def test_a_set_is_asked_again_after_a_write_or_a_new_query_only(world: Namespace
     blend = Config(SYSTEMS["blend"])
     first = traced_sets.ensure_traced_set(world, questions, blend)
     assert traced_sets.ensure_traced_set(world, questions, blend).id == first.id
-    JudgedQuery.objects.create(namespace=world, judgement_set=questions, text="Who sings?", kind="never_stored")
+    JudgedQuery.objects.create(namespace=world, judgement_set=questions, text="Who sings?", kind="unanswerable")
     second = traced_sets.ensure_traced_set(world, questions, blend)
     assert second.id != first.id
     assert second.queries.count() == len(JUDGED) + 1
@@ -207,9 +207,9 @@ def test_the_gate_refuses_a_planted_loss_and_keeps_the_reason_that_overrides_it(
     good, ruined = add_version(world, GOOD), add_version(world, RUINED)
     force_publish(world, good)
     lost = gate.gate_losses(run_check(world, ruined))
-    assert (lost[0]["metric"], lost[0]["part"]) == (MAIN_METRIC, "")
+    assert (lost[0]["metric"], lost[0]["split"]) == (MAIN_METRIC, "")
     assert lost[0]["difference"] < 0
-    assert lost[0]["chance"] < 0.05
+    assert lost[0]["p_value"] < 0.05
     with pytest.raises(RefusedError, match=r"careful@2 loses: nDCG@10 −\.\d+ on 7 judged queries \(p \.0") as refused:
         profile_publication.publish_profile(world, ruined, by="tests")
     assert refused.value.code == "loss"
@@ -250,7 +250,7 @@ def test_real_questions_are_replayed_and_the_most_changed_are_named(world: Names
     traces = [retrieve_over_api(world, text)["trace"] for text in texts]
     found = run_check(world, ruined).result["replay"]
     assert (found["traces"], found["compared"], found["changed"]) == (4, 4, 4)
-    assert (found["jaccard"], found["rbo"], found["newly_silent"]) == (0.0, 0.0, 4)
+    assert (found["jaccard"], found["rbo"], found["newly_abstained"]) == (0.0, 0.0, 4)
     assert {one["trace"] for one in found["most_changed"]} == set(traces)
     same = run_check(world, add_version(world, {**GOOD, "rerank": 0.0})).result["replay"]
     each = [
@@ -400,7 +400,7 @@ def test_a_shadow_answers_a_share_of_what_is_asked_and_nobody_hears_of_it(
     listed = Client().get(f"/api/v1/{world.slug}/traces/", headers=key_to(world)).json()["results"]
     assert {one["id"] for one in listed}.isdisjoint(str(one.id) for one in twins)
     told = shadow.shadow_report(cast)
-    assert (told["compared"], told["changed"], told["newly_silent"], told["rbo"]) == (3, 3, 3, 0.0)
+    assert (told["compared"], told["changed"], told["newly_abstained"], told["rbo"]) == (3, 3, 3, 0.0)
     assert (told["judged"], told["won"], told["lost"], told["live"]) == (3, 0, 3, 0)
     assert {one["trace"] for one in told["most_changed"]} == {one["trace"] for one in answers}
     assert start_shadow_comparisons() == []

@@ -48,9 +48,9 @@ def test_turns_are_stored_and_their_memories_and_chunks_are_returned(agent: Clie
         ("turn", data["turns"][0]["id"]),
         ("session", None),
     ]
-    assert data["chunks"][0]["routes"] == ["facet_events", "vec_asst", "vec_context", "vec_full", "vec_user"]
+    assert data["chunks"][0]["vectors"] == ["facet_events", "vec_asst", "vec_context", "vec_full", "vec_user"]
     vectors = MemoryVector.objects.filter(memory_id=data["chunks"][0]["memory"])
-    assert sorted(vectors.values_list("route", flat=True)) == data["chunks"][0]["routes"]
+    assert sorted(vectors.values_list("route", flat=True)) == data["chunks"][0]["vectors"]
 
 
 @pytest.mark.parametrize("speaker", ["!?", "ﷺ" * 100])

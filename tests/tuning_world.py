@@ -34,7 +34,7 @@ def make_judgement_set(namespace: Namespace, name: str = "questions") -> Judgeme
             judgement_set=whole,
             text=text,
             category="people" if "Who" in text else "things",
-            kind=QueryKind.ANSWERABLE if grades else QueryKind.NEVER_STORED,
+            kind=QueryKind.ANSWERABLE if grades else QueryKind.UNANSWERABLE,
             part=Part.HOLDOUT if number % 3 == 2 else Part.TUNE,
         )
         for words, grade in grades.items():

@@ -39,7 +39,9 @@ from memories.models import (
 )
 from memories.models.choices import EMBEDDERS
 from memories.providers.embedder import embedder
-from memories.retrieval.answer import answer_to_dict
+from memories.retrieval.answer import (
+    build_answer,
+)
 from memories.retrieval.config import resolve_config
 from memories.retrieval.query import Query
 from memories.retrieval.replay import replay
@@ -132,7 +134,7 @@ def answer(namespace: Namespace, text: str, system: str, took: Timings) -> tuple
     began = time.perf_counter()
     retrieval = retrieve(query)
     ranked = time.perf_counter()
-    content = answer_to_dict(retrieval)
+    content = build_answer(retrieval)
     explained = time.perf_counter()
     trace = store_trace(retrieval, content, key=None)
     ended = time.perf_counter()

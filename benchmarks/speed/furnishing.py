@@ -24,7 +24,7 @@ from memories.models import (
     Namespace,
 )
 from memories.models.choices import Grounding, MemoryType, Role, Status
-from memories.retrieval.answer import answer_to_dict
+from memories.retrieval.answer import build_answer
 from memories.retrieval.config import resolve_config
 from memories.retrieval.query import Query
 from memories.retrieval.retrieve import retrieve
@@ -133,7 +133,7 @@ def ask(namespace: Namespace) -> None:
     for place, text in enumerate(worlds.questions(TRACES)):
         by = resolve_config(namespace, system=list(SYSTEMS)[place % len(SYSTEMS)], params={})
         retrieval = retrieve(Query(namespace=namespace, text=text, config=by))
-        store_trace(retrieval, answer_to_dict(retrieval), key=None)
+        store_trace(retrieval, build_answer(retrieval), key=None)
 
 
 def often(chance: random.Random, count: int) -> int:

@@ -76,7 +76,7 @@ def search(namespace: Namespace, whole: JudgementSet) -> None:
         move=tuple(tunable_params(served)),
         objective=Objective(MAIN_METRIC),
         against=DIVERSITY,
-        settings=SETTINGS,
+        max_trials=SETTINGS,
         seconds=SECONDS,
         seed=optimiser.DEFAULT_SEED,
     )

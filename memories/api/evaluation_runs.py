@@ -58,7 +58,7 @@ class EvaluationRequestSerializer(EvaluationTargetSerializer):
     """The configuration to evaluate, the judgement set, and a baseline."""
 
     params = JsonObject(default=dict, help_text="parameter overrides")
-    part = OneOf(choices=Part.values, required=False, help_text="default: all queries")
+    split = OneOf(choices=Part.values, required=False, help_text="default: all queries")
     against = BaselineSerializer(required=False, help_text="baseline; returns which queries win and lose by `metric`")
     record = Flag(default=True, help_text="whether the evaluation is stored")
     ask = Flag(default=False, help_text="run the queries again first if memories were written since")
@@ -74,7 +74,7 @@ class EvaluationsQuery(PageQuery):
 class SensitivityQuery(QueryString, EvaluationTargetSerializer):
     """The configuration and the judgement set."""
 
-    part = OneOf(choices=Part.values, required=False, help_text="default: all queries")
+    split = OneOf(choices=Part.values, required=False, help_text="default: all queries")
     param = Text(max_length=100, required=False, help_text="one parameter; default: all that affect the score")
 
 
@@ -116,7 +116,7 @@ class EvaluationResultSerializer(serializers.Serializer[Any]):
 
     evaluation = serializers.UUIDField(allow_null=True, help_text="id of the stored evaluation; null: not stored")
     set = serializers.UUIDField()
-    part = serializers.ChoiceField(choices=Part.values, allow_blank=True, help_text="empty: all queries")
+    split = serializers.ChoiceField(choices=Part.values, allow_blank=True, help_text="empty: all queries")
     system = serializers.CharField()
     params = serializers.DictField(help_text="non-default parameters")
     metrics = serializers.DictField(child=MetricSerializer())
@@ -143,12 +143,12 @@ class SensitivitySerializer(serializers.Serializer[Any]):
     """Sensitivity of a metric to each parameter."""
 
     metric = serializers.CharField()
-    here = serializers.FloatField(help_text="the metric at the current values")
+    current = serializers.FloatField(help_text="the metric at the current values")
     curves = SensitivityCurveSerializer(many=True)
     left = serializers.ListField(
         child=serializers.CharField(), help_text="parameters not computed within the time limit: repeat the request"
     )
-    asks_again = serializers.ListField(
+    needs_new_query = serializers.ListField(
         child=serializers.CharField(),
         help_text="parameters that change the candidates: every value needs new queries",
     )
@@ -205,7 +205,7 @@ class EvaluationsView(NamespacedView):
                 self.namespace,
                 judgement_set,
                 evaluated,
-                body.get("part", ""),
+                body.get("split", ""),
                 version_id=version,
                 by=by,
                 took_ms=took_ms,
@@ -226,7 +226,7 @@ class EvaluationsView(NamespacedView):
         self, judgement_set: JudgementSet, config: Config, baseline_config: Config | None, body: dict[str, Any]
     ) -> dict[str, Any]:
         """The evaluation of a configuration as JSON, and under `evaluated` the per-query results behind it."""
-        part = body.get("part", "")
+        split = body.get("split", "")
         traced_set = traced_set_or_409(self.namespace, judgement_set, config)
         evaluated, comparison = measure_config(cached_arrays(traced_set), config), None
         if baseline_config is not None:
@@ -235,20 +235,20 @@ class EvaluationsView(NamespacedView):
             )
             before, evaluated = align_measurements(baseline, evaluated)
             comparison = comparison_to_dict(
-                before, evaluated, compare_measurements(before, evaluated, body["metric"], part), part
+                before, evaluated, compare_measurements(before, evaluated, body["metric"], split), split
             )
         return {
             "evaluated": evaluated,
             "set": judgement_set.id,
-            "part": part,
+            "split": split,
             "system": config.system.name,
             "params": dict(config.given),
-            "metrics": evaluation_records.metrics_to_dict(evaluated, part),
+            "metrics": evaluation_records.metrics_to_dict(evaluated, split),
             "categories": [
-                {"category": name, "metrics": evaluation_records.metrics_to_dict(evaluated, part, name)}
-                for name in evaluation_records.split_categories(evaluated, part)
+                {"category": name, "metrics": evaluation_records.metrics_to_dict(evaluated, split, name)}
+                for name in evaluation_records.split_categories(evaluated, split)
             ],
-            "unjudged": evaluated.unjudged_share(part),
+            "unjudged": evaluated.unjudged_share(split),
             "against": comparison,
             "asked_at": traced_set.begun_at,
             "written_since": traced_sets.write_count(self.namespace) - traced_set.writes,
@@ -266,7 +266,7 @@ class SensitivityView(NamespacedView):
     def get(self, request: Request, namespace: str) -> Response:
         """Return the metric over the range of each parameter, all others unchanged."""
         query = SensitivityQuery.from_request(request)
-        config, part = evaluation_config_from_body(self.namespace, query, {}), query.get("part", "")
+        config, split = evaluation_config_from_body(self.namespace, query, {}), query.get("split", "")
         names = tunable_params(config)
         if "param" in query and query["param"] not in names:
             message = f"must be one of {', '.join(names)}; got {query['param']}"
@@ -275,13 +275,13 @@ class SensitivityView(NamespacedView):
         query_arrays = cached_arrays(
             traced_set_or_409(self.namespace, find_judgement_set(self.namespace, query.get("set", "")), config)
         )
-        computed = list(sensitivity_curves(query_arrays, config, query["metric"], part, CURVE_SECONDS, names))
+        computed = list(sensitivity_curves(query_arrays, config, query["metric"], split, CURVE_SECONDS, names))
         result = {
             "metric": query["metric"],
-            "here": measure_config(query_arrays, config).mean(query["metric"], part),
+            "current": measure_config(query_arrays, config).mean(query["metric"], split),
             "curves": computed,
             "left": names[len(computed) :],
-            "asks_again": params_needing_new_query(config),
+            "needs_new_query": params_needing_new_query(config),
         }
         return Response(SensitivitySerializer(result).data)
 
@@ -302,10 +302,10 @@ def needs_tracing(namespace: Namespace, judgement_set: JudgementSet, config: Con
 
 
 def comparison_to_dict(
-    before: Measurement, after: Measurement, comparison: PairedComparison, part: str
+    before: Measurement, after: Measurement, comparison: PairedComparison, split: str
 ) -> dict[str, Any]:
     """A paired comparison as JSON."""
-    selected = after.query_mask(comparison.metric, part)
+    selected = after.query_mask(comparison.metric, split)
     mean, low, high = bootstrap(comparison.deltas[selected][:, None])[0]
     largest = sorted(comparison.deltas.nonzero()[0].tolist(), key=lambda row: -abs(comparison.deltas[row]))[
         :MAX_CHANGED_QUERIES
@@ -322,11 +322,11 @@ def comparison_to_dict(
     ]
     return {
         "metric": comparison.metric,
-        "metrics": evaluation_records.metrics_to_dict(before, part),
+        "metrics": evaluation_records.metrics_to_dict(before, split),
         "difference": mean,
         "low": low,
         "high": high,
-        "chance": comparison.p_value,
+        "p_value": comparison.p_value,
         "won": comparison.won,
         "lost": comparison.lost,
         "queries": int(selected.sum()),

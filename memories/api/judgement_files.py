@@ -78,7 +78,7 @@ class PlainTextRenderer(BaseRenderer):
 class PoolRequest(StrictObject):
     """The configurations to pool."""
 
-    settings = ListOf(
+    configs = ListOf(
         child=Text(max_length=120),
         max_length=judgement_pooling.MAX_CONFIGS,
         default=list,
@@ -126,7 +126,7 @@ class PoolSerializer(serializers.Serializer[Any]):
     """The last pool of a judgement set, with the current grades."""
 
     job = JobSerializer(allow_null=True, help_text="the job that is rebuilding the pool; null: none")
-    settings = UnjudgedShareSerializer(many=True)
+    configs = UnjudgedShareSerializer(many=True)
     left = serializers.IntegerField(help_text="pairs without a grade")
     pairs = PoolPairSerializer(many=True, help_text="what to judge next: found by most configurations first")
 
@@ -204,7 +204,7 @@ class PoolView(NamespacedView):
         unjudged = judging_queue.unjudged_pairs(self.namespace, judgement_set.id, max(query["limit"], 1))
         pool = {
             "job": judgement_pooling.unfinished_pool_job(self.namespace, judgement_set.id),
-            "settings": judgement_pooling.unjudged_shares(self.namespace, judgement_set.id, query["k"]),
+            "configs": judgement_pooling.unjudged_shares(self.namespace, judgement_set.id, query["k"]),
             "left": unjudged[0].left if unjudged else 0,
             "pairs": unjudged[: query["limit"]],
         }
@@ -216,9 +216,9 @@ class PoolView(NamespacedView):
         """Rebuild a pool as a job: every configuration runs every query, without traces."""
         body, judgement_set = PoolRequest.from_request(request), judgement_set_or_404(self.namespace, id)
         try:
-            job = tuning_jobs.submit_pool_job(judgement_set, body["settings"], body["k"], by=self.access.caller)
+            job = tuning_jobs.submit_pool_job(judgement_set, body["configs"], body["k"], by=self.access.caller)
         except judgement_pooling.UnknownConfigError as error:
-            raise ValidationError({"settings": [str(error)]}) from error
+            raise ValidationError({"configs": [str(error)]}) from error
         location = reverse("api-job", kwargs={"namespace": namespace, "id": job.id})
         return Response(JobSerializer(job).data, status=202, headers={"Location": location})
 

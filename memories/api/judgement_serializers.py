@@ -36,7 +36,9 @@ class JudgementCountsSerializer(serializers.Serializer[JudgementSetStats]):
     queries = serializers.IntegerField()
     unjudged = serializers.IntegerField(help_text="queries without any grade")
     lost = serializers.IntegerField(help_text="answerable queries whose relevant memories are all gone")
-    parts = serializers.DictField(child=serializers.IntegerField(), help_text="queries by tune and holdout")
+    splits = serializers.DictField(
+        source="parts", child=serializers.IntegerField(), help_text="queries by tune and holdout"
+    )
     kinds = serializers.DictField(child=serializers.IntegerField(), help_text="queries by kind")
     grades = serializers.IntegerField(help_text="grades in effect")
     merged = serializers.IntegerField(help_text="grades that apply to the survivor of a merge")
@@ -71,8 +73,8 @@ class JudgedQuerySerializer(serializers.Serializer[JudgedQuery]):
     id = serializers.UUIDField()
     query = serializers.CharField(source="text")
     kind = serializers.ChoiceField(choices=QueryKind.values)
-    part = serializers.ChoiceField(
-        choices=Part.values, help_text="derived from a hash of the query's text; never changes"
+    split = serializers.ChoiceField(
+        source="part", choices=Part.values, help_text="derived from a hash of the query's text; never changes"
     )
     category = serializers.CharField(allow_blank=True)
     user = serializers.CharField(allow_blank=True)
@@ -84,7 +86,7 @@ class JudgedQueriesQuery(PageQuery):
     """Filters of the query list."""
 
     q = Text(max_length=1_000, required=False, help_text="substring of the query's text, case-insensitive")
-    part = OneOf(choices=Part.values, required=False)
+    split = OneOf(choices=Part.values, required=False)
     kind = OneOf(choices=QueryKind.values, required=False)
     category = Text(max_length=50, required=False)
     unjudged = Flag(in_query=True, required=False, help_text="whether it has no judgements")

@@ -224,7 +224,8 @@ def judgement_sets_to_dicts(namespace: Namespace, sets: Sequence[JudgementSet]) 
 
 def filter_judged_queries(judgement_set: JudgementSet, query: dict[str, Any]) -> NamespacedQuerySet[JudgedQuery]:
     """The queries of a judgement set, filtered by a query string."""
-    filters: dict[str, Any] = {name: query[name] for name in ("part", "kind", "category") if name in query}
+    columns = {"split": "part", "kind": "kind", "category": "category"}
+    filters: dict[str, Any] = {column: query[name] for name, column in columns.items() if name in query}
     if "q" in query:
         filters["text__icontains"] = query["q"]
     rows = JudgedQuery.objects.within(judgement_set.namespace).filter(judgement_set_id=judgement_set.id, **filters)

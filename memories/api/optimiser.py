@@ -71,7 +71,7 @@ class OptimiseSerializer(EvaluationTargetSerializer):
     against = OneOf(
         choices=list(TRADEOFFS), default=DIVERSITY, help_text="the second objective of the Pareto front in `points`"
     )
-    settings = Integer(
+    max_trials = Integer(
         min_value=2,
         max_value=optimiser.MAX_TRIALS,
         default=optimiser.DEFAULT_TRIALS,
@@ -98,7 +98,7 @@ class PairedEffectSerializer(serializers.Serializer[Any]):
     difference = serializers.FloatField()
     low = serializers.FloatField(help_text="of the 95 % interval")
     high = serializers.FloatField()
-    chance = serializers.FloatField(help_text="p-value of the paired randomisation test")
+    p_value = serializers.FloatField(help_text="of the paired randomisation test")
     won = serializers.IntegerField(help_text="queries that improve")
     lost = serializers.IntegerField(help_text="queries that get worse")
     queries = serializers.IntegerField()
@@ -107,7 +107,7 @@ class PairedEffectSerializer(serializers.Serializer[Any]):
 class RetrieverAblationSerializer(serializers.Serializer[Any]):
     """A system without one of its retrievers."""
 
-    route = serializers.CharField()
+    retriever = serializers.CharField()
     queries = serializers.IntegerField(help_text="queries for which it found anything")
     unique = serializers.IntegerField(help_text="relevant candidates that no other retriever found")
     returned = serializers.IntegerField(help_text="of those, in the results")
@@ -123,10 +123,10 @@ class AblationSerializer(serializers.Serializer[Any]):
     mean = serializers.FloatField(help_text="the metric with all retrievers")
     queries = serializers.IntegerField()
     relevant = serializers.IntegerField(help_text="relevant memories found by any retriever")
-    routes = RetrieverAblationSerializer(many=True)
+    retrievers = RetrieverAblationSerializer(many=True)
     overlap = serializers.ListField(
         child=serializers.ListField(child=serializers.FloatField(allow_null=True)),
-        help_text="of the top 10 of two retrievers, in the order of routes; null: never both found anything",
+        help_text="of the top 10 of two retrievers, in the order of retrievers; null: never both found anything",
     )
 
 
@@ -187,7 +187,7 @@ def search_spec_from_body(namespace: Namespace, body: dict[str, Any]) -> SearchS
         config=config,
         move=tuple(dict.fromkeys(body["move"])) or tuple(allowed),
         objective=Objective(body["metric"], body["price"]),
-        **{name: body[name] for name in ("against", "settings", "seconds", "seed")},
+        **{name: body[name] for name in ("against", "max_trials", "seconds", "seed")},
     )
 
 

@@ -28,7 +28,7 @@ class EvaluateProfileSerializer(StrictObject):
     set = Text(
         max_length=100, required=False, help_text="judgement set by name or id; default: the one with most queries"
     )
-    part = OneOf(choices=Part.values, required=False, help_text="default: all queries")
+    split = OneOf(choices=Part.values, required=False, help_text="default: all queries")
 
 
 class PublishProfileSerializer(StrictObject):
@@ -75,7 +75,7 @@ class ProfileEvaluateView(NamespacedView):
         version, body = profile_version_or_404(self.namespace, id), EvaluateProfileSerializer.from_request(request)
         judgement_set = find_judgement_set(self.namespace, body.get("set", ""))
         job = tuning_jobs.submit_evaluation_job(
-            self.namespace, version, judgement_set, body.get("part", ""), by=self.access.caller
+            self.namespace, version, judgement_set, body.get("split", ""), by=self.access.caller
         )
         return Response(JobSerializer(job).data, status=202)
 

@@ -69,7 +69,9 @@ class EvaluationSerializer(serializers.Serializer[Any]):
 
     id = serializers.UUIDField()
     judgement_set_id = serializers.UUIDField()
-    part = serializers.ChoiceField(choices=Part.values, allow_blank=True, help_text="empty: all queries")
+    split = serializers.ChoiceField(
+        source="part", choices=Part.values, allow_blank=True, help_text="empty: all queries"
+    )
     metrics = serializers.DictField(child=MetricSerializer())
     created_at = serializers.DateTimeField()
     created_by = serializers.CharField(allow_blank=True)

@@ -1,22 +1,24 @@
 """Retrieval over REST: retrieve, compare systems, why-not."""
 
-from dataclasses import asdict
 from typing import Any
 
 from django.http import Http404, HttpResponse
 from drf_spectacular.utils import OpenApiResponse, extend_schema
-from rest_framework import serializers
 from rest_framework.exceptions import ValidationError
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from memories.api.base_view import NamespacedView
+from memories.api.contract_serializers import serializer_of
 from memories.api.renderers import OrjsonRenderer
+from memories.contracts.answer import Answer, Comparison
+from memories.contracts.why_not import WhyNot
 from memories.db import counters
+from memories.db.ids import uuid7
 from memories.models import Memory, Namespace
 from memories.models.choices import ChunkLevel, MemoryType, Role, Status
 from memories.retrieval import access_counts
-from memories.retrieval.answer import answer_to_dict, result_ids
+from memories.retrieval.answer import build_answer
 from memories.retrieval.compare import compare_systems, ranking_agreement
 from memories.retrieval.config import UnknownProfileError, resolve_config
 from memories.retrieval.prompt_context import render_context
@@ -89,119 +91,10 @@ class RetrieveSerializer(ConfiguredQuerySerializer):
     )
 
 
-class WhyNotSerializer(ConfiguredQuerySerializer):
+class WhyNotRequestSerializer(ConfiguredQuerySerializer):
     """A query and the missing memory."""
 
     memory = Identifier()
-
-
-class RetrieverRankSerializer(serializers.Serializer[Any]):
-    """The rank of a memory in one retriever's list."""
-
-    rank = serializers.IntegerField()
-    score = serializers.FloatField(help_text="the retriever's own score")
-    contribution = serializers.FloatField(allow_null=True, help_text="its contribution to the final score")
-
-
-class ResultSerializer(serializers.Serializer[Any]):
-    """A result; systems add their own fields."""
-
-    id = serializers.UUIDField()
-    type = serializers.CharField()
-    level = serializers.CharField()
-    content = serializers.CharField()
-    confidence = serializers.FloatField()
-    age_days = serializers.FloatField()
-    rank = serializers.IntegerField()
-    score = serializers.FloatField()
-    retrievers = serializers.DictField(child=RetrieverRankSerializer())
-    outdated = serializers.BooleanField(help_text="whether a later valid memory contradicts it")
-    conflicts_with = serializers.ListField(child=serializers.UUIDField(), required=False)
-    gone = serializers.BooleanField(required=False, help_text="in a replay: forgotten since, so its text is omitted")
-    explanation = serializers.DictField(required=False, help_text="{name, value, op, parts}")
-    selection = serializers.DictField(required=False, help_text="{step, relevance, redundancy, nearest}")
-
-
-class AnswerProfileSerializer(serializers.Serializer[Any]):
-    """The ranking configuration of a response."""
-
-    name = serializers.CharField(allow_null=True, help_text="null: a system with its defaults, no profile")
-    version = serializers.IntegerField(allow_null=True)
-    system = serializers.CharField()
-
-
-class TimedOutRetrieverSerializer(serializers.Serializer[Any]):
-    """A retriever that timed out and was left out."""
-
-    retriever = serializers.CharField()
-    reason = serializers.CharField()
-
-
-class AnswerSerializer(serializers.Serializer[Any]):
-    """The results with their explanations, and what was left out."""
-
-    trace = serializers.UUIDField(allow_null=True, help_text="id for replay; null: not traced")
-    profile = AnswerProfileSerializer()
-    plan = serializers.DictField(
-        help_text="{name, retrievers, specificity, reranker, params, entities, window, embedded}"
-    )
-    results = ResultSerializer(many=True)
-    context = serializers.DictField(help_text="the results that are not outdated, by type")  # type: ignore[assignment]
-    filtered = serializers.DictField(
-        child=serializers.IntegerField(), help_text="number of filtered candidates by gate"
-    )
-    late = TimedOutRetrieverSerializer(many=True)
-    tiebreak_applied = serializers.BooleanField()
-    abstained = serializers.BooleanField()
-    chance = serializers.FloatField(
-        help_text="probability that the top result answers the query, if the system estimates it"
-    )
-    reason = serializers.CharField(allow_blank=True, help_text="why there are no results, or none in the context")
-    nearest = serializers.ListField(child=serializers.DictField(), help_text="the best filtered candidates")
-    as_of = serializers.DateTimeField(allow_null=True)
-    note = serializers.CharField(allow_blank=True, help_text="which current data an answer as of the past uses")
-    took_ms = serializers.DictField(child=serializers.FloatField())
-
-
-class AgreementSerializer(serializers.Serializer[Any]):
-    """Rank agreement of two systems."""
-
-    systems = serializers.ListField(child=serializers.CharField())
-    kendall_tau = serializers.FloatField(allow_null=True, help_text="null: fewer than two memories in common")
-    rbo = serializers.FloatField(help_text="rank-biased overlap, p = .9")
-
-
-class ComparisonSerializer(serializers.Serializer[Any]):
-    """Every system's results, and the rank agreement of each pair."""
-
-    answers = serializers.DictField(child=AnswerSerializer())
-    agreement = AgreementSerializer(many=True)
-
-
-class ParameterChangeSerializer(serializers.Serializer[Any]):
-    """A change of one parameter."""
-
-    param = serializers.CharField()
-    before = serializers.JSONField()
-    after = serializers.JSONField()
-    fraction = serializers.FloatField(help_text="size of the change as a fraction of its range")
-    rank = serializers.IntegerField(help_text="resulting rank of the memory")
-
-
-class WhyNotAnswerSerializer(serializers.Serializer[Any]):
-    """Why a memory is not among the results."""
-
-    rank = serializers.IntegerField(allow_null=True, help_text="null: not among the results")
-    exclusions = serializers.ListField(child=serializers.CharField(), help_text="why it cannot be a candidate")
-    gates = serializers.ListField(child=serializers.CharField(), help_text="the gates that filter it")
-    retrievers = serializers.DictField(help_text="by name: {rank, score, why}")
-    score = serializers.FloatField(allow_null=True)
-    needed = serializers.FloatField(allow_null=True, help_text="the score of the last result")
-    change = ParameterChangeSerializer(
-        allow_null=True, help_text="the smallest change of one parameter that brings it in"
-    )
-    tried = serializers.ListField(child=serializers.CharField(), help_text="the parameters tried")
-    reason = serializers.CharField()
 
 
 class RetrieveView(NamespacedView):
@@ -214,7 +107,7 @@ class RetrieveView(NamespacedView):
         operation_id="retrieve",
         request=RetrieveSerializer,
         responses={
-            (200, "application/json"): AnswerSerializer,
+            (200, "application/json"): serializer_of(Answer),
             (200, MARKDOWN): OpenApiResponse(str, "The context block, with format=markdown."),
         },
         tags=["retrieval"],
@@ -223,21 +116,27 @@ class RetrieveView(NamespacedView):
         """Retrieve the memories that answer a query, each with its explanation; an empty response says why."""
         body = RetrieveSerializer.from_request(request)
         retrieval = retrieve(query_from_body(self.namespace, body))
-        answer = answer_to_dict(retrieval, explain=body["explain"], token_budget=body.get("token_budget"))
-        answer["trace"] = store_trace(retrieval, answer, key=self.access.key_id) if is_trace_sampled() else None
+        answer = build_answer(
+            retrieval,
+            explain=body["explain"],
+            token_budget=body.get("token_budget"),
+            trace=uuid7() if is_trace_sampled() else None,
+        )
+        if answer.trace is not None:
+            store_trace(retrieval, answer, key=self.access.key_id)
         counters.count_retrieval(
             retrieval.query.config.system.name,
-            abstained=answer["abstained"],
+            abstained=answer.abstained,
             stages_ms=retrieval.took_ms,
             retrievers_ms=retrieval.fetched.took_ms,
             timed_out=retrieval.fetched.timed_out,
         )
         if body["record"]:
-            access_counts.record_access(retrieval.query, result_ids(answer["results"]))
+            access_counts.record_access(retrieval.query, answer.result_ids)
         if body["format"] == "markdown":
             context = render_context(answer, body.get("token_budget"))
             return HttpResponse(context, content_type=f"{MARKDOWN}; charset=utf-8")
-        return Response(answer)
+        return Response(answer.to_dict())
 
 
 class CompareView(NamespacedView):
@@ -245,17 +144,17 @@ class CompareView(NamespacedView):
 
     roles = {"POST": Role.READ}
 
-    @extend_schema(operation_id="compare", request=QuerySerializer, responses=ComparisonSerializer, tags=["retrieval"])
+    @extend_schema(
+        operation_id="compare", request=QuerySerializer, responses=serializer_of(Comparison), tags=["retrieval"]
+    )
     def post(self, request: Request, namespace: str) -> Response:
         """Rank one query by every system with its defaults, side by side; no access is recorded."""
         body = QuerySerializer.from_request(request)
         configs = {name: resolve_config(self.namespace, system=name, params={}) for name in SYSTEMS}
         retrievals = compare_systems(query_from_body(self.namespace, body, next(iter(configs.values()))), configs)
-        answers = {
-            name: {**answer_to_dict(retrieval, explain="none"), "trace": None} for name, retrieval in retrievals.items()
-        }
-        rankings = {name: [str(id) for id in result_ids(answer["results"])] for name, answer in answers.items()}
-        return Response({"answers": answers, "agreement": ranking_agreement(rankings)})
+        answers = {name: build_answer(retrieval, explain="none") for name, retrieval in retrievals.items()}
+        rankings = {name: [str(id) for id in answer.result_ids] for name, answer in answers.items()}
+        return Response(Comparison(answers, ranking_agreement(rankings)).to_dict())
 
 
 class WhyNotView(NamespacedView):
@@ -264,15 +163,15 @@ class WhyNotView(NamespacedView):
     roles = {"POST": Role.READ}
 
     @extend_schema(
-        operation_id="why_not", request=WhyNotSerializer, responses=WhyNotAnswerSerializer, tags=["retrieval"]
+        operation_id="why_not", request=WhyNotRequestSerializer, responses=serializer_of(WhyNot), tags=["retrieval"]
     )
     def post(self, request: Request, namespace: str) -> Response:
         """Explain why a memory is not among the results, and the smallest change of a parameter that brings it in."""
-        body = WhyNotSerializer.from_request(request)
+        body = WhyNotRequestSerializer.from_request(request)
         memory = Memory.objects.within(self.namespace).filter(id=body["memory"]).exclude(status=Status.FORGOTTEN)
         if not memory.exists():
             raise Http404(f"There is no memory {body['memory']} here.")
-        return Response(asdict(why_not(query_from_body(self.namespace, body), body["memory"])))
+        return Response(why_not(query_from_body(self.namespace, body), body["memory"]).to_dict())
 
 
 def query_from_body(namespace: Namespace, body: dict[str, Any], config: Config | None = None) -> Query:

@@ -39,7 +39,7 @@ class ShadowReportSerializer(serializers.Serializer[Any]):
     changed = serializers.IntegerField()
     jaccard = serializers.FloatField(allow_null=True, help_text="mean over the top 10")
     rbo = serializers.FloatField(allow_null=True, help_text="rank-biased overlap, p = .9")
-    newly_silent = serializers.IntegerField(help_text="answered by the published version, abstained by the shadow")
+    newly_abstained = serializers.IntegerField(help_text="answered by the published version, abstained by the shadow")
     newly_answered = serializers.IntegerField(help_text="abstained by the published version, answered by the shadow")
     live = serializers.IntegerField(help_text="run live, because the candidates differ")
     took_ms = serializers.ListField(

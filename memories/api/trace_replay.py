@@ -10,10 +10,12 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from memories.api.base_view import NamespacedView
-from memories.api.retrieval import AnswerSerializer
+from memories.api.contract_serializers import ParamValueField, serializer_of
+from memories.contracts.answer import ReplayAnswer, TracedAnswer
+from memories.contracts.trace import TracePlan, TraceRequest
 from memories.models import Namespace, Trace
 from memories.models.choices import Role
-from memories.retrieval.answer import answer_to_dict
+from memories.retrieval.answer import build_answer
 from memories.retrieval.config import override_params, resolve_config
 from memories.retrieval.query import Config
 from memories.retrieval.replay import replay
@@ -35,16 +37,14 @@ class ReplayRequestSerializer(StrictObject):
     explain = OneOf(choices=["none", "parts", "full"], default="parts")
 
 
-class ReplayAnswerSerializer(AnswerSerializer):
-    """The results of a replay."""
+@extend_schema_field(serializer_of(TraceRequest))
+class TraceRequestField(serializers.DictField):
+    """The options of a traced query, as stored."""
 
-    replayed = serializers.BooleanField(help_text="false: run live because of `live`")
-    live = serializers.ListField(
-        child=serializers.CharField(), help_text="what changes the candidates and needs a new query"
-    )
-    changed = serializers.ListField(
-        child=serializers.UUIDField(), help_text="candidates that were re-embedded or are gone"
-    )
+
+@extend_schema_field(serializer_of(TracePlan))
+class TracePlanField(serializers.DictField):
+    """The plan of a traced query, as stored."""
 
 
 class TraceSerializer(serializers.Serializer[Trace]):
@@ -54,10 +54,10 @@ class TraceSerializer(serializers.Serializer[Trace]):
     at = serializers.DateTimeField()
     as_of = serializers.DateTimeField(help_text="the time it was answered as of")
     query = serializers.CharField()
-    request = serializers.DictField()
+    request = TraceRequestField()
     system = serializers.CharField()
-    params = serializers.DictField(help_text="non-default parameters")
-    plan = serializers.DictField()
+    params = serializers.DictField(child=ParamValueField(), help_text="non-default parameters")
+    plan = TracePlanField()
     candidates = serializers.SerializerMethodField()
     answer = serializers.SerializerMethodField()
     took_ms = serializers.DictField(child=serializers.FloatField())
@@ -66,12 +66,10 @@ class TraceSerializer(serializers.Serializer[Trace]):
         """The number of ranked memories."""
         return len(trace.candidates)
 
-    @extend_schema_field(
-        serializers.DictField(help_text="as served, without the text of memories in `gone`: forgotten since")
-    )
+    @extend_schema_field(serializer_of(TracedAnswer))
     def get_answer(self, trace: Trace) -> dict[str, Any]:
         """The response as served."""
-        return redact_forgotten(trace)
+        return redact_forgotten(trace).to_dict()
 
 
 class TraceView(NamespacedView):
@@ -92,7 +90,10 @@ class ReplayView(NamespacedView):
     roles = {"POST": Role.READ}
 
     @extend_schema(
-        operation_id="replay", request=ReplayRequestSerializer, responses=ReplayAnswerSerializer, tags=["retrieval"]
+        operation_id="replay",
+        request=ReplayRequestSerializer,
+        responses=serializer_of(ReplayAnswer),
+        tags=["retrieval"],
     )
     def post(self, request: Request, namespace: str) -> Response:
         """Rank the candidates of a trace under other parameters, exactly as a live retrieval would.
@@ -102,9 +103,14 @@ class ReplayView(NamespacedView):
         body = ReplayRequestSerializer.from_request(request)
         trace = trace_or_404(self.namespace, body["trace"])
         replayed = replay(trace, replay_config(self, trace, body))
-        answer = {**answer_to_dict(replayed.retrieval, explain=body["explain"]), "trace": trace.id}
-        details = {"replayed": not replayed.rerun_because, "live": replayed.rerun_because, "changed": replayed.changed}
-        return Response(answer | details)
+        answer = build_answer(replayed.retrieval, explain=body["explain"], trace=trace.id)
+        replay_answer = ReplayAnswer(
+            **vars(answer),
+            replayed=not replayed.rerun_because,
+            live=replayed.rerun_because,
+            changed=replayed.changed,
+        )
+        return Response(replay_answer.to_dict())
 
 
 def trace_or_404(namespace: Namespace, id: UUID) -> Trace:

@@ -74,9 +74,7 @@ class ChunkSerializer(serializers.Serializer[Any]):
     memory = serializers.UUIDField()
     level = serializers.ChoiceField(choices=[ChunkLevel.TURN, ChunkLevel.SESSION])
     turn = serializers.UUIDField(allow_null=True, help_text="its first turn; null for a session")
-    routes = serializers.ListField(
-        child=serializers.ChoiceField(choices=Route.values), help_text="the new vectors, by retriever"
-    )
+    vectors = serializers.ListField(child=serializers.ChoiceField(choices=Route.values), help_text="the new vectors")
 
 
 class IngestOutcomeSerializer(serializers.Serializer[Any]):
@@ -136,7 +134,7 @@ def ingest_outcome_to_dict(ingested: IngestResult) -> dict[str, Any]:
                 "memory": str(chunk.memory.id),
                 "level": chunk.memory.level,
                 "turn": chunk.memory.turn_id and str(chunk.memory.turn_id),
-                "routes": sorted(chunk.vectors),
+                "vectors": sorted(chunk.vectors),
             }
             for chunk in ingested.chunks
         ],

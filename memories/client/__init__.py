@@ -10,10 +10,9 @@ from typing import Any, Literal, Unpack, cast, overload
 from urllib.parse import quote
 from uuid import UUID
 
+from memories.client.answer_types import AnswerJson, ComparisonJson, ReplayAnswerJson, WhyNotJson
 from memories.client.payloads import (
-    AnswerJson,
     BatchItemJson,
-    ComparisonJson,
     ConversationOptions,
     CorrectionJson,
     IngestJson,
@@ -22,13 +21,11 @@ from memories.client.payloads import (
     OutcomeJson,
     QueryOptions,
     RankingOptions,
-    ReplayJson,
     ReplayOptions,
     RetrieveOptions,
     TraceFilters,
     TraceRowJson,
     TurnInput,
-    WhyNotJson,
 )
 from memories.client.transport import RecallError, Transport
 from memories.client.tuning_calls import TuningCalls
@@ -86,9 +83,9 @@ class Recall(TuningCalls):
         """Compare all systems on one query."""
         return cast(ComparisonJson, self._query("compare/", {"query": query, **options}))
 
-    def replay(self, trace: UUID | str, **options: Unpack[ReplayOptions]) -> ReplayJson:
+    def replay(self, trace: UUID | str, **options: Unpack[ReplayOptions]) -> ReplayAnswerJson:
         """Rank the candidates of a trace under other parameters."""
-        return cast(ReplayJson, self._query("replay/", {"trace": trace, **options}))
+        return cast(ReplayAnswerJson, self._query("replay/", {"trace": trace, **options}))
 
     def traces(self, **filters: Unpack[TraceFilters]) -> Iterator[TraceRowJson]:
         """Iterate over traces, newest first, page by page."""

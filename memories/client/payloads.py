@@ -1,4 +1,4 @@
-"""Types of requests and responses, as far as programs rely on them; the OpenAPI schema is complete."""
+"""Types of requests and of responses other than answers, as far as programs rely on them."""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
@@ -161,47 +161,6 @@ class BatchItemJson(TypedDict):
     problems: NotRequired[list[FieldError]]
 
 
-class ResultJson(TypedDict):
-    """A result; the response has more fields."""
-
-    id: str
-    type: str
-    content: str
-    confidence: float
-    age_days: float
-    rank: int
-    score: float
-    outdated: bool
-    conflicts_with: NotRequired[list[str]]
-    gone: NotRequired[bool]
-    explanation: NotRequired[dict[str, Any]]
-
-
-class AnswerJson(TypedDict):
-    """The response to a query."""
-
-    trace: str | None
-    profile: dict[str, Any]
-    plan: dict[str, Any]
-    results: list[ResultJson]
-    context: dict[str, list[dict[str, Any]]]
-    filtered: dict[str, int]
-    late: list[dict[str, str]]
-    abstained: bool
-    chance: float
-    reason: str
-    nearest: list[dict[str, Any]]
-    took_ms: dict[str, float]
-
-
-class ReplayJson(AnswerJson):
-    """The results of a replay, from the trace's candidates or live."""
-
-    replayed: bool
-    live: list[str]
-    changed: list[str]
-
-
 class TraceRowJson(TypedDict):
     """One row of the trace list."""
 
@@ -215,27 +174,6 @@ class TraceRowJson(TypedDict):
     results: int
     took_ms: float
     asked_by: str  # agent or person
-
-
-class ComparisonJson(TypedDict):
-    """Every system's results, and their rank agreement."""
-
-    answers: dict[str, AnswerJson]
-    agreement: list[dict[str, Any]]
-
-
-class WhyNotJson(TypedDict):
-    """Why a memory is not among the results."""
-
-    rank: int | None
-    exclusions: list[str]
-    gates: list[str]
-    retrievers: dict[str, dict[str, Any]]
-    score: float | None
-    needed: float | None
-    change: dict[str, Any] | None
-    tried: list[str]
-    reason: str
 
 
 class IngestJson(TypedDict):
@@ -259,14 +197,14 @@ class EvaluationTarget(TypedDict, total=False):
 class SensitivityOptions(EvaluationTarget, total=False):
     """Options of a sensitivity analysis."""
 
-    part: str
+    split: str
     param: str
 
 
 class EvaluationOptions(EvaluationTarget, total=False):
     """Options of an evaluation."""
 
-    part: str
+    split: str
     params: Mapping[str, Any]
     against: Mapping[str, Any]
     record: bool
@@ -288,7 +226,7 @@ class OptimiseOptions(EvaluationTarget, total=False):
     move: Sequence[str]
     price: float
     against: str
-    settings: int
+    max_trials: int
     seconds: int
     seed: int
 
@@ -307,7 +245,7 @@ class EvaluationJson(TypedDict):
 
     evaluation: str | None
     set: str
-    part: str
+    split: str
     system: str
     params: dict[str, Any]
     metrics: dict[str, MetricJson]
@@ -327,7 +265,7 @@ class EvaluationRowJson(TypedDict):
     params: dict[str, Any]
     profile_version_id: str | None
     judgement_set_id: str
-    part: str
+    split: str
     metrics: dict[str, MetricJson]
     created_at: str
 
@@ -336,10 +274,10 @@ class SensitivityJson(TypedDict):
     """Sensitivity of a metric to each parameter."""
 
     metric: str
-    here: float
+    current: float
     curves: list[dict[str, Any]]
     left: list[str]
-    asks_again: list[str]
+    needs_new_query: list[str]
 
 
 class AblationJson(TypedDict):
@@ -349,7 +287,7 @@ class AblationJson(TypedDict):
     mean: float
     queries: int
     relevant: int
-    routes: list[dict[str, Any]]
+    retrievers: list[dict[str, Any]]
     overlap: list[list[float | None]]
 
 

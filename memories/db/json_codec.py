@@ -27,7 +27,7 @@ def pack_json(value: Any) -> bytes:
 def unpack_json(stored: bytes) -> Any:
     """The value of compressed or plain JSON.
 
-    >>> unpack_json(pack_json({"late": []})), unpack_json(b'{"late": []}')
-    ({'late': []}, {'late': []})
+    >>> unpack_json(pack_json({"timed_out": []})), unpack_json(b'{"timed_out": []}')
+    ({'timed_out': []}, {'timed_out': []})
     """
     return orjson.loads(stored if stored.startswith(PLAIN_START) else zlib.decompress(stored))

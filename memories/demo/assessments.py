@@ -33,7 +33,7 @@ def judged_query(judgement_set: JudgementSet, query: DemoQuery) -> JudgedQuery:
         judgement_set_id=judgement_set.id,
         text=query.query,
         category=query.category,
-        kind=QueryKind.ANSWERABLE if query.answerable else QueryKind.NEVER_STORED,
+        kind=QueryKind.ANSWERABLE if query.answerable else QueryKind.UNANSWERABLE,
         part=split_of(query.query),
         user=query.user,
     )

@@ -8,7 +8,7 @@ from memories.demo.assessments import SET_NAME
 from memories.models import JudgedQuery, JudgementSet, Namespace
 from memories.models.choices import Role
 from memories.retrieval import trace
-from memories.retrieval.answer import answer_to_dict
+from memories.retrieval.answer import build_answer
 from memories.retrieval.config import resolve_config
 from memories.retrieval.query import Query
 from memories.retrieval.retrieve import retrieve
@@ -32,7 +32,7 @@ def store_sample_traces(namespace: Namespace) -> None:
     for judged in queries_to_trace(namespace):
         query = Query(namespace=namespace, text=judged.text, config=next(configs), user=judged.user)
         retrieval = retrieve(query)
-        trace.store_trace(retrieval, answer_to_dict(retrieval), key=key.id if next(by_agent) else None)
+        trace.store_trace(retrieval, build_answer(retrieval), key=key.id if next(by_agent) else None)
     key.last_used_at = timezone.now()
     key.save(update_fields=["last_used_at"])
 

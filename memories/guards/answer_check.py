@@ -11,7 +11,7 @@ from memories.guards.support import Basis, ClaimSupport, judge_claims
 from memories.models import Memory, Namespace, Trace
 from memories.models.choices import Status
 from memories.providers.judge import judge
-from memories.retrieval.answer import answer_to_dict, result_ids
+from memories.retrieval.answer import build_answer
 from memories.retrieval.config import resolve_config
 from memories.retrieval.query import Query
 from memories.retrieval.retrieve import retrieve
@@ -92,4 +92,4 @@ def trace_result_ids(trace: Trace | None) -> list[UUID]:
 def retrieve_ids(namespace: Namespace, query: str) -> list[UUID]:
     """The memories that a query returns now; no trace is stored."""
     retrieval = retrieve(Query(namespace=namespace, text=query, config=resolve_config(namespace, params={})))
-    return result_ids(answer_to_dict(retrieval, explain="none")["results"])
+    return build_answer(retrieval, explain="none").result_ids

@@ -23,7 +23,7 @@ def submit_evaluation_job(
     namespace: Namespace, version: ProfileVersion, judgement_set: JudgementSet, split: str, *, by: str
 ) -> Job:
     """Submit a job that evaluates a version."""
-    params = {"version": str(version.id), "set": str(judgement_set.id), "part": split}
+    params = {"version": str(version.id), "set": str(judgement_set.id), "split": split}
     return submit_job(namespace, JobKind.EVALUATE, params, by=by)
 
 
@@ -35,7 +35,7 @@ def submit_search_job(namespace: Namespace, spec: SearchSpec, *, by: str) -> Job
 def submit_pool_job(judgement_set: JudgementSet, names: Sequence[str], k: int, *, by: str) -> Job:
     """Submit a job that pools a set; an unfinished job with the same parameters is returned instead."""
     namespace = judgement_set.namespace
-    params = {"set": str(judgement_set.id), "settings": config_names(namespace, names), "k": k}
+    params = {"set": str(judgement_set.id), "configs": config_names(namespace, names), "k": k}
     unfinished = Job.objects.within(namespace).filter(kind=JobKind.POOL, state__in=UNFINISHED, params=params)
     return unfinished.first() or submit_job(namespace, JobKind.POOL, params, by=by)
 

@@ -82,7 +82,7 @@ def health_by_retriever(traces: Iterable[Mapping[str, Any]]) -> list[RetrieverHe
     for trace in traces:
         system = SYSTEMS.get(trace["system"])
         arrays, _ = unpack_arrays(bytes(trace["signals"]), "rank ")
-        timed_out = {failure["retriever"]: failure["reason"] for failure in trace["answer"].get("late", ())}
+        timed_out = {failure["retriever"]: failure["reason"] for failure in trace["answer"].get("timed_out", ())}
         for retriever in system.retrievers if system else ():
             if retriever not in (trace["plan__retrievers"] or ()):
                 continue

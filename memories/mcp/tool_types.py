@@ -1,9 +1,14 @@
 """Input types of the tools, with descriptions for the model, and their structured output."""
 
-from typing import Annotated, Any, TypedDict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Annotated, TypedDict
+from uuid import UUID
 
 from pydantic import Field
 
+from memories.contracts.answer import ContextEntry, TimedOut
+from memories.contracts.json_contract import JsonContract
 from memories.models.choices import MemoryType, SourceLevel
 
 StatementText = Annotated[str, Field(description="one self-contained statement, with names instead of pronouns")]
@@ -31,13 +36,14 @@ class RememberResult(TypedDict):
     confidence: float
 
 
-class RecallResult(TypedDict):
+@dataclass(frozen=True)
+class RecallResult(JsonContract):
     """The retrieved memories, or why there are none."""
 
-    trace: str | None
-    memories: list[dict[str, Any]]
+    trace: UUID | None
+    memories: Sequence[ContextEntry]
     reason: str
-    late: list[dict[str, str]]
+    timed_out: Sequence[TimedOut]
 
 
 class ConfirmResult(TypedDict):

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Annotated, Any, TypeVar
 
 from mcp.server.mcpserver import Context, MCPServer
@@ -9,9 +10,12 @@ from mcp.server.mcpserver.exceptions import ToolError
 from mcp_types import CallToolResult, TextContent, ToolAnnotations
 
 from memories.client import Recall
-from memories.client.payloads import AnswerJson, MemoryJson, QueryOptions, WhyNotJson
+from memories.client.payloads import MemoryJson, QueryOptions
 from memories.client.transport import RecallError
+from memories.contracts.answer import Answer
+from memories.contracts.why_not import WhyNot
 from memories.db.ids import uuid7
+from memories.db.json_codec import encode_json
 from memories.mcp.tool_types import (
     Budget,
     ConfirmResult,
@@ -30,8 +34,13 @@ from memories.mcp.tool_types import (
     Type,
     User,
 )
-from memories.retrieval.prompt_context import empty_context_reason, estimate_tokens, fit_budget, group_by_type
-from memories.retrieval.prompt_context import render_context as context_block
+from memories.retrieval.prompt_context import (
+    empty_context_reason,
+    estimate_tokens,
+    fit_budget,
+    group_by_type,
+    render_context,
+)
 
 INSTRUCTIONS = (
     "A memory that persists between conversations. Call recall before you answer what may have come up earlier, and "
@@ -94,12 +103,13 @@ def make_mcp_server(client_of: Callable[[ToolContext], Recall], log_level: Any) 
         options: Any = drop_none(
             top_k=top_k, types=types, tags=tags, user=user, session=session, token_budget=token_budget
         )
-        return recall_result(call_api(lambda: client_of(call).retrieve(query, explain="none", **options)), token_budget)
+        answer = call_api(lambda: client_of(call).retrieve(query, explain="none", **options))
+        return recall_result(Answer.from_dict(answer), token_budget)
 
     @server.tool(annotations=READ_ONLY)
     def why_not(
         call: ToolContext, query: QueryText, memory: Id, top_k: Limit = 10
-    ) -> Annotated[CallToolResult, WhyNotJson]:
+    ) -> Annotated[CallToolResult, WhyNot]:
         """Explain why a memory is not among the results of a query, and the smallest change that brings it in."""
         answer = call_api(lambda: client_of(call).why_not(query, memory, **QueryOptions(top_k=top_k)))
         return tool_result(answer["reason"], answer)
@@ -133,19 +143,19 @@ def call_api(request: Callable[[], T]) -> T:
         raise ToolError(str(error)) from error
 
 
-def recall_result(answer: AnswerJson, budget: int) -> CallToolResult:
+def recall_result(answer: Answer, budget: int) -> CallToolResult:
     """A response as a context block followed by its ids in order, and as structured content, all within the budget."""
-    by_id = {memory["id"]: memory for group in answer["context"].values() for memory in group}
-    best = [by_id[result["id"]] for result in answer["results"] if result["id"] in by_id]
-    context = group_by_type(fit_budget(best, budget - estimate_tokens(IDS_LINE), each=ID_TOKENS))
+    entries = {entry.id: entry for group in answer.context.values() for entry in group}
+    best = [entries[id] for id in answer.result_ids if id in entries]
+    context = group_by_type(fit_budget(best, budget - estimate_tokens(IDS_LINE), tokens_each=ID_TOKENS))
+    reason = answer.reason
     if best and not context:
-        answer["reason"] = empty_context_reason(
-            len(answer["results"]), best, budget, estimate_tokens(IDS_LINE) + ID_TOKENS
-        )
-    memories = [memory for group in context.values() for memory in group]
-    ids = IDS_LINE.format(", ".join(memory["id"] for memory in memories)) if memories else ""
-    data = RecallResult(trace=answer["trace"], memories=memories, reason=answer["reason"], late=answer["late"])
-    return tool_result(f"{context_block({**answer, 'context': context}, budget)}{ids}", data)
+        reason = empty_context_reason(len(answer.results), best, budget, estimate_tokens(IDS_LINE) + ID_TOKENS)
+    memories = [entry for group in context.values() for entry in group]
+    ids = IDS_LINE.format(", ".join(str(entry.id) for entry in memories)) if memories else ""
+    block = render_context(replace(answer, context=context, reason=reason), budget)
+    data = RecallResult(trace=answer.trace, memories=memories, reason=reason, timed_out=answer.timed_out)
+    return tool_result(f"{block}{ids}", json.loads(encode_json(data.to_dict())))
 
 
 def memory_line(memory: MemoryJson) -> str:

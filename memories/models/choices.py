@@ -135,7 +135,7 @@ class QueryKind(TextChoices):
     """Whether a judged query is answerable from what was stored."""
 
     ANSWERABLE = "answerable"
-    NEVER_STORED = "never_stored"
+    UNANSWERABLE = "unanswerable"
 
 
 class Part(TextChoices):

@@ -35,7 +35,9 @@ class JudgedQuery(Namespaced):
     text = models.TextField()
     category = models.CharField(max_length=50, blank=True)
     kind = models.CharField(max_length=15, choices=QueryKind, default=QueryKind.ANSWERABLE)
-    overruled = models.BooleanField(default=False, help_text="said to be never stored, and then a memory answered it")
+    overruled = models.BooleanField(
+        default=False, help_text="imported as unanswerable, and then a memory was graded as its answer"
+    )
     part = models.CharField(max_length=10, choices=Part, default=Part.TUNE)
     user = models.CharField(max_length=200, blank=True)
     as_of = models.DateTimeField(null=True, help_text="empty: the namespace's now")

@@ -134,16 +134,16 @@ def ablation_tracing_job(namespace: Namespace, judgement_set: JudgementSet, conf
 
 def ablation_headline(report: AblationReport) -> str:
     """The retriever with the largest significant loss, as a headline."""
-    worst = min(report.routes, key=lambda one: one.gain.difference)
+    worst = min(report.retrievers, key=lambda one: one.gain.difference)
     if worst.gain.difference < 0 and worst.significant:
-        return f"{called(worst.route).capitalize()} matters most"
+        return f"{called(worst.retriever).capitalize()} matters most"
     return "No retriever makes a significant difference"
 
 
 def ablation_rows(report: AblationReport) -> list[dict[str, Any]]:
     """The retrievers by loss without them, largest first; all intervals on one scale."""
-    widest = max((abs(end) for one in report.routes for end in (one.gain.low, one.gain.high)), default=0.0) or 1.0
-    ordered = sorted(report.routes, key=lambda one: one.gain.difference)
+    widest = max((abs(end) for one in report.retrievers for end in (one.gain.low, one.gain.high)), default=0.0) or 1.0
+    ordered = sorted(report.retrievers, key=lambda one: one.gain.difference)
     return [
         {
             "effect": one,
@@ -169,18 +169,18 @@ def overlap_heatmap(report: AblationReport) -> list[dict[str, Any]]:
     """The overlap as rows of heatmap cells."""
     return [
         {
-            "route": one.route,
+            "route": one.retriever,
             "cells": [{"share": share, "opacity": MAX_OPACITY * share if share else 0} for share in shares],
         }
-        for one, shares in zip(report.routes, report.overlap, strict=True)
+        for one, shares in zip(report.retrievers, report.overlap, strict=True)
     ]
 
 
 def most_similar_pair(report: AblationReport) -> dict[str, Any] | None:
     """The two ranked lists with the largest overlap."""
     pairs = [
-        (share, one.route, report.routes[other].route)
-        for index, one in enumerate(report.routes)
+        (share, one.retriever, report.retrievers[other].retriever)
+        for index, one in enumerate(report.retrievers)
         for other, share in enumerate(report.overlap[index][:index])
         if share is not None
     ]

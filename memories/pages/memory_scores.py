@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from memories.api.retrieval import QuerySerializer, query_from_body
+from memories.contracts.why_not import WhyNot
 from memories.models import Memory, Namespace
 from memories.pages.explanation_nodes import ExplanationNode, explanation_node
 from memories.retrieval.answer import failed_gates, retriever_hits
@@ -14,7 +15,7 @@ from memories.retrieval.config import resolve_config
 from memories.retrieval.query import Config, Query
 from memories.retrieval.retrieve import Retrieval
 from memories.retrieval.smallest_change import answer_rank
-from memories.retrieval.why_not import WhyNot, find_exclusions, ordinal, why_not
+from memories.retrieval.why_not import find_exclusions, ordinal, why_not
 from memories.web.serializers import valid_values
 from scoring.systems import SYSTEMS
 
@@ -67,20 +68,22 @@ def sentence(retrieval: Retrieval, memory: Memory, row: int | None, rank: int | 
     """Who found it, and what became of it."""
     if row is None:
         outside = find_exclusions(retrieval.query, memory)
-        return f"It cannot come back: {'; '.join(outside)}." if outside else "No candidate: no list reaches down to it."
+        return (
+            f"It cannot be returned: {'; '.join(outside)}." if outside else "No candidate: no list reaches down to it."
+        )
     signals = retrieval.signals
     [found] = retriever_hits(signals, [row])
     ranks: dict[str, Any] = {}
     for route, one in found.items():
         name = LISTS.get(route, route.removeprefix("vec_").removeprefix("facet_").replace("_", " "))
-        ranks[name] = min(one["rank"] or np.inf, ranks.get(name, np.inf))
+        ranks[name] = min(one.rank, ranks.get(name, np.inf))
     said = ", ".join(f"{ordinal(int(place))} by {name}" for name, place in ranks.items()) or "found"
     if rank:
         return f"{said}."
     if gates := failed_gates(retrieval, row):
-        return f"{said}; held back: {', '.join(gates).replace('_', ' ')}."
+        return f"{said}; filtered: {', '.join(gates).replace('_', ' ')}."
     if retrieval.ranking.abstained:
-        return f"{said}; the whole answer was withheld."
+        return f"{said}; the system abstained."
     above = int((retrieval.ranking.score.value > retrieval.ranking.score.value[row]).sum())
     return (
         f"{said}; {ordinal(above + 1)} of {len(signals)} by score, and {len(retrieval.ranking.order.rows)} come back."

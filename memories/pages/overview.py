@@ -46,7 +46,7 @@ def holdings(namespace: Namespace) -> dict[str, Any]:
     )
     types = {type: memories[type] for type in MemoryType.values}
     queries = JudgedQuery.objects.within(namespace).aggregate(
-        all=Count("id"), never_stored=Count("id", filter=Q(kind=QueryKind.NEVER_STORED))
+        all=Count("id"), unanswerable=Count("id", filter=Q(kind=QueryKind.UNANSWERABLE))
     )
     return {
         "now": namespace.now,

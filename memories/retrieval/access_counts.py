@@ -1,4 +1,4 @@
-"""That memories were given to an agent: counted once for each session, and never while exploring."""
+"""Access counts of returned memories: once per session, and never from the dashboard."""
 
 import logging
 import time
@@ -12,10 +12,10 @@ from memories.retrieval.query import Query
 
 logger = logging.getLogger(__name__)
 
-LONGEST_WAIT = 10.0  # seconds that a count waits for whoever changes the same memories
-PAUSE = 0.01  # seconds
+MAX_WAIT = 10.0  # seconds to wait for locks on the memories
+RETRY_INTERVAL = 0.01  # seconds
 
-# Who waits for nobody while holding something cannot be part of a deadlock: what somebody else holds is left for later.
+# SKIP LOCKED avoids deadlocks: memories that others have locked are counted by a later attempt.
 COUNT = """
     WITH free AS (
         SELECT id FROM memories_memory WHERE namespace_id = %(namespace)s AND id = ANY(%(ids)s)
@@ -33,7 +33,7 @@ COUNT = """
     )
     SELECT id FROM free
 """
-# Without a session every answer counts; in one the first return does.
+# Without a session every access counts; within one, the first.
 EVERY_RETURN = "SELECT id FROM free"
 FIRST_RETURN = """
     INSERT INTO memories_sessionreturn (namespace_id, "user", session, memory_id, returned_at)
@@ -44,21 +44,21 @@ STILL_STORED = "SELECT id FROM memories_memory WHERE namespace_id = %(namespace)
 
 
 def record_access(query: Query, ids: Iterable[UUID]) -> None:
-    """Count one access of each memory, unless the session has had it before."""
+    """Count one access of each memory, once per session."""
     now = query.namespace.now
     values: dict[str, Any] = {"namespace": query.namespace.id, "user": query.user, "session": query.session}
     values |= {"now": now, "day": now.date()}
     statement = COUNT.format(counted=FIRST_RETURN if query.session else EVERY_RETURN)
-    left, until = set(ids), time.monotonic() + LONGEST_WAIT
+    left, until = set(ids), time.monotonic() + MAX_WAIT
     while left := count_accesses(statement, values, left):
         if time.monotonic() > until:
-            logger.warning("%s accesses were not counted: the memories are being changed", len(left))
+            logger.warning("%s accesses were not counted: the memories are locked", len(left))
             return
-        time.sleep(PAUSE)
+        time.sleep(RETRY_INTERVAL)
 
 
 def count_accesses(statement: str, values: dict[str, Any], ids: set[UUID]) -> set[UUID]:
-    """Count what nobody else is changing right now; give what is left and still there."""
+    """Count the memories that are not locked; return those left that still exist."""
     if not ids:
         return ids
     with transaction.atomic(), connection.cursor() as cursor:

@@ -1,187 +1,209 @@
-"""A retrieval as it is told: results with their reasons, what was held back, and why where nothing came back."""
+"""The answer of a retrieval: results with their explanations, what was filtered, and why nothing was returned."""
 
 from collections.abc import Mapping, Sequence
 from math import isfinite
-from typing import Any, Literal
+from typing import Any, Literal, cast
 from uuid import UUID
 
 import numpy as np
 
+from memories.contracts.answer import (
+    Answer,
+    AnswerProfile,
+    EntityReport,
+    Explanation,
+    MmrSelection,
+    NearestMiss,
+    ParsedReport,
+    PlanReport,
+    Result,
+    RetrieverHit,
+    SystemDetails,
+    TimedOut,
+    TimeWindowReport,
+)
 from memories.models.choices import Status
 from memories.retrieval.conflicts import find_conflicts
+from memories.retrieval.parse import ParsedQuery
 from memories.retrieval.prompt_context import empty_context_reason, fit_budget, group_by_type
 from memories.retrieval.retrieve import Retrieval
 from scoring.signals import Signals
-from scoring.term import Codes, Term, Tree
+from scoring.term import Codes, Term
 
 Explain = Literal["none", "parts", "full"]
-NEAREST = 3  # misses that an answer shows where it abstains
-RESULT_FIELDS = ("id", "type", "level", "content", "confidence")
-PARSED_FIELDS = ("entities", "window", "embedded")
+NEAREST_MISSES = 3  # in an answer that abstains
+MEMORY_FIELDS = ("id", "type", "level", "content", "confidence")
 AS_OF_NOTE = (
-    "word statistics, clusters, vectors, tags, names, whom a memory is about or mentions, and what the asker uses most "
-    "are today's, all else is of then"
+    "term statistics, clusters, vectors, tags, names, subjects, mentions, and what the user accesses most are today's; "
+    "all else is as of then"
 )
 
 
-def answer_to_dict(
-    retrieval: Retrieval, *, explain: Explain = "parts", token_budget: int | None = None
-) -> dict[str, Any]:
-    """The answer as the API gives it."""
-    query, ranking, setting = retrieval.query, retrieval.ranking, retrieval.query.config
-    order = ranking.order.rows[:0] if ranking.abstained else ranking.order.rows
-    stored = [retrieval.candidates.rows[row] for row in order.tolist()]
-    results = results_to_dicts(retrieval, order, stored, explain)
-    against, outdated = find_conflicts(query, [row["id"] for row in stored], retrieval.candidates.contradictions)
-    for one, row in zip(results, stored, strict=True):
-        if others := against.get(one["id"]):
-            one["conflicts_with"] = others
-        one["outdated"] = one["id"] in outdated
-        if row["status"] == Status.FORGOTTEN:
-            one["gone"] = True
-    current = [one for one in results if not (one["outdated"] or "gone" in one)]
-    handed = fit_budget(current, token_budget)
+def build_answer(
+    retrieval: Retrieval, *, explain: Explain = "parts", token_budget: int | None = None, trace: UUID | None = None
+) -> Answer:
+    """The answer of a retrieval; `trace` is the id under which it will be stored."""
+    query, ranking, config = retrieval.query, retrieval.ranking, retrieval.query.config
+    results = build_results(retrieval, explain)
+    current = [result for result in results if result.current]
+    context = fit_budget(current, token_budget)
     abstained = not results
-    why = (
-        abstention_reason(retrieval)
-        if abstained
-        else ""
-        if handed
-        else empty_context_reason(len(results), current, token_budget)
+    reason = ""
+    if abstained:
+        reason = abstention_reason(retrieval)
+    elif not context:
+        reason = empty_context_reason(len(results), current, token_budget)
+    filtered = {gate: int((~passed).sum()) for gate, passed in ranking.gates.items()}
+    return Answer(
+        trace=trace,
+        profile=AnswerProfile(config.profile or None, config.version, config.system.name),
+        plan=report_plan(retrieval),
+        results=results,
+        context=group_by_type(context),
+        filtered={gate: count for gate, count in filtered.items() if count},
+        timed_out=[TimedOut(retriever, why) for retriever, why in retrieval.fetched.timed_out.items()],
+        tiebreak_applied=ranking.order.tiebreak_applied,
+        abstained=abstained,
+        answer_probability=ranking.answer_probability,
+        reason=reason,
+        nearest=nearest_misses(retrieval) if abstained else [],
+        as_of=query.as_of,
+        note=AS_OF_NOTE if query.as_of else "",
+        took_ms={step: round(took, 3) for step, took in retrieval.took_ms.items()},
     )
-    return {
-        "profile": {"name": setting.profile or None, "version": setting.version, "system": setting.system.name},
-        "plan": plan_to_dict(retrieval),
-        "results": results,
-        "context": group_by_type(handed),
-        "filtered": {gate: held for gate, kept in ranking.gates.items() if (held := int((~kept).sum()))},
-        "late": [{"retriever": route, "reason": reason} for route, reason in retrieval.fetched.timed_out.items()],
-        "tiebreak_applied": ranking.order.tiebreak_applied,
-        "abstained": abstained,
-        "chance": ranking.answer_probability,
-        "reason": why,
-        "nearest": nearest_misses(retrieval) if abstained else [],
-        "as_of": query.as_of,
-        "note": AS_OF_NOTE if query.as_of else "",
-        "took_ms": {step: round(took, 3) for step, took in retrieval.took_ms.items()},
-    }
 
 
-def plan_to_dict(retrieval: Retrieval) -> dict[str, Any]:
-    """The plan, the names and the time that were understood, and the parameters that came of it."""
-    planning, reading = retrieval.query_plan, retrieval.parsed
-    understood = dict(retrieval.parsed_in_trace)
-    if reading is not None:
-        understood = {
-            "entities": [
-                {"id": one.entity_id, "surface": one.surface, "confidence": one.confidence} for one in reading.entities
-            ],
-            "window": None
-            if reading.window is None
-            else {
-                "start": reading.window.interval.start,
-                "until": reading.window.interval.until,
-                "cue": reading.window.cue,
-            },
-            "embedded": reading.embedded_text,
-        }
-    return {
-        "name": planning.plan.name,
-        "retrievers": list(planning.plan.retrievers),
-        "specificity": planning.specificity,
-        "reranker": planning.reranker or None,
-        "params": retrieval.params.as_dict(),
-        **understood,
-    }
+def report_plan(retrieval: Retrieval) -> PlanReport:
+    """The plan, what was recognised in the query, and the parameters under the plan."""
+    query_plan = retrieval.query_plan
+    parsed = retrieval.parsed_in_trace if retrieval.parsed is None else report_parsed(retrieval.parsed)
+    return PlanReport(
+        name=query_plan.plan.name,
+        retrievers=list(query_plan.plan.retrievers),
+        specificity=cast(Explanation | None, query_plan.specificity),
+        reranker=query_plan.reranker or None,
+        params=retrieval.params.as_dict(),
+        entities=parsed.entities,
+        window=parsed.window,
+        embedded=parsed.embedded,
+    )
 
 
-def results_to_dicts(
-    retrieval: Retrieval, order: Codes, rows: Sequence[Mapping[str, Any]], explain: Explain
-) -> list[dict[str, Any]]:
-    """The memories that came back, and why each stands where it does."""
-    system, signals, score = retrieval.query.config.system, retrieval.signals, retrieval.ranking.score
-    terms = score.terms_by_name()
+def report_parsed(parsed: ParsedQuery) -> ParsedReport:
+    """Entities, time window and embedded text of a query."""
+    window = parsed.window
+    return ParsedReport(
+        entities=[EntityReport(match.entity_id, match.surface, match.confidence) for match in parsed.entities],
+        window=None if window is None else TimeWindowReport(window.interval.start, window.interval.until, window.cue),
+        embedded=parsed.embedded_text,
+    )
+
+
+def build_results(retrieval: Retrieval, explain: Explain) -> list[Result]:
+    """The returned memories in order, each with what explains its rank."""
+    ranking, signals, system = retrieval.ranking, retrieval.signals, retrieval.query.config.system
+    order = ranking.order.rows[:0] if ranking.abstained else ranking.order.rows
+    memories = [retrieval.candidates.rows[row] for row in order.tolist()]
+    conflicts, outdated = find_conflicts(
+        retrieval.query, [memory["id"] for memory in memories], retrieval.candidates.contradictions
+    )
+    terms = ranking.score.terms_by_name()
     outputs = {name: term_column(terms.get(term), order) for name, term in system.outputs.items()}
-    shares = {route: term_column(terms.get(system.retriever_terms.get(route, "")), order) for route in signals.ranks}
-    retrievers = retriever_hits(signals, order, shares)
-    ages, scores = signals.age_days[order].tolist(), score.value[order].tolist()
-    explained = result_explanations(score, order, explain)
-    results = []
-    for place, row in enumerate(order.tolist()):
-        one: dict[str, Any] = {
-            **{name: rows[place][name] for name in RESULT_FIELDS},
-            "age_days": ages[place],
-            "rank": place + 1,
-            "score": scores[place],
-            "retrievers": retrievers[place],
-            **{name: values[place] for name, values in outputs.items()},
-            **system.details(signals, retrieval.params, row),
-        }
-        if explained:
-            one["explanation"] = explained[place]
-        if picks := retrieval.ranking.order.picks:
-            pick = picks[place]
-            one["selection"] = {
-                "step": place + 1,
-                "relevance": pick.relevance,
-                "redundancy": pick.redundancy,
-                "nearest": None if pick.nearest is None else retrieval.candidates.rows[pick.nearest]["id"],
-            }
-        results.append(one)
-    return results
+    contributions = {
+        retriever: term_column(terms.get(system.retriever_terms.get(retriever, "")), order)
+        for retriever in signals.ranks
+    }
+    hits = retriever_hits(signals, order, contributions)
+    ages, scores = signals.age_days[order].tolist(), ranking.score.value[order].tolist()
+    explanations = result_explanations(ranking.score, order, explain)
+    selections = result_selections(retrieval)
+    return [
+        Result(
+            id=memory["id"],
+            type=memory["type"],
+            level=memory["level"],
+            content=memory["content"],
+            confidence=memory["confidence"],
+            age_days=ages[place],
+            rank=place + 1,
+            score=scores[place],
+            retrievers=hits[place],
+            outputs={name: column[place] for name, column in outputs.items()},
+            details=cast(SystemDetails, system.details(signals, retrieval.params, row)),
+            outdated=memory["id"] in outdated,
+            conflicts_with=conflicts.get(memory["id"], ()),
+            gone=memory["status"] == Status.FORGOTTEN,
+            explanation=explanations[place] if explanations else None,
+            selection=selections[place] if selections else None,
+        )
+        for place, (row, memory) in enumerate(zip(order.tolist(), memories, strict=True))
+    ]
+
+
+def result_selections(retrieval: Retrieval) -> list[MmrSelection]:
+    """How MMR selected each result; empty if it did not."""
+    rows = retrieval.candidates.rows
+    return [
+        MmrSelection(step, pick.relevance, pick.redundancy, None if pick.nearest is None else rows[pick.nearest]["id"])
+        for step, pick in enumerate(retrieval.ranking.order.picks, start=1)
+    ]
 
 
 def term_column(term: Term | None, rows: Codes) -> list[float | None]:
-    """The values of a term for some candidates; none where the score has no such term."""
+    """A term's values for some candidates; None if the score has no such term."""
     if term is None:
         return [None] * len(rows)
     return [float(term.value)] * len(rows) if term.value.ndim == 0 else term.value[rows].tolist()
 
 
-def result_explanations(score: Term, rows: Codes, explain: Explain) -> list[Tree]:
-    """How each score came about: all of it, its parts alone, or nothing."""
+def result_explanations(score: Term, rows: Codes, explain: Explain) -> list[Explanation]:
+    """The explanation of each score: the whole tree, its parts only, or none."""
     if explain == "none":
         return []
     if explain == "full":
-        return score.trees(rows)
-    flat = score.shallow().trees(rows)
+        return cast(list[Explanation], score.trees(rows))
+    flat = cast(list[Explanation], score.shallow().trees(rows))
     return [
         {**tree, "parts": [{"name": part["name"], "value": part["value"]} for part in tree["parts"]]} for tree in flat
     ]
 
 
 def retriever_hits(
-    signals: Signals, rows: Codes | Sequence[int], shares: Mapping[str, Sequence[float | None]] | None = None
-) -> list[dict[str, dict[str, float | None]]]:
-    """Who found each of some memories: its place in each list, the list's own score, and what that brought it."""
-    found: list[dict[str, dict[str, float | None]]] = [{} for _ in rows]
-    nothing, matched = [None] * len(rows), signals.maxsim[rows].tolist()
-    for route, ranks in signals.ranks.items():
-        told = (ranks[rows].tolist(), signals.raw_scores(route)[rows].tolist(), shares[route] if shares else nothing)
-        for one, rank, raw, share, word_by_word in zip(found, *told, matched, strict=True):
+    signals: Signals, rows: Codes | Sequence[int], contributions: Mapping[str, Sequence[float | None]] | None = None
+) -> list[dict[str, RetrieverHit]]:
+    """The hits of some candidates by retriever: rank, raw score and contribution to the final score."""
+    hits: list[dict[str, RetrieverHit]] = [{} for _ in rows]
+    none, maxsim = [None] * len(rows), signals.maxsim[rows].tolist()
+    for retriever, ranks in signals.ranks.items():
+        raw_scores = signals.raw_scores(retriever)[rows].tolist()
+        shares = contributions[retriever] if contributions else none
+        for hit, rank, raw, share, similarity in zip(
+            hits, ranks[rows].tolist(), raw_scores, shares, maxsim, strict=True
+        ):
             if isfinite(rank):
-                score = raw if isfinite(raw) else word_by_word
-                one[route] = {"rank": int(rank), "score": score, "contribution": share}
-    return found
+                hit[retriever] = RetrieverHit(int(rank), raw if isfinite(raw) else similarity, share)
+    return hits
 
 
 def failed_gates(retrieval: Retrieval, row: int) -> list[str]:
-    """The gates that hold a candidate back."""
-    return [gate for gate, kept in retrieval.ranking.gates.items() if not kept[row]]
+    """The gates that filter a candidate."""
+    return [gate for gate, passed in retrieval.ranking.gates.items() if not passed[row]]
 
 
 def abstention_reason(retrieval: Retrieval) -> str:
-    """Why nothing came back."""
+    """Why nothing was returned."""
     count, ranking = len(retrieval.candidates), retrieval.ranking
     if not count:
-        silent = f" ({', '.join(retrieval.fetched.timed_out)} did not answer)" if retrieval.fetched.timed_out else ""
-        return f"No retriever found anything{silent}."
+        timed_out = ", ".join(retrieval.fetched.timed_out)
+        return f"No retriever found anything{f' ({timed_out} timed out or failed)' if timed_out else ''}."
     if not len(ranking.order.rows):
-        held = ", ".join(f"{int((~kept).sum())} {gate}" for gate, kept in ranking.gates.items() if not kept.all())
-        return f"All {count} candidates were held back: {held}."
-    least = getattr(retrieval.params, "abstain_below", 0.0)
-    chance, bound = format_distinct(ranking.answer_probability, least)
-    return f"The best of {count} candidates answers this with a chance of {chance}, below {bound}."
+        gates = ", ".join(
+            f"{int((~passed).sum())} {gate}" for gate, passed in ranking.gates.items() if not passed.all()
+        )
+        return f"All {count} candidates were filtered: {gates}."
+    threshold = getattr(retrieval.params, "abstain_below", 0.0)
+    probability, bound = format_distinct(ranking.answer_probability, threshold)
+    return f"The best of {count} candidates answers this with a probability of {probability}, below {bound}."
 
 
 def format_distinct(low: float, high: float) -> tuple[str, str]:
@@ -190,25 +212,25 @@ def format_distinct(low: float, high: float) -> tuple[str, str]:
     >>> format_distinct(0.5, 0.69), format_distinct(0.6899, 0.69)
     (('0.50', '0.69'), ('0.6899', '0.6900'))
     """
-    written = ((f"{low:.{digits}f}", f"{high:.{digits}f}") for digits in range(2, 18))
-    return next((pair for pair in written if pair[0] != pair[1]), (f"{low}", f"{high}"))
+    pairs = ((f"{low:.{digits}f}", f"{high:.{digits}f}") for digits in range(2, 18))
+    return next((pair for pair in pairs if pair[0] != pair[1]), (f"{low}", f"{high}"))
 
 
-def nearest_misses(retrieval: Retrieval) -> list[dict[str, Any]]:
-    """The best candidates that did not come back, and what held each of them."""
+def nearest_misses(retrieval: Retrieval) -> list[NearestMiss]:
+    """The best candidates that were not returned, and the gates that filtered them."""
     ranking, signals = retrieval.ranking, retrieval.signals
-    best = np.lexsort((signals.id_ranks, -ranking.score.value))[:NEAREST].tolist()
+    best = np.lexsort((signals.id_ranks, -ranking.score.value))[:NEAREST_MISSES].tolist()
     return [
-        {
-            **{name: retrieval.candidates.rows[row][name] for name in RESULT_FIELDS},
-            "age_days": float(signals.age_days[row]),
-            "score": float(ranking.score.value[row]),
-            "held_by": failed_gates(retrieval, row) or ["abstention"],
-        }
+        NearestMiss(
+            **memory_fields(retrieval.candidates.rows[row]),
+            age_days=float(signals.age_days[row]),
+            score=float(ranking.score.value[row]),
+            filtered_by=failed_gates(retrieval, row) or ["abstention"],
+        )
         for row in best
     ]
 
 
-def result_ids(results: Sequence[Mapping[str, Any]]) -> list[UUID]:
-    """The memories that came back."""
-    return [one["id"] for one in results]
+def memory_fields(memory: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields of a stored memory that an answer shows."""
+    return {name: memory[name] for name in MEMORY_FIELDS}

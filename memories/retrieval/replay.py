@@ -1,13 +1,14 @@
-"""A trace ranked again: the same candidates under other parameters, exactly as a live retrieval would rank them."""
+"""Replay: the candidates of a trace ranked under other parameters, exactly as a live retrieval would."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
+from uuid import UUID
 
+from memories.contracts.answer import ParsedReport
 from memories.db.id_arrays import format_ids, id_array
 from memories.models import Trace
 from memories.models.choices import Status
-from memories.retrieval.answer import PARSED_FIELDS
 from memories.retrieval.candidate_sql import STATEMENTS_FOR_ALL, VECTORS, CandidateTables, memory_rows
 from memories.retrieval.candidate_vectors import load_candidate_vectors
 from memories.retrieval.candidates import Candidates, rows_as_of
@@ -25,81 +26,84 @@ from scoring.systems.system import System
 
 @dataclass(frozen=True, eq=False)
 class Replay:
-    """A retrieval from a trace, or a live one and why; and the memories that are not what they were."""
+    """A retrieval from a trace, or a live one and why."""
 
     retrieval: Retrieval
-    rerun_because: tuple[str, ...] = ()  # what could not be replayed
-    changed: tuple[str, ...] = ()  # candidates whose vectors are others now, or that are gone
+    rerun_because: tuple[str, ...] = ()  # parameters that need a new query
+    changed: tuple[UUID, ...] = ()  # candidates re-embedded or gone since
 
 
 def replay(trace: Trace, config: Config) -> Replay:
-    """Rank a trace's candidates under a setting; what decides about the candidates themselves is asked live."""
-    if live := params_needing_rerun(trace, config):
-        return Replay(retrieve(query_from_trace(trace, config)), live)
+    """Rank a trace's candidates under a configuration; one that changes the candidates runs live."""
+    if changed_params := params_needing_rerun(trace, config):
+        return Replay(retrieve(query_from_trace(trace, config)), changed_params)
     watch = Stopwatch()
-    batch, changed = load_trace_candidates(trace)
+    candidates, changed = load_trace_candidates(trace)
     watch.lap("load")
-    late = {one["retriever"]: one["reason"] for one in trace.answer.get("late", ())}
-    understood = {name: value for name, value in trace.answer.get("plan", {}).items() if name in PARSED_FIELDS}
+    timed_out = {entry["retriever"]: entry["reason"] for entry in trace.answer.get("timed_out", ())}
     retrieval = replace(
-        rank_trace(trace, batch, config, watch), fetched=Fetched(timed_out=late), parsed_in_trace=understood
+        rank_trace(trace, candidates, config, watch),
+        fetched=Fetched(timed_out=timed_out),
+        parsed_in_trace=ParsedReport.from_dict(trace.answer.get("plan", {})),
     )
     return Replay(retrieval, changed=changed)
 
 
 def rank_trace(trace: Trace, candidates: Candidates, config: Config, watch: Stopwatch) -> Retrieval:
-    """The candidates of a trace, ranked under a setting that has the same ones."""
-    query, planning = query_from_trace(trace, config), QueryPlan.from_dict(trace.plan)
-    params = config.params_under(planning.plan)
-    ranking = rank_candidates(query, candidates.signals, params, planning.plan)
+    """Rank the candidates of a trace under a configuration that has the same ones."""
+    query, query_plan = query_from_trace(trace, config), QueryPlan.from_dict(trace.plan)
+    params = config.params_under(query_plan.plan)
+    ranking = rank_candidates(query, candidates.signals, params, query_plan.plan)
     watch.lap("rank")
-    return Retrieval(query, None, planning, params, Fetched(), candidates, ranking, watch.took_ms)
+    return Retrieval(query, None, query_plan, params, Fetched(), candidates, ranking, watch.took_ms)
 
 
 def params_needing_rerun(trace: Trace, config: Config) -> tuple[str, ...]:
-    """What differs from the trace and decides which candidates there are: another system, or a parameter."""
+    """What differs from the trace and changes the candidates: the system, or parameters."""
     if config.system.name != trace.system:
         return ("system",)
     before, now = (all_params(config.system, given) for given in (trace.params, config.given))
     declared = config.system.params.declarations()
-    return tuple(name for name, one in declared.items() if one.scope == "candidates" and before[name] != now[name])
+    return tuple(name for name, param in declared.items() if param.scope == "candidates" and before[name] != now[name])
 
 
 def all_params(system: System, given: Mapping[str, object]) -> Mapping[str, object]:
-    """All parameters, those that were given and the defaults of the others."""
+    """All parameters: the given ones, and defaults."""
     return system.params.of(dict(given)).as_dict()
 
 
-def load_trace_candidates(trace: Trace) -> tuple[Candidates, tuple[str, ...]]:
-    """The candidates of a trace: signals from the trace, texts and vectors from where they are kept.
+def load_trace_candidates(trace: Trace) -> tuple[Candidates, tuple[UUID, ...]]:
+    """The candidates of a trace, and those that changed since: signals from the trace, texts and vectors as stored.
 
-    Of one that was forgotten since, or is not kept any more, only the numbers are left.
+    A candidate that was forgotten or erased since keeps only its numbers.
     """
-    arrays, head = unpack_arrays(bytes(trace.signals))
-    ids, marks, query = list(trace.candidates), unpack_fingerprints(arrays), query_from_trace(trace)
-    tables = CandidateTables(query, head["embedder"], id_array(ids))
-    reads = "vectors" in SYSTEMS[trace.system].optional_features
-    found = tables.fetch(STATEMENTS_FOR_ALL | ({"vectors": VECTORS} if reads else {}))
-    today = memory_rows(found["memories"])
+    arrays, header = unpack_arrays(bytes(trace.signals))
+    ids, fingerprints, query = list(trace.candidates), unpack_fingerprints(arrays), query_from_trace(trace)
+    tables = CandidateTables(query, header["embedder"], id_array(ids))
+    reads_vectors = "vectors" in SYSTEMS[trace.system].optional_features
+    fetched = tables.fetch(STATEMENTS_FOR_ALL | ({"vectors": VECTORS} if reads_vectors else {}))
+    today = memory_rows(fetched["memories"])
     forgotten = [status == Status.FORGOTTEN for status in today.column("status")]
-    of_then = rows_as_of(tables, CandidateScope.for_query(query), today)
-    known = {row["id"]: row for row, gone in zip(of_then, forgotten, strict=True) if not gone}
-    vectors, now = load_candidate_vectors(tables, found["vectors"]) if reads and ids else (None, marks)
-    changed = tuple(
-        str(id) for id, then, today in zip(ids, marks, now, strict=True) if then != today or id not in known
+    rows_then = rows_as_of(tables, CandidateScope.for_query(query), today)
+    stored = {row["id"]: row for row, gone in zip(rows_then, forgotten, strict=True) if not gone}
+    vectors, fingerprints_now = (
+        load_candidate_vectors(tables, fetched["vectors"]) if reads_vectors and ids else (None, fingerprints)
     )
-    signals = decode_signals(format_ids(tables.id_array), arrays, head, vectors)
-    gone = {"content": "", "status": Status.FORGOTTEN}
+    changed = tuple(
+        id for id, then, now in zip(ids, fingerprints, fingerprints_now, strict=True) if then != now or id not in stored
+    )
+    signals = decode_signals(format_ids(tables.id_array), arrays, header, vectors)
+    gone_row = {"content": "", "status": Status.FORGOTTEN}
     rows = [
-        {**known.get(id, gone), "id": id, **result_fields_from_signals(signals, place)} for place, id in enumerate(ids)
+        {**stored.get(id, gone_row), "id": id, **result_fields_from_signals(signals, row)} for row, id in enumerate(ids)
     ]
-    return Candidates(tables.id_array, rows, signals, marks, found["contradictions"]), changed
+    return Candidates(tables.id_array, rows, signals, fingerprints, fetched["contradictions"]), changed
 
 
-def result_fields_from_signals(signals: Signals, place: int) -> dict[str, Any]:
-    """What an answer shows of a candidate and its trace has kept."""
+def result_fields_from_signals(signals: Signals, row: int) -> dict[str, Any]:
+    """The fields of a result that the signals hold as of the trace."""
     return {
-        "type": TYPES[signals.type[place]],
-        "level": LEVELS[signals.level[place]],
-        "confidence": float(signals.confidence[place]),
+        "type": TYPES[signals.type[row]],
+        "level": LEVELS[signals.level[row]],
+        "confidence": float(signals.confidence[row]),
     }

@@ -3,8 +3,8 @@
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
+from memories.contracts.answer import NOTHING_PARSED, ParsedReport
 from memories.db.pipeline import Statement, snapshot
 from memories.models.choices import EMBEDDERS
 from memories.models.vector import SCAN_BELOW
@@ -57,7 +57,7 @@ class Retrieval:
     candidates: Candidates
     ranking: Ranking
     took_ms: Mapping[str, float]
-    parsed_in_trace: Mapping[str, Any] = field(default_factory=dict)  # of a replay
+    parsed_in_trace: ParsedReport = NOTHING_PARSED  # of a replay
 
     @property
     def signals(self) -> Signals:

@@ -1,4 +1,4 @@
-"""The least that would have to change for a memory to come back: one parameter, tried by ranking again."""
+"""The smallest change of one parameter that brings a memory into the answer, found by reranking."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -9,30 +9,20 @@ from uuid import UUID
 
 import numpy as np
 
+from memories.contracts.why_not import ListRank, ParamChange
 from memories.retrieval.plan import list_depth
 from memories.retrieval.retrieve import Retrieval, rank_candidates, retrieve
 from scoring.params import Choice, Declaration, Number, Params, ParamsError
 from scoring.searching import ParamAxis
 from scoring.systems.system import Ranking
 
-MAX_TRIALS = 100  # of a slider that are tried; one with no more steps is tried on each of them
+MAX_TRIALS = 100  # values of a slider; one with fewer steps is tried on each
 HALVINGS = 12
-CANDIDATE_GROUP = "Candidates"  # the group of parameters that say how long the lists are
-
-
-@dataclass(frozen=True)
-class SmallestChange:
-    """One parameter moved: from where, to where, how much of its range that is, and the rank it leads to."""
-
-    param: str
-    before: Any
-    after: Any
-    fraction: float
-    rank: int
+CANDIDATE_GROUP = "Candidates"  # the parameters that set the length of the lists
 
 
 class Trial(NamedTuple):
-    """A value to be tried, how far it lies from the present one, and the value next to it on the way there."""
+    """A value to try, its distance from the current value, and its neighbour on the way there."""
 
     fraction: float
     param: str
@@ -42,78 +32,82 @@ class Trial(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class ChangeSearch:
-    """The least change that brings a memory in, if one does, and the parameters that were tried."""
+    """The smallest change that brings a memory in, if there is one, and the parameters tried."""
 
-    change: SmallestChange | None
+    change: ParamChange | None
     tried: Sequence[str]
 
 
 def answer_rank(retrieval: Retrieval, memory: UUID) -> int | None:
-    """Where a memory stands in an answer."""
+    """A memory's rank in the answer; None if it is not returned."""
     row = candidate_row(retrieval, memory)
     return None if row is None else rank_in_order(retrieval.ranking, row)
 
 
 def candidate_row(retrieval: Retrieval, memory: UUID) -> int | None:
-    """Where a memory stands among the candidates."""
-    return next((row for row, one in enumerate(retrieval.candidates.rows) if one["id"] == memory), None)
+    """A memory's row among the candidates; None if it is not one."""
+    return next((row for row, stored in enumerate(retrieval.candidates.rows) if stored["id"] == memory), None)
 
 
 def rank_in_order(ranking: Ranking, row: int) -> int | None:
-    """Where a candidate stands in a ranking, if it comes back."""
+    """A candidate's rank; None if it is not returned."""
     places = np.flatnonzero(ranking.order.rows == row)
     return None if ranking.abstained or not len(places) else int(places[0]) + 1
 
 
-def smallest_change(retrieval: Retrieval, memory: UUID, lists: Mapping[str, Mapping[str, Any]]) -> ChangeSearch:
-    """The single parameter whose smallest move, as a share of its range, brings a memory into the answer."""
+def smallest_change(retrieval: Retrieval, memory: UUID, list_ranks: Mapping[str, ListRank]) -> ChangeSearch:
+    """The change of one parameter, smallest as a fraction of its range, that brings a memory into the answer."""
     row = candidate_row(retrieval, memory)
-    return search_longer_lists(retrieval, memory, lists) if row is None else Replays(retrieval, row).search()
+    return search_longer_lists(retrieval, memory, list_ranks) if row is None else Reranking(retrieval, row).search()
 
 
 @dataclass(frozen=True, eq=False)
-class Replays:
-    """The candidates of a retrieval ranked again and again, with a look at where one of them stands."""
+class Reranking:
+    """The candidates of a retrieval, reranked to follow the rank of one of them."""
 
     retrieval: Retrieval
     row: int
 
     @cached_property
     def declared(self) -> Mapping[str, Declaration]:
-        """The parameters that replay."""
-        every = self.retrieval.params.declarations().items()
-        return {name: one for name, one in every if one.scope == "score"}
+        """The parameters that only affect the score."""
+        declarations = self.retrieval.params.declarations()
+        return {name: declared for name, declared in declarations.items() if declared.scope == "score"}
 
     def search(self) -> ChangeSearch:
-        """Try value after value, those that lie nearest first, until none is left that could lie nearer."""
-        best: SmallestChange | None = None
-        tries = [one for name in self.declared if self.has_effect(name) for one in self.trials(name)]
-        for one in sorted(tries, key=lambda one: one[:2]):
-            if best is not None and self.fraction(one.param, one.nearer) >= best.fraction:
+        """Try values, nearest first, until none is left that could be a smaller change."""
+        best: ParamChange | None = None
+        trials = [trial for name in self.declared if self.has_effect(name) for trial in self.trials(name)]
+        for trial in sorted(trials, key=lambda trial: trial[:2]):
+            if best is not None and self.fraction(trial.param, trial.nearer) >= best.fraction:
                 continue
-            if self.rank_at(one.param, one.value):
-                change = self.change(one.param, self.refine(one))
+            if self.rank_at(trial.param, trial.value):
+                change = self.change(trial.param, self.refine(trial))
                 best = change if best is None or change.fraction < best.fraction else best
         return ChangeSearch(best, tuple(self.declared))
 
     def trials(self, name: str) -> Iterator[Trial]:
-        """The values of a parameter from the present one outward."""
+        """The values of a parameter, from the current one outwards."""
         declared, before = self.declared[name], getattr(self.retrieval.params, name)
         if not isinstance(declared, Number):
             others = declared.options if isinstance(declared, Choice) else (False, True)
             yield from (Trial(1.0, name, value, value) for value in others if value != before)
             return
         values = slider_values(name, declared)
-        for side in ([one for one in reversed(values) if one < before], [one for one in values if one > before]):
+        below, above = (
+            [value for value in reversed(values) if value < before],
+            [value for value in values if value > before],
+        )
+        for side in (below, above):
             for nearer, value in pairwise((before, *side)):
                 yield Trial(self.fraction(name, value), name, value, nearer)
 
     def fraction(self, name: str, value: Any) -> float:
-        """How much of a parameter's range lies between a value and the present one."""
+        """The distance of a value from the current one as a fraction of the range."""
         return range_fraction(self.retrieval.params, name, value)
 
     def ranking(self, name: str, value: Any) -> Ranking | None:
-        """The ranking with a parameter at a value; none where a rule forbids it."""
+        """The ranking with a parameter at a value; None if the value is invalid."""
         try:
             params = self.retrieval.params.with_values(**{name: value})
         except ParamsError:
@@ -121,18 +115,18 @@ class Replays:
         return rank_candidates(self.retrieval.query, self.retrieval.signals, params, self.retrieval.query_plan.plan)
 
     def rank_at(self, name: str, value: Any) -> int | None:
-        """Where the memory comes back with a parameter at a value."""
+        """The memory's rank with a parameter at a value."""
         ranking = self.ranking(name, value)
         return None if ranking is None else rank_in_order(ranking, self.row)
 
     def has_effect(self, name: str) -> bool:
-        """Whether a parameter does anything here: an end of its range or the middle ranks otherwise."""
+        """Whether a parameter matters here: either end of its range or the middle changes the ranking."""
         axis, now = ParamAxis(name, self.declared[name]), self.retrieval.ranking
-        others = (self.ranking(name, axis.value(place)) for place in (0.0, 1.0, 0.5))
-        return any(one is None or not same_ranking(one, now) for one in others)
+        rankings = (self.ranking(name, axis.value(position)) for position in (0.0, 1.0, 0.5))
+        return any(ranking is None or not same_ranking(ranking, now) for ranking in rankings)
 
     def refine(self, trial: Trial) -> Any:
-        """The first value that lets the memory in, between one that does and the one tried before it."""
+        """The nearest value that brings the memory in, by bisection between a trial and its neighbour."""
         if trial.nearer == trial.value:
             return trial.value
         axis = ParamAxis(trial.param, self.declared[trial.param])
@@ -147,33 +141,33 @@ class Replays:
                 outside = middle
         return inside
 
-    def change(self, name: str, value: Any) -> SmallestChange:
-        """A value that lets the memory in, told."""
+    def change(self, name: str, value: Any) -> ParamChange:
+        """The change to a value that brings the memory in."""
         rank, before = self.rank_at(name, value), getattr(self.retrieval.params, name)
         assert rank is not None
-        return SmallestChange(name, before, value, self.fraction(name, value), rank)
+        return ParamChange(name, before, value, self.fraction(name, value), rank)
 
 
-def same_ranking(one: Ranking, other: Ranking) -> bool:
-    """Whether two rankings of the same candidates are the same in all that decides who comes back."""
+def same_ranking(left: Ranking, right: Ranking) -> bool:
+    """Whether two rankings of the same candidates agree in scores, gates, order and abstention."""
     return (
-        one.abstained == other.abstained
-        and np.array_equal(one.order.rows, other.order.rows)
-        and np.array_equal(one.score.value, other.score.value)
-        and one.gates.keys() == other.gates.keys()
-        and all(np.array_equal(kept, other.gates[gate]) for gate, kept in one.gates.items())
+        left.abstained == right.abstained
+        and np.array_equal(left.order.rows, right.order.rows)
+        and np.array_equal(left.score.value, right.score.value)
+        and left.gates.keys() == right.gates.keys()
+        and all(np.array_equal(passed, right.gates[gate]) for gate, passed in left.gates.items())
     )
 
 
 def slider_values(name: str, declared: Number) -> list[Any]:
-    """Values that a slider can stand on, from low to high: all of them, or so many evenly along its track."""
+    """The values of a slider in ascending order: all, or MAX_TRIALS evenly along its track."""
     steps = MAX_TRIALS if declared.log else min(MAX_TRIALS, round((declared.high - declared.low) / declared.step))
     axis = ParamAxis(name, declared)
-    return sorted({axis.value(place) for place in np.linspace(0.0, 1.0, steps + 1).tolist()})
+    return sorted({axis.value(position) for position in np.linspace(0.0, 1.0, steps + 1).tolist()})
 
 
 def range_fraction(params: Params, name: str, value: Any) -> float:
-    """How much of a parameter's range lies between a value and the one that a set has; all, where it has no numbers."""
+    """The distance of a value from the current one as a fraction of the range; 1 if it is not a number."""
     declared = params.declarations()[name]
     if not isinstance(declared, Number):
         return 1.0
@@ -181,32 +175,29 @@ def range_fraction(params: Params, name: str, value: Any) -> float:
     return abs(axis.position(value) - axis.position(getattr(params, name)))
 
 
-def search_longer_lists(retrieval: Retrieval, memory: UUID, lists: Mapping[str, Mapping[str, Any]]) -> ChangeSearch:
-    """Whom no list reaches far enough to find, longer lists may; tried by asking again."""
-    params, setting = retrieval.params, retrieval.query.config
-    tries = sorted(
-        set(lengthened_params(params, retrieval.query.top_k, [one["rank"] for one in lists.values() if one["rank"]]))
-    )
-    tried = tuple(dict.fromkeys(one.param for one in tries))
-    for one in tries:
-        wider = replace(retrieval.query, config=replace(setting, given={**setting.given, one.param: one.value}))
-        if rank := answer_rank(retrieve(wider, retrieval.parsed), memory):
-            return ChangeSearch(SmallestChange(one.param, one.nearer, one.value, one.fraction, rank), tried)
+def search_longer_lists(retrieval: Retrieval, memory: UUID, list_ranks: Mapping[str, ListRank]) -> ChangeSearch:
+    """Try longer lists, by new queries, for a memory that no list reaches."""
+    params, config = retrieval.params, retrieval.query.config
+    ranks = [entry.rank for entry in list_ranks.values() if entry.rank]
+    trials = sorted(set(list_length_trials(params, retrieval.query.top_k, ranks)))
+    tried = tuple(dict.fromkeys(trial.param for trial in trials))
+    for trial in trials:
+        longer = replace(retrieval.query, config=replace(config, given={**config.given, trial.param: trial.value}))
+        if rank := answer_rank(retrieve(longer, retrieval.parsed), memory):
+            return ChangeSearch(ParamChange(trial.param, trial.nearer, trial.value, trial.fraction, rank), tried)
     return ChangeSearch(None, tried)
 
 
-def lengthened_params(params: Params, top_k: int, ranks: Sequence[int]) -> Iterator[Trial]:
-    """For each parameter that lengthens the lists, the least value that makes them reach each of some ranks."""
+def list_length_trials(params: Params, top_k: int, ranks: Sequence[int]) -> Iterator[Trial]:
+    """For each parameter that lengthens the lists, the smallest value with which they reach each rank."""
     for name, declared in params.declarations().items():
         if declared.group != CANDIDATE_GROUP or not isinstance(declared, Number):
             continue
         before, axis = getattr(params, name), ParamAxis(name, declared)
         steps = round((declared.high - declared.low) / declared.step)
-        values = (axis.value(place) for place in np.linspace(0.0, 1.0, steps + 1).tolist())
-        reached = [
-            (value, list_depth(params.with_values(**{name: value}), top_k)) for value in values if value > before
-        ]
+        values = (axis.value(position) for position in np.linspace(0.0, 1.0, steps + 1).tolist())
+        depths = [(value, list_depth(params.with_values(**{name: value}), top_k)) for value in values if value > before]
         for rank in ranks:
-            value = next((value for value, pool in reached if pool >= rank), None)
+            value = next((value for value, depth in depths if depth >= rank), None)
             if value is not None and rank > list_depth(params, top_k):
                 yield Trial(range_fraction(params, name, value), name, value, before)

@@ -84,7 +84,7 @@ def overlap_summary(overlaps: Sequence[Overlap], max_named: int) -> dict[str, An
         "changed": len(changed),
         "jaccard": float(np.mean([one.jaccard for one in overlaps])) if overlaps else None,
         "rbo": float(np.mean([one.rbo for one in overlaps])) if overlaps else None,
-        "newly_silent": sum(one.abstained_after and not one.abstained_before for one in overlaps),
+        "newly_abstained": sum(one.abstained_after and not one.abstained_before for one in overlaps),
         "newly_answered": sum(one.abstained_before and not one.abstained_after for one in overlaps),
         "most_changed": [
             {"trace": str(one.trace), "jaccard": one.jaccard, "rbo": one.rbo} for one in changed[:max_named]

@@ -80,7 +80,7 @@ class Arrays:
     @cached_property
     def unanswerable(self) -> Mask:
         """Which queries ask for what was never stored."""
-        return np.array([query.kind == QueryKind.NEVER_STORED for query in self.queries], bool)
+        return np.array([query.kind == QueryKind.UNANSWERABLE for query in self.queries], bool)
 
     def rank(self, config: Config) -> tuple[Array, Array, Mask]:
         """What each query gives under a setting: grades by rank, −1 where it was not judged, places, and who answers.

@@ -135,7 +135,7 @@ def evaluation_step(work: Work) -> None:
             work.namespace,
             judgement_set,
             measurement,
-            params["part"],
+            params["split"],
             version_id=version.id,
             by=work.job.by,
             took_ms=took_ms,

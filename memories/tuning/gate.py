@@ -55,7 +55,7 @@ def serving_version_id(namespace: Namespace) -> UUID | None:
 
 
 def gate_losses(job: Job) -> list[dict[str, Any]]:
-    """What a check found to become worse by more than chance."""
+    """The significant losses of a check."""
     return [one for one in job.result.get("judge", {}).get("tests", ()) if one["loss"]]
 
 
@@ -71,14 +71,16 @@ def gate_judge_step(work: Work) -> None:
     sets = list(JudgementSet.objects.within(work.namespace).filter(queries__isnull=False).distinct().order_by("id"))
     # Before anything is asked: what is judged meanwhile makes the check old.
     work.step_result.update(
-        sets=[one.name for one in sets], mark=judgements_fingerprint(work.namespace), writes=write_count(work.namespace)
+        sets=[one.name for one in sets],
+        fingerprint=judgements_fingerprint(work.namespace),
+        writes=write_count(work.namespace),
     )
     pairs = [
         align_measurements(*measure_configs(work.namespace, judged, gate_configs(work), work.record_progress))
         for judged in sets
     ]
     work.step_result["tests"] = adjust_tests(
-        [paired_test(pairs, metric, part) for part in TESTED_SPLITS for metric in TESTED_METRICS]
+        [paired_test(pairs, metric, split) for split in TESTED_SPLITS for metric in TESTED_METRICS]
     )
     work.record_progress(1, 1)
 
@@ -93,7 +95,7 @@ def judgements_fingerprint(namespace: Namespace) -> str:
 def outdated_reason(job: Job) -> str:
     """Why a check does not count any more, if it does not: what is judged has changed, or it is from another day."""
     namespace, told = job.namespace, job.result.get("judge", {})
-    if told.get("mark") != judgements_fingerprint(namespace):
+    if told.get("fingerprint") != judgements_fingerprint(namespace):
         return "queries or judgements have changed since"
     written = write_count(namespace) - told["writes"]
     if written and job.finished_at and timezone.now() - job.finished_at > CHECK_VALID_FOR:
@@ -114,12 +116,12 @@ def paired_test(pairs: MeasurementPairs, metric: str, split: str) -> dict[str, A
     ]
     return {
         "metric": metric,
-        "part": split,
+        "split": split,
         "queries": len(mean[0]),
         "before": float(mean[0].mean()) if len(mean[0]) else None,
         "after": float(mean[1].mean()) if len(mean[1]) else None,
         "difference": found.difference,
-        "chance": found.p_value,
+        "p_value": found.p_value,
         "won": found.won if TESTED_METRICS[metric] else found.lost,
         "lost": found.lost if TESTED_METRICS[metric] else found.won,
         "worse": found.difference < 0 if TESTED_METRICS[metric] else found.difference > 0,
@@ -141,11 +143,11 @@ def first_occurrences(pairs: MeasurementPairs, masks: Sequence[Mask]) -> list[Ma
 
 
 def adjust_tests(tests: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Tests with their chances corrected for how many there are, and whether each is a loss by that."""
-    chances = adjust_p_values([one["chance"] for one in tests], [one["won"] + one["lost"] for one in tests])
+    """Tests with Holm-corrected p-values, and whether each is a significant loss."""
+    p_values = adjust_p_values([one["p_value"] for one in tests], [one["won"] + one["lost"] for one in tests])
     return [
-        {**one, "corrected": chance, "loss": one["worse"] and chance < SIGNIFICANCE_LEVEL}
-        for one, chance in zip(tests, chances, strict=True)
+        {**one, "corrected": p_value, "loss": one["worse"] and p_value < SIGNIFICANCE_LEVEL}
+        for one, p_value in zip(tests, p_values, strict=True)
     ]
 
 

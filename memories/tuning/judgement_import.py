@@ -65,7 +65,7 @@ class MemoryReference(serializers.Field[Any, Any, Any, Any]):
 class NewGrade(StrictObject):
     """How well a memory answers a query."""
 
-    memory = MemoryReference(help_text="its id, or {content}: its words, where one memory alone says them")
+    memory = MemoryReference(help_text="its id, or {content}: its text, if exactly one memory has it")
     grade = Integer(
         min_value=GRADES[0], max_value=GRADES[-1], help_text="3 answers it, 2 helps, 1 is related, 0 is not"
     )
@@ -76,17 +76,17 @@ class NewJudgedQuery(StrictObject):
 
     query = Text(max_length=MAX_QUERY_CHARS)
     kind = OneOf(
-        choices=QueryKind.values, required=False, help_text="never_stored: no memory answers it; else answerable"
+        choices=QueryKind.values, required=False, help_text="unanswerable: no memory answers it; else answerable"
     )
     category = Text(max_length=50, allow_blank=True, required=False)
     user = Text(max_length=200, allow_blank=True, default="", help_text="who asks")
-    as_of = DateTime(required=False, allow_null=True, help_text="a past moment to answer from")
+    as_of = DateTime(required=False, allow_null=True, help_text="a past time to answer as of")
     judgements = ListOf(child=NewGrade(), max_length=MAX_GRADES, default=list)
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
         """Refuse an answer to what was never stored."""
-        if attrs.get("kind") == QueryKind.NEVER_STORED and any(one["grade"] for one in attrs["judgements"]):
-            raise ValidationError({"kind": ["must not be never_stored where a memory has a grade above 0"]})
+        if attrs.get("kind") == QueryKind.UNANSWERABLE and any(one["grade"] for one in attrs["judgements"]):
+            raise ValidationError({"kind": ["must not be unanswerable where a memory has a grade above 0"]})
         return attrs
 
 

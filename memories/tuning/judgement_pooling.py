@@ -89,16 +89,16 @@ def config_names(namespace: Namespace, requested: Sequence[str]) -> list[str]:
 def pool_step(work: Work) -> None:
     """Ask every query of the set by every setting; a query's pool is replaced whole."""
     params = work.job.params
-    settings = {name: config_by_name(work.namespace, name) for name in params["settings"]}
+    configs = {name: config_by_name(work.namespace, name) for name in params["configs"]}
     here = JudgedQuery.objects.within(work.namespace).filter(judgement_set_id=params["set"]).order_by("id")
     queries = list(here)
     for first in range(work.job.done, len(queries), BATCH_SIZE):
         for query in queries[first : first + BATCH_SIZE]:
-            replace_pool(query, pool_ranks(work.namespace, query, settings, params["k"]))
+            replace_pool(query, pool_ranks(work.namespace, query, configs, params["k"]))
         work.record_progress(min(first + BATCH_SIZE, len(queries)), len(queries))
     found = unjudged_shares(work.namespace, UUID(params["set"]), params["k"])
     work.step_result.update(
-        unjudged={one.name: one.share for one in found if one.name in settings},
+        unjudged={one.name: one.share for one in found if one.name in configs},
         queries=len(queries),
         at=timezone.now().isoformat(),
     )

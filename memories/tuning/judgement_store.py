@@ -119,8 +119,8 @@ def sync_query_kinds(namespace: Namespace, set_id: UUID) -> None:
     """Have each query's kind follow its grades: what a memory answers was stored after all, for as long as it does."""
     answers = Judgement.objects.within(namespace).filter(query_id=OuterRef("id"), grade__gt=0)
     mine = JudgedQuery.objects.within(namespace).filter(judgement_set_id=set_id)
-    mine.filter(Exists(answers), kind=QueryKind.NEVER_STORED).update(kind=QueryKind.ANSWERABLE, overruled=True)
-    mine.filter(~Exists(answers), overruled=True).update(kind=QueryKind.NEVER_STORED, overruled=False)
+    mine.filter(Exists(answers), kind=QueryKind.UNANSWERABLE).update(kind=QueryKind.ANSWERABLE, overruled=True)
+    mine.filter(~Exists(answers), overruled=True).update(kind=QueryKind.UNANSWERABLE, overruled=False)
 
 
 @transaction.atomic

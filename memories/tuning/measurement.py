@@ -18,7 +18,8 @@ CUTOFF = 10
 # Metrics of answerable queries; the two abstention errors follow.
 METRIC_NAMES = {"ndcg@10": "nDCG@10", "recall@5": "Recall@5", "recall@10": "Recall@10", "mrr": "MRR"}
 METRICS = tuple(METRIC_NAMES)
-FALSE_ABSTENTION, FALSE_ANSWER = "lost", "invented"  # abstained though answerable; answered though unanswerable
+# Abstained though answerable; answered though unanswerable.
+FALSE_ABSTENTION, FALSE_ANSWER = "false_abstention", "false_answer"
 ERROR_NAMES = {FALSE_ABSTENTION: "False abstentions", FALSE_ANSWER: "False answers"}
 MAIN_METRIC = "ndcg@10"
 SIGNIFICANCE_LEVEL = 0.05  # significance level

@@ -35,12 +35,12 @@ class Objective:
 
 @dataclass(frozen=True)
 class Gain:
-    """How much better one setting is than another on the same queries: with its interval, and how likely by chance."""
+    """How much better one setting is than another on the same queries: with its interval and p-value."""
 
     difference: float
     low: float
     high: float
-    chance: float
+    p_value: float
     won: int
     lost: int
     queries: int
@@ -48,15 +48,15 @@ class Gain:
     @property
     def significant(self) -> bool:
         """Whether it is better, and hardly by chance."""
-        return self.difference > 0 and self.chance < SIGNIFICANCE_LEVEL
+        return self.difference > 0 and self.p_value < SIGNIFICANCE_LEVEL
 
 
 def paired_gain(objective: Objective, before: Measurement, after: Measurement) -> Gain:
     """Hold two settings against each other by a paired test."""
     moves = objective.per_query(after) - objective.per_query(before)
     mean, low, high = bootstrap(moves[:, None])[0] if len(moves) else Interval(0.0, 0.0, 0.0)
-    chance = randomisation_test(moves)
-    return Gain(mean, low, high, chance, int((moves > 0).sum()), int((moves < 0).sum()), len(moves))
+    p_value = randomisation_test(moves)
+    return Gain(mean, low, high, p_value, int((moves > 0).sum()), int((moves < 0).sum()), len(moves))
 
 
 def split_arrays(arrays: Arrays, split: str) -> Arrays:

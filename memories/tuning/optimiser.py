@@ -41,7 +41,7 @@ class SearchSpec:
     move: tuple[str, ...]
     objective: Objective
     against: str
-    settings: int
+    max_trials: int
     seconds: int
     seed: int
 
@@ -59,7 +59,7 @@ class SearchSpec:
             "move": list(self.move),
             **asdict(self.objective),
             "against": self.against,
-            "settings": self.settings,
+            "max_trials": self.max_trials,
             "seconds": self.seconds,
             "seed": self.seed,
         }
@@ -74,7 +74,7 @@ class SearchSpec:
             move=tuple(data["move"]),
             objective=Objective(data["metric"], data["price"]),
             against=data["against"],
-            settings=data["settings"],
+            max_trials=data["max_trials"],
             seconds=data["seconds"],
             seed=data["seed"],
         )
@@ -163,7 +163,7 @@ class SearchRun:
         self.work, self.spec, self.arrays = work, spec, arrays
         declarations = spec.config.system.params.declarations()
         axes = [ParamAxis(name, declarations[name]) for name in spec.move]
-        exploration = min(EXPLORATION_PER_PARAM * len(axes), spec.settings // 3)
+        exploration = min(EXPLORATION_PER_PARAM * len(axes), spec.max_trials // 3)
         self.search = ParamSearch(axes, spec.start_values, self.is_valid, exploration, spec.seed)
         self.tradeoffs: list[float] = []
         self.improvements: list[tuple[int, float]] = []  # (trial, best score) at each improvement
@@ -185,7 +185,7 @@ class SearchRun:
         """Run trials until the budget is spent."""
         tradeoff = tradeoff_measure(self.work.namespace, self.arrays, self.spec.against)
         last_report = 0.0
-        while len(self.search.evaluated) < self.spec.settings and self.elapsed < self.spec.seconds:
+        while len(self.search.evaluated) < self.spec.max_trials and self.elapsed < self.spec.seconds:
             values = self.search.propose()
             if values is None:
                 break
@@ -220,7 +220,7 @@ class SearchRun:
             improved=self.improvements,
             points=self.points(),
         )
-        self.work.record_progress(trials, self.spec.settings)
+        self.work.record_progress(trials, self.spec.max_trials)
 
     def points(self) -> list[dict[str, Any]]:
         """Quality against the trade-off: the Pareto front, and a sample of the other trials."""
@@ -257,7 +257,7 @@ def holdout_step(work: Work) -> None:
             "after": {name: one._asdict() for name, one in candidate.intervals().items()},
         }
         if split == Part.HOLDOUT:
-            work.step_result["proven"] = (
+            work.step_result["significant"] = (
                 bool(chosen_values) and paired_gain(spec.objective, baseline, candidate).significant
             )
     work.record_progress(1, 1)

@@ -62,7 +62,7 @@ def publication_refusal(namespace: Namespace, version: ProfileVersion) -> Refuse
 
 def describe_loss(loss: dict[str, Any]) -> str:
     """One loss as a sentence."""
-    where = "held-out queries" if loss["part"] else "judged queries"
+    where = "held-out queries" if loss["split"] else "judged queries"
     change = (
         f"{METRIC_NAMES.get(loss['metric']) or ERROR_NAMES[loss['metric']].lower()} {signed(loss['difference'], 3)}"
     )

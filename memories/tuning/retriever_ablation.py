@@ -23,7 +23,7 @@ OVERLAP_DEPTH = 10  # ranks compared between two lists
 class RetrieverAblation:
     """A system without one of its retrievers."""
 
-    route: str
+    retriever: str
     queries: int  # in which it returned anything
     unique: int  # relevant candidates no other retriever found
     returned: int  # of those, in a result list
@@ -45,7 +45,7 @@ class AblationReport:
     mean: float
     queries: int
     relevant: int  # found by any retriever
-    routes: Sequence[RetrieverAblation]
+    retrievers: Sequence[RetrieverAblation]
     overlap: Sequence[Sequence[float | None]]  # of the top ten of two lists; None if never both non-empty
 
 
@@ -57,7 +57,7 @@ def ablate_retrievers(arrays: Arrays, config: Config, objective: Objective) -> A
         mean=baseline.mean(objective.metric),
         queries=int(arrays.answerable.sum()),
         relevant=sum(int((stack.grades > 0).sum()) for stack in arrays.stacks),
-        routes=adjust_ablation_p_values([ablate_retriever(baseline, retriever, objective) for retriever in retrievers]),
+        retrievers=adjust_ablation_p_values([ablate_retriever(baseline, name, objective) for name in retrievers]),
         overlap=list_overlaps(arrays),
     )
 
@@ -65,7 +65,7 @@ def ablate_retrievers(arrays: Arrays, config: Config, objective: Objective) -> A
 def adjust_ablation_p_values(ablations: Sequence[RetrieverAblation]) -> list[RetrieverAblation]:
     """Holm-adjust the p-values over the retrievers."""
     gains = [one.gain for one in ablations]
-    p_values = adjust_p_values([one.chance for one in gains], [one.won + one.lost for one in gains])
+    p_values = adjust_p_values([one.p_value for one in gains], [one.won + one.lost for one in gains])
     return [replace(one, corrected=p_value) for one, p_value in zip(ablations, p_values, strict=True)]
 
 

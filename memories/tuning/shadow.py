@@ -17,7 +17,7 @@ from memories.db.ids import first_id_at
 from memories.models import Job, JudgedQuery, Namespace, ProfileVersion, Shadow, Trace
 from memories.models.choices import JobKind
 from memories.models.job import UNFINISHED
-from memories.retrieval.answer import answer_to_dict as answer_of
+from memories.retrieval.answer import build_answer
 from memories.retrieval.config import config_of_version
 from memories.retrieval.query import Config
 from memories.retrieval.replay import Replay, replay
@@ -100,18 +100,17 @@ def answer_with_shadow(work: Work, shadow: Shadow, ids: Sequence[UUID]) -> None:
 def shadow_trace(trace: Trace, config: Config, grades: Mapping[UUID, int]) -> Trace:
     """A trace's question as the shadow answers it, held against what was told."""
     done = replay(trace, config)
-    answer = answer_of(done.retrieval, explain="none")
-    before, after = ([str(one["id"]) for one in some["results"][:DEPTH]] for some in (trace.answer, answer))
+    answer = build_answer(done.retrieval, explain="none")
+    before = [result["id"] for result in trace.answer["results"][:DEPTH]]
+    after = [str(id) for id in answer.result_ids[:DEPTH]]
     found = answer_overlap(trace.id, before, after)
     against = {
         "trace": str(trace.id),
         "jaccard": found.jaccard,
         "rbo": found.rbo,
-        "silent": [found.abstained_before, found.abstained_after],
-        "took_ms": None
-        if not done.rerun_because
-        else [sum(some["took_ms"].values()) for some in (trace.answer, answer)],
-        "rank_ms": [some["took_ms"].get("rank", 0.0) for some in (trace.answer, answer)],
+        "abstained": [found.abstained_before, found.abstained_after],
+        "took_ms": None if not done.rerun_because else [sum(took.values()) for took in (trace.took_ms, answer.took_ms)],
+        "rank_ms": [took.get("rank", 0.0) for took in (trace.took_ms, answer.took_ms)],
         "ndcg": [answer_ndcg(some, grades) for some in (before, after)] if any(grades.values()) else None,
     }
     return Trace(
@@ -124,12 +123,12 @@ def shadow_trace(trace: Trace, config: Config, grades: Mapping[UUID, int]) -> Tr
         params=dict(config.given),
         plan=json.loads(to_json_text(done.retrieval.query_plan.to_dict())),
         layout=trace.layout,
-        answer=answer,
-        results=len(answer["results"]),
+        answer=answer.to_dict(),
+        results=len(answer.results),
         against=against,
-        abstained=answer["abstained"],
-        best_score=answer["results"][0]["score"] if answer["results"] else None,
-        took_ms=answer["took_ms"],
+        abstained=answer.abstained,
+        best_score=answer.results[0].score if answer.results else None,
+        took_ms=answer.took_ms,
         shadow=True,
         **shadow_candidates(trace, done),
     )
@@ -185,8 +184,8 @@ def shadow_report(shadow: Shadow) -> dict[str, Any]:
         "changed": sum(one["rbo"] < 1 - 1e-9 for one in pairs),
         "jaccard": mean_or_none([one["jaccard"] for one in pairs]),
         "rbo": mean_or_none([one["rbo"] for one in pairs]),
-        "newly_silent": sum(one["silent"] == [False, True] for one in pairs),
-        "newly_answered": sum(one["silent"] == [True, False] for one in pairs),
+        "newly_abstained": sum(one["abstained"] == [False, True] for one in pairs),
+        "newly_answered": sum(one["abstained"] == [True, False] for one in pairs),
         "live": sum(one["took_ms"] is not None for one in pairs),
         "took_ms": paired_medians([one["took_ms"] for one in pairs if one["took_ms"]]),
         "rank_ms": paired_medians([one["rank_ms"] for one in pairs]),

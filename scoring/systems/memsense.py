@@ -143,7 +143,7 @@ def details(signals: Signals, params: MemsenseParams, row: int) -> dict[str, Any
     base = memsense_rrf(signals, params)
     result: dict[str, Any] = {
         "rrf_score": float(base.value[row]),
-        "routes": finding_retrievers(signals, MEMSENSE_RETRIEVERS, row),
+        "found_by": finding_retrievers(signals, MEMSENSE_RETRIEVERS, row),
     }
     if signals.level[row] != SESSION:
         return {**result, "explain": None}
@@ -156,7 +156,7 @@ def details(signals: Signals, params: MemsenseParams, row: int) -> dict[str, Any
         "session_rrf_score": float(base.value[row]),
         "turn_support": support,
         "supporting_turn_count": int(supporting.sum()),
-        "best_turn_routes": finding_retrievers(signals, MEMSENSE_RETRIEVERS, best) if best >= 0 else [],
+        "best_turn_found_by": finding_retrievers(signals, MEMSENSE_RETRIEVERS, best) if best >= 0 else [],
     }
     return {**result, "explain": explain}
 

@@ -108,14 +108,14 @@ def pooled(request: HttpRequest, namespace: Namespace, id: UUID) -> HttpResponse
     """Have a set pooled by a worker, and go back to where it can be watched."""
     access = demanded(request, namespace, Role.WRITE)
     judged = judgement_set_or_404(namespace, id)
-    sent = {"k": request.POST.get("k", ""), "settings": request.POST.getlist("settings")}
+    sent = {"k": request.POST.get("k", ""), "configs": request.POST.getlist("configs")}
     try:
         asked = valid_values(PoolForm(data=sent))
-        tuning_jobs.submit_pool_job(judged, asked["settings"], asked["k"], by=access.caller)
+        tuning_jobs.submit_pool_job(judged, asked["configs"], asked["k"], by=access.caller)
     except ValidationError as error:
         return shown(request, judged, wrong=list(flat(error.detail)), at="pool", status=400)
     except judgement_pooling.UnknownConfigError as error:
-        return shown(request, judged, wrong=[{"at": "settings", "message": str(error)}], at="pool", status=400)
+        return shown(request, judged, wrong=[{"at": "configs", "message": str(error)}], at="pool", status=400)
     messages.success(request, "A worker makes the pool; it is shown here as it grows.")
     return redirect("judgements-set", namespace.slug, judged.id)
 

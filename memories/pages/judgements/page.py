@@ -32,7 +32,7 @@ MOST_SETS = 100
 AT_ONCE = (
     500  # queries of a set whose pool is counted while the page is made; a larger one is counted after it has come
 )
-FILTERS = ("q", "part", "kind", "category", "unjudged", "lost")
+FILTERS = ("q", "split", "kind", "category", "unjudged", "lost")
 
 
 @require_GET
@@ -138,7 +138,7 @@ def poolable(request: HttpRequest, judged: JudgementSet) -> dict[str, Any]:
         "k": k_of(last),
         "serves": serves,
         "settings": {group: some for group, some in ranking_options(namespace).items() if group},
-        "chosen": last.params["settings"] if last else [serves],
+        "chosen": last.params["configs"] if last else [serves],
         "writes": access_of(request, namespace).allows(Role.WRITE),
     }
 

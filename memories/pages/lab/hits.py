@@ -8,6 +8,8 @@ from uuid import UUID
 from django.urls import reverse
 from django.utils.safestring import SafeString
 
+from memories.contracts.answer import Result
+from memories.models import Trace
 from memories.pages.lab import markup
 from memories.pages.lab.explanation_html import render_explanation
 from memories.pages.lab.retriever_styles import RetrieverStyle, retriever_style
@@ -57,36 +59,48 @@ class RankMove:
         return self.before is None
 
 
+@dataclass
+class Hit:
+    """A result with its score bar, sentence, rank change and grade."""
+
+    result: Result
+    bar: SafeString
+    judge: SafeString
+    sentence: str
+    move: RankMove
+    link: str
+    grade: int | None
+    tree: SafeString | None = None  # loaded when it is opened
+
+
 def hit_rows(
     retrieval: Retrieval,
-    results: Sequence[Mapping[str, Any]],
+    results: Sequence[Result],
     contributions: Mapping[str, Array],
     start_ranks: Mapping[str, int],
     grades: Mapping[UUID, int],
-) -> list[dict[str, Any]]:
-    """Each result with its score bar, sentence, rank change and grade."""
+) -> list[Hit]:
+    """The results as the Lab shows them."""
     row_of = {str(id): row for row, id in enumerate(retrieval.signals.ids)}
-    best = max((result["score"] for result in results), default=0.0) or 1.0
+    best = max((result.score for result in results), default=0.0) or 1.0
     hits = []
     for result in results:
-        row = row_of[str(result["id"])]
+        row, grade = row_of[str(result.id)], grades.get(result.id)
         hits.append(
-            {
-                **result,
-                "bar": markup.score_bar_html(bar_segments(result, contributions, row, best), result["score"]),
-                "judge": markup.grade_buttons_html(result["id"], grades.get(result["id"]), rank=result["rank"]),
-                "sentence": hit_sentence(retrieval, result, row),
-                "move": RankMove(result["rank"], start_ranks.get(str(result["id"]))),
-                "link": reverse("memories-memory", args=[retrieval.query.namespace.slug, result["id"]]),
-                "grade": grades.get(result["id"]),
-            }
+            Hit(
+                result,
+                bar=markup.score_bar_html(bar_segments(result, contributions, row, best), result.score),
+                judge=markup.grade_buttons_html(result.id, grade, rank=result.rank),
+                sentence=hit_sentence(retrieval, result, row),
+                move=RankMove(result.rank, start_ranks.get(str(result.id))),
+                link=reverse("memories-memory", args=[retrieval.query.namespace.slug, result.id]),
+                grade=grade,
+            )
         )
     return hits
 
 
-def bar_segments(
-    result: Mapping[str, Any], contributions: Mapping[str, Array], row: int, best: float
-) -> list[BarSegment]:
+def bar_segments(result: Result, contributions: Mapping[str, Array], row: int, best: float) -> list[BarSegment]:
     """Segments of a hit's bar, split by retriever; the best score fills the whole width."""
     segments, left = [], 0.0
     for retriever, values in contributions.items():
@@ -94,18 +108,17 @@ def bar_segments(
         width = 100 * max(value, 0.0) / best
         if width < 0.05:
             continue
-        entry = result["retrievers"].get(retriever)
-        rank = ordinal(entry["rank"]) if entry else ""
+        entry = result.retrievers.get(retriever)
+        rank = ordinal(entry.rank) if entry else ""
         segments.append(BarSegment(retriever_style(retriever), value, left, width, rank))
         left += width
     return segments
 
 
-def hit_sentence(retrieval: Retrieval, result: Mapping[str, Any], row: int) -> str:
+def hit_sentence(retrieval: Retrieval, result: Result, row: int) -> str:
     """One sentence on why a hit has its rank."""
     ranks = ", ".join(
-        f"{ordinal(entry['rank'])} by {retriever_style(retriever).name}"
-        for retriever, entry in result["retrievers"].items()
+        f"{ordinal(entry.rank)} by {retriever_style(retriever).name}" for retriever, entry in result.retrievers.items()
     )
     more = ", ".join(filter(None, score_factors(retrieval, row)))
     return "; ".join(filter(None, [ranks or "In no ranked list", more])) + "."
@@ -144,36 +157,31 @@ def term_value_at(term: Term, row: int) -> float:
     return float(term.value if term.value.ndim == 0 else term.value[row])
 
 
-def explanation_trees(
-    retrieval: Retrieval, rows: Sequence[Mapping[str, Any]], before: Mapping[str, Any]
-) -> dict[UUID, SafeString]:
-    """Explanation trees of some hits; `before` holds the start values of changed parameters."""
+def explanation_trees(retrieval: Retrieval, ids: Sequence[str], before: Mapping[str, Any]) -> list[SafeString]:
+    """Explanation trees of some candidates; `before` holds the start values of changed parameters."""
     row_of = {str(id): row for row, id in enumerate(retrieval.signals.ids)}
-    trees = retrieval.ranking.score.trees([row_of[str(hit["id"])] for hit in rows])
-    return {hit["id"]: render_explanation(tree, before) for hit, tree in zip(rows, trees, strict=True)}
+    return [render_explanation(tree, before) for tree in retrieval.ranking.score.trees([row_of[id] for id in ids])]
 
 
-def ranks_at_start(answer: Mapping[str, Any]) -> dict[str, int]:
+def ranks_at_start(trace: Trace) -> dict[str, int]:
     """Ranks of the traced answer, by id."""
-    return {result["id"]: result["rank"] for result in answer["results"]}
+    return {result["id"]: result["rank"] for result in trace.answer["results"]}
 
 
-def count_moves(rows: Sequence[Mapping[str, Any]], start_ranks: Mapping[str, int]) -> dict[str, int]:
+def count_moves(hits: Sequence[Hit], start_ranks: Mapping[str, int]) -> dict[str, int]:
     """How many hits moved up or down, are new, or left."""
-    moves = [hit["move"] for hit in rows]
+    moves = [hit.move for hit in hits]
     return {
         "up": sum(not move.new and move.up > 0 for move in moves),
         "down": sum(not move.new and move.up < 0 for move in moves),
         "new": sum(move.new for move in moves),
-        "left": len(start_ranks.keys() - {str(hit["id"]) for hit in rows}),
+        "left": len(start_ranks.keys() - {str(hit.result.id) for hit in hits}),
     }
 
 
-def retriever_lists(
-    retrieval: Retrieval, results: Sequence[Mapping[str, Any]], max_rows: int = 10
-) -> list[dict[str, Any]]:
+def retriever_lists(retrieval: Retrieval, results: Sequence[Result], max_rows: int = 10) -> list[dict[str, Any]]:
     """The ranked list of each retriever: rank, raw score, and the memory's rank in the answer."""
-    signals, now = retrieval.signals, {str(result["id"]): result["rank"] for result in results}
+    signals, now = retrieval.signals, {str(result.id): result.rank for result in results}
     lists = []
     for retriever in retrieval.query.config.system.retrievers:
         ranks = signals.rank(retriever)

@@ -1,8 +1,8 @@
 """The plan panel: a query's specificity by component, and why the plan was chosen."""
 
-from collections.abc import Mapping
 from typing import Any
 
+from memories.contracts.answer import ParsedReport
 from memories.retrieval.plan import SPECIFICITY_WEIGHTS
 from memories.retrieval.retrieve import Retrieval
 from memories.templatetags.numbers import about, figure
@@ -16,18 +16,17 @@ SPECIFICITY_LABELS = {
 }
 
 
-def plan_context(retrieval: Retrieval, parsed: Mapping[str, Any]) -> dict[str, Any]:
+def plan_context(retrieval: Retrieval, parsed: ParsedReport) -> dict[str, Any]:
     """The plan with its specificity components; systems without a planner run all their retrievers."""
     query_plan, params, system = retrieval.query_plan, retrieval.params, retrieval.query.config.system
-    names = [entity["surface"] for entity in parsed.get("entities") or ()]
-    window = parsed.get("window") or {}
+    names, window = [entity.surface for entity in parsed.entities], parsed.window
     context: dict[str, Any] = {"name": query_plan.plan.name, "entities": names, "window": window}
     if query_plan.specificity is None or not isinstance(params, PlanParams):
         return {**context, "reason": f"{system.name} has no planner: it always runs all of its retrievers."}
     specificity = query_plan.specificity["value"]
     details = {
         "entity_density": ", ".join(f"“{name}”" for name in dict.fromkeys(names)) or "no known entity",
-        "temporal_precision": f"“{window['cue']}”" if window.get("cue") else "no time expression",
+        "temporal_precision": f"“{window.cue}”" if window else "no time expression",
         "lexical_rarity": "mean IDF ÷ maximum IDF",
         "type_cue": "",
     }

@@ -37,7 +37,7 @@ def comparison_context(state: "LabState", retrieval: Retrieval) -> dict[str, Any
         return context | {"beside_problem": f"must be one of {allowed}, or a profile@version; got {chosen}"}
     retrievals = compare_systems(replace(query_from_trace(state.trace), config=state.start), others)
     own = state.raw["by"]
-    before = {result["id"]: result["content"] for result in redact_forgotten(state.trace)["results"]}
+    before = {str(result.id): result.content for result in redact_forgotten(state.trace).results}
     columns = {f"{own}, {START}": list(before), f"{own}, {NOW}": list(now)}
     contents = {**now, **before}
     for name, other in retrievals.items():
@@ -46,14 +46,14 @@ def comparison_context(state: "LabState", retrieval: Retrieval) -> dict[str, Any
         contents |= results
     if not state.changed:
         del columns[f"{own}, {START}"]
-    pairs = [pair for pair in ranking_agreement(columns) if f"{own}, {NOW}" in pair["systems"]]
+    pairs = [pair for pair in ranking_agreement(columns) if f"{own}, {NOW}" in pair.systems]
     return context | {
         "bump": charts.bump_chart(
             columns, {id: charts.short_chart_label(content) for id, content in contents.items()}, next(iter(now), "")
         ),
         "bump_label": bump_chart_label(columns, contents),
         "agreement": [
-            {**pair, "other": next(name for name in pair["systems"] if name != f"{own}, {NOW}")} for pair in pairs
+            {**vars(pair), "other": next(name for name in pair.systems if name != f"{own}, {NOW}")} for pair in pairs
         ],
         "columns": columns,
         "bump_rows": rank_table_rows(columns, contents),

@@ -7,6 +7,7 @@ from typing import Any
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.views.decorators.http import require_GET
 
+from memories.contracts.answer import ParsedReport
 from memories.models import JudgedQuery, Namespace, Trace
 from memories.models.choices import MemoryType, Role
 from memories.pages import sliders
@@ -16,7 +17,7 @@ from memories.pages.lab.contributions import score_contributions
 from memories.pages.lab.hits import count_moves, explanation_trees, hit_rows, ranks_at_start, retriever_lists
 from memories.pages.lab.plan_panel import plan_context
 from memories.pages.lab.retriever_styles import retriever_legend
-from memories.retrieval.answer import answer_to_dict
+from memories.retrieval.answer import build_answer
 from memories.retrieval.config import override_params
 from memories.retrieval.query import Config
 from memories.retrieval.replay import Replay, replay
@@ -50,7 +51,7 @@ def lab(request: HttpRequest, namespace: Namespace) -> HttpResponse:
         context = {"typed": form.raw, "problems": form.problems}
         return render_page(request, TEMPLATE, {**lab_form_context(namespace), **context}, status=400)
     retrieval = retrieve(form.query)
-    id = store_trace(retrieval, answer_to_dict(retrieval, explain="none"), key=None)
+    id = store_trace(retrieval, build_answer(retrieval, explain="none"), key=None)
     again = "1" if "trace" in request.GET else ""
     panels = {key: value for key, value in request.GET.items() if key in ("beside", "missing")}
     changed = {
@@ -118,39 +119,39 @@ class LabState:
 
     def ranking_context(self, replayed: Replay, partial: str) -> dict[str, Any]:
         """The explained ranking and its changes against the start."""
-        retrieval, start = replayed.retrieval, ranks_at_start(self.trace.answer)
+        retrieval, start = replayed.retrieval, ranks_at_start(self.trace)
         contributions = score_contributions(retrieval)
-        answer = answer_to_dict(retrieval, explain="none")
+        answer = build_answer(retrieval, explain="none")
         given = grades.grades_for_trace(self.trace)
-        rows = hit_rows(retrieval, answer["results"], contributions, start, given)
+        rows = hit_rows(retrieval, answer.results, contributions, start, given)
         # While sliders move, only open explanations are rendered; the others load when opened.
-        opened = [hit for hit in rows if not partial or str(hit["id"]) in self.data.getlist("explain")]
-        for id, tree in explanation_trees(retrieval, opened, self.before).items():
-            next(hit for hit in opened if hit["id"] == id)["tree"] = tree
+        opened = [hit for hit in rows if not partial or str(hit.result.id) in self.data.getlist("explain")]
+        trees = explanation_trees(retrieval, [str(hit.result.id) for hit in opened], self.before)
+        for hit, tree in zip(opened, trees, strict=True):
+            hit.tree = tree
         return {
             "answer": answer,
             "hits": rows,
-            "filtered": {gate.replace("_", " "): count for gate, count in answer["filtered"].items()},
+            "filtered": {gate.replace("_", " "): count for gate, count in answer.filtered.items()},
             "moves": count_moves(rows, start),
             "moved": bool(self.changed),
             "rerun_because": [name.replace("_", " ") for name in replayed.rerun_because],
             "stale_hits": len(replayed.changed),
-            "timed_out": answer["late"],
             "legend": retriever_legend(contributions),
             "skyline": charts.skyline_chart(retrieval, contributions),
             "skyline_label": charts.skyline_label(retrieval),
             "capped": max(0, len(retrieval.signals) - charts.MAX_BARS),
             "candidates": len(retrieval.signals),
-            "lists": retriever_lists(retrieval, answer["results"]),
+            "lists": retriever_lists(retrieval, answer.results),
             "may_judge": access_of(self.request, self.trace.namespace).allows(Role.WRITE),
         }
 
     def explanation_context(self, replayed: Replay) -> dict[str, Any]:
         """Explanation trees of the hits named by `explain`."""
         retrieval = replayed.retrieval
-        candidates = {str(row["id"]): row for row in retrieval.candidates.rows}
-        rows = [candidates[id] for id in self.data.getlist("explain") if id in candidates]
-        return {"hits": [{"tree": tree} for tree in explanation_trees(retrieval, rows, self.before).values()]}
+        candidates = {str(id) for id in retrieval.signals.ids}
+        ids = [id for id in self.data.getlist("explain") if id in candidates]
+        return {"hits": [{"tree": tree} for tree in explanation_trees(retrieval, ids, self.before)]}
 
     def surrounding_context(self, replayed: Replay) -> dict[str, Any]:
         """What a moved slider does not change: the plan, the sliders and the query's latency."""
@@ -160,7 +161,7 @@ class LabState:
         idle = [f"weight_{name}" for name in system.retrievers if name not in retrievers]
         groups = sliders.param_groups(system.params, {**self.start_params, **self.changed}, self.start_params, idle)
         return {
-            "plan": plan_context(retrieval, self.trace.answer.get("plan", {})),
+            "plan": plan_context(retrieval, ParsedReport.from_dict(self.trace.answer.get("plan", {}))),
             "groups": groups,
             "retrieval_ms": sum(self.trace.took_ms.values()),
             "retrievers": len(retrievers),

@@ -8,6 +8,7 @@ import numpy as np
 
 from memories.api.retrieval import MAX_QUERY_CHARS
 from memories.contracts.json_values import storage_error
+from memories.contracts.why_not import WhyNot
 from memories.models import Memory
 from memories.models.choices import Status
 from memories.pages import sliders
@@ -17,7 +18,7 @@ from memories.retrieval.config import resolve_config
 from memories.retrieval.query import Query
 from memories.retrieval.replay import Replay
 from memories.retrieval.retrieve import Retrieval, retrieve
-from memories.retrieval.why_not import WhyNot, ordinal
+from memories.retrieval.why_not import ordinal
 from memories.retrieval.why_not_trace import why_not_in_trace
 from memories.templatetags.numbers import worded
 from scoring.params import Number, Params
@@ -74,7 +75,9 @@ def why_not_context(state: "LabState", replayed: Replay) -> dict[str, Any]:
         "reason": why_not_sentence(why_not, state.start.system.params),
         "gates": [gate.replace("_", " ") for gate in why_not.gates],
         "fix": fix,
-        "ranked_lists": [{"style": retriever_style(name), **entry} for name, entry in why_not.retrievers.items()],
+        "ranked_lists": [
+            {"style": retriever_style(name), "entry": entry} for name, entry in why_not.retrievers.items()
+        ],
         "live_reason": explained.live,
         "new_query_link": state.query_string(**new_query) if new_query and why_not.rank else "",
     }

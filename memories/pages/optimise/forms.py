@@ -27,10 +27,10 @@ FIELDS = {
     "metric": MAIN_METRIC,
     "price": "0",
     "against": DIVERSITY,
-    "settings": str(optimiser.DEFAULT_TRIALS),
+    "max_trials": str(optimiser.DEFAULT_TRIALS),
     "seconds": str(optimiser.DEFAULT_SECONDS),
 }
-NUMERIC_FIELDS = {"price": float, "settings": int, "seconds": int}
+NUMERIC_FIELDS = {"price": float, "max_trials": int, "seconds": int}
 DEFAULT_GROUP = "Fusion"  # parameter group searched by default
 MAX_SETS = 50
 
@@ -40,7 +40,7 @@ def form_data_from_spec(spec: SearchSpec) -> QueryDict:
     data = QueryDict(mutable=True)
     objective = {"metric": spec.objective.metric, "price": f"{spec.objective.price:g}", "against": spec.against}
     data.update({"set": str(spec.set), "by": spec.config.label, **objective})
-    data.update({"settings": str(spec.settings), "seconds": str(spec.seconds)})
+    data.update({"max_trials": str(spec.max_trials), "seconds": str(spec.seconds)})
     data.setlist("move", list(spec.move))
     return data
 
@@ -87,7 +87,7 @@ class SearchForm:
             "ranking_options": ranking_options(self.namespace),
             "metrics": METRIC_NAMES.items(),
             "against": TRADEOFFS,
-            "limits": {"settings": optimiser.MAX_TRIALS, "seconds": optimiser.MAX_SECONDS},
+            "limits": {"max_trials": optimiser.MAX_TRIALS, "seconds": optimiser.MAX_SECONDS},
             "groups": searchable_groups(config),
             "picked": picked,
             "ranked_by": config.system.name,

@@ -46,17 +46,17 @@ def search_verdict(job: Job) -> str:
         return f"Best so far {figure(found['best'], 3)}" if found.get("tried") else "The search is queued"
     if not found.get("tried"):
         return "Stopped before anything was tried"
-    if not check.get("proven"):
+    if not check.get("significant"):
         return NO_IMPROVEMENT
     holdout = check[Part.HOLDOUT]
     better = f"{figure(holdout['difference'], 3)} ({figure(holdout['low'], 3)} to {figure(holdout['high'], 3)})"
-    return f"Better by {better}, p {chance(holdout['chance'])}"
+    return f"Better by {better}, p {chance(holdout['p_value'])}"
 
 
 def no_improvement_reason(job: Job) -> str:
     """Why a finished search found no improvement; empty if it did."""
     found, check = job.result.get("search", {}), job.result.get("check", {})
-    if job.state != JobState.DONE or check.get("proven") or Part.HOLDOUT not in check:
+    if job.state != JobState.DONE or check.get("significant") or Part.HOLDOUT not in check:
         return ""
     if not found["chosen"]:
         return (
@@ -65,7 +65,7 @@ def no_improvement_reason(job: Job) -> str:
     tune, holdout = check[Part.TUNE], check[Part.HOLDOUT]
     return (
         f"The gain of {signed(tune['difference'], 3)} on the tune split is not significant on the holdout split:"
-        f" {format_interval(holdout)}, p {chance(holdout['chance'])}."
+        f" {format_interval(holdout)}, p {chance(holdout['p_value'])}."
     )
 
 
@@ -137,7 +137,7 @@ def search_context(namespace: Namespace, job: Job) -> dict[str, Any]:
                 **check[split],
                 "name": name,
                 "interval": format_interval(check[split]),
-                "p": chance(check[split]["chance"]),
+                "p": chance(check[split]["p_value"]),
                 "metrics": metric_pairs(check[split]),
             }
             for split, name in SPLIT_NAMES.items()

@@ -40,7 +40,7 @@ def evaluate_profile_version(request: HttpRequest, namespace: Namespace, id: UUI
         judgement_set = find_judgement_set(namespace, values.get("set", ""))
     except ValidationError as error:
         return render_profile_version(request, namespace, version, problems=validation_problems(error), status=400)
-    tuning_jobs.submit_evaluation_job(namespace, version, judgement_set, values.get("part", ""), by=access.caller)
+    tuning_jobs.submit_evaluation_job(namespace, version, judgement_set, values.get("split", ""), by=access.caller)
     return HttpResponseRedirect(f"{resolve_url('profiles-one', namespace.slug, id)}#metrics")
 
 

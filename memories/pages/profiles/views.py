@@ -200,7 +200,7 @@ def check_context(namespace: Namespace, profile_version: ProfileVersion) -> dict
         {
             **test,
             "name": (METRIC_NAMES | ERROR_NAMES)[test["metric"]],
-            "on": SPLIT_LABELS[test["part"]],
+            "on": SPLIT_LABELS[test["split"]],
         }
         for test in job.result.get("judge", {}).get("tests", ())
         if test["queries"]

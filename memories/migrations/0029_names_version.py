@@ -2,7 +2,7 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-    dependencies = [("memories", "0025_packed_answers")]
+    dependencies = [("memories", "0028_query_kind_known")]
 
     operations = [
         migrations.AddField(

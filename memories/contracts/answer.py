@@ -1,0 +1,231 @@
+"""The answer to a query: results with their explanations, the context for a prompt, and what was left out."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Annotated, NotRequired, TypedDict
+from uuid import UUID
+
+from memories.contracts.json_contract import Flat, JsonContract
+from scoring.systems import SYSTEMS
+
+ParamValue = bool | int | float | str
+OUTPUT_FIELDS = tuple(dict.fromkeys(name for system in SYSTEMS.values() for name in system.outputs))
+
+
+class Explanation(TypedDict):
+    """A node of a score's explanation: a named value and the operands it was computed from."""
+
+    name: str
+    value: float
+    op: NotRequired[Annotated[str, "an operation, or input, param, const"]]
+    parts: NotRequired[list["Explanation"]]
+
+
+@dataclass(frozen=True)
+class AnswerProfile(JsonContract):
+    """The ranking configuration of an answer."""
+
+    name: Annotated[str | None, "null: a system with its defaults, no profile"]
+    version: int | None
+    system: str
+
+
+@dataclass(frozen=True)
+class EntityReport(JsonContract):
+    """An entity recognised in the query."""
+
+    id: UUID
+    surface: Annotated[str, "as it is written in the query"]
+    confidence: float
+
+
+@dataclass(frozen=True)
+class TimeWindowReport(JsonContract):
+    """The time window that the query asks about."""
+
+    start: datetime
+    until: datetime
+    cue: Annotated[str, "the kind of time expression"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ParsedReport(JsonContract):
+    """What was recognised in the query."""
+
+    entities: Sequence[EntityReport]
+    window: TimeWindowReport | None
+    embedded: Annotated[str, "the text that was embedded"]
+
+
+NOTHING_PARSED = ParsedReport(entities=(), window=None, embedded="")
+
+
+@dataclass(frozen=True, kw_only=True)
+class PlanReport(ParsedReport):
+    """The plan: retrievers, parameters, and what it was chosen by."""
+
+    name: str
+    retrievers: Sequence[str]
+    specificity: Annotated[Explanation | None, "null: the system has no planner"]
+    reranker: Annotated[str | None, "null: not reranked"]
+    params: Mapping[str, ParamValue]
+
+
+@dataclass(frozen=True)
+class RetrieverHit(JsonContract):
+    """A memory's rank in one retriever's list."""
+
+    rank: int
+    score: Annotated[float, "the retriever's own score"]
+    contribution: Annotated[float | None, "its contribution to the final score"]
+
+
+@dataclass(frozen=True)
+class MmrSelection(JsonContract):
+    """How a result was selected by MMR."""
+
+    step: int
+    relevance: float
+    redundancy: Annotated[float, "highest similarity to a result selected before"]
+    nearest: Annotated[UUID | None, "the result it is most similar to"]
+
+
+class SessionSupport(TypedDict):
+    """How the turns of a session support it."""
+
+    session_rrf_score: float
+    turn_support: float
+    supporting_turn_count: int
+    best_turn_found_by: list[str]
+
+
+class SystemDetails(TypedDict, total=False):
+    """Fields that contextdb (source) and memsense add to a result."""
+
+    source: Annotated[list[str], "retrievers that found it, best rank first (contextdb)"]
+    rrf_score: float
+    found_by: Annotated[list[str], "retrievers that found it, best rank first (memsense)"]
+    explain: Annotated[SessionSupport | None, "null: not a session"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ContextEntry(JsonContract):
+    """A memory in the context for a prompt."""
+
+    id: UUID
+    type: str
+    content: str
+    confidence: float
+    age_days: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class Result(JsonContract):
+    """A result; each system adds its own outputs."""
+
+    id: UUID
+    type: str
+    level: str
+    content: str
+    confidence: float
+    age_days: float
+    rank: int
+    score: float
+    retrievers: Mapping[str, RetrieverHit]
+    outputs: Annotated[Mapping[str, float | None], Flat(OUTPUT_FIELDS)]
+    details: Annotated[SystemDetails, Flat()]
+    outdated: Annotated[bool, "whether a later valid memory contradicts it"]
+    conflicts_with: Sequence[UUID] = ()
+    gone: Annotated[bool, "forgotten since, so its text is omitted"] = False
+    explanation: Explanation | None = None
+    selection: MmrSelection | None = None
+
+    @property
+    def current(self) -> bool:
+        """Whether it belongs in a prompt."""
+        return not (self.outdated or self.gone)
+
+
+@dataclass(frozen=True, kw_only=True)
+class NearestMiss(JsonContract):
+    """One of the best candidates that were not returned."""
+
+    id: UUID
+    type: str
+    level: str
+    content: str
+    confidence: float
+    age_days: float
+    score: float
+    filtered_by: Annotated[Sequence[str], "gates, or abstention"]
+    gone: Annotated[bool, "forgotten since, so its text is omitted"] = False
+
+
+@dataclass(frozen=True)
+class TimedOut(JsonContract):
+    """A retriever that timed out or failed and was left out."""
+
+    retriever: str
+    reason: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Answer(JsonContract):
+    """The results with their explanations, and what was left out."""
+
+    trace: Annotated[UUID | None, "id for replay; null: not traced"]
+    profile: AnswerProfile
+    plan: PlanReport
+    results: Sequence[Result]
+    context: Annotated[Mapping[str, Sequence[ContextEntry]], "the results that are not outdated, by type"]
+    filtered: Annotated[Mapping[str, int], "number of filtered candidates by gate"]
+    timed_out: Sequence[TimedOut]
+    tiebreak_applied: bool
+    abstained: bool
+    answer_probability: Annotated[
+        float, "probability that the top result answers the query; 1 if the system does not estimate it"
+    ]
+    reason: Annotated[str, "why there are no results, or none in the context"]
+    nearest: Annotated[Sequence[NearestMiss], "the best filtered candidates"]
+    as_of: datetime | None
+    note: Annotated[str, "which current data an answer as of the past uses"]
+    took_ms: Mapping[str, float]
+
+    @property
+    def result_ids(self) -> list[UUID]:
+        """The ids of the results, in order."""
+        return [result.id for result in self.results]
+
+
+@dataclass(frozen=True, kw_only=True)
+class TracedAnswer(Answer):
+    """An answer as served, without the text of memories forgotten since."""
+
+    gone: Annotated[Sequence[UUID], "memories forgotten since"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReplayAnswer(Answer):
+    """The answer of a replay."""
+
+    replayed: Annotated[bool, "false: run live because of `live`"]
+    live: Annotated[Sequence[str], "what changes the candidates and needs a new query"]
+    changed: Annotated[Sequence[UUID], "candidates that were re-embedded or are gone"]
+
+
+@dataclass(frozen=True)
+class Agreement(JsonContract):
+    """Rank agreement of two systems."""
+
+    systems: Sequence[str]
+    kendall_tau: Annotated[float | None, "null: fewer than two memories in common"]
+    rbo: Annotated[float, "rank-biased overlap, p = .9"]
+
+
+@dataclass(frozen=True)
+class Comparison(JsonContract):
+    """Every system's answer, and the rank agreement of each pair."""
+
+    answers: Mapping[str, Answer]
+    agreement: Sequence[Agreement]
