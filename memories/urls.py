@@ -8,7 +8,7 @@ from memories.pages.calibrate import page as calibrate_page
 from memories.pages.dedup import acts as dedup_acts
 from memories.pages.dedup import page as dedup_page
 from memories.pages.graph import page as graph_page
-from memories.pages.guards import page as guards_page
+from memories.pages.guards import views as guards_page
 from memories.pages.judgements import acts as judgement_acts
 from memories.pages.judgements import judging as judging_page
 from memories.pages.judgements import page as judgement_page
@@ -38,7 +38,7 @@ urlpatterns = [
     path("<slug:namespace>/dedup/draw/", dedup_acts.drawn, name="dedup-draw"),
     path("<slug:namespace>/dedup/reviews/<uuid:id>/", dedup_acts.decided, name="dedup-decide"),
     path("<slug:namespace>/graph/", graph_page.graph, name="graph"),
-    path("<slug:namespace>/guards/", guards_page.guards, name="guards"),
+    path("<slug:namespace>/guards/", guards_page.guards_page, name="guards"),
     path("<slug:namespace>/health/", health.health, name="health"),
     path("<slug:namespace>/health/start/", health.start_job, name="health-start"),
     path("<slug:namespace>/judgements/", judgement_page.judgements, name="judgements"),
