@@ -3,8 +3,7 @@
 from django.urls import include, path
 
 from memories.pages import ablation, decay, health, keys, members, memories, memory, overview, settings, traces
-from memories.pages.calibrate import acts as calibrate_acts
-from memories.pages.calibrate import page as calibrate_page
+from memories.pages.calibrate import views as calibrate_page
 from memories.pages.dedup import acts as dedup_acts
 from memories.pages.dedup import page as dedup_page
 from memories.pages.graph import page as graph_page
@@ -26,11 +25,15 @@ urlpatterns = [
     path("<slug:namespace>/ablation/", ablation.ablation_page, name="ablation"),
     path("<slug:namespace>/ablation/ask/", ablation.start_ablation_tracing, name="ablation-ask"),
     path("<slug:namespace>/calibrate/", calibrate_page.calibrate_page, name="calibrate"),
-    path("<slug:namespace>/calibrate/annotations/", calibrate_acts.annotated, name="calibrate-annotate"),
-    path("<slug:namespace>/calibrate/k/", calibrate_acts.k_kept, name="calibrate-k"),
-    path("<slug:namespace>/calibrate/drafts/", calibrate_acts.kept, name="calibrate-keep"),
-    path("<slug:namespace>/calibrate/drafts/<uuid:id>/publish/", calibrate_acts.published, name="calibrate-publish"),
-    path("<slug:namespace>/calibrate/import/", calibrate_acts.imported, name="calibrate-import"),
+    path("<slug:namespace>/calibrate/annotations/", calibrate_page.annotate_memory, name="calibrate-annotate"),
+    path("<slug:namespace>/calibrate/k/", calibrate_page.save_rrf_k, name="calibrate-k"),
+    path("<slug:namespace>/calibrate/drafts/", calibrate_page.save_calibration_draft, name="calibrate-keep"),
+    path(
+        "<slug:namespace>/calibrate/drafts/<uuid:id>/publish/",
+        calibrate_page.publish_calibration_draft,
+        name="calibrate-publish",
+    ),
+    path("<slug:namespace>/calibrate/import/", calibrate_page.import_annotations, name="calibrate-import"),
     path("<slug:namespace>/decay/", decay.decay, name="decay"),
     path("<slug:namespace>/dedup/", dedup_page.dedup, name="dedup"),
     path("<slug:namespace>/dedup/drafts/", dedup_acts.kept, name="dedup-keep"),

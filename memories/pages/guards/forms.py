@@ -1,7 +1,6 @@
 """Forms of the Guards page: an answer with what it was made from, and a statement with its evidence."""
 
 from typing import Any
-from uuid import UUID
 
 from django.http import QueryDict
 
@@ -9,7 +8,7 @@ from memories.api.memories import MAX_CONTENT_CHARS
 from memories.api.trace_list import filter_traces
 from memories.models import Memory, Namespace, Trace
 from memories.models.choices import STATEMENTS, MemoryType, Role, SourceLevel, Status
-from memories.pages.request_data import filled_fields
+from memories.pages.request_data import filled_fields, is_uuid
 from memories.web.roles import Access
 
 ANSWER_FIELDS = ("answer", "trace", "query", "memories")
@@ -36,10 +35,7 @@ def answer_form_context(namespace: Namespace, data: QueryDict) -> dict[str, Any]
 
 def find_trace_option(namespace: Namespace, id: str) -> list[Trace]:
     """The trace of an id, if it exists: one that is named but not among the newest."""
-    try:
-        return list(filter_traces(namespace, {}).filter(id=UUID(id)))
-    except ValueError:
-        return []
+    return list(filter_traces(namespace, {}).filter(id=id)) if is_uuid(id) else []
 
 
 def example_answer(namespace: Namespace) -> dict[str, str]:
@@ -60,17 +56,9 @@ def faithfulness_request_body(data: QueryDict) -> dict[str, Any]:
     body: dict[str, Any] = {"answer": data.get("answer", "")}
     body |= {name: text for name in ("trace", "query") if (text := data.get(name, "").strip())}
     lines = [line.strip() for line in data.get("memories", "").splitlines() if line.strip()]
-    ids = [line for line in lines if is_uuid_line(line)]
-    texts = [line for line in lines if not is_uuid_line(line)]
+    ids = [line for line in lines if is_uuid(line)]
+    texts = [line for line in lines if not is_uuid(line)]
     return body | {name: values for name, values in (("memories", ids), ("texts", texts)) if values}
-
-
-def is_uuid_line(line: str) -> bool:
-    """Whether a line is a memory's id rather than a text."""
-    try:
-        return bool(UUID(line))
-    except ValueError:
-        return False
 
 
 def statement_form_context(data: QueryDict, access: Access) -> dict[str, Any]:

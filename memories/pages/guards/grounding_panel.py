@@ -52,7 +52,7 @@ class GroundingTotals:
         return self.kept + self.dropped
 
     @property
-    def capped(self) -> bool:
+    def is_capped(self) -> bool:
         """Whether there may be more than were counted."""
         return max(self.kept, self.dropped) >= self.limit
 
@@ -66,7 +66,7 @@ class GroundingTotals:
         """What grounding dropped, in one line."""
         if not self.all:
             return "Nothing was written here yet"
-        if self.capped:
+        if self.is_capped:
             return f"Grounding dropped {self.dropped_text}"
         return f"Grounding dropped {grouped(self.dropped) if self.dropped else 'none'} of {grouped(self.all)}"
 
@@ -123,19 +123,19 @@ class GroundingTrial:
     checked: bool
 
     @property
-    def merged(self) -> bool:
+    def is_merge(self) -> bool:
         """Whether it would be merged into a stored memory."""
         return self.outcome.outcome == "merged"
 
     @property
-    def rejected(self) -> bool:
+    def is_rejection(self) -> bool:
         """Whether it would be dropped."""
         return self.outcome.outcome == "rejected"
 
     @property
-    def rejected_outright(self) -> bool:
+    def is_outright_rejection(self) -> bool:
         """Whether it would be dropped whatever its confidence."""
-        return self.rejected and self.outcome.memory.grounding == "unsupported"
+        return self.is_rejection and self.outcome.memory.grounding == "unsupported"
 
     @property
     def verdict(self) -> str:
@@ -150,7 +150,7 @@ class GroundingTrial:
     @property
     def tree(self) -> Any:
         """The explained confidence; a merge would explain that of another memory."""
-        return None if self.merged else explanation_node(self.outcome.explanation)
+        return None if self.is_merge else explanation_node(self.outcome.explanation)
 
 
 def try_statement(request: HttpRequest, access: Access) -> tuple[dict[str, Any], int]:
