@@ -4,8 +4,7 @@ from django.urls import include, path
 
 from memories.pages import ablation, decay, health, keys, members, memories, memory, overview, settings, traces
 from memories.pages.calibrate import views as calibrate_page
-from memories.pages.dedup import acts as dedup_acts
-from memories.pages.dedup import page as dedup_page
+from memories.pages.dedup import views as dedup_page
 from memories.pages.graph import page as graph_page
 from memories.pages.guards import views as guards_page
 from memories.pages.judgements import acts as judgement_acts
@@ -35,11 +34,11 @@ urlpatterns = [
     ),
     path("<slug:namespace>/calibrate/import/", calibrate_page.import_annotations, name="calibrate-import"),
     path("<slug:namespace>/decay/", decay.decay, name="decay"),
-    path("<slug:namespace>/dedup/", dedup_page.dedup, name="dedup"),
-    path("<slug:namespace>/dedup/drafts/", dedup_acts.kept, name="dedup-keep"),
-    path("<slug:namespace>/dedup/drafts/<uuid:id>/publish/", dedup_acts.published, name="dedup-publish"),
-    path("<slug:namespace>/dedup/draw/", dedup_acts.drawn, name="dedup-draw"),
-    path("<slug:namespace>/dedup/reviews/<uuid:id>/", dedup_acts.decided, name="dedup-decide"),
+    path("<slug:namespace>/dedup/", dedup_page.dedup_page, name="dedup"),
+    path("<slug:namespace>/dedup/drafts/", dedup_page.save_threshold_draft, name="dedup-keep"),
+    path("<slug:namespace>/dedup/drafts/<uuid:id>/publish/", dedup_page.publish_threshold_draft, name="dedup-publish"),
+    path("<slug:namespace>/dedup/draw/", dedup_page.sample_pairs, name="dedup-draw"),
+    path("<slug:namespace>/dedup/reviews/<uuid:id>/", dedup_page.decide_pair, name="dedup-decide"),
     path("<slug:namespace>/graph/", graph_page.graph, name="graph"),
     path("<slug:namespace>/guards/", guards_page.guards_page, name="guards"),
     path("<slug:namespace>/health/", health.health, name="health"),

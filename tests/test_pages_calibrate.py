@@ -343,7 +343,7 @@ def test_too_few_annotations_say_how_many_are_needed(client: Client, here: Names
         say(here, memory, {"ada": (memory.type, True, 0.9), "bob": (memory.type, True, 0.8)})
     page = shown(client)
     assert heading(page, "gate-h") == "1 more memory needs two annotators"
-    assert heading(page, "weights-h") == "Too little is annotated to fit weights"
+    assert heading(page, "weights-h") == "Too few annotations to fit weights"
     assert "29 of 30 memories are annotated by two" in page
 
 
