@@ -7,9 +7,8 @@ from memories.pages.calibrate import views as calibrate_page
 from memories.pages.dedup import views as dedup_page
 from memories.pages.graph import page as graph_page
 from memories.pages.guards import views as guards_page
-from memories.pages.judgements import acts as judgement_acts
-from memories.pages.judgements import judging as judging_page
-from memories.pages.judgements import page as judgement_page
+from memories.pages.judgements import judging_views as judging_page
+from memories.pages.judgements import views as judgement_page
 from memories.pages.lab import saving as lab_acts
 from memories.pages.lab import views as lab_page
 from memories.pages.optimise import views as optimise_page
@@ -43,16 +42,20 @@ urlpatterns = [
     path("<slug:namespace>/guards/", guards_page.guards_page, name="guards"),
     path("<slug:namespace>/health/", health.health, name="health"),
     path("<slug:namespace>/health/start/", health.start_job, name="health-start"),
-    path("<slug:namespace>/judgements/", judgement_page.judgements, name="judgements"),
-    path("<slug:namespace>/judgements/new/", judgement_acts.made, name="judgements-new"),
-    path("<slug:namespace>/judgements/<uuid:id>/", judgement_page.judgement_set, name="judgements-set"),
-    path("<slug:namespace>/judgements/<uuid:id>/delete/", judgement_acts.deleted, name="judgements-delete"),
-    path("<slug:namespace>/judgements/<uuid:id>/draw/", judgement_acts.drawn, name="judgements-draw"),
-    path("<slug:namespace>/judgements/<uuid:id>/export/", judgement_page.exported, name="judgements-export"),
-    path("<slug:namespace>/judgements/<uuid:id>/grade/", judging_page.judged, name="judgements-grade"),
-    path("<slug:namespace>/judgements/<uuid:id>/import/", judgement_acts.imported, name="judgements-import"),
-    path("<slug:namespace>/judgements/<uuid:id>/judge/", judging_page.judging, name="judgements-judge"),
-    path("<slug:namespace>/judgements/<uuid:id>/pool/", judgement_acts.pooled, name="judgements-pool"),
+    path("<slug:namespace>/judgements/", judgement_page.judgement_list, name="judgements"),
+    path("<slug:namespace>/judgements/new/", judgement_page.create_judgement_set, name="judgements-new"),
+    path("<slug:namespace>/judgements/<uuid:id>/", judgement_page.judgement_set_detail, name="judgements-set"),
+    path(
+        "<slug:namespace>/judgements/<uuid:id>/delete/", judgement_page.delete_judgement_set, name="judgements-delete"
+    ),
+    path("<slug:namespace>/judgements/<uuid:id>/draw/", judgement_page.add_traced_queries, name="judgements-draw"),
+    path(
+        "<slug:namespace>/judgements/<uuid:id>/export/", judgement_page.export_judgement_set, name="judgements-export"
+    ),
+    path("<slug:namespace>/judgements/<uuid:id>/grade/", judging_page.grade_pair, name="judgements-grade"),
+    path("<slug:namespace>/judgements/<uuid:id>/import/", judgement_page.import_judgements, name="judgements-import"),
+    path("<slug:namespace>/judgements/<uuid:id>/judge/", judging_page.judging_page, name="judgements-judge"),
+    path("<slug:namespace>/judgements/<uuid:id>/pool/", judgement_page.start_pooling, name="judgements-pool"),
     path("<slug:namespace>/keys/", keys.keys, name="keys"),
     path("<slug:namespace>/keys/<uuid:id>/revoke/", keys.revoked, name="keys-revoke"),
     path("<slug:namespace>/keys/<uuid:id>/rotate/", keys.rotated, name="keys-rotate"),
