@@ -5,7 +5,7 @@ from django.urls import include, path
 from memories.pages import ablation, decay, health, keys, members, memories, memory, overview, settings, traces
 from memories.pages.calibrate import views as calibrate_page
 from memories.pages.dedup import views as dedup_page
-from memories.pages.graph import page as graph_page
+from memories.pages.graph import views as graph_page
 from memories.pages.guards import views as guards_page
 from memories.pages.judgements import judging_views as judging_page
 from memories.pages.judgements import views as judgement_page
@@ -38,7 +38,7 @@ urlpatterns = [
     path("<slug:namespace>/dedup/drafts/<uuid:id>/publish/", dedup_page.publish_threshold_draft, name="dedup-publish"),
     path("<slug:namespace>/dedup/draw/", dedup_page.sample_pairs, name="dedup-draw"),
     path("<slug:namespace>/dedup/reviews/<uuid:id>/", dedup_page.decide_pair, name="dedup-decide"),
-    path("<slug:namespace>/graph/", graph_page.graph, name="graph"),
+    path("<slug:namespace>/graph/", graph_page.graph_page, name="graph"),
     path("<slug:namespace>/guards/", guards_page.guards_page, name="guards"),
     path("<slug:namespace>/health/", health.health, name="health"),
     path("<slug:namespace>/health/start/", health.start_job, name="health-start"),
