@@ -110,7 +110,7 @@ def annotate_memory(request: HttpRequest, namespace: Namespace) -> HttpResponse:
         body = forms.annotation_request_body(request.POST, annotator_name(request))
         annotate(namespace, [forms.annotation_from_body(body)])
     except ValidationError as error:
-        problems = [ParamProblem(error["at"], error["message"]) for error in flat(error.detail)]
+        problems = [ParamProblem(problem["at"], problem["message"]) for problem in flat(error.detail)]
     except NotFoundError as error:
         problems = [ParamProblem("memory", str(error))]
     here = QueryDict(request.POST.get("here", ""))

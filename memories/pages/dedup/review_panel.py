@@ -63,7 +63,7 @@ def load_review_panel(request: Request, namespace: Namespace) -> tuple[ReviewPan
         page = paginate(request, namespace, rows, {"limit": PAGE_SIZE, **cursor})
     except ValidationError as error:
         page = paginate(request, namespace, rows, {"limit": PAGE_SIZE})
-        problems = [ParamProblem(error["at"], error["message"]) for error in flat(error.detail)]
+        problems = [ParamProblem(problem["at"], problem["message"]) for problem in flat(error.detail)]
     reviews = [PendingReview(item, *word_diff(item.first.content, item.second.content)) for item in page.rows]
     return ReviewPanel(reviews, page, rows.values("id")[: MAX_COUNTED + 1].count()), problems
 

@@ -162,7 +162,7 @@ def decide_pair(request: HttpRequest, namespace: Namespace, id: UUID) -> HttpRes
     except NotFoundError as error:
         raise Http404(str(error)) from error
     except ValidationError as error:
-        refusals, status = [ParamProblem(error["at"], error["message"]) for error in flat(error.detail)], 400
+        refusals, status = [ParamProblem(problem["at"], problem["message"]) for problem in flat(error.detail)], 400
     except RefusedError as error:
         refusals, status = [ParamProblem("", str(error))], 409
     if refusals or getattr(request, "htmx", False):

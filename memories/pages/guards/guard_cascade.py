@@ -41,7 +41,7 @@ def guard_cascade(rates: dict[str, Any], policy_rates: dict[str, Any]) -> list[G
     for index, (param, name) in enumerate(names.items()):
         params = list(names)[: index + 1]
         passed, policy_passed = (
-            HALLUCINATIONS * escape_rate([values[one] for one in params]) for values in (rates, policy_rates)
+            HALLUCINATIONS * escape_rate([values[earlier] for earlier in params]) for values in (rates, policy_rates)
         )
         caught = (steps[-1].passed if steps else HALLUCINATIONS) - passed
         steps.append(GuardStep(name, float(rates[param]), passed, caught, policy_passed, float(policy_rates[param])))
