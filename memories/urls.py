@@ -3,15 +3,12 @@
 from django.urls import include, path
 
 from memories.pages import ablation, decay, health, keys, members, memories, memory, overview, settings, traces
-from memories.pages.calibrate import acts as calibrate_acts
-from memories.pages.calibrate import page as calibrate_page
-from memories.pages.dedup import acts as dedup_acts
-from memories.pages.dedup import page as dedup_page
-from memories.pages.graph import page as graph_page
-from memories.pages.guards import page as guards_page
-from memories.pages.judgements import acts as judgement_acts
-from memories.pages.judgements import judging as judging_page
-from memories.pages.judgements import page as judgement_page
+from memories.pages.calibrate import views as calibrate_page
+from memories.pages.dedup import views as dedup_page
+from memories.pages.graph import views as graph_page
+from memories.pages.guards import views as guards_page
+from memories.pages.judgements import judging_views as judging_page
+from memories.pages.judgements import views as judgement_page
 from memories.pages.lab import saving as lab_acts
 from memories.pages.lab import views as lab_page
 from memories.pages.optimise import views as optimise_page
@@ -26,31 +23,39 @@ urlpatterns = [
     path("<slug:namespace>/ablation/", ablation.ablation_page, name="ablation"),
     path("<slug:namespace>/ablation/ask/", ablation.start_ablation_tracing, name="ablation-ask"),
     path("<slug:namespace>/calibrate/", calibrate_page.calibrate_page, name="calibrate"),
-    path("<slug:namespace>/calibrate/annotations/", calibrate_acts.annotated, name="calibrate-annotate"),
-    path("<slug:namespace>/calibrate/k/", calibrate_acts.k_kept, name="calibrate-k"),
-    path("<slug:namespace>/calibrate/drafts/", calibrate_acts.kept, name="calibrate-keep"),
-    path("<slug:namespace>/calibrate/drafts/<uuid:id>/publish/", calibrate_acts.published, name="calibrate-publish"),
-    path("<slug:namespace>/calibrate/import/", calibrate_acts.imported, name="calibrate-import"),
+    path("<slug:namespace>/calibrate/annotations/", calibrate_page.annotate_memory, name="calibrate-annotate"),
+    path("<slug:namespace>/calibrate/k/", calibrate_page.save_rrf_k, name="calibrate-k"),
+    path("<slug:namespace>/calibrate/drafts/", calibrate_page.save_calibration_draft, name="calibrate-keep"),
+    path(
+        "<slug:namespace>/calibrate/drafts/<uuid:id>/publish/",
+        calibrate_page.publish_calibration_draft,
+        name="calibrate-publish",
+    ),
+    path("<slug:namespace>/calibrate/import/", calibrate_page.import_annotations, name="calibrate-import"),
     path("<slug:namespace>/decay/", decay.decay, name="decay"),
-    path("<slug:namespace>/dedup/", dedup_page.dedup, name="dedup"),
-    path("<slug:namespace>/dedup/drafts/", dedup_acts.kept, name="dedup-keep"),
-    path("<slug:namespace>/dedup/drafts/<uuid:id>/publish/", dedup_acts.published, name="dedup-publish"),
-    path("<slug:namespace>/dedup/draw/", dedup_acts.drawn, name="dedup-draw"),
-    path("<slug:namespace>/dedup/reviews/<uuid:id>/", dedup_acts.decided, name="dedup-decide"),
-    path("<slug:namespace>/graph/", graph_page.graph, name="graph"),
-    path("<slug:namespace>/guards/", guards_page.guards, name="guards"),
+    path("<slug:namespace>/dedup/", dedup_page.dedup_page, name="dedup"),
+    path("<slug:namespace>/dedup/drafts/", dedup_page.save_threshold_draft, name="dedup-keep"),
+    path("<slug:namespace>/dedup/drafts/<uuid:id>/publish/", dedup_page.publish_threshold_draft, name="dedup-publish"),
+    path("<slug:namespace>/dedup/draw/", dedup_page.sample_pairs, name="dedup-draw"),
+    path("<slug:namespace>/dedup/reviews/<uuid:id>/", dedup_page.decide_pair, name="dedup-decide"),
+    path("<slug:namespace>/graph/", graph_page.graph_page, name="graph"),
+    path("<slug:namespace>/guards/", guards_page.guards_page, name="guards"),
     path("<slug:namespace>/health/", health.health, name="health"),
     path("<slug:namespace>/health/start/", health.start_job, name="health-start"),
-    path("<slug:namespace>/judgements/", judgement_page.judgements, name="judgements"),
-    path("<slug:namespace>/judgements/new/", judgement_acts.made, name="judgements-new"),
-    path("<slug:namespace>/judgements/<uuid:id>/", judgement_page.judgement_set, name="judgements-set"),
-    path("<slug:namespace>/judgements/<uuid:id>/delete/", judgement_acts.deleted, name="judgements-delete"),
-    path("<slug:namespace>/judgements/<uuid:id>/draw/", judgement_acts.drawn, name="judgements-draw"),
-    path("<slug:namespace>/judgements/<uuid:id>/export/", judgement_page.exported, name="judgements-export"),
-    path("<slug:namespace>/judgements/<uuid:id>/grade/", judging_page.judged, name="judgements-grade"),
-    path("<slug:namespace>/judgements/<uuid:id>/import/", judgement_acts.imported, name="judgements-import"),
-    path("<slug:namespace>/judgements/<uuid:id>/judge/", judging_page.judging, name="judgements-judge"),
-    path("<slug:namespace>/judgements/<uuid:id>/pool/", judgement_acts.pooled, name="judgements-pool"),
+    path("<slug:namespace>/judgements/", judgement_page.judgement_list, name="judgements"),
+    path("<slug:namespace>/judgements/new/", judgement_page.create_judgement_set, name="judgements-new"),
+    path("<slug:namespace>/judgements/<uuid:id>/", judgement_page.judgement_set_detail, name="judgements-set"),
+    path(
+        "<slug:namespace>/judgements/<uuid:id>/delete/", judgement_page.delete_judgement_set, name="judgements-delete"
+    ),
+    path("<slug:namespace>/judgements/<uuid:id>/draw/", judgement_page.add_traced_queries, name="judgements-draw"),
+    path(
+        "<slug:namespace>/judgements/<uuid:id>/export/", judgement_page.export_judgement_set, name="judgements-export"
+    ),
+    path("<slug:namespace>/judgements/<uuid:id>/grade/", judging_page.grade_pair, name="judgements-grade"),
+    path("<slug:namespace>/judgements/<uuid:id>/import/", judgement_page.import_judgements, name="judgements-import"),
+    path("<slug:namespace>/judgements/<uuid:id>/judge/", judging_page.judging_page, name="judgements-judge"),
+    path("<slug:namespace>/judgements/<uuid:id>/pool/", judgement_page.start_pooling, name="judgements-pool"),
     path("<slug:namespace>/keys/", keys.keys, name="keys"),
     path("<slug:namespace>/keys/<uuid:id>/revoke/", keys.revoked, name="keys-revoke"),
     path("<slug:namespace>/keys/<uuid:id>/rotate/", keys.rotated, name="keys-rotate"),

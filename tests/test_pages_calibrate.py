@@ -216,7 +216,7 @@ def test_one_answer_throughout_is_no_agreement(client: Client, here: Namespace) 
         say(here, memory, {"ada": ("Fact", True, 0.8), "bob": ("Fact", True, 0.8)})
     found = calibrate(here)
     assert (found.kappa, found.valid, {one.kappa for one in found.types}) == (None, False, {None})
-    assert "so κ says nothing" in heading(shown(client), "gate-h")
+    assert "so κ is undefined" in heading(shown(client), "gate-h")
 
 
 def test_a_threshold_is_weighed_only_where_pairs_on_both_sides_were_judged(client: Client, here: Namespace) -> None:
@@ -227,7 +227,7 @@ def test_a_threshold_is_weighed_only_where_pairs_on_both_sides_were_judged(clien
     assert found.best is None
     assert "threshold" not in findings.proposed_changes(found)
     assert findings.calibration_findings(found)[-1].what == "judge pairs on both sides of .92"
-    assert heading(shown(client), "errors-h").startswith("Too few pairs are judged")
+    assert heading(shown(client), "errors-h").startswith("Too few judged pairs")
     for place in range(8):
         row(ReviewItem, here, cosine=0.93 + place / 200, state="duplicate", decided_at=here.created_at)
     assert calibrate(here).best is not None
@@ -332,18 +332,18 @@ def test_one_annotator_alone_tells_of_confidence_but_not_of_agreement(client: Cl
     assert found.reliability.error is not None
     assert "weights" not in findings.proposed_changes(found)
     page = shown(client)
-    assert heading(page, "gate-h") == "30 more memories must be annotated by two"
+    assert heading(page, "gate-h") == "30 more memories need two annotators"
     assert "40 memories annotated by ada, 0 of them by two or more." in page
 
 
 def test_too_few_annotations_say_how_many_are_needed(client: Client, here: Namespace) -> None:
-    assert heading(shown(client), "gate-h") == "30 more memories must be annotated by two"
+    assert heading(shown(client), "gate-h") == "30 more memories need two annotators"
     assert "Nobody has annotated a memory here yet." in shown(client)
     for memory in memories(here, 29):
         say(here, memory, {"ada": (memory.type, True, 0.9), "bob": (memory.type, True, 0.8)})
     page = shown(client)
-    assert heading(page, "gate-h") == "1 more memory must be annotated by two"
-    assert heading(page, "weights-h") == "Too little is annotated to fit weights"
+    assert heading(page, "gate-h") == "1 more memory needs two annotators"
+    assert heading(page, "weights-h") == "Too few annotations to fit weights"
     assert "29 of 30 memories are annotated by two" in page
 
 
@@ -372,9 +372,12 @@ def test_a_threshold_costs_what_false_merges_are_worth(client: Client, here: Nam
     assert costs == {1.0: 0.9, 10.0: 0.92}  # .88 and .9 err as often, and .9 merges less
     page = shown(client, **{"p.merge_cost": "1"})
     assert heading(page, "errors-h") == "Merging above .90 would cost least"
-    assert "A false merge counts as 1 missed one:" in page
+    assert "A false merge costs as much as 1 missed duplicate:" in page
     assert heading(shown(client, **{"p.merge_cost": "1", "p.other": "1"}), "errors-h") == heading(page, "errors-h")
-    assert heading(shown(client, **{"p.merge_cost": "10"}), "errors-h") == "Merging above .92 costs least, as it serves"
+    assert (
+        heading(shown(client, **{"p.merge_cost": "10"}), "errors-h")
+        == "Merging above .92 costs least, which is the current value"
+    )
 
 
 def test_where_everything_is_direct_the_source_weighs_less(here: Namespace) -> None:
@@ -468,7 +471,7 @@ def test_a_word_is_kept_from_the_page_and_a_wrong_one_stays_as_typed(client: Cli
     assert client.post("/here/calibrate/annotations/", sent).status_code == 302
     kept = Annotation.objects.within(here).get()
     assert (kept.annotator, kept.type, kept.right, kept.confidence) == ("ada who may admin", "Fact", True, 0.85)
-    assert heading(shown(client), "annotate-h") == "Nothing is left to annotate"
+    assert heading(shown(client), "annotate-h") == "Nothing left to annotate"
 
 
 def test_annotations_come_from_a_file_all_or_none(client: Client, here: Namespace) -> None:
@@ -481,12 +484,12 @@ def test_annotations_come_from_a_file_all_or_none(client: Client, here: Namespac
         file = SimpleUploadedFile("words.jsonl", text.encode())
         return folded(client.post("/here/calibrate/import/", {"file": file}, follow=True))
 
-    assert "Nothing was kept: line 2 body must be JSON" in send(lines[0], "{")
-    assert "Nothing was kept: line 1 type must be one of" in send(lines[0] | {"type": "Guess"})
-    assert "Nothing was kept: There is no memory" in send(lines[0] | {"memory": str(uuid4())})
+    assert "Nothing was saved: line 2 body must be JSON" in send(lines[0], "{")
+    assert "Nothing was saved: line 1 type must be one of" in send(lines[0] | {"type": "Guess"})
+    assert "Nothing was saved: There is no memory" in send(lines[0] | {"memory": str(uuid4())})
     assert not Annotation.objects.exists()
-    assert "3 annotations came from the file, and 0 took an earlier one" in send(*lines)
-    assert "0 annotations came from the file, and 3 took" in send(*lines)
+    assert "Annotations added: 3; replaced: 0." in send(*lines)
+    assert "Annotations added: 0; replaced: 3." in send(*lines)
     assert "choose a file" in folded(client.post("/here/calibrate/import/", follow=True))
 
 
@@ -500,11 +503,11 @@ def test_what_was_fitted_is_kept_as_a_draft_and_published_in_a_second_step(
     assert version.params["weight_source"] == agreed.weights.fitted["weight_source"]
     assert version.params["prior_entity"] == agreed.types[0].fitted
     assert current_write_policy(here) == WritePolicyParams()
-    assert "Version 1 of default is kept" in shown(client, draft=str(version.id))
+    assert "Version 1 of default is a draft" in shown(client, draft=str(version.id))
     told = folded(client.get(f"/here/calibrate/?draft={version.id}&preview", headers={"HX-Request": "true"}))
     assert "<b>60</b> of 60 memories" in told
     done = folded(client.post(f"/here/calibrate/drafts/{version.id}/publish/", {"recompute": "on"}, follow=True))
-    assert "Version 1 of default decides from now on. What is stored is weighed by it as a job" in done
+    assert "Version 1 of default is now in force. Stored memories are recomputed by a job" in done
     assert current_write_policy(here).weight_source == agreed.weights.fitted["weight_source"]
     assert Job.objects.within(here).get().kind == "recompute"
 
@@ -512,15 +515,15 @@ def test_what_was_fitted_is_kept_as_a_draft_and_published_in_a_second_step(
 @pytest.mark.parametrize(
     ("sent", "told"),
     [
-        ({}, "choose what to keep"),
-        ({"part": "formal"}, "formal is not offered now"),
+        ({}, "choose what to save"),
+        ({"part": "formal"}, "formal is not proposed now"),
         ({"part": "weights", "p.merge_cost": "99"}, "merge_cost must be"),
     ],
 )
 def test_what_cannot_be_kept_is_told(
     client: Client, here: Namespace, agreed: Calibration, sent: dict[str, str], told: str
 ) -> None:
-    assert f"Nothing was kept: {told}" in folded(client.post("/here/calibrate/drafts/", sent, follow=True))
+    assert f"Nothing was saved: {told}" in folded(client.post("/here/calibrate/drafts/", sent, follow=True))
     assert not Version.objects.exists()
 
 
@@ -539,7 +542,7 @@ def test_a_reader_reads_and_a_writer_annotates_but_keeps_no_draft(client: Client
 
 @pytest.mark.parametrize("asked", [{"p.merge_cost": "much"}, {"p.merge_cost": "0"}, {"p.other": "1"}])
 def test_a_cost_that_cannot_be_used_is_told(client: Client, here: Namespace, asked: dict[str, str]) -> None:
-    assert "Not every value can be used" in shown(client, **asked)
+    assert "Some values in the URL are invalid" in shown(client, **asked)
 
 
 def test_an_address_that_names_nothing_is_no_error(client: Client, here: Namespace) -> None:
@@ -575,7 +578,7 @@ def test_words_given_by_keys_move_agreement_and_the_fit_is_kept(page: Page, clie
     page.fill("input[name=username]", user.username)
     page.fill("input[name=password]", "a long password")
     page.press("input[name=password]", "Enter")
-    expect(page.locator("#gate-h")).to_have_text("1 more memory must be annotated by two")
+    expect(page.locator("#gate-h")).to_have_text("1 more memory needs two annotators")
     expect(page.locator(".chart .main-svg").first).to_be_visible(timeout=30_000)  # the scripts have come
     asked = page.locator(".asked").inner_text()
     page.keyboard.press("Enter")
@@ -600,16 +603,16 @@ def test_words_given_by_keys_move_agreement_and_the_fit_is_kept(page: Page, clie
     page.keyboard.press("1" if wrong.type != "Entity" else "4")
     page.keyboard.press("n")
     page.keyboard.press("Enter")
-    expect(page.locator("#annotate-h")).to_have_text("Nothing is left to annotate")
+    expect(page.locator("#annotate-h")).to_have_text("Nothing left to annotate")
     assert page.locator(".kappas tr", has_text="Entity").inner_text() != before
     expect(page.locator(".chart .main-svg").first).to_be_visible(timeout=30_000)
     page.locator("#p-merge_cost").focus()
     page.keyboard.press("ArrowRight")
-    expect(page.locator("#shown")).to_contain_text("counts as 2.5 missed ones")
+    expect(page.locator("#shown")).to_contain_text("as much as 2.5 missed duplicates")
     page.wait_for_url("**/here/calibrate/?p.merge_cost=2.5")
-    page.locator("#keep label", has_text="weights of confidence").locator("input").check()
-    page.locator("button", has_text="Keep as a draft").click()
-    expect(page.locator("#draft-h")).to_have_text("Version 1 of default is kept")
+    page.locator("#keep label", has_text="confidence weights").locator("input").check()
+    page.locator("button", has_text="Save as a draft").click()
+    expect(page.locator("#draft-h")).to_have_text("Version 1 of default is a draft")
     expect(page.locator("#change")).to_contain_text("of 31 memories")
     page.locator("button", has_text="Publish version 1").click()
-    expect(page.locator(".notice")).to_contain_text("Version 1 of default decides from now on")
+    expect(page.locator(".notice")).to_contain_text("Version 1 of default is now in force")

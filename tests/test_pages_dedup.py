@@ -21,9 +21,9 @@ from memories.maintenance import index_recall
 from memories.models import Membership, Memory, MemoryVector, Namespace, NamespaceStatistics, Publication, ReviewItem
 from memories.models import WritePolicyVersion as Version
 from memories.models.choices import EMBEDDERS, Role, Status
-from memories.pages.dedup import listing, nearest, survey
-from memories.pages.dedup.differences import differences
-from memories.pages.dedup.figures import bins
+from memories.pages.dedup import neighbour_pairs, pair_list, pair_survey
+from memories.pages.dedup.charts import cosine_bins
+from memories.pages.dedup.word_diff import word_diff
 from memories.writing.feedback import forget_memory
 from memories.writing.lock import lock_namespace
 from memories.writing.merge import split_memory
@@ -126,9 +126,9 @@ def test_nearest_pairs_are_those_of_a_comparison_of_each_with_each(here: Namespa
     for one in stored:
         cosine, other = max((float(stored[one] @ stored[two]), two) for two in stored if two != one)
         expected.add((*sorted((one, other)), round(cosine, 5)))
-    found = nearest.compared(here)
+    found = neighbour_pairs.compare_memories(here)
     assert {(pair.first, pair.second, round(pair.cosine, 5)) for pair in found.pairs} == expected
-    assert (found.memories, found.asked) == (50, 50)
+    assert (found.memories, found.compared) == (50, 50)
 
 
 def test_pairs_are_counted_by_band_and_those_that_contradict_are_kept_apart(client: Client, here: Namespace) -> None:
@@ -161,7 +161,7 @@ def test_the_histogram_holds_each_pair_once_and_names_its_lines(client: Client, 
 
 
 def test_a_bar_ends_where_merging_begins() -> None:
-    assert [(one.low, one.high, one.pairs) for one in bins([0.92, 0.9201, 0.93, 1.0], 0.01)] == [
+    assert [(one.low, one.high, one.pairs) for one in cosine_bins([0.92, 0.9201, 0.93, 1.0], 0.01)] == [
         (0.91, 0.92, 1),
         (0.92, 0.93, 2),
         (0.99, 1.0, 1),
@@ -179,7 +179,7 @@ def test_words_that_one_of_two_has_to_itself_are_marked(client: Client, here: Na
 
 def test_marked_pieces_add_up_to_the_texts() -> None:
     one, other = "Karin is Maya's mother, and lives in Umeå", "Karin: Maya’s mother in Umeå; 71 years"
-    for text, pieces in zip((one, other), differences(one, other), strict=True):
+    for text, pieces in zip((one, other), word_diff(one, other), strict=True):
         assert " ".join(piece.text for piece in pieces) == text
 
 
@@ -191,14 +191,14 @@ def test_a_memory_cannot_write_markup_into_the_page(client: Client, here: Namesp
 def test_pairs_are_paged_by_the_pair_they_come_after(
     client: Client, here: Namespace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(listing, "AT_ONCE", 1)
+    monkeypatch.setattr(pair_list, "PAGE_SIZE", 1)
     first = shown(client, band="escalate")
     assert "Plays the cello <ins>at home</ins>" in first
     (after,) = re.findall(r'href="\?[^"]*after=([^"]+)"', first)
     second = shown(client, band="escalate", after=after.replace("%7E", "~"))
     assert "Reads <ins>books</ins> at night" in second
     assert "<ins>at home</ins>" not in second
-    assert heading(second, "pairs-h").startswith("2 to 2 of the pairs that are escalate")
+    assert heading(second, "pairs-h").startswith("2 to 2 of the escalate pairs")
     assert "Back to the nearest" in second
     assert ">Next<" not in second
 
@@ -220,9 +220,9 @@ def test_what_is_known_is_held_until_something_is_written(
 def test_of_many_memories_a_sample_is_compared_after_the_page_has_come(
     client: Client, here: Namespace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(survey, "AT_ONCE", 5)
-    monkeypatch.setattr(nearest, "EXACT", 5)
-    monkeypatch.setattr(nearest, "SAMPLE", 4)
+    monkeypatch.setattr(pair_survey, "MAX_IMMEDIATE", 5)
+    monkeypatch.setattr(neighbour_pairs, "MAX_EXACT", 5)
+    monkeypatch.setattr(neighbour_pairs, "SAMPLE_SIZE", 4)
     page = shown(client)
     assert 'hx-get="/here/dedup/?compare&amp;" hx-trigger="load"' in page
     assert "fig-dedup" not in page
@@ -230,15 +230,15 @@ def test_of_many_memories_a_sample_is_compared_after_the_page_has_come(
     assert "A sample: 4 of 10 memories, each against all others," in told
     lock_namespace(here)
     assert "A sample: 4 of 10" in shown(client)  # and is good for some minutes
-    monkeypatch.setattr(survey, "LASTING", timedelta(0))
+    monkeypatch.setattr(pair_survey, "SAMPLE_MAX_AGE", timedelta(0))
     assert "A sample: 4 of 10" not in shown(client)
 
 
 def test_what_was_forgotten_since_a_sample_was_drawn_is_not_shown(
     client: Client, here: Namespace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(nearest, "EXACT", 5)
-    monkeypatch.setattr(nearest, "SAMPLE", 9)
+    monkeypatch.setattr(neighbour_pairs, "MAX_EXACT", 5)
+    monkeypatch.setattr(neighbour_pairs, "SAMPLE_SIZE", 9)
     assert "The lease ends on" in shown(client)
     forget_memory(here, Memory.objects.get(content="The lease ends on 5 March").id, by="test")
     page = shown(client)
@@ -250,13 +250,13 @@ def test_what_was_forgotten_since_a_sample_was_drawn_is_not_shown(
 def test_a_sample_of_very_many_is_looked_up_in_the_database(
     here: Namespace, monkeypatch: pytest.MonkeyPatch, has_index: bool
 ) -> None:
-    exact = {pair[:2]: pair.cosine for pair in nearest.compared(here).pairs}
-    monkeypatch.setattr(nearest, "SCAN_BELOW", 5)
+    exact = {pair[:2]: pair.cosine for pair in neighbour_pairs.compare_memories(here).pairs}
+    monkeypatch.setattr(neighbour_pairs, "SCAN_BELOW", 5)
     monkeypatch.setattr(index_recall, "SCAN_BELOW", 5 if has_index else 1_000)
     MemoryVector.objects.within(here).update(indexed=has_index)
-    found = nearest.compared(here)
-    assert found.way == ("index" if has_index else "exact")
-    assert (found.memories, found.asked) == (10, 10)
+    found = neighbour_pairs.compare_memories(here)
+    assert found.method == ("index" if has_index else "exact")
+    assert (found.memories, found.compared) == (10, 10)
     assert {pair[:2]: pair.cosine for pair in found.pairs} == pytest.approx(exact, abs=1e-3)
     assert all(round(pair.cosine, COSINE_DECIMALS) == pair.cosine for pair in found.pairs)
 
@@ -295,8 +295,8 @@ def test_an_empty_namespace_says_what_to_do(client: Client) -> None:
     member(client, Namespace.objects.create(slug="here", title="Here"), Role.READ)
     page = shown(client)
     assert heading(page, "bands-h") == "Nothing to compare yet"
-    assert heading(page, "queue-h") == "No pair waits for a person"
-    assert heading(page, "errors-h") == "Nobody has judged a pair here yet"
+    assert heading(page, "queue-h") == "No pair to review"
+    assert heading(page, "errors-h") == "No pair was judged here yet"
 
 
 def test_thresholds_of_another_embedder_are_pointed_out(client: Client, here: Namespace) -> None:
@@ -325,21 +325,21 @@ def test_a_pair_of_the_queue_is_decided_without_script(
     client: Client, waiting: ReviewItem, verdict: str, status: Status
 ) -> None:
     page = shown(client)
-    assert heading(page, "queue-h") == "1 pair waits for a person"
+    assert heading(page, "queue-h") == "1 pair to review"
     response = decide(client, waiting, verdict)
     assert response["Location"] == "/here/dedup/?band=escalate#queue"
     assert Memory.objects.get(id=waiting.second_id).status == status
     assert ReviewItem.objects.get().state == verdict
-    assert heading(shown(client), "queue-h") == "No pair waits for a person"
+    assert heading(shown(client), "queue-h") == "No pair to review"
 
 
 def test_htmx_gets_the_page_as_it_is_after_a_verdict(client: Client, waiting: ReviewItem) -> None:
     response = decide(client, waiting, "duplicate", headers={"HX-Request": "true"})
     page = folded(response)
-    assert "Merged: one has absorbed the other" in page
+    assert "Merged: one absorbed the other" in page
     assert heading(page, "bands-h") == "Nothing to compare yet"
     assert heading(page, "errors-h").startswith(
-        "At .92, 0 of 0 different pairs would be merged and 1 of 1 same one missed"
+        "At .92, 0 of 0 distinct pairs would be merged and 1 of 1 duplicate missed"
     )
     assert response["HX-Replace-Url"].startswith("/here/dedup/")
 
@@ -381,14 +381,14 @@ def test_the_errors_are_those_of_the_judged_pairs(client: Client, here: Namespac
     page = shown(client, **{"p.dedup_duplicate": "0.89"})
     rows = {
         cells[0]: cells[1:]
-        for line in re.findall(r"<tr[^>]*><th scope=\"row\".*?</tr>", page)
+        for line in re.findall(r"<tr[^>]*>\s*<th scope=\"row\".*?</tr>", page)
         if (cells := [re.sub(r"<[^>]+>", "", cell).strip() for cell in re.findall(r"<t[dh].*?</t[dh]>", line)])
     }
     assert rows[".85"] == ["12 %", "1 %", "13 %", "100.0 % 2 of 2", ".0 % 0 of 3", "100.0 %"]
     assert rows[".92"] == ["2 %", "5 %", "7 %", "50.0 % 1 of 2", "66.7 % 2 of 3", "116.7 %"]
     assert rows[".95"][:3] == [".5 %", "18 %", "18.5 %"]
-    assert rows[".89 is chosen now"] == ["not in the paper", "50.0 % 1 of 2", "33.3 % 1 of 3", "83.3 %"]
-    assert "5 judged pairs: 3 found the same, 2 different" in page
+    assert rows[".89 is the current value"] == ["not in the paper", "50.0 % 1 of 2", "33.3 % 1 of 3", "83.3 %"]
+    assert "5 judged pairs: 3 duplicate, 2 distinct" in page
 
 
 def test_pairs_are_drawn_from_all_cosines_but_not_those_that_no_threshold_decides(
@@ -399,7 +399,7 @@ def test_pairs_are_drawn_from_all_cosines_but_not_those_that_no_threshold_decide
     drawn = ReviewItem.objects.within(here).order_by("-cosine")
     assert [round(one.cosine, 2) for one in drawn] == [0.95, 0.90, 0.86]
     page = client.get("/here/dedup/").content.decode()
-    assert "3 pairs wait" in page
+    assert "3 pairs to review" in page
     Membership.objects.filter(namespace=here).update(role=Role.READ)
     assert client.post("/here/dedup/draw/").status_code == 403
 
@@ -408,38 +408,38 @@ def test_a_merge_that_was_split_counts_as_a_false_one(client: Client, waiting: R
     decide(client, waiting, "duplicate")
     split_memory(Namespace.objects.get(), waiting.second_id, by="test")
     page = shown(client, **{"p.dedup_duplicate": "0.88"})
-    assert heading(page, "errors-h").startswith("At .88, 1 of 1 different pair would be merged")
+    assert heading(page, "errors-h").startswith("At .88, 1 of 1 distinct pair would be merged")
 
 
 def test_moved_thresholds_are_kept_as_a_draft_and_decide_when_published(client: Client, here: Namespace) -> None:
-    assert "Keep as a draft" not in shown(client)
-    assert "Keep as a draft" in shown(client, **{"p.dedup_duplicate": "0.9"})
+    assert "Save as a draft" not in shown(client)
+    assert "Save as a draft" in shown(client, **{"p.dedup_duplicate": "0.9"})
     response = client.post("/here/dedup/drafts/", {"p.dedup_duplicate": "0.9"})
     version = Version.objects.get()
     assert response["Location"] == f"/here/dedup/?p.dedup_duplicate=0.9&draft={version.id}#draft"
     assert current_write_policy(here).dedup_duplicate == 0.92
     assert not Publication.objects.exists()
     page = folded(client.get(response["Location"]))
-    assert "Version 1 of default is kept" in page
+    assert "Version 1 of default is a draft" in page
     assert f"/api/v1/here/policies/{version.id}/preview/" in page
     assert client.get(f"/api/v1/here/policies/{version.id}/preview/").status_code == 200
     told = folded(client.post(f"/here/dedup/drafts/{version.id}/publish/", follow=True))
-    assert "Version 1 of default decides from now on: merged above .9, judged from .85." in told
+    assert "Version 1 of default is now in force: merged above .9, judged from .85." in told
     assert current_write_policy(here).dedup_duplicate == 0.9
     assert current_write_policy(here).with_values(dedup_duplicate=0.92) == type(current_write_policy(here))()
-    assert "is kept" not in folded(client.get(response["Location"]))
+    assert "is a draft" not in folded(client.get(response["Location"]))
 
 
 @pytest.mark.parametrize("moved", [{}, {"p.dedup_duplicate": "0.92"}, {"p.dedup_duplicate": "2"}])
 def test_nothing_is_kept_where_nothing_was_moved(client: Client, here: Namespace, moved: dict[str, str]) -> None:
-    assert "Nothing was kept" in folded(client.post("/here/dedup/drafts/", moved, follow=True))
+    assert "Nothing was saved" in folded(client.post("/here/dedup/drafts/", moved, follow=True))
     assert not Version.objects.exists()
 
 
 def test_a_policy_is_an_admins_to_change(client: Client, here: Namespace) -> None:
     version = row(Version, here)
     member(client, here, Role.WRITE)
-    assert "Keep as a draft" not in shown(client, **{"p.dedup_duplicate": "0.9"})
+    assert "Save as a draft" not in shown(client, **{"p.dedup_duplicate": "0.9"})
     assert client.post("/here/dedup/drafts/", {"p.dedup_duplicate": "0.9"}).status_code == 403
     assert client.post(f"/here/dedup/drafts/{version.id}/publish/").status_code == 403
     assert not Publication.objects.exists()
@@ -448,7 +448,7 @@ def test_a_policy_is_an_admins_to_change(client: Client, here: Namespace) -> Non
 def test_a_draft_of_another_namespace_cannot_be_published(client: Client, here: Namespace) -> None:
     foreign = row(Version, Namespace.objects.create(slug="there", title="There"))
     assert client.post(f"/here/dedup/drafts/{foreign.id}/publish/").status_code == 404
-    assert "is kept" not in shown(client, draft=str(foreign.id))
+    assert "is a draft" not in shown(client, draft=str(foreign.id))
 
 
 @pytest.mark.django_db(transaction=True)
@@ -488,20 +488,20 @@ def test_a_line_is_dragged_and_the_page_follows(page: Page, client: Client) -> N
     expect(page.locator("#bands-h")).to_have_text("1 pair would be merged, none judged")
     expect(page.locator(".problem")).to_have_count(0)
     page.locator(".tabs a", has_text="distinct").click()
-    expect(page.locator("#pairs-h")).to_contain_text("that are distinct")
+    expect(page.locator("#pairs-h")).to_contain_text("of the distinct pairs")
     page.locator("#p-dedup_escalate").focus()
     page.keyboard.press("ArrowLeft")
     expect(page.locator("#p-dedup_escalate")).to_have_value("0.9")
     expect(page.locator("#bands-h")).to_have_text("1 pair would be merged, 1 judged")
     page.locator("#queue button", has_text="Different").click()
-    expect(page.locator("#queue-h")).to_have_text("No pair waits for a person")
+    expect(page.locator("#queue-h")).to_have_text("No pair to review")
     expect(page.locator("#queue .notice")).to_be_focused()
-    expect(page.locator("#errors-h")).to_contain_text("0 of 1 different pair")
+    expect(page.locator("#errors-h")).to_contain_text("0 of 1 distinct pair")
     page.reload()
-    expect(page.locator("#pairs-h")).to_contain_text("that are distinct")
+    expect(page.locator("#pairs-h")).to_contain_text("of the distinct pairs")
     expect(page.locator("#p-dedup_duplicate")).to_have_value("0.91")
-    page.locator("button", has_text="Keep as a draft").click()
-    expect(page.locator("#draft-h")).to_have_text("Version 1 of default is kept")
+    page.locator("button", has_text="Save as a draft").click()
+    expect(page.locator("#draft-h")).to_have_text("Version 1 of default is a draft")
     page.locator("button", has_text="Publish version 1").click()
     expect(page.locator(".notice")).to_contain_text("merged above .91, judged from .9")
     expect(page.locator("#histogram .main-svg").first).to_be_visible(timeout=30_000)

@@ -18,7 +18,7 @@ from test_model_rows import row
 from memories.contracts.new_memory import NewMemory, Utterance
 from memories.models import Membership, Memory, Namespace, Trace
 from memories.models.choices import Role, Status
-from memories.pages.guards import answers, escape, grounding
+from memories.pages.guards import faithfulness_panel, forms, grounding_panel, guard_cascade
 from memories.tuning.policy_versions import add_policy_version, publish_policy
 from memories.writing.remember import remember
 from scoring.faithfulness import escape_rate, faithfulness, risk
@@ -76,8 +76,8 @@ def test_an_empty_namespace_says_what_will_be_seen(here: Namespace) -> None:
     for part in (
         "Nothing was written here yet",
         "Nothing was dropped",
-        "nothing was asked here yet",
-        "Here stands what",
+        "there are no traces yet",
+        "The result appears here",
     ):
         assert part in text, part
     assert "Fill in an example" not in text
@@ -99,15 +99,15 @@ def test_an_answer_is_told_claim_by_claim_what_fails_first(full: Namespace) -> N
 
 def test_the_risks_are_told_in_the_order_in_which_they_are_read() -> None:
     fits = {risk(unsupported, critical) for unsupported, critical in ((0, 0), (3, 0), (1, 1), (1, 0))}
-    assert set(answers.RISKS) == fits
-    assert list(answers.RISKS) == ["none", "high", "medium", "low"]
+    assert set(faithfulness_panel.RISK_CONDITIONS) == fits
+    assert list(faithfulness_panel.RISK_CONDITIONS) == ["none", "high", "medium", "low"]
 
 
 def test_lines_are_ids_or_texts_and_a_memory_is_linked(full: Namespace) -> None:
     id = Memory.objects.within(full).get(content=STORED[0]).id
     text = checked(member_of(full), answer=TRUE, memories=f"{id}\n\n  {STORED[1]}  ")
     assert f'href="/here/memories/{id}/"' in text
-    assert "held against 2 memories, judged by rules" in text
+    assert "checked against 2 memories, judged by rules" in text
     assert "The one claim is supported: no risk" in panel(text, "check-h")
 
 
@@ -117,8 +117,8 @@ def test_a_question_asked_now_and_a_trace_bring_their_memories(full: Namespace) 
     id = str(Memory.objects.within(full).get(content=STORED[0]).id)
     kept = trace(full, "What stores it?", answer={"results": [{"id": id}]})
     assert "no risk" in checked(member, answer=TRUE, trace=str(kept.id))
-    assert re.search(rf'<option value="{kept.id}" selected>What stores it', shown(member, trace=str(kept.id)))
-    assert "gave no memories back" in checked(member, answer=TRUE, trace=str(trace(full, "x", answer={}).id))
+    assert re.search(rf'<option value="{kept.id}" selected>\s*What stores it', shown(member, trace=str(kept.id)))
+    assert "returned no memories" in checked(member, answer=TRUE, trace=str(trace(full, "x", answer={}).id))
 
 
 def test_the_address_keeps_the_trace_and_the_sliders_and_never_the_answer(full: Namespace) -> None:
@@ -147,7 +147,7 @@ def test_text_from_outside_is_shown_and_never_run(full: Namespace) -> None:
     text = checked(member_of(full), answer="Maya <script>alert(1)</script> drinks tea.", memories="Maya <b>tea</b>")
     assert "<script>alert" not in text
     assert "&lt;" in text
-    assert answers.marked("a <b>tea</b> & Tea", {"tea"}) == (
+    assert faithfulness_panel.highlight_shared_words("a <b>tea</b> & Tea", {"tea"}) == (
         'a &lt;b&gt;<mark class="marked">tea</mark>&lt;/b&gt; &amp; <mark class="marked">Tea</mark>'
     )
 
@@ -176,8 +176,8 @@ def test_an_unknown_act_is_refused(full: Namespace) -> None:
 
 def test_an_example_fills_the_form_and_fails_in_one_claim(full: Namespace) -> None:
     member = member_of(full)
-    assert answers.MADE_UP in shown(member, example="1")
-    made = answers.example(full)
+    assert forms.UNSUPPORTED_SENTENCE in shown(member, example="1")
+    made = forms.example_answer(full)
     assert "1 of 3 claims is not supported: medium risk" in panel(checked(member, **made), "check-h")
 
 
@@ -208,7 +208,7 @@ def test_verdicts_are_counted_and_what_was_dropped_is_listed_newest_first(full: 
 
 
 def test_where_too_many_are_counted_it_says_so(full: Namespace, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(grounding, "COUNTED", 2)
+    monkeypatch.setattr(grounding_panel, "COUNTED", 2)
     for number in range(3):
         row(Memory, full, content=f"Dropped {number}.", status="rejected", grounding="unsupported")
     told = panel(shown(member_of(full)), "verdicts-h")
@@ -216,17 +216,17 @@ def test_where_too_many_are_counted_it_says_so(full: Namespace, monkeypatch: pyt
 
 
 def test_dropped_memories_are_paged(full: Namespace) -> None:
-    for day in range(grounding.LISTED + 1):
+    for day in range(grounding_panel.PAGE_SIZE + 1):
         when = full.now - timedelta(days=day)
         row(Memory, full, content=f"Dropped {day}.", status="rejected", grounding="unsupported", created_at=when)
     member = member_of(full)
     first = shown(member)
     assert "Dropped 0." in first
-    assert f"Dropped {grounding.LISTED}." not in first
+    assert f"Dropped {grounding_panel.PAGE_SIZE}." not in first
     older = re.search(r'rel="next" href="([^"]+)#dropped"', first)
     assert older
     second = member.get(older[1].replace("&amp;", "&")).content.decode()
-    assert f"Dropped {grounding.LISTED}." in second
+    assert f"Dropped {grounding_panel.PAGE_SIZE}." in second
     assert "Dropped 0." not in second
     assert "must be a cursor" in shown(member, cursor="elsewhere")
 
@@ -261,7 +261,7 @@ def test_only_who_may_write_may_try(full: Namespace) -> None:
 def test_the_escape_rate_is_the_product_of_the_declared_guards(here: Namespace) -> None:
     text = shown(member_of(here))
     rates = [POLICY.escape_grounding, POLICY.escape_scan, POLICY.escape_faithfulness]
-    assert list(escape.guards()) == ["escape_grounding", "escape_scan", "escape_faithfulness"]
+    assert list(guard_cascade.guard_names()) == ["escape_grounding", "escape_scan", "escape_faithfulness"]
     assert figure(text)["data"][0]["x"] == [1000, *(pytest.approx(1000 * math.prod(rates[:n])) for n in (1, 2, 3))]
     assert "Of 1,000 hallucinations 30 escape all three" in panel(text, "escape-h")
     assert ".2 × .5 × .3 = .03" in panel(text, "escape-h")
@@ -289,7 +289,7 @@ def test_the_guards_begin_where_the_published_policy_has_them(here: Namespace) -
 @pytest.mark.parametrize("value", ["1.5", "often", "nan"])
 def test_a_guard_outside_its_bounds_is_told_with_what_is_allowed(here: Namespace, value: str) -> None:
     text = shown(member_of(here), **{"p.escape_scan": value})
-    assert "Not every value can be used" in text
+    assert "Some values in the URL are invalid" in text
     assert value in text
     assert "30 escape all three" in panel(text, "escape-h")
     others = shown(member_of(here), **{"p.escape_scan": value, "p.escape_grounding": "0.1", "p.nonsense": "1"})

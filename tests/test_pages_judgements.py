@@ -17,7 +17,7 @@ from memories.contracts.new_memory import NewMemory
 from memories.jobs.attempt import run_job
 from memories.models import Job, JudgedQuery, Judgement, JudgementSet, Memory, Namespace, Trace
 from memories.models.choices import JobKind, QueryKind, Role, Status
-from memories.pages.judgements import page as page_of_sets
+from memories.pages.judgements import views as judgement_views
 from memories.tuning import current_grades, judgement_pooling, judging_queue
 from memories.tuning.judgement_store import NewQuery, store_queries
 from memories.writing.remember import remember
@@ -79,7 +79,7 @@ def pool(judged: JudgementSet, *, k: int = 10) -> None:
 
 def test_an_empty_namespace_says_how_to_begin(here: Namespace) -> None:
     text = shown(member_of(here))
-    assert "Nothing is judged here yet" in text
+    assert "No judged sets yet" in text
     assert "press 0 to 3 on a hit" in text
     assert "style=" not in text
     assert "<form" not in shown(member_of(here, Role.READ)).split('id="main"')[1]
@@ -105,15 +105,15 @@ def test_a_set_tells_its_grades_as_they_hold_today(here: Namespace, judged: Judg
         "5 queries, 3 grades that count",
         "merged since 1",
         "superseded since 1",
-        "left out, forgotten 2",
-        "1 query has lost every answer",
+        "excluded, forgotten 2",
+        "1 query has no answer left",
         "unanswerable 1",
-        "Nobody has pooled this set",
+        "This set is not pooled yet",
         "✕ 1 gone",
     ):
         assert part in text, part
     assert "Maya likes milk" not in page  # which was forgotten
-    assert "a memory that was forgotten" in page
+    assert "a forgotten memory" in page
     words = member_of(here).get(f"{one(judged)}export/?words=1").getvalue().decode()
     assert "Maya likes milk" not in words
     assert "/here/lab/?query=What%20does%20Maya%20drink%3F&amp;user=maya" in page
@@ -153,14 +153,14 @@ def test_a_huge_set_is_shown_by_page_in_a_known_number_of_questions(
     with django_assert_max_num_queries(21):
         text = shown(member, one(made))
     assert text.count('class="counts num"') == 50
-    assert ">After</a>" in text
+    assert ">Next</a>" in text
 
 
 def test_the_pool_of_a_large_set_is_counted_after_the_page_has_come(
     here: Namespace, judged: JudgementSet, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pool(judged)
-    monkeypatch.setattr(page_of_sets, "AT_ONCE", 4)
+    monkeypatch.setattr(judgement_views, "MAX_IMMEDIATE_QUERIES", 4)
     member = member_of(here)
     page = shown(member, one(judged))
     assert "Counting the pool …" in page
@@ -216,7 +216,7 @@ def test_queries_are_drawn_from_traces(here: Namespace, judged: JudgementSet) ->
     assert "must be an integer; got &quot;x&quot;" in wrong.content.decode()
     assert member.post(f"{one(judged)}draw/", {"days": "2", "most": "5", "way": "even"}).status_code == 302
     assert JudgedQuery.objects.filter(text="Really asked").exists()
-    assert "1 query drawn, 1 of them new" in shown(member, one(judged))
+    assert "1 query sampled, 1 of them new" in shown(member, one(judged))
 
 
 def test_a_set_is_saved_as_a_file(here: Namespace, judged: JudgementSet) -> None:
@@ -237,7 +237,7 @@ def test_a_pool_shows_how_much_of_each_setting_is_unjudged(here: Namespace, judg
     for sent in ({"k": "0"}, {"k": "5", "configs": "nobody"}, {"k": "x"}, {"k": "00509999"}):
         assert member.post(f"{one(judged)}pool/", sent).status_code == 400
     assert member.post(f"{one(judged)}pool/", {"k": "5", "configs": ["recall", "blend"]}).status_code == 302
-    assert "A worker makes the pool" in shown(member, one(judged))
+    assert "A job is pooling the set" in shown(member, one(judged))
 
 
 def test_a_pair_is_graded_skipped_and_taken_back(here: Namespace, judged: JudgementSet) -> None:
@@ -303,11 +303,11 @@ def test_a_person_makes_a_set_pools_it_and_judges_by_keys(
     page.get_by_role("textbox", name="Name").fill("Bread")
     lines = [json.dumps({"query": text}) for text in ("Who bakes bread?", "What does Jonas drive?")]
     body = {"name": "bread.jsonl", "mimeType": "application/x-ndjson", "buffer": "\n".join(lines).encode()}
-    page.get_by_label("File, if there is one").set_input_files([body])  # type: ignore[list-item]
-    page.get_by_role("button", name="Make the set").click()
-    expect(page.get_by_role("status")).to_have_text("The set “Bread” is made: 2 queries.")
+    page.get_by_label("File, optional").set_input_files([body])  # type: ignore[list-item]
+    page.get_by_role("button", name="Create the set").click()
+    expect(page.get_by_role("status")).to_have_text("The set “Bread” was created: 2 queries.")
     page.wait_for_load_state()  # what is typed is heard from then on
-    page.get_by_label("Query has").fill("jonas")
+    page.get_by_label("Query contains").fill("jonas")
     expect(page.locator(".judged > li")).to_have_count(1)
     expect(page).to_have_url(re.compile("q=jonas"))
     page.get_by_label("recall").check()

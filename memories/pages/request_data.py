@@ -1,6 +1,7 @@
 """Query strings and forms of pages, prepared for the API's serializers."""
 
 from copy import copy
+from uuid import UUID
 
 from django.http import HttpRequest, QueryDict
 from rest_framework.request import Request
@@ -25,3 +26,12 @@ def query_params_dict(request: Request) -> dict[str, str]:
 def filled_fields(form: QueryDict) -> dict[str, str]:
     """The non-empty fields of a submitted form."""
     return {name: str(text) for name, text in form.items() if text and name != "csrfmiddlewaretoken"}
+
+
+def is_uuid(text: str) -> bool:
+    """Whether a text is a UUID."""
+    try:
+        UUID(text)
+    except ValueError:
+        return False
+    return True

@@ -1,4 +1,4 @@
-"""Places on a line from 0 to 1."""
+"""Positions on a line from 0 to 1."""
 
 from django import template
 
@@ -7,7 +7,7 @@ register = template.Library()
 
 @register.filter
 def along(value: float) -> str:
-    """How far along the line a value lies, in percent; what lies before it is at its beginning.
+    """Position of a value on the line, in percent, clamped to its ends.
 
     >>> along(0.75), along(-0.2)
     ('75.0', '0.0')

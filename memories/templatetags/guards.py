@@ -1,4 +1,4 @@
-"""How counts and rates of the guards are written."""
+"""Formats counts and rates of the guards."""
 
 from django import template
 
@@ -9,7 +9,7 @@ register = template.Library()
 
 @register.filter
 def tally(count: float) -> str:
-    """Write how many of a thousand: whole where they are many, with a part of one where they are few.
+    """Format a count out of a thousand, with more decimals the smaller it is.
 
     >>> tally(1000.0), tally(30.0), tally(12.54), tally(0.126)
     ('1,000', '30', '12.5', '.13')
@@ -21,7 +21,7 @@ def tally(count: float) -> str:
 
 @register.filter
 def rate(share: float) -> str:
-    """Write a product of rates without the noise of the machine's own fractions.
+    """Format a product of rates without floating-point noise.
 
     >>> rate(0.2 * 0.5 * 0.3)
     '.03'

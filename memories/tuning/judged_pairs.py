@@ -73,6 +73,11 @@ class ThresholdRow:
         return false_merges, 100 * self.errors.false_negatives if self.judged.duplicates else None
 
     @property
+    def complete(self) -> bool:
+        """Whether both error rates are known."""
+        return bool(self.judged.others and self.judged.duplicates)
+
+    @property
     def cost(self) -> float:
         """Both error rates in percent, false merges weighted by their cost."""
         return 100 * self.errors.cost

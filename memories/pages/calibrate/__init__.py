@@ -1,1 +1,1 @@
-"""Calibrate: annotate memories, see who agrees, and fit the constants to it."""
+"""The Calibrate page: annotations, agreement between annotators, and the constants fitted to them."""

@@ -1,1 +1,1 @@
-"""Dedup: how near memories lie to each other, and what the two thresholds make of that."""
+"""The Dedup page: cosines of nearest neighbours, and what the two thresholds make of them."""

@@ -1,1 +1,1 @@
-"""The Graph: entities and their typed edges, and how far recall's paths lead from one of them."""
+"""The Graph page: the whole entity graph, or what is reached from one entity."""

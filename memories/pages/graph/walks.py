@@ -1,11 +1,11 @@
-"""How far paths lead from one entity, and over which edges: computed by the formulas that retrieval is tested by."""
+"""Paths from one entity, computed by the formulas of graph traversal."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
-from memories.pages.graph.edges import Edge
+from memories.pages.graph.edge_list import GraphEdge
 from scoring.graph import (
     AdjacencyLists,
     PathWidths,
@@ -17,92 +17,94 @@ from scoring.graph import (
 )
 
 
-class Step(NamedTuple):
+class PathStep(NamedTuple):
     """One edge of a path, and whether it is walked against its direction."""
 
-    edge: Edge
-    back: bool
+    edge: GraphEdge
+    backwards: bool
 
     @property
     def to(self) -> str:
-        """The entity that it leads to."""
-        return self.edge.source if self.back else self.edge.target
+        """The entity it leads to."""
+        return self.edge.source if self.backwards else self.edge.target
 
 
 @dataclass(frozen=True)
-class Path:
+class GraphPath:
     """The best path to an entity."""
 
-    steps: Sequence[Step]
+    steps: Sequence[PathStep]
     reached: ReachedEntity
 
     @property
-    def weakest(self) -> Edge:
-        """The edge that a path is only as sure as."""
+    def weakest(self) -> GraphEdge:
+        """The edge with the lowest confidence, which is that of the path."""
         return min((step.edge for step in self.steps), key=lambda edge: edge.confidence)
 
 
 @dataclass(frozen=True)
-class Walk:
-    """All that is reached from an entity over some edges."""
+class GraphWalk:
+    """Everything reached from an entity over some edges."""
 
     root: str
-    edges: Sequence[Edge]
+    edges: Sequence[GraphEdge]
     hop_scores: Sequence[float]
 
     @cached_property
-    def numbers(self) -> Mapping[str, int]:
-        """The entities as the formulas count them."""
-        ends = (end for edge in self.edges for end in (edge.source, edge.target))
-        return {id: number for number, id in enumerate(dict.fromkeys((self.root, *ends)))}
+    def indices(self) -> Mapping[str, int]:
+        """The index of each entity in the formulas' arrays."""
+        ends = (entity for edge in self.edges for entity in (edge.source, edge.target))
+        return {id: index for index, id in enumerate(dict.fromkeys((self.root, *ends)))}
 
     @cached_property
-    def joined(self) -> AdjacencyLists:
-        """Whom each entity is joined to."""
-        of = self.numbers
-        return adjacency_lists((of[edge.source], of[edge.target], edge.confidence) for edge in self.edges)
+    def adjacency(self) -> AdjacencyLists:
+        """The neighbours of each entity."""
+        indices = self.indices
+        return adjacency_lists((indices[edge.source], indices[edge.target], edge.confidence) for edge in self.edges)
 
     @cached_property
-    def layers(self) -> PathWidths:
+    def widths(self) -> PathWidths:
         """The widest paths, hop by hop."""
-        return path_widths(self.joined, [self.numbers[self.root]], len(self.hop_scores))
+        return path_widths(self.adjacency, [self.indices[self.root]], len(self.hop_scores))
 
     @cached_property
-    def reached(self) -> Mapping[str, ReachedEntity]:
-        """Every entity that is reached, the best first."""
-        ids = list(self.numbers)
-        found = {ids[number]: one for number, one in best_paths(self.layers, self.hop_scores).items()}
-        return dict(sorted(found.items(), key=lambda pair: (-pair[1].score, pair[1].hops, pair[0])))
+    def reached_entities(self) -> Mapping[str, ReachedEntity]:
+        """Every entity reached, best first."""
+        ids = list(self.indices)
+        found = {ids[index]: reached for index, reached in best_paths(self.widths, self.hop_scores).items()}
+        return dict(sorted(found.items(), key=lambda item: (-item[1].score, item[1].hops, item[0])))
 
-    def path(self, end: str) -> Path | None:
-        """The best path to an entity; none where it is not reached."""
-        if end not in self.reached:
+    def path(self, end: str) -> GraphPath | None:
+        """The best path to an entity; None if it is not reached."""
+        if end not in self.reached_entities:
             return None
-        reached, here, steps = self.reached[end], self.root, list[Step]()
-        for place in path_edges(self.joined, self.layers, self.numbers[end], reached.hops):
-            edge = self.edges[place]
-            steps.append(Step(edge, back=edge.source != here))
+        reached, here, steps = self.reached_entities[end], self.root, list[PathStep]()
+        for index in path_edges(self.adjacency, self.widths, self.indices[end], reached.hops):
+            edge = self.edges[index]
+            steps.append(PathStep(edge, backwards=edge.source != here))
             here = steps[-1].to
-        return Path(steps, reached)
+        return GraphPath(steps, reached)
 
-    def hop_of(self, edge: Edge) -> int:
-        """With which hop a path takes an edge first."""
-        return min(1 + min(self.hops(edge.source), self.hops(edge.target)), len(self.hop_scores))
+    def edge_hop(self, edge: GraphEdge) -> int:
+        """The first hop at which a path takes an edge."""
+        return min(1 + min(self.hops_to(edge.source), self.hops_to(edge.target)), len(self.hop_scores))
 
-    def hops(self, entity: str) -> int:
-        """How far away an entity is."""
-        return 0 if entity == self.root else self.reached[entity].hops
+    def hops_to(self, entity: str) -> int:
+        """How many hops away an entity is."""
+        return 0 if entity == self.root else self.reached_entities[entity].hops
 
     @cached_property
-    def inside(self) -> list[Edge]:
-        """The edges between what is reached, those of the best reached first."""
-        found = [edge for edge in self.edges if self.holds(edge.source) and self.holds(edge.target)]
-        return sorted(found, key=lambda edge: (-self.worth(edge), -edge.confidence, edge.id))
+    def inner_edges(self) -> list[GraphEdge]:
+        """The edges between reached entities, those of the best reached first."""
+        inner = [edge for edge in self.edges if self.reaches(edge.source) and self.reaches(edge.target)]
+        return sorted(inner, key=lambda edge: (-self.edge_score(edge), -edge.confidence, edge.id))
 
-    def holds(self, entity: str) -> bool:
-        """Whether a path leads there."""
-        return entity == self.root or entity in self.reached
+    def reaches(self, entity: str) -> bool:
+        """Whether a path leads to an entity."""
+        return entity == self.root or entity in self.reached_entities
 
-    def worth(self, edge: Edge) -> float:
-        """The score of the less well reached of its ends."""
-        return min((self.reached[end].score for end in (edge.source, edge.target) if end != self.root), default=1.0)
+    def edge_score(self, edge: GraphEdge) -> float:
+        """The lower score of its two ends."""
+        return min(
+            (self.reached_entities[end].score for end in (edge.source, edge.target) if end != self.root), default=1.0
+        )

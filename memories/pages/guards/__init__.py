@@ -1,1 +1,1 @@
-"""The Guards page: an answer held against its memories, what grounding let in, and what escapes all guards."""
+"""The Guards page: faithfulness of an answer, grounding verdicts, and the escape rate of all guards."""

@@ -1,1 +1,1 @@
-"""Judgements: sets of queries with graded memories, their pools, and pair after pair to judge."""
+"""The Judgements page: sets of judged queries, their pools, and judging pair by pair."""

@@ -1,0 +1,126 @@
+"""Pairs by similarity band under two thresholds, and what happens to each band."""
+
+from bisect import bisect_left
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from django.template.defaultfilters import pluralize
+
+from memories.pages.dedup.pair_survey import SurveyPair
+from memories.templatetags.numbers import figure
+from scoring.dedup import Band, similarity_band
+from scoring.policy import WritePolicyParams
+
+# What happens to the pairs of a band, nearest first.
+BAND_OUTCOMES: Mapping[Band, str] = {
+    "duplicate": "would be merged",
+    "escalate": "would be judged",
+    "distinct": "stay two",
+}
+CHIP_CLASSES: Mapping[Band, str] = {"duplicate": "chip on", "escalate": "chip mark", "distinct": ""}
+
+PairsByBand = Mapping[Band, Sequence[SurveyPair]]
+
+
+@dataclass(frozen=True)
+class BandTally:
+    """The pairs of one band, compared with the serving policy."""
+
+    band: Band
+    policy: WritePolicyParams
+    pairs: int
+    kept_apart: int  # of them, those with a reason not to merge
+    effective_before: int  # under the serving policy
+
+    @property
+    def outcome(self) -> str:
+        """What happens to them."""
+        return BAND_OUTCOMES[self.band]
+
+    @property
+    def effective_pairs(self) -> int:
+        """How many pairs the band's outcome applies to."""
+        return self.pairs - self.kept_apart
+
+    @property
+    def change(self) -> int:
+        """How many more than under the serving policy."""
+        return self.effective_pairs - self.effective_before
+
+    @property
+    def change_text(self) -> str:
+        """The change in words."""
+        if not self.change:
+            return ""
+        more = f"▲ {self.change} more" if self.change > 0 else f"▼ {-self.change} fewer"
+        return f"{more} {self.outcome}"
+
+    @property
+    def range_text(self) -> str:
+        """The band's cosines."""
+        if self.band == "duplicate":
+            return f"above {figure(self.policy.dedup_duplicate)}"
+        return f"from {figure(self.policy.dedup_escalate)}" if self.band == "escalate" else "below"
+
+    @property
+    def outcome_text(self) -> str:
+        """What happens to the pairs, with the exceptions."""
+        if self.band == "distinct":
+            return "both stay"
+        if not self.pairs:
+            return "none this near"
+        if self.kept_apart:
+            reason = "they contradict each other or differ in subject, user or time"
+            return f"{self.effective_pairs} {self.outcome}, {self.kept_apart} kept apart: {reason}"
+        return f"{'it' if self.pairs == 1 else 'all'} {self.outcome}"
+
+    @property
+    def empty_text(self) -> str:
+        """What an empty band means."""
+        duplicate, escalate = figure(self.policy.dedup_duplicate), figure(self.policy.dedup_escalate)
+        if self.band == "duplicate":
+            return f"No pair has a cosine above {duplicate}."
+        if self.band == "escalate":
+            return f"No pair has a cosine between {escalate} and {duplicate}."
+        return "Every pair is near enough to be judged."
+
+    @property
+    def chip_class(self) -> str:
+        """Chip of a pair with this outcome; none for distinct pairs."""
+        return CHIP_CLASSES[self.band]
+
+
+def pair_band(pair: SurveyPair, policy: WritePolicyParams) -> Band:
+    """The band of a pair."""
+    return similarity_band(pair.cosine, duplicate=policy.dedup_duplicate, escalate=policy.dedup_escalate)
+
+
+def group_by_band(pairs: Sequence[SurveyPair], policy: WritePolicyParams) -> PairsByBand:
+    """The pairs of each band; `pairs` are sorted, nearest first."""
+    order = list(BAND_OUTCOMES)
+    starts = [
+        bisect_left(pairs, rank, key=lambda pair: order.index(pair_band(pair, policy))) for rank in range(len(order))
+    ]
+    return {band: pairs[start:end] for band, (start, end) in zip(order, pairwise([*starts, len(pairs)]), strict=True)}
+
+
+def band_tallies(current: PairsByBand, before: PairsByBand, policy: WritePolicyParams) -> list[BandTally]:
+    """Each band counted, and compared with the serving policy."""
+    return [
+        BandTally(band, policy, len(pairs), count_kept_apart(pairs), len(before[band]) - count_kept_apart(before[band]))
+        for band, pairs in current.items()
+    ]
+
+
+def count_kept_apart(pairs: Sequence[SurveyPair]) -> int:
+    """How many pairs have a reason not to merge."""
+    return sum(bool(pair.reasons) for pair in pairs)
+
+
+def bands_headline(tallies: Sequence[BandTally]) -> str:
+    """How many pairs would be merged and judged."""
+    effective = {tally.band: tally.effective_pairs for tally in tallies}
+    merged = effective["duplicate"]
+    merging = f"{merged} pair{pluralize(merged)} would be merged" if merged else "Nothing would be merged"
+    return f"{merging}, {effective['escalate'] or 'none'} judged"
