@@ -2,6 +2,7 @@
 
 from django.urls import include, path
 
+from memories.api.systems import SystemsView
 from memories.pages import ablation, decay, health, keys, members, memories, memory, overview, settings, traces
 from memories.pages.calibrate import acts as calibrate_acts
 from memories.pages.calibrate import page as calibrate_page
@@ -20,6 +21,7 @@ from memories.pages.profiles import views as profile_pages
 from memories.pages.tune import views as tune_page
 
 urlpatterns = [
+    path("api/v1/systems/", SystemsView.as_view(), name="systems"),
     path("api/v1/<slug:namespace>/", include("memories.api.urls")),
     path("", overview.home, name="home"),
     path("<slug:namespace>/", overview.overview, name="overview"),

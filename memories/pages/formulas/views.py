@@ -1,22 +1,21 @@
-"""The Formulas pages: formulas, constants, and printed values next to the computed ones."""
+"""Views of the Formulas pages: one overview, one page per source, and the write policy."""
 
 import doctest
 import sys
 from collections.abc import Callable
 from functools import cache
-from itertools import groupby
 from typing import Any
 
 import numpy as np
 from django.http import Http404, HttpRequest, HttpResponse
 from django.views.decorators.http import require_GET
 
+from memories.pages.formulas.mathml import tex_to_mathml
 from memories.templatetags.numbers import about
 from recall_site.layout import render_page
 from scoring.catalogue import SOURCES
 from scoring.catalogue.entry import CatalogueSource
-from scoring.mathml import tex_to_mathml
-from scoring.params import SCOPES, Declaration, Params
+from scoring.params import SCOPES
 from scoring.policy import PRESETS, WritePolicyParams
 from scoring.systems import SYSTEMS
 
@@ -33,7 +32,7 @@ def formulas_page(request: HttpRequest) -> HttpResponse:
         "claims": [(source, formula, claim) for source, formula in formulas for claim in formula.claims],
         "reported": [(source, one) for source in SOURCES for one in source.reported],
     }
-    return render_page(request, "scoring/formulas.html", context)
+    return render_page(request, "memories/formulas/formulas.html", context)
 
 
 @require_GET
@@ -48,10 +47,10 @@ def system_formulas_page(request: HttpRequest, system: str) -> HttpResponse:
         "formulas": [
             (formula, tex_to_mathml(formula.tex), live_examples(formula.function)) for formula in source.formulas
         ],
-        "groups": declarations_by_group(SYSTEMS[system].params),
+        "groups": SYSTEMS[system].params.declarations_by_group(),
         "scopes": SCOPES,
     }
-    return render_page(request, "scoring/system.html", context)
+    return render_page(request, "memories/formulas/system.html", context)
 
 
 @require_GET
@@ -59,11 +58,11 @@ def write_policy_page(request: HttpRequest) -> HttpResponse:
     """All parameters of the write policy."""
     context = {
         "sources": SOURCES,
-        "groups": declarations_by_group(WritePolicyParams),
+        "groups": WritePolicyParams.declarations_by_group(),
         "parameters": len(WritePolicyParams.declarations()),
         "presets": PRESETS,
     }
-    return render_page(request, "scoring/write_policy.html", context)
+    return render_page(request, "memories/formulas/write_policy.html", context)
 
 
 def source_summary(source: CatalogueSource) -> dict[str, Any]:
@@ -101,10 +100,3 @@ def format_example_result(result: Any) -> str:
     if isinstance(result, int | float | np.number) and not isinstance(result, bool):
         return about(float(result)) if np.isfinite(result) else "∞"
     return str(result)
-
-
-def declarations_by_group(params: type[Params]) -> dict[str, list[tuple[str, Declaration]]]:
-    """Declarations by group, in order of first appearance."""
-    order = list(dict.fromkeys(declaration.group for declaration in params.declarations().values()))
-    ordered = sorted(params.declarations().items(), key=lambda item: order.index(item[1].group))
-    return {group: list(items) for group, items in groupby(ordered, key=lambda item: item[1].group)}

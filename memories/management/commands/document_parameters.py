@@ -8,7 +8,6 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
-from scoring.pages import declarations_by_group
 from scoring.params import SCOPES, Choice, Declaration, Number, Params
 from scoring.policy import WritePolicyParams
 from scoring.systems import SYSTEMS
@@ -50,10 +49,10 @@ def parameter_page_lines() -> Iterator[str]:
 def params_section_lines(title: str, summary: str, params: type[Params]) -> Iterator[str]:
     """Lines of one parameter set, by group."""
     yield from ("", f"## {title}", "", summary)
-    for group, items in declarations_by_group(params).items():
+    for group, declarations in params.declarations_by_group().items():
         yield from ("", f"### {group}", "", "| parameter | affects | default | allowed | scope | source |")
         yield "|---|---|---|---|---|---|"
-        for name, declaration in items:
+        for name, declaration in declarations.items():
             number = isinstance(declaration, Number)
             default = f"{declaration.default:g}" if number else str(declaration.default).lower()
             values = (declaration.affects, default, allowed_values(declaration), declaration.scope, declaration.source)
