@@ -3,9 +3,10 @@
 from django.urls import include, path
 
 from memories.api.systems import SystemsView
-from memories.pages import ablation, decay, health, keys, members, memories, memory, overview, settings, traces
+from memories.pages import ablation, health, keys, members, overview, settings, traces
 from memories.pages.calibrate import acts as calibrate_acts
 from memories.pages.calibrate import page as calibrate_page
+from memories.pages.decay import views as decay_page
 from memories.pages.dedup import acts as dedup_acts
 from memories.pages.dedup import page as dedup_page
 from memories.pages.graph import page as graph_page
@@ -15,6 +16,8 @@ from memories.pages.judgements import judging as judging_page
 from memories.pages.judgements import page as judgement_page
 from memories.pages.lab import saving as lab_acts
 from memories.pages.lab import views as lab_page
+from memories.pages.memory import views as memory_page
+from memories.pages.memory_list import views as memory_list_page
 from memories.pages.optimise import views as optimise_page
 from memories.pages.profiles import lifecycle as profile_acts
 from memories.pages.profiles import views as profile_pages
@@ -33,7 +36,7 @@ urlpatterns = [
     path("<slug:namespace>/calibrate/drafts/", calibrate_acts.kept, name="calibrate-keep"),
     path("<slug:namespace>/calibrate/drafts/<uuid:id>/publish/", calibrate_acts.published, name="calibrate-publish"),
     path("<slug:namespace>/calibrate/import/", calibrate_acts.imported, name="calibrate-import"),
-    path("<slug:namespace>/decay/", decay.decay, name="decay"),
+    path("<slug:namespace>/decay/", decay_page.decay, name="decay"),
     path("<slug:namespace>/dedup/", dedup_page.dedup, name="dedup"),
     path("<slug:namespace>/dedup/drafts/", dedup_acts.kept, name="dedup-keep"),
     path("<slug:namespace>/dedup/drafts/<uuid:id>/publish/", dedup_acts.published, name="dedup-publish"),
@@ -62,9 +65,9 @@ urlpatterns = [
     path("<slug:namespace>/members/", members.members, name="keys-members"),
     path("<slug:namespace>/members/<int:user>/remove/", members.removed, name="keys-member-remove"),
     path("<slug:namespace>/members/<int:user>/role/", members.changed, name="keys-member-role"),
-    path("<slug:namespace>/memories/", memories.memories, name="memories"),
-    path("<slug:namespace>/memories/<uuid:id>/", memory.memory, name="memories-memory"),
-    path("<slug:namespace>/memories/<uuid:id>/<slug:act>/", memory.act, name="memories-act"),
+    path("<slug:namespace>/memories/", memory_list_page.memories, name="memories"),
+    path("<slug:namespace>/memories/<uuid:id>/", memory_page.memory, name="memories-memory"),
+    path("<slug:namespace>/memories/<uuid:id>/<slug:act>/", memory_page.act, name="memories-act"),
     path("<slug:namespace>/optimise/", optimise_page.optimise_page, name="optimise"),
     path("<slug:namespace>/optimise/start/", optimise_page.start_search_job, name="optimise-start"),
     path("<slug:namespace>/optimise/<uuid:id>/save/", optimise_page.save_search_result, name="optimise-save"),

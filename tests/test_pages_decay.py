@@ -16,7 +16,8 @@ from test_model_rows import row
 
 from memories.models import Membership, Memory, Namespace
 from memories.models.choices import Role
-from memories.pages import aged, chart_parts, decay
+from memories.pages import chart_parts
+from memories.pages.decay import memory_ages, views
 from memories.tuning import profile_publication, profile_versions
 from scoring.systems import SYSTEMS
 from scoring.systems.recall import RecallParams
@@ -51,9 +52,9 @@ def shown(client: Client, **asked: str) -> str:
     return response.content.decode()
 
 
-@pytest.mark.parametrize("system", decay.FAMILIES)
+@pytest.mark.parametrize("system", views.FAMILIES)
 def test_every_curve_halves_where_it_says(system: str) -> None:
-    family, params = decay.FAMILIES[system], SYSTEMS[system].params()
+    family, params = views.FAMILIES[system], SYSTEMS[system].params()
     for curve in family.curves:
         halves = family.halves(curve, params)
         assert family.kept(np.array([0.0, halves]), curve, params) == pytest.approx([1.0, 0.5], abs=1e-6)
@@ -106,15 +107,15 @@ def test_it_starts_from_what_serves_where_that_has_such_parameters(client: Clien
 
 def test_the_first_to_fade_stands_first_however_long_it_is_stored(client: Client, namespace: Namespace) -> None:
     # A fact reaches the floor of .1 after 598 days, an event after 100.
-    for age, type in [(590, "Fact")] * decay.SOON + [(95, "Event")]:
+    for age, type in [(590, "Fact")] * views.SOON + [(95, "Event")]:
         row(Memory, namespace, content=f"{type} of {age}", type=type, created_at=namespace.now - timedelta(days=age))
     told = re.findall(r"(\w+) of \d+</a>", shown(client).split("fades-h", 1)[1])
-    assert told == ["Event"] + ["Fact"] * (decay.SOON - 1)
+    assert told == ["Event"] + ["Fact"] * (views.SOON - 1)
 
 
-@pytest.mark.parametrize("system", decay.FAMILIES)
+@pytest.mark.parametrize("system", views.FAMILIES)
 def test_no_name_of_a_curve_stands_upon_another(client: Client, namespace: Namespace, system: str) -> None:
-    names = [curve.name for curve in decay.FAMILIES[system].curves]
+    names = [curve.name for curve in views.FAMILIES[system].curves]
     notes = [one for one in figure(shown(client, system=system))["layout"]["annotations"] if one["text"] in names]
     assert len(notes) == len(names)
     for one, other in combinations(notes, 2):
@@ -128,7 +129,7 @@ def test_names_of_lines_that_end_together_stand_around_where_they_end() -> None:
 
 
 def test_many_are_counted_together(client: Client, namespace: Namespace, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(aged, "MAX_POINTS", 2)
+    monkeypatch.setattr(memory_ages, "MAX_POINTS", 2)
     for age in (20, 20, 21, 300):
         row(Memory, namespace, type="Event", created_at=namespace.now - timedelta(days=age))
     page = shown(client)
@@ -141,7 +142,7 @@ def test_many_are_counted_together(client: Client, namespace: Namespace, monkeyp
 def test_one_of_many_counts_from_when_it_holds(
     client: Client, namespace: Namespace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(aged, "MAX_POINTS", 1)
+    monkeypatch.setattr(memory_ages, "MAX_POINTS", 1)
     since = namespace.now - timedelta(days=700)
     row(Memory, namespace, kind="semantic", created_at=namespace.now, valid_from=since)
     page = shown(client, system="contextdb")
@@ -174,10 +175,10 @@ def test_an_empty_namespace_shows_the_curves_alone(client: Client, namespace: Na
     Memory.objects.within(namespace).delete()
     page = shown(client)
     assert "No memories here yet" in page
-    assert len(figure(page)["data"]) == len(decay.FAMILIES["recall"].curves)
+    assert len(figure(page)["data"]) == len(views.FAMILIES["recall"].curves)
 
 
-@pytest.mark.parametrize("system", decay.FAMILIES)
+@pytest.mark.parametrize("system", views.FAMILIES)
 def test_it_asks_a_fixed_number_of_questions(
     client: Client, namespace: Namespace, system: str, django_assert_max_num_queries: DjangoAssertNumQueries
 ) -> None:

@@ -13,7 +13,7 @@ from pytest_django import DjangoAssertNumQueries
 
 from memories.models import Entity, Membership, Memory, MemoryTag, Namespace, ScoreEvent, Session
 from memories.models.choices import Status
-from memories.pages import browsing, facets
+from memories.pages.memory_list import facets, filters
 from memories.retrieval.fetch import Fetched
 from memories.writing.new_memory import NewMemory, Utterance
 from memories.writing.remember import remember
@@ -171,7 +171,7 @@ def test_pages_follow_each_other_without_a_gap(signed_in: Client, home: Namespac
 
 def test_counts_end_somewhere_and_say_so(signed_in: Client, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(facets, "MAX_COUNTED", 3)
-    monkeypatch.setattr("memories.pages.memories.MAX_COUNTED", 3)
+    monkeypatch.setattr("memories.pages.memory_list.views.MAX_COUNTED", 3)
     page = text(signed_in)
     assert "<b>3+</b> match" in page
     assert counts(page, "Status") == {"active": "3+"}
@@ -195,7 +195,7 @@ def test_htmx_is_shown_what_is_wrong_too(signed_in: Client) -> None:
 
 
 def test_a_search_by_meaning_that_takes_too_long_is_named(signed_in: Client, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(browsing, "fetch", lambda questions: Fetched(timed_out={"semantic": "took longer than 500 ms"}))
+    monkeypatch.setattr(filters, "fetch", lambda questions: Fetched(timed_out={"semantic": "took longer than 500 ms"}))
     page = text(signed_in, "/home/memories/?q=breakfast&by=meaning")
     assert "The search by meaning was left out: it took longer than 500 ms." in page
 

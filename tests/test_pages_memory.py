@@ -14,10 +14,10 @@ from test_pages_memories import NOW, TOLD, home, maya, signed_in, tell, text
 
 from memories.models import DailyAccess, Membership, Memory, MemoryEdge, Namespace, ScoreEvent
 from memories.models.choices import EdgeKind, Status
-from memories.pages import memory_evidence, memory_nearby
 from memories.pages.explanation_nodes import explanation_node
-from memories.pages.memory_evidence import waterfall
-from memories.pages.memory_figures import confidence_figure
+from memories.pages.memory import evidence_history, surroundings
+from memories.pages.memory.charts import confidence_figure
+from memories.pages.memory.evidence_history import waterfall
 from memories.templatetags.numbers import figure
 from memories.writing import feedback
 from memories.writing.evidence import load_evidence
@@ -204,8 +204,8 @@ def test_more_than_is_shown_is_counted_and_said(
     for day in range(3):
         same = {"content": coffee.content, "type": coffee.type, "subject": coffee.subject_surface}
         remember(home, [NewMemory(**same, session=f"day {day}", utterances=(Utterance("direct"),))], by="tests")
-    monkeypatch.setattr(memory_nearby, "MAX_ROWS", 2)
-    monkeypatch.setattr(memory_evidence, "MAX_EVENTS", 2)
+    monkeypatch.setattr(surroundings, "MAX_ROWS", 2)
+    monkeypatch.setattr(evidence_history, "MAX_EVENTS", 2)
     page = text(signed_in, at(coffee))
     assert "Said 4 times</h2><p>The first 2 are shown.</p>" in page
     assert f"The last 2 of {ScoreEvent.objects.within(home).filter(memory_id=coffee.id).count()} changes" in page

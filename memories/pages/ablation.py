@@ -22,7 +22,7 @@ from memories.pages.optimise.search_summary import format_interval
 from memories.retrieval.config import parse_config_label
 from memories.retrieval.query import Config
 from memories.templatetags.numbers import chance
-from memories.templatetags.routes import called
+from memories.templatetags.retrievers import called
 from memories.tuning import traced_sets
 from memories.tuning.array_cache import cached_arrays
 from memories.tuning.arrays import Arrays

@@ -13,7 +13,7 @@ from memories.models import Job, Namespace, NamespaceStatistics
 from memories.models.choices import EMBEDDERS, JobKind, Role
 from memories.models.job import UNFINISHED
 from memories.pages.access import access_of, demanded, members_only
-from memories.pages.jobs import jobs
+from memories.pages.job_rows import jobs
 from memories.providers.embedder import embedder
 from memories.writing.embedder_switch import embedder_error
 from memories.writing.index_vectors import unindexed_vectors

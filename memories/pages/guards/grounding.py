@@ -15,7 +15,7 @@ from memories.models.choices import STATEMENTS, MemoryType, Role, SourceLevel, S
 from memories.models.keys import NamespacedQuerySet
 from memories.pages.access import need
 from memories.pages.explanation_nodes import explanation_node
-from memories.pages.facets import COUNTED
+from memories.pages.memory_list.facets import MAX_COUNTED
 from memories.pages.request_data import filled_fields
 from memories.providers.unavailable import ProviderError
 from memories.web.pagination import PageQuery, paginate
@@ -64,7 +64,7 @@ def shown(request: HttpRequest, namespace: Namespace, policy: WritePolicyParams)
         "verdicts": verdicts,
         "weighed": sum(kept.values()) + sum(dropped.values()),
         "dropped": sum(dropped.values()),
-        "capped": COUNTED if max(sum(kept.values()), sum(dropped.values())) >= COUNTED else 0,
+        "capped": MAX_COUNTED if max(sum(kept.values()), sum(dropped.values())) >= MAX_COUNTED else 0,
         "found": found,
         "wrong_page": wrong,
         "penalty": policy.grounding_penalty,
@@ -79,7 +79,7 @@ def of_status(namespace: Namespace, status: Status) -> NamespacedQuerySet[Memory
 
 def counts(namespace: Namespace, status: Status) -> dict[str, int]:
     """The newest memories of a status by verdict, as many as are counted."""
-    newest = of_status(namespace, status).order_by("-created_at", "id")[:COUNTED]
+    newest = of_status(namespace, status).order_by("-created_at", "id")[:MAX_COUNTED]
     return newest.aggregate(**{name: Count("id", filter=holds) for name, holds in VERDICTS.items()})
 
 

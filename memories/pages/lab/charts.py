@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from memories.pages.lab.retriever_styles import RetrieverStyle, retriever_style
+from memories.pages.retriever_styles import RetrieverStyle, retriever_style
 from memories.retrieval.retrieve import Retrieval
 from memories.retrieval.why_not import ordinal
 from memories.templatetags.numbers import figure

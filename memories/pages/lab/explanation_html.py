@@ -9,7 +9,7 @@ from typing import Any
 from django.utils.html import escape
 from django.utils.safestring import SafeString, mark_safe
 
-from memories.pages.lab.retriever_styles import RETRIEVER_STYLES
+from memories.pages.retriever_styles import RETRIEVER_STYLES
 from memories.templatetags.numbers import about, figure
 from scoring.term import Tree
 

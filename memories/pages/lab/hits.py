@@ -10,7 +10,7 @@ from django.utils.safestring import SafeString
 
 from memories.pages.lab import markup
 from memories.pages.lab.explanation_html import render_explanation
-from memories.pages.lab.retriever_styles import RetrieverStyle, retriever_style
+from memories.pages.retriever_styles import RetrieverStyle, retriever_style
 from memories.retrieval.prompt_context import whole_days
 from memories.retrieval.retrieve import Retrieval
 from memories.retrieval.why_not import ordinal

@@ -10,7 +10,7 @@ from memories.api.retrieval import MAX_QUERY_CHARS
 from memories.models import Memory
 from memories.models.choices import Status
 from memories.pages import sliders
-from memories.pages.lab.retriever_styles import retriever_style
+from memories.pages.retriever_styles import retriever_style
 from memories.retrieval.answer import failed_gates
 from memories.retrieval.config import resolve_config
 from memories.retrieval.query import Query

@@ -15,7 +15,7 @@ from memories.models import Job, JudgementSet, Namespace, ProfileVersion, Public
 from memories.models.choices import JobKind, JobState, Part, Role
 from memories.models.job import UNFINISHED
 from memories.pages.access import access_of, members_only
-from memories.pages.jobs import callers
+from memories.pages.job_rows import callers
 from memories.retrieval.config import DEFAULT_SYSTEM
 from memories.tuning import gate, profile_publication, profile_yaml, shadow, version_history
 from memories.tuning.config_diff import version_differences

@@ -27,7 +27,7 @@ from memories.writing.neighbours import nearest_memories
 from scoring.dedup import Band, similarity_band
 from scoring.policy import WritePolicyParams
 
-MOST = 50  # edges, sources, days that are shown
+MAX_ROWS = 50  # edges, sources, days that are shown
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,7 @@ def neighbours(access: Access, memory: Memory, policy: WritePolicyParams, edges:
     rows = {row.id: row for row in Memory.objects.within(access.namespace).filter(id__in=cosines)}
     joined = {edge.target_id if edge.source_id == memory.id else edge.source_id: edge.kind for edge in edges}
     pairs = ReviewItem.objects.within(access.namespace).filter(Q(first_id=memory.id) | Q(second_id=memory.id))
-    reviews = {one.second_id if one.first_id == memory.id else one.first_id: one for one in pairs[:MOST]}
+    reviews = {one.second_id if one.first_id == memory.id else one.first_id: one for one in pairs[:MAX_ROWS]}
     return [
         near(memory, rows[id], cosine, policy, joined.get(id, ""), reviews.get(id))
         for id, cosine in cosines.items()
@@ -114,19 +114,19 @@ def surroundings(access: Access, memory: Memory) -> Surroundings:
     """The graph one step around a memory, in four questions."""
     namespace = access.namespace
     mentions = list(
-        Mention.objects.within(namespace).filter(memory_id=memory.id).select_related("entity").order_by("id")[:MOST]
+        Mention.objects.within(namespace).filter(memory_id=memory.id).select_related("entity").order_by("id")[:MAX_ROWS]
     )
     named = [one.entity_id for one in mentions]
     relations = EntityEdge.objects.within(namespace).filter(
         Q(memory_id=memory.id) | Q(source_id__in=named, target_id__in=named)
     )
     edges = MemoryEdge.objects.within(namespace).filter(Q(source_id=memory.id) | Q(target_id=memory.id))
-    joined = list(edges.order_by("-created_at", "id")[:MOST])
+    joined = list(edges.order_by("-created_at", "id")[:MAX_ROWS])
     ids = {end for edge in joined for end in (edge.source_id, edge.target_id)} - {memory.id}
     rows = Memory.objects.within(namespace).filter(id__in=ids, status__in=visible_statuses(access)) if ids else []
     return Surroundings(
         mentions,
-        list(relations.select_related("source", "target").order_by("id")[:MOST]),
+        list(relations.select_related("source", "target").order_by("id")[:MAX_ROWS]),
         joined,
         {row.id: row for row in rows},
     )
@@ -140,12 +140,12 @@ def heard(access: Access, memory: Memory) -> dict[str, Any]:
     absorbed = Memory.objects.within(namespace).filter(merged_into_id=memory.id, status__in=visible_statuses(access))
     replaced = Memory.objects.within(namespace).filter(superseded_by_id=memory.id, status__in=visible_statuses(access))
     shown = {"sources": sources.order_by("observed_at", "id"), "absorbed": absorbed.order_by("id")}
-    found: dict[str, list[Any]] = {name: list(rows[:MOST]) for name, rows in shown.items()}
+    found: dict[str, list[Any]] = {name: list(rows[:MAX_ROWS]) for name, rows in shown.items()}
     # The count is asked for where there may be more than is shown.
-    counts = {name: shown[name].count() if len(some) == MOST else len(some) for name, some in found.items()}
+    counts = {name: shown[name].count() if len(some) == MAX_ROWS else len(some) for name, some in found.items()}
     return {
         **found,
         "counts": counts,
-        "days": list(days[: 4 * MOST]),
-        "replaced": list(replaced.order_by("-id")[:MOST]),
+        "days": list(days[: 4 * MAX_ROWS]),
+        "replaced": list(replaced.order_by("-id")[:MAX_ROWS]),
     }

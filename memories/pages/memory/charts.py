@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from memories.models import DailyAccess, Memory
-from memories.pages.memory_evidence import Change, Waterfall
-from memories.pages.memory_nearby import Near, Surroundings
+from memories.pages.memory.evidence_history import Change, Waterfall
+from memories.pages.memory.surroundings import Near, Surroundings
 from memories.templatetags.numbers import about, figure, signed
 from scoring.belief import MAX_BELIEF
 from scoring.freshness import effective_freshness

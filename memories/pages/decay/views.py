@@ -17,9 +17,9 @@ from django.views.decorators.http import require_GET
 from memories.models import Namespace
 from memories.pages import sliders
 from memories.pages.access import members_only
-from memories.pages.aged import DAY, Aged, Since, aged, stored
 from memories.pages.chart_parts import MemoryDot, line_trace, memory_markers, spread_labels, text_annotation
-from memories.pages.facets import COUNTED
+from memories.pages.decay.memory_ages import DAY, Aged, Since, aged, stored
+from memories.pages.memory_list.facets import MAX_COUNTED
 from memories.retrieval.config import resolve_config
 from memories.retrieval.query import Config
 from memories.templatetags.numbers import figure as written
@@ -319,7 +319,7 @@ class Shown:
         day = ExpressionWrapper(since.expression + lasting, output_field=DateTimeField())
         rows = list(fades.annotate(fades=day).order_by("fades", "id")[:SOON])
         return {
-            "fades": fades[:COUNTED].count() if len(rows) == SOON else len(rows),
-            "counted": COUNTED,
+            "fades": fades[:MAX_COUNTED].count() if len(rows) == SOON else len(rows),
+            "counted": MAX_COUNTED,
             "soonest": rows,
         }

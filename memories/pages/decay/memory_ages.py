@@ -11,7 +11,7 @@ from memories.models.choices import STATEMENTS, Status
 from memories.models.keys import NamespacedQuerySet
 
 DAY = timedelta(days=1)
-EACH = 1_000  # memories up to which each stands by itself; more are counted together
+MAX_POINTS = 1_000  # memories up to which each stands by itself; more are counted together
 BINS = 60
 SAID = 80  # characters of a memory
 
@@ -53,9 +53,9 @@ def aged(namespace: Namespace, since: Since, field: str) -> dict[str, list[Aged]
     rows = stored(namespace)
     by = (field,) if field else ()
     columns = (since.expression, "content", *by)
-    some = list(rows.order_by("-created_at", "id").values_list(*columns)[: EACH + 1])
+    some = list(rows.order_by("-created_at", "id").values_list(*columns)[: MAX_POINTS + 1])
     found: dict[str, list[Aged]] = {}
-    for value, one in counted(namespace, rows, since, by) if len(some) > EACH else each(namespace, some):
+    for value, one in counted(namespace, rows, since, by) if len(some) > MAX_POINTS else each(namespace, some):
         found.setdefault(value, []).append(one)
     return found
 

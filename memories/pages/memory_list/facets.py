@@ -13,11 +13,11 @@ from memories.api.memories import visible_statuses
 from memories.models import Entity, Memory, Namespace, Session
 from memories.models.choices import MemoryType
 from memories.models.keys import NamespacedQuerySet
-from memories.pages.browsing import AGES, SURENESS, Browsing
+from memories.pages.memory_list.filters import AGES, SURENESS, Browsing
 from memories.templatetags.numbers import figure
 from memories.web.roles import Access
 
-COUNTED = 10_000  # matching memories that are counted exactly: the newest
+MAX_COUNTED = 10_000  # matching memories that are counted exactly: the newest
 SHOWN = 8  # values of an open facet
 CLOSED = {"type": MemoryType.values, "confidence": SURENESS, "age": list(AGES)}
 OPEN = ("tag", "entity", "session")
@@ -78,7 +78,7 @@ class Counts:
     @property
     def more(self) -> bool:
         """Whether more match than are counted."""
-        return self.total > COUNTED
+        return self.total > MAX_COUNTED
 
 
 def facets(look: Browsing, access: Access, kept: Mapping[str, str]) -> tuple[list[Facet], Counts]:
@@ -131,7 +131,11 @@ def by_status(look: Browsing, access: Access, kept: Mapping[str, str], here: int
             found |= dict(cursor.fetchall())
     options = [
         Option(
-            status, min(found[status], COUNTED), found[status] > COUNTED, address(kept, status=status), status == chosen
+            status,
+            min(found[status], MAX_COUNTED),
+            found[status] > MAX_COUNTED,
+            address(kept, status=status),
+            status == chosen,
         )
         for status in states
     ]
@@ -140,7 +144,7 @@ def by_status(look: Browsing, access: Access, kept: Mapping[str, str], here: int
 
 def sliced(rows: NamespacedQuerySet[Memory] | Any) -> tuple[str, Sequence[Any]]:
     """A question cut off one beyond what is counted, as SQL with its values."""
-    sql, values = rows[: COUNTED + 1].query.sql_with_params()
+    sql, values = rows[: MAX_COUNTED + 1].query.sql_with_params()
     return sql, values
 
 

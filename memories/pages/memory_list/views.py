@@ -12,10 +12,10 @@ from rest_framework.request import Request
 from memories.api.memories import memories_with_tags, visible_statuses
 from memories.models import Memory, Namespace
 from memories.models.choices import Role
-from memories.pages import saved_views
 from memories.pages.access import access_of, members_only, need
-from memories.pages.browsing import FILTERS, Browsing, browsing
-from memories.pages.facets import COUNTED, address, facets
+from memories.pages.memory_list import saved_views
+from memories.pages.memory_list.facets import MAX_COUNTED, address, facets
+from memories.pages.memory_list.filters import FILTERS, Browsing, browsing
 from memories.providers.unavailable import ProviderError
 from memories.web.fields import Identifier, ListOf, OneOf, Text
 from memories.web.pagination import MAX_LIMIT, paginate
@@ -104,9 +104,9 @@ def found(request: HttpRequest, access: Access) -> dict[str, Any]:
         "next": after,
         "previous": before,
         "facets": divided,
-        "total": f"{COUNTED:,}+" if counts.more else f"{counts.total:,}",
+        "total": f"{MAX_COUNTED:,}+" if counts.more else f"{counts.total:,}",
         "one": counts.total == 1,
-        "counted": f"{COUNTED:,}" if counts.more else "",
+        "counted": f"{MAX_COUNTED:,}" if counts.more else "",
         "missing": look.missing,
         "late": look.late,
         "meaning": look.cosines is not None,

@@ -16,7 +16,7 @@ from scoring import evidence
 from scoring.policy import WritePolicyParams
 from scoring.term import Tree
 
-MOST = 200  # changes that are shown, the last ones
+MAX_EVENTS = 200  # changes that are shown, the last ones
 SIGNALS = ("Source", "Repetition", "Extractor", "Type")
 SHOWN = ("repetitions", "confidence", "belief")  # columns of the table
 BESIDE = (*SHOWN, "corroborations", "contradictions", "reason")
@@ -118,8 +118,8 @@ class Change:
 def events_of(memory: Memory) -> tuple[list[ScoreEvent], int]:
     """The last changes of a memory, the first first, and how many there are in all."""
     rows = ScoreEvent.objects.filter(namespace_id=memory.namespace_id, memory_id=memory.id)
-    last = list(rows.order_by("-at", "-id")[:MOST])[::-1]
-    return last, rows.count() if len(last) == MOST else len(last)
+    last = list(rows.order_by("-at", "-id")[:MAX_EVENTS])[::-1]
+    return last, rows.count() if len(last) == MAX_EVENTS else len(last)
 
 
 def history(access: Access, events: list[ScoreEvent], sources: list[MemorySource]) -> list[Change]:

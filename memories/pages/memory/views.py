@@ -22,12 +22,12 @@ from memories.api.evidence_actions import (
 from memories.api.memories import memories_with_tags, visible_statuses
 from memories.models import Memory, Namespace
 from memories.models.choices import ChunkLevel, Role, SourceLevel, Status
-from memories.pages import memory_figures as figures
 from memories.pages.access import access_of, members_only, need
 from memories.pages.lab.why_not_panel import why_not_sentence
-from memories.pages.memory_evidence import events_of, history, waterfall
-from memories.pages.memory_nearby import heard, neighbours, surroundings
-from memories.pages.memory_scores import missed, scores
+from memories.pages.memory import charts as figures
+from memories.pages.memory.evidence_history import events_of, history, waterfall
+from memories.pages.memory.surroundings import heard, neighbours, surroundings
+from memories.pages.memory.system_scores import missed, scores
 from memories.pages.sliders import ParamGroup, param_groups, parse_changed_params
 from memories.providers.unavailable import ProviderError
 from memories.retrieval.config import resolve_config
