@@ -7,22 +7,23 @@ from urllib.parse import urlencode
 import numpy as np
 from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import redirect, resolve_url
+from django.utils.text import capfirst
 from django.views.decorators.http import require_GET, require_POST
 from rest_framework.exceptions import ValidationError
 
 from memories.api.judgement_sets import find_judgement_set
 from memories.api.optimiser import AblationQuery, evaluation_config_from_body
+from memories.contracts.number_format import format_p_value
 from memories.models import Job, JudgementSet, Namespace
 from memories.models.choices import JobKind, Role
 from memories.models.job import UNFINISHED
-from memories.pages.access import access_of, demanded, members_only
+from memories.pages.access import access_of, members_only, require_role
 from memories.pages.lab.forms import ranking_options
 from memories.pages.optimise.forms import search_form_errors, sets_with_split_counts
 from memories.pages.optimise.search_summary import format_interval
+from memories.pages.retriever_styles import retriever_style
 from memories.retrieval.config import parse_config_label
 from memories.retrieval.query import Config
-from memories.templatetags.numbers import chance
-from memories.templatetags.retrievers import called
 from memories.tuning import traced_sets
 from memories.tuning.array_cache import cached_arrays
 from memories.tuning.arrays import Arrays
@@ -70,7 +71,7 @@ def ablation_page(request: HttpRequest, namespace: Namespace) -> HttpResponse:
 @members_only
 def start_ablation_tracing(request: HttpRequest, namespace: Namespace) -> HttpResponse:
     """Start a job that traces the set."""
-    access = demanded(request, namespace, Role.WRITE)
+    access = require_role(request, namespace, Role.WRITE)
     typed = ablation_form_values(request.POST, sets_with_split_counts(namespace))
     try:
         judgement_set, config, _ = parse_ablation_form(namespace, typed)
@@ -135,7 +136,7 @@ def ablation_headline(report: AblationReport) -> str:
     """The retriever with the largest significant loss, as a headline."""
     worst = min(report.routes, key=lambda one: one.gain.difference)
     if worst.gain.difference < 0 and worst.significant:
-        return f"{called(worst.route).capitalize()} matters most"
+        return f"{capfirst(retriever_style(worst.route).name)} matters most"
     return "No retriever makes a significant difference"
 
 
@@ -147,7 +148,7 @@ def ablation_rows(report: AblationReport) -> list[dict[str, Any]]:
         {
             "effect": one,
             "interval": format_interval(vars(one.gain)),
-            "p": chance(one.corrected),
+            "p": format_p_value(one.corrected),
             "verdict": ablation_verdict(one),
             **{name: 50 + 48 * getattr(one.gain, name) / widest for name in ("low", "high", "difference")},
         }

@@ -12,7 +12,7 @@ from memories.jobs.submission import BusyError, submit_job
 from memories.models import Job, Namespace, NamespaceStatistics
 from memories.models.choices import EMBEDDERS, JobKind, Role
 from memories.models.job import UNFINISHED
-from memories.pages.access import access_of, demanded, members_only
+from memories.pages.access import access_of, members_only, require_role
 from memories.pages.job_rows import jobs
 from memories.providers.embedder import embedder
 from memories.writing.embedder_switch import embedder_error
@@ -60,7 +60,7 @@ def health(request: HttpRequest, namespace: Namespace) -> HttpResponse:
 @members_only
 def start_job(request: HttpRequest, namespace: Namespace) -> HttpResponse:
     """Have long work done, and go back to where it can be watched."""
-    access = demanded(request, namespace, Role.WRITE)
+    access = require_role(request, namespace, Role.WRITE)
     kind = request.POST.get("kind", "")
     if kind not in STARTED:
         raise Http404(f"There is no such work: choose one of {', '.join(STARTED)}.")

@@ -15,7 +15,7 @@ from rest_framework.exceptions import ValidationError
 from memories.keys import GRACE, EndedError, ended, issue, revoke, rotate
 from memories.models import ApiKey, Namespace
 from memories.models.choices import Role
-from memories.pages.access import access_of, demanded, members_only
+from memories.pages.access import access_of, members_only, require_role
 from memories.pages.request_data import filled_fields
 from memories.web.fields import Integer, OneOf, Text
 from memories.web.roles import Access
@@ -41,7 +41,7 @@ def keys(request: HttpRequest, namespace: Namespace) -> HttpResponse:
     """List the keys; make one, and show it this once."""
     if request.method == "GET":
         return show(request, namespace, access_of(request, namespace))
-    access = demanded(request, namespace, Role.ADMIN)
+    access = require_role(request, namespace, Role.ADMIN)
     given = filled_fields(request.POST)
     try:
         wanted = valid_values(NewKey(data=given))
@@ -57,7 +57,7 @@ def keys(request: HttpRequest, namespace: Namespace) -> HttpResponse:
 @members_only
 def rotated(request: HttpRequest, namespace: Namespace, id: UUID) -> HttpResponse:
     """Put another key in a key's place, and show it this once."""
-    access = demanded(request, namespace, Role.ADMIN)
+    access = require_role(request, namespace, Role.ADMIN)
     old = key_of(namespace, id)
     try:
         key, plain = rotate(namespace, old)
@@ -71,7 +71,7 @@ def rotated(request: HttpRequest, namespace: Namespace, id: UUID) -> HttpRespons
 @members_only
 def revoked(request: HttpRequest, namespace: Namespace, id: UUID) -> HttpResponse:
     """Let a key open nothing from now on."""
-    demanded(request, namespace, Role.ADMIN)
+    require_role(request, namespace, Role.ADMIN)
     key = key_of(namespace, id)
     try:
         revoke(namespace, key)

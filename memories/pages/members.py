@@ -11,7 +11,7 @@ from rest_framework.exceptions import ValidationError
 from memories.members import MemberError, admit, change_role, remove
 from memories.models import Membership, Namespace
 from memories.models.choices import Role
-from memories.pages.access import access_of, demanded, members_only
+from memories.pages.access import access_of, members_only, require_role
 from memories.pages.request_data import filled_fields
 from memories.web.fields import OneOf, Text
 from memories.web.roles import Access
@@ -45,7 +45,7 @@ def members(request: HttpRequest, namespace: Namespace) -> HttpResponse:
     """List the members; let one in."""
     if request.method == "GET":
         return show(request, namespace, access_of(request, namespace))
-    access = demanded(request, namespace, Role.ADMIN)
+    access = require_role(request, namespace, Role.ADMIN)
     given = filled_fields(request.POST)
     try:
         wanted = valid_values(NewMember(data=given))
@@ -63,7 +63,7 @@ def members(request: HttpRequest, namespace: Namespace) -> HttpResponse:
 @members_only
 def changed(request: HttpRequest, namespace: Namespace, user: int) -> HttpResponse:
     """Give a member another role."""
-    access = demanded(request, namespace, Role.ADMIN)
+    access = require_role(request, namespace, Role.ADMIN)
     try:
         role = valid_values(NewRole(data=filled_fields(request.POST)))["role"]
         member = change_role(namespace, user, role)
@@ -80,7 +80,7 @@ def changed(request: HttpRequest, namespace: Namespace, user: int) -> HttpRespon
 @members_only
 def removed(request: HttpRequest, namespace: Namespace, user: int) -> HttpResponse:
     """Send a member away; who leaves by themselves goes to where they still are one."""
-    demanded(request, namespace, Role.ADMIN)
+    require_role(request, namespace, Role.ADMIN)
     try:
         member = remove(namespace, user)
     except MemberError as error:

@@ -1,4 +1,4 @@
-"""Display name and colour of each retriever, on every bar and chart of the Lab."""
+"""Label and colour of each retriever, the same on every page and chart."""
 
 from collections.abc import Iterable
 from typing import NamedTuple

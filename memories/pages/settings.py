@@ -17,7 +17,7 @@ from memories.members import found
 from memories.models import Job, Namespace
 from memories.models.choices import JobKind, Mode, Role
 from memories.models.job import UNFINISHED
-from memories.pages.access import access_of, demanded, members_only
+from memories.pages.access import access_of, members_only, require_role
 from memories.pages.request_data import filled_fields
 from memories.providers.embedder import ALLOWED, EMBEDDERS
 from memories.web.fields import Text
@@ -40,7 +40,7 @@ def settings(request: HttpRequest, namespace: Namespace) -> HttpResponse:
     """Show what can be set; change title, purpose and redaction."""
     if request.method == "GET":
         return show(request, namespace, access_of(request, namespace))
-    access = demanded(request, namespace, Role.ADMIN)
+    access = require_role(request, namespace, Role.ADMIN)
     given = {"title": "", "mode": "", **filled_fields(request.POST), "redacts": "redacts" in request.POST}
     try:
         change = valid_values(NamespaceChange(data=given))
@@ -55,7 +55,7 @@ def settings(request: HttpRequest, namespace: Namespace) -> HttpResponse:
 @members_only
 def reembed(request: HttpRequest, namespace: Namespace) -> HttpResponse:
     """Have everything embedded anew by another embedder, which then takes over without a gap."""
-    access = demanded(request, namespace, Role.ADMIN)
+    access = require_role(request, namespace, Role.ADMIN)
     given = filled_fields(request.POST)
     try:
         submit_job(namespace, JobKind.REEMBED, valid_values(ReembedParams(data=given)), by=access.caller)
@@ -71,7 +71,7 @@ def reembed(request: HttpRequest, namespace: Namespace) -> HttpResponse:
 @members_only
 def new_namespace(request: HttpRequest, namespace: Namespace) -> HttpResponse:
     """Found another namespace, with who asks for it as its admin."""
-    access = demanded(request, namespace, Role.ADMIN)
+    access = require_role(request, namespace, Role.ADMIN)
     given = filled_fields(request.POST)
     try:
         wanted = valid_values(NewNamespace(data=given))

@@ -1,46 +1,27 @@
-"""How retrievers are called and coloured, the same on every page."""
+"""Template filters for a retriever's label and colour."""
 
 from django import template
 
+from memories.pages.retriever_styles import retriever_style
+
 register = template.Library()
 
-CALLED = {
-    "semantic": "meaning",
-    "bm25": "words",
-    "temporal": "time",
-    "traversal": "paths",
-    "lexical": "word search",
-    "vec_full": "whole text",
-    "vec_user": "what users said",
-    "vec_asst": "what assistants said",
-    "vec_next_user": "what was said next",
-    "facet_personal_info": "personal details",
-}
-HUES = {
-    "semantic": "semantic",
-    "bm25": "words",
-    "lexical": "words",
-    "entity": "entity",
-    "temporal": "time",
-    "traversal": "paths",
-}
-
 
 @register.filter
-def called(route: str) -> str:
-    """What a person calls a retriever.
+def retriever_label(retriever: str) -> str:
+    """A retriever's name in the interface.
 
-    >>> called("bm25"), called("facet_events")
-    ('words', 'events')
+    >>> retriever_label("bm25"), retriever_label("facet_events")
+    ('BM25', 'events')
     """
-    return CALLED.get(route, route.removeprefix("facet_"))
+    return retriever_style(retriever).name
 
 
 @register.filter
-def hue(route: str) -> str:
-    """The colour token of a retriever; memsense's vectors are all meaning.
+def retriever_colour(retriever: str) -> str:
+    """A retriever's colour token.
 
-    >>> hue("temporal"), hue("vec_user")
+    >>> retriever_colour("temporal"), retriever_colour("vec_user")
     ('time', 'semantic')
     """
-    return HUES.get(route, "semantic")
+    return retriever_style(retriever).colour

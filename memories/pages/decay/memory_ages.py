@@ -1,4 +1,4 @@
-"""A namespace's memories by their age: each by itself, or counted together where they are many."""
+"""A namespace's memories by age: one point each, or binned if there are many."""
 
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
@@ -11,74 +11,81 @@ from memories.models.choices import STATEMENTS, Status
 from memories.models.keys import NamespacedQuerySet
 
 DAY = timedelta(days=1)
-MAX_POINTS = 1_000  # memories up to which each stands by itself; more are counted together
+MAX_POINTS = 1_000  # beyond this, memories are binned by age
 BINS = 60
-SAID = 80  # characters of a memory
+MAX_CONTENT_CHARS = 80
 
 
-class Aged(NamedTuple):
-    """One memory, or several of about the same age."""
+class AgePoint(NamedTuple):
+    """One memory, or a bin of memories of similar age."""
 
     days: float
     memories: int
-    says: str
+    label: str
 
 
-class Since(NamedTuple):
-    """From when a memory's age counts: a column, or the first of two."""
+class AgeSource(NamedTuple):
+    """The column a memory's age counts from; of several, the first that is not null."""
 
     columns: tuple[str, ...]
 
     @property
     def expression(self) -> Coalesce | F:
-        """The moment, as a question to the database."""
+        """The timestamp as an SQL expression."""
         return Coalesce(*self.columns) if len(self.columns) > 1 else F(self.columns[0])
 
-    def within(self, low: datetime, high: datetime) -> Q:
-        """After one moment and up to another, column by column: so that an index of each can be used."""
-        found = Q()
-        for place, column in enumerate(self.columns):
-            before = Q(**{f"{earlier}__isnull": True for earlier in self.columns[:place]})
-            found |= before & Q(**{f"{column}__gt": low, f"{column}__lte": high})
-        return found
+    def between(self, low: datetime, high: datetime) -> Q:
+        """After one timestamp and up to another; a condition per column, so that the index of each can be used."""
+        condition = Q()
+        for index, column in enumerate(self.columns):
+            unset = Q(**{f"{earlier}__isnull": True for earlier in self.columns[:index]})
+            condition |= unset & Q(**{f"{column}__gt": low, f"{column}__lte": high})
+        return condition
 
 
-def stored(namespace: Namespace) -> NamespacedQuerySet[Memory]:
-    """The statements that can come back."""
+def active_statements(namespace: Namespace) -> NamespacedQuerySet[Memory]:
+    """The statements that retrieval can return."""
     return Memory.objects.within(namespace).filter(status=Status.ACTIVE, level__in=STATEMENTS)
 
 
-def aged(namespace: Namespace, since: Since, field: str) -> dict[str, list[Aged]]:
-    """The memories by a field of theirs, or all under one name where there is none; one question, or two for many."""
-    rows = stored(namespace)
-    by = (field,) if field else ()
-    columns = (since.expression, "content", *by)
-    some = list(rows.order_by("-created_at", "id").values_list(*columns)[: MAX_POINTS + 1])
-    found: dict[str, list[Aged]] = {}
-    for value, one in counted(namespace, rows, since, by) if len(some) > MAX_POINTS else each(namespace, some):
-        found.setdefault(value, []).append(one)
-    return found
+def ages_by_field(namespace: Namespace, source: AgeSource, field: str) -> dict[str, list[AgePoint]]:
+    """Memory ages by the value of a field, or all under one key if there is no field; at most two SQL queries."""
+    rows = active_statements(namespace)
+    fields = (field,) if field else ()
+    columns = (source.expression, "content", *fields)
+    newest = list(rows.order_by("-created_at", "id").values_list(*columns)[: MAX_POINTS + 1])
+    many = len(newest) > MAX_POINTS
+    points = binned_points(namespace, rows, source, fields) if many else single_points(namespace, newest)
+    by_value: dict[str, list[AgePoint]] = {}
+    for value, point in points:
+        by_value.setdefault(value, []).append(point)
+    return by_value
 
 
-def each(namespace: Namespace, rows: list[Any]) -> list[tuple[str, Aged]]:
-    """Every memory by itself."""
+def single_points(namespace: Namespace, rows: list[Any]) -> list[tuple[str, AgePoint]]:
+    """One point per memory."""
     now = namespace.now
-    return [("".join(value), Aged(max((now - since) / DAY, 0.0), 1, content[:SAID])) for since, content, *value in rows]
+    return [
+        ("".join(value), AgePoint(max((now - since) / DAY, 0.0), 1, content[:MAX_CONTENT_CHARS]))
+        for since, content, *value in rows
+    ]
 
 
-def counted(
-    namespace: Namespace, rows: NamespacedQuerySet[Memory], since: Since, by: tuple[str, ...]
-) -> list[tuple[str, Aged]]:
-    """Many memories by their age, in equal steps back from now."""
+def binned_points(
+    namespace: Namespace, rows: NamespacedQuerySet[Memory], source: AgeSource, fields: tuple[str, ...]
+) -> list[tuple[str, AgePoint]]:
+    """Memories counted in equal bins of age, back from now."""
     now = namespace.now
     first = rows.order_by("created_at").values_list("created_at", flat=True)[0]
     width = max((now - first) / BINS, timedelta(seconds=1))
-    begins = Func(Value(width), since.expression, Value(now), function="date_bin", output_field=DateTimeField())
-    steps = rows.annotate(begins=begins).order_by("begins").values("begins", *by).annotate(count=Count("*"))
-    return [("".join(row[name] for name in by), together(now - row["begins"], width, row["count"])) for row in steps]
+    start = Func(Value(width), source.expression, Value(now), function="date_bin", output_field=DateTimeField())
+    bins = rows.annotate(begins=start).order_by("begins").values("begins", *fields).annotate(count=Count("*"))
+    return [
+        ("".join(row[name] for name in fields), bin_point(now - row["begins"], width, row["count"])) for row in bins
+    ]
 
 
-def together(oldest: timedelta, width: timedelta, count: int) -> Aged:
-    """Memories within one step of age; what is of this very moment, or ahead of it, has no age."""
+def bin_point(oldest: timedelta, width: timedelta, count: int) -> AgePoint:
+    """The point of a bin; timestamps in the future count as age zero."""
     high, low, middle = (max(age / DAY, 0.0) for age in (oldest, oldest - width, oldest - width / 2))
-    return Aged(middle, count, f"{count} memor{'y' if count == 1 else 'ies'}, {low:.0f} to {high:.0f} days old")
+    return AgePoint(middle, count, f"{count} memor{'y' if count == 1 else 'ies'}, {low:.0f} to {high:.0f} days old")

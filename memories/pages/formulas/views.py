@@ -10,8 +10,8 @@ import numpy as np
 from django.http import Http404, HttpRequest, HttpResponse
 from django.views.decorators.http import require_GET
 
+from memories.contracts.number_format import format_rounded
 from memories.pages.formulas.mathml import tex_to_mathml
-from memories.templatetags.numbers import about
 from recall_site.layout import render_page
 from scoring.catalogue import SOURCES
 from scoring.catalogue.entry import CatalogueSource
@@ -98,5 +98,5 @@ def format_example_result(result: Any) -> str:
             format_example_result(one) for one in (result.tolist() if isinstance(result, np.ndarray) else result)
         )
     if isinstance(result, int | float | np.number) and not isinstance(result, bool):
-        return about(float(result)) if np.isfinite(result) else "∞"
+        return format_rounded(float(result)) if np.isfinite(result) else "∞"
     return str(result)

@@ -7,6 +7,7 @@ from uuid import UUID
 import numpy as np
 
 from memories.api.retrieval import MAX_QUERY_CHARS
+from memories.contracts.number_format import format_value
 from memories.models import Memory
 from memories.models.choices import Status
 from memories.pages import sliders
@@ -18,7 +19,6 @@ from memories.retrieval.replay import Replay
 from memories.retrieval.retrieve import Retrieval, retrieve
 from memories.retrieval.why_not import WhyNot, ordinal
 from memories.retrieval.why_not_trace import why_not_in_trace
-from memories.templatetags.numbers import worded
 from memories.web.storable import storage_error
 from scoring.params import Number, Params
 
@@ -87,7 +87,7 @@ def why_not_sentence(why_not: WhyNot, params: type[Params]) -> str:
         return reason
     before, _, _ = reason.rpartition(f"{change.param} ")
     label = sliders.param_label(params.declarations()[change.param])
-    values = f"{worded(change.after)} instead of {worded(change.before)}"
+    values = f"{format_value(change.after)} instead of {format_value(change.before)}"
     return f"{before}{label}: {values} brings it in, {ordinal(change.rank)}."
 
 

@@ -1,4 +1,4 @@
-"""Which memories a person looks at: filters that stand in the address, and the memories that match them."""
+"""Filters and search of the memory list: parsed from the query string, applied to a queryset."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -30,115 +30,117 @@ from memories.writing.write_policy import current_write_policy
 from scoring.specificity import Plan
 from scoring.systems.recall import ConfidenceGateParams
 
-NEAREST = 100  # memories that a search by meaning shows
-MEANING = Plan(name="meaning", retrievers=("semantic",))
-AGES = {"week": 7, "month": 30, "quarter": 90, "year": 365, "older": None}  # days at the most
-SURENESS = ("sure", "fair", "unsure")
+MAX_NEAREST = 100  # results of a semantic search
+SEMANTIC_PLAN = Plan(name="meaning", retrievers=("semantic",))
+AGES = {"week": 7, "month": 30, "quarter": 90, "year": 365, "older": None}  # maximum days
+CONFIDENCE_BANDS = ("sure", "fair", "unsure")
+FILTERS = ("type", "confidence", "age", "tag", "entity", "session")
 
 
-class BrowseQuery(PageQuery):
-    """What stands in the address of the list."""
+class MemoryListQuery(PageQuery):
+    """Query parameters of the memory list."""
 
     q = Text(max_length=MAX_QUERY_CHARS, required=False)
     by = OneOf(choices=["words", "meaning"], default="words")
     status = OneOf(choices=Status.values, default=Status.ACTIVE)
     type = OneOf(choices=MemoryType.values, required=False)
-    confidence = OneOf(choices=SURENESS, required=False)
+    confidence = OneOf(choices=CONFIDENCE_BANDS, required=False)
     age = OneOf(choices=list(AGES), required=False)
     tag = Text(max_length=100, required=False)
     entity = Identifier(required=False)
     session = Identifier(required=False)
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
-        """Refuse what cannot be searched: words and vectors of what was set aside are out of the indexes."""
+        """Reject a search of inactive memories: they are not in the indexes."""
         if "q" in attrs and attrs["status"] != Status.ACTIVE:
-            raise ValidationError({"status": [f"must be active where something is searched; got {attrs['status']}"]})
+            raise ValidationError({"status": [f"must be active for a search; got {attrs['status']}"]})
         return attrs
 
 
-FILTERS = ("type", "confidence", "age", "tag", "entity", "session")
-
-
 @dataclass(frozen=True)
-class Bands:
-    """A column cut into named bands, the highest first; each begins at its least value."""
+class ColumnBands:
+    """Named bands of a column, highest first, each with its lower bound."""
 
     column: str
-    least: Mapping[str, Any]
+    lower_bounds: Mapping[str, Any]
 
-    def holds(self, name: str) -> Q:
+    def condition(self, name: str) -> Q:
         """The rows of one band."""
-        names = list(self.least)
-        place = names.index(name)
-        above = Q(**{f"{self.column}__lt": self.least[names[place - 1]]}) if place else Q()
-        low = self.least[name]
-        return above if low is None else above & Q(**{f"{self.column}__gte": low})
+        names = list(self.lower_bounds)
+        index = names.index(name)
+        below_next = Q(**{f"{self.column}__lt": self.lower_bounds[names[index - 1]]}) if index else Q()
+        low = self.lower_bounds[name]
+        return below_next if low is None else below_next & Q(**{f"{self.column}__gte": low})
 
     @property
-    def case(self) -> tuple[str, list[Any]]:
-        """The band of a row, in SQL."""
-        bounded = [(name, low) for name, low in self.least.items() if low is not None]
+    def sql_case(self) -> tuple[str, list[Any]]:
+        """The band of a row as an SQL expression with its values."""
+        bounded = [(name, low) for name, low in self.lower_bounds.items() if low is not None]
         whens = " ".join(f"WHEN {self.column} >= %s THEN %s" for _ in bounded)
-        last = list(self.least)[-1]
+        last = list(self.lower_bounds)[-1]
         return f"CASE {whens} ELSE %s END", [value for name, low in bounded for value in (low, name)] + [last]
 
 
-def bands_of(namespace: Namespace, now: datetime) -> dict[str, Bands]:
-    """Confidence as the namespace's own thresholds part it, and age as a person speaks of it."""
+def load_bands(namespace: Namespace, now: datetime) -> dict[str, ColumnBands]:
+    """Confidence bands by the namespace's thresholds, and age bands."""
     sure, fair = current_write_policy(namespace).high_confidence, ConfidenceGateParams().min_confidence
     ages = {name: None if days is None else now - timedelta(days=days) for name, days in AGES.items()}
     return {
-        "confidence": Bands("confidence", dict(zip(SURENESS, (sure, fair, None), strict=True))),
-        "age": Bands("created_at", ages),
+        "confidence": ColumnBands("confidence", dict(zip(CONFIDENCE_BANDS, (sure, fair, None), strict=True))),
+        "age": ColumnBands("created_at", ages),
     }
 
 
 @dataclass(frozen=True)
-class Browsing:
-    """What is looked for, and the conditions it comes down to, each by its name so that one can be left out."""
+class MemorySelection:
+    """The selected memories: conditions by filter, so that a facet can leave its own out, and the search."""
 
     namespace: Namespace
     query: Mapping[str, Any]
-    bands: Mapping[str, Bands]
+    bands: Mapping[str, ColumnBands]
     conditions: Mapping[str, Q]
-    cosines: Mapping[UUID, float] | None = None  # of a search by meaning
-    missing: Sequence[str] = field(default_factory=list)  # words that no memory holds
-    late: str = ""  # why a search by meaning was left out
+    cosines: Mapping[UUID, float] | None = None  # of a semantic search
+    missing: Sequence[str] = field(default_factory=list)  # words that no memory contains
+    timed_out: str = ""  # why the semantic search has no results
+
+    @property
+    def is_semantic(self) -> bool:
+        """Whether it is a semantic search."""
+        return self.cosines is not None
 
     def rows(self, without: str = "") -> NamespacedQuerySet[Memory]:
-        """The memories that match, perhaps without one of the conditions."""
-        stated = memories_with_tags(self.namespace).filter(level__in=STATEMENTS)
-        return stated.filter(*(one for name, one in self.conditions.items() if name != without))
+        """The matching memories, optionally without one of the conditions."""
+        statements = memories_with_tags(self.namespace).filter(level__in=STATEMENTS)
+        return statements.filter(*(condition for name, condition in self.conditions.items() if name != without))
 
     def nearest(self) -> list[Memory]:
-        """What a search by meaning found, the nearest first."""
+        """The results of a semantic search, nearest first."""
         assert self.cosines is not None
-        found = sorted(self.rows(), key=lambda memory: (-self.cosines[memory.id], memory.id))  # type: ignore[index]
-        for memory in found:
+        for memory in (rows := list(self.rows())):
             memory.cosine = self.cosines[memory.id]  # type: ignore[attr-defined]
-        return found
+        return sorted(rows, key=lambda memory: (-memory.cosine, memory.id))  # type: ignore[attr-defined]
 
 
-def browsing(namespace: Namespace, given: Mapping[str, str]) -> Browsing:
-    """Read an address; what it must not say is refused (ValidationError). An empty field of a form says nothing."""
-    query = valid_values(BrowseQuery(data={name: value for name, value in given.items() if value.strip()}))
-    bands = bands_of(namespace, namespace.now)
+def select_memories(namespace: Namespace, params: Mapping[str, str]) -> MemorySelection:
+    """Parse the query string (ValidationError) and run its search; empty fields are ignored."""
+    query = valid_values(MemoryListQuery(data={name: value for name, value in params.items() if value.strip()}))
+    bands = load_bands(namespace, namespace.now)
     conditions = {"status": Q(status=query["status"])}
-    conditions |= {name: condition(namespace, name, query[name], bands) for name in FILTERS if name in query}
+    conditions |= {name: filter_condition(namespace, name, query[name], bands) for name in FILTERS if name in query}
     if "q" not in query:
-        return Browsing(namespace, query, bands, conditions)
+        return MemorySelection(namespace, query, bands, conditions)
     if query["by"] == "meaning":
-        cosines, late = by_meaning(namespace, query)
-        near = Q(id__in=list(cosines))
-        return Browsing(namespace, query, bands, {**conditions, "q": near}, cosines, late=late)
-    holds, missing = by_words(namespace, query["q"])
-    return Browsing(namespace, query, bands, {**conditions, "q": holds}, missing=missing)
+        cosines, timed_out = search_semantic(namespace, query)
+        nearest = Q(id__in=list(cosines))
+        return MemorySelection(namespace, query, bands, {**conditions, "q": nearest}, cosines, timed_out=timed_out)
+    contains_all, missing = search_words(namespace, query["q"])
+    return MemorySelection(namespace, query, bands, {**conditions, "q": contains_all}, missing=missing)
 
 
-def condition(namespace: Namespace, name: str, value: Any, bands: Mapping[str, Bands]) -> Q:
-    """One filter."""
+def filter_condition(namespace: Namespace, name: str, value: Any, bands: Mapping[str, ColumnBands]) -> Q:
+    """The condition of one filter."""
     if name in bands:
-        return bands[name].holds(value)
+        return bands[name].condition(value)
     if name == "tag":
         tagged = MemoryTag.objects.within(namespace).filter(tag=value)
         return Q(type_uncertain=True) if value == UNCERTAIN else Q(id__in=tagged.values("memory_id"))
@@ -147,32 +149,32 @@ def condition(namespace: Namespace, name: str, value: Any, bands: Mapping[str, B
     return Q(**{"session_id" if name == "session" else name: value})
 
 
-def by_words(namespace: Namespace, text: str) -> tuple[Q, list[str]]:
-    """The memories that hold every word, and the words that none holds; stop words ask for nothing."""
+def search_words(namespace: Namespace, text: str) -> tuple[Q, list[str]]:
+    """The memories that contain every word, and the words no memory contains; stop words are ignored."""
     words, _ = load_query_terms(namespace, text)
     missing = [term for term, count in words.document_frequencies.items() if not count]
     postings = Posting.objects.within(namespace).filter(memory_id=OuterRef("id"))
-    holds = Q() if words.document_frequencies else Q(id__in=[])
+    condition = Q() if words.document_frequencies else Q(id__in=[])
     for term in words.document_frequencies:
-        holds &= Q(Exists(postings.filter(term=term)))
-    return holds, missing
+        condition &= Q(Exists(postings.filter(term=term)))
+    return condition, missing
 
 
-def by_meaning(namespace: Namespace, query: Mapping[str, Any]) -> tuple[Mapping[UUID, float], str]:
-    """The memories nearest to a text with their cosines, or why it was left out; nothing is recorded."""
-    # Type and tag narrow the search itself, the other filters what it found.
-    filters = Filters(types=tuple_of(query, "type"), tags=tuple_of(query, "tag"))
-    by = resolve_config(namespace, system="recall", params={})
-    asked = Query(namespace=namespace, text=query["q"], config=by, filters=filters)
-    reading = understand(asked)
+def search_semantic(namespace: Namespace, params: Mapping[str, Any]) -> tuple[Mapping[UUID, float], str]:
+    """The nearest memories with their cosines, or why the retriever timed out; no trace is stored."""
+    # Type and tag restrict the search itself, the other filters its results.
+    filters = Filters(types=retrieval_filter(params, "type"), tags=retrieval_filter(params, "tag"))
+    config = resolve_config(namespace, system="recall", params={})
+    query = Query(namespace=namespace, text=params["q"], config=config, filters=filters)
+    parsed, scope = understand(query), CandidateScope.for_query(query)
     with snapshot():
-        put = retriever_queries(
-            asked, reading, CandidateScope.for_query(asked), MEANING, by.params_under(MEANING), NEAREST
+        pending = retriever_queries(
+            query, parsed, scope, SEMANTIC_PLAN, config.params_under(SEMANTIC_PLAN), MAX_NEAREST
         )
-        found = fetch(put)
-    return found.lists.get("semantic", {}), found.timed_out.get("semantic", "")
+        fetched = fetch(pending)
+    return fetched.lists.get("semantic", {}), fetched.timed_out.get("semantic", "")
 
 
-def tuple_of(query: Mapping[str, Any], name: str) -> tuple[str, ...]:
-    """A filter as retrieval takes it."""
-    return (query[name],) if name in query and query[name] != UNCERTAIN else ()
+def retrieval_filter(params: Mapping[str, Any], name: str) -> tuple[str, ...]:
+    """A filter's value for retrieval."""
+    return (params[name],) if name in params and params[name] != UNCERTAIN else ()

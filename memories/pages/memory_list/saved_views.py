@@ -1,9 +1,8 @@
-"""Views that a person saved: named addresses of the list, kept in a cookie of their browser.
+"""Saved views of the memory list: named query strings in a signed cookie.
 
-A table would hold what they searched for, and every export and every erasure would have to mind it.
+Not in a table: it would hold what people searched for, and every export and purge would have to cover it.
 """
 
-from typing import Any
 from urllib.parse import parse_qsl, urlencode
 
 from django.conf import settings
@@ -15,58 +14,65 @@ from memories.models import Namespace
 from memories.web.fields import Text
 from memories.web.serializers import StrictObject, valid_values
 
-MOST = 8  # as many as a cookie holds
-LONGEST = 300  # characters of an address
-YEAR = 365 * 24 * 3600
-PASSING = ("cursor",)  # where somebody was, and not what they looked for
+MAX_VIEWS = 8  # that fit in a cookie
+MAX_QUERY_STRING_CHARS = 300
+COOKIE_AGE = 365 * 24 * 3600
+TRANSIENT_PARAMS = ("cursor",)
 
 
-class View(StrictObject):
-    """A name for what is looked at."""
+class SavedViewSerializer(StrictObject):
+    """A named query string."""
 
     name = Text(max_length=40)
-    query = Text(max_length=LONGEST, allow_blank=True)
+    query = Text(max_length=MAX_QUERY_STRING_CHARS, allow_blank=True)
 
 
-def cookie_of(request: HttpRequest) -> str:
-    """Name the cookie: two people may share a browser."""
+def views_cookie_name(request: HttpRequest) -> str:
+    """Name of the cookie, per user: several may share a browser."""
     return f"views-{request.user.pk}"
 
 
-def saved(request: HttpRequest, namespace: Namespace) -> dict[str, str]:
-    """The views by name, each with its address; none where the cookie is no longer what was given."""
+def load_saved_views(request: HttpRequest, namespace: Namespace) -> dict[str, str]:
+    """URLs of the views by name; none if the cookie is missing or its signature is invalid."""
     try:
-        found: dict[str, str] = signing.loads(request.COOKIES[cookie_of(request)], salt=str(namespace.id))
+        views: dict[str, str] = signing.loads(request.COOKIES[views_cookie_name(request)], salt=str(namespace.id))
     except (KeyError, signing.BadSignature):
         return {}
-    return found
+    return views
 
 
-def keep(request: HttpRequest, namespace: Namespace, response: HttpResponse) -> HttpResponse:
-    """Save what the address looks at under a name (ValidationError), or in place of what had the name."""
-    lasting = [(name, value) for name, value in parse_qsl(request.GET.urlencode()) if name not in PASSING]
-    view = valid_values(View(data={"name": request.POST.get("name", ""), "query": urlencode(lasting)}))
-    views = {**saved(request, namespace), view["name"]: f"?{view['query']}"}
-    if len(views) > MOST:
-        raise ValidationError({"name": [f"must be one of at most {MOST} views; let go of one first"]})
-    return written(request, namespace, response, views)
+def save_view(request: HttpRequest, namespace: Namespace, response: HttpResponse) -> HttpResponse:
+    """Save the current query string under a name, replacing an earlier one (ValidationError)."""
+    lasting = [(name, value) for name, value in parse_qsl(request.GET.urlencode()) if name not in TRANSIENT_PARAMS]
+    body = {"name": request.POST.get("name", ""), "query": urlencode(lasting)}
+    view = valid_values(SavedViewSerializer(data=body))
+    views = {**load_saved_views(request, namespace), view["name"]: f"?{view['query']}"}
+    if len(views) > MAX_VIEWS:
+        raise ValidationError({"name": [f"must be one of at most {MAX_VIEWS} views; delete one first"]})
+    return set_views_cookie(request, namespace, response, views)
 
 
-def drop(request: HttpRequest, namespace: Namespace, response: HttpResponse) -> HttpResponse:
-    """Let go of a view."""
-    views = saved(request, namespace)
+def delete_view(request: HttpRequest, namespace: Namespace, response: HttpResponse) -> HttpResponse:
+    """Delete a view."""
+    views = load_saved_views(request, namespace)
     views.pop(request.POST.get("name", ""), None)
-    return written(request, namespace, response, views)
+    return set_views_cookie(request, namespace, response, views)
 
 
-def written(request: HttpRequest, namespace: Namespace, response: HttpResponse, views: dict[str, Any]) -> HttpResponse:
-    """The answer with the views in its cookie."""
-    value = signing.dumps(views, salt=str(namespace.id), compress=True)
-    secure = settings.SESSION_COOKIE_SECURE
+def set_views_cookie(
+    request: HttpRequest, namespace: Namespace, response: HttpResponse, views: dict[str, str]
+) -> HttpResponse:
+    """The response with the views in its cookie."""
     response.set_cookie(
-        cookie_of(request), value, YEAR, path=request.path, secure=secure, httponly=True, samesite="Lax"
+        views_cookie_name(request),
+        signing.dumps(views, salt=str(namespace.id), compress=True),
+        COOKIE_AGE,
+        path=request.path,
+        secure=settings.SESSION_COOKIE_SECURE,
+        httponly=True,
+        samesite="Lax",
     )
     return response
 
 
-DOING = {"keep": keep, "drop": drop}
+VIEW_ACTIONS = {"keep": save_view, "drop": delete_view}

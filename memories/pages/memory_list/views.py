@@ -1,6 +1,5 @@
-"""Memories: browse them by page, divide them, search them, and act on many at once."""
+"""Views of the memory list: filters, facets, search, saved views and bulk actions."""
 
-from collections.abc import Callable, Mapping
 from typing import Any
 
 from django.http import HttpRequest, HttpResponse, QueryDict
@@ -10,70 +9,57 @@ from rest_framework.exceptions import ValidationError
 from rest_framework.request import Request
 
 from memories.api.memories import memories_with_tags, visible_statuses
-from memories.models import Memory, Namespace
-from memories.models.choices import Role
-from memories.pages.access import access_of, members_only, need
-from memories.pages.memory_list import saved_views
-from memories.pages.memory_list.facets import MAX_COUNTED, address, facets
-from memories.pages.memory_list.filters import FILTERS, Browsing, browsing
+from memories.models import Namespace
+from memories.models.choices import Role, Status
+from memories.pages.access import access_of, check_role, members_only
+from memories.pages.memory_list.bulk_actions import BulkActionSerializer, outcomes_with_content, run_bulk_action
+from memories.pages.memory_list.facets import MAX_COUNTED, Facet, list_url, load_facets
+from memories.pages.memory_list.filters import FILTERS, MemorySelection, select_memories
+from memories.pages.memory_list.saved_views import VIEW_ACTIONS, load_saved_views
 from memories.providers.unavailable import ProviderError
-from memories.web.fields import Identifier, ListOf, OneOf, Text
-from memories.web.pagination import MAX_LIMIT, paginate
+from memories.web.pagination import paginate
 from memories.web.roles import Access
-from memories.web.serializers import StrictObject, valid_values
-from memories.writing import feedback
-from memories.writing.edit import edit_memory
-from memories.writing.write_errors import IntervalError, NotFoundError, RefusedError
+from memories.web.serializers import valid_values
 from recall_site.layout import render_page
 from recall_site.middleware import current_request_id
 from recall_site.problems import flat
 
-TOLD = "memories.told"  # in the session, what became of the last chosen ones
+OUTCOMES_KEY = "memories.outcomes"  # session key of the last bulk action's outcomes
 TEMPLATE = "memories/memories.html"
-
-
-class Chosen(StrictObject):
-    """What to do with which memories."""
-
-    act = OneOf(choices=["confirm", "tag", "forget"])
-    ids = ListOf(child=Identifier(), max_length=MAX_LIMIT, min_length=1)
-    tag = Text(max_length=100, required=False)
-
-    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
-        """Refuse a tag that is not named."""
-        if attrs["act"] == "tag" and "tag" not in attrs:
-            raise ValidationError({"tag": ["must not be empty"]})
-        return attrs
+FORM_PARAMS = ("q", "by", "cursor", "status")  # set or reset by the search form itself
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @members_only
-def memories(request: HttpRequest, namespace: Namespace) -> HttpResponse:
-    """Look at memories, or do something to the chosen ones."""
+def memory_list_page(request: HttpRequest, namespace: Namespace) -> HttpResponse:
+    """List memories; POST runs a bulk action, or saves or deletes a view."""
     access = access_of(request, namespace)
     if request.method != "POST":
-        return listed(request, access)
-    if request.POST.get("act") not in saved_views.DOING:
-        return act(request, access)
+        return render_memory_list(request, access)
+    if request.POST.get("act") not in VIEW_ACTIONS:
+        return perform_bulk_action(request, access)
     try:
-        return saved_views.DOING[request.POST["act"]](request, namespace, redirect(request.get_full_path()))
+        return VIEW_ACTIONS[request.POST["act"]](request, namespace, redirect(request.get_full_path()))
     except ValidationError as error:
-        return listed(request, access, list(flat(error.detail)))
+        return render_memory_list(request, access, list(flat(error.detail)))
 
 
-def listed(request: HttpRequest, access: Access, problems: list[dict[str, str]] | None = None) -> HttpResponse:
-    """The list, its facets, and what became of the last chosen ones."""
-    told = remembered(access, request.session.pop(TOLD)) if TOLD in request.session else None
+def render_memory_list(
+    request: HttpRequest, access: Access, problems: list[dict[str, str]] | None = None
+) -> HttpResponse:
+    """The list with its facets, and once the outcomes of the last bulk action."""
+    params = non_empty_params(request.GET)
+    outcomes = request.session.pop(OUTCOMES_KEY, None)
     context: dict[str, Any] = {
-        "told": told,
-        "writes": access.allows(Role.WRITE),
-        "kept": kept(request.GET),
-        "views": saved_views.saved(request, access.namespace),
-        "here": address(kept(request.GET)),
+        "outcomes": outcomes and outcomes_with_content(access, outcomes),
+        "may_write": access.allows(Role.WRITE),
+        "form_params": {name: value for name, value in params.items() if name not in FORM_PARAMS},
+        "views": load_saved_views(request, access.namespace),
+        "here": list_url(params),
     }
     status = 400 if problems else 200
     try:
-        context |= found(request, access)
+        context |= memory_list_context(request, access, params)
     except ValidationError as error:
         problems, status = [*(problems or []), *flat(error.detail)], 400
     except ProviderError as error:
@@ -82,105 +68,95 @@ def listed(request: HttpRequest, access: Access, problems: list[dict[str, str]] 
     htmx: Any = getattr(request, "htmx", None)
     if not htmx or htmx.history_restore_request:
         return render_page(request, TEMPLATE, context, status=status)
-    return render_page(request, TEMPLATE, context, partial="found")  # htmx shows no answer that tells a failure
+    return render_page(request, TEMPLATE, context, partial="found")  # htmx does not swap error responses
 
 
-def found(request: HttpRequest, access: Access) -> dict[str, Any]:
-    """The memories that the address asks for, and how they divide."""
-    given = kept(request.GET)
-    look = browsing(access.namespace, given)
-    if look.query["status"] not in visible_statuses(access):
+def memory_list_context(request: HttpRequest, access: Access, params: dict[str, str]) -> dict[str, Any]:
+    """The matching memories and their facets (ValidationError, ProviderError)."""
+    selection = select_memories(access.namespace, params)
+    if selection.query["status"] not in visible_statuses(access):
         raise ValidationError(
-            {"status": [f"must be one of {', '.join(visible_statuses(access))}; got {look.query['status']}"]}
+            {"status": [f"must be one of {', '.join(visible_statuses(access))}; got {selection.query['status']}"]}
         )
-    divided, counts = facets(look, access, given)
-    if look.cosines is not None:
-        rows, after, before = look.nearest(), None, None
+    facets, counts = load_facets(selection, access, params)
+    if selection.is_semantic:
+        rows, after, before = selection.nearest(), None, None
     else:
-        rows, after, before = paginate(Request(request), access.namespace, look.rows(), dict(look.query))
+        rows, after, before = paginate(Request(request), access.namespace, selection.rows(), dict(selection.query))
     return {
-        "look": look.query,
+        "query": selection.query,
         "rows": rows,
         "next": after,
         "previous": before,
-        "facets": divided,
+        "facets": facets,
         "total": f"{MAX_COUNTED:,}+" if counts.more else f"{counts.total:,}",
-        "one": counts.total == 1,
-        "counted": f"{MAX_COUNTED:,}" if counts.more else "",
-        "missing": look.missing,
-        "late": look.late,
-        "meaning": look.cosines is not None,
-        "nearest": len(look.cosines or ()),
-        "chosen": chosen(look, divided, given),
+        "total_is_one": counts.total == 1,
+        "max_counted": f"{MAX_COUNTED:,}" if counts.more else "",
+        "missing": selection.missing,
+        "timed_out": selection.timed_out,
+        "semantic": selection.is_semantic,
+        "nearest": len(selection.cosines or ()),
+        "filters": selected_filters(selection, facets, params),
+        "is_filtered": is_filtered(selection),
+        "empty_messages": [] if rows else empty_messages(selection),
         "now": access.namespace.now,
     }
 
 
-def chosen(look: Browsing, divided: list[Any], given: Mapping[str, str]) -> list[tuple[str, str]]:
-    """The filters in force, each with the address without it."""
-    labels = {facet.name: one.label for facet in divided for one in facet.options if one.chosen}
-    return [(f"{name} {labels.get(name, '')}", address(given, **{name: ""})) for name in FILTERS if name in look.query]
+def selected_filters(selection: MemorySelection, facets: list[Facet], params: dict[str, str]) -> list[tuple[str, str]]:
+    """Label of each selected filter, and the URL without it."""
+    labels = {facet.name: option.label for facet in facets for option in facet.options if option.selected}
+    return [
+        (f"{name} {labels.get(name, '')}", list_url(params, **{name: ""}))
+        for name in FILTERS
+        if name in selection.query
+    ]
 
 
-def kept(given: QueryDict) -> dict[str, str]:
-    """What an address says, without the empty fields of its form."""
-    return {name: value for name, value in given.items() if isinstance(value, str) and value.strip()}
+def is_filtered(selection: MemorySelection) -> bool:
+    """Whether any filter is selected, the status included."""
+    return any(name in selection.query for name in FILTERS) or selection.query["status"] != Status.ACTIVE
 
 
-def act(request: HttpRequest, access: Access) -> HttpResponse:
-    """Do to each chosen memory what was asked for, and tell what became of each; forgetting asks first."""
-    need(access, Role.WRITE)
-    sent = {"act": request.POST.get("act", ""), "ids": request.POST.getlist("ids")}
-    sent |= {"tag": request.POST["tag"]} if request.POST.get("tag", "").strip() else {}
+def empty_messages(selection: MemorySelection) -> list[str]:
+    """Why there are no results, one sentence per paragraph."""
+    under_filters = " under these filters" if any(name in selection.query for name in FILTERS) else ""
+    if selection.missing:
+        words = ", ".join(f"“{word}”" for word in selection.missing)
+        return [f"No memory contains {words}.", "A semantic search may find it in other words."]
+    if selection.timed_out:
+        return ["Nothing was searched; try again."]
+    if selection.cosines:
+        return [
+            f"None of the {len(selection.cosines)} nearest passes these filters.",
+            "Only type and tag restrict the search itself; the other filters apply to its results.",
+        ]
+    if selection.is_semantic:
+        return [f"There is nothing to search semantically{under_filters}."]
+    if "q" in selection.query:
+        return [f"No memory contains all of these words{under_filters}."]
+    if is_filtered(selection):
+        return ["Nothing matches these filters."]
+    return ["There are no memories yet.", "Agents store memories over the API."]
+
+
+def non_empty_params(params: QueryDict) -> dict[str, str]:
+    """The query parameters without the form's empty fields."""
+    return {name: value for name, value in params.items() if isinstance(value, str) and value.strip()}
+
+
+def perform_bulk_action(request: HttpRequest, access: Access) -> HttpResponse:
+    """Run an action on the selected memories; forgetting asks for confirmation first."""
+    check_role(access, Role.WRITE)
+    form = {"act": request.POST.get("act", ""), "ids": request.POST.getlist("ids")}
+    form |= {"tag": request.POST["tag"]} if request.POST.get("tag", "").strip() else {}
     try:
-        asked = valid_values(Chosen(data=sent))
+        body = valid_values(BulkActionSerializer(data=form))
     except ValidationError as error:
-        return listed(request, access, list(flat(error.detail)))
-    rows = list(memories_with_tags(access.namespace).filter(id__in=asked["ids"], status__in=visible_statuses(access)))
-    back = f"{request.path}?{request.GET.urlencode()}" if request.GET else request.path
-    if asked["act"] == "forget" and "sure" not in request.POST:
-        return render_page(request, "memories/forget.html", {"rows": rows, "back": back, "action": back})
-    request.session[TOLD] = outcomes(access, asked, rows)
-    return redirect(back)
-
-
-def outcomes(access: Access, asked: Mapping[str, Any], rows: list[Memory]) -> dict[str, Any]:
-    """What became of each, in the order of the list."""
-    did, do = DOING[asked["act"]]
-    done = []
-    for row in sorted(rows, key=lambda row: asked["ids"].index(row.id)):
-        refused = ""
-        try:
-            do(access, row, asked)
-        except (NotFoundError, RefusedError, IntervalError) as error:
-            refused = str(error)
-        done.append({"id": str(row.id), "refused": refused})
-    absent = len(asked["ids"]) - len(rows)
-    return {"did": did, "done": sum(not one["refused"] for one in done), "rows": done, "absent": absent}
-
-
-def remembered(access: Access, told: dict[str, Any]) -> dict[str, Any]:
-    """What became of each, with its words, which no session keeps: they might outlive the memory there."""
-    rows = Memory.objects.within(access.namespace).filter(id__in=[one["id"] for one in told["rows"]])
-    contents = {str(row.id): row.content for row in rows}
-    return {**told, "rows": [{**one, "content": contents.get(one["id"], one["id"])} for one in told["rows"]]}
-
-
-def confirm(access: Access, row: Memory, asked: Mapping[str, Any]) -> None:
-    feedback.confirm_memory(access.namespace, row.id, by=access.caller)
-
-
-def tag(access: Access, row: Memory, asked: Mapping[str, Any]) -> None:
-    tags = [*(one.tag for one in row.tags.all()), asked["tag"]]
-    edit_memory(access.namespace, row.id, {"tags": tags}, by=access.caller)
-
-
-def forget(access: Access, row: Memory, asked: Mapping[str, Any]) -> None:
-    feedback.forget_memory(access.namespace, row.id, by=access.caller)
-
-
-DOING: dict[str, tuple[str, Callable[[Access, Memory, Mapping[str, Any]], None]]] = {
-    "confirm": ("Confirmed", confirm),
-    "tag": ("Tagged", tag),
-    "forget": ("Forgotten", forget),
-}
+        return render_memory_list(request, access, list(flat(error.detail)))
+    rows = list(memories_with_tags(access.namespace).filter(id__in=body["ids"], status__in=visible_statuses(access)))
+    url = f"{request.path}?{request.GET.urlencode()}" if request.GET else request.path
+    if body["act"] == "forget" and "sure" not in request.POST:
+        return render_page(request, "memories/forget.html", {"rows": rows, "back": url, "action": url})
+    request.session[OUTCOMES_KEY] = run_bulk_action(access, body, rows)
+    return redirect(url)

@@ -1,0 +1,1 @@
+"""Typed shapes that the edges, the jobs and both paths share."""
