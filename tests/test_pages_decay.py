@@ -91,7 +91,7 @@ def test_it_tells_who_reaches_the_floor_by_a_day(client: Client, namespace: Name
 
 
 def test_it_starts_from_what_serves_where_that_has_such_parameters(client: Client, namespace: Namespace) -> None:
-    assert "from blend, as it ships" in shown(client)
+    assert "from blend, the system's defaults" in shown(client)
     moved = {"half_life_event": 14.0, "rrf_k": 30.0}
     version = profile_versions.add_profile_version(
         namespace, name="mine", system="recall", params=moved, parent=None, note="", by="ada"

@@ -134,7 +134,7 @@ def ablation_tracing_job(namespace: Namespace, judgement_set: JudgementSet, conf
 
 def ablation_headline(report: AblationReport) -> str:
     """The retriever with the largest significant loss, as a headline."""
-    worst = min(report.routes, key=lambda one: one.gain.difference)
+    worst = min(report.routes, key=lambda effect: effect.gain.difference)
     if worst.gain.difference < 0 and worst.significant:
         return f"{capfirst(retriever_style(worst.route).name)} matters most"
     return "No retriever makes a significant difference"
@@ -142,27 +142,31 @@ def ablation_headline(report: AblationReport) -> str:
 
 def ablation_rows(report: AblationReport) -> list[dict[str, Any]]:
     """The retrievers by loss without them, largest first; all intervals on one scale."""
-    widest = max((abs(end) for one in report.routes for end in (one.gain.low, one.gain.high)), default=0.0) or 1.0
-    ordered = sorted(report.routes, key=lambda one: one.gain.difference)
+    widest = (
+        max((abs(end) for effect in report.routes for end in (effect.gain.low, effect.gain.high)), default=0.0) or 1.0
+    )
+    ordered = sorted(report.routes, key=lambda effect: effect.gain.difference)
     return [
         {
-            "effect": one,
-            "interval": format_interval(vars(one.gain)),
-            "p": format_p_value(one.corrected),
-            "verdict": ablation_verdict(one),
-            **{name: 50 + 48 * getattr(one.gain, name) / widest for name in ("low", "high", "difference")},
+            "effect": effect,
+            "interval": format_interval(vars(effect.gain)),
+            "p": format_p_value(effect.corrected),
+            **ablation_verdict(effect),
+            **{name: 50 + 48 * getattr(effect.gain, name) / widest for name in ("low", "high", "difference")},
         }
-        for one in ordered
+        for effect in ordered
     ]
 
 
-def ablation_verdict(effect: RetrieverAblation) -> str:
-    """The effect of leaving a retriever out, in a word."""
+def ablation_verdict(effect: RetrieverAblation) -> dict[str, str]:
+    """The effect of leaving a retriever out: label, CSS class and colour of its marker."""
     if not effect.queries:
-        return "no results"
+        return {"verdict": "no results", "verdict_class": "muted", "colour": "mid"}
     if not effect.significant:
-        return "not significant"
-    return "loss" if effect.gain.difference < 0 else "gain"
+        return {"verdict": "not significant", "verdict_class": "muted", "colour": "mid"}
+    if effect.gain.difference < 0:
+        return {"verdict": "▼ loss", "verdict_class": "chip bad", "colour": "ink"}
+    return {"verdict": "▲ gain", "verdict_class": "chip good", "colour": "mid"}
 
 
 def overlap_heatmap(report: AblationReport) -> list[dict[str, Any]]:

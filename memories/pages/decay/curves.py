@@ -39,7 +39,7 @@ class CurveFamily:
     query_curve: str = ""  # the curve that memories are plotted on if the query selects it
 
 
-def recall_freshness(ages: Array, curve: DecayCurve, params: recall.FreshnessParams) -> Array:
+def freshness_by_type(ages: Array, curve: DecayCurve, params: recall.FreshnessParams) -> Array:
     """Freshness of a memory of one type."""
     types = np.full(len(ages), TYPES.index(curve.name))
     return recall.recall_freshness(
@@ -47,13 +47,13 @@ def recall_freshness(ages: Array, curve: DecayCurve, params: recall.FreshnessPar
     ).value
 
 
-def memorysync_recency(ages: Array, curve: DecayCurve, params: memorysync.MemorysyncParams) -> Array:
+def recency_by_intent(ages: Array, curve: DecayCurve, params: memorysync.MemorysyncParams) -> Array:
     """Recency for a query of one intent."""
     signals = Signals(ids=np.arange(len(ages)).astype(str), age_days=ages, intent=curve.name)
     return memorysync.raw_factors(signals, params.with_values(intent="query"))["recency"].value
 
 
-def contextdb_recency(ages: Array, curve: DecayCurve, params: contextdb.ContextdbParams) -> Array:
+def recency_by_kind(ages: Array, curve: DecayCurve, params: contextdb.ContextdbParams) -> Array:
     """Recency of a memory of one kind."""
     return np.asarray(exponential_decay(HOURS_PER_DAY * ages, contextdb_rate(curve, params)))
 
@@ -71,7 +71,7 @@ FAMILIES = {
         "five types of memory",
         [DecayCurve(type, f"half_life_{type.lower()}", {"type": type}) for type in TYPES],
         [*(f"half_life_{type.lower()}" for type in TYPES), "freshness_floor"],
-        recall_freshness,
+        freshness_by_type,
         lambda curve, params: float(getattr(params, curve.param)),
         CREATED,
     ),
@@ -80,7 +80,7 @@ FAMILIES = {
         "three query intents",
         [DecayCurve(intent, f"half_life_{intent.lower()}", {}) for intent in INTENTS],
         [f"half_life_{intent.lower()}" for intent in INTENTS],
-        memorysync_recency,
+        recency_by_intent,
         lambda curve, params: float(getattr(params, curve.param)) / HOURS_PER_DAY,
         CREATED,
         log_time=True,
@@ -91,7 +91,7 @@ FAMILIES = {
         "five kinds of memory",
         [DecayCurve(kind, "alpha" if kind == "general" else f"alpha_{kind}", {"kind": kind}) for kind in KINDS],
         ["alpha_by", "alpha", *(f"alpha_{kind}" for kind in KINDS if kind != "general")],
-        contextdb_recency,
+        recency_by_kind,
         lambda curve, params: float(half_life_of(contextdb_rate(curve, params))) / HOURS_PER_DAY,
         AgeSource(("valid_from", "created_at")),
         log_time=True,

@@ -43,14 +43,14 @@ class AgeSource(NamedTuple):
         return condition
 
 
-def active_statements(namespace: Namespace) -> NamespacedQuerySet[Memory]:
+def retrievable_memories(namespace: Namespace) -> NamespacedQuerySet[Memory]:
     """The statements that retrieval can return."""
     return Memory.objects.within(namespace).filter(status=Status.ACTIVE, level__in=STATEMENTS)
 
 
 def ages_by_field(namespace: Namespace, source: AgeSource, field: str) -> dict[str, list[AgePoint]]:
     """Memory ages by the value of a field, or all under one key if there is no field; at most two SQL queries."""
-    rows = active_statements(namespace)
+    rows = retrievable_memories(namespace)
     fields = (field,) if field else ()
     columns = (source.expression, "content", *fields)
     newest = list(rows.order_by("-created_at", "id").values_list(*columns)[: MAX_POINTS + 1])

@@ -19,7 +19,7 @@ from memories.pages import sliders
 from memories.pages.access import members_only
 from memories.pages.decay.charts import MemoryDot, decay_chart
 from memories.pages.decay.curves import FAMILIES, CurveFamily, DecayCurve
-from memories.pages.decay.memory_ages import DAY, active_statements, ages_by_field
+from memories.pages.decay.memory_ages import DAY, ages_by_field, retrievable_memories
 from memories.pages.memory_list.facets import MAX_COUNTED
 from memories.retrieval.config import resolve_config
 from memories.retrieval.query import Config
@@ -175,7 +175,7 @@ class DecayReport:
                 lifetime = timedelta(days=days)
                 conditions.append(Q(**curve.memory_filter) & source.between(now - lifetime, self.until - lifetime))
                 lifetimes += [When(**curve.memory_filter, then=Value(lifetime))] if curve.memory_filter else []
-        memories = active_statements(self.namespace)
+        memories = retrievable_memories(self.namespace)
         fading = memories.filter(reduce(or_, conditions)) if conditions else memories.none()
         lifetime_of_row = Case(*lifetimes, default=Value(lifetime), output_field=DurationField())
         fades = ExpressionWrapper(source.expression + lifetime_of_row, output_field=DateTimeField())

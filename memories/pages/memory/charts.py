@@ -9,7 +9,7 @@ import numpy as np
 from memories.contracts.number_format import format_number, format_rounded, format_signed
 from memories.models import DailyAccess, Memory
 from memories.pages.chart_parts import THIN_LINE, Chart, axis_ticks, data_annotation, escape_markup, line_shape
-from memories.pages.memory.evidence_history import ConfidenceWaterfall, ScoreChange
+from memories.pages.memory.evidence_history import ConfidenceWaterfall, HistoryRow
 from memories.pages.memory.surroundings import MemoryGraph, MemoryNeighbour
 from scoring.belief import MAX_BELIEF
 from scoring.freshness import effective_freshness
@@ -175,9 +175,7 @@ def freshness_chart(
     }
 
 
-def belief_chart(
-    changes: list[ScoreChange], days: list[DailyAccess], now: datetime, policy: WritePolicyParams
-) -> Chart:
+def belief_chart(changes: list[HistoryRow], days: list[DailyAccess], now: datetime, policy: WritePolicyParams) -> Chart:
     """Belief after each event, and the days of use below."""
     times = [change.at.strftime(DATETIME) for change in changes]
     values = [change.belief for change in changes]

@@ -92,7 +92,7 @@ def contains_term(tree: Tree, name: str) -> bool:
 
 
 @dataclass(frozen=True)
-class ScoreChange:
+class HistoryRow:
     """One event of the history, with the scores after it."""
 
     event: ScoreEvent
@@ -125,7 +125,7 @@ def latest_events(memory: Memory) -> tuple[list[ScoreEvent], int]:
     return last, rows.count() if len(last) == MAX_EVENTS else len(last)
 
 
-def score_history(access: Access, events: list[ScoreEvent], sources: list[MemorySource]) -> list[ScoreChange]:
+def load_history_rows(access: Access, events: list[ScoreEvent], sources: list[MemorySource]) -> list[HistoryRow]:
     """The events with their causes; the memories behind them are loaded in one SQL query."""
     sessions = {source.observed_at: source.session for source in sources if source.session}
     ids = {event.other_id for event in events if event.other_id}
@@ -134,7 +134,7 @@ def score_history(access: Access, events: list[ScoreEvent], sources: list[Memory
     )
     others: dict[UUID, Memory] = {row.id: row for row in rows}
     return [
-        score_change(event, scores, others, sessions)
+        history_row(event, scores, others, sessions)
         for event, scores in zip(events, scores_after_each(events), strict=True)
     ]
 
@@ -154,9 +154,9 @@ def initial_score(events: list[ScoreEvent], name: str) -> Any:
     return next((event.before[name] for event in events if name in event.before), 0)
 
 
-def score_change(
+def history_row(
     event: ScoreEvent, scores: Mapping[str, Any], others: Mapping[UUID, Memory], sessions: Mapping[datetime, Session]
-) -> ScoreChange:
+) -> HistoryRow:
     """One row of the history."""
     changes = {name: event.after[name] - event.before[name] for name in COLUMNS if name in event.before}
     is_first = not event.before
@@ -166,7 +166,7 @@ def score_change(
         if name not in SHOWN_ELSEWHERE and not is_first
     ]
     trees = [tree for tree in (event.parts, event.parts.get("belief", {})) if "op" in tree]
-    return ScoreChange(
+    return HistoryRow(
         event,
         CAUSE_LABELS.get(event.cause, event.cause.capitalize()),
         others.get(event.other_id) if event.other_id else None,

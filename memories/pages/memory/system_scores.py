@@ -64,7 +64,7 @@ def result_sentence(retrieval: Retrieval, memory: Memory, row: int | None, rank:
         if exclusions:
             return f"It cannot be returned: {'; '.join(exclusions)}."
         return "Not a candidate: no ranked list reaches it."
-    found_by = retriever_ranks(retrieval, row)
+    found_by = format_retriever_ranks(retrieval, row)
     if rank:
         return f"{found_by}."
     if gates := failed_gates(retrieval, row):
@@ -79,7 +79,7 @@ def result_sentence(retrieval: Retrieval, memory: Memory, row: int | None, rank:
     )
 
 
-def retriever_ranks(retrieval: Retrieval, row: int) -> str:
+def format_retriever_ranks(retrieval: Retrieval, row: int) -> str:
     """The rank of a candidate in each retriever's list."""
     [hits] = retriever_hits(retrieval.signals, [row])
     ranks = {retriever_style(retriever).name: hit["rank"] for retriever, hit in hits.items() if hit["rank"]}

@@ -19,7 +19,7 @@ from memories.pages.access import access_of, check_role, members_only
 from memories.pages.lab.why_not_panel import why_not_sentence
 from memories.pages.memory import charts
 from memories.pages.memory.actions import ACTION_ERRORS, MEMORY_ACTIONS, action_error_status
-from memories.pages.memory.evidence_history import confidence_waterfall, latest_events, score_history
+from memories.pages.memory.evidence_history import confidence_waterfall, latest_events, load_history_rows
 from memories.pages.memory.surroundings import load_memory_graph, load_neighbours, load_provenance
 from memories.pages.memory.system_scores import score_under_all_systems, why_not_under_system
 from memories.pages.sliders import ParamGroup, param_groups, parse_changed_params
@@ -47,7 +47,7 @@ def memory_page(request: HttpRequest, namespace: Namespace, id: UUID) -> HttpRes
     htmx: Any = getattr(request, "htmx", None)
     target = (htmx.target if htmx and not htmx.history_restore_request else "") or ""
     if "why" in request.GET and target.startswith("missed-"):
-        return render_page(request, TEMPLATE, why_not_context(access, memory, request), partial="missed")
+        return render_page(request, TEMPLATE, memory_why_not_context(access, memory, request), partial="missed")
     if target == "decay":
         return render_page(request, TEMPLATE, freshness_context(access, memory, request), partial="decay")
     if target == "scores":
@@ -101,7 +101,7 @@ def render_memory_page(
     namespace, policy = access.namespace, current_write_policy(access.namespace)
     events, event_count = latest_events(memory)
     provenance = load_provenance(access, memory)
-    history = score_history(access, events, provenance["sources"])
+    history = load_history_rows(access, events, provenance["sources"])
     graph = load_memory_graph(access, memory)
     neighbours = load_neighbours(access, memory, policy, graph.edges)
     evidence = load_evidence(namespace, [memory.id], policy)[memory.id]
@@ -185,11 +185,11 @@ def scores_context(access: Access, memory: Memory, request: HttpRequest) -> dict
     return {
         "query": text,
         "scores": scores,
-        **(why_not_context(access, memory, request) if "why" in request.GET else {}),
+        **(memory_why_not_context(access, memory, request) if "why" in request.GET else {}),
     }
 
 
-def why_not_context(access: Access, memory: Memory, request: HttpRequest) -> dict[str, Any]:
+def memory_why_not_context(access: Access, memory: Memory, request: HttpRequest) -> dict[str, Any]:
     """Why the system of the query string does not return the memory."""
     system = request.GET.get("why", "")
     if system not in SYSTEMS:
