@@ -172,7 +172,7 @@ def test_sources_uses_entities_and_edges_are_shown(signed_in: Client, home: Name
     assert "Said 1 time<" in page
     assert re.search(r"direct \.95 · <a[^>]*>breakfast</a>", page)
     assert "<span>2 Mar 2026</span>" in page
-    assert re.search(r"<dd><a[^>]*>Maya</a>", page)
+    assert re.search(r"<dd>\s*<a[^>]*>Maya</a>", page)
     assert "<dt>detail of</dt>" in page
     assert [note["text"] for note in drawn(page, "fig-around")["layout"]["annotations"]][-1] == "this"
 

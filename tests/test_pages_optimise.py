@@ -244,7 +244,7 @@ def test_the_ablation_shows_the_numbers_of_every_retriever(
         assert f"</span>{one.mean:.3f}</td>".replace(">0.", ">.") in page
         assert f'<span class="narrow-word">p </span>{format_p_value(one.corrected)}</td>' in page
     assert "corrected for the number of retrievers tested (Holm)" in page
-    cells = re.findall(r"</svg><span>([\d.]+)</span>", page)
+    cells = re.findall(r"</svg>\s*<span>([\d.]+)</span>", page)
     assert cells == [f"{share:.2f}".removeprefix("0") for row in found.overlap for share in row if share is not None]
 
 

@@ -173,22 +173,22 @@ def overlap_heatmap(report: AblationReport) -> list[dict[str, Any]]:
     """The overlap as rows of heatmap cells."""
     return [
         {
-            "route": one.route,
+            "route": effect.route,
             "cells": [{"share": share, "opacity": MAX_OPACITY * share if share else 0} for share in shares],
         }
-        for one, shares in zip(report.routes, report.overlap, strict=True)
+        for effect, shares in zip(report.routes, report.overlap, strict=True)
     ]
 
 
 def most_similar_pair(report: AblationReport) -> dict[str, Any] | None:
     """The two ranked lists with the largest overlap."""
     pairs = [
-        (share, one.route, report.routes[other].route)
-        for index, one in enumerate(report.routes)
+        (share, effect.route, report.routes[other].route)
+        for index, effect in enumerate(report.routes)
         for other, share in enumerate(report.overlap[index][:index])
         if share is not None
     ]
     if not pairs:
         return None
-    share, one, other = max(pairs)
-    return {"share": share, "one": one, "other": other}
+    share, first, second = max(pairs)
+    return {"share": share, "one": first, "other": second}

@@ -30,7 +30,7 @@ def formulas_page(request: HttpRequest) -> HttpResponse:
         "printed_values": sum(not row[-1].derived for row in values),
         "errata": [row for row in values if row[-1].verdict == "erratum"],
         "claims": [(source, formula, claim) for source, formula in formulas for claim in formula.claims],
-        "reported": [(source, one) for source in SOURCES for one in source.reported],
+        "reported": [(source, result) for source in SOURCES for result in source.reported],
     }
     return render_page(request, "memories/formulas/formulas.html", context)
 
@@ -94,9 +94,8 @@ def live_examples(function: Callable[..., Any]) -> list[tuple[str, str]]:
 def format_example_result(result: Any) -> str:
     """Format a result without Python syntax, numbers to four decimals."""
     if isinstance(result, np.ndarray | list | tuple) and not hasattr(result, "_fields"):
-        return ", ".join(
-            format_example_result(one) for one in (result.tolist() if isinstance(result, np.ndarray) else result)
-        )
+        values = result.tolist() if isinstance(result, np.ndarray) else result
+        return ", ".join(format_example_result(value) for value in values)
     if isinstance(result, int | float | np.number) and not isinstance(result, bool):
         return format_rounded(float(result)) if np.isfinite(result) else "∞"
     return str(result)

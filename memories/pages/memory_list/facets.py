@@ -129,7 +129,7 @@ def status_facet(selection: MemorySelection, access: Access, params: Mapping[str
         sql = " UNION ALL ".join(f"SELECT %s, count(*) FROM ({subquery}) AS limited" for subquery, _ in subqueries)
         values = [[status, *params] for status, (_, params) in zip(others, subqueries, strict=True)]
         with connection.cursor() as cursor:
-            cursor.execute(sql, [value for some in values for value in some])
+            cursor.execute(sql, [value for row in values for value in row])
             counts |= dict(cursor.fetchall())
     options = [
         FacetOption(
