@@ -2,8 +2,10 @@
 
 from django.urls import include, path
 
-from memories.pages import ablation, decay, health, keys, members, memories, memory, overview, settings, traces
+from memories.api.systems import SystemsView
+from memories.pages import ablation, health, keys, members, overview, settings, traces
 from memories.pages.calibrate import views as calibrate_page
+from memories.pages.decay import views as decay_page
 from memories.pages.dedup import views as dedup_page
 from memories.pages.graph import views as graph_page
 from memories.pages.guards import views as guards_page
@@ -11,15 +13,18 @@ from memories.pages.judgements import judging_views as judging_page
 from memories.pages.judgements import views as judgement_page
 from memories.pages.lab import saving as lab_acts
 from memories.pages.lab import views as lab_page
+from memories.pages.memory import views as memory_page
+from memories.pages.memory_list import views as memory_list_page
 from memories.pages.optimise import views as optimise_page
 from memories.pages.profiles import lifecycle as profile_acts
 from memories.pages.profiles import views as profile_pages
 from memories.pages.tune import views as tune_page
 
 urlpatterns = [
+    path("api/v1/systems/", SystemsView.as_view(), name="systems"),
     path("api/v1/<slug:namespace>/", include("memories.api.urls")),
     path("", overview.home, name="home"),
-    path("<slug:namespace>/", overview.overview, name="overview"),
+    path("<slug:namespace>/", overview.overview_page, name="overview"),
     path("<slug:namespace>/ablation/", ablation.ablation_page, name="ablation"),
     path("<slug:namespace>/ablation/ask/", ablation.start_ablation_tracing, name="ablation-ask"),
     path("<slug:namespace>/calibrate/", calibrate_page.calibrate_page, name="calibrate"),
@@ -32,7 +37,7 @@ urlpatterns = [
         name="calibrate-publish",
     ),
     path("<slug:namespace>/calibrate/import/", calibrate_page.import_annotations, name="calibrate-import"),
-    path("<slug:namespace>/decay/", decay.decay, name="decay"),
+    path("<slug:namespace>/decay/", decay_page.decay_page, name="decay"),
     path("<slug:namespace>/dedup/", dedup_page.dedup_page, name="dedup"),
     path("<slug:namespace>/dedup/drafts/", dedup_page.save_threshold_draft, name="dedup-keep"),
     path("<slug:namespace>/dedup/drafts/<uuid:id>/publish/", dedup_page.publish_threshold_draft, name="dedup-publish"),
@@ -40,8 +45,8 @@ urlpatterns = [
     path("<slug:namespace>/dedup/reviews/<uuid:id>/", dedup_page.decide_pair, name="dedup-decide"),
     path("<slug:namespace>/graph/", graph_page.graph_page, name="graph"),
     path("<slug:namespace>/guards/", guards_page.guards_page, name="guards"),
-    path("<slug:namespace>/health/", health.health, name="health"),
-    path("<slug:namespace>/health/start/", health.start_job, name="health-start"),
+    path("<slug:namespace>/health/", health.health_page, name="health"),
+    path("<slug:namespace>/health/start/", health.start_health_job, name="health-start"),
     path("<slug:namespace>/judgements/", judgement_page.judgement_list, name="judgements"),
     path("<slug:namespace>/judgements/new/", judgement_page.create_judgement_set, name="judgements-new"),
     path("<slug:namespace>/judgements/<uuid:id>/", judgement_page.judgement_set_detail, name="judgements-set"),
@@ -56,18 +61,18 @@ urlpatterns = [
     path("<slug:namespace>/judgements/<uuid:id>/import/", judgement_page.import_judgements, name="judgements-import"),
     path("<slug:namespace>/judgements/<uuid:id>/judge/", judging_page.judging_page, name="judgements-judge"),
     path("<slug:namespace>/judgements/<uuid:id>/pool/", judgement_page.start_pooling, name="judgements-pool"),
-    path("<slug:namespace>/keys/", keys.keys, name="keys"),
-    path("<slug:namespace>/keys/<uuid:id>/revoke/", keys.revoked, name="keys-revoke"),
-    path("<slug:namespace>/keys/<uuid:id>/rotate/", keys.rotated, name="keys-rotate"),
+    path("<slug:namespace>/keys/", keys.keys_page, name="keys"),
+    path("<slug:namespace>/keys/<uuid:id>/revoke/", keys.key_revoke_view, name="keys-revoke"),
+    path("<slug:namespace>/keys/<uuid:id>/rotate/", keys.key_rotate_view, name="keys-rotate"),
     path("<slug:namespace>/lab/", lab_page.lab, name="lab"),
     path("<slug:namespace>/lab/judge/", lab_acts.grade_hit, name="lab-judge"),
     path("<slug:namespace>/lab/save/", lab_acts.save_lab_profile, name="lab-save"),
-    path("<slug:namespace>/members/", members.members, name="keys-members"),
-    path("<slug:namespace>/members/<int:user>/remove/", members.removed, name="keys-member-remove"),
-    path("<slug:namespace>/members/<int:user>/role/", members.changed, name="keys-member-role"),
-    path("<slug:namespace>/memories/", memories.memories, name="memories"),
-    path("<slug:namespace>/memories/<uuid:id>/", memory.memory, name="memories-memory"),
-    path("<slug:namespace>/memories/<uuid:id>/<slug:act>/", memory.act, name="memories-act"),
+    path("<slug:namespace>/members/", members.members_page, name="keys-members"),
+    path("<slug:namespace>/members/<int:user>/remove/", members.member_remove_view, name="keys-member-remove"),
+    path("<slug:namespace>/members/<int:user>/role/", members.member_role_view, name="keys-member-role"),
+    path("<slug:namespace>/memories/", memory_list_page.memory_list_page, name="memories"),
+    path("<slug:namespace>/memories/<uuid:id>/", memory_page.memory_page, name="memories-memory"),
+    path("<slug:namespace>/memories/<uuid:id>/<slug:act>/", memory_page.perform_memory_action, name="memories-act"),
     path("<slug:namespace>/optimise/", optimise_page.optimise_page, name="optimise"),
     path("<slug:namespace>/optimise/start/", optimise_page.start_search_job, name="optimise-start"),
     path("<slug:namespace>/optimise/<uuid:id>/save/", optimise_page.save_search_result, name="optimise-save"),
@@ -84,9 +89,9 @@ urlpatterns = [
     path("<slug:namespace>/profiles/<uuid:id>/follow/", profile_acts.start_shadow, name="profiles-follow"),
     path("<slug:namespace>/profiles/<uuid:id>/publish/", profile_acts.publish_profile_version, name="profiles-publish"),
     path("<slug:namespace>/profiles/<uuid:id>/yaml/", profile_pages.profile_version_yaml, name="profiles-yaml"),
-    path("<slug:namespace>/settings/", settings.settings, name="keys-settings"),
-    path("<slug:namespace>/settings/embedder/", settings.reembed, name="keys-embedder"),
-    path("<slug:namespace>/settings/new/", settings.new_namespace, name="keys-new-namespace"),
+    path("<slug:namespace>/settings/", settings.settings_page, name="keys-settings"),
+    path("<slug:namespace>/settings/embedder/", settings.change_embedder, name="keys-embedder"),
+    path("<slug:namespace>/settings/new/", settings.namespace_create_view, name="keys-new-namespace"),
     path("<slug:namespace>/traces/", traces.trace_list_page, name="traces"),
     path("<slug:namespace>/tune/", tune_page.tune, name="tune"),
     path("<slug:namespace>/tune/ask/", tune_page.start_tune_tracing, name="tune-ask"),

@@ -23,7 +23,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("sign-in/", limit_attempts(sign_in), name="sign-in"),
     path("sign-out/", LogoutView.as_view(next_page="sign-in"), name="sign-out"),
     path("theme/", theme.choose_theme, name="theme"),
-    path("", include("scoring.urls")),
+    path("", include("memories.pages.formulas.urls")),
     path("", include("memories.urls")),
 ]
 

@@ -2,6 +2,6 @@ from django.apps import AppConfig
 
 
 class ScoringConfig(AppConfig):
-    """Every formula, and the pages that show them."""
+    """The scoring formulas."""
 
     name = "scoring"

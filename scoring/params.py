@@ -191,6 +191,15 @@ class Params:
 
     @classmethod
     @cache
+    def declarations_by_group(cls) -> Mapping[str, Mapping[str, Declaration]]:
+        """All declarations by group, in order of first appearance."""
+        groups: dict[str, dict[str, Declaration]] = {}
+        for name, declaration in cls.declarations().items():
+            groups.setdefault(declaration.group, {})[name] = declaration
+        return MappingProxyType(groups)
+
+    @classmethod
+    @cache
     def number_types(cls) -> Mapping[str, type[int] | type[float]]:
         """The numeric parameters and the Python type of each."""
         items = cls.declarations().items()

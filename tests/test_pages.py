@@ -45,7 +45,7 @@ def test_a_visitor_signs_in_and_arrives_in_the_namespace(page: Page, home: Names
     sign_in(page)
     expect(page).to_have_url(re.compile("/home/$"))
     expect(page.get_by_role("heading", level=1)).to_have_text("Maya at home")
-    expect(page.get_by_text("Nothing is remembered here yet.")).to_be_visible()
+    expect(page.get_by_text("There are no memories yet.")).to_be_visible()
     page.get_by_role("button", name="Sign out").first.click()
     expect(page).to_have_url(re.compile("/sign-in/"))
 
@@ -227,7 +227,7 @@ def test_the_overview_asks_in_the_lab_and_leads_to_what_it_counts(
 
 def test_an_empty_overview_leads_to_a_key(client: Client, maya: User, home: Namespace) -> None:
     client.force_login(maya)
-    assert '<a class="btn" href="/home/keys/">Make a key</a>' in client.get("/home/").content.decode()
+    assert '<a class="btn" href="/home/keys/">Create a key</a>' in client.get("/home/").content.decode()
 
 
 @pytest.mark.parametrize("back", ["https://elsewhere.example/", "//elsewhere.example/", "javascript:alert(1)", ""])

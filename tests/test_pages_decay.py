@@ -16,7 +16,8 @@ from test_model_rows import row
 
 from memories.models import Membership, Memory, Namespace
 from memories.models.choices import Role
-from memories.pages import aged, chart_parts, decay
+from memories.pages import chart_parts
+from memories.pages.decay import curves, memory_ages, views
 from memories.tuning import profile_publication, profile_versions
 from scoring.systems import SYSTEMS
 from scoring.systems.recall import RecallParams
@@ -45,18 +46,18 @@ def figure(page: str) -> Any:
 
 
 def shown(client: Client, **asked: str) -> str:
-    """The page at an address."""
+    """The page at an address, its whitespace collapsed as a browser does."""
     response = client.get("/here/decay/", asked)
     assert response.status_code == 200
-    return response.content.decode()
+    return " ".join(response.content.decode().split())
 
 
-@pytest.mark.parametrize("system", decay.FAMILIES)
+@pytest.mark.parametrize("system", curves.FAMILIES)
 def test_every_curve_halves_where_it_says(system: str) -> None:
-    family, params = decay.FAMILIES[system], SYSTEMS[system].params()
+    family, params = curves.FAMILIES[system], SYSTEMS[system].params()
     for curve in family.curves:
-        halves = family.halves(curve, params)
-        assert family.kept(np.array([0.0, halves]), curve, params) == pytest.approx([1.0, 0.5], abs=1e-6)
+        halves = family.half_life(curve, params)
+        assert family.freshness(np.array([0.0, halves]), curve, params) == pytest.approx([1.0, 0.5], abs=1e-6)
 
 
 def test_memories_lie_on_their_curves(client: Client, namespace: Namespace) -> None:
@@ -90,7 +91,7 @@ def test_it_tells_who_reaches_the_floor_by_a_day(client: Client, namespace: Name
 
 
 def test_it_starts_from_what_serves_where_that_has_such_parameters(client: Client, namespace: Namespace) -> None:
-    assert "from blend, as it ships" in shown(client)
+    assert "from blend, the system's defaults" in shown(client)
     moved = {"half_life_event": 14.0, "rrf_k": 30.0}
     version = profile_versions.add_profile_version(
         namespace, name="mine", system="recall", params=moved, parent=None, note="", by="ada"
@@ -98,23 +99,23 @@ def test_it_starts_from_what_serves_where_that_has_such_parameters(client: Clien
     profile_publication.publish_profile(namespace, version, by="ada", override="nobody has judged anything here")
     page = shown(client)
     assert "Event halves in 14 days" in page
-    assert "from mine@1, which serves here" in page
+    assert "from mine@1, which is served" in page
     assert "param changed" not in page
     assert "Event halves in 30 days" in shown(client, **{"p.half_life_event": "30"})
-    assert "from contextdb, as it ships" in shown(client, system="contextdb")
+    assert "from contextdb, the system's defaults" in shown(client, system="contextdb")
 
 
 def test_the_first_to_fade_stands_first_however_long_it_is_stored(client: Client, namespace: Namespace) -> None:
     # A fact reaches the floor of .1 after 598 days, an event after 100.
-    for age, type in [(590, "Fact")] * decay.SOON + [(95, "Event")]:
+    for age, type in [(590, "Fact")] * views.MAX_LISTED + [(95, "Event")]:
         row(Memory, namespace, content=f"{type} of {age}", type=type, created_at=namespace.now - timedelta(days=age))
     told = re.findall(r"(\w+) of \d+</a>", shown(client).split("fades-h", 1)[1])
-    assert told == ["Event"] + ["Fact"] * (decay.SOON - 1)
+    assert told == ["Event"] + ["Fact"] * (views.MAX_LISTED - 1)
 
 
-@pytest.mark.parametrize("system", decay.FAMILIES)
+@pytest.mark.parametrize("system", curves.FAMILIES)
 def test_no_name_of_a_curve_stands_upon_another(client: Client, namespace: Namespace, system: str) -> None:
-    names = [curve.name for curve in decay.FAMILIES[system].curves]
+    names = [curve.name for curve in curves.FAMILIES[system].curves]
     notes = [one for one in figure(shown(client, system=system))["layout"]["annotations"] if one["text"] in names]
     assert len(notes) == len(names)
     for one, other in combinations(notes, 2):
@@ -128,11 +129,11 @@ def test_names_of_lines_that_end_together_stand_around_where_they_end() -> None:
 
 
 def test_many_are_counted_together(client: Client, namespace: Namespace, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(aged, "MAX_POINTS", 2)
+    monkeypatch.setattr(memory_ages, "MAX_POINTS", 2)
     for age in (20, 20, 21, 300):
         row(Memory, namespace, type="Event", created_at=namespace.now - timedelta(days=age))
     page = shown(client)
-    assert "those of about one age as one dot" in page
+    assert "those of similar age as one dot" in page
     sizes = [text for one in figure(page)["data"] if one["mode"] == "markers" for text in one["hovertext"]]
     assert any(text.startswith("3 memories, ") for text in sizes)
     assert "7 memories on the curves" in page
@@ -141,7 +142,7 @@ def test_many_are_counted_together(client: Client, namespace: Namespace, monkeyp
 def test_one_of_many_counts_from_when_it_holds(
     client: Client, namespace: Namespace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(aged, "MAX_POINTS", 1)
+    monkeypatch.setattr(memory_ages, "MAX_POINTS", 1)
     since = namespace.now - timedelta(days=700)
     row(Memory, namespace, kind="semantic", created_at=namespace.now, valid_from=since)
     page = shown(client, system="contextdb")
@@ -166,18 +167,18 @@ def test_a_wrong_value_is_told_with_what_is_allowed(
     client: Client, namespace: Namespace, asked: dict[str, str]
 ) -> None:
     page = shown(client, **asked)
-    assert "Not every value can be used" in page
+    assert "Some values are invalid" in page
     assert next(iter(asked.values())) in page
 
 
 def test_an_empty_namespace_shows_the_curves_alone(client: Client, namespace: Namespace) -> None:
     Memory.objects.within(namespace).delete()
     page = shown(client)
-    assert "No memories here yet" in page
-    assert len(figure(page)["data"]) == len(decay.FAMILIES["recall"].curves)
+    assert "No memories yet" in page
+    assert len(figure(page)["data"]) == len(curves.FAMILIES["recall"].curves)
 
 
-@pytest.mark.parametrize("system", decay.FAMILIES)
+@pytest.mark.parametrize("system", curves.FAMILIES)
 def test_it_asks_a_fixed_number_of_questions(
     client: Client, namespace: Namespace, system: str, django_assert_max_num_queries: DjangoAssertNumQueries
 ) -> None:

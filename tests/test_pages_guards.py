@@ -208,7 +208,7 @@ def test_verdicts_are_counted_and_what_was_dropped_is_listed_newest_first(full: 
 
 
 def test_where_too_many_are_counted_it_says_so(full: Namespace, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(grounding_panel, "COUNTED", 2)
+    monkeypatch.setattr(grounding_panel, "MAX_COUNTED", 2)
     for number in range(3):
         row(Memory, full, content=f"Dropped {number}.", status="rejected", grounding="unsupported")
     told = panel(shown(member_of(full)), "verdicts-h")

@@ -58,7 +58,7 @@ def asked(client: Client, query: str, **more: Any) -> Any:
 def shown(client: Client, address: str = "/here/health/", **headers: str) -> str:
     answer = client.get(address, headers=headers)
     assert answer.status_code == 200
-    return answer.content.decode()
+    return " ".join(answer.content.decode().split())
 
 
 def test_an_empty_namespace_says_what_will_be_seen(here: Namespace) -> None:
@@ -67,9 +67,9 @@ def test_an_empty_namespace_says_what_will_be_seen(here: Namespace) -> None:
         "no traces yet",
         "Every search is exact",
         "Below 20,000 memories every vector is compared",
-        "No retriever was asked yet",
-        "No times yet",
-        "No work is waiting",
+        "No retriever has run yet",
+        "No timings yet",
+        "No unfinished jobs",
         "all namespaces together",
     ):
         assert part in text, part
@@ -81,8 +81,8 @@ def test_retrievers_tell_how_often_they_found_something_and_why_not(client: Clie
     for number in range(10):
         asked(client, f"Who bakes bread, {number}?", system="recall")
     text = shown(member_of(full))
-    assert "Every retriever finds something" not in text
-    assert "<b>Time</b> has found nothing" not in text
+    assert "Every retriever has results" not in text
+    assert "<b>Temporal</b> had no results" not in text
     heard = {one.retriever: one for one in retriever_health.health_by_retriever(retriever_health.latest_traces(full))}
     assert (heard["semantic"].with_results, heard["semantic"].alert, heard["semantic"].main_reason) == (10, False, "")
     assert heard["temporal"].main_reason == "the queries had no time window (10 of 10)"
@@ -95,14 +95,14 @@ def test_who_is_asked_ten_times_and_finds_nothing_is_silent(client: Client, full
     health = retriever_health.health_by_retriever(retriever_health.latest_traces(full))
     (heard,) = [one for one in health if one.retriever == "temporal"]
     assert (heard.alert, heard.main_reason) == (True, "no memory lies near their time window (10 of 10)")
-    assert "<b>Time</b> has found nothing in the last 10 retrievals" in shown(member_of(full))
+    assert "<b>Temporal</b> had no results in the last 10 retrievals" in shown(member_of(full))
 
 
 def test_nobody_is_praised_for_finding_nothing(client: Client, here: Namespace) -> None:
     asked(client, "bread", system="recall")
     text = shown(member_of(here, Role.READ))
-    assert "5 of 5 retrievers found nothing yet" in text
-    assert "Every retriever finds something" not in text
+    assert "5 of 5 retrievers without results yet" in text
+    assert "Every retriever has results" not in text
 
 
 def test_a_late_retriever_is_named(client: Client, full: Namespace) -> None:
@@ -114,7 +114,7 @@ def test_a_late_retriever_is_named(client: Client, full: Namespace) -> None:
     answer = {**kept.answer, "timed_out": late}
     made = {"system": "recall", "plan": kept.plan, "answer": answer, "signals": without_rank(signals, "bm25")}
     trace(full, "slow", **made)
-    assert "<b>Words</b> was late or failed 1 time of 1" in shown(member_of(full))
+    assert "<b>BM25</b> timed out or failed 1 time of 1" in shown(member_of(full))
     heard = {one.retriever: one for one in retriever_health.health_by_retriever(retriever_health.latest_traces(full))}
     assert heard["bm25"].main_reason == "it took longer than 500 ms (1 of 1)"
 
@@ -152,7 +152,7 @@ def test_the_index_is_measured_against_a_scan(client: Client, full: Namespace, m
     assert found.queries == 3 + len(FACTS)
     text = shown(member_of(full))
     assert "The index finds 1.000 of the 10 nearest" in text
-    assert "wanted .95" in text
+    assert "target .95" in text
     assert "Measure now" in text
 
 
@@ -167,9 +167,9 @@ def test_an_index_that_misses_too_much_is_an_alert(full: Namespace, monkeypatch:
     found = index_recall.latest_index_recall(full)
     assert found is not None
     assert found.low
-    assert "stored vectors, since nobody had asked anything" in shown(member_of(full))
-    assert "The index misses too much." in shown(member_of(full))
-    assert "It finds .800 of the 10 nearest; at least .95 is wanted." in shown(member_of(full))
+    assert "stored vectors, since there were no earlier queries" in shown(member_of(full))
+    assert "The recall of the index is too low." in shown(member_of(full))
+    assert "It finds .800 of the 10 nearest; the target is .95." in shown(member_of(full))
 
 
 def test_a_small_namespace_has_nothing_to_measure(full: Namespace) -> None:
@@ -182,7 +182,7 @@ def test_work_is_listed_with_its_state_and_its_error(here: Namespace) -> None:
     assert member.post("/here/health/start/", {"kind": "reflect"}).status_code == 302
     Job.objects.create(namespace=here, kind="reembed", state="failed", error="EmbedderError: no key", by="schedule")
     text = shown(member)
-    for part in ("Reflection waits for a worker.", "1 piece of work under way", "EmbedderError: no key", "✕ failed"):
+    for part in ("Reflection is queued.", "1 unfinished job", "EmbedderError: no key", "✕ failed"):
         assert part in text, part
     again = shown(member, **{"HX-Request": "true"})
     assert "recall:poll" in again
@@ -242,11 +242,11 @@ def test_the_page_watches_work_until_it_is_done(
     page.get_by_role("link", name="Health").first.click()
     expect(page.get_by_text("✓ available")).to_be_visible(timeout=15_000)
     page.get_by_role("button", name="Reflect now").click()
-    expect(page.get_by_role("status")).to_have_text("Reflection waits for a worker.")
+    expect(page.get_by_role("status")).to_have_text("Reflection is queued.")
     work = page.locator("#work")
-    expect(work.get_by_role("heading")).to_have_text("1 piece of work under way")
+    expect(work.get_by_role("heading")).to_have_text("1 unfinished job")
     run_job(home.id, Job.objects.get().id)
-    expect(work.get_by_role("heading")).to_have_text("No work is waiting", timeout=15_000)
+    expect(work.get_by_role("heading")).to_have_text("No unfinished jobs", timeout=15_000)
     expect(work).to_contain_text("✓ done")
     expect(work).to_contain_text("maya")
     for width in (380, 1400):

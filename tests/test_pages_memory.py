@@ -13,13 +13,13 @@ from pytest_django import DjangoAssertNumQueries
 from test_pages_memories import NOW, TOLD, home, maya, signed_in, tell, text
 
 from memories.contracts.new_memory import NewMemory, Utterance
+from memories.contracts.number_format import format_number
 from memories.models import DailyAccess, Membership, Memory, MemoryEdge, Namespace, ScoreEvent
 from memories.models.choices import EdgeKind, Status
-from memories.pages import memory_evidence, memory_nearby
 from memories.pages.explanation_nodes import explanation_node
-from memories.pages.memory_evidence import waterfall
-from memories.pages.memory_figures import confidence_figure
-from memories.templatetags.numbers import figure
+from memories.pages.memory import evidence_history, surroundings
+from memories.pages.memory.charts import confidence_chart
+from memories.pages.memory.evidence_history import confidence_waterfall
 from memories.writing import feedback
 from memories.writing.evidence import load_evidence
 from memories.writing.remember import remember
@@ -52,7 +52,7 @@ def drawn(page: str, id: str) -> dict[str, Any]:
 
 def test_the_confidence_is_the_sum_of_its_four_signals(signed_in: Client, coffee: Memory) -> None:
     page = text(signed_in, at(coffee))
-    assert f"Confidence {figure(coffee.confidence, 4)}" in page
+    assert f"Confidence {format_number(coffee.confidence, 4)}" in page
     bars = drawn(page, "fig-confidence")["data"]
     assert sum(bars[0]["x"]) == pytest.approx(coffee.confidence)
     assert bars[-1]["x"] == [coffee.confidence]
@@ -63,7 +63,7 @@ def test_what_a_confirmation_would_give_is_what_it_gives(signed_in: Client, coff
     (promised,) = re.findall(r"Confirming now would make it (.*?)\.</p>", text(signed_in, at(coffee)))
     answer = signed_in.post(at(coffee, "confirm/"), follow=True)
     coffee.refresh_from_db()
-    assert promised == figure(coffee.confidence, 4)
+    assert promised == format_number(coffee.confidence, 4)
     page = answer.content.decode()
     assert f"Confirmed: its confidence went from .7025 to {promised}." in page
     assert re.search(r"<td>.*?Confirmed.*?</td>", page, re.S)
@@ -74,10 +74,10 @@ def test_a_partly_grounded_confidence_shows_what_was_taken_off(home: Namespace, 
     policy = WritePolicyParams()
     standing = load_evidence(home, [coffee.id], policy)[coffee.id]
     standing.evidence = replace(standing.evidence, grounding="partial")
-    parts = waterfall([], standing, policy)
-    assert (parts.taken_by, parts.taken) == ("Grounding", pytest.approx(-policy.grounding_penalty))
-    assert parts.equation.endswith(f" − {figure(policy.grounding_penalty)}")
-    off = confidence_figure(parts, 0.5, 0.75)["data"][1]
+    parts = confidence_waterfall([], standing, policy)
+    assert (parts.deducted_by, parts.deduction) == ("Grounding", pytest.approx(-policy.grounding_penalty))
+    assert parts.equation.endswith(f" − {format_number(policy.grounding_penalty)}")
+    off = confidence_chart(parts, 0.5, 0.75)["data"][1]
     assert (off["base"], off["x"]) == ([parts.confidence], [pytest.approx(policy.grounding_penalty)])
 
 
@@ -129,7 +129,7 @@ def test_every_system_says_where_it_stands_and_nothing_is_recorded(signed_in: Cl
         assert f"<b>{system}</b>" in page
     (listed,) = re.findall(r'<ol class="hits">(.*?)</ol>', page, re.S)
     assert re.findall(r'<div class="rank">(\d+)</div>', listed)
-    assert "by meaning" in listed
+    assert "semantic 1st" in listed
     assert 'class="tree"' in listed
     database.refresh_from_db()
     assert database.access_count == 0
@@ -148,7 +148,7 @@ def test_where_it_does_not_come_back_the_reason_can_be_asked_for(signed_in: Clie
     said = told.content.decode()
     assert "It was found and filtered: low confidence." in said
     assert re.search(r"\. Minimum confidence: \.\d+ instead of \.5 brings it in, 4th\.", said)
-    assert '<span class="chip">meaning 1st</span>' in said
+    assert "semantic 1st</span>" in said
     assert "It was found and filtered" in text(signed_in, at(oven, "?q=a+new+oven+for+the+kitchen&why=recall"))
     wrong = signed_in.get(at(oven, "?q=x&why=none"), headers={"HX-Request": "true", "HX-Target": "missed-none"})
     assert wrong.status_code == 404
@@ -156,7 +156,7 @@ def test_where_it_does_not_come_back_the_reason_can_be_asked_for(signed_in: Clie
 
 def test_neighbours_stand_in_the_bands_of_the_policy(signed_in: Client, database: Memory) -> None:
     page = text(signed_in, at(database))
-    assert "a judge is asked from .85, merged is above .92" in page
+    assert "judged from .85, merged above .92" in page
     near = drawn(page, "fig-near")
     assert near["data"][0]["x"] == sorted(near["data"][0]["x"], reverse=True)
     assert [shape["x0"] for shape in near["layout"]["shapes"] if shape["type"] == "rect"] == [0.85, 0.92]
@@ -172,7 +172,7 @@ def test_sources_uses_entities_and_edges_are_shown(signed_in: Client, home: Name
     assert "Said 1 time<" in page
     assert re.search(r"direct \.95 · <a[^>]*>breakfast</a>", page)
     assert "<span>2 Mar 2026</span>" in page
-    assert re.search(r"<dd><a[^>]*>Maya</a>", page)
+    assert re.search(r"<dd>\s*<a[^>]*>Maya</a>", page)
     assert "<dt>detail of</dt>" in page
     assert [note["text"] for note in drawn(page, "fig-around")["layout"]["annotations"]][-1] == "this"
 
@@ -183,8 +183,8 @@ def test_a_correction_leads_to_what_is_right(signed_in: Client, home: Namespace,
     assert answer.redirect_chain == [(at(right), 302)]
     coffee.refresh_from_db()
     assert coffee.status == Status.SUPERSEDED
-    assert "It gave way to" in text(signed_in, at(coffee))
-    assert f'It took the place of <a href="{at(coffee)}">{coffee.content}</a>' in answer.content.decode()
+    assert "Superseded by" in text(signed_in, at(coffee))
+    assert re.search(rf'Supersedes\s+<a href="{at(coffee)}">{coffee.content}</a>', answer.content.decode())
 
 
 def test_a_person_who_corrects_says_it_directly(signed_in: Client, home: Namespace) -> None:
@@ -204,10 +204,11 @@ def test_more_than_is_shown_is_counted_and_said(
     for day in range(3):
         same = {"content": coffee.content, "type": coffee.type, "subject": coffee.subject_surface}
         remember(home, [NewMemory(**same, session=f"day {day}", utterances=(Utterance("direct"),))], by="tests")
-    monkeypatch.setattr(memory_nearby, "MAX_ROWS", 2)
-    monkeypatch.setattr(memory_evidence, "MAX_EVENTS", 2)
+    monkeypatch.setattr(surroundings, "MAX_ROWS", 2)
+    monkeypatch.setattr(evidence_history, "MAX_EVENTS", 2)
     page = text(signed_in, at(coffee))
-    assert "Said 4 times</h2><p>The first 2 are shown.</p>" in page
+    assert "Said 4 times</h2>" in page
+    assert "The first 2 are shown." in page
     assert f"The last 2 of {ScoreEvent.objects.within(home).filter(memory_id=coffee.id).count()} changes" in page
 
 
@@ -245,7 +246,7 @@ def test_what_was_merged_is_split_off_again(signed_in: Client, home: Namespace, 
     gone = Memory.objects.within(home).get(status=Status.MERGED)
     assert "Absorbed 1" in text(signed_in, at(database))
     page = text(signed_in, at(gone))
-    assert "was merged into that one" in page
+    assert "Merged into" in page
     assert "It has no vector of its own" in page
     signed_in.post(at(gone, "split/"))
     gone.refresh_from_db()
@@ -333,8 +334,8 @@ def test_a_person_moves_the_half_life_asks_and_confirms(
     expect(page.get_by_role("status")).to_contain_text("Confirmed: its confidence went from")
     expect(rows).to_have_count(before + 1)
     page.get_by_text("Contradict…").click()
-    page.get_by_label("The memory that cannot hold beside it").fill("nobody")
-    page.get_by_role("button", name="Set them against each other").click()
+    page.get_by_label("Contradicting memory").fill("nobody")
+    page.get_by_role("button", name="Record the contradiction").click()
     expect(page.get_by_role("alert")).to_contain_text("must be a UUID")
     assert "status of 400" in complaints.pop()  # the refused form
     for width in (380, 768, 1400):
@@ -350,12 +351,12 @@ def test_a_person_corrects_splits_off_and_forgets(page: Page, home: Namespace, c
     page.get_by_label("Password").fill("tall-ships-7")
     page.get_by_role("button", name="Sign in").click()
     page.get_by_text("Correct…").click()
-    page.get_by_label("What is right instead").fill("Maya drinks her coffee with oat milk")
+    page.get_by_label("Correct content").fill("Maya drinks her coffee with oat milk")
     page.get_by_role("button", name="Correct it").click()
-    expect(page.get_by_role("status")).to_contain_text("Corrected: this is")
+    expect(page.get_by_role("status")).to_contain_text("Corrected: this memory is")
     expect(page.get_by_role("heading", level=1)).to_have_text("Maya drinks her coffee with oat milk")
     page.get_by_role("link", name=coffee.content).first.click()
-    expect(page.get_by_text("It gave way to")).to_be_visible()
+    expect(page.get_by_text("Superseded by")).to_be_visible()
     said = NewMemory(
         content="Maya prefers PostgreSQL for each new service", type="Preference", utterances=(Utterance("direct"),)
     )
@@ -363,8 +364,8 @@ def test_a_person_corrects_splits_off_and_forgets(page: Page, home: Namespace, c
     gone = Memory.objects.within(home).get(status=Status.MERGED)
     page.goto(at(gone))
     page.get_by_role("button", name="Split off").click()
-    expect(page.get_by_role("status")).to_contain_text("Split off: it stands by itself again")
+    expect(page.get_by_role("status")).to_contain_text("Split off: it is active again")
     page.get_by_role("link", name="Forget…").click()
     page.get_by_role("button", name="Forget it").click()
-    expect(page.get_by_role("status")).to_contain_text("Forgotten: no answer holds it any more")
+    expect(page.get_by_role("status")).to_contain_text("Forgotten: it is no longer returned")
     expect(page.get_by_text("Forgotten by maya.")).to_be_visible()

@@ -13,13 +13,13 @@ from pytest_django import DjangoAssertNumQueries
 from retrieval_world import world
 from tuning_world import make_judgement_set, trace_set
 
+from memories.contracts.number_format import format_p_value
 from memories.jobs.attempt import run_job
 from memories.models import Job, JudgementSet, Membership, Namespace, ProfileVersion
 from memories.models.choices import JobKind, JobState, Role
 from memories.pages.optimise import charts
 from memories.pages.optimise.search_summary import NO_IMPROVEMENT, search_verdict
 from memories.retrieval.query import Config
-from memories.templatetags.numbers import chance
 from memories.tuning.array_cache import cached_arrays
 from memories.tuning.measurement import MAIN_METRIC
 from memories.tuning.objective import Objective
@@ -242,9 +242,9 @@ def test_the_ablation_shows_the_numbers_of_every_retriever(
     found = ablate_retrievers(cached_arrays(traced), Config(SYSTEMS["blend"]), Objective(MAIN_METRIC))
     for one in found.retrievers:
         assert f"</span>{one.mean:.3f}</td>".replace(">0.", ">.") in page
-        assert f'<span class="narrow-word">p </span>{chance(one.corrected)}</td>' in page
+        assert f'<span class="narrow-word">p </span>{format_p_value(one.corrected)}</td>' in page
     assert "corrected for the number of retrievers tested (Holm)" in page
-    cells = re.findall(r"</svg><span>([\d.]+)</span>", page)
+    cells = re.findall(r"</svg>\s*<span>([\d.]+)</span>", page)
     assert cells == [f"{share:.2f}".removeprefix("0") for row in found.overlap for share in row if share is not None]
 
 

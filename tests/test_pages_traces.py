@@ -188,7 +188,7 @@ def test_a_trace_can_be_read_by_itself(client: Client, here: Namespace, reader: 
         "Maya bakes with a Ooni oven.",
         "1 result<",
         "<b>1</b> candidate<",
-        "1st by meaning",
+        "semantic 1st",
         "embed",
         "no window",
     ):

@@ -19,11 +19,11 @@ from retrieval_world import told
 from tuning_arrays import planted_arrays
 from tuning_world import make_judgement_set, trace_set
 
+from memories.contracts.number_format import format_number, format_percent
 from memories.models import Job, JudgedQuery, JudgementSet, Membership, Namespace, ProfileVersion
 from memories.models.choices import JobKind, Part, Role
 from memories.retrieval.config import resolve_config
 from memories.retrieval.query import Config
-from memories.templatetags.numbers import figure, percent
 from memories.tuning.array_cache import cached_arrays
 from memories.tuning.measurement import MAIN_METRIC, measure_config
 from memories.tuning.optimiser import tunable_params
@@ -75,7 +75,7 @@ def mean(namespace: Namespace, questions: JudgementSet, part: str = Part.TUNE, *
 def test_the_page_shows_the_metric_of_what_is_served(
     client: Client, namespace: Namespace, questions: JudgementSet
 ) -> None:
-    assert METRIC.search(shown(client))[1] == figure(mean(namespace, questions), 3)  # type: ignore[index]
+    assert METRIC.search(shown(client))[1] == format_number(mean(namespace, questions), 3)  # type: ignore[index]
 
 
 @pytest.mark.parametrize("part", ["all", "holdout"])
@@ -83,14 +83,14 @@ def test_the_metric_is_that_of_the_chosen_part(
     client: Client, namespace: Namespace, questions: JudgementSet, part: str
 ) -> None:
     expected = mean(namespace, questions, "" if part == "all" else part)
-    assert METRIC.search(shown(client, part=part))[1] == figure(expected, 3)  # type: ignore[index]
+    assert METRIC.search(shown(client, part=part))[1] == format_number(expected, 3)  # type: ignore[index]
 
 
 def test_a_changed_parameter_changes_the_metric_and_lists_lost_queries(
     client: Client, namespace: Namespace, questions: JudgementSet
 ) -> None:
     page = shown(client, **{"p.abstain_below": "1"})
-    assert METRIC.search(page)[1] == ".000" == figure(mean(namespace, questions, abstain_below=1.0), 3)  # type: ignore[index]
+    assert METRIC.search(page)[1] == ".000" == format_number(mean(namespace, questions, abstain_below=1.0), 3)  # type: ignore[index]
     assert "Lost most" in page
     assert "/here/lab/?query=backup" in page
 
@@ -200,7 +200,7 @@ def test_the_sweep_of_k_is_one_of_the_curves(client: Client, namespace: Namespac
     for one in found.points:
         expected = measure_config(whole, Config(SYSTEMS["recall"], {"rrf_k": one.k})).intervals(Part.TUNE)[MAIN_METRIC]
         assert one.metric == expected
-        assert f"{figure(expected.low, 3)} to {figure(expected.high, 3)}" in table[0]
+        assert f"{format_number(expected.low, 3)} to {format_number(expected.high, 3)}" in table[0]
     assert "corrected for the number of values tried (Holm)" in page
 
 
@@ -240,9 +240,9 @@ def test_categories_and_errors_come_with_their_intervals(
     page = shown(client, part="all")
     for name in ("people", "things"):
         expected = found.intervals("", name)[MAIN_METRIC]
-        assert f"{figure(expected.low, 3)} to {figure(expected.high, 3)}</small>" in page
+        assert f"{format_number(expected.low, 3)} to {format_number(expected.high, 3)}</small>" in page
     lost = found.intervals("")["false_abstention"]
-    assert f", {percent(lost.low)} to {percent(lost.high)}." in page.replace("&lt;", "<")
+    assert f", {format_percent(lost.low)} to {format_percent(lost.high)}." in page.replace("&lt;", "<")
 
 
 def test_a_configuration_is_saved_as_an_unpublished_version(

@@ -7,23 +7,24 @@ from urllib.parse import urlencode
 import numpy as np
 from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import redirect, resolve_url
+from django.utils.text import capfirst
 from django.views.decorators.http import require_GET, require_POST
 from rest_framework.exceptions import ValidationError
 
 from memories.api.judgement_sets import find_judgement_set
 from memories.api.optimiser import AblationQuery, evaluation_config_from_body
+from memories.contracts.number_format import format_p_value
 from memories.jobs import tuning_jobs
 from memories.models import Job, JudgementSet, Namespace
 from memories.models.choices import JobKind, Role
 from memories.models.job import UNFINISHED
-from memories.pages.access import access_of, demanded, members_only
+from memories.pages.access import access_of, members_only, require_role
 from memories.pages.lab.forms import ranking_options
 from memories.pages.optimise.forms import search_form_errors, sets_with_split_counts
 from memories.pages.optimise.search_summary import format_interval
+from memories.pages.retriever_styles import retriever_style
 from memories.retrieval.config import parse_config_label
 from memories.retrieval.query import Config
-from memories.templatetags.numbers import chance
-from memories.templatetags.routes import called
 from memories.tuning import traced_sets
 from memories.tuning.array_cache import cached_arrays
 from memories.tuning.arrays import Arrays
@@ -71,7 +72,7 @@ def ablation_page(request: HttpRequest, namespace: Namespace) -> HttpResponse:
 @members_only
 def start_ablation_tracing(request: HttpRequest, namespace: Namespace) -> HttpResponse:
     """Start a job that traces the set."""
-    access = demanded(request, namespace, Role.WRITE)
+    access = require_role(request, namespace, Role.WRITE)
     typed = ablation_form_values(request.POST, sets_with_split_counts(namespace))
     try:
         judgement_set, config, _ = parse_ablation_form(namespace, typed)
@@ -134,57 +135,62 @@ def ablation_tracing_job(namespace: Namespace, judgement_set: JudgementSet, conf
 
 def ablation_headline(report: AblationReport) -> str:
     """The retriever with the largest significant loss, as a headline."""
-    worst = min(report.retrievers, key=lambda one: one.gain.difference)
+    worst = min(report.retrievers, key=lambda effect: effect.gain.difference)
     if worst.gain.difference < 0 and worst.significant:
-        return f"{called(worst.retriever).capitalize()} matters most"
+        return f"{capfirst(retriever_style(worst.retriever).name)} matters most"
     return "No retriever makes a significant difference"
 
 
 def ablation_rows(report: AblationReport) -> list[dict[str, Any]]:
     """The retrievers by loss without them, largest first; all intervals on one scale."""
-    widest = max((abs(end) for one in report.retrievers for end in (one.gain.low, one.gain.high)), default=0.0) or 1.0
-    ordered = sorted(report.retrievers, key=lambda one: one.gain.difference)
+    widest = (
+        max((abs(end) for effect in report.retrievers for end in (effect.gain.low, effect.gain.high)), default=0.0)
+        or 1.0
+    )
+    ordered = sorted(report.retrievers, key=lambda effect: effect.gain.difference)
     return [
         {
-            "effect": one,
-            "interval": format_interval(vars(one.gain)),
-            "p": chance(one.corrected),
-            "verdict": ablation_verdict(one),
-            **{name: 50 + 48 * getattr(one.gain, name) / widest for name in ("low", "high", "difference")},
+            "effect": effect,
+            "interval": format_interval(vars(effect.gain)),
+            "p": format_p_value(effect.corrected),
+            **ablation_verdict(effect),
+            **{name: 50 + 48 * getattr(effect.gain, name) / widest for name in ("low", "high", "difference")},
         }
-        for one in ordered
+        for effect in ordered
     ]
 
 
-def ablation_verdict(effect: RetrieverAblation) -> str:
-    """The effect of leaving a retriever out, in a word."""
+def ablation_verdict(effect: RetrieverAblation) -> dict[str, str]:
+    """The effect of leaving a retriever out: label, CSS class and colour of its marker."""
     if not effect.queries:
-        return "no results"
+        return {"verdict": "no results", "verdict_class": "muted", "colour": "mid"}
     if not effect.significant:
-        return "not significant"
-    return "loss" if effect.gain.difference < 0 else "gain"
+        return {"verdict": "not significant", "verdict_class": "muted", "colour": "mid"}
+    if effect.gain.difference < 0:
+        return {"verdict": "▼ loss", "verdict_class": "chip bad", "colour": "ink"}
+    return {"verdict": "▲ gain", "verdict_class": "chip good", "colour": "mid"}
 
 
 def overlap_heatmap(report: AblationReport) -> list[dict[str, Any]]:
     """The overlap as rows of heatmap cells."""
     return [
         {
-            "route": one.retriever,
+            "route": effect.retriever,
             "cells": [{"share": share, "opacity": MAX_OPACITY * share if share else 0} for share in shares],
         }
-        for one, shares in zip(report.retrievers, report.overlap, strict=True)
+        for effect, shares in zip(report.retrievers, report.overlap, strict=True)
     ]
 
 
 def most_similar_pair(report: AblationReport) -> dict[str, Any] | None:
     """The two ranked lists with the largest overlap."""
     pairs = [
-        (share, one.retriever, report.retrievers[other].retriever)
-        for index, one in enumerate(report.retrievers)
+        (share, effect.retriever, report.retrievers[other].retriever)
+        for index, effect in enumerate(report.retrievers)
         for other, share in enumerate(report.overlap[index][:index])
         if share is not None
     ]
     if not pairs:
         return None
-    share, one, other = max(pairs)
-    return {"share": share, "one": one, "other": other}
+    share, first, second = max(pairs)
+    return {"share": share, "one": first, "other": second}

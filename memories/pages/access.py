@@ -1,4 +1,4 @@
-"""Who may see a namespace's pages: its members; to all others it does not exist."""
+"""Access to a namespace's pages: members only; to everyone else it is a 404."""
 
 from collections.abc import Callable
 from functools import wraps
@@ -16,12 +16,12 @@ from memories.web.roles import Access
 
 
 def members_only(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
-    """Hand the view the namespace its address names, if the user is a member of it."""
+    """Resolve the namespace of the URL for a view; 404 unless the user is a member."""
 
     @wraps(view)
     def wrapped(request: HttpRequest, namespace: str, **kwargs: Any) -> HttpResponse:
         if not request.user.is_authenticated:
-            return to_sign_in(request)
+            return redirect_to_sign_in(request)
         found = Namespace.objects.filter(slug=namespace, memberships__user=request.user.pk).first()
         if found is None:
             raise Http404(f"There is no namespace “{namespace}”, or you are not a member of it.")
@@ -32,27 +32,31 @@ def members_only(view: Callable[..., HttpResponse]) -> Callable[..., HttpRespons
     return wrapped
 
 
-def to_sign_in(request: HttpRequest) -> HttpResponse:
-    """The way to sign in and back; the whole page goes there where htmx asked for a part of it."""
+def redirect_to_sign_in(request: HttpRequest) -> HttpResponse:
+    """Redirect to the sign-in page and back; an htmx request redirects the whole page."""
     if not (htmx := getattr(request, "htmx", None)):
         return redirect_to_login(request.get_full_path())
     return HttpResponseClientRedirect(redirect_to_login(htmx.current_url_abs_path or request.path).url)
 
 
 def access_of(request: HttpRequest, namespace: Namespace) -> Access:
-    """What the signed-in member may do in the namespace."""
+    """The signed-in member's access to the namespace."""
     membership = Membership.objects.only("role").get(namespace=namespace, user=request.user.pk)
     return access_of_member(namespace, membership.role, request.user)
 
 
-def demanded(request: HttpRequest, namespace: Namespace, needed: Role) -> Access:
-    """The member's access, if it is the needed role or includes it."""
+def require_role(request: HttpRequest, namespace: Namespace, role: Role) -> Access:
+    """The member's access, if it includes the role (PermissionDenied)."""
     access = access_of(request, namespace)
-    need(access, needed)
+    check_role(access, role)
     return access
 
 
-def need(access: Access, role: Role) -> None:
-    """Refuse whoever may not do this."""
+def check_role(access: Access, role: Role) -> None:
+    """Raise PermissionDenied unless the access includes the role."""
     if not access.allows(role):
         raise PermissionDenied(access.denial_message(role))
+
+
+# Earlier names, for pages that still use them.
+demanded, need = require_role, check_role

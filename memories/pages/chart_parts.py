@@ -1,45 +1,46 @@
-"""Plotly building blocks: line traces, markers and annotations."""
+"""Plotly building blocks: traces, shapes, annotations and axes as plain dicts; colours are CSS tokens."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
+from memories.contracts.number_format import format_number
 from scoring.term import Array
 
-
-class MemoryDot(NamedTuple):
-    """A memory on its decay curve, or several of about the same age."""
-
-    age: float
-    freshness: float
-    memories: int
-    label: str
+Chart = dict[str, Any]
+THIN_LINE = {"color": "$line-2", "width": 1}
 
 
-def line_trace(x: Array, y: Array, style: Mapping[str, Any]) -> dict[str, Any]:
+def line_trace(x: Array, y: Array, style: Mapping[str, Any]) -> Chart:
     """A line without hover."""
     points = {"x": np.round(x, 5).tolist(), "y": np.round(y, 4).tolist()}
     return {"type": "scatter", "mode": "lines", **points, "line": style, "hoverinfo": "skip"}
 
 
-def memory_markers(dots: Sequence[MemoryDot]) -> dict[str, Any]:
-    """The memories of one curve as markers; larger where several coincide."""
-    size = [min(6 + 2 * float(np.log2(dot.memories)), 22.0) for dot in dots]
-    return {
-        "type": "scatter",
-        "mode": "markers",
-        "x": [round(dot.age, 2) for dot in dots],
-        "y": [round(dot.freshness, 4) for dot in dots],
-        "hovertext": [dot.label for dot in dots],
-        "hoverinfo": "text",
-        "marker": {"color": "$mark", "line": {"color": "$ink", "width": 1}, "size": size},
-    }
+def line_shape(x0: Any, x1: Any, y0: Any, y1: Any, **more: Any) -> Chart:
+    """A thin line below the data."""
+    return {"type": "line", "x0": x0, "x1": x1, "y0": y0, "y1": y1, "layer": "below", "line": THIN_LINE, **more}
 
 
-def text_annotation(x: float, y: float, text: str, **where: float | str) -> dict[str, Any]:
+def text_annotation(x: float, y: float, text: str, **where: float | str) -> Chart:
     """A text annotation; x is relative to the plot's width."""
     return {"xref": "paper", "x": x, "y": y, "text": text, "xanchor": "left", "showarrow": False, **where}
+
+
+def data_annotation(text: str, x: Any, y: Any, **more: Any) -> Chart:
+    """A small text annotation at data coordinates."""
+    return {"text": text, "x": x, "y": y, "showarrow": False, "font": {"size": 11, "color": "$ink-3"}, **more}
+
+
+def axis_ticks(values: Sequence[float]) -> Chart:
+    """Ticks of an axis, labelled in the project's number format."""
+    return {"tickvals": list(values), "ticktext": [format_number(value) for value in values]}
+
+
+def escape_markup(text: str) -> str:
+    """User content in a chart: Plotly would parse its angle brackets as markup. Line breaks stay."""
+    return text.replace("<br>", "\0").replace("<", "‹").replace(">", "›").replace("\0", "<br>")
 
 
 def spread_labels(ends: Sequence[float], min_gap: float = 0.055) -> list[float]:

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
-from memories.templatetags.numbers import about
+from memories.contracts.number_format import format_rounded
 from scoring.term import Tree
 
 # Label of an unnamed operation, and the infix sign between its operands.
@@ -61,4 +61,8 @@ def operand_label(part: Tree) -> str:
     """An operand in an equation."""
     name = str(part["name"])
     leaf = not part.get("parts")
-    return about(float(part["value"])) if leaf or name in OPERATIONS or name == "weight" else name.replace("_", " ")
+    return (
+        format_rounded(float(part["value"]))
+        if leaf or name in OPERATIONS or name == "weight"
+        else name.replace("_", " ")
+    )

@@ -1,4 +1,4 @@
-"""Whether a namespace works: its index, its retrievers, their times, long work, and what it all takes up."""
+"""The Health page: vector index, retrievers, latency, jobs and table sizes."""
 
 from typing import Any
 
@@ -13,27 +13,26 @@ from memories.models import Job, Namespace, NamespaceStatistics
 from memories.models.choices import EMBEDDERS, JobKind, Role
 from memories.models.job import UNFINISHED
 from memories.models.vector import SCAN_BELOW
-from memories.pages.access import access_of, demanded, members_only
-from memories.pages.jobs import jobs
+from memories.pages.access import access_of, members_only, require_role
+from memories.pages.job_rows import load_job_rows
 from memories.providers.embedder import embedder
 from memories.web.layout import render_page
 from memories.writing.rebuild import embedder_error, unindexed_vectors
 
-MOST_COUNTED = 10_000
-LARGEST = 8  # tables that are listed
-# What a member may start here.
-STARTED = {JobKind.REFLECT: "Reflection", JobKind.INDEX: "Indexing", JobKind.MEASURE: "The measurement"}
+MAX_UNINDEXED = 10_000  # vectors counted
+MAX_TABLES = 8
+STARTABLE_JOBS = {JobKind.REFLECT: "Reflection", JobKind.INDEX: "Indexing", JobKind.MEASURE: "The measurement"}
 
 
 @require_GET
 @members_only
-def health(request: HttpRequest, namespace: Namespace) -> HttpResponse:
-    """All of it at a glance; htmx asks again for the work under way, and by itself for a trial of the embedder."""
-    trial = tried(namespace) if "try" in request.GET else None
+def health_page(request: HttpRequest, namespace: Namespace) -> HttpResponse:
+    """The whole page; htmx polls the jobs, and loads the test of the embedder."""
+    trial = embedder_test(namespace) if "try" in request.GET else None
     if trial and getattr(request, "htmx", False):
         return render_page(request, "memories/health.html", {"trial": trial}, partial="tried")
     access = access_of(request, namespace)
-    work = {"jobs": jobs(namespace), "may_start": access.allows(Role.WRITE)}
+    work = {"jobs": load_job_rows(namespace), "may_start": access.allows(Role.WRITE)}
     if getattr(request, "htmx", False):
         return render_page(request, "memories/health.html", work, partial="work")
     traces = retriever_health.latest_traces(namespace)
@@ -41,15 +40,15 @@ def health(request: HttpRequest, namespace: Namespace) -> HttpResponse:
     context = {
         **work,
         "trial": trial,
-        "index": index(namespace),
+        "index": index_context(namespace),
         "traces": len(traces),
         "heard": heard,
         "silent": [one for one in heard if one.alert],
         "late": [one for one in heard if one.timed_out],
         "unfound": [one for one in heard if not one.with_results],
-        "steps": timed(retriever_health.step_latencies(traces)),
-        "embedder": embedding(namespace),
-        "tables": tables(),
+        "steps": latency_bars(retriever_health.step_latencies(traces)),
+        "embedder": embedder_context(namespace),
+        "tables": table_sizes_context(),
         "may_change": access.allows(Role.ADMIN),
     }
     return render_page(request, "memories/health.html", context)
@@ -57,28 +56,28 @@ def health(request: HttpRequest, namespace: Namespace) -> HttpResponse:
 
 @require_POST
 @members_only
-def start_job(request: HttpRequest, namespace: Namespace) -> HttpResponse:
-    """Have long work done, and go back to where it can be watched."""
-    access = demanded(request, namespace, Role.WRITE)
+def start_health_job(request: HttpRequest, namespace: Namespace) -> HttpResponse:
+    """Submit a job and return to the page, which shows its progress."""
+    access = require_role(request, namespace, Role.WRITE)
     kind = request.POST.get("kind", "")
-    if kind not in STARTED:
-        raise Http404(f"There is no such work: choose one of {', '.join(STARTED)}.")
+    if kind not in STARTABLE_JOBS:
+        raise Http404(f"kind must be one of {', '.join(STARTABLE_JOBS)}; got {kind!r}")
     try:
         submit_job(namespace, JobKind(kind), {}, by=access.caller)
-        messages.success(request, f"{STARTED[JobKind(kind)]} waits for a worker.")
+        messages.success(request, f"{STARTABLE_JOBS[JobKind(kind)]} is queued.")
     except BusyError as error:
         messages.warning(request, str(error))
     return redirect("health", namespace.slug)
 
 
-def tried(namespace: Namespace) -> dict[str, Any]:
-    """Load the embedder and let it embed a word, which may take its time."""
-    wrong = embedder_error(namespace.embedder)
-    return {"wrong": wrong, "dimensions": None if wrong else embedder(namespace.embedder).dimensions}
+def embedder_test(namespace: Namespace) -> dict[str, Any]:
+    """Load the embedder and embed a word; may be slow."""
+    error = embedder_error(namespace.embedder)
+    return {"error": error, "dimensions": None if error else embedder(namespace.embedder).dimensions}
 
 
-def index(namespace: Namespace) -> dict[str, Any]:
-    """How the vectors are searched, and how much of the nearest that finds."""
+def index_context(namespace: Namespace) -> dict[str, Any]:
+    """Whether the vector index is used, and its measured recall."""
     return {
         "used": index_recall.uses_index(namespace),
         "smallest": SCAN_BELOW,
@@ -89,30 +88,30 @@ def index(namespace: Namespace) -> dict[str, Any]:
     }
 
 
-def timed(steps: list[retriever_health.StepLatency]) -> list[dict[str, Any]]:
-    """Steps with the lengths of their bars, all on one scale."""
+def latency_bars(steps: list[retriever_health.StepLatency]) -> list[dict[str, Any]]:
+    """Steps with the widths of their bars, all on one scale."""
     longest = max((step.p95 for step in steps), default=0) or 1
     return [{"step": step, "p50": 100 * step.p50 / longest, "p95": 100 * step.p95 / longest} for step in steps]
 
 
-def embedding(namespace: Namespace) -> dict[str, Any]:
-    """The embedder that serves, what it has embedded, and the one that is being changed to."""
+def embedder_context(namespace: Namespace) -> dict[str, Any]:
+    """The current embedder, its vectors outside the index, and a pending change."""
     statistics = NamespaceStatistics.objects.filter(namespace=namespace).first()
     changing = Job.objects.within(namespace).filter(kind=JobKind.REEMBED, state__in=UNFINISHED).first()
     return {
         "name": namespace.embedder,
         "memories": statistics.documents if statistics else 0,
-        "outside": unindexed_vectors(namespace)[: MOST_COUNTED + 1].count(),
-        "most": MOST_COUNTED,
+        "outside": unindexed_vectors(namespace)[: MAX_UNINDEXED + 1].count(),
+        "most": MAX_UNINDEXED,
         "changing": changing,
     }
 
 
-def tables() -> dict[str, Any]:
-    """The largest tables, and all of them together."""
+def table_sizes_context() -> dict[str, Any]:
+    """The largest tables, and the total size."""
     all = table_sizes.all_table_sizes()
     largest = all[0].total if all else 1
-    rows = [{"table": one, "width": 100 * one.total / largest} for one in all[:LARGEST]]
+    rows = [{"table": one, "width": 100 * one.total / largest} for one in all[:MAX_TABLES]]
     return {
         "rows": rows,
         "others": len(all) - len(rows),

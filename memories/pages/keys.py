@@ -1,4 +1,4 @@
-"""The keys of agents: made, shown once, put in another's place, revoked."""
+"""The Keys page: create, rotate and revoke API keys; a key is shown once."""
 
 from datetime import timedelta
 from typing import Any
@@ -14,20 +14,20 @@ from rest_framework.exceptions import ValidationError
 
 from memories.models import ApiKey, Namespace
 from memories.models.choices import Role
-from memories.pages.access import access_of, demanded, members_only
+from memories.pages.access import access_of, members_only, require_role
 from memories.pages.request_data import filled_fields
 from memories.web.api_keys import ROTATION_GRACE, KeyEndedError, issue_key, key_end, revoke_key, rotate_key
 from memories.web.fields import Integer, OneOf, Text
 from memories.web.layout import render_page
 from memories.web.roles import Access
 from memories.web.serializers import StrictObject, valid_values
-from memories.web.validation_errors import flatten_errors as flat
+from memories.web.validation_errors import flatten_errors
 
-MOST_SHOWN = 200
+MAX_KEYS = 200
 
 
-class NewKey(StrictObject):
-    """A key to be made."""
+class NewKeySerializer(StrictObject):
+    """Form of a new key."""
 
     name = Text(max_length=200)
     role = OneOf(choices=Role.values)
@@ -37,68 +37,72 @@ class NewKey(StrictObject):
 @never_cache
 @require_http_methods(["GET", "POST"])
 @members_only
-def keys(request: HttpRequest, namespace: Namespace) -> HttpResponse:
-    """List the keys; make one, and show it this once."""
+def keys_page(request: HttpRequest, namespace: Namespace) -> HttpResponse:
+    """List the keys; POST creates one and shows it once."""
     if request.method == "GET":
-        return show(request, namespace, access_of(request, namespace))
-    access = demanded(request, namespace, Role.ADMIN)
+        return render_keys(request, namespace, access_of(request, namespace))
+    access = require_role(request, namespace, Role.ADMIN)
     given = filled_fields(request.POST)
     try:
-        wanted = valid_values(NewKey(data=given))
+        body = valid_values(NewKeySerializer(data=given))
     except ValidationError as error:
-        return show(request, namespace, access, given=given, wrong=list(flat(error.detail)), status=400)
-    lasts = timedelta(days=wanted["days"]) if "days" in wanted else None
-    key, plain = issue_key(namespace, name=wanted["name"], role=wanted["role"], lifetime=lasts)
-    return show(request, namespace, access, made=key, plain=plain, status=201)
+        return render_keys(
+            request, namespace, access, given=given, wrong=list(flatten_errors(error.detail)), status=400
+        )
+    lasts = timedelta(days=body["days"]) if "days" in body else None
+    key, plain = issue_key(namespace, name=body["name"], role=body["role"], lifetime=lasts)
+    return render_keys(request, namespace, access, made=key, plain=plain, status=201)
 
 
 @never_cache
 @require_POST
 @members_only
-def rotated(request: HttpRequest, namespace: Namespace, id: UUID) -> HttpResponse:
-    """Put another key in a key's place, and show it this once."""
-    access = demanded(request, namespace, Role.ADMIN)
-    old = key_of(namespace, id)
+def key_rotate_view(request: HttpRequest, namespace: Namespace, id: UUID) -> HttpResponse:
+    """Replace a key by a new one, and show it once."""
+    access = require_role(request, namespace, Role.ADMIN)
+    old = key_or_404(namespace, id)
     try:
         key, plain = rotate_key(namespace, old)
     except KeyEndedError as error:
         messages.warning(request, str(error))
         return redirect("keys", namespace.slug)
-    return show(request, namespace, access, made=key, plain=plain, rotated=old, status=201)
+    return render_keys(request, namespace, access, made=key, plain=plain, rotated=old, status=201)
 
 
 @require_POST
 @members_only
-def revoked(request: HttpRequest, namespace: Namespace, id: UUID) -> HttpResponse:
-    """Let a key open nothing from now on."""
-    demanded(request, namespace, Role.ADMIN)
-    key = key_of(namespace, id)
+def key_revoke_view(request: HttpRequest, namespace: Namespace, id: UUID) -> HttpResponse:
+    """Revoke a key at once."""
+    require_role(request, namespace, Role.ADMIN)
+    key = key_or_404(namespace, id)
     try:
         revoke_key(namespace, key)
-        messages.success(request, f"The key “{key.name}” ({key.prefix}…) is revoked and opens nothing any more.")
+        messages.success(request, f"The key “{key.name}” ({key.prefix}…) is revoked.")
     except KeyEndedError as error:
         messages.warning(request, str(error))
     return redirect("keys", namespace.slug)
 
 
-def key_of(namespace: Namespace, id: UUID) -> ApiKey:
-    """Find a key of the namespace."""
+def key_or_404(namespace: Namespace, id: UUID) -> ApiKey:
+    """A key of the namespace."""
     key = ApiKey.objects.within(namespace).filter(id=id).first()
     if key is None:
-        raise Http404(f"There is no key {id} here.")
+        raise Http404(f"There is no key {id} in this namespace.")
     return key
 
 
-def show(request: HttpRequest, namespace: Namespace, access: Access, *, status: int = 200, **more: Any) -> HttpResponse:
-    """The page: those that work first, the newest before the others."""
+def render_keys(
+    request: HttpRequest, namespace: Namespace, access: Access, *, status: int = 200, **more: Any
+) -> HttpResponse:
+    """The page; active keys first, newest first."""
     now = timezone.now()
-    found = list(ApiKey.objects.within(namespace).defer("hash").order_by("-created_at", "id")[: MOST_SHOWN + 1])
-    rows = [{"key": key, "ended": key_end(key, now)} for key in found[:MOST_SHOWN]]
+    found = list(ApiKey.objects.within(namespace).defer("hash").order_by("-created_at", "id")[: MAX_KEYS + 1])
+    rows = [{"key": key, "ended": key_end(key, now)} for key in found[:MAX_KEYS]]
     context = {
         "rows": sorted(rows, key=lambda row: bool(row["ended"])),
         "working": sum(not row["ended"] for row in rows),
-        "capped": len(found) > MOST_SHOWN,
-        "most": MOST_SHOWN,
+        "capped": len(found) > MAX_KEYS,
+        "most": MAX_KEYS,
         "roles": Role.values,
         "grace": ROTATION_GRACE,
         "may_change": access.allows(Role.ADMIN),

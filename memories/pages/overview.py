@@ -1,4 +1,4 @@
-"""Where a person arrives: what a namespace holds."""
+"""The Overview page: counts and recent memories of a namespace."""
 
 from typing import Any
 
@@ -14,14 +14,14 @@ from memories.pages.access import members_only
 from memories.pages.lab.views import example_queries
 from memories.web.layout import current_namespace, namespaces_of, render_page
 
-SUGGESTED = 3  # questions
-SET_ASIDE = [status for status in Status.values if status != Status.ACTIVE]
+MAX_EXAMPLES = 3
+INACTIVE = [status for status in Status.values if status != Status.ACTIVE]
 
 
 @require_GET
 @login_required
 def home(request: HttpRequest) -> HttpResponse:
-    """Go on where the user was; one who is a member of nothing is told what to do."""
+    """Redirect to the last used namespace; without any membership, explain how to get one."""
     namespace = current_namespace(request, namespaces_of(request))
     if namespace is None:
         return render_page(request, "memories/no_namespace.html", {})
@@ -30,15 +30,15 @@ def home(request: HttpRequest) -> HttpResponse:
 
 @require_GET
 @members_only
-def overview(request: HttpRequest, namespace: Namespace) -> HttpResponse:
-    """What a namespace holds, at a glance."""
-    return render_page(request, "memories/overview.html", holdings(namespace))
+def overview_page(request: HttpRequest, namespace: Namespace) -> HttpResponse:
+    """What a namespace contains."""
+    return render_page(request, "memories/overview.html", namespace_summary(namespace))
 
 
-def holdings(namespace: Namespace) -> dict[str, Any]:
-    """Counts of everything a namespace holds, one question for each table."""
-    stated = Memory.objects.within(namespace).filter(level__in=STATEMENTS)
-    memories = stated.aggregate(
+def namespace_summary(namespace: Namespace) -> dict[str, Any]:
+    """Counts of everything in a namespace, one SQL query per table."""
+    statements = Memory.objects.within(namespace).filter(level__in=STATEMENTS)
+    memories = statements.aggregate(
         **{status: Count("id", filter=Q(status=status)) for status in Status.values},
         **{type: Count("id", filter=Q(status=Status.ACTIVE, type=type)) for type in MemoryType.values},
         first=Min("created_at"),
@@ -52,12 +52,12 @@ def holdings(namespace: Namespace) -> dict[str, Any]:
         "now": namespace.now,
         "memories": memories,
         "types": [(type, count, 100 * count / (max(types.values()) or 1)) for type, count in types.items()],
-        "set_aside": {status: memories[status] for status in SET_ASIDE if memories[status]},
-        "recent": stated.filter(status=Status.ACTIVE).order_by("-created_at", "id")[:8],
+        "inactive": {status: memories[status] for status in INACTIVE if memories[status]},
+        "recent": statements.filter(status=Status.ACTIVE).order_by("-created_at", "id")[:8],
         "entities": Entity.objects.within(namespace).count(),
         "edges": EntityEdge.objects.within(namespace).count(),
         "sessions": Session.objects.within(namespace).count(),
         "reviews": ReviewItem.objects.within(namespace).filter(state=Verdict.PENDING).count(),
         "queries": queries,
-        "examples": example_queries(namespace)[:SUGGESTED],
+        "examples": example_queries(namespace)[:MAX_EXAMPLES],
     }

@@ -1,9 +1,9 @@
-"""What a namespace is called and for, which embedder serves it, and how another one is founded."""
+"""The Settings page: title, mode and redaction of a namespace, its embedder, and new namespaces."""
 
 from typing import Any
 
 from django.contrib import messages
-from django.core.exceptions import ValidationError as Refused
+from django.core.exceptions import ValidationError as ModelValidationError
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.views.decorators.http import require_http_methods, require_POST
@@ -14,9 +14,9 @@ from memories.api.namespaces import NamespaceChange
 from memories.jobs.registry import job_completion
 from memories.jobs.submission import BusyError, submit_job
 from memories.models import Job, Namespace
-from memories.models.choices import JobKind, Mode, Role
+from memories.models.choices import JobKind, JobState, Mode, Role
 from memories.models.job import UNFINISHED
-from memories.pages.access import access_of, demanded, members_only
+from memories.pages.access import access_of, members_only, require_role
 from memories.pages.request_data import filled_fields
 from memories.providers.embedder import ALLOWED, EMBEDDERS
 from memories.web.fields import Text
@@ -24,11 +24,11 @@ from memories.web.layout import render_page
 from memories.web.memberships import create_namespace
 from memories.web.roles import Access
 from memories.web.serializers import StrictObject, valid_values
-from memories.web.validation_errors import flatten_errors as flat
+from memories.web.validation_errors import flatten_errors
 
 
-class NewNamespace(StrictObject):
-    """A namespace to be founded."""
+class NewNamespaceSerializer(StrictObject):
+    """Form of a new namespace."""
 
     slug = Text(max_length=50)
     title = Text(max_length=200, required=False)
@@ -36,16 +36,18 @@ class NewNamespace(StrictObject):
 
 @require_http_methods(["GET", "POST"])
 @members_only
-def settings(request: HttpRequest, namespace: Namespace) -> HttpResponse:
-    """Show what can be set; change title, purpose and redaction."""
+def settings_page(request: HttpRequest, namespace: Namespace) -> HttpResponse:
+    """Show the settings; POST changes title, mode and redaction."""
     if request.method == "GET":
-        return show(request, namespace, access_of(request, namespace))
-    access = demanded(request, namespace, Role.ADMIN)
+        return render_settings(request, namespace, access_of(request, namespace))
+    access = require_role(request, namespace, Role.ADMIN)
     given = {"title": "", "mode": "", **filled_fields(request.POST), "redacts": "redacts" in request.POST}
     try:
         change = valid_values(NamespaceChange(data=given))
     except ValidationError as error:
-        return show(request, namespace, access, given=given, wrong=list(flat(error.detail)), status=400)
+        return render_settings(
+            request, namespace, access, given=given, wrong=list(flatten_errors(error.detail)), status=400
+        )
     Namespace.objects.filter(id=namespace.id).update(**change)
     messages.success(request, "Saved.")
     return redirect("keys-settings", namespace.slug)
@@ -53,15 +55,15 @@ def settings(request: HttpRequest, namespace: Namespace) -> HttpResponse:
 
 @require_POST
 @members_only
-def reembed(request: HttpRequest, namespace: Namespace) -> HttpResponse:
-    """Have everything embedded anew by another embedder, which then takes over without a gap."""
-    access = demanded(request, namespace, Role.ADMIN)
+def change_embedder(request: HttpRequest, namespace: Namespace) -> HttpResponse:
+    """Submit a job that re-embeds everything and then switches over."""
+    access = require_role(request, namespace, Role.ADMIN)
     given = filled_fields(request.POST)
     try:
         submit_job(namespace, JobKind.REEMBED, valid_values(ReembedParams(data=given)), by=access.caller)
     except ValidationError as error:
-        wrong = {"wanted": given.get("embedder", ""), "wrong_embedder": list(flat(error.detail))}
-        return show(request, namespace, access, status=400, **wrong)
+        wrong = {"wanted": given.get("embedder", ""), "wrong_embedder": list(flatten_errors(error.detail))}
+        return render_settings(request, namespace, access, status=400, **wrong)
     except BusyError as error:
         messages.warning(request, str(error))
     return redirect("keys-settings", namespace.slug)
@@ -69,38 +71,44 @@ def reembed(request: HttpRequest, namespace: Namespace) -> HttpResponse:
 
 @require_POST
 @members_only
-def new_namespace(request: HttpRequest, namespace: Namespace) -> HttpResponse:
-    """Found another namespace, with who asks for it as its admin."""
-    access = demanded(request, namespace, Role.ADMIN)
+def namespace_create_view(request: HttpRequest, namespace: Namespace) -> HttpResponse:
+    """Create another namespace, with the user as its admin."""
+    access = require_role(request, namespace, Role.ADMIN)
     given = filled_fields(request.POST)
     try:
-        wanted = valid_values(NewNamespace(data=given))
-        made = create_namespace(wanted["slug"], title=wanted.get("title", ""), admin=request.user)
+        body = valid_values(NewNamespaceSerializer(data=given))
+        created = create_namespace(body["slug"], title=body.get("title", ""), admin=request.user)
     except ValidationError as error:
-        return show(request, namespace, access, new=given, wrong_new=list(flat(error.detail)), status=400)
-    except Refused as error:
-        return show(request, namespace, access, new=given, wrong_new=list(flat(error.message_dict)), status=400)
-    messages.success(request, f"Created the namespace {made.slug}, with you as admin.")
-    return redirect("keys", made.slug)
+        return render_settings(
+            request, namespace, access, new=given, wrong_new=list(flatten_errors(error.detail)), status=400
+        )
+    except ModelValidationError as error:
+        return render_settings(
+            request, namespace, access, new=given, wrong_new=list(flatten_errors(error.message_dict)), status=400
+        )
+    messages.success(request, f"Created the namespace {created.slug}, with you as admin.")
+    return redirect("keys", created.slug)
 
 
-def show(request: HttpRequest, namespace: Namespace, access: Access, *, status: int = 200, **more: Any) -> HttpResponse:
-    """The page; where htmx asks, only how far the change of the embedder is."""
+def render_settings(
+    request: HttpRequest, namespace: Namespace, access: Access, *, status: int = 200, **more: Any
+) -> HttpResponse:
+    """The page; for htmx only the progress of an embedder change."""
     context = {
         "given": {"title": namespace.title, "mode": namespace.mode, "redacts": namespace.redacts},
         "modes": Mode.values,
         "embedder": namespace.embedder,
         "shipped": list(EMBEDDERS),
         "allowed": ALLOWED,
-        "change": last_change(namespace),
+        "change": last_embedder_change(namespace),
         "may_change": access.allows(Role.ADMIN),
         **more,
     }
     return render_page(request, "memories/settings.html", context, partial="change", status=status)
 
 
-def last_change(namespace: Namespace) -> dict[str, Any] | None:
-    """The last change of the embedder, and how far it is."""
+def last_embedder_change(namespace: Namespace) -> dict[str, Any] | None:
+    """The last change of the embedder and its progress."""
     job = Job.objects.within(namespace).filter(kind=JobKind.REEMBED).order_by("created_at", "id").last()
     if job is None:
         return None
@@ -109,4 +117,5 @@ def last_change(namespace: Namespace) -> dict[str, Any] | None:
         "percent": 100 * job_completion(job),
         "open": job.state in UNFINISHED,
         "name": job.params["embedder"],
+        "took_over": job.state == JobState.DONE and job.params["embedder"] == namespace.embedder,
     }

@@ -3,7 +3,6 @@
 import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import groupby
 from typing import Any
 
 from django.http import QueryDict
@@ -119,14 +118,15 @@ def param_groups(
 ) -> list[ParamGroup]:
     """All parameters by group, groups in order of declaration."""
     current, default = params.of(values).as_dict(), params.of(defaults or {}).as_dict()
-    sliders = [
-        Slider(name, declaration, current[name], default[name], name in idle)
-        for name, declaration in params.declarations().items()
-    ]
-    order = list(dict.fromkeys(slider.declaration.group for slider in sliders))
-    ordered = sorted(sliders, key=lambda slider: order.index(slider.declaration.group))
     return [
-        ParamGroup(name, list(some)) for name, some in groupby(ordered, key=lambda slider: slider.declaration.group)
+        ParamGroup(
+            group,
+            [
+                Slider(name, declaration, current[name], default[name], name in idle)
+                for name, declaration in declarations.items()
+            ],
+        )
+        for group, declarations in params.declarations_by_group().items()
     ]
 
 

@@ -26,7 +26,7 @@ from memories.retrieval.trace_redaction import redact_forgotten
 from memories.web.fields import DateTime, Identifier
 from memories.web.layout import render_page
 from memories.web.pagination import paginate
-from memories.web.validation_errors import flatten_errors as flat
+from memories.web.validation_errors import flatten_errors
 from scoring.systems import SYSTEMS
 
 MAX_ARRIVALS = 50  # new rows per poll
@@ -82,7 +82,7 @@ def trace_list_page(request: HttpRequest, namespace: Namespace) -> HttpResponse:
         query = TracePageQuery.from_request(drf_request)
         found = paginate(drf_request, namespace, filter_traces(namespace, query), query, by_id=True)
     except ValidationError as error:
-        problems = list(flat(error.detail))
+        problems = list(flatten_errors(error.detail))
         status = 200 if getattr(request, "htmx", False) else 400  # htmx does not swap error responses
         return render_page(
             request, "memories/traces.html", context | {"wrong": problems}, partial="found", status=status

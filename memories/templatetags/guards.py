@@ -1,29 +1,32 @@
-"""Formats counts and rates of the guards."""
+"""Template filters of the Guards page: counts per thousand and rates."""
 
 from django import template
 
-from memories.templatetags.numbers import figure, grouped
+from memories.contracts.number_format import format_count, format_number
 
 register = template.Library()
 
 
-@register.filter
-def tally(count: float) -> str:
-    """Format a count out of a thousand, with more decimals the smaller it is.
+@register.filter("tally")
+def format_per_thousand(count: float) -> str:
+    """A count per thousand, with more decimals the smaller it is.
 
-    >>> tally(1000.0), tally(30.0), tally(12.54), tally(0.126)
+    >>> format_per_thousand(1000.0), format_per_thousand(30.0), format_per_thousand(12.54), format_per_thousand(0.126)
     ('1,000', '30', '12.5', '.13')
     """
     decimals = 0 if count >= 100 else 1 if count >= 1 else 2
     rounded = round(count, decimals)
-    return grouped(round(rounded)) if rounded == round(rounded) else figure(rounded)
+    return format_count(round(rounded)) if rounded == round(rounded) else format_number(rounded)
 
 
-@register.filter
-def rate(share: float) -> str:
-    """Format a product of rates without floating-point noise.
+@register.filter("rate")
+def format_rate(share: float) -> str:
+    """A product of rates without floating-point noise.
 
-    >>> rate(0.2 * 0.5 * 0.3)
+    >>> format_rate(0.2 * 0.5 * 0.3)
     '.03'
     """
-    return figure(round(share, 6))
+    return format_number(round(share, 6))
+
+
+tally = format_per_thousand  # earlier name, for modules that still use it

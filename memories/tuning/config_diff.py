@@ -2,10 +2,10 @@
 
 from typing import Any
 
+from memories.contracts.number_format import format_number
 from memories.models import ProfileVersion
 from memories.retrieval.config import serving_config
 from memories.retrieval.query import Config
-from memories.templatetags.numbers import figure
 from scoring.params import Declaration, Number, Switch
 
 DEFAULT_SUFFIX = " (default)"  # a plan may override a default, never a given value
@@ -51,5 +51,5 @@ def format_param(declaration: Declaration, given: Any, name: str) -> str:
     if isinstance(declaration, Switch):
         return ("on" if value else "off") + suffix
     if isinstance(declaration, Number):
-        return f"{figure(value)}{f' {declaration.unit}' if declaration.unit else ''}{suffix}"
+        return f"{format_number(value)}{f' {declaration.unit}' if declaration.unit else ''}{suffix}"
     return f"{value}{suffix}"

@@ -5,9 +5,9 @@ from uuid import UUID
 
 from django.db import transaction
 
+from memories.contracts.number_format import format_p_value, format_signed
 from memories.models import Namespace, ProfileVersion, Publication
 from memories.models.choices import JobState
-from memories.templatetags.numbers import chance, signed
 from memories.tuning import gate
 from memories.tuning.measurement import ERROR_NAMES, METRIC_NAMES
 from memories.tuning.profile_versions import version_label
@@ -63,10 +63,9 @@ def publication_refusal(namespace: Namespace, version: ProfileVersion) -> Refuse
 def describe_loss(loss: dict[str, Any]) -> str:
     """One loss as a sentence."""
     where = "held-out queries" if loss["split"] else "judged queries"
-    change = (
-        f"{METRIC_NAMES.get(loss['metric']) or ERROR_NAMES[loss['metric']].lower()} {signed(loss['difference'], 3)}"
-    )
-    return f"{change} on {loss['queries']} {where} (p {chance(loss['corrected'])})"
+    metric = METRIC_NAMES.get(loss["metric"]) or ERROR_NAMES[loss["metric"]].lower()
+    change = f"{metric} {format_signed(loss['difference'], 3)}"
+    return f"{change} on {loss['queries']} {where} (p {format_p_value(loss['corrected'])})"
 
 
 def previous_version(namespace: Namespace) -> tuple[bool, UUID | None]:

@@ -11,7 +11,7 @@ from memories.models import JudgementSet, Namespace
 from memories.tuning import judgement_import, trec
 from memories.tuning.judgement_store import NewQuery, store_queries
 from memories.tuning.memory_references import METADATA_PREFIX
-from memories.web.validation_errors import flatten_errors as flat
+from memories.web.validation_errors import flatten_errors
 
 CALLER = "import_judgements"
 MAX_NAME_LENGTH: int = JudgementSet._meta.get_field("name").max_length or 0
@@ -41,7 +41,7 @@ class Command(BaseCommand):
         try:
             queries = self.parse_files(namespace, file, options["qrels"], options["docid"]).or_raise()
         except ValidationError as error:
-            problems = list(flat(error.detail))
+            problems = list(flatten_errors(error.detail))
             for problem in problems:
                 self.stderr.write(f"{problem['at']}: {problem['message']}")
             raise CommandError(f"{len(problems)} errors: nothing was stored.") from error

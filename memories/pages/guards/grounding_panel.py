@@ -14,8 +14,8 @@ from memories.models.choices import STATEMENTS, Role, Status
 from memories.models.keys import NamespacedQuerySet
 from memories.pages.access import need
 from memories.pages.explanation_nodes import explanation_node
-from memories.pages.facets import COUNTED
 from memories.pages.guards.forms import statement_request_body
+from memories.pages.memory_list.facets import MAX_COUNTED
 from memories.templatetags.numbers import grouped
 from memories.text.provider_error import ProviderError
 from memories.web.memory_body import NewMemorySerializer, new_memory_from_body
@@ -97,7 +97,7 @@ def grounding_context(request: HttpRequest, namespace: Namespace, policy: WriteP
         dropped_page, page_errors = None, list(flatten_errors(error.detail))
     return {
         "verdicts": verdicts,
-        "totals": GroundingTotals(sum(kept.values()), sum(dropped.values()), COUNTED),
+        "totals": GroundingTotals(sum(kept.values()), sum(dropped.values()), MAX_COUNTED),
         "dropped_page": dropped_page,
         "page_errors": page_errors,
         "penalty": policy.grounding_penalty,
@@ -112,7 +112,7 @@ def statements_by_status(namespace: Namespace, status: Status) -> NamespacedQuer
 
 def count_verdicts(namespace: Namespace, status: Status) -> dict[str, int]:
     """The newest memories of a status by verdict, up to the count limit."""
-    newest = statements_by_status(namespace, status).order_by("-created_at", "id")[:COUNTED]
+    newest = statements_by_status(namespace, status).order_by("-created_at", "id")[:MAX_COUNTED]
     return newest.aggregate(**{verdict: Count("id", filter=holds) for verdict, holds in VERDICT_FILTERS.items()})
 
 

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from memories.pages.lab.retriever_styles import RetrieverStyle, retriever_style
+from memories.contracts.number_format import format_number
+from memories.pages.retriever_styles import RetrieverStyle, retriever_style
 from memories.retrieval.retrieve import Retrieval
 from memories.retrieval.why_not import ordinal
-from memories.templatetags.numbers import figure
 from scoring.term import Array
 
 MAX_BARS = 200
@@ -68,13 +68,13 @@ def skyline_chart(retrieval: Retrieval, contributions: Mapping[str, Array]) -> d
 def hover_trace(total: Array, contents: Sequence[str], contributions: Mapping[RetrieverStyle, Array]) -> dict[str, Any]:
     """An invisible trace with one hover text per bar; one per segment would bloat the page."""
     texts = [
-        f"{short_chart_label(content)}<br>{figure(score, 4)}"
+        f"{short_chart_label(content)}<br>{format_number(score, 4)}"
         for content, score in zip(contents, total.tolist(), strict=True)
     ]
     for style, values in contributions.items():
         for bar, value in enumerate(values.tolist()):
             if value:
-                texts[bar] += f"<br>{style.name} {figure(value, 4)}"
+                texts[bar] += f"<br>{style.name} {format_number(value, 4)}"
     invisible = {"opacity": 0, "size": 1}
     return {
         "mode": "markers",
@@ -104,7 +104,7 @@ def score_axis(highest: float) -> dict[str, Any]:
     power = 10.0 ** math.floor(math.log10(top))
     step = next(factor * power for factor in (0.2, 0.25, 0.5, 1.0, 2.0) if top / (factor * power) <= 5)
     values = [round(step * tick, 9) for tick in range(int(top / step) + 1)]
-    return {"tickvals": values, "ticktext": [figure(value) for value in values], "range": [0, 1.12 * top]}
+    return {"tickvals": values, "ticktext": [format_number(value) for value in values], "range": [0, 1.12 * top]}
 
 
 def vertical_rule(x: float) -> dict[str, Any]:
@@ -133,7 +133,7 @@ def skyline_label(retrieval: Retrieval) -> str:
     if not len(score):
         return "No candidates."
     drawn = f"the best {MAX_BARS} of {len(score)}" if len(score) > MAX_BARS else f"all {len(score)}"
-    return f"Scores of {drawn} candidates, stacked by retriever. The highest is {figure(float(score.max()), 4)}."
+    return f"Scores of {drawn} candidates, stacked by retriever. The highest is {format_number(float(score.max()), 4)}."
 
 
 def bump_chart(columns: Mapping[str, Sequence[str]], names: Mapping[str, str], highlighted: str) -> dict[str, Any]:

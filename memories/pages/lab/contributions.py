@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from memories.pages.lab.retriever_styles import REMAINDER
+from memories.pages.retriever_styles import REMAINDER
 from memories.retrieval.retrieve import Retrieval
 from scoring.term import Array, Term
 

@@ -9,8 +9,8 @@ from typing import Any
 from django.utils.html import escape
 from django.utils.safestring import SafeString, mark_safe
 
-from memories.pages.lab.retriever_styles import RETRIEVER_STYLES
-from memories.templatetags.numbers import about, figure
+from memories.contracts.number_format import format_number, format_rounded
+from memories.pages.retriever_styles import RETRIEVER_STYLES
 from scoring.term import Tree
 
 LEAF_OPS = ("param", "const", "input")
@@ -69,7 +69,7 @@ def equation_html(node: Tree, changed: Mapping[str, Any] | None = None) -> str:
     """How a value follows from its operands."""
     if node["op"] == "param":
         before = (changed or {}).get(node["name"])
-        note = f", was {escape(figure(before))}" if before is not None else ""
+        note = f", was {escape(format_number(before))}" if before is not None else ""
         return f'<span class="eq"><a href="#p-{escape(node["name"])}">parameter</a>{note}</span>'
     if not node["parts"]:
         return '<span class="eq"></span>'
@@ -94,8 +94,8 @@ def operand_html(node: Tree, *, with_values: bool) -> str:
         inner = operation_html(node, with_values=with_values)
         return inner if node["op"] in FUNCTION_OPS or node["op"] == "exp2" else f"({inner})"
     if node["op"] == "const":
-        return figure(node["value"])
-    text = about(node["value"]) if with_values else node_label_html(node)
+        return format_number(node["value"])
+    text = format_rounded(node["value"]) if with_values else node_label_html(node)
     return f'<a href="#p-{escape(node["name"])}">{text}</a>' if node["op"] == "param" else text
 
 
@@ -111,7 +111,11 @@ def node_label_html(node: Tree) -> str:
 def node_value_html(node: Tree, changed: Mapping[str, Any]) -> str:
     """A node's value, highlighted if it is a changed parameter."""
     value = node["value"]
-    text = about(value) if abs(value) >= 10 or node["op"] in LEAF_OPS else figure(value, 5 if abs(value) < 0.1 else 4)
+    text = (
+        format_rounded(value)
+        if abs(value) >= 10 or node["op"] in LEAF_OPS
+        else format_number(value, 5 if abs(value) < 0.1 else 4)
+    )
     if node["op"] == "param" and node["name"] in changed:
         text = f'<span class="marked">{text}</span>'
     return f'<span class="num">{text}</span>'

@@ -9,14 +9,14 @@ from django.urls import reverse
 from django.utils.safestring import SafeString
 
 from memories.contracts.answer import Result
+from memories.contracts.number_format import format_number
 from memories.models import Trace
 from memories.pages.lab import markup
 from memories.pages.lab.explanation_html import render_explanation
-from memories.pages.lab.retriever_styles import RetrieverStyle, retriever_style
+from memories.pages.retriever_styles import RetrieverStyle, retriever_style
 from memories.retrieval.prompt_context import whole_days
 from memories.retrieval.retrieve import Retrieval
 from memories.retrieval.why_not import ordinal
-from memories.templatetags.numbers import figure
 from scoring.term import Array, Term
 
 
@@ -134,18 +134,20 @@ def score_factors(retrieval: Retrieval, row: int) -> list[str]:
         uses = int(signals.access_count[row])
         return [
             f"{old} keeps {100 * named['freshness']:.0f} %" if "freshness" in named else "",
-            f"{old} counts ×{figure(named['age'], 2)}" if "age" in named else "",
-            f"{'1 use lifts' if uses == 1 else f'{uses} uses lift'} it ×{figure(named['access boost'], 2)}"
+            f"{old} counts ×{format_number(named['age'], 2)}" if "age" in named else "",
+            f"{'1 use lifts' if uses == 1 else f'{uses} uses lift'} it ×{format_number(named['access boost'], 2)}"
             if uses and "access boost" in named
             else "",
-            f"confidence {figure(float(signals.confidence[row]), 2)} counts ×{figure(named['trust'], 2)}"
+            f"confidence {format_number(float(signals.confidence[row]), 2)} counts ×{format_number(named['trust'], 2)}"
             if "trust" in named
             else "",
-            f"evidence counts ×{figure(named['evidence'], 2)}" if "evidence" in named else "",
+            f"evidence counts ×{format_number(named['evidence'], 2)}" if "evidence" in named else "",
         ]
     parts = sorted(((term_value_at(part, row), str(part.name)) for part in score.parts), reverse=True)
     most = [
-        f"{name.removesuffix(' share').replace('_', ' ')} {figure(value, 4)}" for value, name in parts[:2] if value > 0
+        f"{name.removesuffix(' share').replace('_', ' ')} {format_number(value, 4)}"
+        for value, name in parts[:2]
+        if value > 0
     ]
     return [f"most from {' and '.join(most)}"] if most else []
 

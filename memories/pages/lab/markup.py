@@ -7,7 +7,7 @@ from typing import Any
 from django.utils.html import escape
 from django.utils.safestring import SafeString, mark_safe
 
-from memories.templatetags.numbers import figure
+from memories.contracts.number_format import format_number
 
 # Percent of the bar's width from which a segment has room for its name, and for its rank.
 MIN_WIDTH_FOR_NAME, MIN_WIDTH_FOR_RANK = 13, 6
@@ -17,12 +17,13 @@ GRADE_MEANINGS = ("not relevant", "related", "helps", "answers it")
 
 def score_bar_html(segments: Sequence[Any], score: float) -> SafeString:
     """A hit's score as a bar, split by retriever."""
-    label = ", ".join(f"{segment.style.name} {figure(segment.value, 4)}" for segment in segments)
+    label = ", ".join(f"{segment.style.name} {format_number(segment.value, 4)}" for segment in segments)
     parts = []
     for position, segment in enumerate(segments):
         name = f'<tspan class="w">{escape(segment.style.name)} </tspan>' if segment.width > MIN_WIDTH_FOR_NAME else ""
         text = f"{name}{segment.rank if segment.width > MIN_WIDTH_FOR_RANK else ''}"
-        title = f"{escape(segment.style.name)} {segment.rank}, {figure(segment.value, 4)} of {figure(score, 4)}"
+        share = f"{format_number(segment.value, 4)} of {format_number(score, 4)}"
+        title = f"{escape(segment.style.name)} {segment.rank}, {share}"
         cut = f'<line class="cut" x1="{segment.left:.2f}%" x2="{segment.left:.2f}%" y2="18"/>' if position else ""
         colour = segment.style.colour
         parts.append(
@@ -58,5 +59,5 @@ def ranked_row_html(row: Mapping[str, Any]) -> str:
     return (
         f'<li{" class=in" if row["now"] else ""}><span class="muted">{row["rank"]}</span>'
         f'<span title="{escape(content)}">{now}{escape(short)}</span>'
-        f'<span class="num">{figure(row["score"], 3)}</span></li>'
+        f'<span class="num">{format_number(row["score"], 3)}</span></li>'
     )

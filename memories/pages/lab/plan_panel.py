@@ -3,9 +3,9 @@
 from typing import Any
 
 from memories.contracts.answer import ParsedReport
+from memories.contracts.number_format import format_number, format_rounded
 from memories.retrieval.plan import SPECIFICITY_WEIGHTS
 from memories.retrieval.retrieve import Retrieval
-from memories.templatetags.numbers import about, figure
 from scoring.systems.candidates import PlanParams
 
 SPECIFICITY_LABELS = {
@@ -59,14 +59,15 @@ def plan_context(retrieval: Retrieval, parsed: ParsedReport) -> dict[str, Any]:
 
 def plan_reason(name: str, specificity: float, params: PlanParams) -> str:
     """Why this plan was chosen."""
-    value = f"Specificity {figure(specificity, 3)}"
-    low, high = about(params.exploratory_below), about(params.precise_from)
+    value = f"Specificity {format_number(specificity, 3)}"
+    low, high = format_rounded(params.exploratory_below), format_rounded(params.precise_from)
     return {
         "precise": f"{value} is {high} or more: only semantic and entity graph run, and few results are returned.",
-        "entity-centric": f"{value}; an entity is recognised with a confidence above {about(params.entity_above)}, so "
-        f"the entity graph weighs {about(params.entity_plan_weight)}.",
-        "temporal": f"{value}; the temporal precision is {about(params.window_from)} or more, so "
-        f"the temporal retriever weighs {about(params.temporal_plan_weight)}.",
+        "entity-centric": f"{value}; an entity is recognised with a confidence above "
+        f"{format_rounded(params.entity_above)}, so "
+        f"the entity graph weighs {format_rounded(params.entity_plan_weight)}.",
+        "temporal": f"{value}; the temporal precision is {format_rounded(params.window_from)} or more, so "
+        f"the temporal retriever weighs {format_rounded(params.temporal_plan_weight)}.",
         "exploratory": f"{value} is below {low}: results are reranked and diversified.",
         "hybrid": f"{value} is between {low} and {high}: all retrievers run with their own weights.",
     }.get(name, value)

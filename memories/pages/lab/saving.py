@@ -12,7 +12,7 @@ from django.views.decorators.http import require_POST
 from memories.models import Memory, Namespace, Trace
 from memories.models.choices import Role
 from memories.pages import sliders
-from memories.pages.access import demanded, members_only
+from memories.pages.access import members_only, require_role
 from memories.pages.lab import forms, grades, markup
 from memories.retrieval.trace import config_from_trace
 from memories.tuning import profile_versions
@@ -25,7 +25,7 @@ GRADES = range(4)
 @members_only
 def grade_hit(request: HttpRequest, namespace: Namespace) -> HttpResponse:
     """Store the grade of one hit; htmx gets its buttons back."""
-    demanded(request, namespace, Role.WRITE)
+    require_role(request, namespace, Role.WRITE)
     trace = require_trace(namespace, request.POST)
     memory, _, grade = request.POST.get("grade", "").partition(" ")
     if not grade.isdecimal() or int(grade) not in GRADES:
@@ -43,7 +43,7 @@ def grade_hit(request: HttpRequest, namespace: Namespace) -> HttpResponse:
 @members_only
 def save_lab_profile(request: HttpRequest, namespace: Namespace) -> HttpResponse:
     """Save the parameters as the next version of a profile and rerun the query with it."""
-    demanded(request, namespace, Role.WRITE)
+    require_role(request, namespace, Role.WRITE)
     trace = require_trace(namespace, request.POST)
     name = request.POST.get("name", "").strip()
     if problem := profile_versions.profile_name_problem(name):

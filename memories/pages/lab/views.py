@@ -16,7 +16,7 @@ from memories.pages.lab import charts, forms, grades, side_by_side, why_not_pane
 from memories.pages.lab.contributions import score_contributions
 from memories.pages.lab.hits import count_moves, explanation_trees, hit_rows, ranks_at_start, retriever_lists
 from memories.pages.lab.plan_panel import plan_context
-from memories.pages.lab.retriever_styles import retriever_legend
+from memories.pages.retriever_styles import retriever_legend
 from memories.retrieval.answer import build_answer
 from memories.retrieval.config import override_params
 from memories.retrieval.query import Config

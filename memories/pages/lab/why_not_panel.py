@@ -8,11 +8,12 @@ import numpy as np
 
 from memories.api.retrieval import MAX_QUERY_CHARS
 from memories.contracts.json_values import storage_error
+from memories.contracts.number_format import format_value
 from memories.contracts.why_not import WhyNot
 from memories.models import Memory
 from memories.models.choices import Status
 from memories.pages import sliders
-from memories.pages.lab.retriever_styles import retriever_style
+from memories.pages.retriever_styles import retriever_style
 from memories.retrieval.answer import failed_gates
 from memories.retrieval.config import resolve_config
 from memories.retrieval.query import Query
@@ -20,7 +21,6 @@ from memories.retrieval.replay import Replay
 from memories.retrieval.retrieve import Retrieval, retrieve
 from memories.retrieval.why_not import ordinal
 from memories.retrieval.why_not_trace import why_not_in_trace
-from memories.templatetags.numbers import worded
 from scoring.params import Number, Params
 
 if TYPE_CHECKING:
@@ -90,7 +90,7 @@ def why_not_sentence(why_not: WhyNot, params: type[Params]) -> str:
         return reason
     before, _, _ = reason.rpartition(f"{change.param} ")
     label = sliders.param_label(params.declarations()[change.param])
-    values = f"{worded(change.after)} instead of {worded(change.before)}"
+    values = f"{format_value(change.after)} instead of {format_value(change.before)}"
     return f"{before}{label}: {values} brings it in, {ordinal(change.rank)}."
 
 

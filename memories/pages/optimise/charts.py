@@ -3,8 +3,8 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from memories.contracts.number_format import format_number
 from memories.pages.chart_parts import text_annotation
-from memories.templatetags.numbers import figure
 
 
 def search_progress_chart(search: Mapping[str, Any]) -> dict[str, Any]:
@@ -45,7 +45,7 @@ def search_progress_chart(search: Mapping[str, Any]) -> dict[str, Any]:
                 }
             ],
             "annotations": [
-                text_annotation(1.0, y[-1], figure(y[-1], 3), xshift=8),
+                text_annotation(1.0, y[-1], format_number(y[-1], 3), xshift=8),
                 *([text_annotation(1.0, low, "start", xshift=8)] if high - low > padding else []),
             ],
         },
@@ -55,8 +55,8 @@ def search_progress_chart(search: Mapping[str, Any]) -> dict[str, Any]:
 def search_progress_label(search: Mapping[str, Any], metric: str) -> str:
     """Text alternative of the progress chart."""
     return (
-        f"The best {metric} so far over {search['tried']} configurations: from {figure(search['start'], 3)}"
-        f" to {figure(search['best'], 3)}, improved {len(search['improved']) - 1} times."
+        f"The best {metric} so far over {search['tried']} configurations: from {format_number(search['start'], 3)}"
+        f" to {format_number(search['best'], 3)}, improved {len(search['improved']) - 1} times."
     )
 
 

@@ -6,6 +6,7 @@ from urllib.parse import urlencode
 
 from django.urls import reverse
 
+from memories.contracts.number_format import format_number, format_p_value, format_signed, format_value
 from memories.contracts.work import CANCEL
 from memories.jobs.registry import job_completion
 from memories.models import Job, JudgedQuery, JudgementSet, Namespace
@@ -13,7 +14,6 @@ from memories.models.choices import JobKind, JobState, Part
 from memories.models.job import UNFINISHED
 from memories.pages.optimise import charts
 from memories.pages.sliders import params_to_query
-from memories.templatetags.numbers import chance, figure, signed, worded
 from memories.tuning.measurement import ERROR_NAMES, METRIC_NAMES
 from memories.tuning.optimiser import SearchSpec
 from memories.tuning.pareto import TRADEOFFS
@@ -34,7 +34,8 @@ class FoundChange(NamedTuple):
 
 def format_interval(difference: Mapping[str, float]) -> str:
     """A difference with its 95 % interval."""
-    return f"{signed(difference['difference'], 3)} ({figure(difference['low'], 3)} to {figure(difference['high'], 3)})"
+    low, high = format_number(difference["low"], 3), format_number(difference["high"], 3)
+    return f"{format_signed(difference['difference'], 3)} ({low} to {high})"
 
 
 def search_verdict(job: Job) -> str:
@@ -43,14 +44,15 @@ def search_verdict(job: Job) -> str:
     if job.state == JobState.FAILED:
         return "The search failed"
     if job.state in UNFINISHED:
-        return f"Best so far {figure(found['best'], 3)}" if found.get("tried") else "The search is queued"
+        return f"Best so far {format_number(found['best'], 3)}" if found.get("tried") else "The search is queued"
     if not found.get("tried"):
         return "Stopped before anything was tried"
     if not check.get("significant"):
         return NO_IMPROVEMENT
     holdout = check[Part.HOLDOUT]
-    better = f"{figure(holdout['difference'], 3)} ({figure(holdout['low'], 3)} to {figure(holdout['high'], 3)})"
-    return f"Better by {better}, p {chance(holdout['p_value'])}"
+    low, high = format_number(holdout["low"], 3), format_number(holdout["high"], 3)
+    better = f"{format_number(holdout['difference'], 3)} ({low} to {high})"
+    return f"Better by {better}, p {format_p_value(holdout['p_value'])}"
 
 
 def no_improvement_reason(job: Job) -> str:
@@ -64,8 +66,8 @@ def no_improvement_reason(job: Job) -> str:
         )
     tune, holdout = check[Part.TUNE], check[Part.HOLDOUT]
     return (
-        f"The gain of {signed(tune['difference'], 3)} on the tune split is not significant on the holdout split:"
-        f" {format_interval(holdout)}, p {chance(holdout['p_value'])}."
+        f"The gain of {format_signed(tune['difference'], 3)} on the tune split is not significant on the holdout split:"
+        f" {format_interval(holdout)}, p {format_p_value(holdout['p_value'])}."
     )
 
 
@@ -76,8 +78,8 @@ def found_changes(spec: SearchSpec, changed: Mapping[str, Any]) -> list[FoundCha
         FoundChange(
             name,
             declared[name].affects[:1].upper() + declared[name].affects[1:],
-            worded(start_values[name]),
-            f"{worded(value)} {getattr(declared[name], 'unit', '')}".strip(),
+            format_value(start_values[name]),
+            f"{format_value(value)} {getattr(declared[name], 'unit', '')}".strip(),
         )
         for name, value in changed.items()
     ]
@@ -137,7 +139,7 @@ def search_context(namespace: Namespace, job: Job) -> dict[str, Any]:
                 **check[split],
                 "name": name,
                 "interval": format_interval(check[split]),
-                "p": chance(check[split]["p_value"]),
+                "p": format_p_value(check[split]["p_value"]),
                 "metrics": metric_pairs(check[split]),
             }
             for split, name in SPLIT_NAMES.items()

@@ -13,7 +13,7 @@ from memories.jobs import tuning_jobs
 from memories.jobs.submission import cancel_job
 from memories.models import Job, Namespace
 from memories.models.choices import JobKind, Role
-from memories.pages.access import access_of, demanded, members_only
+from memories.pages.access import access_of, members_only, require_role
 from memories.pages.optimise.forms import SearchForm, form_data_from_spec, search_form_errors
 from memories.pages.optimise.search_summary import other_searches, search_context, search_verdict
 from memories.tuning import profile_versions
@@ -48,7 +48,7 @@ def optimise_page(request: HttpRequest, namespace: Namespace) -> HttpResponse:
 @members_only
 def start_search_job(request: HttpRequest, namespace: Namespace) -> HttpResponse:
     """Start a search job; an invalid form is shown again as typed."""
-    access = demanded(request, namespace, Role.WRITE)
+    access = require_role(request, namespace, Role.WRITE)
     form = SearchForm(namespace, request.POST)
     try:
         job = tuning_jobs.submit_search_job(namespace, form.to_spec(), by=access.caller)
@@ -68,7 +68,7 @@ def start_search_job(request: HttpRequest, namespace: Namespace) -> HttpResponse
 @members_only
 def stop_search_job(request: HttpRequest, namespace: Namespace, id: UUID) -> HttpResponse:
     """Stop a search; it ends with the best so far."""
-    demanded(request, namespace, Role.WRITE)
+    require_role(request, namespace, Role.WRITE)
     job = require_search(namespace, id)
     cancel_job(job)
     return redirect(f"{resolve_url('optimise', namespace.slug)}?job={job.id}")
@@ -78,7 +78,7 @@ def stop_search_job(request: HttpRequest, namespace: Namespace, id: UUID) -> Htt
 @members_only
 def save_search_result(request: HttpRequest, namespace: Namespace, id: UUID) -> HttpResponse:
     """Save a search's result as the next version of a profile; not served until published."""
-    demanded(request, namespace, Role.WRITE)
+    require_role(request, namespace, Role.WRITE)
     job = require_search(namespace, id)
     spec, chosen = SearchSpec.from_dict(job.params), job.result.get("search", {}).get("chosen")
     name = request.POST.get("name", "").strip()

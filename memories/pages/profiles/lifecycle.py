@@ -16,13 +16,13 @@ from memories.api.shadows import ShadowRequest
 from memories.jobs import tuning_jobs
 from memories.models import Namespace
 from memories.models.choices import Role
-from memories.pages.access import demanded, members_only
+from memories.pages.access import members_only, require_role
 from memories.pages.profiles.views import render_profile_list, render_profile_version
 from memories.pages.request_data import filled_fields
 from memories.tuning import profile_publication, profile_yaml, shadow
 from memories.tuning.profile_versions import version_label
 from memories.web.serializers import valid_values
-from memories.web.validation_errors import flatten_errors as flat
+from memories.web.validation_errors import flatten_errors
 from memories.writing.write_errors import RefusedError
 from scoring.params import ParamProblem, ParamsError
 
@@ -33,7 +33,7 @@ NO_PUBLICATION = "none"  # form value for "nothing was published when this form 
 @members_only
 def evaluate_profile_version(request: HttpRequest, namespace: Namespace, id: UUID) -> HttpResponse:
     """Start an evaluation of a version."""
-    access = demanded(request, namespace, Role.WRITE)
+    access = require_role(request, namespace, Role.WRITE)
     version = profile_version_or_404(namespace, id)
     try:
         values = valid_values(EvaluateProfileSerializer(data=filled_fields(request.POST)))
@@ -48,7 +48,7 @@ def evaluate_profile_version(request: HttpRequest, namespace: Namespace, id: UUI
 @members_only
 def check_profile_version(request: HttpRequest, namespace: Namespace, id: UUID) -> HttpResponse:
     """Start the publication check of a version against what is served."""
-    access = demanded(request, namespace, Role.WRITE)
+    access = require_role(request, namespace, Role.WRITE)
     tuning_jobs.submit_gate_job(namespace, profile_version_or_404(namespace, id), by=access.caller)
     return HttpResponseRedirect(f"{resolve_url('profiles-one', namespace.slug, id)}#gate")
 
@@ -57,7 +57,7 @@ def check_profile_version(request: HttpRequest, namespace: Namespace, id: UUID) 
 @members_only
 def publish_profile_version(request: HttpRequest, namespace: Namespace, id: UUID) -> HttpResponse:
     """Publish a version; a refusal by the gate or a conflict is shown with the form as typed."""
-    access = demanded(request, namespace, Role.ADMIN)
+    access = require_role(request, namespace, Role.ADMIN)
     version, fields = profile_version_or_404(namespace, id), filled_fields(request.POST)
     try:
         values = valid_values(PublishProfileSerializer(data={**fields, **expected_publication(fields)}))
@@ -86,7 +86,7 @@ def expected_publication(fields: dict[str, str]) -> dict[str, Any]:
 @members_only
 def roll_back_profile(request: HttpRequest, namespace: Namespace) -> HttpResponse:
     """Publish what was served before."""
-    access = demanded(request, namespace, Role.ADMIN)
+    access = require_role(request, namespace, Role.ADMIN)
     try:
         values = valid_values(PublishProfileSerializer(data=expected_publication(filled_fields(request.POST))))
         profile_publication.roll_back_version(namespace, by=access.caller, expected=values.get("serving"))
@@ -102,7 +102,7 @@ def roll_back_profile(request: HttpRequest, namespace: Namespace) -> HttpRespons
 @members_only
 def start_shadow(request: HttpRequest, namespace: Namespace, id: UUID) -> HttpResponse:
     """Run a version as a shadow of the served one."""
-    access = demanded(request, namespace, Role.ADMIN)
+    access = require_role(request, namespace, Role.ADMIN)
     version, percent = profile_version_or_404(namespace, id), request.POST.get("percent", "").strip()
     try:
         share = int(percent) if percent.isdecimal() else percent
@@ -118,7 +118,7 @@ def start_shadow(request: HttpRequest, namespace: Namespace, id: UUID) -> HttpRe
 @members_only
 def end_shadow(request: HttpRequest, namespace: Namespace) -> HttpResponse:
     """End the shadow."""
-    demanded(request, namespace, Role.ADMIN)
+    require_role(request, namespace, Role.ADMIN)
     if shadow.delete_shadow(namespace):
         messages.success(request, "The shadow has ended.")
     return redirect("profiles", namespace.slug)
@@ -128,7 +128,7 @@ def end_shadow(request: HttpRequest, namespace: Namespace) -> HttpResponse:
 @members_only
 def import_profile_yaml(request: HttpRequest, namespace: Namespace) -> HttpResponse:
     """Save a version from YAML."""
-    access = demanded(request, namespace, Role.WRITE)
+    access = require_role(request, namespace, Role.WRITE)
     try:
         version = profile_yaml.load_profile_yaml(namespace, request.POST.get("yaml", ""), by=access.caller)
     except ParamsError as error:
@@ -138,4 +138,4 @@ def import_profile_yaml(request: HttpRequest, namespace: Namespace) -> HttpRespo
 
 def validation_problems(error: ValidationError) -> list[ParamProblem]:
     """A form's errors as problems."""
-    return [ParamProblem(item["at"], item["message"]) for item in flat(error.detail)]
+    return [ParamProblem(item["at"], item["message"]) for item in flatten_errors(error.detail)]

@@ -15,7 +15,7 @@ from memories.models import Job, JudgementSet, Namespace, ProfileVersion, Public
 from memories.models.choices import JobKind, JobState, Part, Role
 from memories.models.job import UNFINISHED
 from memories.pages.access import access_of, members_only
-from memories.pages.jobs import callers
+from memories.pages.job_rows import caller_names
 from memories.retrieval.config import DEFAULT_SYSTEM
 from memories.tuning import gate, profile_publication, profile_yaml, shadow, version_history
 from memories.tuning.config_diff import version_differences
@@ -43,7 +43,7 @@ def render_profile_list(
     entries = version_history.list_versions(namespace)
     context = {
         "entries": entries,
-        "who": callers(namespace, {entry.version.created_by for entry in entries}),
+        "who": caller_names(namespace, {entry.version.created_by for entry in entries}),
         "max_versions": version_history.MAX_VERSIONS,
         "wrong": problems,
         "typed": request.POST.get("yaml", ""),
@@ -78,7 +78,7 @@ def published_version(namespace: Namespace, publication: Publication | None) -> 
 
 def caller_name(namespace: Namespace, by: str) -> str:
     """Display name of a caller."""
-    return callers(namespace, {by}).get(by, by)
+    return caller_names(namespace, {by}).get(by, by)
 
 
 def shadow_context(namespace: Namespace) -> dict[str, Any]:

@@ -5,9 +5,9 @@ from typing import Any
 
 import numpy as np
 
+from memories.contracts.number_format import format_number, format_signed
 from memories.pages.chart_parts import line_trace
 from memories.pages.sliders import Slider
-from memories.templatetags.numbers import figure, signed
 from memories.tuning.measurement import METRIC_NAMES
 from memories.tuning.sensitivity import SensitivityCurve
 from scoring.params import Number
@@ -47,7 +47,8 @@ def sparklines(curves: Sequence[SensitivityCurve], sliders: dict[str, Slider], m
                 ),
                 "base": f"{y_of(curve.current_metric):.1f}",
                 "x": f"{x_of(float(current)):.1f}",
-                "label": f"{METRIC_NAMES[metric]} from {figure(curve.lowest, 3)} to {figure(curve.highest, 3)} "
+                "label": f"{METRIC_NAMES[metric]} from {format_number(curve.lowest, 3)} "
+                f"to {format_number(curve.highest, 3)} "
                 "over this range",
             }
         )
@@ -63,7 +64,7 @@ def tornado_chart(curves: Sequence[SensitivityCurve], sliders: dict[str, Slider]
     bars = {"type": "bar", "orientation": "h", "y": names}
     current = strongest[0].current_metric if strongest else 0.0
     reach = max([*map(abs, down), *up, 0.01])
-    gain_labels = ["at its best" if gain < MIN_EFFECT else signed(gain, 3) for gain in up]
+    gain_labels = ["at its best" if gain < MIN_EFFECT else format_signed(gain, 3) for gain in up]
     return {
         "data": [
             {**bars, "x": down, "marker": {"color": "$control"}, "hovertemplate": "%{y}: %{x:.3f}<extra></extra>"},
@@ -76,7 +77,7 @@ def tornado_chart(curves: Sequence[SensitivityCurve], sliders: dict[str, Slider]
             "yaxis": {"showgrid": False, "tickfont": {"size": 12, "color": "$ink-2"}, "ticksuffix": " "},
             "xaxis": {
                 "tickvals": [-reach, 0],
-                "ticktext": [signed(-reach, 2), figure(current, 3)],
+                "ticktext": [format_signed(-reach, 2), format_number(current, 3)],
                 "range": [-1.1 * reach, 1.1 * max(*up, 0.1 * reach)] if up else [-1, 1],
             },
             "annotations": [

@@ -17,7 +17,7 @@ from memories.models import Job, Namespace
 from memories.models.choices import JobKind, Role
 from memories.models.job import UNFINISHED
 from memories.pages import sliders
-from memories.pages.access import access_of, demanded, members_only
+from memories.pages.access import access_of, members_only, require_role
 from memories.pages.lab.forms import ranking_options
 from memories.pages.tune import charts
 from memories.pages.tune.forms import SPLIT_LABELS, TuneState, parse_tune_state, start_changed
@@ -133,7 +133,7 @@ def k_sweep_context(
 @members_only
 def start_tune_tracing(request: HttpRequest, namespace: Namespace) -> HttpResponse:
     """Start a job that traces the judged set with this configuration."""
-    access = demanded(request, namespace, Role.WRITE)
+    access = require_role(request, namespace, Role.WRITE)
     state = parse_tune_state(namespace, QueryDict(request.POST.get("here", "")))
     if state.judgement_set is not None:
         try:
@@ -148,7 +148,7 @@ def start_tune_tracing(request: HttpRequest, namespace: Namespace) -> HttpRespon
 @members_only
 def save_tuned_profile(request: HttpRequest, namespace: Namespace) -> HttpResponse:
     """Save the configuration as the next version of a profile; not served until published."""
-    demanded(request, namespace, Role.WRITE)
+    require_role(request, namespace, Role.WRITE)
     state = parse_tune_state(namespace, QueryDict(request.POST.get("here", "")))
     name = request.POST.get("name", "").strip()
     if problem := profile_versions.profile_name_problem(name):

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from memories.templatetags.numbers import figure
+from memories.contracts.number_format import format_number
 from memories.tuning.calibration.results import Calibration
 from scoring.calibration import Finding, recalibration
 
@@ -63,7 +63,8 @@ def agreement_findings(calibration: Calibration) -> Iterator[Finding]:
         have = f"{len(calibration.annotated.shared)} of {policy.annotated_by_two} memories are annotated by two"
         yield Finding("annotate more before anything is concluded", have, {})
     elif calibration.kappa and not calibration.valid:
-        low = f"κ {figure(calibration.kappa.value, 2)} is not above {figure(policy.kappa_gate)} over all types"
+        kappa, gate = format_number(calibration.kappa.value, 2), format_number(policy.kappa_gate)
+        low = f"κ {kappa} is not above {gate} over all types"
         yield Finding("make the guidelines clearer, and annotate again", low, {})
 
 
@@ -74,16 +75,17 @@ def trigger_findings(calibration: Calibration, changes: ParamChanges) -> Iterato
         if one.change or kappa is None:
             yield one
             continue
-        low = f"κ {figure(kappa.value, 2)} is below {figure(policy.kappa_preference)}"
+        low = f"κ {format_number(kappa.value, 2)} is below {format_number(policy.kappa_preference)}"
         yield Finding(one.what, low, changes.get("preference", {}))
 
 
 def unclear_type_findings(calibration: Calibration) -> Iterator[Finding]:
     """The types that fail the gate though all together pass it; of a Preference below its own limit is told first."""
-    gate = figure(calibration.policy.kappa_gate)
+    gate = format_number(calibration.policy.kappa_gate)
     for one in calibration.types if calibration.valid else ():
         if one.kappa and not one.valid and not (one is calibration.preference and calibration.preference_first):
-            low = f"κ {figure(one.kappa.value, 2)} is not above {gate}, so its prior stays until annotators agree on it"
+            kappa = format_number(one.kappa.value, 2)
+            low = f"κ {kappa} is not above {gate}, so its prior stays until annotators agree on it"
             yield Finding(f"make clearer what is {with_article(one.type)}", low, {})
 
 
@@ -96,7 +98,8 @@ def fit_findings(calibration: Calibration, changes: ParamChanges) -> Iterator[Fi
     """What the fitted weights and priors are worth."""
     if calibration.weights:
         error = calibration.weights.held_out_error
-        told = f"the error of {figure(error.before, 4)} becomes {figure(error.after, 4)} on the half kept back"
+        before, after = format_number(error.before, 4), format_number(error.after, 4)
+        told = f"the error of {before} becomes {after} on the half kept back"
         what = "move the weights" if calibration.weights.improves else "leave the weights where they are"
         yield Finding(what, told, changes.get("weights", {}))
     if change := changes.get("priors"):
@@ -108,9 +111,9 @@ def fit_findings(calibration: Calibration, changes: ParamChanges) -> Iterator[Fi
 def threshold_findings(calibration: Calibration, changes: ParamChanges) -> Iterator[Finding]:
     """What the judged pairs say of the threshold above which two memories are merged."""
     if calibration.best and "threshold" in changes:
-        times = f"a false merge counted {figure(calibration.policy.merge_cost)} times"
-        told = f"it costs least, {figure(calibration.best.cost, 1)} % with {times}"
-        yield Finding(f"merge above {figure(calibration.best.threshold)}", told, changes["threshold"])
+        times = f"a false merge counted {format_number(calibration.policy.merge_cost)} times"
+        told = f"it costs least, {format_number(calibration.best.cost, 1)} % with {times}"
+        yield Finding(f"merge above {format_number(calibration.best.threshold)}", told, changes["threshold"])
     elif calibration.pairs and calibration.best is None:
         have = f"of {len(calibration.pairs)} judged pairs too few lie on one side of it to weigh it against others"
-        yield Finding(f"judge pairs on both sides of {figure(calibration.policy.dedup_duplicate)}", have, {})
+        yield Finding(f"judge pairs on both sides of {format_number(calibration.policy.dedup_duplicate)}", have, {})

@@ -1,0 +1,1 @@
+"""The Formulas pages: formulas, constants, and printed values next to the computed ones."""
