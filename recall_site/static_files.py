@@ -10,6 +10,7 @@ from django.conf import settings
 from django.contrib.staticfiles.finders import BaseFinder, get_finders
 from django.core.files.storage import FileSystemStorage
 from django.core.management import call_command
+from whitenoise.storage import CompressedManifestStaticFilesStorage
 
 # What a page names as vendor/…: the package and the file inside it.
 FROM_WHEELS = {"plotly.min.js": ("plotly", "package_data")}
@@ -31,6 +32,16 @@ class WheelFinder(BaseFinder):
             storage = FileSystemStorage(location=folder_of(name))
             storage.prefix = PREFIX  # type: ignore[attr-defined]  # where collectstatic puts it
             yield name, storage
+
+
+class ModuleManifestStorage(CompressedManifestStaticFilesStorage):
+    """Names files by their content, also where one of our modules imports another."""
+
+    # Django's own patterns read every script, and stumble over imports without extension in those of wheels.
+    patterns = (
+        *CompressedManifestStaticFilesStorage.patterns,
+        ("*.js", ((r'(?P<matched>from "(?P<url>\./[\w-]+\.js)";)', 'from "%(url)s";'),)),
+    )
 
 
 def folder_of(name: str) -> Path:
