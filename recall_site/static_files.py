@@ -10,7 +10,7 @@ from django.conf import settings
 from django.contrib.staticfiles.finders import BaseFinder, get_finders
 from django.core.files.storage import FileSystemStorage
 from django.core.management import call_command
-from whitenoise.storage import CompressedManifestStaticFilesStorage
+from whitenoise.storage import CompressedManifestStaticFilesStorage  # type: ignore[import-untyped]
 
 # What a page names as vendor/…: the package and the file inside it.
 FROM_WHEELS = {"plotly.min.js": ("plotly", "package_data")}
@@ -34,7 +34,7 @@ class WheelFinder(BaseFinder):
             yield name, storage
 
 
-class ModuleManifestStorage(CompressedManifestStaticFilesStorage):
+class ModuleManifestStorage(CompressedManifestStaticFilesStorage):  # type: ignore[misc]
     """Names files by their content, also where one of our modules imports another."""
 
     # Django's own patterns read every script, and stumble over imports without extension in those of wheels.

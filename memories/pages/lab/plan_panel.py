@@ -1,6 +1,6 @@
 """The plan panel: a query's specificity by component, and why the plan was chosen."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from memories.retrieval.plan import SPECIFICITY_WEIGHTS
@@ -21,7 +21,7 @@ def plan_context(retrieval: Retrieval, parsed: Mapping[str, Any]) -> dict[str, A
     query_plan, params, system = retrieval.query_plan, retrieval.params, retrieval.query.config.system
     names = [entity["surface"] for entity in parsed.get("entities") or ()]
     window = parsed.get("window") or {}
-    context: dict[str, Any] = {"name": query_plan.plan.name, "entities": names, "window": window}
+    context: dict[str, Any] = {"name": query_plan.plan.name, "parsed": parsed_sentence(names, window)}
     if query_plan.specificity is None or not isinstance(params, PlanParams):
         return {**context, "reason": f"{system.name} has no planner: it always runs all of its retrievers."}
     specificity = query_plan.specificity["value"]
@@ -51,11 +51,21 @@ def plan_context(retrieval: Retrieval, parsed: Mapping[str, Any]) -> dict[str, A
         "fill": 100 * specificity,
         "exploratory": 100 * params.exploratory_below,
         "precise": 100 * params.precise_from,
+        "scale_label": f"Specificity {figure(specificity, 3)} on a scale from 0 to 1: exploratory below"
+        f" {about(params.exploratory_below)}, precise from {about(params.precise_from)}",
         "low": params.exploratory_below,
         "high": params.precise_from,
         "parts": parts,
         "reranker": query_plan.reranker,
     }
+
+
+def parsed_sentence(names: Sequence[str], window: Mapping[str, Any]) -> str:
+    """The entities and the time window found in a query."""
+    found = [", ".join(f"“{name}”" for name in names)] if names else []
+    if window.get("cue"):
+        found.append(f"“{window['cue']}” as {window['start'][:10]} to {window['until'][:10]}")
+    return f"Parsed: {'; '.join(found)}." if found else "No entity and no time expression was found in the query."
 
 
 def plan_reason(name: str, specificity: float, params: PlanParams) -> str:

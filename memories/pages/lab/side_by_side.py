@@ -1,5 +1,6 @@
 """Side-by-side comparison with other systems or profiles: a bump chart of ranks and rank agreement."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -53,11 +54,23 @@ def comparison_context(state: "LabState", retrieval: Retrieval) -> dict[str, Any
         ),
         "bump_label": bump_chart_label(columns, contents),
         "agreement": [
-            {**pair, "other": next(name for name in pair["systems"] if name != f"{own}, {NOW}")} for pair in pairs
+            {
+                **pair,
+                "other": next(name for name in pair["systems"] if name != f"{own}, {NOW}"),
+                "incomparable": incomparable_reason(pair),
+            }
+            for pair in pairs
         ],
         "columns": columns,
         "bump_rows": rank_table_rows(columns, contents),
     }
+
+
+def incomparable_reason(pair: Mapping[str, Any]) -> str:
+    """Why two rankings have no Kendall’s τ; empty if they have one."""
+    if pair["kendall_tau"] is not None:
+        return ""
+    return "fewer than two memories in common, so no order to compare" if pair["rbo"] else "nothing in common"
 
 
 def result_contents(retrieval: Retrieval) -> dict[str, str]:

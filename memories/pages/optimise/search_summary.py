@@ -13,7 +13,7 @@ from memories.models.choices import JobKind, JobState, Part
 from memories.models.job import UNFINISHED
 from memories.pages.optimise import charts
 from memories.pages.sliders import params_to_query
-from memories.templatetags.numbers import chance, figure, signed, worded
+from memories.templatetags.numbers import chance, figure, grouped, signed, worded
 from memories.tuning.measurement import ERROR_NAMES, METRIC_NAMES
 from memories.tuning.optimiser import SearchSpec
 from memories.tuning.pareto import TRADEOFFS
@@ -51,6 +51,45 @@ def search_verdict(job: Job) -> str:
     holdout = check[Part.HOLDOUT]
     better = f"{figure(holdout['difference'], 3)} ({figure(holdout['low'], 3)} to {figure(holdout['high'], 3)})"
     return f"Better by {better}, p {chance(holdout['chance'])}"
+
+
+def search_status(job: Job, spec: SearchSpec) -> str:
+    """What an unfinished search is doing."""
+    found = job.result.get("search", {})
+    if job.state == JobState.QUEUED:
+        return "Waiting for a worker."
+    if job.step == "ask":
+        done = f": {grouped(job.done)} of {grouped(job.total)} queries" if job.total else ""
+        return f"The queries are being run{done}."
+    if job.step == "check":
+        return "The chosen configuration is being checked on the holdout split."
+    if not found.get("tried"):
+        return "The first configuration is being measured."
+    rate = f", {figure(search_rate(found), 0)} a second" if found["seconds"] else ""
+    return f"{grouped(found['tried'])} of {grouped(spec.settings)} configurations{rate}."
+
+
+def search_rate(found: Mapping[str, Any]) -> float:
+    """Configurations per second."""
+    return found["tried"] / found["seconds"] if found["seconds"] else 0.0
+
+
+def search_summary(found: Mapping[str, Any], metric: str, *, finished: bool) -> str:
+    """The gain on the tune split, and what a finished search cost."""
+    gain = f"{metric} on the tune split: from {figure(found['start'], 3)} to {figure(found['best'], 3)}"
+    if not finished:
+        return f"{gain}."
+    stopped = "; stopped manually" if found.get("stopped") else ""
+    cost = f"{grouped(found['tried'])} configurations in {figure(found['seconds'], 1)} s"
+    return f"{gain} after {cost} ({figure(search_rate(found), 0)} a second){stopped}."
+
+
+def changes_headline(count: int, *, finished: bool) -> str:
+    """How many parameters the found configuration changes."""
+    if not count:
+        return "No parameter would change"
+    parameters = f"{count} parameter{'' if count == 1 else 's'}"
+    return f"{parameters} would change" if finished else f"The best so far changes {parameters}"
 
 
 def no_improvement_reason(job: Job) -> str:
@@ -110,6 +149,7 @@ def search_context(namespace: Namespace, job: Job) -> dict[str, Any]:
         "stopping": bool(job.params.get(CANCEL)),
         "percent": 100 * job_completion(job),
         "verdict": search_verdict(job),
+        "status": search_status(job, spec),
         "why": no_improvement_reason(job),
         "found": found,
     }
@@ -119,9 +159,11 @@ def search_context(namespace: Namespace, job: Job) -> dict[str, Any]:
     chosen = found.get("chosen", found["changed"])
     metric = "worth" if spec.objective.price else context["metric_name"]
     tradeoff = TRADEOFFS[spec.against][0]
+    changes = found_changes(spec, chosen)
     return context | {
-        "rate": found["tried"] / found["seconds"] if found["seconds"] else 0.0,
-        "changes": found_changes(spec, chosen),
+        "changes": changes,
+        "changes_headline": changes_headline(len(changes), finished=job.state not in UNFINISHED),
+        "summary": search_summary(found, metric, finished=job.state not in UNFINISHED),
         "chosen": chosen,
         "metric": metric,
         "links": config_links(namespace, spec, chosen),
