@@ -40,7 +40,7 @@ def tune_report(state: TuneState, before: Measurement, after: Measurement) -> di
         "unjudged": after.unjudged_share(state.split),
         "mostly_unjudged": after.unjudged_share(state.split) >= UNJUDGED_WARNING_FROM,
         "comparison": comparison,
-        "change_sentence": change_sentence(state, comparison, int(after.query_mask(state.metric, state.split).sum())),
+        "effect_sentence": effect_sentence(state, comparison, int(after.query_mask(state.metric, state.split).sum())),
         "categories": category_rows(state, before, after),
         **won_and_lost(state, before, after, comparison),
     }
@@ -71,7 +71,7 @@ def format_bounds(interval: Interval) -> str:
     return f"{figure(interval.low, 3)} to {figure(interval.high, 3)}"
 
 
-def change_sentence(state: TuneState, comparison: PairedComparison, queries: int) -> str:
+def effect_sentence(state: TuneState, comparison: PairedComparison, queries: int) -> str:
     """The effect of the changed parameters and whether it is significant."""
     if not state.changed:
         return "At the start. Move a slider, and every query is reranked."
@@ -154,7 +154,7 @@ def won_and_lost(
     same = int(after.query_mask(state.metric, state.split).sum()) - comparison.won - comparison.lost
     return {
         "same": same,
-        "bar_segments": bar_segments(comparison.won, same, comparison.lost),
+        "won_lost_bar": won_lost_bar(comparison.won, same, comparison.lost),
         "query_changes": {
             title: query_change_rows(state, before, after, rows)
             for title, rows in (("Won most", won), ("Lost most", lost))
@@ -163,7 +163,7 @@ def won_and_lost(
     }
 
 
-def bar_segments(won: int, same: int, lost: int) -> list[dict[str, Any]]:
+def won_lost_bar(won: int, same: int, lost: int) -> list[dict[str, Any]]:
     """The bar of queries won, unchanged and lost, in percent of its width."""
     unit = 100 / max(won + same + lost, 1)
     labels = (f"▲ {won}", f"{same} same", f"▼ {lost}")
