@@ -153,7 +153,7 @@ def test_a_huge_set_is_shown_by_page_in_a_known_number_of_questions(
     with django_assert_max_num_queries(21):
         text = shown(member, one(made))
     assert text.count('class="counts num"') == 50
-    assert ">Next</a>" in text
+    assert ">After</a>" in text
 
 
 def test_the_pool_of_a_large_set_is_counted_after_the_page_has_come(

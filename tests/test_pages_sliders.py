@@ -11,7 +11,6 @@ from django.http import QueryDict
 from django.template.loader import render_to_string
 from hypothesis import given
 from hypothesis import strategies as st
-from markup import collapse_whitespace
 
 from memories.pages.sliders import Slider, param_groups, params_to_query, parse_changed_params
 from scoring.params import Number, ParamsError
@@ -105,8 +104,7 @@ def test_any_text_is_read_or_refused(text: str) -> None:
 
 
 def test_the_form_shows_every_parameter_once_with_its_bounds() -> None:
-    context = {"groups": param_groups(RecallParams, {"rrf_k": 30.0})}
-    shown = collapse_whitespace(render_to_string("parts/params.html", context))
+    shown = render_to_string("parts/params.html", {"groups": param_groups(RecallParams, {"rrf_k": 30.0})})
     for name in RecallParams.declarations():
         assert shown.count(f'id="p-{name}"') == 1
     # The number input is what is sent; the range input may round to its steps.

@@ -59,7 +59,6 @@ def ablation_page(request: HttpRequest, namespace: Namespace) -> HttpResponse:
         except ValidationError as error:
             context["wrong"] = [{"at": at, "message": message} for at, message in search_form_errors(error).items()]
             status = 200 if htmx else 400  # htmx does not swap error responses
-    context["measure_on_load"] = not context.keys() & {"report", "wrong", "untraced"}
     context |= {"sets": sets, "ranking_options": ranking_options(namespace), "metrics": METRIC_NAMES.items()}
     response = render_page(request, TEMPLATE, context, partial="result", status=status)
     if htmx:

@@ -159,13 +159,7 @@ def trace_rows(namespace: Namespace, rows: Sequence[Any]) -> list[dict[str, Any]
     """Rows with caller and latency bar; a full bar is a retriever's time budget."""
     budget_ms = settings.RECALL_RETRIEVER_MS
     return [
-        {
-            "trace": row,
-            "who": who,
-            "profile": "@".join(str(row.request[name]) for name in ("profile", "version") if row.request.get(name)),
-            "width": min(100.0, 100 * row.took / budget_ms),
-            "slow": row.took > budget_ms,
-        }
+        {"trace": row, "who": who, "width": min(100.0, 100 * row.took / budget_ms), "slow": row.took > budget_ms}
         for row, who in zip(rows, trace_key_names(namespace, rows), strict=True)
     ]
 
