@@ -10,6 +10,7 @@ from django.conf import settings
 from django.contrib.staticfiles.finders import BaseFinder, get_finders
 from django.core.files.storage import FileSystemStorage
 from django.core.management import call_command
+from whitenoise.storage import CompressedManifestStaticFilesStorage  # type: ignore[import-untyped]
 
 # Files served as vendor/…, with the package and its folder that hold them.
 PACKAGE_FILES = {"plotly.min.js": ("plotly", "package_data")}
@@ -33,8 +34,18 @@ class PackageFileFinder(BaseFinder):
             yield name, storage
 
 
+class ModuleManifestStorage(CompressedManifestStaticFilesStorage):  # type: ignore[misc]
+    """Names files by their content, also where one of our modules imports another."""
+
+    # Django's own patterns read every script, and stumble over imports without extension in those of wheels.
+    patterns = (
+        *CompressedManifestStaticFilesStorage.patterns,
+        ("*.js", ((r'(?P<matched>from "(?P<url>\./[\w-]+\.js)";)', 'from "%(url)s";'),)),
+    )
+
+
 def package_folder(name: str) -> Path:
-    """The folder that holds a vendored file; the package is located, not imported."""
+    """The folder inside its package that holds a vendored file; the package is not imported."""
     package, inside = PACKAGE_FILES[name]
     spec = importlib.util.find_spec(package)
     if spec is None or not spec.submodule_search_locations:

@@ -1,29 +1,38 @@
-// Annotating by keys: 1 to 5 for the type, y and n for right and wrong, + and − for trust, Enter keeps, s skips.
-"use strict";
+// Annotation by keyboard: 1 to 5 choose the type, y and n right or wrong, + and − the confidence, Enter saves, s skips.
+import { isShortcut } from "./keyboard.js";
 
-const word = () => document.getElementById("word");
-const trust = () => document.getElementById("confidence");
+const CONTROLS = "a, button, summary, select, textarea, input:not([type=range]):not([type=radio])"; // have keys of their own
 
-function tell() {
-  if (trust()) trust().nextElementSibling.value = trust().value;
+const annotationForm = () => document.getElementById("word");
+const confidenceSlider = () => document.getElementById("confidence");
+
+function showConfidence() {
+  const slider = confidenceSlider();
+  if (slider) slider.nextElementSibling.value = slider.value;
 }
 
-function move(by) {
-  if (by > 0) trust().stepUp();
-  else trust().stepDown();
-  tell();
+function stepConfidence(direction) {
+  if (direction > 0) confidenceSlider().stepUp();
+  else confidenceSlider().stepDown();
+  showConfidence();
 }
 
-function press(event) {
-  const elsewhere = event.target.matches("a, button, summary, select, textarea, input:not([type=range]):not([type=radio])");
-  if (!word() || event.ctrlKey || event.metaKey || event.altKey || elsewhere) return;
-  const choice = word().querySelector(`[data-key="${CSS.escape(event.key)}"]`);
-  const keys = { "+": () => move(1), "-": () => move(-1), "−": () => move(-1), Enter: () => word().requestSubmit(), s: () => word().querySelector("[data-skip]").click() };
+const ACTIONS = {
+  "+": () => stepConfidence(1),
+  "-": () => stepConfidence(-1),
+  "−": () => stepConfidence(-1),
+  Enter: () => annotationForm().requestSubmit(),
+  s: () => annotationForm().querySelector("[data-skip]").click(),
+};
+
+function onKeydown(event) {
+  if (!annotationForm() || !isShortcut(event, CONTROLS)) return;
+  const choice = annotationForm().querySelector(`[data-key="${CSS.escape(event.key)}"]`);
   if (choice) choice.checked = true;
-  else if (keys[event.key]) keys[event.key]();
+  else if (Object.hasOwn(ACTIONS, event.key)) ACTIONS[event.key]();
   else return;
   event.preventDefault();
 }
 
-document.addEventListener("keydown", press);
-document.addEventListener("input", tell);
+document.addEventListener("keydown", onKeydown);
+document.addEventListener("input", showConfidence);

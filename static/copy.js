@@ -1,18 +1,29 @@
-// A button with data-copy="id" copies what the field with that id holds; where the browser has no clipboard for us, it marks it.
-"use strict";
+// Copying: a link with data-copy copies its URL, a button with data-copy="id" the value of that field.
+// Without access to the clipboard the link is followed and the field is selected.
 
-async function copy(event) {
-  const button = event.target.closest("[data-copy]");
-  if (!button) return;
+async function copyLink(link) {
+  await navigator.clipboard.writeText(link.href);
+  link.textContent = "Copied";
+  setTimeout(() => { link.textContent = "Copy link"; }, 1500);
+}
+
+async function copyField(button) {
   const field = document.getElementById(button.dataset.copy);
   field.select();
   try {
     await navigator.clipboard.writeText(field.value);
     button.textContent = "Copied";
   } catch {
-    button.textContent = "Marked: press Ctrl+C";
+    button.textContent = "Selected: press Ctrl+C";
   }
 }
 
-document.addEventListener("click", copy);
+document.addEventListener("click", (event) => {
+  const trigger = event.target.closest("[data-copy]");
+  if (trigger?.dataset.copy) copyField(trigger);
+  else if (trigger && navigator.clipboard) {
+    event.preventDefault();
+    copyLink(trigger);
+  }
+});
 document.getElementById("secret")?.select();

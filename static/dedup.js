@@ -1,36 +1,40 @@
-// A threshold is dragged on the histogram: the line moves its slider, the slider asks the server, whose answer redraws.
-"use strict";
+// Thresholds are dragged on the histogram: a line moves its slider, the slider requests a new chart.
 
-const REACH = 14; // pixels from a line within which it is taken
+const GRAB_DISTANCE = 14; // pixels
 
-let dragged = null; // the name of the threshold in hand
+let dragged = null; // name of the threshold being dragged
 
-const rangeOf = (name) => document.getElementById(`p-${name}`);
+const sliderOf = (name) => document.getElementById(`p-${name}`);
 const histogram = () => document.getElementById("histogram");
 
-// The line under the pointer, the nearest if there are two.
+// The threshold line nearest to the pointer, if one is within reach.
 function lineAt(event) {
   const layout = histogram()?._fullLayout;
   if (!layout || !histogram().contains(event.target)) return null;
-  const x = event.clientX - histogram().getBoundingClientRect().left;
-  const lines = layout.shapes.filter((shape) => shape.name).map((shape) => ({ name: shape.name, away: x - layout.xaxis._offset - layout.xaxis.l2p(shape.x0) }));
-  const near = lines.filter((line) => Math.abs(line.away) <= REACH).sort((a, b) => Math.abs(a.away) - Math.abs(b.away));
-  // Where both lie on one another, the side on which they are taken tells which is meant.
-  if (near.length === 2 && near[0].away === near[1].away) return near.find((line) => line.name.endsWith(near[0].away < 0 ? "escalate" : "duplicate")).name;
+  const x = event.clientX - histogram().getBoundingClientRect().left - layout.xaxis._offset;
+  const near = layout.shapes
+    .filter((shape) => shape.name)
+    .map((shape) => ({ name: shape.name, offset: x - layout.xaxis.l2p(shape.x0) }))
+    .filter((line) => Math.abs(line.offset) <= GRAB_DISTANCE)
+    .sort((a, b) => Math.abs(a.offset) - Math.abs(b.offset));
+  // Lines on top of each other: the one that can move towards the pointer's side.
+  if (near.length === 2 && near[0].offset === near[1].offset) {
+    const suffix = near[0].offset < 0 ? "escalate" : "duplicate";
+    return near.find((line) => line.name.endsWith(suffix)).name;
+  }
   return near[0]?.name ?? null;
 }
 
-// As if the person had moved the slider, which keeps to its own steps and bounds.
-function moveTo(event) {
-  const layout = histogram()._fullLayout;
-  const x = event.clientX - histogram().getBoundingClientRect().left - layout.xaxis._offset;
-  const range = rangeOf(dragged);
-  const before = range.value;
-  range.value = layout.xaxis.p2l(x);
-  if (range.value !== before) range.dispatchEvent(new Event("input", { bubbles: true }));
+// Set through the slider, which applies its steps and bounds.
+function dragTo(event) {
+  const { xaxis } = histogram()._fullLayout;
+  const slider = sliderOf(dragged);
+  const before = slider.value;
+  slider.value = xaxis.p2l(event.clientX - histogram().getBoundingClientRect().left - xaxis._offset);
+  if (slider.value !== before) slider.dispatchEvent(new Event("input", { bubbles: true }));
 }
 
-function take(event) {
+function startDrag(event) {
   if (event.button !== 0) return;
   dragged = lineAt(event);
   if (!dragged) return;
@@ -38,19 +42,19 @@ function take(event) {
   document.body.classList.add("dragging");
 }
 
-function move(event) {
-  if (dragged) moveTo(event);
+function onPointerMove(event) {
+  if (dragged) dragTo(event);
   else if (event.pointerType === "mouse") histogram()?.classList.toggle("near-line", lineAt(event) !== null);
 }
 
-function drop() {
+function endDrag() {
   dragged = null;
   document.body.classList.remove("dragging");
 }
 
-// Asking begins at or below where merging begins: one threshold takes the other along.
-function takeAlong(event) {
-  const [escalate, duplicate] = [rangeOf("dedup_escalate"), rangeOf("dedup_duplicate")];
+// escalate ≤ duplicate: moving one threshold past the other moves both.
+function keepOrder(event) {
+  const [escalate, duplicate] = [sliderOf("dedup_escalate"), sliderOf("dedup_duplicate")];
   if (event.target !== escalate && event.target !== duplicate) return;
   if (Number(escalate.value) <= Number(duplicate.value)) return;
   const other = event.target === escalate ? duplicate : escalate;
@@ -58,8 +62,8 @@ function takeAlong(event) {
   other.dispatchEvent(new Event("input", { bubbles: true }));
 }
 
-document.addEventListener("input", takeAlong);
-document.addEventListener("pointerdown", take);
-document.addEventListener("pointermove", move);
-document.addEventListener("pointerup", drop);
-document.addEventListener("pointercancel", drop);
+document.addEventListener("input", keepOrder);
+document.addEventListener("pointerdown", startDrag);
+document.addEventListener("pointermove", onPointerMove);
+document.addEventListener("pointerup", endDrag);
+document.addEventListener("pointercancel", endDrag);

@@ -1,14 +1,15 @@
-// Judging by keys: 0 to 3 grade the pair, s skips it, u takes the last grade back.
-"use strict";
+// Judging by keyboard: 0 to 3 grade the pair, s skips it, u undoes the last grade.
+import { isShortcut } from "./keyboard.js";
 
-const KEYS = { s: "skip", u: "undo" };
+const ACTIONS = { s: "skip", u: "undo" };
 
-function press(event) {
-  if (event.ctrlKey || event.metaKey || event.altKey || event.repeat || event.target.matches("input, select, textarea")) return;
-  const button = document.querySelector(`#pair button[name="act"][value="${CSS.escape(KEYS[event.key] ?? event.key)}"]`);
+function onKeydown(event) {
+  if (event.repeat || !isShortcut(event)) return;
+  const value = ACTIONS[event.key] ?? event.key;
+  const button = document.querySelector(`#pair button[name="act"][value="${CSS.escape(value)}"]`);
   if (!button) return;
   event.preventDefault();
   button.click();
 }
 
-document.addEventListener("keydown", press);
+document.addEventListener("keydown", onKeydown);

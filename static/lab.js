@@ -1,91 +1,90 @@
 // The Lab's keyboard shortcuts, and the state that survives an htmx swap: current hit, open explanations.
-"use strict";
+import { isShortcut } from "./keyboard.js";
+import { changedParams, isChanged } from "./sliders.js";
 
-let current = null; // the id of the current hit
-let open = new Set(); // the ids of hits whose explanation is open
+let currentId = null; // element id of the current hit
+let openIds = new Set(); // element ids of the hits whose explanation is open
 let listsOpen = true;
 let rankings = 0; // ranking requests so far
 const requestedAt = new WeakMap(); // xhr of a panel → value of `rankings` when it was sent
 
 const hits = () => [...document.querySelectorAll(".hits > li")];
-const hit = () => document.getElementById(current);
+const openHits = () => hits().filter((hit) => hit.querySelector(".why").open);
+const currentHit = () => document.getElementById(currentId);
+const paramsForm = () => document.getElementById("params");
 
-function choose(one) {
-  hit()?.classList.remove("now");
-  current = one.id;
-  one.classList.add("now");
-  one.focus({ preventScroll: true });
-  one.scrollIntoView({ block: "nearest" });
+function markCurrent(hit) {
+  currentHit()?.classList.remove("now");
+  currentId = hit.id;
+  hit.classList.add("now");
 }
 
-function step(by) {
+function step(offset) {
   const all = hits();
-  const index = all.findIndex((one) => one.id === current);
-  const next = all[Math.min(Math.max(index + by, 0), all.length - 1)];
-  if (next) choose(next);
+  const index = all.findIndex((hit) => hit.id === currentId);
+  const next = all[Math.min(Math.max(index + offset, 0), all.length - 1)];
+  if (!next) return;
+  markCurrent(next);
+  next.focus({ preventScroll: true });
+  next.scrollIntoView({ block: "nearest" });
 }
 
-function explain() {
-  const why = (hit() ?? hits()[0])?.querySelector(".why");
+function toggleExplanation() {
+  const why = (currentHit() ?? hits()[0])?.querySelector(".why");
   if (why) why.open = !why.open;
 }
 
-function press(event) {
-  if (event.ctrlKey || event.metaKey || event.altKey || event.target.matches("input:not([type=range]):not([type=checkbox]), select, textarea")) return;
-  const keys = { "/": () => document.getElementById("q").focus(), j: () => step(1), k: () => step(-1), e: explain };
-  const judge = hit()?.querySelector(`.judge button[value$=" ${event.key}"]`);
-  if ("0123".includes(event.key) && judge) judge.click();
-  else if (keys[event.key]) keys[event.key]();
+const ACTIONS = { j: () => step(1), k: () => step(-1), e: toggleExplanation };
+
+function onKeydown(event) {
+  if (!isShortcut(event)) return;
+  const grade = "0123".includes(event.key) && currentHit()?.querySelector(`.judge button[value$=" ${event.key}"]`);
+  if (grade) grade.click();
+  else if (Object.hasOwn(ACTIONS, event.key)) ACTIONS[event.key]();
   else return;
   event.preventDefault();
 }
 
-// Changed parameters as [name, value] pairs, exactly as typed.
-function changedParams() {
-  const pairs = [];
-  for (const param of document.querySelectorAll("#params .param")) {
-    const input = param.querySelector("[type=number], select, [type=checkbox]");
-    const initial = (param.querySelector("[type=range]") ?? input).dataset.default;
-    if (input.disabled || input.value === "") continue;
-    const value = input.type === "checkbox" ? String(input.checked) : input.value;
-    if (input.type === "number" ? Number(value) !== Number(initial) : value !== initial) pairs.push([input.name, value]);
-  }
-  return pairs;
+// Only changed parameters go into the URL.
+function configureRequest({ detail }) {
+  const { elt, parameters } = detail;
+  // htmx ignores a submit button outside its form.
+  if (elt.id === "judge") parameters.grade = detail.triggeringEvent.submitter.value;
+  if (elt.closest("#beside, #why-not")) configurePanel(detail);
+  else if (elt === paramsForm()) configureRanking(parameters);
 }
 
-// Only changed parameters go into the URL.
-function send(event) {
-  const form = document.getElementById("params");
-  // htmx ignores a submit button outside its form.
-  if (event.detail.elt.id === "judge") event.detail.parameters.grade = event.detail.triggeringEvent.submitter.value;
-  if (event.detail.elt.closest("#beside, #why-not")) return sendState(event.detail);
-  if (event.detail.elt !== form) return;
+function configureRanking(parameters) {
   rankings += 1;
-  for (const name of new Set(new FormData(form).keys())) if (name.startsWith("p.")) delete event.detail.parameters[name];
-  for (const [name, value] of changedParams()) event.detail.parameters[name] = value;
-  event.detail.parameters.explain = hits().filter((one) => one.querySelector(".why").open).map((one) => one.id.slice(4));
+  dropParams(parameters, new FormData(paramsForm()).keys());
+  for (const [name, value] of changedParams(paramsForm())) parameters[name] = value;
+  parameters.explain = openHits().map((hit) => hit.id.slice("hit-".length));
   for (const name of ["beside", "missing"]) {
     const value = new URLSearchParams(location.search).get(name);
-    if (value) event.detail.parameters[name] = value;
+    if (value) parameters[name] = value;
   }
 }
 
 // A panel is requested with the current page state, not the state it was rendered with.
-function sendState(detail) {
+function configurePanel(detail) {
   const { elt, parameters } = detail;
   if (elt.matches("a")) {
     const [path, query] = detail.path.split("?");
-    const kept = [...new URLSearchParams(query)].filter(([name]) => !name.startsWith("p."));
-    detail.path = `${path}?${new URLSearchParams([...kept, ...changedParams()])}`;
+    const others = [...new URLSearchParams(query)].filter(([name]) => !name.startsWith("p."));
+    detail.path = `${path}?${new URLSearchParams([...others, ...changedParams(paramsForm())])}`;
     return;
   }
-  const own = elt.matches("form") ? [...elt.elements].map((one) => one.name) : [];
-  for (const name of own) if (name.startsWith("p.")) delete parameters[name];
+  const own = elt.matches("form") ? [...elt.elements].map((field) => field.name) : [];
+  dropParams(parameters, own);
   for (const [name, value] of new URLSearchParams(location.search)) {
     const replaced = name === "missing" && own.includes("find");
     if (!(name.startsWith("p.") || own.includes(name) || replaced)) parameters[name] = value;
   }
-  for (const [name, value] of changedParams()) parameters[name] = value;
+  for (const [name, value] of changedParams(paramsForm())) parameters[name] = value;
+}
+
+function dropParams(parameters, names) {
+  for (const name of names) if (name.startsWith("p.")) delete parameters[name];
 }
 
 // A panel response from before the last ranking is stale: keep its selection and request the panel again.
@@ -98,89 +97,89 @@ function dropStale(event) {
   if (!requestedAt.has(xhr) || requestedAt.get(xhr) === rankings) return;
   event.preventDefault();
   const requested = new URL(pathInfo.finalRequestPath, location).searchParams;
-  const here = new URL(location);
-  for (const name of ["beside", "missing", "find"]) requested.get(name) ? here.searchParams.set(name, requested.get(name)) : here.searchParams.delete(name);
-  history.replaceState(history.state, "", here);
+  const url = new URL(location);
+  for (const name of ["beside", "missing", "find"]) {
+    if (requested.get(name)) url.searchParams.set(name, requested.get(name));
+    else url.searchParams.delete(name);
+  }
+  history.replaceState(history.state, "", url);
   document.body.dispatchEvent(new CustomEvent("lab:moved"));
 }
 
 function updateCounts() {
-  const form = document.getElementById("params");
-  if (!form) return;
+  const form = paramsForm();
   for (const group of form.querySelectorAll(".group")) {
     const changed = group.querySelectorAll(".param.changed").length;
     let chip = group.querySelector("summary .chip.mark");
-    if (changed && !chip) {
+    if (!changed) {
+      chip?.remove();
+      continue;
+    }
+    if (!chip) {
       chip = document.createElement("span");
       chip.className = "chip mark";
       group.querySelector("summary").append(chip);
     }
-    if (chip) changed ? (chip.textContent = `${changed} changed`) : chip.remove();
+    chip.textContent = `${changed} changed`;
   }
   document.getElementById("count").textContent = `${form.querySelectorAll(".param.changed").length} changed`;
 }
 
-function follow(event) {
+function onParamChange(event) {
   const param = event.target.closest("#params .param");
   if (!param) return;
   const choice = param.querySelector("select, [type=checkbox]");
-  if (choice) param.classList.toggle("changed", (choice.type === "checkbox" ? String(choice.checked) : choice.value) !== choice.dataset.default);
+  if (choice) param.classList.toggle("changed", isChanged(choice));
   updateCounts();
 }
 
 function saveOpenState(event) {
   if (event.detail.target.id !== "answer") return;
-  open = new Set(hits().filter((one) => one.querySelector(".why").open).map((one) => one.id));
+  openIds = new Set(openHits().map((hit) => hit.id));
   listsOpen = document.getElementById("lists")?.open ?? true;
 }
 
 function restoreOpenState(event) {
   if (event.detail.elt?.id !== "answer" && event.detail.target?.id !== "answer") return;
-  for (const one of hits()) one.querySelector(".why").open = open.has(one.id);
-  hit()?.classList.add("now");
+  for (const hit of hits()) hit.querySelector(".why").open = openIds.has(hit.id);
+  currentHit()?.classList.add("now");
   const lists = document.getElementById("lists");
   if (lists) lists.open = listsOpen;
   document.body.dispatchEvent(new CustomEvent("lab:moved"));
 }
 
-// A parameter in an explanation links to its slider, even in a collapsed group.
-function jump(event) {
+function onClick(event) {
+  const hit = event.target.closest(".hits > li");
+  if (hit && !event.target.closest("a, button, input")) markCurrent(hit);
   const link = event.target.closest('a[href^="#p-"]');
-  const slider = link && document.getElementById(link.hash.slice(1));
+  if (link) revealSlider(document.getElementById(link.hash.slice(1)));
+}
+
+// A parameter in an explanation links to its slider, even in a collapsed group.
+function revealSlider(slider) {
   if (!slider) return;
   slider.closest("details").open = true;
   document.querySelector(".rail > .fold").open = true;
   slider.focus();
 }
 
-async function copy(event) {
-  const link = event.target.closest("[data-copy]");
-  if (!link || !navigator.clipboard) return;
-  event.preventDefault();
-  await navigator.clipboard.writeText(link.href);
-  link.textContent = "Copied";
-  setTimeout(() => { link.textContent = "Copy link"; }, 1500);
-}
-
-// Save the current slider values.
-function save(event) {
-  if (event.target.id !== "save") return;
-  event.target.querySelectorAll("[name^='p.']").forEach((one) => one.remove());
-  for (const [name, value] of changedParams()) {
+// A profile is saved with the current slider values.
+function onSubmit({ target: form }) {
+  if (form.id !== "save") return;
+  form.querySelectorAll("[name^='p.']").forEach((field) => field.remove());
+  for (const [name, value] of changedParams(paramsForm())) {
     const field = document.createElement("input");
     Object.assign(field, { type: "hidden", name, value });
-    event.target.append(field);
+    form.append(field);
   }
 }
 
-document.addEventListener("keydown", press);
-document.addEventListener("click", jump);
-document.addEventListener("click", copy);
-document.addEventListener("submit", save);
-document.addEventListener("input", follow);
-document.addEventListener("change", follow);
-document.addEventListener("click", (event) => { const one = event.target.closest(".hits > li"); if (one && !event.target.closest("a, button, input")) { hit()?.classList.remove("now"); current = one.id; one.classList.add("now"); } });
-document.addEventListener("htmx:configRequest", send);
+document.addEventListener("keydown", onKeydown);
+document.addEventListener("click", onClick);
+document.addEventListener("submit", onSubmit);
+document.addEventListener("input", onParamChange);
+document.addEventListener("change", onParamChange);
+document.addEventListener("htmx:configRequest", configureRequest);
 document.addEventListener("htmx:beforeSend", stampRequest);
 document.addEventListener("htmx:beforeOnLoad", dropStale);
 document.addEventListener("htmx:beforeSwap", saveOpenState);

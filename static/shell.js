@@ -1,10 +1,9 @@
-// The frame of every page: switching the theme without a reload, closing open menus, the key that asks, and what
-// stands there when the server does not answer.
-"use strict";
+// The frame of every page: theme, menus, the "/" key, keyboard access to scrollers, failed requests.
+import { isShortcut } from "./keyboard.js";
 
-const YEAR = 365 * 24 * 3600;
+const YEAR = 365 * 24 * 3600; // seconds
 
-// Without script the form posts and the server writes the same cookie.
+// Without script the form posts and the server sets the same cookie.
 function chooseTheme(event) {
   if (!event.target.matches("[data-theme-form]")) return;
   event.preventDefault();
@@ -12,7 +11,9 @@ function chooseTheme(event) {
   if (theme === "system") delete document.documentElement.dataset.theme;
   else document.documentElement.dataset.theme = theme;
   document.cookie = `theme=${theme}; path=/; max-age=${YEAR}; samesite=lax`;
-  for (const button of document.querySelectorAll("[data-theme-form] button")) button.setAttribute("aria-pressed", button.value === theme);
+  for (const button of document.querySelectorAll("[data-theme-form] button")) {
+    button.setAttribute("aria-pressed", button.value === theme);
+  }
   document.dispatchEvent(new CustomEvent("recall:theme"));
 }
 
@@ -24,7 +25,7 @@ function closeMenus(event) {
   }
 }
 
-// What scrolls sideways can be reached and scrolled by keyboard; what fits is no stop on the way.
+// A box that scrolls sideways is a tab stop; one that fits is not.
 function markScrollers() {
   for (const box of document.querySelectorAll(".scroll, .math, .example")) {
     if (box.scrollWidth > box.clientWidth + 1) box.tabIndex = 0;
@@ -32,52 +33,54 @@ function markScrollers() {
   }
 }
 
-// "/" goes to the page's own question, never while typing.
-function ask(event) {
-  if (event.key !== "/" || event.ctrlKey || event.metaKey || event.altKey || event.target.matches("input, select, textarea")) return;
-  const question = document.querySelector(".ask .q, [data-ask]");
-  if (!question) return;
+function focusQuery(event) {
+  if (event.key !== "/" || !isShortcut(event)) return;
+  const query = document.querySelector(".ask .q, [data-ask]");
+  if (!query) return;
   event.preventDefault();
-  question.focus();
+  query.focus();
 }
 
-let failed = null; // what asked last in vain
+let failedElement = null; // element whose request failed last
 
-// htmx leaves the page as it was when a request fails; that it did is said where one looks, until it works again.
-function fail(event) {
+// htmx leaves the page as it was when a request fails: report it until a request succeeds.
+function showFailure(event) {
   const { elt, xhr } = event.detail;
-  const told = new DOMParser().parseFromString(xhr.responseText, "text/html").querySelector(".problem")?.textContent.trim();
-  const why = xhr.status ? `${told || "The server refused it."} (${xhr.status})` : "The server cannot be reached.";
+  const response = new DOMParser().parseFromString(xhr.responseText, "text/html");
+  const reason = response.querySelector(".problem")?.textContent.trim() || "The server refused it.";
   const id = xhr.status && xhr.getResponseHeader("X-Request-ID");
-  const box = document.createElement("div");
+  const box = element("div", element("b", xhr.status ? `${reason} (${xhr.status})` : "The server cannot be reached."));
   Object.assign(box, { id: "failure", className: "problem" });
   box.setAttribute("role", "alert");
-  box.append(line("b", why), line("p", "The page stands as it was before, and what you typed is kept; try again."));
-  if (id) box.append(line("p", "request ", line("code", id)));
-  failed = elt;
-  if (document.getElementById("failure")?.textContent === box.textContent) return; // said once, however often it is asked
-  mend();
+  box.append(element("p", "The page is unchanged and your input is kept; try again."));
+  if (id) box.append(element("p", "request ", element("code", id)));
+  failedElement = elt;
+  if (document.getElementById("failure")?.textContent === box.textContent) return; // not announced twice
+  removeFailure();
   document.getElementById("main").prepend(box);
 }
 
-function line(name, ...parts) {
-  const element = document.createElement(name);
-  element.append(...parts);
-  return element;
+function element(name, ...children) {
+  const created = document.createElement(name);
+  created.append(...children);
+  return created;
 }
 
-function mend(event) {
-  if (event && !(event.detail.successful && (event.detail.elt === failed || !failed?.isConnected))) return;
+function removeFailure() {
   document.getElementById("failure")?.remove();
+}
+
+function onRequestEnd({ detail }) {
+  if (detail.successful && (detail.elt === failedElement || !failedElement?.isConnected)) removeFailure();
 }
 
 document.addEventListener("submit", chooseTheme);
 document.addEventListener("click", closeMenus);
 document.addEventListener("keydown", closeMenus);
-document.addEventListener("keydown", ask);
+document.addEventListener("keydown", focusQuery);
 document.addEventListener("htmx:afterSwap", markScrollers);
 addEventListener("resize", markScrollers);
 markScrollers();
-document.addEventListener("htmx:responseError", fail);
-document.addEventListener("htmx:sendError", fail);
-document.addEventListener("htmx:afterRequest", mend);
+document.addEventListener("htmx:responseError", showFailure);
+document.addEventListener("htmx:sendError", showFailure);
+document.addEventListener("htmx:afterRequest", onRequestEnd);

@@ -1,36 +1,58 @@
 // Keeps a slider, its number input (which is what is sent), its fill and its "changed" mark in sync.
-"use strict";
 
 // Slider position to value and back; log sliders work in log10 units.
 const valueAt = (range) => ("log" in range.dataset ? Number((10 ** range.value).toPrecision(3)) : Number(range.value));
 const positionOf = (range, value) => ("log" in range.dataset ? Math.log10(value) : value);
 
-function show(param, value, from) {
+function setValue(param, value, source) {
   const range = param.querySelector("[type=range]");
   const number = param.querySelector("[type=number]");
-  if (from !== range) range.value = positionOf(range, value);
-  if (from !== number) number.value = value;
-  param.querySelector(".fill").setAttribute("width", `${(100 * (range.value - range.min)) / (range.max - range.min)}%`);
+  if (source !== range) range.value = positionOf(range, value);
+  if (source !== number) number.value = value;
+  const percent = (100 * (range.value - range.min)) / (range.max - range.min);
+  param.querySelector(".fill").setAttribute("width", `${percent}%`);
   const changed = Number(value) !== Number(range.dataset.default);
   param.classList.toggle("changed", changed);
   param.querySelector(".reset").hidden = !changed;
 }
 
-function follow(event) {
-  const param = event.target.closest(".param");
-  if (!param || event.target.value === "") return;
-  if (event.target.type === "range") show(param, valueAt(event.target), event.target);
-  else if (event.target.type === "number") show(param, event.target.value, event.target);
+function onInput({ target }) {
+  const param = target.closest(".param");
+  if (!param || target.value === "") return;
+  if (target.type === "range") setValue(param, valueAt(target), target);
+  else if (target.type === "number") setValue(param, target.value, target);
 }
 
-// Reset to the default, with the same events as a user's change.
+// Value of a select or checkbox, as it is sent.
+const choiceValue = (choice) => (choice.type === "checkbox" ? String(choice.checked) : choice.value);
+
+export const isChanged = (choice) => choiceValue(choice) !== choice.dataset.default;
+
+// Changed parameters of a form as [name, value] pairs, exactly as typed.
+export function changedParams(form) {
+  const pairs = [];
+  for (const param of form?.querySelectorAll(".param") ?? []) {
+    const input = param.querySelector("[type=number], select, [type=checkbox]");
+    if (input.disabled || input.value === "") continue;
+    const range = param.querySelector("[type=range]");
+    const changed = range ? Number(input.value) !== Number(range.dataset.default) : isChanged(input);
+    if (changed) pairs.push([input.name, choiceValue(input)]);
+  }
+  return pairs;
+}
+
+function resetTargets({ target }) {
+  const button = target.closest(".param .reset");
+  if (button) return [button.closest(".param")];
+  return [...(target.closest("[data-reset-all]")?.form.querySelectorAll(".param") ?? [])];
+}
+
+// Reset to the default, with the same event as a user's change.
 function reset(event) {
-  const button = event.target.closest(".param .reset");
-  const all = event.target.closest("[data-reset-all]");
-  const params = button ? [button.closest(".param")] : all ? [...all.form.querySelectorAll(".param")] : [];
+  const params = resetTargets(event);
   for (const param of params) {
     const range = param.querySelector("[type=range]");
-    if (range) show(param, range.dataset.default);
+    if (range) setValue(param, range.dataset.default);
     for (const choice of param.querySelectorAll("select, [type=checkbox]")) {
       if (choice.type === "checkbox") choice.checked = choice.dataset.default === "true";
       else choice.value = choice.dataset.default;
@@ -39,5 +61,5 @@ function reset(event) {
   params[0]?.querySelector("input, select").dispatchEvent(new Event("change", { bubbles: true }));
 }
 
-document.addEventListener("input", follow);
+document.addEventListener("input", onInput);
 document.addEventListener("click", reset);

@@ -22,6 +22,7 @@ from test_model_rows import row
 from tuning_world import make_judgement_set, trace_set
 
 from memories.contracts.new_memory import NewMemory
+from memories.contracts.number_format import format_number
 from memories.models import (
     Annotation,
     Job,
@@ -35,7 +36,6 @@ from memories.models import (
 from memories.models import WritePolicyVersion as Version
 from memories.models.choices import MemoryType, Role, Status
 from memories.retrieval.config import resolve_config
-from memories.templatetags.numbers import figure
 from memories.tuning.annotation_records import NewAnnotation, annotate, next_memory_to_annotate
 from memories.tuning.array_cache import cached_arrays
 from memories.tuning.calibration import findings
@@ -244,7 +244,7 @@ def test_k_is_swept_where_the_questions_were_asked_and_its_best_is_kept_as_a_pro
     found = sweep_rrf_k(whole, start)
     page = shown(client)
     for one in found.points:
-        assert f"{figure(one.metric.low, 3)} to {figure(one.metric.high, 3)}" in page
+        assert f"{format_number(one.metric.low, 3)} to {format_number(one.metric.high, 3)}" in page
     client.post("/here/calibrate/k/", {"name": "smooth"})
     kept = list(ProfileVersion.objects.within(here).values_list("system", "params"))
     assert kept == ([("recall", {"rrf_k": found.best.k})] if found.improves else [])

@@ -267,7 +267,7 @@ def test_a_key_is_made_works_is_revoked_and_works_no_more(
     plain = page.get_by_label("The key", exact=True).input_value()
     assert plain.startswith("rk_")
     page.get_by_role("button", name="Copy").click()
-    expect(page.get_by_role("button", name=re.compile("Copied|Marked"))).to_be_visible()
+    expect(page.get_by_role("button", name=re.compile("Copied|Selected"))).to_be_visible()
 
     def asked() -> int:
         headers = {"Authorization": f"Bearer {plain}"}

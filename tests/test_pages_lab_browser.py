@@ -115,7 +115,7 @@ def test_a_failed_request_is_reported_until_one_succeeds(
         broken.setattr(lab_page, "replay", None)
         typed(page, "rrf_k").fill("50")
         expect(problem).to_contain_text("Something broke on our side")
-        expect(problem).to_contain_text(re.compile(r"what you typed is kept; try again\.request [0-9a-f]{32}"))
+        expect(problem).to_contain_text(re.compile(r"your input is kept; try again\.request [0-9a-f]{32}"))
         expect(typed(page, "rrf_k")).to_have_value("50")
     page.context.set_offline(True)
     typed(page, "rrf_k").fill("40")

@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 import pytest
 from django.contrib.auth.models import User
 from django.test import Client
+from markup import collapse_whitespace
 from pytest_django import DjangoAssertNumQueries
 from retrieval_world import world
 from tuning_world import make_judgement_set, trace_set
@@ -64,7 +65,7 @@ def shown(ada: Client, address: str, status: int = 200, **more: Any) -> str:
     """The page at a URL."""
     response = ada.get(address, **more)
     assert response.status_code == status
-    return response.content.decode()
+    return collapse_whitespace(response.content.decode())
 
 
 def test_a_search_runs_and_the_page_shows_its_numbers(ada: Client, world: Namespace, questions: JudgementSet) -> None:
@@ -146,7 +147,7 @@ def test_an_invalid_form_is_refused_and_stays_as_typed(
 ) -> None:
     answer = ada.post(f"/{world.slug}/optimise/start/", form_data(questions, **wrong))
     assert answer.status_code == 400
-    page = answer.content.decode()
+    page = collapse_whitespace(answer.content.decode())
     assert message in page
     assert not Job.objects.within(world).filter(kind=JobKind.OPTIMISE).exists()
     if wrong.get("max_trials"):

@@ -12,6 +12,7 @@ import pytest
 from django.contrib.auth.models import User
 from django.http import QueryDict
 from django.test import Client
+from markup import collapse_whitespace
 from playwright.sync_api import Page, expect
 from pytest_django import DjangoAssertNumQueries
 from pytest_django.live_server_helper import LiveServer
@@ -62,7 +63,7 @@ def shown(client: Client, **params: Any) -> str:
     """The page under a query string."""
     response = client.get("/here/tune/", params)
     assert response.status_code == 200
-    return response.content.decode()
+    return collapse_whitespace(response.content.decode())
 
 
 def mean(namespace: Namespace, questions: JudgementSet, part: str = Part.TUNE, **params: Any) -> float:
@@ -180,7 +181,7 @@ def test_every_curve_runs_through_what_a_slider_would_show(namespace: Namespace,
 def test_the_sensitivity_covers_every_parameter_and_names_the_strongest(
     client: Client, namespace: Namespace, questions: JudgementSet
 ) -> None:
-    page = client.get("/here/tune/sensitivity/").content.decode()
+    page = collapse_whitespace(client.get("/here/tune/sensitivity/").content.decode())
     for name in tunable_params(resolve_config(namespace, params={})):
         assert f'id="curve-{name}" hx-swap-oob="true"' in page
     found = re.search(r'<script id="fig-tornado" type="application/json">(.*?)</script>', page, re.DOTALL)
@@ -190,7 +191,7 @@ def test_the_sensitivity_covers_every_parameter_and_names_the_strongest(
 
 def test_the_sweep_of_k_is_one_of_the_curves(client: Client, namespace: Namespace, questions: JudgementSet) -> None:
     trace_set(namespace, questions, Config(SYSTEMS["recall"]))
-    page = client.get("/here/tune/sensitivity/", {"by": "recall"}).content.decode()
+    page = collapse_whitespace(client.get("/here/tune/sensitivity/", {"by": "recall"}).content.decode())
     assert "over RRF k, the smoothing constant" in page
     whole = cached_arrays(questions.traced.get(system="recall"))
     found = sweep_rrf_k(whole, Config(SYSTEMS["recall"]), MAIN_METRIC, Part.TUNE)
@@ -226,7 +227,7 @@ def test_a_system_without_k_leads_to_those_that_have_one(
 def test_candidate_parameters_are_listed_as_needing_a_new_query(
     client: Client, namespace: Namespace, questions: JudgementSet
 ) -> None:
-    page = client.get("/here/tune/sensitivity/").content.decode()
+    page = collapse_whitespace(client.get("/here/tune/sensitivity/").content.decode())
     names = params_needing_new_query(resolve_config(namespace, params={}))
     assert "bm25_k1" in names
     assert page.count("needs a new query</td>") == len(names)

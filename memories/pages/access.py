@@ -56,7 +56,3 @@ def check_role(access: Access, role: Role) -> None:
     """Raise PermissionDenied unless the access includes the role."""
     if not access.allows(role):
         raise PermissionDenied(access.denial_message(role))
-
-
-# Earlier names, for pages that still use them.
-demanded, need = require_role, check_role

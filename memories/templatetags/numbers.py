@@ -50,16 +50,3 @@ def without_underscores(identifier: str) -> str:
     'detail of'
     """
     return identifier.replace("_", " ")
-
-
-# Earlier names, for templates and modules that still use them.
-figure = register.filter("figure", format_number)
-worded = register.filter("worded", format_value)
-about = register.filter("about", format_rounded)
-percent = format_percent
-grouped = register.filter("grouped", format_count)
-signed = format_signed
-size = register.filter("size", format_magnitude)
-chance = register.filter("chance", format_p_value)
-place = register.filter("place", ordinal)
-cut_under = register.filter("cut_under", without_underscores)

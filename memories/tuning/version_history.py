@@ -1,12 +1,13 @@
 """The versions of a namespace's profiles, each with how far it has come."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
 from memories.models import Evaluation, Namespace, ProfileVersion, Publication
 from memories.tuning import evaluation_records
 from memories.tuning.config_diff import version_differences
+from memories.tuning.measurement import MAIN_METRIC
 from memories.tuning.profile_versions import version_label
 from scoring.params import ParamsError
 
@@ -34,6 +35,16 @@ class VersionEntry:
     def name(self) -> str:
         """Its profile's name and its number."""
         return version_label(self.version)
+
+    @property
+    def parent_name(self) -> str:
+        """The version it was made from, or the defaults."""
+        return version_label(self.parent) if self.parent else "defaults"
+
+    @property
+    def main_metric(self) -> Mapping[str, float] | None:
+        """Mean and bounds of the main metric in its last evaluation."""
+        return self.evaluation.metrics.get(MAIN_METRIC) if self.evaluation else None
 
     @property
     def changes(self) -> list[str]:

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
 
+from memories.contracts.number_format import format_number
 from memories.pages.calibrate.forms import PART_TITLES
-from memories.templatetags.numbers import figure
 from memories.tuning.calibration.agreement import TypeAgreement
 from memories.tuning.calibration.annotated import SIGNALS
 from memories.tuning.calibration.findings import proposed_changes
@@ -54,7 +54,7 @@ class CalibrationSummary:
             return f"{missing} more memor{'y needs' if missing == 1 else 'ies need'} two annotators"
         if calibration.kappa is None:
             return "Every annotator gives one type only, so κ is undefined"
-        kappa, gate = figure(calibration.kappa.value, 2), figure(calibration.policy.kappa_gate)
+        kappa, gate = format_number(calibration.kappa.value, 2), format_number(calibration.policy.kappa_gate)
         if calibration.valid:
             return f"Annotators agree: κ {kappa} is above {gate}"
         return f"Annotators do not agree: κ {kappa} is not above {gate}"
@@ -84,8 +84,8 @@ class CalibrationSummary:
         error = self.calibration.reliability.error
         if error is None:
             return "Calibration error is not known yet"
-        fitted = f", {figure(error.after, 3)} with fitted weights" if self.calibration.weights else ""
-        return f"Confidence is off by {figure(error.before, 3)}{fitted}"
+        fitted = f", {format_number(error.after, 3)} with fitted weights" if self.calibration.weights else ""
+        return f"Confidence is off by {format_number(error.before, 3)}{fitted}"
 
     @property
     def threshold_headline(self) -> str:
@@ -93,7 +93,7 @@ class CalibrationSummary:
         best = self.calibration.best
         if best is None:
             return "Too few judged pairs to compare thresholds"
-        threshold = figure(best.threshold, 2)
+        threshold = format_number(best.threshold, 2)
         if best.current:
             return f"Merging above {threshold} costs least, which is the current value"
         return f"Merging above {threshold} would cost least"

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from typing import Any
 
+from memories.contracts.number_format import format_number
 from memories.pages.chart_parts import text_annotation
-from memories.templatetags.numbers import figure
 from memories.tuning.calibration.confidence_weights import Reliability
 from scoring.calibration import ReliabilityBin
 
@@ -25,7 +25,7 @@ def reliability_chart(reliability: Reliability) -> dict[str, Any]:
     if fitted:
         traces.append(reliability_trace(reliability.after, "$ink", "$mark", "solid", weights="fitted"))
     diagonal = {"type": "line", "x0": 0, "x1": 1, "y0": 0, "y1": 1, "line": {"color": "$line-2", "width": 1}}
-    axis = {"range": [0, 1.03], "tickvals": TICKS, "ticktext": [figure(tick) for tick in TICKS]}
+    axis = {"range": [0, 1.03], "tickvals": TICKS, "ticktext": [format_number(tick) for tick in TICKS]}
     return {
         "data": traces,
         "layout": {
@@ -62,7 +62,7 @@ def reliability_trace(
 def reliability_bin_text(bin: ReliabilityBin, weights: str) -> str:
     """Hover text of a bin."""
     memories = "1 memory" if bin.memories == 1 else f"{bin.memories} memories"
-    return f"{weights}: {memories} at {figure(bin.confidence, 2)}, {100 * bin.right:.0f} % right"
+    return f"{weights}: {memories} at {format_number(bin.confidence, 2)}, {100 * bin.right:.0f} % right"
 
 
 def reliability_label(reliability: Reliability) -> str:

@@ -3,9 +3,9 @@
 from dataclasses import dataclass
 from urllib.parse import urlencode
 
+from memories.contracts.number_format import format_number, format_p_value, format_signed
 from memories.models import JudgementSet, Namespace
 from memories.retrieval.query import Config
-from memories.templatetags.numbers import chance, figure, signed
 from memories.tuning import profile_versions
 from memories.tuning.array_cache import cached_arrays
 from memories.tuning.judgement_sets import UnknownJudgementSetError, choose_judgement_set
@@ -47,10 +47,10 @@ class RRFKPanel:
         if self.sweep is None:
             return "RRF k is not swept yet"
         if not self.sweep.improves:
-            return f"k {figure(self.sweep.current_point.k)} is the best of the paper's values"
+            return f"k {format_number(self.sweep.current_point.k)} is the best of the paper's values"
         best = self.sweep.best
         significance = "significant" if best.significant else "not significant"
-        return f"Best at k {figure(best.k)}: {signed(best.comparison.difference, 3)}, {significance}"
+        return f"Best at k {format_number(best.k)}: {format_signed(best.comparison.difference, 3)}, {significance}"
 
     @property
     def profile(self) -> str:
@@ -80,7 +80,8 @@ def save_best_rrf_k(namespace: Namespace, name: str, *, by: str) -> tuple[bool, 
         system=config.system.name,
         params={**config.given, RRF_K: best.k},
         parent=config.version_id,
-        note=f"Calibrate: RRF k by its sweep, {signed(best.comparison.difference, 3)} (p {chance(best.p_value)}).",
+        note=f"Calibrate: RRF k by its sweep, {format_signed(best.comparison.difference, 3)}"
+        f" (p {format_p_value(best.p_value)}).",
         by=by,
     )
     return True, f"Saved as {profile_versions.version_label(version)}. It is not served until it is published."

@@ -17,7 +17,7 @@ from memories.jobs.submission import BusyError, submit_job
 from memories.models import Namespace
 from memories.models.choices import JobKind, Role
 from memories.pages import sliders
-from memories.pages.access import access_of, demanded, members_only
+from memories.pages.access import access_of, members_only, require_role
 from memories.pages.calibrate import charts, forms
 from memories.pages.calibrate.annotation_task import AnnotationTask, annotation_task, annotator_name
 from memories.pages.calibrate.calibration_summary import CalibrationSummary
@@ -104,7 +104,7 @@ def calibrate_context(request: HttpRequest, namespace: Namespace, task: Annotati
 @members_only
 def annotate_memory(request: HttpRequest, namespace: Namespace) -> HttpResponse:
     """Store a member's annotation, and show the next memory."""
-    demanded(request, namespace, Role.WRITE)
+    require_role(request, namespace, Role.WRITE)
     problems = list[ParamProblem]()
     try:
         body = forms.annotation_request_body(request.POST, annotator_name(request))
@@ -127,7 +127,7 @@ def annotate_memory(request: HttpRequest, namespace: Namespace) -> HttpResponse:
 @members_only
 def import_annotations(request: HttpRequest, namespace: Namespace) -> HttpResponse:
     """Store the annotations of a file, one per line; all or none."""
-    demanded(request, namespace, Role.WRITE)
+    require_role(request, namespace, Role.WRITE)
     file = request.FILES.get("file")
     if file is None:
         messages.warning(request, "Nothing was saved: choose a file with one annotation per line.")
@@ -147,7 +147,7 @@ def import_annotations(request: HttpRequest, namespace: Namespace) -> HttpRespon
 @members_only
 def save_calibration_draft(request: HttpRequest, namespace: Namespace) -> HttpResponse:
     """Save the chosen parts of a calibration as a draft of the write policy."""
-    access = demanded(request, namespace, Role.ADMIN)
+    access = require_role(request, namespace, Role.ADMIN)
     changed, problems = forms.parse_merge_cost(request.POST, current_write_policy(namespace))
     proposals = proposed_changes(calibrate(namespace, merge_cost=changed.get(forms.MERGE_COST)))
     chosen = request.POST.getlist("part")
@@ -176,7 +176,7 @@ def publish_calibration_draft(request: HttpRequest, namespace: Namespace, id: UU
 
 def start_recompute(request: HttpRequest, namespace: Namespace, id: UUID) -> str:
     """Start a job that recomputes stored memories under a policy version; says how it goes."""
-    access = demanded(request, namespace, Role.ADMIN)
+    access = require_role(request, namespace, Role.ADMIN)
     try:
         submit_job(namespace, JobKind.RECOMPUTE, {"version": str(id)}, by=access.caller)
     except BusyError as error:
@@ -188,7 +188,7 @@ def start_recompute(request: HttpRequest, namespace: Namespace, id: UUID) -> str
 @members_only
 def save_rrf_k(request: HttpRequest, namespace: Namespace) -> HttpResponse:
     """Save the best k of the sweep as the next version of a profile; not served until published."""
-    access = demanded(request, namespace, Role.WRITE)
+    access = require_role(request, namespace, Role.WRITE)
     saved, message = save_best_rrf_k(namespace, request.POST.get("name", "").strip(), by=access.caller)
     (messages.success if saved else messages.warning)(request, message)
     return HttpResponseRedirect(f"{resolve_url('calibrate', namespace.slug)}#k")

@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 
 from django.template.defaultfilters import pluralize
 
+from memories.contracts.number_format import format_number
 from memories.pages.dedup.pair_survey import MIN_COSINE, SurveyPair
-from memories.templatetags.numbers import figure
 from scoring.dedup import Band
 from scoring.policy import WritePolicyParams
 
@@ -63,8 +63,8 @@ def cosine_histogram(
                 *serving_lines,
             ],
             "annotations": [
-                threshold_label(duplicate, f"merged above {figure(duplicate)} ⇔", 22),
-                threshold_label(escalate, f"judged from {figure(escalate)} ⇔", 4),
+                threshold_label(duplicate, f"merged above {format_number(duplicate)} ⇔", 22),
+                threshold_label(escalate, f"judged from {format_number(escalate)} ⇔", 4),
             ],
         },
         "narrow": {"margin": {"l": 34, "r": 10, "t": 44, "b": 40}},
@@ -74,7 +74,7 @@ def cosine_histogram(
 def cosine_ticks(left: float) -> dict[str, Any]:
     """A tick at each tenth."""
     tenths = [step / 10 for step in range(math.ceil(round(left * 10, 6)), 11)]
-    return {"tickvals": tenths, "ticktext": [figure(tick) for tick in tenths], "showgrid": False}
+    return {"tickvals": tenths, "ticktext": [format_number(tick) for tick in tenths], "showgrid": False}
 
 
 def policy_thresholds(policy: WritePolicyParams) -> tuple[float, float]:
@@ -91,7 +91,8 @@ def band_bars(bins: Sequence[CosineBin], band: Band) -> dict[str, Any]:
         "width": BAR_WIDTH,
         "marker": {"color": BAND_COLOURS[band], "line": {"color": "$surface", "width": 1}},
         "hovertext": [
-            f"{bin.pairs} pair{pluralize(bin.pairs)} above {figure(bin.low)}, up to {figure(bin.high)}: {band}"
+            f"{bin.pairs} pair{pluralize(bin.pairs)} above {format_number(bin.low)},"
+            f" up to {format_number(bin.high)}: {band}"
             for bin in bins
         ],
         "hoverinfo": "text",

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 from django.http import QueryDict
 
+from memories.contracts.number_format import format_number
 from memories.pages import sliders
-from memories.templatetags.numbers import figure
 from scoring.params import ParamProblem
 from scoring.policy import WritePolicyParams
 
@@ -21,7 +21,7 @@ def parse_thresholds(data: QueryDict, serving: WritePolicyParams) -> tuple[dict[
 
 def thresholds_text(policy: WritePolicyParams) -> str:
     """Both thresholds in words."""
-    return f"merged above {figure(policy.dedup_duplicate)}, judged from {figure(policy.dedup_escalate)}"
+    return f"merged above {format_number(policy.dedup_duplicate)}, judged from {format_number(policy.dedup_escalate)}"
 
 
 @dataclass(frozen=True)

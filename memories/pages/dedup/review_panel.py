@@ -10,12 +10,12 @@ from rest_framework.exceptions import ValidationError
 from rest_framework.request import Request
 
 from memories.api.review_queue import review_items
+from memories.contracts.number_format import format_count
 from memories.models import Memory, Namespace, ReviewItem
 from memories.models.choices import Status, Verdict
 from memories.pages.dedup.neighbour_pairs import NeighbourPair
 from memories.pages.dedup.pair_survey import MIN_COSINE, find_survey
 from memories.pages.dedup.word_diff import DiffPiece, word_diff
-from memories.templatetags.numbers import grouped
 from memories.web.pagination import Page, paginate
 from memories.web.validation_errors import flatten_errors
 from scoring.params import ParamProblem
@@ -48,7 +48,7 @@ class ReviewPanel:
     def headline(self) -> str:
         """How many pairs are pending."""
         if self.pending > MAX_COUNTED:
-            return f"More than {grouped(MAX_COUNTED)} pairs to review"
+            return f"More than {format_count(MAX_COUNTED)} pairs to review"
         if not self.pending:
             return "No pair to review"
         return f"{self.pending} pair{pluralize(self.pending)} to review"

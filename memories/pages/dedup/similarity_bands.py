@@ -7,8 +7,8 @@ from itertools import pairwise
 
 from django.template.defaultfilters import pluralize
 
+from memories.contracts.number_format import format_number
 from memories.pages.dedup.pair_survey import SurveyPair
-from memories.templatetags.numbers import figure
 from scoring.dedup import Band, similarity_band
 from scoring.policy import WritePolicyParams
 
@@ -60,8 +60,8 @@ class BandTally:
     def range_text(self) -> str:
         """The band's cosines."""
         if self.band == "duplicate":
-            return f"above {figure(self.policy.dedup_duplicate)}"
-        return f"from {figure(self.policy.dedup_escalate)}" if self.band == "escalate" else "below"
+            return f"above {format_number(self.policy.dedup_duplicate)}"
+        return f"from {format_number(self.policy.dedup_escalate)}" if self.band == "escalate" else "below"
 
     @property
     def outcome_text(self) -> str:
@@ -78,7 +78,7 @@ class BandTally:
     @property
     def empty_text(self) -> str:
         """What an empty band means."""
-        duplicate, escalate = figure(self.policy.dedup_duplicate), figure(self.policy.dedup_escalate)
+        duplicate, escalate = format_number(self.policy.dedup_duplicate), format_number(self.policy.dedup_escalate)
         if self.band == "duplicate":
             return f"No pair has a cosine above {duplicate}."
         if self.band == "escalate":

@@ -14,10 +14,11 @@ from django.views.decorators.http import require_GET, require_POST
 from rest_framework.exceptions import ValidationError
 
 from memories.api.review_queue import DecisionSerializer
+from memories.contracts.number_format import format_number
 from memories.models import Namespace
 from memories.models.choices import Role, Verdict
 from memories.pages import sliders
-from memories.pages.access import access_of, demanded, members_only
+from memories.pages.access import access_of, members_only, require_role
 from memories.pages.dedup import charts, forms
 from memories.pages.dedup.neighbour_pairs import MAX_EXACT, SAMPLE_SIZE
 from memories.pages.dedup.pair_list import list_pairs
@@ -26,7 +27,6 @@ from memories.pages.dedup.review_panel import load_review_panel, queue_pair_samp
 from memories.pages.dedup.similarity_bands import BAND_OUTCOMES, band_tallies, bands_headline, group_by_band
 from memories.pages.policy_publishing import publish_policy_draft
 from memories.pages.request_data import api_request
-from memories.templatetags.numbers import figure
 from memories.tuning.judged_pairs import MAX_PAIRS, JudgedPairs, ThresholdRow, load_judged_pairs, threshold_table
 from memories.tuning.policy_drafts import find_policy_draft, save_policy_draft
 from memories.web.layout import render_page
@@ -144,14 +144,14 @@ def dedup_errors_headline(judged: JudgedPairs, table: Sequence[ThresholdRow]) ->
     current = next(row for row in table if row.current)
     distinct = f"{current.false_merges} of {judged.others} distinct pair{pluralize(judged.others)}"
     duplicate = f"{current.missed_duplicates} of {judged.duplicates} duplicate{pluralize(judged.duplicates)}"
-    return f"At {figure(current.threshold, 2)}, {distinct} would be merged and {duplicate} missed"
+    return f"At {format_number(current.threshold, 2)}, {distinct} would be merged and {duplicate} missed"
 
 
 @require_POST
 @members_only
 def decide_pair(request: HttpRequest, namespace: Namespace, id: UUID) -> HttpResponse:
     """Decide a pair of the review queue as the API does."""
-    access = demanded(request, namespace, Role.WRITE)
+    access = require_role(request, namespace, Role.WRITE)
     here = QueryDict(request.POST.get("here", ""))
     refusals, status = list[ParamProblem](), 200
     try:
@@ -185,7 +185,7 @@ def dedup_page_request(request: HttpRequest, namespace: Namespace, here: QueryDi
 @members_only
 def sample_pairs(request: HttpRequest, namespace: Namespace) -> HttpResponse:
     """Add a sample of pairs over all cosines to the review queue."""
-    demanded(request, namespace, Role.WRITE)
+    require_role(request, namespace, Role.WRITE)
     if count := queue_pair_sample(namespace):
         message = f"{count} pair{pluralize(count)} added to the queue, sampled over all cosines."
         messages.success(request, message, extra_tags=QUEUE_TAG)
@@ -198,7 +198,7 @@ def sample_pairs(request: HttpRequest, namespace: Namespace) -> HttpResponse:
 @members_only
 def save_threshold_draft(request: HttpRequest, namespace: Namespace) -> HttpResponse:
     """Save the thresholds as a draft of the write policy."""
-    access, serving = demanded(request, namespace, Role.ADMIN), current_write_policy(namespace)
+    access, serving = require_role(request, namespace, Role.ADMIN), current_write_policy(namespace)
     changed, problems = forms.parse_thresholds(request.POST, serving)
     if problems:
         messages.warning(request, f"Nothing was saved: {ParamsError(problems)}.")

@@ -8,11 +8,12 @@ from typing import Any
 from django.utils.html import escape
 from django.utils.safestring import SafeString, mark_safe
 
+from memories.contracts.number_format import format_number
 from memories.pages.graph.edge_list import GraphEdge
 from memories.pages.graph.graph_layout import CENTRE, HEIGHT, WIDTH
 from memories.pages.graph.graph_picture import GraphPicture
 from memories.pages.graph.svg_labels import SvgNote, place_labels, truncate_label
-from memories.templatetags.numbers import cut_under, figure
+from memories.templatetags.numbers import without_underscores
 from scoring.graph import hop_score
 
 SHADES = 20  # steps of lightness between a score of 0 and of 1
@@ -56,7 +57,7 @@ def ring_notes(picture: GraphPicture) -> Iterable[SvgNote]:
     x, y = CENTRE
     for hops, (_, ry) in picture.radii.items():
         score = hop_score(hops, picture.walk.hop_scores if picture.walk else ())
-        yield SvgNote(x, y - ry, f"{hops_text(hops)} · {figure(score)}", "ring-name")
+        yield SvgNote(x, y - ry, f"{hops_text(hops)} · {format_number(score)}", "ring-name")
 
 
 def path_notes(picture: GraphPicture) -> Iterable[SvgNote]:
@@ -64,7 +65,9 @@ def path_notes(picture: GraphPicture) -> Iterable[SvgNote]:
     for step in picture.path.steps if picture.path else ():
         ends = [picture.indices[step.edge.source], picture.indices[step.edge.target]]
         x, y = picture.positions[ends].mean(axis=0).tolist()
-        yield SvgNote(x, y, f"{cut_under(step.edge.predicate)} {figure(step.edge.confidence, 2)}", "said")
+        yield SvgNote(
+            x, y, f"{without_underscores(step.edge.predicate)} {format_number(step.edge.confidence, 2)}", "said"
+        )
 
 
 def text_svg(text: str, css_class: str, x: float, y: float, anchor: str) -> str:
@@ -90,7 +93,7 @@ def edges_svg(picture: GraphPicture) -> Iterable[str]:
         groups.setdefault((hop, edge.predicate), []).append(edge)
     for (hop, predicate), edges in sorted(groups.items(), reverse=True):
         css_class = f' class="{shade_class(hop_score(hop, picture.walk.hop_scores))}"' if picture.walk else ""
-        yield f"<g{css_class}><title>{escape(cut_under(predicate))}</title>"
+        yield f"<g{css_class}><title>{escape(without_underscores(predicate))}</title>"
         for edge in edges:
             source, target = picture.indices[edge.source], picture.indices[edge.target]
             yield f'<path data-e="{source} {target}" d="{edge_path_data(picture, edge)}"/>'
@@ -142,7 +145,8 @@ def entity_style(picture: GraphPicture, id: str, radius: float) -> tuple[str, st
     if id == picture.walk.root:
         return "root", hop_shape(1, max(radius, 7)), "start of the walk"
     reached = picture.walk.reached_entities[id]
-    title = f"{hops_text(reached.hops)}, path {figure(reached.confidence, 2)}, score {figure(reached.score, 4)}"
+    confidence, path_score = format_number(reached.confidence, 2), format_number(reached.score, 4)
+    title = f"{hops_text(reached.hops)}, path {confidence}, score {path_score}"
     score = hop_score(reached.hops, picture.walk.hop_scores)
     return shade_class(score), hop_shape(reached.hops, radius), title
 

@@ -11,7 +11,7 @@ from memories.models.choices import STATEMENTS, Status
 from memories.pages.graph.edge_list import GraphEdge
 from memories.pages.graph.entity_lookup import EntityLabel
 from memories.pages.graph.walks import GraphPath
-from memories.templatetags.numbers import cut_under
+from memories.templatetags.numbers import without_underscores
 
 PAGE_SIZE = 15
 MAX_ALIASES = 15
@@ -46,7 +46,7 @@ def path_hops(path: GraphPath, labels: Mapping[str, EntityLabel]) -> list[PathHo
     """A path in words: —works at→ Arrive, or ←works at— Maya where it is walked backwards."""
     hops = []
     for step in path.steps:
-        predicate = cut_under(step.edge.predicate)
+        predicate = without_underscores(step.edge.predicate)
         arrow = f"←{predicate}—" if step.backwards else f"—{predicate}→"
         hops.append(PathHop(arrow, labels[step.to], step.edge is path.weakest and len(path.steps) > 1))
     return hops

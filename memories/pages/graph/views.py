@@ -9,6 +9,7 @@ from django.template.defaultfilters import pluralize
 from django.urls import reverse
 from django.views.decorators.http import require_GET
 
+from memories.contracts.number_format import format_count
 from memories.models import Namespace
 from memories.pages.access import members_only
 from memories.pages.graph.charts import graph_svg, hop_legend, hops_text
@@ -26,7 +27,6 @@ from memories.pages.graph.forms import EDGE_PARAMS, HOP_PARAMS, GraphQuery
 from memories.pages.graph.graph_picture import GraphPicture, walk_picture, whole_graph_picture
 from memories.pages.graph.graph_tables import edge_memories, entity_context, mention_counts, path_hops, table_page
 from memories.pages.graph.walks import GraphPath, GraphWalk
-from memories.templatetags.numbers import grouped
 from memories.web.layout import render_page
 from scoring.graph import hop_score
 
@@ -99,13 +99,13 @@ def whole_graph_context(namespace: Namespace, query: GraphQuery, page_numbers: M
     mentions = mention_counts(namespace, entity_page.rows)
     entities = len(picture.ids)
     label = f"The graph: {entities} entities, {len(edges)} edges. Each entity is a link; the tables list them all."
-    total = f"{'the newest ' if edge_list.truncated else ''}{grouped(len(edge_list.edges))}"
-    drawn = f"The {grouped(len(edges))} edges between the best connected are drawn, of {total}."
+    total = f"{'the newest ' if edge_list.truncated else ''}{format_count(len(edge_list.edges))}"
+    drawn = f"The {format_count(len(edges))} edges between the best connected are drawn, of {total}."
     return {
         "picture": graph_svg(picture, query.url_builder("entity", to=""), label),
         "view_key": "whole",
-        "headline": f"{grouped(entities)} entit{pluralize(entities, 'y,ies')}, "
-        f"{grouped(len(edges))} edge{pluralize(len(edges))}",
+        "headline": f"{format_count(entities)} entit{pluralize(entities, 'y,ies')}, "
+        f"{format_count(len(edges))} edge{pluralize(len(edges))}",
         "notes": [
             *([drawn] if len(edges) < len(edge_list.edges) else []),
             "Choose an entity to walk from it.",
@@ -187,9 +187,11 @@ def walk_notes(query: GraphQuery, drawn: int, total: int, *, truncated: bool) ->
     """What limits the picture of a walk, and what to do with it."""
     notes = list[str]()
     if drawn < total:
-        notes.append(f"The {grouped(drawn)} edges of the best reached are drawn, of {grouped(total)}.")
+        notes.append(f"The {format_count(drawn)} edges of the best reached are drawn, of {format_count(total)}.")
     if truncated:
-        notes.append(f"Only the strongest {grouped(MAX_READ)} edges around were read, so there may be better paths.")
+        notes.append(
+            f"Only the strongest {format_count(MAX_READ)} edges around were read, so there may be better paths."
+        )
     if changed := len(query.changed):
         notes.append(f"{changed} value{pluralize(changed)} changed.")
     return [*notes, "Choose an entity to see the path to it."]

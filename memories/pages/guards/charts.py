@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 from typing import Any
 
+from memories.contracts.number_format import format_count
 from memories.pages.chart_parts import text_annotation
 from memories.pages.guards.guard_cascade import HALLUCINATIONS, GuardStep
 from memories.templatetags.guards import tally
-from memories.templatetags.numbers import grouped
 
 
 def escape_chart(steps: Sequence[GuardStep]) -> dict[str, Any]:
@@ -55,4 +55,4 @@ def escape_chart(steps: Sequence[GuardStep]) -> dict[str, Any]:
 def escape_chart_label(steps: Sequence[GuardStep]) -> str:
     """Text alternative of the chart."""
     passed = ", ".join(f"{tally(step.passed)} pass {step.name}" for step in steps)
-    return f"Of {grouped(HALLUCINATIONS)} hallucinations {passed}."
+    return f"Of {format_count(HALLUCINATIONS)} hallucinations {passed}."

@@ -9,14 +9,14 @@ from django.http import HttpRequest
 from rest_framework.exceptions import ValidationError
 from rest_framework.request import Request
 
+from memories.contracts.number_format import format_count
 from memories.models import Memory, Namespace
 from memories.models.choices import STATEMENTS, Role, Status
 from memories.models.keys import NamespacedQuerySet
-from memories.pages.access import need
+from memories.pages.access import check_role
 from memories.pages.explanation_nodes import explanation_node
 from memories.pages.guards.forms import statement_request_body
 from memories.pages.memory_list.facets import MAX_COUNTED
-from memories.templatetags.numbers import grouped
 from memories.text.provider_error import ProviderError
 from memories.web.memory_body import NewMemorySerializer, new_memory_from_body
 from memories.web.pagination import PageQuery, paginate
@@ -60,7 +60,7 @@ class GroundingTotals:
     @property
     def dropped_text(self) -> str:
         """The dropped memories as a count, open-ended where capped."""
-        return grouped(self.dropped) + (" or more" if self.dropped >= self.limit else "")
+        return format_count(self.dropped) + (" or more" if self.dropped >= self.limit else "")
 
     @property
     def headline(self) -> str:
@@ -69,7 +69,7 @@ class GroundingTotals:
             return "Nothing was written here yet"
         if self.is_capped:
             return f"Grounding dropped {self.dropped_text}"
-        return f"Grounding dropped {grouped(self.dropped) if self.dropped else 'none'} of {grouped(self.all)}"
+        return f"Grounding dropped {format_count(self.dropped) if self.dropped else 'none'} of {format_count(self.all)}"
 
 
 def grounding_context(request: HttpRequest, namespace: Namespace, policy: WritePolicyParams) -> dict[str, Any]:
@@ -156,7 +156,7 @@ class GroundingTrial:
 
 def try_statement(request: HttpRequest, access: Access) -> tuple[dict[str, Any], int]:
     """Dry-run the write path with the submitted statement; its context and HTTP status."""
-    need(access, Role.WRITE)
+    check_role(access, Role.WRITE)
     body = statement_request_body(request.POST)
     try:
         new = new_memory_from_body(access.namespace, valid_values(NewMemorySerializer(data=body)), set())

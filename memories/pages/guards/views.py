@@ -6,12 +6,12 @@ from urllib.parse import urlencode, urlsplit
 from django.http import Http404, HttpRequest, HttpResponse, QueryDict
 from django.views.decorators.http import require_http_methods
 
+from memories.contracts.number_format import format_number
 from memories.models import Namespace
 from memories.pages import sliders
 from memories.pages.access import access_of, members_only
 from memories.pages.guards import charts, faithfulness_panel, forms, grounding_panel
 from memories.pages.guards.guard_cascade import PARAM_GROUP, escape_headline, guard_cascade, guard_names
-from memories.templatetags.numbers import figure
 from memories.web.layout import render_page
 from memories.web.roles import Access
 from memories.writing.write_policy import current_write_policy
@@ -79,7 +79,7 @@ def escape_context(data: QueryDict, policy: WritePolicyParams) -> dict[str, Any]
     return {
         "steps": steps,
         "escape_headline": escape_headline(steps),
-        "product": " × ".join(figure(step.rate) for step in steps),
+        "product": " × ".join(format_number(step.rate) for step in steps),
         "rate": escape_rate([step.rate for step in steps]),
         "policy_rate": escape_rate([step.policy_rate for step in steps]),
         "figure": charts.escape_chart(steps),

@@ -8,11 +8,11 @@ from urllib.parse import quote, urlencode
 
 from django.template.defaultfilters import pluralize
 
+from memories.contracts.number_format import format_count
 from memories.jobs.registry import job_completion
 from memories.models import Job, JudgedQuery, Judgement, JudgementSet
 from memories.models.choices import Part, QueryKind, Status
 from memories.pages.lab.markup import GRADE_MEANINGS
-from memories.templatetags.numbers import grouped
 from memories.tuning import judgement_pooling, judging_queue
 from memories.tuning.current_grades import COUNTED_STATUSES
 from memories.tuning.judgement_pooling import UnjudgedShare
@@ -61,7 +61,7 @@ class SetRow:
     def headline(self) -> str:
         """How many queries and grades it holds."""
         queries, grades = self.stats.queries, self.stats.grades
-        return f"{query_count(queries)}, {grouped(grades)} grade{pluralize(grades)} that count"
+        return f"{query_count(queries)}, {format_count(grades)} grade{pluralize(grades)} that count"
 
     @property
     def tune_percent(self) -> float:
@@ -126,14 +126,14 @@ class PoolPanel:
     def headline(self) -> str:
         """The state of the pool."""
         if self.job:
-            total = f" of {grouped(self.job.total)}" if self.job.total else ""
-            return f"Pooling: {grouped(self.job.done)}{total} queries run"
+            total = f" of {format_count(self.job.total)}" if self.job.total else ""
+            return f"Pooling: {format_count(self.job.done)}{total} queries run"
         if not self.counted:
             return "Counting the pool …"
         if not self.shares:
             return "This set is not pooled yet"
         if self.pending:
-            return f"{grouped(self.pending)} pair{pluralize(self.pending)} to judge"
+            return f"{format_count(self.pending)} pair{pluralize(self.pending)} to judge"
         return "Every pooled result is judged"
 
     @property
@@ -212,4 +212,4 @@ class QueryRow:
 
 def query_count(queries: int) -> str:
     """A number of queries in words."""
-    return f"{grouped(queries)} quer{pluralize(queries, 'y,ies')}"
+    return f"{format_count(queries)} quer{pluralize(queries, 'y,ies')}"

@@ -12,7 +12,7 @@ from rest_framework.exceptions import ValidationError
 from memories.api.judgement_sets import check_graded_pairs, judgement_set_or_404
 from memories.models import JudgedQuery, Judgement, JudgementSet, Memory, Namespace
 from memories.models.choices import Role
-from memories.pages.access import access_of, demanded, members_only
+from memories.pages.access import access_of, members_only, require_role
 from memories.pages.judgements.forms import MAX_SKIPPED, GradeForm, parse_uuids
 from memories.pages.judgements.judgement_rows import GradeRow, QueryRow
 from memories.pages.lab.markup import GRADE_MEANINGS
@@ -38,7 +38,7 @@ def judging_page(request: HttpRequest, namespace: Namespace, id: UUID) -> HttpRe
 @members_only
 def grade_pair(request: HttpRequest, namespace: Namespace, id: UUID) -> HttpResponse:
     """Store a grade, skip the pair, or undo the last grade; then the next pair."""
-    demanded(request, namespace, Role.WRITE)
+    require_role(request, namespace, Role.WRITE)
     judgement_set = judgement_set_or_404(namespace, id)
     here = QueryDict(request.POST.get("here", ""), mutable=True)
     body = {name: text for name, text in filled_fields(request.POST).items() if name != "here"}

@@ -18,7 +18,7 @@ from memories.api.judgement_sets import filter_judged_queries, judgement_set_or_
 from memories.jobs import tuning_jobs
 from memories.models import JudgedQuery, Judgement, JudgementSet, Memory, Namespace
 from memories.models.choices import Part, Role
-from memories.pages.access import access_of, demanded, members_only
+from memories.pages.access import access_of, members_only, require_role
 from memories.pages.judgements import forms
 from memories.pages.judgements.judgement_rows import KIND_LABELS, PoolPanel, QueryRow, SetRow, query_count
 from memories.pages.lab.forms import ranking_options
@@ -158,7 +158,7 @@ def export_judgement_set(request: HttpRequest, namespace: Namespace, id: UUID) -
 @members_only
 def create_judgement_set(request: HttpRequest, namespace: Namespace) -> HttpResponse:
     """Create a set, empty or filled from a file; both or neither."""
-    demanded(request, namespace, Role.WRITE)
+    require_role(request, namespace, Role.WRITE)
     typed = filled_fields(request.POST)
     try:
         body = valid_values(NewJudgementSet(data={name: typed[name] for name in ("name", "note") if name in typed}))
@@ -181,7 +181,7 @@ def create_judgement_set(request: HttpRequest, namespace: Namespace) -> HttpResp
 @members_only
 def import_judgements(request: HttpRequest, namespace: Namespace, id: UUID) -> HttpResponse:
     """Fill a set from a file, all or nothing."""
-    demanded(request, namespace, Role.WRITE)
+    require_role(request, namespace, Role.WRITE)
     judgement_set = judgement_set_or_404(namespace, id)
     try:
         queries = forms.read_judgement_upload(request, namespace).or_raise()
@@ -204,7 +204,7 @@ def import_judgements(request: HttpRequest, namespace: Namespace, id: UUID) -> H
 @members_only
 def add_traced_queries(request: HttpRequest, namespace: Namespace, id: UUID) -> HttpResponse:
     """Add a sample of the traced queries to a set."""
-    demanded(request, namespace, Role.WRITE)
+    require_role(request, namespace, Role.WRITE)
     judgement_set, typed = judgement_set_or_404(namespace, id), filled_fields(request.POST)
     try:
         sample = valid_values(forms.QuerySampleForm(data=typed))
@@ -225,7 +225,7 @@ def add_traced_queries(request: HttpRequest, namespace: Namespace, id: UUID) -> 
 @members_only
 def start_pooling(request: HttpRequest, namespace: Namespace, id: UUID) -> HttpResponse:
     """Start a job that pools a set."""
-    access = demanded(request, namespace, Role.WRITE)
+    access = require_role(request, namespace, Role.WRITE)
     judgement_set = judgement_set_or_404(namespace, id)
     typed = {"k": request.POST.get("k", ""), "configs": request.POST.getlist("configs")}
     try:
@@ -244,7 +244,7 @@ def start_pooling(request: HttpRequest, namespace: Namespace, id: UUID) -> HttpR
 @members_only
 def delete_judgement_set(request: HttpRequest, namespace: Namespace, id: UUID) -> HttpResponse:
     """Delete a set with its grades."""
-    demanded(request, namespace, Role.WRITE)
+    require_role(request, namespace, Role.WRITE)
     judgement_set = judgement_set_or_404(namespace, id)
     JudgementSet.objects.within(namespace).filter(id=judgement_set.id).delete()
     messages.success(request, f"The set “{judgement_set.name}” was deleted.")

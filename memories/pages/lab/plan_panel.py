@@ -1,8 +1,9 @@
 """The plan panel: a query's specificity by component, and why the plan was chosen."""
 
+from collections.abc import Sequence
 from typing import Any
 
-from memories.contracts.answer import ParsedReport
+from memories.contracts.answer import ParsedReport, TimeWindowReport
 from memories.contracts.number_format import format_number, format_rounded
 from memories.retrieval.plan import SPECIFICITY_WEIGHTS
 from memories.retrieval.retrieve import Retrieval
@@ -20,7 +21,7 @@ def plan_context(retrieval: Retrieval, parsed: ParsedReport) -> dict[str, Any]:
     """The plan with its specificity components; systems without a planner run all their retrievers."""
     query_plan, params, system = retrieval.query_plan, retrieval.params, retrieval.query.config.system
     names, window = [entity.surface for entity in parsed.entities], parsed.window
-    context: dict[str, Any] = {"name": query_plan.plan.name, "entities": names, "window": window}
+    context: dict[str, Any] = {"name": query_plan.plan.name, "parsed": parsed_sentence(names, window)}
     if query_plan.specificity is None or not isinstance(params, PlanParams):
         return {**context, "reason": f"{system.name} has no planner: it always runs all of its retrievers."}
     specificity = query_plan.specificity["value"]
@@ -50,11 +51,21 @@ def plan_context(retrieval: Retrieval, parsed: ParsedReport) -> dict[str, Any]:
         "fill": 100 * specificity,
         "exploratory": 100 * params.exploratory_below,
         "precise": 100 * params.precise_from,
+        "scale_label": f"Specificity {format_number(specificity, 3)} on a scale from 0 to 1: exploratory below"
+        f" {format_rounded(params.exploratory_below)}, precise from {format_rounded(params.precise_from)}",
         "low": params.exploratory_below,
         "high": params.precise_from,
         "parts": parts,
         "reranker": query_plan.reranker,
     }
+
+
+def parsed_sentence(names: Sequence[str], window: TimeWindowReport | None) -> str:
+    """The entities and the time window found in a query."""
+    found = [", ".join(f"“{name}”" for name in names)] if names else []
+    if window is not None:
+        found.append(f"“{window.cue}” as {window.start:%Y-%m-%d} to {window.until:%Y-%m-%d}")
+    return f"Parsed: {'; '.join(found)}." if found else "No entity and no time expression was found in the query."
 
 
 def plan_reason(name: str, specificity: float, params: PlanParams) -> str:

@@ -3,6 +3,7 @@
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from memories.contracts.answer import Agreement
 from memories.pages.lab import charts, forms
 from memories.retrieval.compare import compare_systems, ranking_agreement
 from memories.retrieval.config import parse_config_label, resolve_config
@@ -53,11 +54,23 @@ def comparison_context(state: "LabState", retrieval: Retrieval) -> dict[str, Any
         ),
         "bump_label": bump_chart_label(columns, contents),
         "agreement": [
-            {**vars(pair), "other": next(name for name in pair.systems if name != f"{own}, {NOW}")} for pair in pairs
+            {
+                **vars(pair),
+                "other": next(name for name in pair.systems if name != f"{own}, {NOW}"),
+                "incomparable": incomparable_reason(pair),
+            }
+            for pair in pairs
         ],
         "columns": columns,
         "bump_rows": rank_table_rows(columns, contents),
     }
+
+
+def incomparable_reason(pair: Agreement) -> str:
+    """Why two rankings have no Kendall’s τ; empty if they have one."""
+    if pair.kendall_tau is not None:
+        return ""
+    return "fewer than two memories in common, so no order to compare" if pair.rbo else "nothing in common"
 
 
 def result_contents(retrieval: Retrieval) -> dict[str, str]:

@@ -132,7 +132,7 @@ class LabState:
         return {
             "answer": answer,
             "hits": rows,
-            "filtered": {gate.replace("_", " "): count for gate, count in answer.filtered.items()},
+            "filtered": [f"{count} {gate.replace('_', ' ')}" for gate, count in answer.filtered.items()],
             "moves": count_moves(rows, start),
             "moved": bool(self.changed),
             "rerun_because": [name.replace("_", " ") for name in replayed.rerun_because],

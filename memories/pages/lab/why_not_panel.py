@@ -76,8 +76,10 @@ def why_not_context(state: "LabState", replayed: Replay) -> dict[str, Any]:
         "gates": [gate.replace("_", " ") for gate in why_not.gates],
         "fix": fix,
         "ranked_lists": [
-            {"style": retriever_style(name), "entry": entry} for name, entry in why_not.retrievers.items()
+            {"style": retriever_style(name), "passed": bool(entry.rank and not entry.why), "entry": entry}
+            for name, entry in why_not.retrievers.items()
         ],
+        "score_compared": why_not.score is not None and why_not.needed is not None,
         "live_reason": explained.live,
         "new_query_link": state.query_string(**new_query) if new_query and why_not.rank else "",
     }

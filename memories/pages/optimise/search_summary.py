@@ -6,7 +6,7 @@ from urllib.parse import urlencode
 
 from django.urls import reverse
 
-from memories.contracts.number_format import format_number, format_p_value, format_signed, format_value
+from memories.contracts.number_format import format_count, format_number, format_p_value, format_signed, format_value
 from memories.contracts.work import CANCEL
 from memories.jobs.registry import job_completion
 from memories.models import Job, JudgedQuery, JudgementSet, Namespace
@@ -53,6 +53,45 @@ def search_verdict(job: Job) -> str:
     low, high = format_number(holdout["low"], 3), format_number(holdout["high"], 3)
     better = f"{format_number(holdout['difference'], 3)} ({low} to {high})"
     return f"Better by {better}, p {format_p_value(holdout['p_value'])}"
+
+
+def search_status(job: Job, spec: SearchSpec) -> str:
+    """What an unfinished search is doing."""
+    found = job.result.get("search", {})
+    if job.state == JobState.QUEUED:
+        return "Waiting for a worker."
+    if job.step == "ask":
+        done = f": {format_count(job.done)} of {format_count(job.total)} queries" if job.total else ""
+        return f"The queries are being run{done}."
+    if job.step == "check":
+        return "The chosen configuration is being checked on the holdout split."
+    if not found.get("tried"):
+        return "The first configuration is being measured."
+    rate = f", {format_number(search_rate(found), 0)} a second" if found["seconds"] else ""
+    return f"{format_count(found['tried'])} of {format_count(spec.max_trials)} configurations{rate}."
+
+
+def search_rate(found: Mapping[str, Any]) -> float:
+    """Configurations per second."""
+    return found["tried"] / found["seconds"] if found["seconds"] else 0.0
+
+
+def search_summary(found: Mapping[str, Any], metric: str, *, finished: bool) -> str:
+    """The gain on the tune split, and what a finished search cost."""
+    gain = f"{metric} on the tune split: from {format_number(found['start'], 3)} to {format_number(found['best'], 3)}"
+    if not finished:
+        return f"{gain}."
+    stopped = "; stopped manually" if found.get("stopped") else ""
+    cost = f"{format_count(found['tried'])} configurations in {format_number(found['seconds'], 1)} s"
+    return f"{gain} after {cost} ({format_number(search_rate(found), 0)} a second){stopped}."
+
+
+def changes_headline(count: int, *, finished: bool) -> str:
+    """How many parameters the found configuration changes."""
+    if not count:
+        return "No parameter would change"
+    parameters = f"{count} parameter{'' if count == 1 else 's'}"
+    return f"{parameters} would change" if finished else f"The best so far changes {parameters}"
 
 
 def no_improvement_reason(job: Job) -> str:
@@ -112,6 +151,7 @@ def search_context(namespace: Namespace, job: Job) -> dict[str, Any]:
         "stopping": bool(job.params.get(CANCEL)),
         "percent": 100 * job_completion(job),
         "verdict": search_verdict(job),
+        "status": search_status(job, spec),
         "why": no_improvement_reason(job),
         "found": found,
     }
@@ -121,9 +161,11 @@ def search_context(namespace: Namespace, job: Job) -> dict[str, Any]:
     chosen = found.get("chosen", found["changed"])
     metric = "worth" if spec.objective.price else context["metric_name"]
     tradeoff = TRADEOFFS[spec.against][0]
+    changes = found_changes(spec, chosen)
     return context | {
-        "rate": found["tried"] / found["seconds"] if found["seconds"] else 0.0,
-        "changes": found_changes(spec, chosen),
+        "changes": changes,
+        "changes_headline": changes_headline(len(changes), finished=job.state not in UNFINISHED),
+        "summary": search_summary(found, metric, finished=job.state not in UNFINISHED),
         "chosen": chosen,
         "metric": metric,
         "links": config_links(namespace, spec, chosen),

@@ -10,6 +10,7 @@ from django.shortcuts import resolve_url
 from django.views.decorators.http import require_GET
 
 from memories.api.profile_versions import profile_version_or_404
+from memories.contracts.number_format import format_number
 from memories.jobs.registry import job_completion
 from memories.models import Job, JudgementSet, Namespace, ProfileVersion, Publication, Trace
 from memories.models.choices import JobKind, JobState, Part, Role
@@ -19,7 +20,7 @@ from memories.pages.job_rows import caller_names
 from memories.retrieval.config import DEFAULT_SYSTEM
 from memories.tuning import gate, profile_publication, profile_yaml, shadow, version_history
 from memories.tuning.config_diff import version_differences
-from memories.tuning.measurement import ERROR_NAMES, METRIC_NAMES
+from memories.tuning.measurement import ERROR_NAMES, METRIC_NAMES, SIGNIFICANCE_LEVEL
 from memories.tuning.profile_versions import version_label
 from memories.web.layout import render_page
 from scoring.params import ParamProblem
@@ -44,7 +45,7 @@ def render_profile_list(
     context = {
         "entries": entries,
         "who": caller_names(namespace, {entry.version.created_by for entry in entries}),
-        "max_versions": version_history.MAX_VERSIONS,
+        "capped": len(entries) == version_history.MAX_VERSIONS,
         "wrong": problems,
         "typed": request.POST.get("yaml", ""),
         "may_write": access.allows(Role.WRITE),
@@ -116,13 +117,17 @@ def render_profile_version(
     access = access_of(request, namespace)
     [entry] = version_history.build_version_entries(namespace, [profile_version])
     publication = namespace.serving
+    active_shadow = shadow.active_shadow(namespace)
+    is_shadow = active_shadow is not None and active_shadow.version_id == profile_version.id
     context = {
         "entry": entry,
         "by": caller_name(namespace, profile_version.created_by),
         "against": published_version(namespace, publication),
         "publication": publication,
         "params": version_param_rows(profile_version),
-        "shadow": shadow.active_shadow(namespace),
+        "shadow": active_shadow,
+        "is_shadow": is_shadow,
+        "may_shadow": access.allows(Role.ADMIN) and not entry.serving and not is_shadow,
         "refusal": refusal,
         "wrong": problems,
         "typed": request.POST,
@@ -131,9 +136,10 @@ def render_profile_version(
         "sets": list(JudgementSet.objects.within(namespace).order_by("name")[:50]),
         "splits": Part.values,
         **evaluation_context(namespace, entry),
-        **check_context(namespace, profile_version),
+        **check_context(namespace, entry),
     }
-    context["from_served"] = [] if entry.serving else version_differences(context["against"], profile_version)
+    from_served = [] if entry.serving else version_differences(context["against"], profile_version)
+    context["from_served"] = [] if from_served == entry.changes else from_served
     return render_page(request, "memories/profile.html", context, partial="work", status=status)
 
 
@@ -164,10 +170,17 @@ def evaluation_context(namespace: Namespace, entry: version_history.VersionEntry
     return {
         **context,
         "evaluation": last,
+        "metric_headline": metric_headline(rows[0]) if rows else "",
         "judgement_set": judgement_set,
         "on": SPLIT_LABELS[last.part],
         "metrics": rows,
     }
+
+
+def metric_headline(metric: Mapping[str, Any]) -> str:
+    """A metric with its interval."""
+    mean, low, high = (format_number(metric[name], 3) for name in ("mean", "low", "high"))
+    return f"{metric['name']} {mean}, {low} to {high}"
 
 
 def interval_bar(metric: Mapping[str, float]) -> dict[str, float]:
@@ -184,34 +197,58 @@ def job_progress(job: Job | None) -> dict[str, Any] | None:
     return {"job": job, "percent": 100 * job_completion(job)} if job else None
 
 
-def check_context(namespace: Namespace, profile_version: ProfileVersion) -> dict[str, Any]:
+def check_context(namespace: Namespace, entry: version_history.VersionEntry) -> dict[str, Any]:
     """The last check of a version: running, failed, or its result and whether that is still valid."""
-    job = gate.latest_gate_job(namespace, profile_version.id)
-    refusal = profile_publication.publication_refusal(namespace, profile_version)
-    context: dict[str, Any] = {"check": job, "objection": str(refusal or ""), "code": getattr(refusal, "code", "")}
-    if job is None:
-        return context
-    if job.state in UNFINISHED:
-        return {**context, "checking": job_progress(job)}
-    if job.state == JobState.FAILED:
-        return context
-    replay = job.result.get("replay", {})
-    tests = [
-        {
-            **test,
-            "name": (METRIC_NAMES | ERROR_NAMES)[test["metric"]],
-            "on": SPLIT_LABELS[test["split"]],
-        }
-        for test in job.result.get("judge", {}).get("tests", ())
-        if test["queries"]
-    ]
+    job = gate.latest_gate_job(namespace, entry.version.id)
+    running = job if job and job.state in UNFINISHED else None
+    result = job.result if job and job.state == JobState.DONE else {}
+    judged, replay = result.get("judge", {}), result.get("replay", {})
+    tests = [check_test_row(test) for test in judged.get("tests", ()) if test["queries"]]
+    refusal = profile_publication.publication_refusal(namespace, entry.version)
+    code = getattr(refusal, "code", "")
     return {
-        **context,
+        "check": job,
+        "checking": {"status": check_status(running), "percent": 100 * job_completion(running)} if running else None,
+        "check_headline": check_headline(entry, code, running=bool(running), checked=bool(tests or replay)),
+        "objection": str(refusal or ""),
+        "unchecked": code == "unchecked",
+        "publishable": not entry.serving and not running,
         "tests": tests,
-        "test_sets": job.result.get("judge", {}).get("sets", ()),
+        "test_sets": judged.get("sets", ()),
         "replay": replay,
-        "changed_queries": changed_queries(namespace, replay, version_label(profile_version)),
+        "changed_queries": changed_queries(namespace, replay, entry.name),
     }
+
+
+def check_test_row(test: Mapping[str, Any]) -> dict[str, Any]:
+    """A paired test of the check, with its verdict."""
+    return {
+        **test,
+        "name": (METRIC_NAMES | ERROR_NAMES)[test["metric"]],
+        "on": SPLIT_LABELS[test["part"]],
+        "p_value": test.get("corrected") or test["chance"],
+        "gain": not test["loss"] and test.get("corrected", 1) < SIGNIFICANCE_LEVEL,
+    }
+
+
+def check_headline(entry: version_history.VersionEntry, code: str, *, running: bool, checked: bool) -> str:
+    """The state of a version's check, given the code of a refusal to publish it."""
+    if entry.serving:
+        return "Served"
+    if running:
+        return "Checking against what is served"
+    if code == "loss":
+        return "Significant loss"
+    if code == "unchecked":
+        return "The check is out of date" if checked else "Not checked yet"
+    return "Checked: no significant loss"
+
+
+def check_status(job: Job) -> str:
+    """What a running check is doing."""
+    steps = {"": "Waiting for a worker", "replay": "Replaying real queries"}
+    done = f", {job.done} of {job.total}" if job.total else ""
+    return f"{steps.get(job.step, 'Running judged queries')}{done}."
 
 
 def changed_queries(namespace: Namespace, report: Mapping[str, Any], name: str) -> list[dict[str, Any]]:

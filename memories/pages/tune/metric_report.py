@@ -6,6 +6,7 @@ from urllib.parse import urlencode
 
 import numpy as np
 
+from memories.contracts.number_format import format_number, format_p_value, format_percent, format_signed
 from memories.models import JudgedQuery
 from memories.pages import sliders
 from memories.pages.tune.forms import TuneState
@@ -18,11 +19,13 @@ from memories.tuning.measurement import (
     PairedComparison,
     compare_measurements,
 )
+from memories.tuning.traced_sets import Staleness
 from scoring.resampling import Interval, bootstrap
 
 MAX_QUERIES_LISTED = 6  # of those won, and of those lost
 UNJUDGED_WARNING_FROM = 0.95  # share of unjudged results from which the metric means little
 STRIP_PADDING = 0.01  # on both sides of the wider interval
+MIN_LABELLED_PERCENT = 8  # a narrower segment of the won/lost bar has no room for its count
 
 
 def tune_report(state: TuneState, before: Measurement, after: Measurement) -> dict[str, Any]:
@@ -37,6 +40,7 @@ def tune_report(state: TuneState, before: Measurement, after: Measurement) -> di
         "unjudged": after.unjudged_share(state.split),
         "mostly_unjudged": after.unjudged_share(state.split) >= UNJUDGED_WARNING_FROM,
         "comparison": comparison,
+        "effect_sentence": effect_sentence(state, comparison, int(after.query_mask(state.metric, state.split).sum())),
         "categories": category_rows(state, before, after),
         **won_and_lost(state, before, after, comparison),
     }
@@ -50,27 +54,81 @@ def metric_strip(name: str, before: Interval, after: Interval) -> dict[str, Any]
     def positions(interval: Interval) -> dict[str, float]:
         return {name: (getattr(interval, name) - low) * width for name in ("low", "mean", "high")}
 
-    change = after.mean - before.mean
     return {
         "name": METRIC_NAMES[name],
+        "label": f"now {format_number(after.mean, 3)}, 95 % interval {format_bounds(after)};"
+        f" at the start {format_number(before.mean, 3)}, {format_bounds(before)}",
         "now": after,
         "start": before,
-        "change": change,
+        "change": after.mean - before.mean,
         "now_at": positions(after),
         "start_at": positions(before),
     }
 
 
+def format_bounds(interval: Interval) -> str:
+    """The bounds of an interval."""
+    return f"{format_number(interval.low, 3)} to {format_number(interval.high, 3)}"
+
+
+def effect_sentence(state: TuneState, comparison: PairedComparison, queries: int) -> str:
+    """The effect of the changed parameters and whether it is significant."""
+    if not state.changed:
+        return "At the start. Move a slider, and every query is reranked."
+    changed = f"{len(state.changed)} changed from {state.start.profile or state.start.system.name}"
+    if not comparison.difference:
+        return f"{changed}: nothing changes."
+    verdict = "significant" if comparison.significant else "not significant"
+    return (
+        f"{changed}: {format_signed(comparison.difference, 3)} over {queries} queries,"
+        f" {verdict} (p {format_p_value(comparison.p_value)}, paired randomisation)."
+    )
+
+
+def staleness_sentences(age: Staleness, start_untraced: bool) -> list[str]:
+    """What limits the metrics: retrievers that timed out, an untraced start, changes since the queries were run."""
+    sentences = []
+    if age.timed_out:
+        was = "was" if age.timed_out == 1 else "were"
+        sentences.append(f"{age.timed_out} of the queries {was} answered without a retriever that timed out.")
+    if start_untraced:
+        sentences.append("The start was never run with its own candidates: its numbers are for its ranking of these.")
+    if not age.current:
+        changes = []
+        if age.writes:
+            changes.append(f"memories were written {age.writes} time{'' if age.writes == 1 else 's'}")
+        if age.queries:
+            added, are = ("query was", "is") if age.queries == 1 else ("queries were", "are")
+            changes.append(f"{age.queries} {added} added to the set and {are} not measured here")
+        sentences.append(f"Since the queries were run, {' and '.join(changes)}.")
+    return sentences
+
+
 def abstention_errors(
     state: TuneState, before: Measurement, after: Measurement, intervals: Mapping[str, Interval]
 ) -> dict[str, Any]:
-    """Counts of false answers and false abstentions."""
-    counts = {}
-    for name, error in (("false_answer", FALSE_ANSWER), ("false_abstention", FALSE_ABSTENTION)):
+    """Counts of false answers and false abstentions, with their changes and intervals."""
+
+    def count(error: str) -> tuple[int, int, str]:
         mask = after.query_mask(error, state.split)
         now, start = (int(measurement.per_query[error][mask].sum()) for measurement in (after, before))
-        counts[name] = {"now": now, "change": now - start, "of": int(mask.sum()), "share": intervals.get(error)}
-    return counts
+        return now, int(mask.sum()), f", {format_signed(now - start)}" if now != start else ""
+
+    answers, unanswerable, answers_change = count(FALSE_ANSWER)
+    abstentions, answerable, abstentions_change = count(FALSE_ABSTENTION)
+    shares = {
+        error: f"{format_percent(interval.low)} to {format_percent(interval.high)}"
+        for error, interval in intervals.items()
+        if error in (FALSE_ANSWER, FALSE_ABSTENTION)
+    }
+    sentences = [f"That is {shares[FALSE_ANSWER]}."] if FALSE_ANSWER in shares else []
+    total = f"{abstentions} false abstentions in {answerable} answerable queries{abstentions_change}"
+    sentences.append(", ".join(filter(None, (total, shares.get(FALSE_ABSTENTION)))) + ".")
+    return {
+        "false_answers": answers,
+        "detail": f"false answers to {unanswerable} unanswerable queries{answers_change}",
+        "sentence": " ".join(sentences),
+    }
 
 
 def category_rows(state: TuneState, before: Measurement, after: Measurement) -> list[dict[str, Any]]:
@@ -94,18 +152,28 @@ def won_and_lost(
     won = [row for row in order[:MAX_QUERIES_LISTED].tolist() if comparison.deltas[row] > 0]
     lost = [row for row in order[::-1][:MAX_QUERIES_LISTED].tolist() if comparison.deltas[row] < 0]
     same = int(after.query_mask(state.metric, state.split).sum()) - comparison.won - comparison.lost
-    total = max(comparison.won + same + comparison.lost, 1)
     return {
         "same": same,
-        "shares": {
-            "won": 100 * comparison.won / total,
-            "same": 100 * same / total,
-            "lost": 100 * comparison.lost / total,
+        "won_lost_bar": won_lost_bar(comparison.won, same, comparison.lost),
+        "query_changes": {
+            title: query_change_rows(state, before, after, rows)
+            for title, rows in (("Won most", won), ("Lost most", lost))
+            if rows
         },
-        "lost_at": 100 * (comparison.won + same) / total,
-        "won": query_change_rows(state, before, after, won),
-        "lost": query_change_rows(state, before, after, lost),
     }
+
+
+def won_lost_bar(won: int, same: int, lost: int) -> list[dict[str, Any]]:
+    """The bar of queries won, unchanged and lost, in percent of its width."""
+    unit = 100 / max(won + same + lost, 1)
+    labels = (f"▲ {won}", f"{same} same", f"▼ {lost}")
+    segments, at = [], 0.0
+    for colour, count, label in zip(("good", "sunken", "bad"), (won, same, lost), labels, strict=True):
+        width = unit * count
+        labelled = colour == "sunken" or width > MIN_LABELLED_PERCENT
+        segments.append({"colour": colour, "x": at, "width": width, "label": label if labelled else ""})
+        at += width
+    return segments
 
 
 def query_change_rows(

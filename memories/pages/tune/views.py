@@ -21,7 +21,7 @@ from memories.pages.access import access_of, members_only, require_role
 from memories.pages.lab.forms import ranking_options
 from memories.pages.tune import charts
 from memories.pages.tune.forms import SPLIT_LABELS, TuneState, parse_tune_state, start_changed
-from memories.pages.tune.metric_report import tune_report
+from memories.pages.tune.metric_report import staleness_sentences, tune_report
 from memories.tuning import profile_versions
 from memories.tuning.array_cache import cached_arrays
 from memories.tuning.arrays import Arrays
@@ -50,7 +50,12 @@ def tune(request: HttpRequest, namespace: Namespace) -> HttpResponse:
     if traced is not None:
         start, features = state.traced_set(state.start), cached_arrays(traced)
         before = measure_config(features if start in (None, traced) else cached_arrays(start), state.start)
-        context |= {"traced": traced, "age": staleness(traced), "start_untraced": start is None}
+        age = staleness(traced)
+        context |= {
+            "traced": traced,
+            "staleness": staleness_sentences(age, start_untraced=start is None),
+            "rerun_offered": bool(age.timed_out or not age.current),
+        }
         context |= tune_report(state, *align_measurements(before, measure_config(features, state.config)))
     if not htmx:
         context |= tune_form_context(request, state)
@@ -69,6 +74,7 @@ def tune_form_context(request: HttpRequest, state: TuneState) -> dict[str, Any]:
         "groups": sliders.param_groups(start.system.params, {**start.given, **state.changed}, start.given),
         "ranking_options": ranking_options(state.namespace),
         "splits": [(split or "all", name) for split, name in SPLIT_LABELS.items()],
+        "selected_split": state.split or "all",
         "choices": METRIC_NAMES.items(),
         "may_save": access.allows(Role.WRITE),
         "max_name_length": profile_versions.MAX_NAME_LENGTH,
