@@ -25,7 +25,7 @@ from django.db import connection, transaction  # noqa: E402
 from django.utils import timezone  # noqa: E402
 
 from memories.contracts.work import Work  # noqa: E402
-from memories.db.ids import id_timestamp  # noqa: E402
+from memories.db.ids import time_of  # noqa: E402
 from memories.maintenance.reflect import STEPS  # noqa: E402
 from memories.maintenance.reflection_scope import CLOCK_SKEW, in_batches  # noqa: E402
 from memories.models import (  # noqa: E402
@@ -128,7 +128,7 @@ def main() -> None:
         print(f"{count:,} memories stored in {time.perf_counter() - began:.0f} s")
         run_reflection(namespace, "first run")
         recent = Memory.objects.within(namespace).filter(level="fact").order_by("-id")[NIGHTLY]
-        Job.objects.within(namespace).update(started_at=id_timestamp(recent.id) + CLOCK_SKEW)
+        Job.objects.within(namespace).update(started_at=time_of(recent.id) + CLOCK_SKEW)
         run_reflection(namespace, f"incremental run, {NIGHTLY} new")
     finally:
         namespace.delete()

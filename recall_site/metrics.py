@@ -29,9 +29,7 @@ FORWARDED = ("Forwarded", "X-Forwarded-For", "X-Real-IP")
 WAITING = ("todo", "doing")
 
 requests = Counter("recall_requests", "Requests that were answered.", ["route", "method", "status"])
-seconds = Histogram(
-    "recall_request_seconds", "Until an answer began.", ["route", "method"], buckets=counters.FAST_BUCKETS
-)
+seconds = Histogram("recall_request_seconds", "Until an answer began.", ["route", "method"], buckets=counters.FAST)
 
 
 def count_requests(get_response: View) -> View:

@@ -12,7 +12,7 @@ from test_api_isolation import key_to, problem, world
 from test_model_rows import row
 
 from memories.api.trace_list import filter_traces
-from memories.db.ids import derived_id
+from memories.db.ids import derive_id
 from memories.models import ApiKey, Namespace, Trace
 from memories.models.choices import Role
 from memories.models.partitions import ensure_partitions
@@ -37,7 +37,7 @@ def trace(namespace: Namespace, query: str, hour: int = 0, **given: Any) -> Trac
     """Store a trace some hours after START."""
     at = START + timedelta(hours=hour)
     defaults = {"system": "blend", "request": {"profile": "", "version": None}, "took_ms": {"read": 4.0, "rank": 1.5}}
-    made: Trace = row(Trace, namespace, id=derived_id(at, query), at=at, query=query, **defaults | given)
+    made: Trace = row(Trace, namespace, id=derive_id(at, query), at=at, query=query, **defaults | given)
     return made
 
 
@@ -199,7 +199,7 @@ def test_the_newest_come_from_the_index_of_every_partition_and_only_of_those_in_
     newest = plan(filter_traces(here, {}).order_by("-id")[:51])
     assert "->  Sort" not in newest
     assert all(f"Index Scan Backward using {day}_pkey" in newest for day in days)
-    after = plan(filter_traces(here, {}).order_by("-id").filter(id__lt=derived_id(START, "x"))[:51])
+    after = plan(filter_traces(here, {}).order_by("-id").filter(id__lt=derive_id(START, "x"))[:51])
     assert f"Index Scan Backward using {days[0]}_pkey" in after
     assert not any(day in after for day in days[1:])
     since = plan(filter_traces(here, {"since": START + timedelta(days=2)}).order_by("-id")[:51])

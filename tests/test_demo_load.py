@@ -16,7 +16,7 @@ from evaluator import evaluate
 from test_bulk_export import index_of, lines_of, run, written
 from test_model_rows import NAMESPACED
 
-from memories.db.ids import id_timestamp
+from memories.db.ids import time_of
 from memories.demo import asked, world
 from memories.demo.loading import load
 from memories.maintenance import retriever_health
@@ -402,9 +402,9 @@ def test_users_speak_under_their_names_and_the_assistant_has_none(demo: Namespac
 
 def test_every_identifier_carries_the_time_of_its_row(demo: Namespace) -> None:
     for memory in Memory.objects.within(demo):
-        assert id_timestamp(memory.id) == memory.created_at
+        assert time_of(memory.id) == memory.created_at
     for event in ScoreEvent.objects.within(demo):
-        assert id_timestamp(event.id) == event.at
+        assert time_of(event.id) == event.at
 
 
 def test_two_loads_give_equal_rows(demo: Namespace) -> None:

@@ -13,7 +13,7 @@ from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from pgvector.django import VectorField
 
-from memories.db.ids import derived_id, uuid7
+from memories.db.ids import derive_id, uuid7
 from memories.models import Membership, Namespace
 from memories.models.references import Reference
 
@@ -47,7 +47,7 @@ def row(model: type[Any], namespace: Namespace, **given: Any) -> Any:
     for reference in references(model):
         if not reference.null and not {reference.name, reference.id_name} & set(given):
             # The first of a pair is the older one, whatever the other may be.
-            old = {"id": derived_id(LONG_AGO, str(next(_count)))} if reference.name == "first" else {}
+            old = {"id": derive_id(LONG_AGO, str(next(_count)))} if reference.name == "first" else {}
             values[reference.name] = row(reference.related_model, namespace, **old)
     taken = {*values, *(reference.id_name for reference in references(model))}
     for field in model._meta.concrete_fields:

@@ -20,7 +20,7 @@ from memories.jobs.attempt import run_job
 from memories.models import ApiKey, Job, Membership, Namespace
 from memories.models.choices import JobKind, Role
 from memories.web import memberships
-from memories.web.api_keys import KeyEndedError, issue_key, revoke_key, rotate_key
+from memories.web.api_keys import EndedError, issue, revoke, rotate
 from memories.writing import embedder_switch
 from memories.writing.new_memory import NewMemory
 from memories.writing.remember import remember
@@ -87,20 +87,20 @@ def test_a_key_that_cannot_be_is_refused_and_the_form_stays(
 
 
 def test_a_revoked_key_opens_nothing_and_ends_once(here: Namespace, admin: Client) -> None:
-    key, plain = issue_key(here, name="agent", role=Role.WRITE)
+    key, plain = issue(here, name="agent", role=Role.WRITE)
     assert opens(plain) == 200
     admin.post(f"/here/keys/{key.id}/revoke/")
     assert opens(plain) == 401
     page = text(admin.get("/here/keys/"))
     assert "is revoked and opens nothing any more" in page
     assert "✕ revoked" in page
-    with pytest.raises(KeyEndedError, match="has already ended"):
-        revoke_key(here, key)
+    with pytest.raises(EndedError, match="has already ended"):
+        revoke(here, key)
     assert "has already ended" in text(admin.post(f"/here/keys/{key.id}/rotate/", follow=True))
 
 
 def test_a_rotated_key_has_a_successor_like_it_and_a_day_left(here: Namespace, admin: Client) -> None:
-    key, plain = issue_key(here, name="agent", role=Role.WRITE, lifetime=timedelta(days=90))
+    key, plain = issue(here, name="agent", role=Role.WRITE, lasts=timedelta(days=90))
     page = text(admin.post(f"/here/keys/{key.id}/rotate/"), 201)
     assert opens(secret(page)) == opens(plain) == 200
     new = ApiKey.objects.exclude(id=key.id).get()
@@ -113,15 +113,15 @@ def test_a_rotated_key_has_a_successor_like_it_and_a_day_left(here: Namespace, a
 
 
 def test_a_key_that_ends_sooner_is_not_prolonged_by_rotating(here: Namespace) -> None:
-    key, _ = issue_key(here, name="agent", role=Role.READ, lifetime=timedelta(hours=1))
-    rotate_key(here, key)
+    key, _ = issue(here, name="agent", role=Role.READ, lasts=timedelta(hours=1))
+    rotate(here, key)
     before = key.expires_at
     key.refresh_from_db()
     assert key.expires_at == before
 
 
 def test_who_is_no_admin_sees_the_lists_and_changes_nothing(here: Namespace) -> None:
-    key, plain = issue_key(here, name="agent", role=Role.READ)
+    key, plain = issue(here, name="agent", role=Role.READ)
     writer = member_of(here, Role.WRITE)
     user = Membership.objects.get(namespace=here).user_id
     for address in ("keys", "members", "settings"):
@@ -146,7 +146,7 @@ def test_who_is_no_admin_sees_the_lists_and_changes_nothing(here: Namespace) -> 
 
 def test_a_foreign_namespace_and_its_keys_do_not_exist(here: Namespace, admin: Client) -> None:
     there = world("there")
-    key, _ = issue_key(there, name="theirs", role=Role.READ)
+    key, _ = issue(there, name="theirs", role=Role.READ)
     for address in ("there/keys/", "there/members/", "there/settings/"):
         assert admin.get(f"/{address}").status_code == 404
     assert admin.post(f"/here/keys/{key.id}/revoke/").status_code == 404
@@ -159,15 +159,15 @@ def test_members_are_let_in_changed_and_sent_away(here: Namespace, admin: Client
     page = text(admin.post("/here/members/", {"username": "jonas", "role": "read"}, follow=True))
     assert "jonas is a member now, with the role read." in page
     again = text(admin.post("/here/members/", {"username": "jonas", "role": "write"}), 400)
-    assert "must not be a member already; got “jonas”" in again
+    assert "must not be a member yet; got “jonas”, who is" in again
     unknown = text(admin.post("/here/members/", {"username": "nobody", "role": "write"}), 400)
-    assert "must be an existing user; got “nobody”" in unknown
+    assert "got “nobody”, who does not exist" in unknown
     admin.post(f"/here/members/{jonas.pk}/role/", {"role": "write"})
     assert Membership.objects.get(user=jonas).role == "write"
     assert "must be one of" in text(admin.post(f"/here/members/{jonas.pk}/role/", {"role": "king"}), 400)
     assert "jonas is no member" in text(admin.post(f"/here/members/{jonas.pk}/remove/", follow=True))
     assert not Membership.objects.filter(user=jonas).exists()
-    assert "There is no such member" in text(admin.post(f"/here/members/{jonas.pk}/remove/", follow=True))
+    assert "This member does not exist any more" in text(admin.post(f"/here/members/{jonas.pk}/remove/", follow=True))
 
 
 def test_the_last_admin_stays_an_admin_and_a_member(here: Namespace, admin: Client) -> None:
@@ -175,8 +175,8 @@ def test_the_last_admin_stays_an_admin_and_a_member(here: Namespace, admin: Clie
     assert "the last admin" in text(admin.get("/here/members/"))
     for address, form in (("role", {"role": "read"}), ("remove", {})):
         page = text(admin.post(f"/here/members/{last.user_id}/{address}/", form, follow=True))
-        assert "is the last admin: make somebody else an admin first." in page
-    memberships.change_member_role(here, last.user_id, Role.ADMIN)
+        assert "is the last admin: make another member admin first." in page
+    memberships.change_role(here, last.user_id, Role.ADMIN)
     last.refresh_from_db()
     assert last.role == Role.ADMIN
 

@@ -122,7 +122,7 @@ def test_one_that_cannot_be_loaded_is_left_out_and_counted(world: Namespace, tmp
     settings.RECALL_RERANKER = str(folder)
     retrieval = retrieve(asking(world, QUERY, params=ON))
     assert left_out(retrieval) == "could not be loaded"
-    before = counters.timed_out_retrievers.labels("rerank")._value.get()
+    before = counters.timeouts.labels("rerank")._value.get()
     counters.count_retrieval(
         "recall",
         abstained=False,
@@ -130,7 +130,7 @@ def test_one_that_cannot_be_loaded_is_left_out_and_counted(world: Namespace, tmp
         retrievers_ms=retrieval.fetched.took_ms,
         timed_out=retrieval.fetched.timed_out,
     )
-    assert counters.timed_out_retrievers.labels("rerank")._value.get() == before + 1
+    assert counters.timeouts.labels("rerank")._value.get() == before + 1
 
 
 def test_where_nothing_is_found_nothing_is_read(small: Path) -> None:

@@ -1,4 +1,4 @@
-"""UUIDv7 identifiers (RFC 9562), which sort by creation time."""
+"""Ids that sort by creation time (UUIDv7, RFC 9562)."""
 
 import hashlib
 import os
@@ -13,78 +13,75 @@ from uuid import UUID
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 RANDOM_BITS = 74
-NAME_BITS = 42  # of the random bits of a replayed id; the others count
+NAME_BITS = 42  # of the random bits of a replayed id; the others are a counter
 _lock = Lock()
 _latest = 0
-_entropy = bytearray()
-os.register_at_fork(after_in_child=_entropy.clear)  # or parent and child would generate the same ids
-_replay: ContextVar[Iterator[UUID] | None] = ContextVar("replay", default=None)
+_random_pool = bytearray()
+os.register_at_fork(after_in_child=_random_pool.clear)  # or parent and child would create the same ids
+_replayed: ContextVar[Iterator[UUID] | None] = ContextVar("replayed", default=None)
 
 
 def uuid7() -> UUID:
-    """A new id, greater than all this process generated before."""
+    """A new id, greater than all that this process created before."""
     global _latest
-    if (replay := _replay.get()) is not None:
-        return next(replay)
+    if (replayed := _replayed.get()) is not None:
+        return next(replayed)
     now = time.time_ns() // 1_000_000
     with _lock:
-        # Within one millisecond, or if the clock steps back, increment by a random amount (RFC 9562, 6.2).
+        # Within a millisecond, and if the clock steps back, add a random step to the latest (RFC 9562, 6.2).
         same_tick = now <= _latest >> RANDOM_BITS
         _latest = _latest + 1 + _random(32) if same_tick else now << RANDOM_BITS | _random(RANDOM_BITS)
-        return _uuid(_latest >> RANDOM_BITS, _latest)
+        return _identifier(_latest >> RANDOM_BITS, _latest)
 
 
 def _random(bits: int) -> int:
-    """Random bits from a buffer: a system call per id would dominate its cost."""
+    """Random bits from a pool: a system call per id would dominate."""
     size = -(-bits // 8)
-    if len(_entropy) < size:
-        _entropy.extend(os.urandom(4096))
-    number = int.from_bytes(_entropy[-size:])
-    del _entropy[-size:]
-    return number & (1 << bits) - 1
+    if len(_random_pool) < size:
+        _random_pool.extend(os.urandom(4096))
+    value = int.from_bytes(_random_pool[-size:])
+    del _random_pool[-size:]
+    return value & (1 << bits) - 1
 
 
-def id_timestamp(identifier: UUID) -> datetime:
-    """The creation time of an id, to the millisecond."""
+def time_of(identifier: UUID) -> datetime:
+    """When an id was created, to the millisecond."""
     if identifier.version != 7:
-        raise ValueError(f"only a UUIDv7 carries its time; {identifier} is version {identifier.version}")
+        raise ValueError(f"must be a UUIDv7; got {identifier}, version {identifier.version}")
     return EPOCH + timedelta(milliseconds=identifier.int >> 80)
 
 
-def first_id_at(at: datetime) -> UUID:
-    """The smallest id of a time: the lower bound of a range."""
-    return _uuid(_milliseconds(at), 0)
+def first_id_at(timestamp: datetime) -> UUID:
+    """The smallest id of a timestamp, as the lower bound of a range."""
+    return _identifier((timestamp - EPOCH) // timedelta(milliseconds=1), 0)
 
 
-def derived_id(at: datetime, name: str) -> UUID:
-    """A reproducible id: its time is given, its random bits are the SHA-256 of a name."""
-    return _uuid(_milliseconds(at), _digest(name))
+def derive_id(timestamp: datetime, name: str) -> UUID:
+    """The id of a name at a timestamp; its random bits are the name's SHA-256."""
+    return _identifier((timestamp - EPOCH) // timedelta(milliseconds=1), _digest(name))
 
 
 @contextmanager
-def replay_ids(at: datetime, name: str) -> Iterator[None]:
-    """Make `uuid7` return ascending ids of a past time, the same on every replay of a name."""
-    # The high bits count, so that ids ascend within the millisecond; the low bits tell names apart.
+def replay_ids(timestamp: datetime, name: str) -> Iterator[None]:
+    """Let `uuid7` create the ids of a past timestamp: increasing, and the same for the same name."""
+    milliseconds = (timestamp - EPOCH) // timedelta(milliseconds=1)
+    # A counter in the upper bits makes them increase; the name in the lower bits tells two runs apart.
     ids = (
-        _uuid(_milliseconds(at), place << NAME_BITS | _digest(f"{name} {place}") % 2**NAME_BITS) for place in count()
+        _identifier(milliseconds, index << NAME_BITS | _digest(f"{name} {index}") % 2**NAME_BITS) for index in count()
     )
-    token = _replay.set(ids)
+    previous = _replayed.set(ids)
     try:
         yield
     finally:
-        _replay.reset(token)
+        _replayed.reset(previous)
 
 
-def _milliseconds(at: datetime) -> int:
-    return (at - EPOCH) // timedelta(milliseconds=1)
-
-
-def _uuid(milliseconds: int, random: int) -> UUID:
-    """Time and random bits around the version and variant bits."""
+def _identifier(milliseconds: int, random: int) -> UUID:
+    """A UUIDv7 from its time and random bits."""
     high, low = random >> 62 & 0xFFF, random & (1 << 62) - 1
     return UUID(int=milliseconds << 80 | 7 << 76 | high << 64 | 2 << 62 | low)
 
 
 def _digest(name: str) -> int:
-    """The SHA-256 of a name as a number."""
+    """A name's SHA-256 as a number."""
     return int.from_bytes(hashlib.sha256(name.encode()).digest())

@@ -12,7 +12,7 @@ from memories.retrieval.answer import answer_to_dict
 from memories.retrieval.config import resolve_config
 from memories.retrieval.query import Query
 from memories.retrieval.retrieve import retrieve
-from memories.web.api_keys import issue_key
+from memories.web.api_keys import issue
 from scoring.systems import SYSTEMS
 
 OF_EACH = 6  # questions of each category
@@ -22,7 +22,7 @@ BY_AGENT = (True, True, False)  # two of three are an agent's, the third somebod
 
 def add(namespace: Namespace) -> None:
     """Put the questions, every other one as served and the rest by each system in turn; no access is counted."""
-    key, _ = issue_key(namespace, name=AGENT, role=Role.READ)  # whose secret nobody keeps
+    key, _ = issue(namespace, name=AGENT, role=Role.READ)  # whose secret nobody keeps
     served = resolve_config(namespace, params={})
     others = (resolve_config(namespace, system=name, params={}) for name in SYSTEMS)
     ways, agents = cycle(way for other in others for way in (served, other)), cycle(BY_AGENT)

@@ -1,4 +1,4 @@
-"""Slugs a namespace cannot have, because URLs of the site begin with them."""
+"""Slugs that a namespace cannot have, because a URL of the site starts with them."""
 
 from collections.abc import Iterable, Iterator
 
@@ -6,7 +6,7 @@ from django.urls import URLPattern, URLResolver, get_resolver
 
 
 def reserved_slugs() -> set[str]:
-    """The words that stand in the place of a slug, at the site's root and in the API."""
+    """The fixed words in the namespace's position of the site's URLs, at the root and in the API."""
     paths = [route.split("/") for route in _routes(get_resolver().url_patterns)]
     roots = {parts[0] for parts in paths}
     in_api = {parts[2] for parts in paths if parts[:2] == ["api", "v1"] and len(parts) > 2}

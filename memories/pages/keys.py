@@ -16,7 +16,7 @@ from memories.models import ApiKey, Namespace
 from memories.models.choices import Role
 from memories.pages.access import access_of, demanded, members_only
 from memories.pages.request_data import filled_fields
-from memories.web.api_keys import ROTATION_GRACE, KeyEndedError, issue_key, key_end, revoke_key, rotate_key
+from memories.web.api_keys import GRACE, EndedError, end_reason, issue, revoke, rotate
 from memories.web.fields import Integer, OneOf, Text
 from memories.web.roles import Access
 from memories.web.serializers import StrictObject, valid_values
@@ -48,7 +48,7 @@ def keys(request: HttpRequest, namespace: Namespace) -> HttpResponse:
     except ValidationError as error:
         return show(request, namespace, access, given=given, wrong=list(flat(error.detail)), status=400)
     lasts = timedelta(days=wanted["days"]) if "days" in wanted else None
-    key, plain = issue_key(namespace, name=wanted["name"], role=wanted["role"], lifetime=lasts)
+    key, plain = issue(namespace, name=wanted["name"], role=wanted["role"], lasts=lasts)
     return show(request, namespace, access, made=key, plain=plain, status=201)
 
 
@@ -60,8 +60,8 @@ def rotated(request: HttpRequest, namespace: Namespace, id: UUID) -> HttpRespons
     access = demanded(request, namespace, Role.ADMIN)
     old = key_of(namespace, id)
     try:
-        key, plain = rotate_key(namespace, old)
-    except KeyEndedError as error:
+        key, plain = rotate(namespace, old)
+    except EndedError as error:
         messages.warning(request, str(error))
         return redirect("keys", namespace.slug)
     return show(request, namespace, access, made=key, plain=plain, rotated=old, status=201)
@@ -74,9 +74,9 @@ def revoked(request: HttpRequest, namespace: Namespace, id: UUID) -> HttpRespons
     demanded(request, namespace, Role.ADMIN)
     key = key_of(namespace, id)
     try:
-        revoke_key(namespace, key)
+        revoke(namespace, key)
         messages.success(request, f"The key “{key.name}” ({key.prefix}…) is revoked and opens nothing any more.")
-    except KeyEndedError as error:
+    except EndedError as error:
         messages.warning(request, str(error))
     return redirect("keys", namespace.slug)
 
@@ -93,14 +93,14 @@ def show(request: HttpRequest, namespace: Namespace, access: Access, *, status: 
     """The page: those that work first, the newest before the others."""
     now = timezone.now()
     found = list(ApiKey.objects.within(namespace).defer("hash").order_by("-created_at", "id")[: MOST_SHOWN + 1])
-    rows = [{"key": key, "ended": key_end(key, now)} for key in found[:MOST_SHOWN]]
+    rows = [{"key": key, "ended": end_reason(key, now)} for key in found[:MOST_SHOWN]]
     context = {
         "rows": sorted(rows, key=lambda row: bool(row["ended"])),
         "working": sum(not row["ended"] for row in rows),
         "capped": len(found) > MOST_SHOWN,
         "most": MOST_SHOWN,
         "roles": Role.values,
-        "grace": ROTATION_GRACE,
+        "grace": GRACE,
         "may_change": access.allows(Role.ADMIN),
         **more,
     }

@@ -13,7 +13,7 @@ from memories.models.choices import Role
 from memories.pages.access import access_of, demanded, members_only
 from memories.pages.request_data import filled_fields
 from memories.web.fields import OneOf, Text
-from memories.web.memberships import MemberError, add_member, change_member_role, remove_member
+from memories.web.memberships import MemberError, add_member, change_role, remove_member
 from memories.web.roles import Access
 from memories.web.serializers import StrictObject, valid_values
 from recall_site.layout import render_page
@@ -66,7 +66,7 @@ def changed(request: HttpRequest, namespace: Namespace, user: int) -> HttpRespon
     access = demanded(request, namespace, Role.ADMIN)
     try:
         role = valid_values(NewRole(data=filled_fields(request.POST)))["role"]
-        member = change_member_role(namespace, user, role)
+        member = change_role(namespace, user, role)
     except ValidationError as error:
         return show(request, namespace, access, wrong=list(flat(error.detail)), status=400)
     except MemberError as error:

@@ -1,4 +1,4 @@
-"""New namespaces, and their members: added, given another role, removed."""
+"""Namespaces and their members: create, add, change role, remove."""
 
 from typing import Any
 
@@ -11,14 +11,14 @@ from memories.models.choices import Mode, Role
 
 
 class MemberError(Exception):
-    """An impossible change of members; says why."""
+    """A change of members that is not possible; the message says why."""
 
 
 @transaction.atomic
 def create_namespace(
     slug: str, *, title: str = "", mode: str = Mode.GENERAL, redacts: bool = False, admin: Any = None
 ) -> Namespace:
-    """Create an empty namespace with its first admin; an invalid slug raises ValidationError."""
+    """Create an empty namespace with its first admin; ValidationError for an invalid slug."""
     namespace = Namespace(slug=slug, title=title or slug, mode=mode, embedder=settings.RECALL_EMBEDDER, redacts=redacts)
     namespace.full_clean()
     namespace.save(force_insert=True)
@@ -28,20 +28,20 @@ def create_namespace(
 
 
 def add_member(namespace: Namespace, username: str, role: str) -> Membership:
-    """Add a user to a namespace."""
+    """Add a user."""
     user = get_user_model().objects.filter(username=username).first()
     if user is None:
-        raise MemberError(f"must be an existing user; got “{username}”")
+        raise MemberError(f"must be the name of a user; got “{username}”, who does not exist")
     try:
         with transaction.atomic():
             return Membership.objects.create(namespace=namespace, user=user, role=role)
     except IntegrityError as error:
-        raise MemberError(f"must not be a member already; got “{username}”") from error
+        raise MemberError(f"must not be a member yet; got “{username}”, who is") from error
 
 
 @transaction.atomic
-def change_member_role(namespace: Namespace, user: int, role: str) -> Membership:
-    """Give a member another role."""
+def change_role(namespace: Namespace, user: int, role: str) -> Membership:
+    """Change a member's role."""
     member = lock_member(namespace, user, new_role=role)
     member.role = role
     member.save(update_fields=["role"])
@@ -57,12 +57,12 @@ def remove_member(namespace: Namespace, user: int) -> Membership:
 
 
 def lock_member(namespace: Namespace, user: int, new_role: str = "") -> Membership:
-    """A member who may be changed; locks all admins, so that two cannot remove each other."""
+    """Lock a member with all admins, so that two admins cannot remove each other."""
     admins = Membership.objects.select_for_update().filter(namespace=namespace, role=Role.ADMIN).order_by("id")
-    is_last = [admin.user_id for admin in admins] == [user]
+    is_last_admin = [admin.user_id for admin in admins] == [user]
     member = Membership.objects.select_related("user").filter(namespace=namespace, user_id=user).first()
     if member is None:
-        raise MemberError("There is no such member.")
-    if is_last and new_role != Role.ADMIN:
-        raise MemberError(f"{member.user} is the last admin: make somebody else an admin first.")
+        raise MemberError("This member does not exist any more.")
+    if is_last_admin and new_role != Role.ADMIN:
+        raise MemberError(f"{member.user} is the last admin: make another member admin first.")
     return member

@@ -7,7 +7,7 @@ from django.core.management.base import BaseCommand, CommandParser
 
 from memories.management.arguments import existing_namespace, positive_int, slug_argument
 from memories.models.choices import Role
-from memories.web.api_keys import issue_key
+from memories.web.api_keys import issue
 
 
 class Command(BaseCommand):
@@ -25,8 +25,8 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, slug: str, role: str, name: str, expires_days: int | None, **options: Any) -> None:
         namespace = existing_namespace(slug, otherwise="create_namespace")
-        key, plain = issue_key(
-            namespace, name=name, role=role, lifetime=timedelta(days=expires_days) if expires_days else None
+        key, plain = issue(
+            namespace, name=name, role=role, lasts=timedelta(days=expires_days) if expires_days else None
         )
         until = f"until {key.expires_at:%Y-%m-%d}" if key.expires_at else "until it is revoked"
         self.stderr.write(f"A key for {slug}, role {role}, {until}; it is shown only now:")
