@@ -87,7 +87,7 @@ def test_who_reads_for_long_is_not_queued_behind_and_the_day_goes_later(
     settings: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     settings.RECALL_TRACE_DAYS = 7
-    monkeypatch.setattr(partitions, "PATIENCE", "50ms")
+    monkeypatch.setattr(partitions, "LOCK_TIMEOUT", "50ms")
     old = (timezone.now() - timedelta(days=9)).date()
     ensure_partitions(old, 1)
     ensure_partitions(timezone.now().date(), 3)
