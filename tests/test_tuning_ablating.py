@@ -75,7 +75,8 @@ def test_a_retriever_that_carries_the_answers_is_missed_and_one_that_does_not_is
     assert by_route["bm25"].significant
     assert by_route["semantic"].gain.difference >= 0
     assert by_route["bm25"].mean == pytest.approx(told.mean + by_route["bm25"].gain.difference)
-    assert (by_route["entity"].queries, by_route["entity"].gain.difference, by_route["entity"].gain.p_value) == (0, 0, 1)
+    entity = by_route["entity"]
+    assert (entity.queries, entity.gain.difference, entity.gain.p_value) == (0, 0, 1)
 
 
 def test_the_more_retrievers_are_left_out_the_rarer_chance_must_be() -> None:
