@@ -55,6 +55,7 @@ bench-speed: .venv/dev.stamp
 
 # The demo world's export, rebuilt from memories/demo/*.jsonl through the write path.
 demo-world: .venv/dev.stamp
+	$(BIN)/python manage.py migrate --verbosity 0
 	$(BIN)/python manage.py build_demo
 
 # The screenshots in docs/, of the demo world.
