@@ -33,7 +33,9 @@ def versions(world: Namespace, questions: JudgementSet) -> Any:
 
 
 def test_a_version_that_is_good_enough_passes_and_is_kept(world: Namespace, versions: Any) -> None:
-    out = run_evaluate("asked", "--profile", "careful@1", "--fail-under", "ndcg@10=.5", "--fail-under", "false_abstention=0")
+    out = run_evaluate(
+        "asked", "--profile", "careful@1", "--fail-under", "ndcg@10=.5", "--fail-under", "false_abstention=0"
+    )
     assert out.startswith(f"careful@1 on questions, {len(JUDGED)} queries:")
     made = Evaluation.objects.within(world).get()
     assert made.profile_version_id == versions[0].id
