@@ -9,9 +9,9 @@ from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 from rest_framework.exceptions import ErrorDetail, ValidationError
 
-from memories.api.retrieval import MAX_QUERY_CHARS
 from memories.contracts.json_lines import InvalidLineError, LineReader, Stream, parse_line
 from memories.contracts.json_values import quote_value
+from memories.contracts.text_limits import MAX_QUERY_CHARS
 from memories.models import Namespace
 from memories.models.choices import QueryKind
 from memories.tuning.judgement_store import NewQuery

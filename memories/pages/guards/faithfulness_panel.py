@@ -9,12 +9,12 @@ from django.utils.html import escape
 from django.utils.safestring import SafeString, mark_safe
 from rest_framework.exceptions import ValidationError
 
-from memories.api.faithfulness_check import FaithfulnessSerializer, check_faithfulness_from_body
 from memories.guards.answer_check import AnswerCheck
 from memories.guards.support import VERDICTS, ClaimSupport
 from memories.pages.guards.forms import faithfulness_request_body
 from memories.providers.rules_judge import stems
 from memories.text.provider_error import ProviderError
+from memories.web.faithfulness_body import FaithfulnessSerializer, check_faithfulness_from_body
 from memories.web.roles import Access
 from memories.web.serializers import valid_values
 from memories.web.validation_errors import flatten_errors

@@ -6,13 +6,12 @@ from uuid import UUID
 from django.http import HttpRequest
 from rest_framework.exceptions import ValidationError
 
-from memories.api.judgement_files import PoolRequest, TrecFiles
-from memories.api.judgement_serializers import MAX_BODY_BYTES, QuerySampleSerializer
 from memories.models import Namespace
 from memories.pages.request_data import is_uuid
 from memories.tuning import judgement_import, judgement_pooling, query_sampling, trec
 from memories.tuning.judgement_import import GRADES, ParsedJudgements
 from memories.web.fields import Identifier, Integer, OneOf
+from memories.web.judgement_bodies import MAX_BODY_BYTES, PoolRequest, QuerySampleSerializer, TrecFiles
 from memories.web.serializers import StrictObject, valid_values
 
 QUERY_FILTERS = ("q", "split", "kind", "category", "unjudged", "lost")

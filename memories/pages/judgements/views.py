@@ -12,9 +12,6 @@ from django.shortcuts import redirect
 from django.views.decorators.http import require_GET, require_POST
 from rest_framework.exceptions import ValidationError
 
-from memories.api.judgement_files import JudgementExportQuery, stream_judgement_set
-from memories.api.judgement_serializers import JudgedQueriesQuery, NewJudgementSet
-from memories.api.judgement_sets import filter_judged_queries, judgement_set_or_404, save_judgement_set
 from memories.jobs import tuning_jobs
 from memories.models import JudgedQuery, Judgement, JudgementSet, Memory, Namespace
 from memories.models.choices import Part, Role
@@ -28,7 +25,10 @@ from memories.tuning.judgement_set_stats import judgement_set_stats
 from memories.tuning.judgement_store import store_queries
 from memories.tuning.splits import TUNE_SHARE
 from memories.web.http_errors import Conflict
+from memories.web.judgement_bodies import JudgedQueriesQuery, JudgementExportQuery, NewJudgementSet
+from memories.web.judgement_lookups import filter_judged_queries, judgement_set_or_404, save_judgement_set
 from memories.web.layout import render_page
+from memories.web.line_stream import stream_judgement_set
 from memories.web.pagination import paginate
 from memories.web.serializers import valid_values
 from memories.web.validation_errors import flatten_errors, truncate_errors

@@ -12,7 +12,6 @@ from django.shortcuts import redirect, resolve_url
 from django.views.decorators.http import require_GET, require_http_methods
 from rest_framework.exceptions import ValidationError
 
-from memories.api.memories import memories_with_tags, visible_statuses
 from memories.models import Memory, Namespace
 from memories.models.choices import ChunkLevel, Role, Status
 from memories.pages.access import access_of, check_role, members_only
@@ -27,6 +26,7 @@ from memories.retrieval.config import resolve_config
 from memories.templatetags.numbers import days_before
 from memories.text.provider_error import ProviderError
 from memories.web.layout import render_page
+from memories.web.memory_filters import memories_with_tags, visible_statuses
 from memories.web.roles import Access
 from memories.web.validation_errors import flatten_errors
 from memories.writing.evidence import load_evidence
