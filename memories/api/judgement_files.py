@@ -22,9 +22,11 @@ from memories.api.transfer import NdjsonParser, NdjsonRenderer, request_stream
 from memories.contracts.json_lines import MEDIA_TYPE
 from memories.jobs import tuning_jobs
 from memories.models.choices import Role
-from memories.tuning import judgement_import, judgement_pooling, judgement_store, judging_queue, trec
+from memories.tuning import judgement_pooling, judgement_store, judging_queue, trec
+from memories.tuning.parsed_judgements import ParsedJudgements
 from memories.web.fields import Flag, Integer
 from memories.web.judgement_bodies import MAX_BODY_BYTES, JudgementExportQuery, PoolRequest, TrecFiles
+from memories.web.judgement_import import NewJudgedQuery, parse_judgement_lines, valid_queries
 from memories.web.judgement_lookups import judgement_set_or_404
 from memories.web.line_stream import PLAIN_TEXT, stream_judgement_set
 from memories.web.serializers import QueryString
@@ -94,7 +96,7 @@ class JudgementImportView(NamespacedView):
     @extend_schema(
         operation_id="import_judgements",
         parameters=[JudgementImportQuery],
-        request={MEDIA_TYPE: judgement_import.NewJudgedQuery, "application/json": TrecFiles},
+        request={MEDIA_TYPE: NewJudgedQuery, "application/json": TrecFiles},
         responses=StoredCountsSerializer,
         tags=["judgements"],
     )
@@ -107,20 +109,20 @@ class JudgementImportView(NamespacedView):
         judgement_set = judgement_set_or_404(self.namespace, id)
         if HEADER in request.headers:
             raise ValidationError({HEADER: ["must not be sent with a file, which is safe to retry; got one"]})
-        queries = self.parse_queries(request).or_raise()
+        queries = valid_queries(self.parse_queries(request))
         if dry_run:
             return Response(
                 {"queries": len(queries), "added": 0, "grades": sum(len(query.grades) for query in queries)}
             )
         return Response(stored_counts(judgement_store.store_queries(judgement_set, queries, by=self.access.caller)))
 
-    def parse_queries(self, request: Request) -> judgement_import.ParsedJudgements:
+    def parse_queries(self, request: Request) -> ParsedJudgements:
         """Parse the body by its content type."""
         parser = self.get_content_negotiator().select_parser(request, self.get_parsers())
         if parser is None:
             raise UnsupportedMediaType(request.content_type)
         if isinstance(parser, NdjsonParser):
-            return judgement_import.parse_judgement_lines(self.namespace, request_stream(request))
+            return parse_judgement_lines(self.namespace, request_stream(request))
         return trec.read_trec(self.namespace, **TrecFiles.from_request(request))
 
 
@@ -134,7 +136,7 @@ class JudgementExportView(NamespacedView):
         operation_id="export_judgements",
         parameters=[JudgementExportQuery],
         responses={
-            (200, MEDIA_TYPE): judgement_import.NewJudgedQuery,
+            (200, MEDIA_TYPE): NewJudgedQuery,
             (200, PLAIN_TEXT): OpenApiResponse(str, "A TREC file, with shape=qrels or shape=queries."),
         },
         tags=["judgements"],

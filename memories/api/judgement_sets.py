@@ -13,7 +13,7 @@ from memories.api.idempotency import idempotent
 from memories.api.judgement_serializers import JudgedQuerySerializer, JudgementSetSerializer, StoredCountsSerializer
 from memories.models import JudgementSet, Namespace
 from memories.models.choices import Role
-from memories.tuning import judgement_import, judgement_store, query_sampling
+from memories.tuning import judgement_store, query_sampling
 from memories.tuning.judgement_set_stats import judgement_set_stats
 from memories.web.judgement_bodies import (
     MAX_BODY_BYTES,
@@ -25,6 +25,7 @@ from memories.web.judgement_bodies import (
     NewJudgementSet,
     QuerySampleSerializer,
 )
+from memories.web.judgement_import import parse_judgement_items, valid_queries
 from memories.web.judgement_lookups import (
     check_graded_pairs,
     filter_judged_queries,
@@ -142,7 +143,7 @@ class JudgedQueriesView(NamespacedView):
             NewJudgedQueries.from_request(request)  # raises the error for the body as a whole
         stored = judgement_store.store_queries(
             judgement_set,
-            judgement_import.parse_judgement_items(self.namespace, items or []).or_raise(),
+            valid_queries(parse_judgement_items(self.namespace, items or [])),
             by=self.access.caller,
         )
         return Response(stored_counts(stored), status=201)

@@ -3,10 +3,12 @@
 from rest_framework.exceptions import ValidationError
 
 from memories.models.choices import Part, QueryKind
-from memories.tuning import judgement_import, judgement_pooling, query_sampling, trec
+from memories.tuning import judgement_pooling, query_sampling, trec
 from memories.tuning.judgement_export import EXPORT_FORMATS
 from memories.tuning.memory_references import METADATA_PREFIX
+from memories.tuning.parsed_judgements import GRADES
 from memories.web.fields import Flag, Identifier, Integer, ListOf, OneOf, Text
+from memories.web.judgement_import import NewJudgedQuery
 from memories.web.pagination import PageQuery
 from memories.web.serializers import QueryString, StrictObject
 
@@ -42,7 +44,7 @@ class JudgedQueriesQuery(PageQuery):
 class NewJudgedQueries(StrictObject):
     """Queries to store, with their judgements."""
 
-    queries = ListOf(child=judgement_import.NewJudgedQuery(), min_length=1, max_length=MAX_ITEMS)
+    queries = ListOf(child=NewJudgedQuery(), min_length=1, max_length=MAX_ITEMS)
 
 
 class PairGrade(StrictObject):
@@ -50,7 +52,7 @@ class PairGrade(StrictObject):
 
     query = Identifier()
     memory = Identifier()
-    grade = Integer(min_value=judgement_import.GRADES[0], max_value=judgement_import.GRADES[-1])
+    grade = Integer(min_value=GRADES[0], max_value=GRADES[-1])
 
 
 class NewGrades(StrictObject):

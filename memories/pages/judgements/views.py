@@ -26,6 +26,7 @@ from memories.tuning.judgement_store import store_queries
 from memories.tuning.splits import TUNE_SHARE
 from memories.web.http_errors import Conflict
 from memories.web.judgement_bodies import JudgedQueriesQuery, JudgementExportQuery, NewJudgementSet
+from memories.web.judgement_import import valid_queries
 from memories.web.judgement_lookups import filter_judged_queries, judgement_set_or_404, save_judgement_set
 from memories.web.layout import render_page
 from memories.web.line_stream import stream_judgement_set
@@ -162,7 +163,7 @@ def create_judgement_set(request: HttpRequest, namespace: Namespace) -> HttpResp
     typed = filled_fields(request.POST)
     try:
         body = valid_values(NewJudgementSet(data={name: typed[name] for name in ("name", "note") if name in typed}))
-        queries = forms.read_judgement_upload(request, namespace).or_raise() if request.FILES else []
+        queries = valid_queries(forms.read_judgement_upload(request, namespace)) if request.FILES else []
         judgement_set = JudgementSet(namespace=namespace, **body)
         with transaction.atomic():
             save_judgement_set(judgement_set)
@@ -184,7 +185,7 @@ def import_judgements(request: HttpRequest, namespace: Namespace, id: UUID) -> H
     require_role(request, namespace, Role.WRITE)
     judgement_set = judgement_set_or_404(namespace, id)
     try:
-        queries = forms.read_judgement_upload(request, namespace).or_raise()
+        queries = valid_queries(forms.read_judgement_upload(request, namespace))
     except ValidationError as error:
         return render_judgement_set(
             request, judgement_set, import_errors=truncate_errors(list(flatten_errors(error.detail))), status=400
