@@ -245,7 +245,7 @@ class EvaluationsView(NamespacedView):
             "metrics": evaluation_records.metrics_to_dict(evaluated, split),
             "categories": [
                 {"category": name, "metrics": evaluation_records.metrics_to_dict(evaluated, split, name)}
-                for name in evaluation_records.split_categories(evaluated, split)
+                for name in evaluation_records.categories_in_split(evaluated, split)
             ],
             "unjudged": evaluated.unjudged_share(split),
             "against": comparison,

@@ -32,8 +32,8 @@ RISK_CLASSES: Mapping[Risk, str] = {"none": "yes", "high": "no", "medium": "no",
 _WORD = re.compile(r"\w+")
 
 
-def check_answer(request: HttpRequest, access: Access) -> tuple[dict[str, Any], int]:
-    """AnswerCheck the submitted answer as the API does; its context and HTTP status."""
+def check_submitted_answer(request: HttpRequest, access: Access) -> tuple[dict[str, Any], int]:
+    """Check the submitted answer as the API does; its context and HTTP status."""
     try:
         body = valid_values(FaithfulnessSerializer(data=faithfulness_request_body(request.POST)))
         check = check_faithfulness_from_body(access.namespace, body)
