@@ -128,7 +128,7 @@ def test_whom_why_not_ranks_within_the_list_is_a_candidate(monkeypatch: pytest.M
     ids = {row["id"] for row in retrieve(query).candidates.rows}
     for one in Memory.objects.within(namespace).order_by("id")[::9]:
         place = why_not(query, one.id).retrievers["bm25"]
-        assert (place["rank"] is not None and place["rank"] <= 10) <= (one.id in ids)
+        assert (place.rank is not None and place.rank <= 10) <= (one.id in ids)
 
 
 def test_the_other_lexical_mode_is_what_postgres_says(world: Namespace) -> None:

@@ -125,7 +125,7 @@ def test_no_list_is_too_long_for_the_index(world: Namespace, monkeypatch: pytest
     MemoryVector.objects.within(world).update(indexed=True)
     assert retrieve(query).fetched.timed_out == {}
     places = why_not(query, memory(world, "Maya drinks").id).retrievers
-    assert places["vec_full" if system == "memsense" else "semantic"]["rank"] == 1
+    assert places["vec_full" if system == "memsense" else "semantic"].rank == 1
 
 
 def only_the_index() -> None:

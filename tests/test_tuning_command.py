@@ -33,7 +33,9 @@ def versions(world: Namespace, questions: JudgementSet) -> Any:
 
 
 def test_a_version_that_is_good_enough_passes_and_is_kept(world: Namespace, versions: Any) -> None:
-    out = run_evaluate("asked", "--profile", "careful@1", "--fail-under", "ndcg@10=.5", "--fail-under", "lost=0")
+    out = run_evaluate(
+        "asked", "--profile", "careful@1", "--fail-under", "ndcg@10=.5", "--fail-under", "false_abstention=0"
+    )
     assert out.startswith(f"careful@1 on questions, {len(JUDGED)} queries:")
     made = Evaluation.objects.within(world).get()
     assert made.profile_version_id == versions[0].id
@@ -42,7 +44,7 @@ def test_a_version_that_is_good_enough_passes_and_is_kept(world: Namespace, vers
 
 @pytest.mark.parametrize(
     ("bound", "told"),
-    [("ndcg@10=.5", "ndcg@10 is 0.000, under 0.5"), ("lost=.5", "lost is 1.000, over 0.5")],
+    [("ndcg@10=.5", "ndcg@10 is 0.000, under 0.5"), ("false_abstention=.5", "false_abstention is 1.000, over 0.5")],
 )
 def test_a_version_that_is_not_good_enough_ends_with_1(versions: Any, bound: str, told: str) -> None:
     with pytest.raises(CommandError, match=re.escape(told)) as failed:

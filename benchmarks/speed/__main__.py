@@ -32,7 +32,6 @@ from django.db import connection
 from pgvector import Vector
 
 from benchmarks.speed import furnishing, serving, worlds
-from memories.contracts.new_memory import NewMemory
 from memories.models import (
     Namespace,
     Trace,
@@ -107,9 +106,7 @@ def measure_agent(namespace: Namespace, system: str, bare: Callable[[str], float
     for number, (query, memory) in enumerate(zip(worlds.questions(WARM_UP + QUERIES), new, strict=True)):
         step: Timings = defaultdict(list)
         step["bare"].append(bare(query))
-        step["write"].append(
-            elapsed_ms(lambda memory=memory: remember(namespace, [NewMemory(**memory)], by="benchmark"))
-        )
+        step["write"].append(elapsed_ms(lambda memory=memory: remember(namespace, [memory], by="benchmark")))
         answer(namespace, query, system, step)
         if number >= WARM_UP:
             for name, values in step.items():

@@ -14,6 +14,7 @@ from uuid import UUID
 from django.db import connection, transaction
 
 from benchmarks.quality.worlds import DATA, read_rows
+from memories.contracts.new_memory import NewMemory, Utterance
 from memories.db.ids import uuid7
 from memories.models import Entity, Memory, MemoryVector, Mention, Namespace, NamespaceStatistics
 from memories.providers.embedder import embedder
@@ -174,14 +175,14 @@ def tidy() -> None:
         cursor.execute("VACUUM ANALYZE")
 
 
-def new_memories(count: int) -> list[dict[str, Any]]:
+def new_memories(count: int) -> list[NewMemory]:
     """What an agent writes while it asks: sentences no world holds yet, about whom the worlds know, each run others."""
     chance, said = random.Random(), sentences()
     memories = []
     for _ in range(count):
         who, content = halves(*chance.choice(said), chance.choice(said)[1])
-        named = {"entities": (who,)} if who and who.lower() not in ("user", "assistant") else {}
-        memories.append({"content": content, "type": "Fact", "source_level": "direct", **named})
+        entities = (who,) if who and who.lower() not in ("user", "assistant") else ()
+        memories.append(NewMemory(content=content, type="Fact", utterances=(Utterance("direct"),), entities=entities))
     return memories
 
 

@@ -15,7 +15,7 @@ from memories.retrieval.answer import build_answer
 from memories.retrieval.config import resolve_config
 from memories.retrieval.query import Query
 from memories.retrieval.retrieve import retrieve
-from memories.text.registry_cache import load_registry
+from memories.text.registry_cache import current_registry
 from memories.writing.write_errors import NotFoundError
 from scoring import faithfulness as formulas
 
@@ -58,7 +58,7 @@ class AnswerCheck:
 
 def check_answer(namespace: Namespace, answer: str, bases: Sequence[Basis]) -> AnswerCheck:
     """Split an answer into claims and judge each against its closest memories; nothing is stored."""
-    registry, configured = load_registry(namespace), judge(settings.RECALL_JUDGE)
+    registry, configured = current_registry(namespace), judge(settings.RECALL_JUDGE)
     return AnswerCheck(
         judge_claims(extract_claims(answer, registry), bases, configured, registry), bases, configured.name
     )

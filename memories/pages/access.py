@@ -18,7 +18,7 @@ def members_only(view: Callable[..., HttpResponse]) -> Callable[..., HttpRespons
     """Resolve the namespace of the URL for a view; 404 unless the user is a member."""
 
     @wraps(view)
-    def wrapped(request: HttpRequest, namespace: str, **kwargs: Any) -> HttpResponse:
+    def wrapper(request: HttpRequest, namespace: str, **kwargs: Any) -> HttpResponse:
         if not request.user.is_authenticated:
             return redirect_to_sign_in(request)
         found = Namespace.objects.filter(slug=namespace, memberships__user=request.user.pk).first()
@@ -28,7 +28,7 @@ def members_only(view: Callable[..., HttpResponse]) -> Callable[..., HttpRespons
             request.session["namespace"] = namespace
         return view(request, found, **kwargs)
 
-    return wrapped
+    return wrapper
 
 
 def redirect_to_sign_in(request: HttpRequest) -> HttpResponse:

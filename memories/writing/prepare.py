@@ -10,13 +10,13 @@ import numpy as np
 from django.conf import settings
 
 from memories.contracts.new_memory import NewMemory
-from memories.models import Namespace, NamespaceStatistics
+from memories.models import Namespace
 from memories.providers.embedder import TokenEmbedder, embedder
 from memories.providers.judge import judge
 from memories.providers.token_matrix import TokenMatrix
 from memories.text.entity_mentions import EntityMatch, entities_in
 from memories.text.entity_registry import EntityRegistry
-from memories.text.registry_cache import load_registry
+from memories.text.registry_cache import current_registry
 from memories.text.secret_redaction import redact_value
 from scoring.evidence import Grounding
 from scoring.term import Array
@@ -36,14 +36,13 @@ class PreparedMemories:
     vectors: Array
     tokens: Sequence[TokenMatrix]  # empty if the embedder has no token states
     registry: EntityRegistry
-    writes: int  # the write count when the registry was loaded
     mentions: Sequence[list[EntityMatch]]
     groundings: Sequence[Grounding]
 
 
 def prepare_memories(namespace: Namespace, new_memories: Sequence[NewMemory]) -> PreparedMemories:
     """Redact, embed, find entities and check grounding."""
-    return prepare_with_registry(namespace, new_memories, *registry_and_writes(namespace))
+    return prepare_with_registry(namespace, new_memories, current_registry(namespace))
 
 
 def prepare_ahead(namespace: Namespace, parts: Iterable[Sequence[NewMemory]]) -> Iterator[PreparedMemories]:
@@ -51,7 +50,7 @@ def prepare_ahead(namespace: Namespace, parts: Iterable[Sequence[NewMemory]]) ->
     with ThreadPoolExecutor(1, thread_name_prefix="prepare") as pool:
         futures: deque[Future[PreparedMemories]] = deque()
         for part in parts:
-            futures.append(pool.submit(prepare_with_registry, namespace, part, *registry_and_writes(namespace)))
+            futures.append(pool.submit(prepare_with_registry, namespace, part, current_registry(namespace)))
             if len(futures) > 1:
                 yield futures.popleft().result()
         for future in futures:
@@ -59,7 +58,7 @@ def prepare_ahead(namespace: Namespace, parts: Iterable[Sequence[NewMemory]]) ->
 
 
 def prepare_with_registry(
-    namespace: Namespace, new_memories: Sequence[NewMemory], registry: EntityRegistry, writes: int
+    namespace: Namespace, new_memories: Sequence[NewMemory], registry: EntityRegistry
 ) -> PreparedMemories:
     """Prepare memories without database access, so that it can run in a thread."""
     new_memories = [redact_memory(new) for new in new_memories] if namespace.redacts else new_memories
@@ -72,26 +71,18 @@ def prepare_with_registry(
         vectors=vectors,
         tokens=tokens,
         registry=registry,
-        writes=writes,
         mentions=[entities_in(text, registry) for text in texts],
         groundings=judge(settings.RECALL_JUDGE).grounding([(new.content, new.evidence) for new in new_memories]),
     )
 
 
-def registry_and_writes(namespace: Namespace) -> tuple[EntityRegistry, int]:
-    """The entity registry and the write count it is valid for."""
-    # The count first: a write in between shows under the lock.
-    writes = NamespaceStatistics.objects.filter(namespace=namespace).values_list("writes", flat=True).first()
-    return load_registry(namespace), writes or 0
-
-
 def refresh_prepared(namespace: Namespace, prepared: PreparedMemories) -> PreparedMemories:
     """Bring prepared memories up to date with the lock holder's view: registry and embedder may have changed."""
-    # Names change only under the lock: if this write follows the count, the registry is current.
-    if namespace.writing != prepared.writes + 1 and (registry := load_registry(namespace)) is not prepared.registry:
+    registry = current_registry(namespace)
+    if registry is not prepared.registry:
         mentions = [entities_in(new.content, registry) for new in prepared.new_memories]
         prepared = replace(prepared, registry=registry, mentions=mentions)
-    return reembed_if_changed(namespace, replace(prepared, writes=namespace.writing))
+    return reembed_if_changed(namespace, prepared)
 
 
 def reembed_if_changed(namespace: Namespace, prepared: PreparedMemories) -> PreparedMemories:

@@ -12,7 +12,7 @@ from memories.models import Entity, Namespace, Session, Turn
 from memories.models.graph import MAX_NAME_CHARS
 from memories.text.entity_mentions import EntityMatch
 from memories.text.entity_registry import EXACT, EntityRegistry
-from memories.text.registry_cache import increment_names_version, load_registry
+from memories.text.registry_cache import current_registry, increment_names_version
 from memories.writing.evidence import Origin
 from scoring.dedup import fallback_subject, normalize
 from scoring.policy import WritePolicyParams
@@ -54,7 +54,7 @@ class EntityResolver:
     @classmethod
     def load(cls, namespace: Namespace, now: datetime) -> "EntityResolver":
         """A resolver with the current registry."""
-        return cls(namespace, load_registry(namespace), now)
+        return cls(namespace, current_registry(namespace), now)
 
     def resolve_memory(self, memory: NewMemory, mentions: Sequence[EntityMatch]) -> ResolvedEntities:
         """Resolve a memory's subject and mentions; unknown entities named by the caller are created."""

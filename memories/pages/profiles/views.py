@@ -225,8 +225,8 @@ def check_test_row(test: Mapping[str, Any]) -> dict[str, Any]:
     return {
         **test,
         "name": (METRIC_NAMES | ERROR_NAMES)[test["metric"]],
-        "on": SPLIT_LABELS[test["part"]],
-        "p_value": test.get("corrected") or test["chance"],
+        "on": SPLIT_LABELS[test["split"]],
+        "p_value": test.get("corrected") or test["p_value"],
         "gain": not test["loss"] and test.get("corrected", 1) < SIGNIFICANCE_LEVEL,
     }
 
