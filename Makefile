@@ -41,6 +41,7 @@ lint: .venv/dev.stamp
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/lint-imports --no-logo
 
 bench: .venv/dev.stamp
 	@set -e; for benchmark in benchmarks/*.py; do echo "$$benchmark"; $(BIN)/python "$$benchmark"; done
@@ -64,7 +65,7 @@ screenshots: .venv/dev.stamp chromium
 
 # The data in var/ stays.
 clean:
-	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis *.egg-info var/tests
+	rm -rf .venv .mypy_cache .ruff_cache .import_linter_cache .pytest_cache .hypothesis *.egg-info var/tests
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 chromium:

@@ -69,7 +69,7 @@ def socket_folder(home: Path) -> Path:
     return Path("/tmp") / f"recall-{hashlib.sha256(os.fsencode(data)).hexdigest()[:16]}"
 
 
-def database_settings(home: Path) -> dict[str, Any]:
+def embedded_database_settings(home: Path) -> dict[str, Any]:
     """The embedded database as an entry of DATABASES, whether or not the server runs."""
     # There is no pooler in between, so statements can be prepared.
     options = {"prepare_threshold": PREPARE_THRESHOLD}

@@ -71,7 +71,7 @@ DATABASES = {
         # One connection per thread, replaced if it has died.
         "CONN_MAX_AGE": 600,  # seconds
         "CONN_HEALTH_CHECKS": True,
-        **(DATABASE or postgres.database_settings(DATA)),
+        **(DATABASE or postgres.embedded_database_settings(DATA)),
     }
 }
 DATABASES["default"]["OPTIONS"] = {"connect_timeout": 5, **DATABASES["default"]["OPTIONS"]}  # seconds

@@ -17,7 +17,7 @@ from prometheus_client.values import close_all_multiprocess_files
 from pytest_django.live_server_helper import LiveServer
 
 from recall_site import data_folder
-from recall_site.postgres import Postgres, database_settings
+from recall_site.postgres import Postgres, embedded_database_settings
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 BROWSER_OPTIONS = [
@@ -83,7 +83,7 @@ def postgres() -> Iterator[None]:
     server = Postgres(Path(os.environ[POSTGRES_HOME]), FAST)
     try:
         server.join()
-        settings.DATABASES["default"]["HOST"] = database_settings(server.home)["HOST"]
+        settings.DATABASES["default"]["HOST"] = embedded_database_settings(server.home)["HOST"]
         yield
     finally:
         server.leave()

@@ -11,11 +11,11 @@ from pytest_django.fixtures import DjangoAssertNumQueries
 from test_api_isolation import key_to, problem, world
 from test_model_rows import row
 
-from memories.api.trace_list import filter_traces
 from memories.db.ids import derived_id
 from memories.models import ApiKey, Namespace, Trace
 from memories.models.choices import Role
 from memories.models.partitions import ensure_partitions
+from memories.web.trace_filters import filter_traces
 
 pytestmark = pytest.mark.django_db
 

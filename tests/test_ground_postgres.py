@@ -12,7 +12,7 @@ import psycopg
 import pytest
 from psycopg.conninfo import make_conninfo
 
-from recall_site.postgres import LOG_LIMIT, PORT, SUPERUSER, Postgres, database_settings, socket_folder
+from recall_site.postgres import LOG_LIMIT, PORT, SUPERUSER, Postgres, embedded_database_settings, socket_folder
 
 pytestmark = pytest.mark.xdist_group("start")
 
@@ -30,7 +30,7 @@ def server(tmp_path: Path) -> Iterator[Postgres]:
 
 def ask(home: Path, statement: str, user: str = "") -> list[tuple[object, ...]]:
     """Ask the database of a folder as the site does, or as another user."""
-    known = database_settings(home)
+    known = embedded_database_settings(home)
     where = make_conninfo(host=known["HOST"], port=PORT, user=user or known["USER"], dbname=known["NAME"])
     with psycopg.connect(where, autocommit=True) as database:
         cursor = database.execute(statement.encode())

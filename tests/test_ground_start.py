@@ -21,7 +21,7 @@ from django.conf import settings
 from test_ground_postgres import ask, postmaster, processes_of
 
 from recall_site import environment
-from recall_site.postgres import PORT, Postgres, database_settings, read_pid
+from recall_site.postgres import PORT, Postgres, embedded_database_settings, read_pid
 
 pytestmark = pytest.mark.xdist_group("start")
 
@@ -381,7 +381,7 @@ def test_a_named_database_is_used_and_no_other_started(tmp_path: Path, home: Pat
     external = Postgres(home)
     external.join()
     try:
-        known = database_settings(home)
+        known = embedded_database_settings(home)
         url = f"postgres://{known['USER']}@/{known['NAME']}?host={known['HOST']}&port={PORT}"
         site = Site(tmp_path / "own", DATABASE_URL=url).wait_until_up()
         assert "Starting Postgres" not in site.output.read_text()

@@ -20,10 +20,11 @@ from test_model_rows import row, world
 from memories.demo.world_records import read_demo_world
 from memories.models import JudgedQuery, Judgement, JudgementSet, Memory, Namespace, Trace
 from memories.models.choices import Part, QueryKind, Status
-from memories.tuning import current_grades, judgement_export, judgement_import, query_sampling, trec
+from memories.tuning import current_grades, judgement_export, query_sampling, trec
 from memories.tuning.judgement_set_stats import judgement_set_stats
 from memories.tuning.judgement_store import NewQuery, store_grades, store_queries
 from memories.tuning.splits import TUNE_SHARE, split_of
+from memories.web.judgement_import import parse_judgement_items, parse_judgement_lines, valid_queries
 from memories.web.validation_errors import flatten_errors
 
 pytestmark = pytest.mark.django_db
@@ -230,7 +231,7 @@ def test_a_file_names_memories_by_id_or_by_their_words(here: Namespace) -> None:
     memory(here, content="Maya likes tea", status=Status.ARCHIVED)
     judgements = [{"memory": str(by_id), "grade": 3}, {"memory": {"content": "Maya likes tea"}, "grade": 1}]
     body = {"query": "What?", "as_of": "2026-01-02T00:00:00+01:00", "user": "maya", "judgements": judgements}
-    (query,) = judgement_import.parse_judgement_lines(here, lines_of(body, "", "")).or_raise()
+    (query,) = valid_queries(parse_judgement_lines(here, lines_of(body, "", "")))
     assert query.grades == {by_id: 3, by_words: 1}
     assert (query.user, query.as_of and query.as_of.isoformat()) == ("maya", "2026-01-01T23:00:00+00:00")
 
@@ -244,7 +245,7 @@ def test_every_wrong_line_is_told_with_its_number(here: Namespace) -> None:
     def judging(reference: Any, grade: Any = 1, **more: Any) -> dict[str, Any]:
         return {"query": "q", "judgements": [{"memory": reference, "grade": grade}], **more}
 
-    read = judgement_import.parse_judgement_lines(
+    read = parse_judgement_lines(
         here,
         lines_of(
             {"query": "fine"},
@@ -261,7 +262,7 @@ def test_every_wrong_line_is_told_with_its_number(here: Namespace) -> None:
         ),
     )
     with pytest.raises(ValidationError) as refused:
-        read.or_raise()
+        valid_queries(read)
     told = {one["at"]: one["message"] for one in flatten_errors(refused.value.detail)}
     assert set(told) == {
         "line 2.body",
@@ -292,7 +293,7 @@ def test_a_set_goes_out_as_lines_and_comes_in_equal(here: Namespace, judged: Jud
     for words in (False, True):
         lines = list(judgement_export.export_judgements(judged, "jsonl", by_content=words))
         copy = JudgementSet.objects.create(namespace=here, name=f"copy {words}")
-        store_queries(copy, judgement_import.parse_judgement_lines(here, lines_of(*lines)).or_raise(), by="jonas")
+        store_queries(copy, valid_queries(parse_judgement_lines(here, lines_of(*lines))), by="jonas")
         assert list(judgement_export.export_judgements(copy, "jsonl", by_content=words)) == lines
 
 
@@ -317,13 +318,13 @@ def test_trec_files_go_out_and_in_and_mean_the_same_to_another_reader(
         str(query.id): {str(id): grade for id, grade in one.grades.items()}
         for query, one in zip(kept.queries, brought, strict=True)
     }
-    again = trec.read_trec(here, queries, qrels).or_raise()
+    again = valid_queries(trec.read_trec(here, queries, qrels))
     assert [(one.text, one.grades) for one in again] == [(one.text, one.grades) for one in brought]
 
 
 def test_a_docid_may_stand_in_the_metadata(here: Namespace) -> None:
     known = memory(here, metadata={"docid": "D-17"})
-    (query,) = trec.read_trec(here, "q1\tWhich?\n", "q1 0 D-17 2\n", "metadata.docid").or_raise()
+    (query,) = valid_queries(trec.read_trec(here, "q1\tWhich?\n", "q1 0 D-17 2\n", "metadata.docid"))
     assert query.grades == {known: 2}
 
 
@@ -384,9 +385,7 @@ def test_every_statement_names_its_namespace(here: Namespace, judged: JudgementS
     with CaptureQueriesContext(connection) as asked:
         store_queries(judged, [NewQuery("q", kind="answerable", grades={known: 1})], by="maya")
         store_queries(judged, [NewQuery("q", kind="unanswerable", grades={known: 0})], by="maya")
-        judgement_import.parse_judgement_items(
-            here, [{"query": "q", "judgements": [{"memory": {"content": "words"}, "grade": 1}]}]
-        )
+        parse_judgement_items(here, [{"query": "q", "judgements": [{"memory": {"content": "words"}, "grade": 1}]}])
         trec.read_trec(here, "a\tb", "a 0 D 1", "metadata.docid")
         current_grades.load_grades(here, judged.id)
         judgement_set_stats(here, [judged.id])

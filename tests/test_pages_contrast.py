@@ -13,7 +13,6 @@ from playwright.sync_api import Page, expect
 from retrieval_world import told as world_told
 from tuning_world import make_judgement_set, trace_set
 
-from memories.api.retrieval import query_from_body
 from memories.models import JudgementSet, Membership, Memory, Namespace, ProfileVersion, Trace
 from memories.retrieval.answer import build_answer
 from memories.retrieval.config import resolve_config
@@ -21,6 +20,7 @@ from memories.retrieval.retrieve import retrieve
 from memories.retrieval.trace import store_trace
 from memories.tuning.profile_versions import add_profile_version
 from memories.urls import urlpatterns
+from memories.web.retrieval_body import query_from_body
 from scoring.systems import SYSTEMS
 
 STYLES = sorted((Path(__file__).parents[1] / "static").glob("*.css"))

@@ -10,16 +10,14 @@ from rest_framework.response import Response
 
 from memories.api.base_view import NamespacedView
 from memories.api.idempotency import idempotent
-from memories.api.write_errors import unknown_memory_error
 from memories.models import Annotation
 from memories.models.choices import MemoryType, Role, Status
 from memories.tuning.annotation_records import NewAnnotation, annotate
-from memories.web.fields import Flag, Float, Identifier, ListOf, OneOf, Text
+from memories.web.annotation_bodies import AnnotationBatchSerializer
+from memories.web.fields import Identifier, Text
+from memories.web.http_errors import unknown_memory_error
 from memories.web.pagination import PageQuery, page_schema, paginate
-from memories.web.serializers import StrictObject
 from memories.writing.write_errors import NotFoundError
-
-MAX_ANNOTATIONS = 1_000
 
 
 class AnnotationQuery(PageQuery):
@@ -27,22 +25,6 @@ class AnnotationQuery(PageQuery):
 
     annotator = Text(max_length=200, required=False)
     memory = Identifier(required=False)
-
-
-class NewAnnotationSerializer(StrictObject):
-    """One annotator's label of a memory."""
-
-    memory = Identifier()
-    annotator = Text(max_length=200, help_text="name of the annotator; agreement is computed between names")
-    type = OneOf(choices=MemoryType.values, help_text="the type the annotator assigns")
-    right = Flag(help_text="whether the statement is true")
-    confidence = Float(min_value=0, max_value=1, help_text="the confidence the annotator assigns")
-
-
-class AnnotationBatchSerializer(StrictObject):
-    """Annotations to store."""
-
-    annotations = ListOf(child=NewAnnotationSerializer(), max_length=MAX_ANNOTATIONS, min_length=1)
 
 
 class AnnotationSerializer(serializers.Serializer[Annotation]):

@@ -15,10 +15,10 @@ from rest_framework import authentication
 from rest_framework.exceptions import AuthenticationFailed, NotFound
 from rest_framework.request import Request
 
-from memories.models import ApiKey, Membership, Namespace
+from memories.models import ApiKey, Membership
 from memories.models.choices import Role
 from memories.web.api_keys import KEY_PREFIX, hash_key
-from memories.web.roles import Access
+from memories.web.roles import Access, access_of_member
 
 SCHEME = "Bearer"
 NO_ACCESS = "There is no namespace of this name, or you have no access to it."
@@ -78,11 +78,6 @@ def access_by_membership(slug: str, user: Any) -> Access:
     if membership is None:
         raise NotFound(NO_ACCESS)
     return access_of_member(membership.namespace, membership.role, user)
-
-
-def access_of_member(namespace: Namespace, role: str, user: Any) -> Access:
-    """The access of a user as a member."""
-    return Access(namespace, Role(role), f"user “{user.get_username()}”", f"user {user.pk}")
 
 
 def record_key_use(key: ApiKey, now: datetime) -> None:

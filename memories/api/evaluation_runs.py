@@ -13,14 +13,7 @@ from rest_framework.response import Response
 from memories.api.base_view import NamespacedView
 from memories.api.idempotency import idempotent
 from memories.api.jobs import JobSerializer
-from memories.api.judgement_sets import find_judgement_set
-from memories.api.optimiser import (
-    EvaluationTargetSerializer,
-    PairedEffectSerializer,
-    RankingConfigSerializer,
-    evaluation_config_from_body,
-    traced_set_or_409,
-)
+from memories.api.optimiser import PairedEffectSerializer, traced_set_or_409
 from memories.api.profile_versions import EvaluationSerializer, MetricSerializer
 from memories.jobs import tuning_jobs
 from memories.jobs.submission import BusyError
@@ -38,8 +31,14 @@ from memories.tuning.measurement import (
 )
 from memories.tuning.optimiser import tunable_params
 from memories.tuning.sensitivity import params_needing_new_query, sensitivity_curves
+from memories.web.evaluation_bodies import (
+    EvaluationTargetSerializer,
+    RankingConfigSerializer,
+    evaluation_config_from_body,
+)
 from memories.web.fields import Flag, Identifier, JsonObject, OneOf, Text
 from memories.web.http_errors import Conflict
+from memories.web.judgement_lookups import find_judgement_set
 from memories.web.pagination import PageQuery, page_schema, paginate
 from memories.web.serializers import QueryString
 from scoring.resampling import bootstrap
@@ -246,7 +245,7 @@ class EvaluationsView(NamespacedView):
             "metrics": evaluation_records.metrics_to_dict(evaluated, split),
             "categories": [
                 {"category": name, "metrics": evaluation_records.metrics_to_dict(evaluated, split, name)}
-                for name in evaluation_records.split_categories(evaluated, split)
+                for name in evaluation_records.categories_in_split(evaluated, split)
             ],
             "unjudged": evaluated.unjudged_share(split),
             "against": comparison,

@@ -6,32 +6,27 @@ from uuid import UUID
 from django.http import Http404
 from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
-from rest_framework.exceptions import ValidationError
-from rest_framework.fields import empty
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from memories.api.base_view import NamespacedView
 from memories.api.idempotency import idempotent
-from memories.api.memories import (
-    SCORES_HELP,
-    MemorySerializer,
-    OutcomeSerializer,
-    visible_statuses,
-)
-from memories.api.write_errors import WriteView, unknown_memory_error
+from memories.api.memories import SCORES_HELP, MemorySerializer, OutcomeSerializer
+from memories.api.write_errors import WriteView
 from memories.models import Memory, ScoreEvent
 from memories.models.choices import Role
-from memories.web.fields import Flag, Identifier, Text
-from memories.web.memory_body import NewMemorySerializer, existing_turns, new_memory_from_body
-from memories.web.roles import Access
+from memories.web.evidence_bodies import (
+    ContradictionSerializer,
+    CorrectionSerializer,
+    contradict_from_body,
+    correct_from_body,
+)
+from memories.web.fields import Flag
+from memories.web.memory_filters import visible_statuses
 from memories.web.serializers import StrictObject
 from memories.writing import feedback
-from memories.writing.correct import correct_memory
-from memories.writing.decide import Outcome
 from memories.writing.evidence import EvidenceState
 from memories.writing.merge import split_memory
-from memories.writing.write_errors import NotFoundError
 
 
 class MemoryChangeSerializer(serializers.Serializer[EvidenceState]):
@@ -48,30 +43,12 @@ class FeedbackSerializer(StrictObject):
     useful = Flag()
 
 
-class CorrectionSerializer(NewMemorySerializer):
-    """A correction; omitted fields are copied from the corrected memory."""
-
-    def get_fields(self) -> dict[str, Any]:
-        fields = super().get_fields()
-        for name, field in fields.items():
-            if name != "content":
-                field.required, field.default = False, empty
-        return fields
-
-
 class CorrectionOutcomeSerializer(OutcomeSerializer):
     """The outcome of a correction, and the corrected memory."""
 
     corrected = MemorySerializer(
         help_text="superseded; still active if the correction starts later or was itself rejected"
     )
-
-
-class ContradictionSerializer(StrictObject):
-    """The other memory of a contradiction."""
-
-    memory = Identifier()
-    reason = Text(max_length=1_000, allow_blank=True, default="", help_text="stored in the history of both")
 
 
 class ContradictionOutcomeSerializer(serializers.Serializer[Any]):
@@ -207,31 +184,3 @@ class ScoreHistoryView(NamespacedView):
             raise Http404(f"There is no memory {id} here.")
         events = ScoreEvent.objects.within(self.namespace).filter(memory_id=id).order_by("at", "id")
         return Response({"results": ScoreEventSerializer(events, many=True).data})
-
-
-def correct_from_body(access: Access, id: UUID, body: dict[str, Any]) -> tuple[Outcome, EvidenceState]:
-    """Correct a memory from a validated body."""
-    new = new_memory_from_body(
-        access.namespace, {"entities": [], "tags": []} | body, existing_turns(access.namespace, [body])
-    )
-    changes = {field: getattr(new, field) for name in body for field in MEMORY_FIELDS_BY_BODY_FIELD.get(name, (name,))}
-    return correct_memory(access.namespace, id, changes, by=access.caller)
-
-
-def contradict_from_body(access: Access, id: UUID, body: dict[str, Any]) -> tuple[EvidenceState, EvidenceState, bool]:
-    """Contradict a memory by the one in a validated body; the last value says whether that was new."""
-    other = body["memory"]
-    if other == id:
-        raise ValidationError({"memory": [f"must differ from the memory in the URL; got {other}"]})
-    try:
-        return feedback.contradict_memories(access.namespace, id, other, reason=body["reason"], by=access.caller)
-    except NotFoundError as error:
-        raise (unknown_memory_error(error, "memory") if error.id == other else error) from error
-
-
-# Body fields whose name differs from the fields of NewMemory they fill.
-MEMORY_FIELDS_BY_BODY_FIELD = {
-    "source_level": ("utterances",),
-    "sources": ("utterances",),
-    "extractor": ("model", "logprobs"),
-}

@@ -12,10 +12,11 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from memories.api.idempotency import idempotent
-from memories.api.write_errors import WriteView, unknown_memory_error
+from memories.api.write_errors import WriteView
 from memories.models import Entity, EntityEdge, Memory, MemoryEdge
 from memories.models.choices import EdgeKind, Role, Status
 from memories.web.fields import Float, Identifier, OneOf, Text
+from memories.web.http_errors import unknown_memory_error
 from memories.web.pagination import PageQuery, page_schema, paginate
 from memories.web.serializers import StrictObject
 from memories.writing.link import delete_edge, link_memories, relate_entities

@@ -17,11 +17,11 @@ from memories.jobs.registry import job_completion
 from memories.jobs.submission import CANCELLABLE, BusyError, cancel_job, submit_job
 from memories.models import Job, Namespace
 from memories.models.choices import JobKind, JobState, Role
-from memories.web.fields import Flag, JsonObject, OneOf, Text
+from memories.web.fields import Flag, JsonObject, OneOf
 from memories.web.http_errors import Conflict
+from memories.web.namespace_bodies import ReembedParams
 from memories.web.pagination import PageQuery, page_schema, paginate
 from memories.web.serializers import StrictObject, valid_values
-from memories.writing.rebuild import embedder_error
 
 
 class ReflectParams(StrictObject):
@@ -33,18 +33,6 @@ class ReflectParams(StrictObject):
 
 class MeasureParams(StrictObject):
     """Parameters of a measure job: none."""
-
-
-class ReembedParams(StrictObject):
-    """Parameters of a reembed job."""
-
-    embedder = Text(max_length=100)
-
-    def validate_embedder(self, name: str) -> str:
-        """Reject an embedder that is not available before the job starts."""
-        if message := embedder_error(name):
-            raise ValidationError(message)
-        return name
 
 
 # The jobs a caller may start: their parameters, and the role they need.

@@ -15,21 +15,22 @@ from rest_framework.response import Response
 from memories.api.base_view import NamespacedView
 from memories.api.idempotency import HEADER, idempotent
 from memories.api.jobs import JobSerializer
-from memories.api.judgement_serializers import MAX_BODY_BYTES, StoredCountsSerializer
-from memories.api.judgement_sets import judgement_set_or_404, stored_counts
+from memories.api.judgement_serializers import StoredCountsSerializer
+from memories.api.judgement_sets import stored_counts
 from memories.api.parsers import StrictJSONParser
-from memories.api.transfer import NdjsonParser, NdjsonRenderer, join_lines, request_stream
+from memories.api.transfer import NdjsonParser, NdjsonRenderer, request_stream
 from memories.contracts.json_lines import MEDIA_TYPE
 from memories.jobs import tuning_jobs
-from memories.models import JudgementSet
 from memories.models.choices import Role
-from memories.tuning import judgement_import, judgement_pooling, judgement_store, judging_queue, trec
-from memories.tuning.judgement_export import EXPORT_FORMATS, export_judgements
-from memories.tuning.memory_references import METADATA_PREFIX
-from memories.web.fields import Flag, Integer, ListOf, OneOf, Text
-from memories.web.serializers import QueryString, StrictObject
+from memories.tuning import judgement_pooling, judgement_store, judging_queue, trec
+from memories.tuning.parsed_judgements import ParsedJudgements
+from memories.web.fields import Flag, Integer
+from memories.web.judgement_bodies import MAX_BODY_BYTES, JudgementExportQuery, PoolRequest, TrecFiles
+from memories.web.judgement_import import NewJudgedQuery, parse_judgement_lines, valid_queries
+from memories.web.judgement_lookups import judgement_set_or_404
+from memories.web.line_stream import PLAIN_TEXT, stream_judgement_set
+from memories.web.serializers import QueryString
 
-PLAIN_TEXT = "text/plain"
 MAX_PAIRS = 200
 
 
@@ -39,57 +40,11 @@ class JudgementImportQuery(QueryString):
     dry_run = Flag(in_query=True, default=False, help_text="validate only, store nothing")
 
 
-class TrecFiles(StrictObject):
-    """TREC queries and qrels, as text."""
-
-    queries = Text(max_length=MAX_BODY_BYTES, trim_whitespace=False, help_text="lines of `qid⇥text`")
-    qrels = Text(
-        max_length=MAX_BODY_BYTES, trim_whitespace=False, allow_blank=True, default="", help_text="`qid 0 docid grade`"
-    )
-    docid = Text(
-        max_length=200, default=trec.MEMORY_ID, help_text="id: the memory's id; metadata.<key>: that metadata value"
-    )
-
-    def validate_docid(self, name: str) -> str:
-        """Reject a name that is neither id nor a metadata key."""
-        key = name.removeprefix(METADATA_PREFIX)
-        if name != trec.MEMORY_ID and key in ("", name):
-            raise ValidationError(f"must be {trec.MEMORY_ID}, or {METADATA_PREFIX} and a key; got {name}")
-        return name
-
-
-class JudgementExportQuery(QueryString):
-    """Export options."""
-
-    shape = OneOf(
-        choices=list(EXPORT_FORMATS), default=EXPORT_FORMATS[0], help_text="NDJSON, or one of the two TREC files"
-    )
-    current = Flag(in_query=True, default=False, help_text="grades resolved to current memories, not as given")
-    words = Flag(in_query=True, default=False, help_text="in JSON: memories by content, for another namespace")
-
-
 class PlainTextRenderer(BaseRenderer):
     """Plain text; the view writes the stream itself."""
 
     media_type = PLAIN_TEXT
     format = "txt"
-
-
-class PoolRequest(StrictObject):
-    """The configurations to pool."""
-
-    configs = ListOf(
-        child=Text(max_length=120),
-        max_length=judgement_pooling.MAX_CONFIGS,
-        default=list,
-        help_text="systems and profiles by name, or name@version; default: the published profile",
-    )
-    k = Integer(
-        min_value=1,
-        max_value=judgement_pooling.MAX_K,
-        default=judgement_pooling.DEFAULT_K,
-        help_text="pool depth per configuration",
-    )
 
 
 class PoolQuery(QueryString):
@@ -141,7 +96,7 @@ class JudgementImportView(NamespacedView):
     @extend_schema(
         operation_id="import_judgements",
         parameters=[JudgementImportQuery],
-        request={MEDIA_TYPE: judgement_import.NewJudgedQuery, "application/json": TrecFiles},
+        request={MEDIA_TYPE: NewJudgedQuery, "application/json": TrecFiles},
         responses=StoredCountsSerializer,
         tags=["judgements"],
     )
@@ -154,20 +109,20 @@ class JudgementImportView(NamespacedView):
         judgement_set = judgement_set_or_404(self.namespace, id)
         if HEADER in request.headers:
             raise ValidationError({HEADER: ["must not be sent with a file, which is safe to retry; got one"]})
-        queries = self.parse_queries(request).or_raise()
+        queries = valid_queries(self.parse_queries(request))
         if dry_run:
             return Response(
                 {"queries": len(queries), "added": 0, "grades": sum(len(query.grades) for query in queries)}
             )
         return Response(stored_counts(judgement_store.store_queries(judgement_set, queries, by=self.access.caller)))
 
-    def parse_queries(self, request: Request) -> judgement_import.ParsedJudgements:
+    def parse_queries(self, request: Request) -> ParsedJudgements:
         """Parse the body by its content type."""
         parser = self.get_content_negotiator().select_parser(request, self.get_parsers())
         if parser is None:
             raise UnsupportedMediaType(request.content_type)
         if isinstance(parser, NdjsonParser):
-            return judgement_import.parse_judgement_lines(self.namespace, request_stream(request))
+            return parse_judgement_lines(self.namespace, request_stream(request))
         return trec.read_trec(self.namespace, **TrecFiles.from_request(request))
 
 
@@ -181,7 +136,7 @@ class JudgementExportView(NamespacedView):
         operation_id="export_judgements",
         parameters=[JudgementExportQuery],
         responses={
-            (200, MEDIA_TYPE): judgement_import.NewJudgedQuery,
+            (200, MEDIA_TYPE): NewJudgedQuery,
             (200, PLAIN_TEXT): OpenApiResponse(str, "A TREC file, with shape=qrels or shape=queries."),
         },
         tags=["judgements"],
@@ -221,12 +176,3 @@ class PoolView(NamespacedView):
             raise ValidationError({"configs": [str(error)]}) from error
         location = reverse("api-job", kwargs={"namespace": namespace, "id": job.id})
         return Response(JobSerializer(job).data, status=202, headers={"Location": location})
-
-
-def stream_judgement_set(
-    judgement_set: JudgementSet, *, shape: str, current: bool = False, words: bool = False
-) -> StreamingHttpResponse:
-    """Stream a judgement set in one of its export formats."""
-    lines = export_judgements(judgement_set, shape, resolved=current, by_content=words)
-    content_type = MEDIA_TYPE if shape == EXPORT_FORMATS[0] else f"{PLAIN_TEXT}; charset=utf-8"
-    return StreamingHttpResponse(join_lines(lines), content_type=content_type)

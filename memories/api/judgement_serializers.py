@@ -1,4 +1,4 @@
-"""Serializers of judgement sets: request bodies, query strings and responses."""
+"""Response serializers of judgement sets."""
 
 from typing import Any
 
@@ -6,28 +6,7 @@ from rest_framework import serializers
 
 from memories.models import JudgedQuery, Judgement
 from memories.models.choices import Part, QueryKind
-from memories.tuning import judgement_import, query_sampling
 from memories.tuning.judgement_set_stats import JudgementSetStats
-from memories.web.fields import Flag, Identifier, Integer, ListOf, OneOf, Text
-from memories.web.pagination import PageQuery
-from memories.web.serializers import StrictObject
-
-MAX_ITEMS = 1_000  # queries or grades per body
-MAX_BODY_BYTES = 20_000_000  # bytes of a body with queries
-
-
-class NewJudgementSet(StrictObject):
-    """A new judgement set."""
-
-    name = Text(max_length=100)
-    note = Text(max_length=2_000, allow_blank=True, default="")
-
-
-class JudgementSetChange(StrictObject):
-    """Changes to a judgement set; omitted fields stay unchanged."""
-
-    name = Text(max_length=100, required=False)
-    note = Text(max_length=2_000, allow_blank=True, required=False)
 
 
 class JudgementCountsSerializer(serializers.Serializer[JudgementSetStats]):
@@ -80,53 +59,6 @@ class JudgedQuerySerializer(serializers.Serializer[JudgedQuery]):
     user = serializers.CharField(allow_blank=True)
     as_of = serializers.DateTimeField(allow_null=True)
     judgements = JudgementSerializer(many=True)
-
-
-class JudgedQueriesQuery(PageQuery):
-    """Filters of the query list."""
-
-    q = Text(max_length=1_000, required=False, help_text="substring of the query's text, case-insensitive")
-    split = OneOf(choices=Part.values, required=False)
-    kind = OneOf(choices=QueryKind.values, required=False)
-    category = Text(max_length=50, required=False)
-    unjudged = Flag(in_query=True, required=False, help_text="whether it has no judgements")
-    lost = Flag(in_query=True, required=False, help_text="whether its relevant memories are all gone")
-
-
-class NewJudgedQueries(StrictObject):
-    """Queries to store, with their judgements."""
-
-    queries = ListOf(child=judgement_import.NewJudgedQuery(), min_length=1, max_length=MAX_ITEMS)
-
-
-class PairGrade(StrictObject):
-    """The grade of a query-memory pair."""
-
-    query = Identifier()
-    memory = Identifier()
-    grade = Integer(min_value=judgement_import.GRADES[0], max_value=judgement_import.GRADES[-1])
-
-
-class NewGrades(StrictObject):
-    """Grades to store; the last one of a pair wins."""
-
-    grades = ListOf(child=PairGrade(), min_length=1, max_length=MAX_ITEMS)
-
-
-class QuerySampleSerializer(StrictObject):
-    """How to sample queries from the traces."""
-
-    days = Integer(
-        min_value=1, max_value=query_sampling.MAX_DAYS, default=30, help_text="age limit of the traces, in days"
-    )
-    most = Integer(
-        min_value=1, max_value=query_sampling.MAX_QUERIES, default=100, help_text="maximum number of queries"
-    )
-    way = OneOf(
-        choices=list(query_sampling.SAMPLING_METHODS),
-        default=query_sampling.SAMPLING_METHODS[0],
-        help_text="frequent: most frequent queries; even: a hash-based sample regardless of frequency",
-    )
 
 
 class StoredCountsSerializer(serializers.Serializer[Any]):

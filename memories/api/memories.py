@@ -3,7 +3,6 @@
 from typing import Any
 from uuid import UUID
 
-from django.db.models import Prefetch
 from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
 from rest_framework.exceptions import PermissionDenied
@@ -13,13 +12,12 @@ from rest_framework.response import Response
 from memories.api.base_view import NamespacedView
 from memories.api.idempotency import idempotent
 from memories.contracts.new_memory import NewMemory
-from memories.models import Memory, MemoryTag, Namespace
+from memories.models import Memory
 from memories.models.choices import STATEMENTS, ChunkLevel, MemoryType, Role, Status
-from memories.models.keys import NamespacedQuerySet
 from memories.web.fields import Flag, JsonObject, ListOf, OneOf, Text
 from memories.web.memory_body import NewMemorySerializer, existing_turns, new_memory_from_body, validate_memories
+from memories.web.memory_filters import memories_with_tags, visible_statuses
 from memories.web.pagination import PageQuery, page_schema, paginate
-from memories.web.roles import Access
 from memories.web.serializers import QueryString, StrictObject
 from memories.writing.decide import Outcome
 from memories.writing.remember import remember
@@ -183,14 +181,3 @@ class MemoryBatchView(NamespacedView):
         results = [OutcomeSerializer(next(outcomes)).data if isinstance(item, NewMemory) else item for item in items]
         self.memory_ids = [UUID(result["memory"]["id"]) for result in results if "memory" in result]
         return Response({"results": results})
-
-
-def visible_statuses(access: Access) -> list[str]:
-    """The statuses a caller may read: forgotten memories await their purge, visible to admins only."""
-    return [status for status in Status.values if status != Status.FORGOTTEN or access.allows(Role.ADMIN)]
-
-
-def memories_with_tags(namespace: Namespace) -> NamespacedQuerySet[Memory]:
-    """The memories of a namespace, their tags prefetched in one query."""
-    tags = MemoryTag.objects.within(namespace)
-    return Memory.objects.within(namespace).prefetch_related(Prefetch("tags", tags))

@@ -10,11 +10,12 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from memories.api.idempotency import idempotent
-from memories.api.memories import MemorySerializer, memories_with_tags, visible_statuses
+from memories.api.memories import MemorySerializer
 from memories.api.write_errors import WriteView
 from memories.models.choices import Kind, Role
 from memories.web.fields import DateTime, Float, JsonObject, ListOf, OneOf, Text
 from memories.web.memory_body import NewMemorySerializer
+from memories.web.memory_filters import memories_with_tags, visible_statuses
 from memories.web.serializers import StrictObject
 from memories.writing.edit import edit_memory
 from memories.writing.feedback import forget_memory

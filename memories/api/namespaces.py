@@ -12,8 +12,8 @@ from memories.api.base_view import NamespacedView
 from memories.api.idempotency import idempotent
 from memories.models import Entity, EntityEdge, Memory, Namespace, ReviewItem, Session
 from memories.models.choices import STATEMENTS, Mode, Role, Status, Verdict
-from memories.web.fields import Flag, OneOf, Text
-from memories.web.serializers import QueryString, StrictObject
+from memories.web.namespace_bodies import NamespaceChange
+from memories.web.serializers import QueryString
 
 
 class NamespaceCountsSerializer(serializers.Serializer[Any]):
@@ -39,14 +39,6 @@ class NamespaceSerializer(serializers.Serializer[Any]):
     created_at = serializers.DateTimeField()
     role = serializers.ChoiceField(choices=Role.choices, help_text="role of the caller")
     counts = NamespaceCountsSerializer()
-
-
-class NamespaceChange(StrictObject):
-    """Changes to a namespace; omitted fields stay unchanged."""
-
-    title = Text(max_length=200, required=False)
-    mode = OneOf(choices=Mode.values, required=False)
-    redacts = Flag(required=False, help_text="applies to new writes; stored data stays unchanged")
 
 
 class NamespaceView(NamespacedView):

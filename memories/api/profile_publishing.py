@@ -11,36 +11,16 @@ from rest_framework.response import Response
 from memories.api.base_view import NamespacedView
 from memories.api.idempotency import idempotent
 from memories.api.jobs import JobSerializer
-from memories.api.judgement_sets import find_judgement_set
-from memories.api.profile_versions import PublicationSerializer, profile_version_or_404
+from memories.api.profile_versions import PublicationSerializer
 from memories.api.write_errors import WriteView
 from memories.jobs import tuning_jobs
-from memories.models.choices import Part, Role
+from memories.models.choices import Role
 from memories.tuning import gate, profile_publication
 from memories.tuning.versions import ANY_PUBLICATION
-from memories.web.fields import Identifier, OneOf, Text
+from memories.web.fields import Identifier, Text
+from memories.web.judgement_lookups import find_judgement_set
+from memories.web.profile_bodies import EvaluateProfileSerializer, PublishProfileSerializer, profile_version_or_404
 from memories.web.serializers import QueryString, StrictObject
-
-
-class EvaluateProfileSerializer(StrictObject):
-    """What to evaluate on."""
-
-    set = Text(
-        max_length=100, required=False, help_text="judgement set by name or id; default: the one with most queries"
-    )
-    split = OneOf(choices=Part.values, required=False, help_text="default: all queries")
-
-
-class PublishProfileSerializer(StrictObject):
-    """Publication options."""
-
-    serving = Identifier(
-        required=False,
-        allow_null=True,
-        help_text="the current publication as the caller knows it, null for none; a conflict if it has changed",
-    )
-    override = Text(max_length=2_000, required=False, help_text="reason to publish despite the gate's objection")
-    note = Text(max_length=2_000, allow_blank=True, default="")
 
 
 class RollBackSerializer(StrictObject):

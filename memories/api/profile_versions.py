@@ -3,7 +3,6 @@
 from typing import Any
 from uuid import UUID
 
-from django.http import Http404
 from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
 from rest_framework.exceptions import ValidationError
@@ -18,6 +17,7 @@ from memories.tuning import profile_versions, profile_yaml, version_history
 from memories.tuning.config_diff import version_differences
 from memories.web.fields import Identifier, JsonObject, OneOf, Text
 from memories.web.http_errors import params_validation_error
+from memories.web.profile_bodies import profile_version_or_404
 from memories.web.serializers import QueryString, StrictObject
 from scoring.params import ParamsError
 from scoring.systems import SYSTEMS
@@ -220,14 +220,6 @@ class ProfileYamlExportView(NamespacedView):
         """Export a version as YAML that any namespace can import."""
         QueryString.from_request(request)
         return Response({"yaml": profile_yaml.profile_to_yaml(profile_version_or_404(self.namespace, id))})
-
-
-def profile_version_or_404(namespace: Namespace, id: UUID) -> ProfileVersion:
-    """Load a profile version of a namespace, or raise 404."""
-    version = version_history.find_version(namespace, id)
-    if version is None:
-        raise Http404(f"There is no profile version {id} here.")
-    return version
 
 
 def profile_version_to_dict(namespace: Namespace, version: ProfileVersion) -> Any:

@@ -1,10 +1,7 @@
 """Retrieval over REST: retrieve, compare systems, why-not."""
 
-from typing import Any
-
 from django.http import Http404, HttpResponse
 from drf_spectacular.utils import OpenApiResponse, extend_schema
-from rest_framework.exceptions import ValidationError
 from rest_framework.request import Request
 from rest_framework.response import Response
 
@@ -15,69 +12,21 @@ from memories.contracts.answer import Answer, Comparison
 from memories.contracts.why_not import WhyNot
 from memories.db import counters
 from memories.db.ids import uuid7
-from memories.models import Memory, Namespace
-from memories.models.choices import ChunkLevel, MemoryType, Role, Status
+from memories.models import Memory
+from memories.models.choices import Role, Status
 from memories.retrieval import access_counts
 from memories.retrieval.answer import build_answer
 from memories.retrieval.compare import compare_systems, ranking_agreement
-from memories.retrieval.config import UnknownProfileError, resolve_config
+from memories.retrieval.config import resolve_config
 from memories.retrieval.prompt_context import render_context
-from memories.retrieval.query import Config, Filters, Query
 from memories.retrieval.retrieve import retrieve
 from memories.retrieval.trace import is_trace_sampled, store_trace
 from memories.retrieval.why_not import why_not
-from memories.web.fields import DateTime, Flag, Identifier, Integer, JsonObject, ListOf, OneOf, Text
-from memories.web.http_errors import params_validation_error
-from memories.web.serializers import StrictObject
-from memories.web.timestamp_checks import check_not_future
-from scoring.params import ParamsError
+from memories.web.fields import Flag, Identifier, Integer, OneOf
+from memories.web.retrieval_body import ConfiguredQuerySerializer, QuerySerializer, query_from_body
 from scoring.systems import SYSTEMS
 
-MAX_QUERY_CHARS = 10_000  # characters
 MARKDOWN = "text/markdown"
-FILTER_FIELDS = ("types", "tags", "users", "levels")
-
-
-class QuerySerializer(StrictObject):
-    """A query to a namespace."""
-
-    query = Text(max_length=MAX_QUERY_CHARS)
-    top_k = Integer(min_value=1, max_value=100, default=10, help_text="maximum number of results")
-    types = ListOf(
-        child=OneOf(choices=MemoryType.values), max_length=5, default=list, help_text="filter: any of these types"
-    )
-    tags = ListOf(child=Text(max_length=100), max_length=50, default=list, help_text="filter: any of these tags")
-    users = ListOf(
-        child=Text(max_length=200, allow_blank=True),
-        max_length=50,
-        default=list,
-        help_text="filter: any of these users",
-    )
-    levels = ListOf(
-        child=OneOf(choices=ChunkLevel.values),
-        max_length=4,
-        default=list,
-        help_text="filter: default statements, for memsense also conversations",
-    )
-    user = Text(max_length=200, allow_blank=True, default="", help_text="who asks: memories they use often rank higher")
-    session = Text(
-        max_length=200, allow_blank=True, default="", help_text="conversation: an access counts once per session"
-    )
-    as_of = DateTime(required=False, help_text="answer as of this past time")
-
-
-class ConfiguredQuerySerializer(QuerySerializer):
-    """A query and its ranking configuration: a system or a profile; default: the published profile."""
-
-    system = OneOf(choices=list(SYSTEMS), required=False, help_text="a system with its defaults")
-    profile = Text(max_length=120, required=False, help_text="a profile's name, or name@version")
-    params = JsonObject(default=dict, help_text="parameter overrides; GET systems/ lists them")
-
-    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
-        """Reject system and profile together."""
-        if "system" in attrs and "profile" in attrs:
-            raise ValidationError({"profile": ["must not be given with system: a profile has its own"]})
-        return attrs
 
 
 class RetrieveSerializer(ConfiguredQuerySerializer):
@@ -172,30 +121,3 @@ class WhyNotView(NamespacedView):
         if not memory.exists():
             raise Http404(f"There is no memory {body['memory']} here.")
         return Response(why_not(query_from_body(self.namespace, body), body["memory"]).to_dict())
-
-
-def query_from_body(namespace: Namespace, body: dict[str, Any], config: Config | None = None) -> Query:
-    """A Query from a validated body; a future `as_of`, an unknown profile and invalid parameters are rejected."""
-    check_not_future(namespace, body, "as_of")
-    return Query(
-        namespace=namespace,
-        text=body["query"],
-        config=config or retrieval_config_from_body(namespace, body),
-        top_k=body["top_k"],
-        filters=Filters(*(tuple(body[name]) for name in FILTER_FIELDS)),
-        user=body["user"],
-        session=body["session"],
-        as_of=body.get("as_of"),
-    )
-
-
-def retrieval_config_from_body(namespace: Namespace, body: dict[str, Any]) -> Config:
-    """The configuration of a validated body."""
-    choice = {name: body[name] for name in ("system", "profile") if name in body}
-    try:
-        return resolve_config(namespace, **choice, params=body["params"])
-    except UnknownProfileError as error:
-        message = f"must be a profile of this namespace, or name@version; got {body['profile']}"
-        raise ValidationError({"profile": [message]}) from error
-    except ParamsError as error:
-        raise params_validation_error(error) from error

@@ -1,6 +1,5 @@
 """The review queue over REST: near-duplicate pairs for a person to decide."""
 
-from typing import Any
 from uuid import UUID
 
 from drf_spectacular.utils import extend_schema
@@ -11,12 +10,11 @@ from rest_framework.response import Response
 from memories.api.idempotency import idempotent
 from memories.api.memories import MemorySerializer
 from memories.api.write_errors import WriteView
-from memories.models import Namespace, ReviewItem
-from memories.models.choices import Role, Status, Verdict
-from memories.models.keys import NamespacedQuerySet
+from memories.models import ReviewItem
+from memories.models.choices import Role, Verdict
 from memories.web.fields import OneOf
 from memories.web.pagination import PageQuery, page_schema, paginate
-from memories.web.serializers import StrictObject
+from memories.web.review_items import DecisionSerializer, review_items, review_items_with_memories
 from memories.writing.review import decide_review
 
 
@@ -28,12 +26,6 @@ class ReviewQuery(PageQuery):
         default=Verdict.PENDING,
         help_text="pending: undecided and both memories active; otherwise the verdict",
     )
-
-
-class DecisionSerializer(StrictObject):
-    """A person's verdict."""
-
-    verdict = OneOf(choices=[verdict for verdict in Verdict.values if verdict != Verdict.PENDING])
 
 
 class ReviewSerializer(serializers.Serializer[ReviewItem]):
@@ -86,17 +78,3 @@ class DecideView(WriteView):
         item = decide_review(self.namespace, id, verdict, by=self.access.caller)
         self.memory_ids = [item.first_id, item.second_id]
         return Response(ReviewSerializer(review_items_with_memories(self.namespace).get(id=id)).data)
-
-
-def review_items_with_memories(namespace: Namespace) -> NamespacedQuerySet[ReviewItem]:
-    """Review items with both memories and their tags, in three SQL queries."""
-    items = ReviewItem.objects.within(namespace).select_related("first", "second")
-    return items.prefetch_related("first__tags", "second__tags")
-
-
-def review_items(namespace: Namespace, state: str) -> NamespacedQuerySet[ReviewItem]:
-    """The review items in a state; of pending ones only those whose memories are both active."""
-    filters: dict[str, Any] = {"state": state}
-    if state == Verdict.PENDING:
-        filters |= {"first__status": Status.ACTIVE, "second__status": Status.ACTIVE}
-    return review_items_with_memories(namespace).filter(**filters)

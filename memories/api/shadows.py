@@ -13,15 +13,8 @@ from memories.api.idempotency import idempotent
 from memories.models import Shadow
 from memories.models.choices import Role
 from memories.tuning import shadow, version_history
-from memories.web.fields import Identifier, Integer
-from memories.web.serializers import QueryString, StrictObject
-
-
-class ShadowRequest(StrictObject):
-    """The shadow version and its share of the traffic."""
-
-    version = Identifier()
-    percent = Integer(min_value=1, max_value=100, default=10, help_text="share of the traces to run again")
+from memories.web.profile_bodies import ShadowRequest
+from memories.web.serializers import QueryString
 
 
 class ShadowDifferenceSerializer(serializers.Serializer[Any]):

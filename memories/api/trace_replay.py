@@ -3,7 +3,6 @@
 from typing import Any
 from uuid import UUID
 
-from django.http import Http404
 from drf_spectacular.utils import extend_schema, extend_schema_field
 from rest_framework import serializers
 from rest_framework.request import Request
@@ -13,7 +12,7 @@ from memories.api.base_view import NamespacedView
 from memories.api.contract_serializers import ParamValueField, serializer_of
 from memories.contracts.answer import ReplayAnswer, TracedAnswer
 from memories.contracts.trace import TracePlan, TraceRequest
-from memories.models import Namespace, Trace
+from memories.models import Trace
 from memories.models.choices import Role
 from memories.retrieval.answer import build_answer
 from memories.retrieval.config import override_params, resolve_config
@@ -24,6 +23,7 @@ from memories.retrieval.trace_redaction import redact_forgotten
 from memories.web.fields import Identifier, JsonObject, OneOf
 from memories.web.http_errors import params_validation_error
 from memories.web.serializers import QueryString, StrictObject
+from memories.web.trace_filters import trace_or_404
 from scoring.params import ParamsError
 from scoring.systems import SYSTEMS
 
@@ -111,14 +111,6 @@ class ReplayView(NamespacedView):
             changed=replayed.changed,
         )
         return Response(replay_answer.to_dict())
-
-
-def trace_or_404(namespace: Namespace, id: UUID) -> Trace:
-    """Load a trace of a namespace, or raise 404."""
-    trace = Trace.objects.within(namespace).filter(id=id).select_related("namespace").first()
-    if trace is None:
-        raise Http404(f"There is no trace {id} here.")
-    return trace
 
 
 def replay_config(view: NamespacedView, trace: Trace, body: dict[str, Any]) -> Config:

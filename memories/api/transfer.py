@@ -3,7 +3,6 @@
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from itertools import islice
 from tempfile import SpooledTemporaryFile
 from typing import Any
 
@@ -25,11 +24,11 @@ from memories.transfer.export import export_namespace
 from memories.transfer.import_lines import import_lines
 from memories.transfer.planner_statistics import StatisticsRefresh
 from memories.web.fields import Flag
+from memories.web.line_stream import join_lines
 from memories.web.memory_body import NewMemorySerializer, validate_memories
 from memories.web.serializers import QueryString
 
 IMPORT_BATCH_SIZE = 500  # lines read, embedded and remembered per batch
-LINES_PER_CHUNK = 200  # lines per chunk of the response
 SPOOL_MAX_BYTES = 1 << 20  # bytes of a response buffered in memory; the rest is spooled to disk
 
 
@@ -162,9 +161,3 @@ def buffer_until_read(lines: Iterable[str]) -> Iterator[str]:
             yield chunk
         if failure is not None:
             raise failure
-
-
-def join_lines(lines: Iterator[str]) -> Iterator[str]:
-    """Join lines into chunks for streaming."""
-    while chunk := list(islice(lines, LINES_PER_CHUNK)):
-        yield "".join(f"{line}\n" for line in chunk)

@@ -11,11 +11,11 @@ from rest_framework.response import Response
 from memories.api.base_view import NamespacedView
 from memories.api.idempotency import idempotent
 from memories.api.memories import OutcomeSerializer
+from memories.contracts.text_limits import MAX_CONTENT_CHARS
 from memories.models.choices import ChunkLevel, Role, Route, TurnRole
 from memories.web.entity_name import EntityName
 from memories.web.fields import DateTime, Flag, Integer, JsonObject, ListOf, OneOf, Text
 from memories.web.http_errors import Conflict
-from memories.web.memory_body import MAX_CONTENT_CHARS
 from memories.web.serializers import StrictObject
 from memories.web.timestamp_checks import check_not_future
 from memories.writing.turns.conversation import Conversation, NewTurn, PositionTakenError

@@ -26,8 +26,3 @@ def to_http_error(error: Exception) -> Exception:
         case IntervalError():
             return ValidationError({error.field: [str(error)]})
     return error
-
-
-def unknown_memory_error(error: NotFoundError, field: str) -> ValidationError:
-    """A validation error for a memory id in the body that does not exist in the namespace."""
-    return ValidationError({field: [f"must be a memory of this namespace; got {error.id}"]})

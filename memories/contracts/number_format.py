@@ -1,4 +1,7 @@
-"""Number formatting: no leading zero, a true minus sign."""
+"""Formatting of numbers (no leading zero, a true minus sign), ages and identifiers."""
+
+import math
+from datetime import datetime, timedelta
 
 
 def format_number(value: float, decimals: int | str = "") -> str:
@@ -91,3 +94,37 @@ def format_days(days: float) -> str:
     return (
         f"{format_number(round(hours, 1))} hours" if hours >= 1 else f"{format_number(round(hours * 3600, 1))} seconds"
     )
+
+
+def whole_days(age: float) -> int:
+    """An age in completed days; a timestamp in the future has age 0."""
+    return max(0, math.floor(age))
+
+
+def days_before(timestamp: datetime, now: datetime) -> int:
+    """Whole days from a timestamp until now; zero if it lies ahead.
+
+    >>> days_before(datetime(2026, 2, 28), datetime(2026, 3, 2, 12))
+    2
+    """
+    return whole_days((now - timestamp) / timedelta(days=1))
+
+
+def without_underscores(identifier: str) -> str:
+    """An identifier as words.
+
+    >>> without_underscores("detail_of")
+    'detail of'
+    """
+    return identifier.replace("_", " ")
+
+
+def format_per_thousand(count: float) -> str:
+    """A count per thousand, with more decimals the smaller it is.
+
+    >>> format_per_thousand(1000.0), format_per_thousand(30.0), format_per_thousand(12.54), format_per_thousand(0.126)
+    ('1,000', '30', '12.5', '.13')
+    """
+    decimals = 0 if count >= 100 else 1 if count >= 1 else 2
+    rounded = round(count, decimals)
+    return format_count(round(rounded)) if rounded == round(rounded) else format_number(rounded)

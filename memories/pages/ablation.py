@@ -11,8 +11,6 @@ from django.utils.text import capfirst
 from django.views.decorators.http import require_GET, require_POST
 from rest_framework.exceptions import ValidationError
 
-from memories.api.judgement_sets import find_judgement_set
-from memories.api.optimiser import AblationQuery, evaluation_config_from_body
 from memories.contracts.number_format import format_p_value
 from memories.jobs import tuning_jobs
 from memories.models import Job, JudgementSet, Namespace
@@ -31,6 +29,8 @@ from memories.tuning.arrays import Arrays
 from memories.tuning.measurement import MAIN_METRIC, METRIC_NAMES
 from memories.tuning.objective import Objective, arrays_subset
 from memories.tuning.retriever_ablation import OVERLAP_DEPTH, AblationReport, RetrieverAblation, ablate_retrievers
+from memories.web.evaluation_bodies import AblationQuery, evaluation_config_from_body
+from memories.web.judgement_lookups import find_judgement_set
 from memories.web.layout import render_page
 from memories.web.serializers import valid_values
 

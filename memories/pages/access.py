@@ -9,10 +9,9 @@ from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpRequest, HttpResponse
 from django_htmx.http import HttpResponseClientRedirect
 
-from memories.api.authentication import access_of_member
 from memories.models import Membership, Namespace
 from memories.models.choices import Role
-from memories.web.roles import Access
+from memories.web.roles import Access, access_of_member
 
 
 def members_only(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:

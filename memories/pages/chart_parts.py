@@ -9,6 +9,7 @@ from memories.contracts.number_format import format_number
 from scoring.term import Array
 
 Chart = dict[str, Any]
+MAX_LABEL_CHARS = 26
 THIN_LINE = {"color": "$line-2", "width": 1}
 
 
@@ -58,3 +59,8 @@ def spread_labels(ends: Sequence[float], min_gap: float = 0.055) -> list[float]:
     placed = {place: top(stack) - min_gap * below for stack in stacks for below, place in enumerate(stack)}
     lowest = min(placed.values(), default=0.0)
     return [placed[place] + max(0.0, -lowest) for place in range(len(ends))]
+
+
+def truncate_label(text: str, max_chars: int = MAX_LABEL_CHARS) -> str:
+    """A label cut to a maximum length."""
+    return text if len(text) <= max_chars else f"{text[: max_chars - 1]}…"

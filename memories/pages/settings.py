@@ -9,8 +9,6 @@ from django.shortcuts import redirect
 from django.views.decorators.http import require_http_methods, require_POST
 from rest_framework.exceptions import ValidationError
 
-from memories.api.jobs import ReembedParams
-from memories.api.namespaces import NamespaceChange
 from memories.jobs.registry import job_completion
 from memories.jobs.submission import BusyError, submit_job
 from memories.models import Job, Namespace
@@ -22,6 +20,7 @@ from memories.providers.embedder import ALLOWED, EMBEDDERS
 from memories.web.fields import Text
 from memories.web.layout import render_page
 from memories.web.memberships import create_namespace
+from memories.web.namespace_bodies import NamespaceChange, ReembedParams
 from memories.web.roles import Access
 from memories.web.serializers import StrictObject, valid_values
 from memories.web.validation_errors import flatten_errors

@@ -15,8 +15,6 @@ from django.utils.dateparse import parse_datetime
 from django.views.decorators.http import require_GET
 from rest_framework.exceptions import ValidationError
 
-from memories.api.trace_list import CALLER_KINDS, TraceQuery, filter_traces
-from memories.api.trace_replay import trace_or_404
 from memories.db.ids import first_id_at
 from memories.models import ApiKey, Namespace, Trace
 from memories.pages.access import members_only
@@ -26,6 +24,7 @@ from memories.retrieval.trace_redaction import redact_forgotten
 from memories.web.fields import DateTime, Identifier
 from memories.web.layout import render_page
 from memories.web.pagination import paginate
+from memories.web.trace_filters import CALLER_KINDS, TraceQuery, filter_traces, trace_or_404
 from memories.web.validation_errors import flatten_errors
 from scoring.systems import SYSTEMS
 

@@ -7,6 +7,7 @@ from typing import Protocol, TypeVar
 from uuid import UUID
 
 from memories.contracts.answer import Answer, ContextEntry
+from memories.contracts.number_format import whole_days
 
 BYTES_PER_TOKEN = 4  # a common estimate for English; tokenizers differ
 # Stored text is quoted: it is data, whatever it says.
@@ -114,11 +115,6 @@ def prompt_line(memory: PromptMemory) -> str:
     """A memory on one line, its text quoted so that nothing in it can end the quotation."""
     facts = f"confidence {memory.confidence:.2f}, {whole_days(memory.age_days)} d old"
     return f"- {quote_content(memory.content)} ({facts})\n"
-
-
-def whole_days(age: float) -> int:
-    """An age in completed days; a timestamp in the future has age 0."""
-    return max(0, math.floor(age))
 
 
 def quote_content(content: str) -> str:

@@ -87,7 +87,7 @@ def metrics_to_dict(measurement: Measurement, split: str, category: str = "") ->
     }
 
 
-def split_categories(measurement: Measurement, split: str) -> list[str]:
+def categories_in_split(measurement: Measurement, split: str) -> list[str]:
     """The categories of a split's queries, largest first."""
     mask = split_mask(measurement.arrays.queries, split, "")
     counts = Counter(

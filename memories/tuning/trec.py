@@ -5,12 +5,12 @@ from dataclasses import dataclass, field
 from typing import Any
 from uuid import UUID
 
-from memories.api.retrieval import MAX_QUERY_CHARS
 from memories.contracts.json_values import quote_value, storage_error
+from memories.contracts.text_limits import MAX_QUERY_CHARS
 from memories.models import Namespace
-from memories.tuning.judgement_import import GRADES, MAX_QUERIES, ParsedJudgements
 from memories.tuning.judgement_store import NewQuery
 from memories.tuning.memory_references import METADATA_PREFIX, ResolvedReferences
+from memories.tuning.parsed_judgements import GRADES, MAX_QUERIES, ParsedJudgements
 
 MEMORY_ID = "id"  # a docid is a memory's own
 COLUMNS = 4

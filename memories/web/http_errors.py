@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from rest_framework.exceptions import APIException, ValidationError
 
+from memories.writing.write_errors import NotFoundError
 from scoring.params import ParamsError
 
 
@@ -57,3 +58,8 @@ class TooManyRequests(ApiRefusal):
     def __init__(self, detail: str, wait: int) -> None:
         super().__init__(detail)
         self.wait = wait  # seconds, sent as Retry-After
+
+
+def unknown_memory_error(error: NotFoundError, field: str) -> ValidationError:
+    """A validation error for a memory id in the body that does not exist in the namespace."""
+    return ValidationError({field: [f"must be a memory of this namespace; got {error.id}"]})

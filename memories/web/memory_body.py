@@ -7,6 +7,7 @@ from uuid import UUID
 from rest_framework.exceptions import ValidationError
 
 from memories.contracts.new_memory import NewMemory, Utterance
+from memories.contracts.text_limits import MAX_CONTENT_CHARS
 from memories.models import Namespace, Turn
 from memories.models.choices import Kind, MemoryType, SourceLevel
 from memories.models.memory import MIN_LOGPROB
@@ -15,8 +16,6 @@ from memories.web.fields import DateTime, Float, Identifier, Integer, JsonObject
 from memories.web.serializers import StrictObject
 from memories.web.timestamp_checks import check_not_expired, check_not_future
 from memories.web.validation_errors import flatten_errors
-
-MAX_CONTENT_CHARS = 20_000  # characters
 
 
 class SourceSerializer(StrictObject):

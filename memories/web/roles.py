@@ -1,6 +1,6 @@
 """What a caller may do in the namespace of the URL."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from uuid import UUID
 
 from memories.models import Namespace
@@ -24,3 +24,8 @@ class Access(NamedTuple):
     def denial_message(self, needed: Role) -> str:
         """The error message: which role is needed and which one the caller has."""
         return f"This needs the role {needed}; the {self.name} has {self.role}."
+
+
+def access_of_member(namespace: Namespace, role: str, user: Any) -> Access:
+    """The access of a user as a member."""
+    return Access(namespace, Role(role), f"user “{user.get_username()}”", f"user {user.pk}")

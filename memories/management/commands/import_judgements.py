@@ -8,9 +8,11 @@ from rest_framework.exceptions import ValidationError
 
 from memories.management.arguments import existing_namespace, slug_argument
 from memories.models import JudgementSet, Namespace
-from memories.tuning import judgement_import, trec
+from memories.tuning import trec
 from memories.tuning.judgement_store import NewQuery, store_queries
 from memories.tuning.memory_references import METADATA_PREFIX
+from memories.tuning.parsed_judgements import ParsedJudgements
+from memories.web.judgement_import import parse_judgement_lines, valid_queries
 from memories.web.validation_errors import flatten_errors
 
 CALLER = "import_judgements"
@@ -39,7 +41,7 @@ class Command(BaseCommand):
         if not 0 < len(name) <= MAX_NAME_LENGTH:
             raise CommandError(f"The set's name must have 1 to {MAX_NAME_LENGTH} characters; got {name!r}.")
         try:
-            queries = self.parse_files(namespace, file, options["qrels"], options["docid"]).or_raise()
+            queries = valid_queries(self.parse_files(namespace, file, options["qrels"], options["docid"]))
         except ValidationError as error:
             problems = list(flatten_errors(error.detail))
             for problem in problems:
@@ -49,13 +51,11 @@ class Command(BaseCommand):
             raise CommandError(f"{error.filename} cannot be read: {error.strerror}.") from error
         self.stdout.write(self.store(namespace, name, queries, dry_run=options["dry_run"]))
 
-    def parse_files(
-        self, namespace: Namespace, file: Path, qrels: Path | None, docid: str
-    ) -> judgement_import.ParsedJudgements:
+    def parse_files(self, namespace: Namespace, file: Path, qrels: Path | None, docid: str) -> ParsedJudgements:
         """Parse the files."""
         if qrels is None:
             with file.open("rb") as stream:
-                return judgement_import.parse_judgement_lines(namespace, stream)
+                return parse_judgement_lines(namespace, stream)
         if docid != trec.MEMORY_ID and not docid.startswith(METADATA_PREFIX):
             raise CommandError(f"--docid must be {trec.MEMORY_ID}, or {METADATA_PREFIX} and a key; got {docid}.")
         try:

@@ -7,10 +7,10 @@ from typing import Any
 from django.http import QueryDict
 from rest_framework.exceptions import ValidationError
 
-from memories.api.annotations import MAX_ANNOTATIONS, NewAnnotationSerializer
 from memories.contracts.json_lines import LineReader
 from memories.pages import sliders
 from memories.tuning.annotation_records import NewAnnotation
+from memories.web.annotation_bodies import MAX_ANNOTATIONS, NewAnnotationSerializer
 from memories.web.serializers import line_body, valid_values
 from memories.web.validation_errors import flatten_errors
 from scoring.params import ParamProblem

@@ -29,7 +29,7 @@ class NeighbourPair(NamedTuple):
     cosine: float
 
 
-class Comparison(NamedTuple):
+class NeighbourComparison(NamedTuple):
     """The pairs found, nearest first, and what was compared."""
 
     pairs: list[NeighbourPair]
@@ -38,17 +38,17 @@ class Comparison(NamedTuple):
     method: str  # exact or index
 
 
-def compare_memories(namespace: Namespace) -> Comparison:
+def compare_memories(namespace: Namespace) -> NeighbourComparison:
     """Find nearest neighbours, as exactly as the number of memories allows."""
     total = count_searchable(namespace)
     if total >= SCAN_BELOW:
         return compare_in_database(namespace, total)
     ids, vectors = load_fact_vectors(namespace)
     rows = np.arange(len(ids)) if len(ids) <= MAX_EXACT else row_indices(ids, sample_memories(namespace, SAMPLE_SIZE))
-    return Comparison(compare_vectors(ids, vectors, rows), len(ids), len(rows), "exact")
+    return NeighbourComparison(compare_vectors(ids, vectors, rows), len(ids), len(rows), "exact")
 
 
-def compare_in_database(namespace: Namespace, total: int) -> Comparison:
+def compare_in_database(namespace: Namespace, total: int) -> NeighbourComparison:
     """Search the neighbours of a sample in the database, by the index if there is one."""
     has_index = uses_index(namespace)
     ids, vectors = load_fact_vectors(
@@ -61,7 +61,7 @@ def compare_in_database(namespace: Namespace, total: int) -> Comparison:
         for id, neighbours in zip(ids, found, strict=True)
         if (best := nearest_other(id, neighbours))
     }
-    return Comparison(sort_pairs(pairs), total, len(ids), "index" if has_index else "exact")
+    return NeighbourComparison(sort_pairs(pairs), total, len(ids), "index" if has_index else "exact")
 
 
 def nearest_other(memory: UUID, neighbours: Sequence[Neighbour]) -> Neighbour | None:

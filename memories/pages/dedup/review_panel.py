@@ -9,7 +9,6 @@ from django.template.defaultfilters import pluralize
 from rest_framework.exceptions import ValidationError
 from rest_framework.request import Request
 
-from memories.api.review_queue import review_items
 from memories.contracts.number_format import format_count
 from memories.models import Memory, Namespace, ReviewItem
 from memories.models.choices import Status, Verdict
@@ -17,6 +16,7 @@ from memories.pages.dedup.neighbour_pairs import NeighbourPair
 from memories.pages.dedup.pair_survey import MIN_COSINE, find_survey
 from memories.pages.dedup.word_diff import DiffPiece, word_diff
 from memories.web.pagination import Page, paginate
+from memories.web.review_items import review_items
 from memories.web.validation_errors import flatten_errors
 from scoring.params import ParamProblem
 

@@ -13,7 +13,6 @@ from django.template.defaultfilters import pluralize
 from django.views.decorators.http import require_GET, require_POST
 from rest_framework.exceptions import ValidationError
 
-from memories.api.review_queue import DecisionSerializer
 from memories.contracts.number_format import format_number
 from memories.models import Namespace
 from memories.models.choices import Role, Verdict
@@ -30,6 +29,7 @@ from memories.pages.request_data import api_request
 from memories.tuning.judged_pairs import MAX_PAIRS, JudgedPairs, ThresholdRow, load_judged_pairs, threshold_table
 from memories.tuning.policy_drafts import find_policy_draft, save_policy_draft
 from memories.web.layout import render_page
+from memories.web.review_items import DecisionSerializer
 from memories.web.serializers import valid_values
 from memories.web.validation_errors import flatten_errors
 from memories.writing.review import decide_review

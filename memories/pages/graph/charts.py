@@ -8,12 +8,12 @@ from typing import Any
 from django.utils.html import escape
 from django.utils.safestring import SafeString, mark_safe
 
-from memories.contracts.number_format import format_number
+from memories.contracts.number_format import format_number, without_underscores
+from memories.pages.chart_parts import truncate_label
 from memories.pages.graph.edge_list import GraphEdge
 from memories.pages.graph.graph_layout import CENTRE, HEIGHT, WIDTH
 from memories.pages.graph.graph_picture import GraphPicture
-from memories.pages.graph.svg_labels import SvgNote, place_labels, truncate_label
-from memories.templatetags.numbers import without_underscores
+from memories.pages.graph.svg_labels import SvgNote, place_labels
 from scoring.graph import hop_score
 
 SHADES = 20  # steps of lightness between a score of 0 and of 1

@@ -6,12 +6,12 @@ from typing import Any, NamedTuple
 from django.core.paginator import Page, Paginator
 from django.db.models import Count
 
+from memories.contracts.number_format import without_underscores
 from memories.models import EntityAlias, Memory, Mention, Namespace
 from memories.models.choices import STATEMENTS, Status
 from memories.pages.graph.edge_list import GraphEdge
 from memories.pages.graph.entity_lookup import EntityLabel
 from memories.pages.graph.walks import GraphPath
-from memories.templatetags.numbers import without_underscores
 
 PAGE_SIZE = 15
 MAX_ALIASES = 15

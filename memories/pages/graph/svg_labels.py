@@ -5,13 +5,13 @@ from typing import NamedTuple
 
 import numpy as np
 
+from memories.pages.chart_parts import truncate_label
 from scoring.term import Array
 
 ZOOM_LEVELS = (1, 2, 4)
 MAX_TRIED = 160  # labels per zoom level
 LETTER_WIDTH, LINE_HEIGHT = 6.6, 14.0
 GAP = 3.0
-MAX_LABEL_CHARS = 26
 
 
 class SvgLabel(NamedTuple):
@@ -33,11 +33,6 @@ class SvgNote(NamedTuple):
 
 
 CENTRED = SvgLabel(0, 4, "middle", 1)
-
-
-def truncate_label(name: str) -> str:
-    """A name that fits."""
-    return name if len(name) <= MAX_LABEL_CHARS else f"{name[: MAX_LABEL_CHARS - 1]}…"
 
 
 def place_labels(

@@ -3,10 +3,9 @@
 from collections.abc import Sequence
 from typing import Any
 
-from memories.contracts.number_format import format_count
+from memories.contracts.number_format import format_count, format_per_thousand
 from memories.pages.chart_parts import text_annotation
 from memories.pages.guards.guard_cascade import HALLUCINATIONS, GuardStep
-from memories.templatetags.guards import tally
 
 
 def escape_chart(steps: Sequence[GuardStep]) -> dict[str, Any]:
@@ -32,12 +31,12 @@ def escape_chart(steps: Sequence[GuardStep]) -> dict[str, Any]:
         "x": [round(count, 4) for count, _ in changed],
         "y": [row for _, row in changed],
         "marker": {"symbol": "line-ns-open", "size": 24, "color": "$mark-line", "line": {"width": 2}},
-        "hovertext": [f"{tally(count)} under the policy" for count, _ in changed],
+        "hovertext": [f"{format_per_thousand(count)} under the policy" for count, _ in changed],
         "hoverinfo": "text",
     }
     # Captions sit above their bars: a narrow chart keeps its full width, and no tick crosses a number.
     annotations = [
-        {**text_annotation(0.0, row - 0.46, f"{tally(count)} {caption}"), "yanchor": "middle"}
+        {**text_annotation(0.0, row - 0.46, f"{format_per_thousand(count)} {caption}"), "yanchor": "middle"}
         for row, (count, caption) in enumerate(zip(counts, captions, strict=True))
     ]
     return {
@@ -54,5 +53,5 @@ def escape_chart(steps: Sequence[GuardStep]) -> dict[str, Any]:
 
 def escape_chart_label(steps: Sequence[GuardStep]) -> str:
     """Text alternative of the chart."""
-    passed = ", ".join(f"{tally(step.passed)} pass {step.name}" for step in steps)
+    passed = ", ".join(f"{format_per_thousand(step.passed)} pass {step.name}" for step in steps)
     return f"Of {format_count(HALLUCINATIONS)} hallucinations {passed}."

@@ -9,12 +9,12 @@ from django.utils.html import escape
 from django.utils.safestring import SafeString, mark_safe
 from rest_framework.exceptions import ValidationError
 
-from memories.api.faithfulness_check import FaithfulnessSerializer, check_faithfulness_from_body
 from memories.guards.answer_check import AnswerCheck
 from memories.guards.support import VERDICTS, ClaimSupport
 from memories.pages.guards.forms import faithfulness_request_body
 from memories.providers.rules_judge import stems
 from memories.text.provider_error import ProviderError
+from memories.web.faithfulness_body import FaithfulnessSerializer, check_faithfulness_from_body
 from memories.web.roles import Access
 from memories.web.serializers import valid_values
 from memories.web.validation_errors import flatten_errors
@@ -32,8 +32,8 @@ RISK_CLASSES: Mapping[Risk, str] = {"none": "yes", "high": "no", "medium": "no",
 _WORD = re.compile(r"\w+")
 
 
-def check_answer(request: HttpRequest, access: Access) -> tuple[dict[str, Any], int]:
-    """AnswerCheck the submitted answer as the API does; its context and HTTP status."""
+def check_submitted_answer(request: HttpRequest, access: Access) -> tuple[dict[str, Any], int]:
+    """Check the submitted answer as the API does; its context and HTTP status."""
     try:
         body = valid_values(FaithfulnessSerializer(data=faithfulness_request_body(request.POST)))
         check = check_faithfulness_from_body(access.namespace, body)

@@ -4,12 +4,12 @@ from typing import Any
 
 from django.http import QueryDict
 
-from memories.api.trace_list import filter_traces
+from memories.contracts.text_limits import MAX_CONTENT_CHARS
 from memories.models import Memory, Namespace, Trace
 from memories.models.choices import STATEMENTS, MemoryType, Role, SourceLevel, Status
 from memories.pages.request_data import filled_fields, is_uuid
-from memories.web.memory_body import MAX_CONTENT_CHARS
 from memories.web.roles import Access
+from memories.web.trace_filters import filter_traces
 
 ANSWER_FIELDS = ("answer", "trace", "query", "memories")
 STATEMENT_FIELDS = ("content", "evidence", "type", "source_level")

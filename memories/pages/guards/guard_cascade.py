@@ -3,8 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
-from memories.contracts.number_format import format_count
-from memories.templatetags.guards import tally
+from memories.contracts.number_format import format_count, format_per_thousand
 from scoring.faithfulness import escape_rate
 from scoring.policy import WritePolicyParams
 
@@ -50,6 +49,6 @@ def guard_cascade(rates: dict[str, Any], policy_rates: dict[str, Any]) -> list[G
 
 def escape_headline(steps: list[GuardStep]) -> str:
     """How many hallucinations pass all guards."""
-    passed = tally(steps[-1].passed)
+    passed = format_per_thousand(steps[-1].passed)
     verb = "escapes" if passed == "1" else "escape"
     return f"Of {format_count(HALLUCINATIONS)} hallucinations {passed} {verb} all three"

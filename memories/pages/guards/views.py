@@ -19,7 +19,8 @@ from scoring.faithfulness import escape_rate
 from scoring.policy import WritePolicyParams
 
 TEMPLATE = "memories/guards.html"
-ACTIONS = {"check": faithfulness_panel.check_answer, "try": grounding_panel.try_statement}  # also the partials
+# By the name of the partial each renders.
+ACTIONS = {"check": faithfulness_panel.check_submitted_answer, "try": grounding_panel.try_statement}
 
 
 @require_http_methods(["GET", "HEAD", "POST"])

@@ -6,13 +6,13 @@ from uuid import UUID
 from django.http import HttpRequest
 from rest_framework.exceptions import ValidationError
 
-from memories.api.judgement_files import PoolRequest, TrecFiles
-from memories.api.judgement_serializers import MAX_BODY_BYTES, QuerySampleSerializer
 from memories.models import Namespace
 from memories.pages.request_data import is_uuid
-from memories.tuning import judgement_import, judgement_pooling, query_sampling, trec
-from memories.tuning.judgement_import import GRADES, ParsedJudgements
+from memories.tuning import judgement_pooling, query_sampling, trec
+from memories.tuning.parsed_judgements import GRADES, ParsedJudgements
 from memories.web.fields import Identifier, Integer, OneOf
+from memories.web.judgement_bodies import MAX_BODY_BYTES, PoolRequest, QuerySampleSerializer, TrecFiles
+from memories.web.judgement_import import parse_judgement_lines
 from memories.web.serializers import StrictObject, valid_values
 
 QUERY_FILTERS = ("q", "split", "kind", "category", "unjudged", "lost")
@@ -54,7 +54,7 @@ def read_judgement_upload(request: HttpRequest, namespace: Namespace) -> ParsedJ
         if upload is not None and (upload.size or 0) > MAX_BODY_BYTES:
             raise ValidationError({name: [f"must have at most {MAX_BODY_BYTES:,} bytes; got {upload.size:,}"]})
     if qrels is None:
-        return judgement_import.parse_judgement_lines(namespace, file)
+        return parse_judgement_lines(namespace, file)
     try:
         texts = {"queries": file.read().decode(), "qrels": qrels.read().decode()}
     except UnicodeDecodeError as error:

@@ -9,7 +9,6 @@ from django.urls import reverse
 from django.views.decorators.http import require_GET, require_POST
 from rest_framework.exceptions import ValidationError
 
-from memories.api.judgement_sets import check_graded_pairs, judgement_set_or_404
 from memories.models import JudgedQuery, Judgement, JudgementSet, Memory, Namespace
 from memories.models.choices import Role
 from memories.pages.access import access_of, members_only, require_role
@@ -20,6 +19,7 @@ from memories.pages.request_data import filled_fields
 from memories.tuning import judgement_pooling
 from memories.tuning.judgement_store import delete_grade, store_grades
 from memories.tuning.judging_queue import UnjudgedPair, unjudged_pairs
+from memories.web.judgement_lookups import check_graded_pairs, judgement_set_or_404
 from memories.web.layout import render_page
 from memories.web.serializers import valid_values
 from memories.web.validation_errors import flatten_errors

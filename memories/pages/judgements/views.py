@@ -12,9 +12,6 @@ from django.shortcuts import redirect
 from django.views.decorators.http import require_GET, require_POST
 from rest_framework.exceptions import ValidationError
 
-from memories.api.judgement_files import JudgementExportQuery, stream_judgement_set
-from memories.api.judgement_serializers import JudgedQueriesQuery, NewJudgementSet
-from memories.api.judgement_sets import filter_judged_queries, judgement_set_or_404, save_judgement_set
 from memories.jobs import tuning_jobs
 from memories.models import JudgedQuery, Judgement, JudgementSet, Memory, Namespace
 from memories.models.choices import Part, Role
@@ -28,7 +25,11 @@ from memories.tuning.judgement_set_stats import judgement_set_stats
 from memories.tuning.judgement_store import store_queries
 from memories.tuning.splits import TUNE_SHARE
 from memories.web.http_errors import Conflict
+from memories.web.judgement_bodies import JudgedQueriesQuery, JudgementExportQuery, NewJudgementSet
+from memories.web.judgement_import import valid_queries
+from memories.web.judgement_lookups import filter_judged_queries, judgement_set_or_404, save_judgement_set
 from memories.web.layout import render_page
+from memories.web.line_stream import stream_judgement_set
 from memories.web.pagination import paginate
 from memories.web.serializers import valid_values
 from memories.web.validation_errors import flatten_errors, truncate_errors
@@ -162,7 +163,7 @@ def create_judgement_set(request: HttpRequest, namespace: Namespace) -> HttpResp
     typed = filled_fields(request.POST)
     try:
         body = valid_values(NewJudgementSet(data={name: typed[name] for name in ("name", "note") if name in typed}))
-        queries = forms.read_judgement_upload(request, namespace).or_raise() if request.FILES else []
+        queries = valid_queries(forms.read_judgement_upload(request, namespace)) if request.FILES else []
         judgement_set = JudgementSet(namespace=namespace, **body)
         with transaction.atomic():
             save_judgement_set(judgement_set)
@@ -184,7 +185,7 @@ def import_judgements(request: HttpRequest, namespace: Namespace, id: UUID) -> H
     require_role(request, namespace, Role.WRITE)
     judgement_set = judgement_set_or_404(namespace, id)
     try:
-        queries = forms.read_judgement_upload(request, namespace).or_raise()
+        queries = valid_queries(forms.read_judgement_upload(request, namespace))
     except ValidationError as error:
         return render_judgement_set(
             request, judgement_set, import_errors=truncate_errors(list(flatten_errors(error.detail))), status=400

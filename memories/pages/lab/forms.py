@@ -10,13 +10,13 @@ from django.http import QueryDict
 from django.utils.dateparse import parse_date
 from rest_framework.exceptions import ValidationError
 
-from memories.api.retrieval import ConfiguredQuerySerializer, query_from_body
 from memories.models import Namespace, ProfileVersion, Trace
 from memories.pages import sliders
 from memories.retrieval.config import parse_config_label
 from memories.retrieval.query import Query, profile_version_name
 from memories.tuning.judgement_pooling import serving_config_name
 from memories.tuning.profile_versions import version_label
+from memories.web.retrieval_body import ConfiguredQuerySerializer, query_from_body
 from scoring.systems import SYSTEMS
 
 FIELDS = ("query", "by", "top_k", "as_of", "types", "tags", "user")

@@ -9,12 +9,11 @@ from django.urls import reverse
 from django.utils.safestring import SafeString
 
 from memories.contracts.answer import Result
-from memories.contracts.number_format import format_number
+from memories.contracts.number_format import format_number, whole_days
 from memories.models import Trace
 from memories.pages.lab import markup
 from memories.pages.lab.explanation_html import render_explanation
 from memories.pages.retriever_styles import RetrieverStyle, retriever_style
-from memories.retrieval.prompt_context import whole_days
 from memories.retrieval.retrieve import Retrieval
 from memories.retrieval.why_not import ordinal
 from scoring.term import Array, Term

@@ -6,9 +6,9 @@ from uuid import UUID
 
 import numpy as np
 
-from memories.api.retrieval import MAX_QUERY_CHARS
 from memories.contracts.json_values import storage_error
 from memories.contracts.number_format import format_value
+from memories.contracts.text_limits import MAX_QUERY_CHARS
 from memories.contracts.why_not import WhyNot
 from memories.models import Memory
 from memories.models.choices import Status

@@ -5,16 +5,16 @@ from typing import NamedTuple
 
 from rest_framework.exceptions import ValidationError
 
-from memories.api.evidence_actions import (
+from memories.contracts.number_format import format_number
+from memories.models import Memory
+from memories.models.choices import SourceLevel
+from memories.text.provider_error import ProviderError
+from memories.web.evidence_bodies import (
     ContradictionSerializer,
     CorrectionSerializer,
     contradict_from_body,
     correct_from_body,
 )
-from memories.contracts.number_format import format_number
-from memories.models import Memory
-from memories.models.choices import SourceLevel
-from memories.text.provider_error import ProviderError
 from memories.web.roles import Access
 from memories.web.serializers import valid_values
 from memories.writing import feedback

@@ -8,7 +8,15 @@ import numpy as np
 
 from memories.contracts.number_format import format_number, format_rounded, format_signed
 from memories.models import DailyAccess, Memory
-from memories.pages.chart_parts import THIN_LINE, Chart, axis_ticks, data_annotation, escape_markup, line_shape
+from memories.pages.chart_parts import (
+    THIN_LINE,
+    Chart,
+    axis_ticks,
+    data_annotation,
+    escape_markup,
+    line_shape,
+    truncate_label,
+)
 from memories.pages.memory.evidence_history import ConfidenceWaterfall, HistoryRow
 from memories.pages.memory.surroundings import MemoryGraph, MemoryNeighbour
 from scoring.belief import MAX_BELIEF
@@ -18,7 +26,6 @@ from scoring.systems.recall import FreshnessParams
 
 CURVE_POINTS = 121
 MIN_LABEL_GAP = 0.03  # between cosines labelled on the same side
-MAX_LABEL_CHARS = 26  # in the graph
 MAX_NODES = 10  # of the graph, on each side
 DATETIME = "%Y-%m-%d %H:%M"
 EVENT_SYMBOLS = {"contradicted": "x", "corroborated": "triangle-up", "confirmed": "diamond"}
@@ -358,8 +365,3 @@ def memory_graph_chart(graph: MemoryGraph) -> Chart:
 def even_positions(count: int) -> list[float]:
     """Evenly spaced positions from 1 down to −1."""
     return [0.0] if count == 1 else [1 - 2 * place / (count - 1) for place in range(count)]
-
-
-def truncate_label(text: str, max_chars: int = MAX_LABEL_CHARS) -> str:
-    """A label cut to a maximum length."""
-    return text if len(text) <= max_chars else f"{text[: max_chars - 1]}…"

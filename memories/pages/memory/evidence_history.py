@@ -6,10 +6,10 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from memories.api.memories import visible_statuses
 from memories.contracts.number_format import format_number, format_rounded, format_signed
 from memories.models import Memory, MemorySource, ScoreEvent, Session
 from memories.pages.explanation_nodes import ExplanationNode, explanation_node
+from memories.web.memory_filters import visible_statuses
 from memories.web.roles import Access
 from memories.writing.evidence import EvidenceState, evidence_columns
 from scoring import evidence

@@ -9,7 +9,6 @@ import numpy as np
 from django.db import transaction
 from django.db.models import Q
 
-from memories.api.memories import visible_statuses
 from memories.models import (
     DailyAccess,
     EntityEdge,
@@ -21,6 +20,7 @@ from memories.models import (
     ReviewItem,
 )
 from memories.models.choices import EdgeKind, Route, Verdict
+from memories.web.memory_filters import visible_statuses
 from memories.web.roles import Access
 from memories.writing.comparison import conflict_reasons
 from memories.writing.neighbours import nearest_memories

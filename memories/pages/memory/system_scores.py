@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass, replace
 
-from memories.api.retrieval import QuerySerializer, query_from_body
 from memories.contracts.why_not import WhyNot
 from memories.models import Memory, Namespace
 from memories.pages.explanation_nodes import ExplanationNode, explanation_node
@@ -14,6 +13,7 @@ from memories.retrieval.query import Config, Query
 from memories.retrieval.retrieve import Retrieval
 from memories.retrieval.smallest_change import answer_rank
 from memories.retrieval.why_not import find_exclusions, ordinal, why_not
+from memories.web.retrieval_body import QuerySerializer, query_from_body
 from memories.web.serializers import valid_values
 from scoring.systems import SYSTEMS
 

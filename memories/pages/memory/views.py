@@ -12,7 +12,7 @@ from django.shortcuts import redirect, resolve_url
 from django.views.decorators.http import require_GET, require_http_methods
 from rest_framework.exceptions import ValidationError
 
-from memories.api.memories import memories_with_tags, visible_statuses
+from memories.contracts.number_format import days_before
 from memories.models import Memory, Namespace
 from memories.models.choices import ChunkLevel, Role, Status
 from memories.pages.access import access_of, check_role, members_only
@@ -24,9 +24,9 @@ from memories.pages.memory.surroundings import load_memory_graph, load_neighbour
 from memories.pages.memory.system_scores import score_under_all_systems, why_not_under_system
 from memories.pages.sliders import ParamGroup, param_groups, parse_changed_params
 from memories.retrieval.config import resolve_config
-from memories.templatetags.numbers import days_before
 from memories.text.provider_error import ProviderError
 from memories.web.layout import render_page
+from memories.web.memory_filters import memories_with_tags, visible_statuses
 from memories.web.roles import Access
 from memories.web.validation_errors import flatten_errors
 from memories.writing.evidence import load_evidence

@@ -9,12 +9,12 @@ from urllib.parse import urlencode
 from django.core.exceptions import EmptyResultSet
 from django.db import connection
 
-from memories.api.memories import visible_statuses
 from memories.contracts.number_format import format_number
 from memories.models import Entity, Memory, Namespace, Session
 from memories.models.choices import MemoryType
 from memories.models.keys import NamespacedQuerySet
 from memories.pages.memory_list.filters import AGES, CONFIDENCE_BANDS, MemorySelection
+from memories.web.memory_filters import visible_statuses
 from memories.web.roles import Access
 
 MAX_COUNTED = 10_000  # newest matching memories that are counted

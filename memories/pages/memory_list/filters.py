@@ -9,8 +9,7 @@ from uuid import UUID
 from django.db.models import Exists, OuterRef, Q
 from rest_framework.exceptions import ValidationError
 
-from memories.api.memories import memories_with_tags
-from memories.api.retrieval import MAX_QUERY_CHARS
+from memories.contracts.text_limits import MAX_QUERY_CHARS
 from memories.db.pipeline import snapshot
 from memories.models import Memory, MemoryTag, Mention, Namespace, Posting
 from memories.models.choices import STATEMENTS, MemoryType, Status
@@ -23,6 +22,7 @@ from memories.retrieval.query import Filters, Query
 from memories.retrieval.query_terms import load_query_terms
 from memories.retrieval.retrieve import database_settings, retriever_context, retriever_statements
 from memories.web.fields import Identifier, OneOf, Text
+from memories.web.memory_filters import memories_with_tags
 from memories.web.pagination import PageQuery
 from memories.web.serializers import valid_values
 from memories.writing.write_policy import current_write_policy

@@ -8,7 +8,6 @@ from django.views.decorators.http import require_http_methods
 from rest_framework.exceptions import ValidationError
 from rest_framework.request import Request
 
-from memories.api.memories import memories_with_tags, visible_statuses
 from memories.models import Namespace
 from memories.models.choices import Role, Status
 from memories.pages.access import access_of, check_role, members_only
@@ -18,6 +17,7 @@ from memories.pages.memory_list.filters import FILTERS, MemorySelection, select_
 from memories.pages.memory_list.saved_views import VIEW_ACTIONS, load_saved_views
 from memories.text.provider_error import ProviderError
 from memories.web.layout import render_page
+from memories.web.memory_filters import memories_with_tags, visible_statuses
 from memories.web.middleware import current_request_id
 from memories.web.pagination import paginate
 from memories.web.roles import Access

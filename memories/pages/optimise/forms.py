@@ -8,7 +8,6 @@ from django.db.models import Count, Q
 from django.http import QueryDict
 from rest_framework.exceptions import ValidationError
 
-from memories.api.optimiser import OptimiseSerializer, evaluation_config_from_body, search_spec_from_body
 from memories.models import JudgementSet, Namespace
 from memories.models.choices import Part
 from memories.pages.lab.forms import first_error_message, ranking_options
@@ -19,6 +18,7 @@ from memories.tuning import optimiser
 from memories.tuning.measurement import MAIN_METRIC, METRIC_NAMES
 from memories.tuning.optimiser import SearchSpec
 from memories.tuning.pareto import DIVERSITY, TRADEOFFS
+from memories.web.evaluation_bodies import OptimiseSerializer, evaluation_config_from_body, search_spec_from_body
 from memories.web.serializers import valid_values
 
 FIELDS = {

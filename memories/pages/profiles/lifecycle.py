@@ -9,10 +9,6 @@ from django.shortcuts import redirect, resolve_url
 from django.views.decorators.http import require_POST
 from rest_framework.exceptions import ValidationError
 
-from memories.api.judgement_sets import find_judgement_set
-from memories.api.profile_publishing import EvaluateProfileSerializer, PublishProfileSerializer
-from memories.api.profile_versions import profile_version_or_404
-from memories.api.shadows import ShadowRequest
 from memories.jobs import tuning_jobs
 from memories.models import Namespace
 from memories.models.choices import Role
@@ -21,6 +17,13 @@ from memories.pages.profiles.views import render_profile_list, render_profile_ve
 from memories.pages.request_data import filled_fields
 from memories.tuning import profile_publication, profile_yaml, shadow
 from memories.tuning.profile_versions import version_label
+from memories.web.judgement_lookups import find_judgement_set
+from memories.web.profile_bodies import (
+    EvaluateProfileSerializer,
+    PublishProfileSerializer,
+    ShadowRequest,
+    profile_version_or_404,
+)
 from memories.web.serializers import valid_values
 from memories.web.validation_errors import flatten_errors
 from memories.writing.write_errors import RefusedError

@@ -9,7 +9,6 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import resolve_url
 from django.views.decorators.http import require_GET
 
-from memories.api.profile_versions import profile_version_or_404
 from memories.contracts.number_format import format_number
 from memories.jobs.registry import job_completion
 from memories.models import Job, JudgementSet, Namespace, ProfileVersion, Publication, Trace
@@ -23,6 +22,7 @@ from memories.tuning.config_diff import version_differences
 from memories.tuning.measurement import ERROR_NAMES, METRIC_NAMES, SIGNIFICANCE_LEVEL
 from memories.tuning.profile_versions import version_label
 from memories.web.layout import render_page
+from memories.web.profile_bodies import profile_version_or_404
 from scoring.params import ParamProblem
 from scoring.systems import SYSTEMS
 

@@ -10,7 +10,7 @@ from memories.contracts.number_format import format_number, format_p_value, form
 from memories.models import JudgedQuery
 from memories.pages import sliders
 from memories.pages.tune.forms import TuneState
-from memories.tuning.evaluation_records import split_categories
+from memories.tuning.evaluation_records import categories_in_split
 from memories.tuning.measurement import (
     FALSE_ABSTENTION,
     FALSE_ANSWER,
@@ -134,7 +134,7 @@ def abstention_errors(
 def category_rows(state: TuneState, before: Measurement, after: Measurement) -> list[dict[str, Any]]:
     """The metric by category, largest category first."""
     rows = []
-    for name in split_categories(after, state.split):
+    for name in categories_in_split(after, state.split):
         mask = after.query_mask(state.metric, state.split, name)
         if mask.any():
             start, values = float(before.per_query[state.metric][mask].mean()), after.per_query[state.metric][mask]

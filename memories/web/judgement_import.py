@@ -1,7 +1,6 @@
 """Judged queries as lines of JSON, one query a line: read whole and checked line by line before anything is kept."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 from uuid import UUID
 
@@ -9,20 +8,19 @@ from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 from rest_framework.exceptions import ErrorDetail, ValidationError
 
-from memories.api.retrieval import MAX_QUERY_CHARS
 from memories.contracts.json_lines import InvalidLineError, LineReader, Stream, parse_line
 from memories.contracts.json_values import quote_value
+from memories.contracts.text_limits import MAX_QUERY_CHARS
 from memories.models import Namespace
 from memories.models.choices import QueryKind
 from memories.tuning.judgement_store import NewQuery
 from memories.tuning.memory_references import ResolvedReferences
+from memories.tuning.parsed_judgements import GRADES, MAX_QUERIES, ParsedJudgements
 from memories.web.fields import DateTime, Identifier, Integer, ListOf, OneOf, Text
 from memories.web.serializers import StrictObject, valid_values
 from memories.web.timestamp_checks import check_not_future
 
-MAX_QUERIES = 20_000  # in one file
 MAX_GRADES = 1_000  # of one query
-GRADES = range(4)
 MAX_CONTENT_LENGTH = 100_000  # characters
 
 
@@ -90,18 +88,11 @@ class NewJudgedQuery(StrictObject):
         return attrs
 
 
-@dataclass
-class ParsedJudgements:
-    """What a file holds, and what is wrong with it by place; with anything wrong, nothing of it is kept."""
-
-    queries: list[NewQuery] = field(default_factory=list)
-    problems: dict[str, Any] = field(default_factory=dict)
-
-    def or_raise(self) -> list[NewQuery]:
-        """The queries, or everything that is wrong."""
-        if self.problems:
-            raise ValidationError(self.problems)
-        return self.queries
+def valid_queries(parsed: ParsedJudgements) -> list[NewQuery]:
+    """The queries of a file without problems; raises ValidationError."""
+    if parsed.problems:
+        raise ValidationError(parsed.problems)
+    return parsed.queries
 
 
 def parse_judgement_lines(namespace: Namespace, stream: Stream) -> ParsedJudgements:
