@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 
 import pytest
 from django.conf import settings
+from django.db import connections
 from hypothesis import settings as hypotheses
 from playwright.sync_api import Browser, ConsoleMessage, Error, Page, Request, sync_playwright
 from prometheus_client.values import close_all_multiprocess_files
@@ -105,6 +106,7 @@ def browser() -> Iterator[Browser]:
         chromium = playwright.chromium.launch(executable_path=path, args=BROWSER_OPTIONS)
         yield chromium
         chromium.close()
+        connections.close_all()  # those of the event loop, which Django keeps apart from the thread's own
 
 
 @pytest.fixture
