@@ -194,7 +194,8 @@ def test_htmx_is_shown_what_is_wrong_too(signed_in: Client) -> None:
 
 
 def test_a_search_by_meaning_that_takes_too_long_is_named(signed_in: Client, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(filters, "fetch", lambda questions: Fetched(timed_out={"semantic": "took longer than 500 ms"}))
+    slow = Fetched(timed_out={"semantic": "took longer than 500 ms"})
+    monkeypatch.setattr(filters, "fetch", lambda statements, config: slow)
     page = text(signed_in, "/home/memories/?q=breakfast&by=meaning")
     assert "The semantic search was left out: it took longer than 500 ms." in page
 
