@@ -1,6 +1,6 @@
 # Two commands: `make run` starts the site, `make test` runs all checks. Both set up what they need.
 
-.PHONY: run test lint bench bench-quality bench-speed demo-world screenshots clean chromium
+.PHONY: run test check lint bench bench-quality bench-speed demo-world screenshots clean chromium
 .DEFAULT_GOAL := run
 
 BIN := .venv/bin
@@ -36,6 +36,10 @@ run: .venv/run.stamp
 
 test: .venv/dev.stamp chromium lint
 	$(BIN)/python -m pytest -n 2 --dist loadgroup
+
+# What one runs while working: lint, types, layers and the tests that need neither a database nor a running site.
+check: .venv/dev.stamp lint
+	$(BIN)/python -m pytest -n 2 -q -m "not django_db and not xdist_group"
 
 lint: .venv/dev.stamp
 	$(BIN)/ruff check .
