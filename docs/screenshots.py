@@ -146,7 +146,7 @@ def tune(page: Page) -> None:
     slider = page.locator("#p-rerank")
     slider.focus()
     slider.press("PageDown")
-    page.get_by_text("1 moved from").wait_for()
+    page.get_by_text("1 changed from").wait_for()
     page.locator("#curve-rerank svg").wait_for(timeout=JUDGED_TIMEOUT)
     page.evaluate("document.activeElement.blur(); scrollTo(0, 0)")
 
