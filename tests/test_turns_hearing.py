@@ -298,7 +298,7 @@ def test_the_queries_do_not_grow_with_the_turns(
             for place in range(size)
         ]
         for part in (turns[: size // 2], turns[size // 2 :]):
-            with django_assert_max_num_queries(48):
+            with django_assert_max_num_queries(50):  # the registry is not cached inside a transaction
                 ingest_turns(*part, session=session)
 
 
