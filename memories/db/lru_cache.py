@@ -18,9 +18,6 @@ class LRUCache(Generic[Key, Version, Value]):
         self._size, self._lock = size, Lock()
         self._entries: OrderedDict[Key, tuple[Version, Value]] = OrderedDict()
 
-    def __len__(self) -> int:
-        return len(self._entries)
-
     def get(self, key: Key, version: Version) -> Value | None:
         """The value of a key if it is of this version."""
         with self._lock:
@@ -39,12 +36,6 @@ class LRUCache(Generic[Key, Version, Value]):
             self.total_size += self._size(value)
             while self.total_size > self.max_size:
                 self._evict(next(iter(self._entries)))
-
-    def clear(self) -> None:
-        """Evict everything."""
-        with self._lock:
-            self._entries.clear()
-            self.total_size = 0
 
     def _evict(self, key: Key) -> None:
         self.total_size -= self._size(self._entries.pop(key)[1])

@@ -73,10 +73,10 @@ def raise_database_error(error: psycopg.Error) -> NoReturn:
         raise error
 
 
-def set_config(settings: Mapping[str, str]) -> Statement:
-    """Set parameters of the database until the end of the transaction."""
+def set_config(settings: Mapping[str, str], *columns: str) -> Statement:
+    """Set parameters of the database until the end of the transaction; may select more columns, which come last."""
     calls = (f"set_config('{name}', '{value}', true)" for name, value in settings.items())
-    return Statement(f"SELECT {', '.join(calls)}")
+    return Statement(f"SELECT {', '.join((*calls, *columns))}")
 
 
 @contextmanager

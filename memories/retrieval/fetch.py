@@ -11,7 +11,7 @@ from django.conf import settings
 from django.db import connection
 from psycopg.errors import QueryCanceled
 
-from memories.db.pipeline import Statement, raise_database_error, run_pipeline
+from memories.db.pipeline import Statement, raise_database_error, run_pipeline, set_config
 from memories.retrieval.ranked_list import EMPTY_LIST, RankedList
 
 logger = logging.getLogger(__name__)
@@ -56,7 +56,7 @@ def fetch_until_failure(
     """Run the statements, record what they give, and return those behind the first that failed."""
     began = time.perf_counter()
     ends = [RELEASE_SAVEPOINT, NO_TIME_LIMIT]
-    result = run_pipeline([SAVEPOINT, set_config_and_clock(config), *pending.values(), *ends])
+    result = run_pipeline([SAVEPOINT, set_config(config, CLOCK), *pending.values(), *ends])
     if len(result.rows) < 2:
         assert result.error is not None
         raise_database_error(result.error)
@@ -87,12 +87,6 @@ def array_sql(sql: str) -> str:
 def as_arrays(statement: Statement) -> Statement:
     """The statement that gives a retriever's list as arrays."""
     return statement._replace(sql=array_sql(statement.sql))
-
-
-def set_config_and_clock(config: Mapping[str, str]) -> Statement:
-    """Set parameters until the end of the savepoint, and give the time."""
-    calls = [f"set_config('{name}', '{value}', true)" for name, value in config.items()]
-    return Statement(f"SELECT {', '.join([*calls, CLOCK])}")
 
 
 def failure_reason(retriever: str, error: psycopg.Error) -> str:
