@@ -127,7 +127,7 @@ def test_every_system_has_a_page_with_all_its_sliders(signed_in: Client, system:
 def test_a_moved_slider_reranks_the_trace_and_marks_rank_changes(signed_in: Client) -> None:
     address = ask(signed_in)
     start = order(text(signed_in.get(address)))
-    answer = signed_in.get(f"{address}&p.weight_bm25=0&p.weight_semantic=3&p.rrf_k=60", headers=HTMX)
+    answer = signed_in.get(f"{address}&p.weight_bm25=0.05&p.weight_semantic=3&p.rrf_k=60", headers=HTMX)
     page = text(answer)
     assert "<html" not in page
     assert order(page) != start

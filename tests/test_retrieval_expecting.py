@@ -10,7 +10,7 @@ from memories.models import Namespace, TokenStates
 from memories.retrieval.parse import understand
 from memories.retrieval.retrieve import Retrieval, retrieve
 from memories.retrieval.trace_codec import decode_signals, pack_signals, unpack_arrays
-from memories.tuning.retriever_ablation import without_retriever_signals
+from scoring.without_retrievers import without_retrievers
 
 __all__ = ["world"]
 pytestmark = [pytest.mark.django_db, pytest.mark.xdist_group("retrieval")]
@@ -111,6 +111,6 @@ def test_a_trace_from_before_expectations_fits_by_whom_it_names(world: Namespace
 
 def test_without_the_entity_retriever_nobody_is_known_to_be_named(world: Namespace) -> None:
     named, said = asked(world, "What does Maya prefer?").signals, asked(world, "What animal is Olle?").signals
-    assert (without_retriever_signals(named, "entity").of_whom == 1.0).all()
-    assert np.array_equal(without_retriever_signals(named, "bm25").of_whom, named.of_whom)
-    assert np.array_equal(without_retriever_signals(said, "entity").of_whom, said.of_whom)
+    assert (without_retrievers(named, np.arange(len(named)), ["entity"]).of_whom == 1.0).all()
+    assert np.array_equal(without_retrievers(named, np.arange(len(named)), ["bm25"]).of_whom, named.of_whom)
+    assert np.array_equal(without_retrievers(said, np.arange(len(said)), ["entity"]).of_whom, said.of_whom)

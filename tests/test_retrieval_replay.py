@@ -87,11 +87,12 @@ def test_a_replay_is_what_a_live_retrieval_would_be(
     changed: Namespace, system: str, text: str, seed: int, top_k: int, as_of: datetime | None
 ) -> None:
     world = changed
-    query = asking(world, text, system, top_k=top_k, user="maya", session="s", as_of=as_of)
+    every_weight = dict.fromkeys(SYSTEMS[system].weights_of(SYSTEMS[system].retrievers), 0.1)
+    query = asking(world, text, system, params=every_weight, top_k=top_k, user="maya", session="s", as_of=as_of)
     declared = SYSTEMS[system].params.declarations()
     drawn = random_params(SYSTEMS[system].params, np.random.default_rng(seed)).as_dict()
     moved = {name: value for name, value in drawn.items() if declared[name].scope == "score"}
-    moved = {name: value for name, value in moved.items() if value != declared[name].default}
+    moved = {name: value or 0.5 if name in every_weight else value for name, value in moved.items()}
     wanted = override_params(query.config, moved)
     done = replay(traced(query), wanted)
     assert (done.rerun_because, done.changed) == ((), ())
@@ -110,6 +111,16 @@ def test_a_parameter_that_decides_about_candidates_is_asked_live_and_said_so(wor
     trace = traced(asking(world, QUERIES[0], system))
     wanted = override_params(config_from_trace(trace), {name: one.low})  # type: ignore[attr-defined]
     assert replay(trace, wanted).rerun_because == (name,)
+
+
+@pytest.mark.parametrize(("before", "after"), [(0.0, 0.3), (0.3, 0.0)])
+def test_a_weight_that_leaves_or_reaches_zero_needs_a_new_query(world: Namespace, before: float, after: float) -> None:
+    query = asking(world, QUERIES[0], "blend", params={"weight_traversal": before})
+    wanted = asking(world, QUERIES[0], "blend", params={"weight_traversal": after})
+    done = replay(traced(query), wanted.config)
+    assert done.rerun_because == ("weight_traversal",)
+    assert ranked(done.retrieval) == ranked(retrieve(wanted))
+    assert ("traversal" in done.retrieval.fetched.lists) == bool(after)
 
 
 def test_another_system_is_asked_live(world: Namespace) -> None:

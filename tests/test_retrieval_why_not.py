@@ -35,12 +35,14 @@ def every_value(one: Any) -> list[Any]:
 
 def smallest(retrieval: Retrieval, row: int) -> float | None:
     """The smallest share of a range that brings a candidate in, by trying everything."""
-    found = []
+    found, system = [], retrieval.query.config.system
     for name, one in retrieval.params.declarations().items():
         for value in every_value(one) if one.scope == "score" else ():
             try:
                 params = retrieval.params.with_values(**{name: value})
             except ParamsError:
+                continue
+            if system.weighted_retrievers(params) != system.weighted_retrievers(retrieval.params):
                 continue
             ranking = rank_candidates(retrieval.query, retrieval.signals, params, retrieval.query_plan.plan)
             if rank_in_order(ranking, row):
@@ -120,6 +122,21 @@ def test_whom_no_list_reaches_longer_lists_bring_in(world: Namespace, system: st
         if one.change:
             assert one.change.fraction > 0
             verified(retrieval, one, missed)
+
+
+def test_what_only_a_retriever_of_weight_zero_would_find_is_brought_in_by_its_weight(world: Namespace) -> None:
+    query = asking(world, "Where is Priya?", "blend", params={"pool": 10, "abstain_below": 0.0}, top_k=50)
+    there = {one["id"] for one in retrieve(query).candidates.rows}
+    everybody = retrieve(replace(query, all_retrievers=True))
+    missed = [row["id"] for row in everybody.candidates.rows if row["id"] not in there]
+    assert missed
+    for id in missed:
+        explained = why_not(query, id)
+        unasked = [name for name, one in explained.retrievers.items() if one.rank and "weight is 0" in one.why]
+        assert unasked
+        assert explained.change is not None
+        assert explained.change.param in {*(f"weight_{name}" for name in unasked), "pool"}
+        verified(retrieve(query), explained, Memory.objects.within(world).get(id=id))
 
 
 def test_a_list_that_was_late_is_not_asked_to_be_shorter(world: Namespace) -> None:

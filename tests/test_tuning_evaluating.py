@@ -75,7 +75,10 @@ def live_answer(namespace: Namespace, query: JudgedQuery, setting: Config) -> li
 def test_arrays_answer_every_query_as_a_live_retrieval_does(
     world: Namespace, held: dict[str, Arrays], system: str, seed: int
 ) -> None:
-    setting = Config(SYSTEMS[system], random_score_params(system, seed))
+    params = random_score_params(system, seed)
+    weights = sorted(SYSTEMS[system].weights_of(SYSTEMS[system].retrievers))
+    zeros = np.random.default_rng(seed).choice(weights, max(0, len(weights) - 3), replace=False) if seed % 2 else ()
+    setting = Config(SYSTEMS[system], {**params, **dict.fromkeys(zeros, 0.0)})
     whole = held[system]
     found = measure_config(whole, setting)
     names = {stack: one for stack in whole.stacks for one in [stack.signals.ids]}

@@ -78,8 +78,15 @@ def report(name: str, *, every: bool) -> None:
     print(f"  blend        {format_means(metric_values(runs))}  ({took:.0f} ms per query)")
     for category, means in means_by_category(runs).items():
         print(f"    {category:24} {means}")
+    wide = run_cases(cases, "blend", progress_printer(len(cases)), all_retrievers=True)
+    print(f"    asking weight 0 too      {format_means(metric_values(wide))}")
+    differing = sum(live.top() != other.top(BlendParams()) for live, other in zip(runs, wide, strict=True))
+    print(f"    rankings that differ if the retrievers of weight 0 are dropped afterwards: {differing} of {len(runs)}")
     for retriever in BLEND_RETRIEVERS:
-        print(f"    without {retriever:16} {format_means(metric_values(runs, without_retriever(retriever)))}")
+        print(f"    without {retriever:16} {format_means(metric_values(wide, without_retriever(retriever)))}")
+    for retriever in ("traversal", "context"):
+        with_weight = metric_values(wide, BlendParams(**{f"weight_{retriever}": 0.1}))
+        print(f"    {retriever} weight 0.1     {format_means(with_weight)}")
     print(f"    without reranking        {format_means(metric_values(runs, BlendParams(rerank=0.0)))}")
     folds = sorted({one.case.fold for one in runs})
     if len(folds) > 2:

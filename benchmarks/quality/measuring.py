@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
+from uuid import UUID
 
 import numpy as np
 
@@ -12,7 +13,9 @@ from memories.retrieval.query import Query
 from memories.retrieval.retrieve import Retrieval, rank_candidates, retrieve
 from scoring import metrics
 from scoring.params import Params
-from scoring.term import Array
+from scoring.systems.system import Ranking
+from scoring.term import Array, Codes
+from scoring.without_retrievers import remaining_candidates, without_retrievers
 
 TOP = 10
 
@@ -24,18 +27,32 @@ class CaseRun:
     case: Case
     retrieval: Retrieval
 
+    def top(self, params: Params | None = None) -> list[UUID]:
+        """The top ten, also if the answer abstained; under other parameters, by the retrievers they ask."""
+        rows, ranking = self.rerank(params)
+        return [self.retrieval.candidates.rows[row]["id"] for row in rows[ranking.order.rows[:TOP]].tolist()]
+
+    def rerank(self, params: Params | None) -> tuple[Codes, Ranking]:
+        """The rows of the candidates, and their ranking."""
+        retrieval, signals = self.retrieval, self.retrieval.signals
+        rows = np.arange(len(signals))
+        if params is None or not len(signals):
+            return rows, retrieval.ranking
+        system = retrieval.query.config.system
+        if dropped := signals.ranks.keys() & (set(system.retrievers) - set(system.weighted_retrievers(params))):
+            rows = remaining_candidates(signals, dropped)
+            signals = without_retrievers(signals, rows, dropped)
+        return rows, rank_candidates(retrieval.query, signals, params, retrieval.query_plan.plan)
+
     def grades(self, params: Params | None = None) -> list[int]:
-        """Grades of the top ten, also if the answer abstained."""
-        ranking = self.retrieval.ranking
-        if params is not None:
-            retrieval = self.retrieval
-            ranking = rank_candidates(retrieval.query, retrieval.signals, params, retrieval.query_plan.plan)
-        rows = ranking.order.rows[:TOP].tolist()
-        return [self.case.grades.get(self.retrieval.candidates.rows[row]["id"], 0) for row in rows]
+        """Grades of the top ten."""
+        return [self.case.grades.get(id, 0) for id in self.top(params)]
 
 
-def run_cases(cases: Sequence[Case], system: str, progress: Callable[[int], None], **params: Any) -> list[CaseRun]:
-    """Run every case with one system and its defaults."""
+def run_cases(
+    cases: Sequence[Case], system: str, progress: Callable[[int], None], *, all_retrievers: bool = False, **params: Any
+) -> list[CaseRun]:
+    """Run every case with one system and its defaults; by all retrievers, to take some away later."""
     results = []
     for number, case in enumerate(cases):
         query = Query(
@@ -45,6 +62,7 @@ def run_cases(cases: Sequence[Case], system: str, progress: Callable[[int], None
             top_k=TOP,
             filters=case.filters,
             as_of=case.as_of,
+            all_retrievers=all_retrievers,
         )
         results.append(CaseRun(case, retrieve(query)))
         progress(number + 1)
@@ -99,7 +117,4 @@ def abstention_roc(runs: Sequence[CaseRun], params: Params | None = None) -> tup
 
 def answer_probability_of(run: CaseRun, params: Params | None) -> float:
     """Probability that the best hit is an answer."""
-    retrieval = run.retrieval
-    if params is None:
-        return retrieval.ranking.answer_probability
-    return rank_candidates(retrieval.query, retrieval.signals, params, retrieval.query_plan.plan).answer_probability
+    return run.rerank(params)[1].answer_probability

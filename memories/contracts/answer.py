@@ -66,7 +66,7 @@ class PlanReport(ParsedReport):
     """The plan: retrievers, parameters, and what it was chosen by."""
 
     name: str
-    retrievers: Sequence[str]
+    retrievers: Annotated[Sequence[str], "those that were asked; one of weight 0 is not"]
     specificity: Annotated[Explanation | None, "null: the system has no planner"]
     reranker: Annotated[str | None, "null: not reranked"]
     params: Mapping[str, ParamValue]

@@ -72,7 +72,7 @@ class StepLatency:
 def latest_traces(namespace: Namespace) -> list[dict[str, Any]]:
     """The columns of the latest traces that health is computed from, newest first."""
     rows = Trace.objects.within(namespace).filter(shadow=False).order_by("-id")
-    columns = rows.values("at", "system", "plan__retrievers", "signals", "took_ms", "answer")
+    columns = rows.values("at", "system", "signals", "took_ms", "answer")
     return [dict(row) for row in columns[:MAX_TRACES]]
 
 
@@ -84,7 +84,7 @@ def health_by_retriever(traces: Iterable[Mapping[str, Any]]) -> list[RetrieverHe
         arrays, _ = unpack_arrays(bytes(trace["signals"]), "rank ")
         timed_out = {failure["retriever"]: failure["reason"] for failure in trace["answer"].get("timed_out", ())}
         for retriever in system.retrievers if system else ():
-            if retriever not in (trace["plan__retrievers"] or ()):
+            if retriever not in trace["answer"].get("plan", {}).get("retrievers", ()):
                 continue
             health = by_retriever.setdefault(retriever, RetrieverHealth(retriever))
             health.queries += 1

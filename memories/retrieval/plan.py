@@ -6,8 +6,9 @@ from typing import Any
 import numpy as np
 
 from memories.retrieval.parse import ParsedQuery
-from memories.retrieval.query import Config
+from memories.retrieval.query import Config, Query
 from scoring.fusion import candidate_limit, retriever_pool
+from scoring.params import Params
 from scoring.specificity import Plan, plan_for, specificity
 from scoring.systems.candidates import PlanParams
 from scoring.term import Tree, feature
@@ -63,6 +64,13 @@ def choose_plan(parsed: ParsedQuery, config: Config) -> QueryPlan:
         temporal_weight=params.temporal_plan_weight,
     )
     return QueryPlan(chosen, whole.tree())
+
+
+def asked_retrievers(query: Query, plan: Plan, params: Params) -> tuple[str, ...]:
+    """The retrievers of the plan that can change a score; the others would cost time and find nothing that counts."""
+    system = query.config.system
+    retrievers = system.retrievers if query.all_retrievers else system.weighted_retrievers(params)
+    return tuple(retriever for retriever in retrievers if retriever in plan.retrievers)
 
 
 def list_depth(params: Any, top_k: int) -> int:

@@ -61,6 +61,7 @@ class Query:
     user: str = ""  # on whose behalf
     session: str = ""  # conversation
     as_of: datetime | None = None  # answer as of this time
+    all_retrievers: bool = False  # also those of weight 0, for candidates whose weights will move
 
     @property
     def now(self) -> datetime:

@@ -1,6 +1,5 @@
 """Replay: the candidates of a trace ranked under other parameters, exactly as a live retrieval would."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 from uuid import UUID
@@ -21,7 +20,6 @@ from memories.retrieval.trace import query_from_trace
 from memories.retrieval.trace_codec import decode_signals, unpack_arrays, unpack_fingerprints
 from scoring.signals import LEVELS, TYPES, Signals
 from scoring.systems import SYSTEMS
-from scoring.systems.system import System
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,16 +58,18 @@ def rank_trace(trace: Trace, candidates: Candidates, config: Config, watch: Stop
 
 def params_needing_rerun(trace: Trace, config: Config) -> tuple[str, ...]:
     """What differs from the trace and changes the candidates: the system, or parameters."""
-    if config.system.name != trace.system:
+    system = config.system
+    if system.name != trace.system:
         return ("system",)
-    before, now = (all_params(config.system, given) for given in (trace.params, config.given))
-    declared = config.system.params.declarations()
-    return tuple(name for name, param in declared.items() if param.scope == "candidates" and before[name] != now[name])
-
-
-def all_params(system: System, given: Mapping[str, object]) -> Mapping[str, object]:
-    """All parameters: the given ones, and defaults."""
-    return system.params.of(dict(given)).as_dict()
+    plan = QueryPlan.from_dict(trace.plan).plan
+    before, now = (replace(config, given=given).params_under(plan) for given in (trace.params, config.given))
+    asked_before, asked_now = (set(system.weighted_retrievers(params)) for params in (before, now))
+    weights = system.weights_of(asked_before ^ asked_now)
+    return tuple(
+        name
+        for name, param in system.params.declarations().items()
+        if (param.scope == "candidates" or name in weights) and getattr(before, name) != getattr(now, name)
+    )
 
 
 def load_trace_candidates(trace: Trace) -> tuple[Candidates, tuple[UUID, ...]]:

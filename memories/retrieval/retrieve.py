@@ -1,7 +1,7 @@
 """One retrieval, from the query to the ranked candidates."""
 
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from memories.contracts.answer import NOTHING_PARSED, ParsedReport
@@ -11,7 +11,7 @@ from memories.models.vector import SCAN_BELOW
 from memories.retrieval.candidates import Candidates, load_candidates
 from memories.retrieval.fetch import Fetched, fetch
 from memories.retrieval.parse import ParsedQuery, understand
-from memories.retrieval.plan import QueryPlan, choose_plan, list_depth
+from memories.retrieval.plan import QueryPlan, asked_retrievers, choose_plan, list_depth
 from memories.retrieval.query import Query
 from memories.retrieval.rerank import rerank
 from memories.retrieval.retrievers import RETRIEVERS
@@ -60,6 +60,11 @@ class Retrieval:
     parsed_in_trace: ParsedReport = NOTHING_PARSED  # of a replay
 
     @property
+    def asked(self) -> tuple[str, ...]:
+        """The retrievers that were asked."""
+        return asked_retrievers(self.query, self.query_plan.plan, self.params)
+
+    @property
     def signals(self) -> Signals:
         """The features of the candidates."""
         return self.candidates.signals
@@ -75,7 +80,8 @@ def retrieve(query: Query, parsed: ParsedQuery | None = None) -> Retrieval:
     params = query.config.params_under(query_plan.plan)
     with snapshot():
         context = retriever_context(query, parsed, params)
-        fetched = fetch(retriever_statements(context, query, query_plan.plan), database_settings(context))
+        asked = asked_retrievers(query, query_plan.plan, params)
+        fetched = fetch(retriever_statements(context, asked), database_settings(context))
         watch.lap("retrieve")
         candidates = load_candidates(query, parsed, context.scope, fetched, params)
         watch.lap("load")
@@ -95,10 +101,9 @@ def retriever_context(query: Query, parsed: ParsedQuery, params: Params, depth: 
     return RetrieverContext(query.namespace, parsed, scope, params, depth or answer_depth, indexed, answer_depth)
 
 
-def retriever_statements(context: RetrieverContext, query: Query, plan: Plan) -> dict[str, Statement | None]:
-    """The statement of every retriever that the plan asks."""
-    asked = (name for name in query.config.system.retrievers if name in plan.retrievers)
-    return {name: RETRIEVERS[name](context) for name in asked}
+def retriever_statements(context: RetrieverContext, retrievers: Sequence[str]) -> dict[str, Statement | None]:
+    """The statement of each retriever; None if the query has nothing for it to search for."""
+    return {retriever: RETRIEVERS[retriever](context) for retriever in retrievers}
 
 
 def database_settings(context: RetrieverContext) -> dict[str, str]:

@@ -1,6 +1,6 @@
 """The smallest change of one parameter that brings a memory into the answer, found by reranking."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
@@ -58,7 +58,7 @@ def rank_in_order(ranking: Ranking, row: int) -> int | None:
 def smallest_change(retrieval: Retrieval, memory: UUID, list_ranks: Mapping[str, ListRank]) -> ChangeSearch:
     """The change of one parameter, smallest as a fraction of its range, that brings a memory into the answer."""
     row = candidate_row(retrieval, memory)
-    return search_longer_lists(retrieval, memory, list_ranks) if row is None else Reranking(retrieval, row).search()
+    return search_other_candidates(retrieval, memory, list_ranks) if row is None else Reranking(retrieval, row).search()
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,9 +70,11 @@ class Reranking:
 
     @cached_property
     def declared(self) -> Mapping[str, Declaration]:
-        """The parameters that only affect the score."""
-        declarations = self.retrieval.params.declarations()
-        return {name: declared for name, declared in declarations.items() if declared.scope == "score"}
+        """The parameters that only affect the score; the weight of a retriever that was not asked needs a new query."""
+        retrieval, system = self.retrieval, self.retrieval.query.config.system
+        unasked = system.weights_of(set(system.retrievers) - set(retrieval.asked))
+        declarations = retrieval.params.declarations()
+        return {name: one for name, one in declarations.items() if one.scope == "score" and name not in unasked}
 
     def search(self) -> ChangeSearch:
         """Try values, nearest first, until none is left that could be a smaller change."""
@@ -107,12 +109,15 @@ class Reranking:
         return range_fraction(self.retrieval.params, name, value)
 
     def ranking(self, name: str, value: Any) -> Ranking | None:
-        """The ranking with a parameter at a value; None if the value is invalid."""
+        """The ranking with a parameter at a value; None if it is invalid or asks other retrievers."""
+        retrieval, system = self.retrieval, self.retrieval.query.config.system
         try:
-            params = self.retrieval.params.with_values(**{name: value})
+            params = retrieval.params.with_values(**{name: value})
         except ParamsError:
             return None
-        return rank_candidates(self.retrieval.query, self.retrieval.signals, params, self.retrieval.query_plan.plan)
+        if system.weighted_retrievers(params) != system.weighted_retrievers(retrieval.params):
+            return None
+        return rank_candidates(retrieval.query, retrieval.signals, params, retrieval.query_plan.plan)
 
     def rank_at(self, name: str, value: Any) -> int | None:
         """The memory's rank with a parameter at a value."""
@@ -175,17 +180,27 @@ def range_fraction(params: Params, name: str, value: Any) -> float:
     return abs(axis.position(value) - axis.position(getattr(params, name)))
 
 
-def search_longer_lists(retrieval: Retrieval, memory: UUID, list_ranks: Mapping[str, ListRank]) -> ChangeSearch:
-    """Try longer lists, by new queries, for a memory that no list reaches."""
+def search_other_candidates(retrieval: Retrieval, memory: UUID, list_ranks: Mapping[str, ListRank]) -> ChangeSearch:
+    """Try longer lists and unasked retrievers, by new queries, for a memory that no list reaches."""
     params, config = retrieval.params, retrieval.query.config
-    ranks = [entry.rank for entry in list_ranks.values() if entry.rank]
-    trials = sorted(set(list_length_trials(params, retrieval.query.top_k, ranks)))
+    found = {retriever: entry.rank for retriever, entry in list_ranks.items() if entry.rank}
+    ranks = [rank for retriever, rank in found.items() if retriever in retrieval.asked]
+    weights = config.system.weights_of(found.keys() - set(retrieval.asked))
+    trials = sorted({*list_length_trials(params, retrieval.query.top_k, ranks), *first_weight_trials(params, weights)})
     tried = tuple(dict.fromkeys(trial.param for trial in trials))
     for trial in trials:
         longer = replace(retrieval.query, config=replace(config, given={**config.given, trial.param: trial.value}))
         if rank := answer_rank(retrieve(longer, retrieval.parsed), memory):
             return ChangeSearch(ParamChange(trial.param, trial.nearer, trial.value, trial.fraction, rank), tried)
     return ChangeSearch(None, tried)
+
+
+def first_weight_trials(params: Params, weights: Collection[str]) -> Iterator[Trial]:
+    """The first step of each weight that is 0, with which its retriever is asked."""
+    for name in weights:
+        declared = params.declarations()[name]
+        assert isinstance(declared, Number)
+        yield Trial(range_fraction(params, name, declared.step), name, declared.step, getattr(params, name))
 
 
 def list_length_trials(params: Params, top_k: int, ranks: Sequence[int]) -> Iterator[Trial]:

@@ -1,6 +1,7 @@
 """Why a memory was not returned: its rank in each retriever's list, what filtered it, and what would bring it in."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from uuid import UUID
 
 from memories.contracts.why_not import ListRank, WhyNot
@@ -10,7 +11,7 @@ from memories.models.choices import Status
 from memories.retrieval.answer import failed_gates
 from memories.retrieval.as_of import Past
 from memories.retrieval.fetch import fetch
-from memories.retrieval.plan import list_depth
+from memories.retrieval.plan import asked_retrievers, list_depth
 from memories.retrieval.query import Query
 from memories.retrieval.retrieve import (
     Retrieval,
@@ -26,6 +27,7 @@ from memories.retrieval.smallest_change import (
     smallest_change,
 )
 
+ZERO_WEIGHT = "not asked, because its weight is 0"
 MAX_DEPTH = 10_000  # ranks of a list that are searched for the memory
 
 
@@ -85,13 +87,14 @@ def find_exclusions(query: Query, stored: Memory) -> list[str]:
 
 
 def list_ranks_of(retrieval: Retrieval, memory: UUID) -> dict[str, ListRank]:
-    """A memory's rank in each retriever's list, queried again to a greater depth."""
+    """A memory's rank in each retriever's list, queried again to a greater depth; also where its weight is 0."""
     query, parsed, plan = retrieval.query, retrieval.parsed, retrieval.query_plan.plan
     assert parsed is not None
     depth = list_depth(retrieval.params, query.top_k)
     with snapshot():
         context = retriever_context(query, parsed, retrieval.params, MAX_DEPTH)
-        statements = retriever_statements(context, query, plan)
+        in_plan = asked_retrievers(replace(query, all_retrievers=True), plan, retrieval.params)
+        statements = retriever_statements(context, in_plan)
         fetched = fetch(statements, database_settings(context))
     ranks: dict[str, ListRank] = {}
     for retriever in query.config.system.retrievers:
@@ -104,9 +107,17 @@ def list_ranks_of(retrieval: Retrieval, memory: UUID) -> dict[str, ListRank]:
         else:
             ranked = fetched.lists[retriever]
             rank = list(ranked).index(memory) + 1 if memory in ranked else None
-            why = "it does not find it" if rank is None else f"below its first {depth}" if rank > depth else ""
-            ranks[retriever] = ListRank(rank, ranked.get(memory), why)
+            ranks[retriever] = ListRank(rank, ranked.get(memory), why_not_listed(retrieval, retriever, rank, depth))
     return ranks
+
+
+def why_not_listed(retrieval: Retrieval, retriever: str, rank: int | None, depth: int) -> str:
+    """Why a retriever that was asked again did not list a memory then; empty if it did."""
+    if rank is None:
+        return "it does not find it"
+    if rank > depth:
+        return f"below its first {depth}"
+    return "" if retriever in retrieval.asked else ZERO_WEIGHT
 
 
 def not_listed(why: str) -> ListRank:
@@ -129,8 +140,11 @@ def miss_sentence(
         return f"It cannot be returned: {'; '.join(exclusions)}."
     end = change_sentence(search, candidate=row is not None)
     if row is None:
-        best = min((entry.rank for entry in list_ranks.values() if entry.rank), default=None)
+        ranks = {retriever: entry.rank for retriever, entry in list_ranks.items() if entry.rank}
+        best = min((rank for retriever, rank in ranks.items() if retriever in retrieval.asked), default=None)
         found = f"the best list has it {ordinal(best)}" if best else "no retriever finds it"
+        if ranks and not best:
+            found = f"only {' and '.join(ranks)} would find it, {ZERO_WEIGHT}"
         timed_out = retrieval.fetched.timed_out
         if best and timed_out and best <= list_depth(retrieval.params, retrieval.query.top_k):
             return f"It was no candidate: {', '.join(timed_out)} timed out or failed. Queried again, {found}."
@@ -158,7 +172,7 @@ def change_sentence(search: ChangeSearch, *, candidate: bool) -> str:
         )
     if not search.tried:
         return "No parameter makes a list reach it."
-    return f"Longer lists do not bring it in: {', '.join(search.tried)} were tried one by one."
+    return f"Other candidates do not bring it in: {', '.join(search.tried)} were tried one by one."
 
 
 def ordinal(rank: int) -> str:

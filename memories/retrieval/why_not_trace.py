@@ -12,7 +12,7 @@ from memories.retrieval.replay import Replay
 from memories.retrieval.retrieve import Retrieval
 from memories.retrieval.retrievers import NEEDS
 from memories.retrieval.smallest_change import candidate_row
-from memories.retrieval.why_not import explain_miss, find_exclusions, list_ranks_of, not_listed, why_not
+from memories.retrieval.why_not import ZERO_WEIGHT, explain_miss, find_exclusions, list_ranks_of, not_listed, why_not
 
 
 @dataclass(frozen=True)
@@ -62,6 +62,8 @@ def list_ranks_at_trace(retrieval: Retrieval, row: int) -> dict[str, ListRank]:
             ranks[retriever] = ListRank(hits[retriever].rank, hits[retriever].score, "")
         elif retriever not in plan.retrievers:
             ranks[retriever] = not_listed(f"the plan {plan.name} does not run it")
+        elif retriever not in retrieval.asked:
+            ranks[retriever] = not_listed(ZERO_WEIGHT)
         elif retriever in timed_out:
             ranks[retriever] = not_listed(timed_out[retriever])
         elif retriever in NEEDS and not getattr(retrieval.parsed_in_trace, NEEDS[retriever]):

@@ -5,7 +5,7 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from threading import Lock
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 from uuid import UUID
 
 import numpy as np
@@ -17,13 +17,16 @@ from memories.retrieval.query import Config
 from memories.retrieval.trace_codec import decode_signals, unpack_arrays
 from memories.tuning.traced_sets import DEPTH
 from scoring.diversity import Vectors
+from scoring.params import Params
 from scoring.signals import Signals
 from scoring.specificity import Plan
-from scoring.stacking import stack_signals
+from scoring.stacking import select_candidates, stack_signals
 from scoring.systems.system import System, rank_batches
 from scoring.term import Array, Codes, Mask
+from scoring.without_retrievers import remaining_candidates, without_retrievers
 
 MAX_RANKINGS, MAX_CURVES = 64, 512  # that each set holds
+MAX_REDUCED = 32  # stacks without some retrievers
 
 T = TypeVar("T")
 
@@ -58,6 +61,31 @@ class Stack:
     grades: Array  # of each candidate for its query
 
 
+class StackPart(NamedTuple):
+    """Some candidates of a stack that are scored alike."""
+
+    signals: Signals
+    batches: Codes  # their queries' places in the stack
+    rows: Codes  # their rows in the stack
+
+
+def stack_without(stack: Stack, system: System, dropped: frozenset[str]) -> list[StackPart]:
+    """A stack as if some retrievers had not been asked; queries that lost candidates may be scored otherwise."""
+    signals, batches = stack.signals, stack.signals.batches
+    rows = remaining_candidates(signals, dropped)
+    reduced = without_retrievers(signals, rows, dropped)
+    own = np.unique(batches.batch_index[rows])
+    keys = system.batch_key(reduced)
+    parts = []
+    for key in (True, False):
+        chosen = np.flatnonzero(keys == key)
+        inside = np.flatnonzero(np.isin(reduced.batches.batch_index, chosen))
+        if len(inside):
+            part = reduced if len(inside) == len(rows) else select_candidates(reduced, inside)
+            parts.append(StackPart(part, own[chosen], rows[inside]))
+    return parts
+
+
 @dataclass(frozen=True, eq=False)
 class Arrays:
     """Judged queries, what they should give, and the candidates that each of them has."""
@@ -70,6 +98,7 @@ class Arrays:
     # Results go with what they were made of, and hold no way back to it.
     rankings: ResultCache = field(init=False, default_factory=lambda: ResultCache(MAX_RANKINGS))
     curves: ResultCache = field(init=False, default_factory=lambda: ResultCache(MAX_CURVES))
+    reduced: ResultCache = field(init=False, default_factory=lambda: ResultCache(MAX_REDUCED))
 
     @cached_property
     def answerable(self) -> Mask:
@@ -93,18 +122,28 @@ class Arrays:
         for stack in self.stacks:
             top_k = min(DEPTH, stack.plan.top_k or DEPTH)
             params = config.params_under(stack.plan)
-            rows, abstained = rank_batches(
-                self.system, stack.signals, params, top_k=top_k, diversify=stack.plan.diversify
-            )
-            batches = stack.signals.batches
-            batch = batches.batch_index[rows]
-            counts = np.bincount(batch, minlength=len(batches))
-            place = np.arange(len(rows)) - np.repeat(np.cumsum(counts) - counts, counts)
-            told = ~abstained[batch]
-            where = stack.queries[batch[told]], place[told]
-            grades[where], places[where] = stack.grades[rows[told]], rows[told]
-            answered[stack.queries] = ~abstained & (counts > 0)
+            for part in self.asked_parts(stack, params):
+                ranked, abstained = rank_batches(
+                    self.system, part.signals, params, top_k=top_k, diversify=stack.plan.diversify
+                )
+                queries, batch = stack.queries[part.batches], part.signals.batches.batch_index[ranked]
+                counts = np.bincount(batch, minlength=len(queries))
+                place = np.arange(len(ranked)) - np.repeat(np.cumsum(counts) - counts, counts)
+                returned = ~abstained[batch]
+                where, rows = (queries[batch[returned]], place[returned]), part.rows[ranked[returned]]
+                grades[where], places[where] = stack.grades[rows], rows
+                answered[queries] = ~abstained & (counts > 0)
         return grades, places, answered
+
+    def asked_parts(self, stack: Stack, params: Params) -> Sequence[StackPart]:
+        """A stack as if only the retrievers with a weight had been asked, as in a live retrieval."""
+        asked = self.system.weighted_retrievers(params)
+        dropped = frozenset(stack.signals.ranks) & (set(self.system.retrievers) - set(asked))
+        if not dropped:
+            every_batch, every_row = np.arange(len(stack.queries)), np.arange(len(stack.signals))
+            return [StackPart(stack.signals, every_batch, every_row)]
+        key = id(stack), dropped
+        return self.reduced.get_or_compute(key, lambda: stack_without(stack, self.system, dropped))
 
 
 def candidate_grades(grades: Mapping[UUID, int], ids: Sequence[str]) -> Array:

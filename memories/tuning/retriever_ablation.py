@@ -7,14 +7,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from memories.retrieval.query import Config
-from memories.tuning.arrays import Arrays, Stack
+from memories.tuning.arrays import Arrays, Stack, stack_without
 from memories.tuning.measurement import SIGNIFICANCE_LEVEL, Measurement, adjust_p_values, measure_config
 from memories.tuning.objective import Gain, Objective, paired_gain
-from scoring.signals import Signals
-from scoring.stacking import select_candidates
-from scoring.systems.recall import RERANK
-from scoring.systems.system import System
-from scoring.term import Array, Codes, Mask
+from scoring.without_retrievers import listed_by
 
 OVERLAP_DEPTH = 10  # ranks compared between two lists
 
@@ -25,7 +21,7 @@ class RetrieverAblation:
 
     retriever: str
     queries: int  # in which it returned anything
-    unique: int  # relevant candidates no other retriever found
+    unique: int  # relevant candidates that no other asked retriever found
     returned: int  # of those, in a result list
     mean: float  # of the metric without it
     gain: Gain  # of dropping it
@@ -77,7 +73,8 @@ def ablate_retriever(baseline: Measurement, retriever: str, objective: Objective
     for stack in arrays.stacks:
         listed = np.isfinite(stack.signals.rank(retriever))
         queries += int(stack.signals.batches.any(listed).sum())
-        unique_relevant = listed & ~found_by_others(arrays.system, stack.signals, retriever) & (stack.grades > 0)
+        asked = arrays.system.weighted_retrievers(baseline.config.params_under(stack.plan))
+        unique_relevant = listed & ~listed_by(stack.signals, set(asked) - {retriever}) & (stack.grades > 0)
         places = baseline.places[stack.queries]
         unique, returned = (
             unique + int(unique_relevant.sum()),
@@ -99,76 +96,13 @@ def with_baseline_arrays(baseline: Measurement, reduced: Measurement) -> Measure
 
 
 def drop_retriever(arrays: Arrays, retriever: str) -> Arrays:
-    """The arrays as if the retriever had never been queried."""
-    stacks = []
-    for stack in arrays.stacks:
-        rows = np.flatnonzero(surviving_candidates(arrays.system, stack.signals, retriever))
-        if not len(rows):
-            continue
-        has_candidates = np.zeros(len(stack.queries), bool)
-        has_candidates[stack.signals.batches.batch_index[rows]] = True
-        signals = without_retriever_signals(select_candidates(stack.signals, rows), retriever)
-        stacks += regroup_stack(
-            arrays.system, Stack(stack.plan, stack.queries[has_candidates], signals, stack.grades[rows])
-        )
+    """The arrays as if the retriever had never been asked."""
+    stacks = [
+        Stack(stack.plan, stack.queries[part.batches], part.signals, stack.grades[part.rows])
+        for stack in arrays.stacks
+        for part in stack_without(stack, arrays.system, frozenset({retriever}))
+    ]
     return replace(arrays, stacks=stacks, candidates=sum(len(stack.signals) for stack in stacks))
-
-
-def found_by_others(system: System, signals: Signals, retriever: str) -> Mask:
-    """Which candidates are in another retriever's list."""
-    others = [np.isfinite(signals.rank(other)) for other in system.retrievers if other != retriever]
-    return np.asarray(np.logical_or.reduce([np.zeros(len(signals), bool), *others]))
-
-
-def surviving_candidates(system: System, signals: Signals, retriever: str) -> Mask:
-    """Which candidates remain: in another retriever's list, or adjacent in a session to one that is."""
-    listed = found_by_others(system, signals, retriever)
-    unlisted = ~listed & ~np.isfinite(signals.rank(retriever))
-    if not unlisted.any():
-        return listed
-    # Session codes are per query, so neighbours never cross queries.
-    session_position = signals.session * (signals.position.max() + 3) + signals.position
-    listed_positions = session_position[listed & (signals.session >= 0)]
-    return listed | (
-        unlisted & (np.isin(session_position, listed_positions + 1) | np.isin(session_position, listed_positions - 1))
-    )
-
-
-def without_retriever_signals(signals: Signals, retriever: str) -> Signals:
-    """The same candidates without the retriever's ranks and scores."""
-    ranks = {name: ranks for name, ranks in signals.ranks.items() if name != retriever}
-    if RERANK in ranks:  # the reranker ranks whatever is left
-        ranks[RERANK] = compact_ranks(signals, ranks[RERANK])
-    entity_match, of_whom = signals.entity_match, signals.of_whom
-    if retriever == "entity":
-        of_whom = np.where(signals.batches.broadcast(signals.batches.any(entity_match > 0)), 1.0, of_whom)
-        entity_match = np.zeros(len(signals))
-    scores = {name: scores for name, scores in signals.scores.items() if name != retriever}
-    return replace(signals, ranks=ranks, scores=scores, entity_match=entity_match, of_whom=of_whom)
-
-
-def compact_ranks(signals: Signals, ranks: Array) -> Array:
-    """Renumber the ranks of each batch from 1, keeping their order."""
-    rows = np.flatnonzero(np.isfinite(ranks))
-    rows = signals.batches.top(-ranks, signals.id_ranks, rows)
-    counts = np.bincount(signals.batches.batch_index[rows], minlength=len(signals.batches))
-    compacted = np.full(len(signals), np.inf)
-    compacted[rows] = np.arange(len(rows)) - np.repeat(np.cumsum(counts) - counts, counts) + 1.0
-    return compacted
-
-
-def regroup_stack(system: System, stack: Stack) -> list[Stack]:
-    """Split a stack by scoring path: queries that lost candidates may be scored differently."""
-    alike = system.batch_key(stack.signals)
-    if alike.all() or not alike.any():
-        return [stack]
-    return [stack_subset(stack, np.flatnonzero(mask)) for mask in (alike, ~alike)]
-
-
-def stack_subset(stack: Stack, batches: Codes) -> Stack:
-    """A stack restricted to some queries."""
-    rows = np.flatnonzero(np.isin(stack.signals.batches.batch_index, batches))
-    return Stack(stack.plan, stack.queries[batches], select_candidates(stack.signals, rows), stack.grades[rows])
 
 
 def list_overlaps(arrays: Arrays) -> list[list[float | None]]:

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any, NamedTuple, Protocol
 from uuid import UUID
@@ -182,8 +183,8 @@ def prune_traced_sets(traced_set: TracedSet) -> None:
 
 
 def trace_query(query: Query, traced_set_id: UUID, query_id: UUID) -> TracedQuery:
-    """Retrieve one query and pack its candidates as a trace does."""
-    retrieval = retrieve(query)
+    """Retrieve one query by all retrievers, since weights move later, and pack its candidates as a trace does."""
+    retrieval = retrieve(replace(query, all_retrievers=True))
     assert retrieval.parsed is not None
     return TracedQuery(
         namespace=query.namespace,

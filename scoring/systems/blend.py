@@ -157,4 +157,9 @@ SYSTEM = System(
     batch_key=lambda signals: signals.batches.any(np.isfinite(signals.maxsim)),
     outputs={"fused": "fused", "relevance": "relevance"},
     retriever_terms={route: route for route in BLEND_RETRIEVERS},
+    weighted_by={
+        **{route: (f"weight_{route}",) for route in BLEND_RETRIEVERS},
+        "entity": ("weight_entity", "entity_boost", "abstain_gap"),  # the gap is between entities
+        "temporal": ("weight_temporal", "temporal_boost"),
+    },
 )

@@ -197,4 +197,5 @@ SYSTEM = System(
     presets={"exact-match": {"rrf_k": 30.0}, "exploratory": {"rrf_k": 90.0}},
     outputs={"rrf": "RRF", "freshness": "freshness", "access_boost": "access boost"},
     retriever_terms={name: name for name in FUSED_LISTS},
+    weighted_by={name: (f"weight_{name}",) for name in RETRIEVERS},
 )

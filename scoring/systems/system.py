@@ -1,6 +1,6 @@
 """The scoring system interface, and ranking of candidates with it."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -84,6 +84,8 @@ class System:
     presets: Mapping[str, Mapping[str, float | str | bool]] = field(default_factory=dict)
     outputs: Mapping[str, str] = field(default_factory=dict)  # result field → name of its term
     retriever_terms: Mapping[str, str] = field(default_factory=dict)  # retriever → name of its term in the score
+    # Retriever → the parameters that multiply what it finds; it is not asked while all of them are 0.
+    weighted_by: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     # Optional features it uses: tags, edges, clusters, returned, mentions, vectors.
     optional_features: tuple[str, ...] = ()
     ranks_conversations: bool = False  # whether it also ranks sessions and turns
@@ -94,6 +96,19 @@ class System:
     # Batches with different keys must not be stacked.
     batch_key: Callable[[Signals], Mask] = lambda signals: np.zeros(len(signals.batches), bool)
     details: Callable[[Signals, Any, int], dict[str, Any]] = lambda signals, params, row: {}
+
+    def weighted_retrievers(self, params: Params) -> tuple[str, ...]:
+        """The retrievers that can change a score under these parameters."""
+        weights = {retriever: self.weights_of([retriever]) for retriever in self.retrievers}
+        return tuple(
+            retriever
+            for retriever, names in weights.items()
+            if not names or any(getattr(params, name) for name in names)
+        )
+
+    def weights_of(self, retrievers: Collection[str]) -> set[str]:
+        """The parameters that multiply what these retrievers find."""
+        return {name for retriever in retrievers for name in self.weighted_by.get(retriever, ())}
 
 
 class Ranking(NamedTuple):

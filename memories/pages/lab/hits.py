@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
+import numpy as np
 from django.urls import reverse
 from django.utils.safestring import SafeString
 
@@ -180,6 +181,14 @@ def count_moves(hits: Sequence[Hit], start_ranks: Mapping[str, int]) -> dict[str
     }
 
 
+def list_status(retrieval: Retrieval, retriever: str) -> str:
+    """The length of a retriever's list, or why it was not asked."""
+    if retriever not in retrieval.query_plan.plan.retrievers:
+        return "not in this plan"
+    length = int(np.isfinite(retrieval.signals.rank(retriever)).sum())
+    return str(length) if length or retriever in retrieval.asked else "weight 0"
+
+
 def retriever_lists(retrieval: Retrieval, results: Sequence[Result], max_rows: int = 10) -> list[dict[str, Any]]:
     """The ranked list of each retriever: rank, raw score, and the memory's rank in the answer."""
     signals, now = retrieval.signals, {str(result.id): result.rank for result in results}
@@ -191,8 +200,8 @@ def retriever_lists(retrieval: Retrieval, results: Sequence[Result], max_rows: i
         lists.append(
             {
                 "style": retriever_style(retriever),
-                "in_plan": retriever in retrieval.query_plan.plan.retrievers,
-                "count": int((ranks < float("inf")).sum()),
+                "asked": retriever in retrieval.asked,
+                "status": list_status(retrieval, retriever),
                 "rows": rows
                 and markup.ranked_list_html(
                     [

@@ -168,7 +168,7 @@ def search_semantic(namespace: Namespace, params: Mapping[str, Any]) -> tuple[Ma
     parsed = understand(query)
     with snapshot():
         context = retriever_context(query, parsed, config.params_under(SEMANTIC_PLAN), MAX_NEAREST)
-        fetched = fetch(retriever_statements(context, query, SEMANTIC_PLAN), database_settings(context))
+        fetched = fetch(retriever_statements(context, SEMANTIC_PLAN.retrievers), database_settings(context))
     return fetched.lists.get("semantic", {}), fetched.timed_out.get("semantic", "")
 
 

@@ -1,0 +1,53 @@
+"""The candidates as if some retrievers had not been asked."""
+
+from collections.abc import Collection
+from dataclasses import replace
+
+import numpy as np
+
+from scoring.signals import Signals
+from scoring.stacking import select_candidates
+from scoring.systems.recall import RERANK
+from scoring.term import Array, Codes, Mask
+
+
+def remaining_candidates(signals: Signals, dropped: Collection[str]) -> Codes:
+    """The rows that remain: in another retriever's list, or adjacent in a session to one that is."""
+    listed = listed_by(signals, signals.ranks.keys() - {*dropped, RERANK})
+    unlisted = ~listed & ~listed_by(signals, dropped)
+    if unlisted.any():
+        # Session codes are per query, so neighbours never cross queries.
+        place = signals.session * (signals.position.max() + 3) + signals.position
+        listed_places = place[listed & (signals.session >= 0)]
+        listed |= unlisted & (np.isin(place, listed_places + 1) | np.isin(place, listed_places - 1))
+    return np.flatnonzero(listed)
+
+
+def listed_by(signals: Signals, retrievers: Collection[str]) -> Mask:
+    """Which candidates are in the list of one of the retrievers."""
+    lists = [np.isfinite(signals.rank(retriever)) for retriever in retrievers]
+    return np.asarray(np.logical_or.reduce([np.zeros(len(signals), bool), *lists]))
+
+
+def without_retrievers(signals: Signals, rows: Codes, dropped: Collection[str]) -> Signals:
+    """The remaining candidates without the ranks and scores of the dropped retrievers."""
+    signals = select_candidates(signals, rows)
+    ranks = {name: ranks for name, ranks in signals.ranks.items() if name not in dropped}
+    if RERANK in ranks:  # the reranker ranks whatever is left
+        ranks[RERANK] = compact_ranks(signals, ranks[RERANK])
+    entity_match, of_whom = signals.entity_match, signals.of_whom
+    if "entity" in dropped:
+        of_whom = np.where(signals.batches.broadcast(signals.batches.any(entity_match > 0)), 1.0, of_whom)
+        entity_match = np.zeros(len(signals))
+    scores = {name: scores for name, scores in signals.scores.items() if name not in dropped}
+    return replace(signals, ranks=ranks, scores=scores, entity_match=entity_match, of_whom=of_whom)
+
+
+def compact_ranks(signals: Signals, ranks: Array) -> Array:
+    """Renumber the ranks of each batch from 1, keeping their order."""
+    rows = np.flatnonzero(np.isfinite(ranks))
+    rows = signals.batches.top(-ranks, signals.id_ranks, rows)
+    counts = np.bincount(signals.batches.batch_index[rows], minlength=len(signals.batches))
+    compacted = np.full(len(signals), np.inf)
+    compacted[rows] = np.arange(len(rows)) - np.repeat(np.cumsum(counts) - counts, counts) + 1.0
+    return compacted
