@@ -6,7 +6,7 @@ import shutil
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 from urllib.parse import urlsplit
 
 import pytest
@@ -17,8 +17,11 @@ from playwright.sync_api import Browser, ConsoleMessage, Error, Page, Request, s
 from prometheus_client.values import close_all_multiprocess_files
 from pytest_django.live_server_helper import LiveServer
 
+from memories.models import JudgementSet, Namespace
 from recall_site import data_folder
 from recall_site.postgres import Postgres, embedded_database_settings
+from tests.support.judged_world import make_judgement_set
+from tests.support.retrieval_world import told
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 BROWSER_OPTIONS = [
@@ -93,6 +96,26 @@ def postgres() -> Iterator[None]:
 @pytest.fixture(scope="session")
 def django_db_modify_db_settings(django_db_modify_db_settings_parallel_suffix: None, postgres: None) -> None:
     """Have the server stand before pytest-django makes its databases, and stand until they are gone."""
+
+
+@pytest.fixture(scope="module")
+def world(django_db_setup: None, django_db_blocker: Any) -> Iterator[Namespace]:
+    """The retrieval world, stored once for all tests of a module."""
+    with django_db_blocker.unblock():
+        namespace = told("asked")
+    yield namespace
+    with django_db_blocker.unblock():
+        namespace.delete()
+
+
+@pytest.fixture(scope="module")
+def questions(world: Namespace, django_db_blocker: Any) -> Iterator[JudgementSet]:
+    """The judgement set over the retrieval world, stored once for all tests of a module."""
+    with django_db_blocker.unblock():
+        judgement_set = make_judgement_set(world)
+    yield judgement_set
+    with django_db_blocker.unblock():
+        judgement_set.delete()
 
 
 @pytest.fixture(scope="session")
