@@ -33,8 +33,14 @@ BROWSER_OPTIONS = [
     "--disable-component-update",
     "--disable-sync",
 ]
-# Nothing in a test database must outlive a power cut.
-FAST = {"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off", "max_connections": "200"}
+# Nothing in a test database must outlive a power cut, and no plan may depend on when autovacuum came by.
+FAST = {
+    "fsync": "off",
+    "synchronous_commit": "off",
+    "full_page_writes": "off",
+    "autovacuum": "off",
+    "max_connections": "200",
+}
 POSTGRES_HOME = "RECALL_TEST_POSTGRES"
 HOME_LOCK = pytest.StashKey[IO[str]]()
 # How long one example takes tells of the machine, not of the law.
