@@ -10,11 +10,11 @@ from tests.support.rows import empty_namespace
 
 
 @pytest.fixture
-def here(db: None) -> Namespace:
+def namespace(db: None) -> Namespace:
     return empty_namespace("here")
 
 
 @pytest.fixture
-def agent(here: Namespace) -> Client:
+def agent(namespace: Namespace) -> Client:
     """A client with a write key."""
-    return Client(headers=key_to(here, Role.WRITE))
+    return Client(headers=key_to(namespace, Role.WRITE))

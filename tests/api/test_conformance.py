@@ -30,9 +30,9 @@ from memories.tuning import profile_publication
 from memories.tuning.judgement_store import NewQuery, store_queries
 from memories.tuning.policy_versions import add_policy_version
 from tests.support.access import key_to
-from tests.support.judged_world import make_judgement_set as judged_set
+from tests.support.judged_world import make_judgement_set
 from tests.support.profiles import add_version
-from tests.support.retrieval_world import memory, told
+from tests.support.retrieval_world import memory, store_world
 
 pytestmark = pytest.mark.xdist_group("retrieval")
 
@@ -70,13 +70,13 @@ def encode_ndjson(context: Any, value: Any) -> bytes:
 @pytest.fixture
 def world(live_server: LiveServer) -> Iterator[Namespace]:
     """The retrieval test world, committed so that the live server sees it; the queue's tables are emptied after it."""
-    yield told("asked")
+    yield store_world("asked")
     with connection.cursor() as cursor:
         cursor.execute("DELETE FROM procrastinate_jobs")
 
 
 @pytest.fixture
-def known(world: Namespace) -> dict[str, str]:
+def existing_ids(world: Namespace) -> dict[str, str]:
     """An existing id for each URL segment or body field that needs one."""
     first, second = sorted([memory(world, "Invoicing").id, memory(world, "Priya reviews").id])
     edge = EntityEdge.objects.within(world).get(predicate="works at")
@@ -84,7 +84,7 @@ def known(world: Namespace) -> dict[str, str]:
     judged = JudgementSet.objects.create(namespace=world, name="judged")
     profiles = [add_version(world, params) for params in ({}, {"abstain_below": 0.1})]
     profile_publication.publish_profile(world, profiles[0], override="something must serve", by="tests")
-    judged_set(world)
+    make_judgement_set(world)
     ids = {
         "edges": edge.id,
         "jobs": submit_job(world, JobKind.REFLECT, {}, by="tests").id,
@@ -105,34 +105,34 @@ def known(world: Namespace) -> dict[str, str]:
     return {word: str(id) for word, id in ids.items()}
 
 
-def with_existing_ids(body: Any, known: dict[str, str], place: str) -> Any:
+def with_existing_ids(body: Any, existing_ids: dict[str, str], place: str) -> Any:
     """A generated body with existing ids, without the fields in UNFIT."""
     if not isinstance(body, dict):
         return body
     if place == "judgements":
-        return with_existing_judgements(body, known)
+        return with_existing_judgements(body, existing_ids)
     names = ("memory", "parent", "source", "target", "trace", "version")
-    existing: dict[str, Any] = {name: known[name] for name in names} | {"params": {}, "yaml": YAML}
-    existing["annotations"] = [{"memory": known["memory"], **WORD}]
+    existing: dict[str, Any] = {name: existing_ids[name] for name in names} | {"params": {}, "yaml": YAML}
+    existing["annotations"] = [{"memory": existing_ids["memory"], **WORD}]
     if place == "memories":
-        existing["target"] = known["memory"]
+        existing["target"] = existing_ids["memory"]
     if place == "faithfulness":
-        existing["memories"] = [known["memory"]]
+        existing["memories"] = [existing_ids["memory"]]
         body = {"trace": "", **body}
     return {name: existing.get(name, value) for name, value in body.items() if name not in UNFIT}
 
 
-def with_existing_judgements(body: dict[str, Any], known: dict[str, str]) -> dict[str, Any]:
+def with_existing_judgements(body: dict[str, Any], existing_ids: dict[str, str]) -> dict[str, Any]:
     """A generated body of the judgements endpoints, with existing ids."""
-    grade = {"memory": known["memory"], "grade": 2}
+    grade = {"memory": existing_ids["memory"], "grade": 2}
     existing = {
         "judgements": [grade],
-        "grades": [{**grade, "query": known["judged query"]}],
+        "grades": [{**grade, "query": existing_ids["judged query"]}],
         "configs": [],
         "qrels": "",
     }
     if isinstance(body.get("queries"), list):
-        existing["queries"] = [with_existing_judgements(one, known) for one in body["queries"]]
+        existing["queries"] = [with_existing_judgements(one, existing_ids) for one in body["queries"]]
     elif "queries" in body:
         existing["queries"] = "q1\tWho?"
     return {name: existing.get(name, value) for name, value in body.items() if name not in ("as_of", "kind", "docid")}
@@ -143,15 +143,15 @@ def removal_order(label: str) -> int:
     return 2 * label.startswith("DELETE") + label.endswith("correct/")
 
 
-def run_operation(operation: Any, mode: GenerationMode, call: Call, known: dict[str, str]) -> bool:
+def run_operation(operation: Any, mode: GenerationMode, call: Call, existing_ids: dict[str, str]) -> bool:
     """Run an operation with every key; whether it succeeded for any."""
     place = operation.path.removeprefix("/api/v1/{namespace}/").split("/")[0]
-    path = {"namespace": "asked", "id": known.get(place, "")}
+    path = {"namespace": "asked", "id": existing_ids.get(place, "")}
     statuses = set()
 
     def attempt(case: Any) -> None:
         if mode.is_positive:
-            case.body = with_existing_ids(case.body, known, place)
+            case.body = with_existing_ids(case.body, existing_ids, place)
             if operation.path.endswith("/profiles/{id}/publish/"):
                 case.body = {**case.body, "override": "nothing was checked"}
         once = mode.is_positive and case.headers
@@ -172,7 +172,7 @@ def run_operation(operation: Any, mode: GenerationMode, call: Call, known: dict[
 
 
 def test_every_operation_answers_every_role_as_its_schema_says(
-    live_server: LiveServer, world: Namespace, known: dict[str, str]
+    live_server: LiveServer, world: Namespace, existing_ids: dict[str, str]
 ) -> None:
     document = json.loads(json.dumps(SchemaGenerator().get_schema(public=True)))  # type: ignore[no-untyped-call]
     config = ProjectConfig(generation=GenerationConfig(allow_x00=False))
@@ -188,8 +188,8 @@ def test_every_operation_answers_every_role_as_its_schema_says(
                 yield case.call(base_url=live_server.url, headers=key | headers, session=session)
 
         for operation in operations:
-            if not run_operation(operation, GenerationMode.POSITIVE, call, known):
+            if not run_operation(operation, GenerationMode.POSITIVE, call, existing_ids):
                 failed.add(operation.label)
             if operation.label != TAKES_NOTHING:
-                run_operation(operation, GenerationMode.NEGATIVE, call, known)
+                run_operation(operation, GenerationMode.NEGATIVE, call, existing_ids)
     assert failed == NEVER_DONE

@@ -19,7 +19,7 @@ from memories.retrieval.retrieve import retrieve
 from memories.writing.feedback import contradict_memories
 from scoring.systems import SYSTEMS
 from tests.support.access import key_to
-from tests.support.retrieval_world import asking, memory
+from tests.support.retrieval_world import make_query, memory
 
 pytestmark = [pytest.mark.django_db, pytest.mark.xdist_group("retrieval")]
 QUERY = "What did Maya say about PostgreSQL and invoicing in October?"
@@ -125,7 +125,7 @@ def test_a_comparison_and_why_not_are_valid(schema: Any, world: Namespace) -> No
 
 @pytest.mark.parametrize("system", SYSTEMS)
 def test_an_answer_is_the_same_after_it_was_json(world: Namespace, system: str) -> None:
-    answer = build_answer(retrieve(asking(world, QUERY, system, top_k=20)), explain="full")
+    answer = build_answer(retrieve(make_query(world, QUERY, system, top_k=20)), explain="full")
     stored = json.loads(encode_json(answer.to_dict()))
     again = Answer.from_dict(stored)
     assert json.loads(encode_json(again.to_dict())) == stored

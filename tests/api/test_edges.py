@@ -29,9 +29,9 @@ def link(agent: Client, source: str, kind: str, target: str, **more: Any) -> Any
 
 
 def test_entities_are_related_listed_and_filtered(
-    agent: Client, here: Namespace, django_assert_num_queries: DjangoAssertNumQueries
+    agent: Client, namespace: Namespace, django_assert_num_queries: DjangoAssertNumQueries
 ) -> None:
-    maya, arrive, lund = (entity(here, name) for name in ("Maya", "Arrive", "Lund"))
+    maya, arrive, lund = (entity(namespace, name) for name in ("Maya", "Arrive", "Lund"))
     made = relate(agent, maya, "works at", arrive, confidence=0.8)
     assert made.status_code == 201
     data = made.json()
@@ -51,8 +51,8 @@ def test_entities_are_related_listed_and_filtered(
         assert [edge["predicate"] for edge in agent.get(f"/api/v1/here/edges/{query}").json()["results"]] == found
 
 
-def test_an_edge_between_entities_is_drawn_once_and_taken_away(agent: Client, here: Namespace) -> None:
-    maya, arrive = entity(here, "Maya"), entity(here, "Arrive")
+def test_an_edge_between_entities_is_drawn_once_and_taken_away(agent: Client, namespace: Namespace) -> None:
+    maya, arrive = entity(namespace, "Maya"), entity(namespace, "Arrive")
     id = relate(agent, maya, "works at", arrive).json()["id"]
     assert problem(relate(agent, maya, "works at", arrive, confidence=0.2), 409)["code"] == "edge_exists"
     assert agent.delete(f"/api/v1/here/edges/{id}/").status_code == 204
@@ -60,8 +60,8 @@ def test_an_edge_between_entities_is_drawn_once_and_taken_away(agent: Client, he
     assert not EntityEdge.objects.exists()
 
 
-def test_an_edge_needs_two_entities_of_the_namespace(agent: Client, here: Namespace) -> None:
-    maya, foreign = entity(here, "Maya"), entity(empty_namespace("there"), "Arrive")
+def test_an_edge_needs_two_entities_of_the_namespace(agent: Client, namespace: Namespace) -> None:
+    maya, foreign = entity(namespace, "Maya"), entity(empty_namespace("there"), "Arrive")
     for source, target, at in ((maya, foreign, "target"), (foreign, maya, "source"), (maya, NOBODY, "target")):
         (error,) = problem(relate(agent, source, "knows", target), 400)["errors"]
         assert error["at"] == at

@@ -72,10 +72,10 @@ def test_a_forgotten_memory_is_out_of_every_list_and_its_words_are_gone(agent: C
     assert agent.delete(f"/api/v1/here/memories/{id}/").status_code == 404
 
 
-def test_what_was_forgotten_is_seen_by_admins_alone_until_it_is_purged(agent: Client, here: Namespace) -> None:
+def test_what_was_forgotten_is_seen_by_admins_alone_until_it_is_purged(agent: Client, namespace: Namespace) -> None:
     id = remember_content(agent)
     agent.delete(f"/api/v1/here/memories/{id}/")
-    admin = Client(headers=key_to(here, Role.ADMIN))
+    admin = Client(headers=key_to(namespace, Role.ADMIN))
     for address in (f"memories/{id}/", f"memories/{id}/history/"):
         assert agent.get(f"/api/v1/here/{address}").status_code == 404
         assert admin.get(f"/api/v1/here/{address}").status_code == 200
@@ -83,8 +83,8 @@ def test_what_was_forgotten_is_seen_by_admins_alone_until_it_is_purged(agent: Cl
     assert [one["id"] for one in admin.get("/api/v1/here/memories/?status=forgotten").json()["results"]] == [id]
 
 
-def test_secrets_are_redacted_from_edits_reasons_and_entities(agent: Client, here: Namespace) -> None:
-    Namespace.objects.filter(id=here.id).update(redacts=True)
+def test_secrets_are_redacted_from_edits_reasons_and_entities(agent: Client, namespace: Namespace) -> None:
+    Namespace.objects.filter(id=namespace.id).update(redacts=True)
     one, other = remember_content(agent), remember_content(agent, "Plays nothing at all")
     data = edit(agent, one, {"metadata": {"from": "maya@example.org"}, "tags": ["maya@example.org"]}).json()
     assert (data["metadata"], data["tags"]) == ({"from": "[e-mail]"}, ["[e-mail]"])

@@ -27,13 +27,13 @@ MAYA = {"name": "Maya", "kind": "person", "aliases": ["M."]}
 
 
 @pytest.fixture
-def here() -> Namespace:
+def namespace() -> Namespace:
     return empty_namespace("here")
 
 
 @pytest.fixture
-def headers(here: Namespace) -> dict[str, str]:
-    return key_to(here)
+def headers(namespace: Namespace) -> dict[str, str]:
+    return key_to(namespace)
 
 
 def post(headers: dict[str, str], body: Any, key: str | None = "k1", address: str = ENTITIES) -> Any:
@@ -53,9 +53,9 @@ def test_the_same_request_again_gets_the_same_answer_to_the_letter(headers: dict
     assert Entity.objects.count() == 1
 
 
-def test_a_repeated_delete_replays_its_response(here: Namespace, headers: dict[str, str]) -> None:
+def test_a_repeated_delete_replays_its_response(namespace: Namespace, headers: dict[str, str]) -> None:
     (outcome,) = remember(
-        here, [NewMemory(content="Maya plays the cello", utterances=(Utterance("direct"),))], by="tests"
+        namespace, [NewMemory(content="Maya plays the cello", utterances=(Utterance("direct"),))], by="tests"
     )
     address = f"/api/v1/here/memories/{outcome.memory.id}/"
     answers = [Client().delete(address, headers=headers | {"Idempotency-Key": "k1"}) for _ in range(2)]
@@ -76,9 +76,9 @@ def test_another_request_under_the_same_key_is_a_conflict(headers: dict[str, str
     assert Entity.objects.count() == 1
 
 
-def test_keys_of_two_callers_and_of_two_namespaces_never_meet(here: Namespace, headers: dict[str, str]) -> None:
+def test_keys_of_two_callers_and_of_two_namespaces_never_meet(namespace: Namespace, headers: dict[str, str]) -> None:
     assert post(headers, MAYA).status_code == 201
-    assert post(key_to(here), {"name": "Noa"}).status_code == 201
+    assert post(key_to(namespace), {"name": "Noa"}).status_code == 201
     assert post(key_to(empty_namespace("there")), MAYA, address="/api/v1/there/entities/").status_code == 201
 
 
@@ -161,9 +161,9 @@ def at_once() -> Iterator[Callable[..., "Future[Any]"]]:
 
 @pytest.mark.django_db(transaction=True)
 def test_of_many_at_once_one_writes_and_the_others_replay_its_response(
-    here: Namespace, headers: dict[str, str], at_once: Callable[..., "Future[Any]"]
+    namespace: Namespace, headers: dict[str, str], at_once: Callable[..., "Future[Any]"]
 ) -> None:
-    with blocked_inserts(here, "maya"):
+    with blocked_inserts(namespace, "maya"):
         running = [at_once(headers, MAYA) for _ in range(6)]
         wait_for_blocked(6)
     answers = [future.result(20) for future in running]
@@ -175,9 +175,9 @@ def test_of_many_at_once_one_writes_and_the_others_replay_its_response(
 
 @pytest.mark.django_db(transaction=True)
 def test_another_body_that_comes_meanwhile_is_a_conflict(
-    here: Namespace, headers: dict[str, str], at_once: Callable[..., "Future[Any]"]
+    namespace: Namespace, headers: dict[str, str], at_once: Callable[..., "Future[Any]"]
 ) -> None:
-    with blocked_inserts(here, "maya"):
+    with blocked_inserts(namespace, "maya"):
         first = at_once(headers, MAYA)
         wait_for_blocked(1)
         second = at_once(headers, {"name": "Noa"})
@@ -188,13 +188,13 @@ def test_another_body_that_comes_meanwhile_is_a_conflict(
 
 @pytest.mark.django_db(transaction=True)
 def test_a_request_that_waits_too_long_gets_still_running(
-    here: Namespace,
+    namespace: Namespace,
     headers: dict[str, str],
     at_once: Callable[..., "Future[Any]"],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(idempotency, "LOCK_TIMEOUT_MS", 50)
-    with blocked_inserts(here, "maya"):
+    with blocked_inserts(namespace, "maya"):
         first = at_once(headers, MAYA)
         wait_for_blocked(1)
         second = at_once(headers, MAYA).result(20)
@@ -205,9 +205,9 @@ def test_a_request_that_waits_too_long_gets_still_running(
 
 @pytest.mark.django_db(transaction=True)
 def test_a_write_whose_connection_dies_leaves_nothing_and_whoever_waited_does_it(
-    here: Namespace, headers: dict[str, str], at_once: Callable[..., "Future[Any]"]
+    namespace: Namespace, headers: dict[str, str], at_once: Callable[..., "Future[Any]"]
 ) -> None:
-    with blocked_inserts(here, "maya"):
+    with blocked_inserts(namespace, "maya"):
         first = at_once(headers, MAYA)
         (pid,) = wait_for_blocked(1)
         second = at_once(headers, MAYA)

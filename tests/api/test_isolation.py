@@ -136,15 +136,15 @@ def test_a_rotated_key_and_its_successor_open_until_the_old_one_ends(client: Cli
 def test_a_key_s_use_is_noted_at_most_once_a_minute(client: Client) -> None:
     headers = key_to(empty_namespace("here"))
 
-    def used() -> datetime | None:
+    def last_use() -> datetime | None:
         client.get("/api/v1/here/", headers=headers)
         return ApiKey.objects.get().last_used_at
 
-    first = used()
+    first = last_use()
     assert first is not None
-    assert used() == first
+    assert last_use() == first
     ApiKey.objects.update(last_used_at=first - timedelta(seconds=61))
-    later = used()
+    later = last_use()
     assert later is not None
     assert later > first
 

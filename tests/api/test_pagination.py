@@ -20,13 +20,13 @@ START = datetime(2026, 3, 2, tzinfo=UTC)
 
 
 @pytest.fixture
-def here() -> Namespace:
+def namespace() -> Namespace:
     return empty_namespace("here")
 
 
 @pytest.fixture
-def headers(here: Namespace) -> dict[str, str]:
-    return key_to(here)
+def headers(namespace: Namespace) -> dict[str, str]:
+    return key_to(namespace)
 
 
 def entity(namespace: Namespace, name: str, day: int = 0, aliases: tuple[str, ...] = ()) -> Entity:
@@ -54,17 +54,17 @@ def walk(client: Client, headers: dict[str, str], start: str, way: str = "next")
 
 
 def test_the_newest_come_first_and_at_equal_timestamps_the_lower_id(
-    client: Client, here: Namespace, headers: dict[str, str]
+    client: Client, namespace: Namespace, headers: dict[str, str]
 ) -> None:
     for name, day in [("old", 0), ("tie 1", 1), ("tie 2", 1), ("tie 3", 1), ("new", 2)]:
-        entity(here, name, day)
+        entity(namespace, name, day)
     pages = walk(client, headers, "/api/v1/here/entities/?limit=2")
     assert pages == [["new", "tie 1"], ["tie 2", "tie 3"], ["old"]]
 
 
-def test_the_way_back_shows_the_same_pages(client: Client, here: Namespace, headers: dict[str, str]) -> None:
+def test_the_way_back_shows_the_same_pages(client: Client, namespace: Namespace, headers: dict[str, str]) -> None:
     for number in range(6):
-        entity(here, f"e{number}", number // 4)
+        entity(namespace, f"e{number}", number // 4)
     first = client.get("/api/v1/here/entities/?limit=2", headers=headers).json()
     second = client.get(first["next"], headers=headers).json()
     third = client.get(second["next"], headers=headers).json()
@@ -76,11 +76,11 @@ def test_the_way_back_shows_the_same_pages(client: Client, here: Namespace, head
 
 
 def test_rows_that_come_and_go_move_no_other_row_across_pages(
-    client: Client, here: Namespace, headers: dict[str, str]
+    client: Client, namespace: Namespace, headers: dict[str, str]
 ) -> None:
-    rows = [entity(here, f"e{number}", number) for number in range(6)]
+    rows = [entity(namespace, f"e{number}", number) for number in range(6)]
     first = client.get("/api/v1/here/entities/?limit=2", headers=headers).json()
-    entity(here, "newer", 9)
+    entity(namespace, "newer", 9)
     rows[4].delete()  # the row the next page begins after
     assert walk(client, headers, first["next"]) == [["e3", "e2"], ["e1", "e0"]]
     second = client.get(first["next"], headers=headers).json()
@@ -88,10 +88,10 @@ def test_rows_that_come_and_go_move_no_other_row_across_pages(
 
 
 def test_a_page_and_its_aliases_take_two_sql_queries_whatever_its_length(
-    client: Client, here: Namespace, headers: dict[str, str], django_assert_num_queries: DjangoAssertNumQueries
+    client: Client, namespace: Namespace, headers: dict[str, str], django_assert_num_queries: DjangoAssertNumQueries
 ) -> None:
     for number in range(7):
-        entity(here, f"e{number}", number, aliases=(f"b{number}", f"a{number}"))
+        entity(namespace, f"e{number}", number, aliases=(f"b{number}", f"a{number}"))
     client.get("/api/v1/here/", headers=headers)
     for limit in (1, 7):
         # Namespace and key before them.
@@ -102,10 +102,10 @@ def test_a_page_and_its_aliases_take_two_sql_queries_whatever_its_length(
 
 
 def test_entities_are_found_by_a_part_of_a_name_or_an_alias_of_their_own_namespace(
-    client: Client, here: Namespace, headers: dict[str, str]
+    client: Client, namespace: Namespace, headers: dict[str, str]
 ) -> None:
-    entity(here, "PostgreSQL", 1, aliases=("Postgres", "PG"))
-    entity(here, "100% Grind", 2)
+    entity(namespace, "PostgreSQL", 1, aliases=("Postgres", "PG"))
+    entity(namespace, "100% Grind", 2)
     entity(empty_namespace("there"), "Postgres too")
     searches = {"POST": ["PostgreSQL"], "pg": ["PostgreSQL"], "0%": ["100% Grind"], "_": [], "%25%25": []}
     for words, found in searches.items():
@@ -113,9 +113,9 @@ def test_entities_are_found_by_a_part_of_a_name_or_an_alias_of_their_own_namespa
         assert names(answer) == found, words
 
 
-def test_a_search_goes_on_from_page_to_page(client: Client, here: Namespace, headers: dict[str, str]) -> None:
+def test_a_search_goes_on_from_page_to_page(client: Client, namespace: Namespace, headers: dict[str, str]) -> None:
     for number in range(6):
-        entity(here, f"{'odd' if number % 2 else 'even'} & {number}", number)
+        entity(namespace, f"{'odd' if number % 2 else 'even'} & {number}", number)
     assert walk(client, headers, "/api/v1/here/entities/?q=odd+%26&limit=2") == [["odd & 5", "odd & 3"], ["odd & 1"]]
 
 
@@ -130,9 +130,11 @@ def test_a_cursor_that_was_not_given_is_refused(client: Client, headers: dict[st
     assert [error["at"] for error in data["errors"]] == ["cursor"]
 
 
-def test_a_cursor_of_another_namespace_is_refused(client: Client, headers: dict[str, str], here: Namespace) -> None:
+def test_a_cursor_of_another_namespace_is_refused(
+    client: Client, headers: dict[str, str], namespace: Namespace
+) -> None:
     for number in range(2):
-        entity(here, f"e{number}")
+        entity(namespace, f"e{number}")
     address = client.get("/api/v1/here/entities/?limit=1", headers=headers).json()["next"]
     cursor = parse_qs(urlsplit(address).query)["cursor"][0]
     there = key_to(empty_namespace("there"))

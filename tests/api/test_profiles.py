@@ -13,7 +13,7 @@ from memories.models.choices import Role
 from memories.tuning.measurement import MAIN_METRIC
 from tests.support.access import key_to
 from tests.support.problems import problem
-from tests.support.profiles import GOOD, RUINED, add_version, retrieve_over_api
+from tests.support.profiles import ABSTAINING, GOOD, add_version, retrieve_over_api
 
 pytestmark = [pytest.mark.django_db, pytest.mark.xdist_group("retrieval")]
 
@@ -38,7 +38,7 @@ def draft(client: Client, **said: Any) -> dict[str, Any]:
 
 
 def test_a_draft_becomes_evaluated_and_published_and_then_serves(
-    admin: Client, world: Namespace, questions: JudgementSet
+    admin: Client, world: Namespace, judgement_set: JudgementSet
 ) -> None:
     made = draft(admin, params=GOOD, note="answers always")
     assert (made["state"], made["serving"], made["number"], made["parent"]) == ("draft", False, 1, None)
@@ -63,9 +63,9 @@ def test_a_draft_becomes_evaluated_and_published_and_then_serves(
 
 
 def test_a_planted_loss_is_refused_unless_a_reason_is_given(
-    admin: Client, world: Namespace, questions: JudgementSet
+    admin: Client, world: Namespace, judgement_set: JudgementSet
 ) -> None:
-    good, ruined = draft(admin, params=GOOD), draft(admin, params=RUINED)
+    good, ruined = draft(admin, params=GOOD), draft(admin, params=ABSTAINING)
     first = post(admin, f"{good['id']}/publish/", {"override": "to begin with"}).json()
     run_job(world.id, post(admin, f"{ruined['id']}/gate/").json()["id"])
     refused = problem(post(admin, f"{ruined['id']}/publish/", {"serving": first["id"]}), 409)
@@ -118,7 +118,7 @@ def test_an_invalid_draft_is_refused_at_its_field(admin: Client, body: dict[str,
 
 
 def test_an_unknown_set_is_refused_with_those_there_are(
-    admin: Client, world: Namespace, questions: JudgementSet
+    admin: Client, world: Namespace, judgement_set: JudgementSet
 ) -> None:
     version = add_version(world, GOOD)
     message = problem(post(admin, f"{version.id}/evaluate/", {"set": "unheard"}), 400)["errors"][0]["message"]
@@ -127,7 +127,7 @@ def test_an_unknown_set_is_refused_with_those_there_are(
 
 def test_a_shadow_is_cast_reported_and_ended(admin: Client, world: Namespace) -> None:
     assert get(admin, "shadow/") == {"version": None, "percent": None, "since": None, "report": None}
-    version = draft(admin, params=RUINED)
+    version = draft(admin, params=ABSTAINING)
     cast = post(admin, "shadow/", {"version": version["id"], "percent": 100}).json()
     assert (cast["version"], cast["percent"], cast["report"]["compared"]) == (version["id"], 100, 0)
     wrong = problem(post(admin, "shadow/", {"version": str(uuid4())}), 400)

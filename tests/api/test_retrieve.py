@@ -130,13 +130,13 @@ def test_types_tags_users_and_levels_let_through_what_they_name(world: Namespace
         data = answer(world, **filters, top_k=50, record=False, params={"abstain_below": 0})
         return {one["id"] for one in data["results"]}
 
-    def stored(**columns: Any) -> set[str]:
+    def ids_where(**columns: Any) -> set[str]:
         return {str(id) for id in Memory.objects.within(world).filter(**columns).values_list("id", flat=True)}
 
-    assert came(types=["Preference"]) <= stored(type="Preference", type_uncertain=False)
-    assert came(tags=["database"]) <= stored(tags__tag="database")
-    assert came(users=["jonas"]) <= stored(user="jonas")
-    assert came(levels=["turn", "session"]) <= stored(level__in=["turn", "session"])
+    assert came(types=["Preference"]) <= ids_where(type="Preference", type_uncertain=False)
+    assert came(tags=["database"]) <= ids_where(tags__tag="database")
+    assert came(users=["jonas"]) <= ids_where(user="jonas")
+    assert came(levels=["turn", "session"]) <= ids_where(level__in=["turn", "session"])
     assert came(types=["Preference"])
     assert came(tags=["database"])
     assert came(users=["jonas"])

@@ -50,11 +50,11 @@ def test_a_pair_is_listed_with_both_memories_and_why(agent: Client, pair: tuple[
 
 
 def test_a_page_of_pairs_makes_a_fixed_number_of_sql_queries(
-    agent: Client, here: Namespace, pair: tuple[str, str], django_assert_num_queries: DjangoAssertNumQueries
+    agent: Client, namespace: Namespace, pair: tuple[str, str], django_assert_num_queries: DjangoAssertNumQueries
 ) -> None:
     for number in range(4):
         other = Memory.objects.get(id=remember_content(agent, f"Reads book {number * 7919}"))
-        ReviewItem.objects.create(namespace=here, first_id=pair[0], second_id=other.id, cosine=0.9)
+        ReviewItem.objects.create(namespace=namespace, first_id=pair[0], second_id=other.id, cosine=0.9)
     agent.get("/api/v1/here/")
     # Namespace, key, the pairs with their memories, and the tags of both sides.
     with django_assert_num_queries(4):

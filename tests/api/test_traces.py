@@ -25,13 +25,13 @@ FIRST = date(2026, 3, 1)
 
 
 @pytest.fixture
-def here() -> Namespace:
+def namespace() -> Namespace:
     return empty_namespace("here")
 
 
 @pytest.fixture
-def headers(here: Namespace) -> dict[str, str]:
-    return key_to(here, Role.READ)
+def headers(namespace: Namespace) -> dict[str, str]:
+    return key_to(namespace, Role.READ)
 
 
 def list_queries(headers: dict[str, str], **chosen: Any) -> list[str]:
@@ -41,10 +41,10 @@ def list_queries(headers: dict[str, str], **chosen: Any) -> list[str]:
     return [one["query"] for one in response.json()["results"]]
 
 
-def test_a_row_has_the_query_and_its_outcome(client: Client, here: Namespace, headers: dict[str, str]) -> None:
+def test_a_row_has_the_query_and_its_outcome(client: Client, namespace: Namespace, headers: dict[str, str]) -> None:
     answer = {"results": [{"id": str(uuid4())}, {"id": str(uuid4())}]}
     stored = trace_row(
-        here,
+        namespace,
         "Which oven?",
         request={"profile": "careful", "version": 3},
         answer=answer,
@@ -52,7 +52,7 @@ def test_a_row_has_the_query_and_its_outcome(client: Client, here: Namespace, he
         best_score=0.75,
         system="recall",
     )
-    trace_row(here, "Nothing", -1, abstained=True)
+    trace_row(namespace, "Nothing", -1, abstained=True)
     full, empty = client.get("/api/v1/here/traces/", headers=headers).json()["results"]
     assert full == {
         "id": str(stored.id),
@@ -71,28 +71,28 @@ def test_a_row_has_the_query_and_its_outcome(client: Client, here: Namespace, he
 
 
 def test_pages_go_forth_and_back_over_days_while_traces_come(
-    client: Client, here: Namespace, headers: dict[str, str]
+    client: Client, namespace: Namespace, headers: dict[str, str]
 ) -> None:
     ensure_partitions(FIRST, 2)  # the third day lies in the default
     for number in range(7):
-        trace_row(here, f"q{number}", 10 * number)
+        trace_row(namespace, f"q{number}", 10 * number)
 
-    def seen(address: str, way: str) -> list[list[str]]:
-        pages, here = [], address
-        while here:
-            page = client.get(here, headers=headers).json()
+    def walk_pages(address: str, way: str) -> list[list[str]]:
+        pages, namespace = [], address
+        while namespace:
+            page = client.get(namespace, headers=headers).json()
             pages.append([one["query"] for one in page["results"]])
-            here = page[way]
+            namespace = page[way]
         return pages
 
     first = client.get("/api/v1/here/traces/?limit=3", headers=headers).json()
     assert first["previous"] is None
-    trace_row(here, "newer", 100)
-    assert seen(first["next"], "next") == [["q3", "q2", "q1"], ["q0"]]
+    trace_row(namespace, "newer", 100)
+    assert walk_pages(first["next"], "next") == [["q3", "q2", "q1"], ["q0"]]
     second = client.get(first["next"], headers=headers).json()
-    assert seen(second["previous"], "previous") == [["q6", "q5", "q4"], ["newer"]]
+    assert walk_pages(second["previous"], "previous") == [["q6", "q5", "q4"], ["newer"]]
     chosen = client.get("/api/v1/here/traces/?limit=2&q=Q&until=2026-03-03T00:00:00Z", headers=headers).json()
-    assert seen(chosen["next"], "next") == [["q1", "q0"]]
+    assert walk_pages(chosen["next"], "next") == [["q1", "q0"]]
 
 
 @pytest.mark.parametrize(
@@ -121,13 +121,13 @@ def test_pages_go_forth_and_back_over_days_while_traces_come(
     ],
 )
 def test_a_list_is_chosen_by_how_it_went(
-    here: Namespace, headers: dict[str, str], chosen: dict[str, Any], found: list[str]
+    namespace: Namespace, headers: dict[str, str], chosen: dict[str, Any], found: list[str]
 ) -> None:
-    trace_row(here, "other", 0, system="recall", best_score=0.9)
-    trace_row(here, "empty", 1, abstained=True, api_key_id=ApiKey.objects.within(here).get().id)
-    trace_row(here, "100% sure?", 2, best_score=0.2)
-    trace_row(here, "slow", 3, best_score=0.9, took_ms={"read": 60.0, "retrieve": 70.0})
-    trace_row(here, "shadowed", 4, shadow=True)
+    trace_row(namespace, "other", 0, system="recall", best_score=0.9)
+    trace_row(namespace, "empty", 1, abstained=True, api_key_id=ApiKey.objects.within(namespace).get().id)
+    trace_row(namespace, "100% sure?", 2, best_score=0.2)
+    trace_row(namespace, "slow", 3, best_score=0.9, took_ms={"read": 60.0, "retrieve": 70.0})
+    trace_row(namespace, "shadowed", 4, shadow=True)
     trace_row(empty_namespace("there"), "foreign", 5)
     assert list_queries(headers, **chosen) == found
 
@@ -153,10 +153,10 @@ def test_an_invalid_filter_is_refused_at_its_field(headers: dict[str, str], name
 
 
 def test_a_page_takes_one_sql_query_and_does_not_load_the_large_columns(
-    client: Client, here: Namespace, headers: dict[str, str], django_assert_num_queries: DjangoAssertNumQueries
+    client: Client, namespace: Namespace, headers: dict[str, str], django_assert_num_queries: DjangoAssertNumQueries
 ) -> None:
     for number in range(5):
-        trace_row(here, f"q{number}", number)
+        trace_row(namespace, f"q{number}", number)
     client.get("/api/v1/here/", headers=headers)
     for limit in (1, 5):
         # Namespace and key before it.
@@ -181,19 +181,19 @@ def plan(rows: Any) -> str:
     return text
 
 
-def test_the_newest_come_from_the_index_of_every_partition_and_only_of_those_in_range(here: Namespace) -> None:
+def test_the_newest_come_from_the_index_of_every_partition_and_only_of_those_in_range(namespace: Namespace) -> None:
     ensure_partitions(FIRST, 3)
     for day in range(3):
-        trace_row(here, f"q{day}", 24 * day)
+        trace_row(namespace, f"q{day}", 24 * day)
     with connection.cursor() as cursor:
         cursor.execute(MANY)
         cursor.execute("ANALYZE memories_trace")
     days = [f"memories_trace_2026_03_0{day}" for day in (1, 2, 3)]
-    newest = plan(filter_traces(here, {}).order_by("-id")[:51])
+    newest = plan(filter_traces(namespace, {}).order_by("-id")[:51])
     assert "->  Sort" not in newest
     assert all(f"Index Scan Backward using {day}_pkey" in newest for day in days)
-    after = plan(filter_traces(here, {}).order_by("-id").filter(id__lt=derived_id(FIRST_TRACE_AT, "x"))[:51])
+    after = plan(filter_traces(namespace, {}).order_by("-id").filter(id__lt=derived_id(FIRST_TRACE_AT, "x"))[:51])
     assert f"Index Scan Backward using {days[0]}_pkey" in after
     assert not any(day in after for day in days[1:])
-    since = plan(filter_traces(here, {"since": FIRST_TRACE_AT + timedelta(days=2)}).order_by("-id")[:51])
+    since = plan(filter_traces(namespace, {"since": FIRST_TRACE_AT + timedelta(days=2)}).order_by("-id")[:51])
     assert not any(day in since for day in days[:2])

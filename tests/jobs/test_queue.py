@@ -40,10 +40,10 @@ def namespace() -> Namespace:
 def steps(monkeypatch: pytest.MonkeyPatch) -> Steps:
     """Let reflecting consist of given steps."""
 
-    def given(**made: Step) -> None:
+    def set_steps(**made: Step) -> None:
         monkeypatch.setattr("memories.maintenance.reflect.STEPS", made)
 
-    return given
+    return set_steps
 
 
 def make_entities(count: int, *, stop_at: int | None = None, error: Exception | None = None) -> Step:

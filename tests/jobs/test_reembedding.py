@@ -90,7 +90,7 @@ def test_a_job_that_stops_goes_on_without_embedding_anything_twice(
     texts: list[Any] = []
     remade = rebuild.reembed_vectors
 
-    def counted(namespace: Namespace, name: str, old: Any) -> Any:
+    def count_texts(namespace: Namespace, name: str, old: Any) -> Any:
         texts.extend((row.memory_id, row.route) for row in old)
         return remade(namespace, name, old)
 
@@ -98,7 +98,7 @@ def test_a_job_that_stops_goes_on_without_embedding_anything_twice(
         if job.step == "embed" and job.done:
             raise WorkerStoppedError
 
-    monkeypatch.setattr(rebuild, "reembed_vectors", counted)
+    monkeypatch.setattr(rebuild, "reembed_vectors", count_texts)
     job = start_reembed(namespace)
     with pytest.raises(WorkerStoppedError):
         run_job(namespace.id, job.id, stop_after_a_piece)
@@ -130,7 +130,7 @@ def test_nobody_who_writes_or_asks_meanwhile_finds_a_gap(namespace: Namespace) -
             number += 1
         connection.close()
 
-    def ask() -> None:
+    def check_vectors() -> None:
         while not over.wait(0.01):
             with transaction.atomic():
                 with connection.cursor() as cursor:
@@ -144,7 +144,7 @@ def test_nobody_who_writes_or_asks_meanwhile_finds_a_gap(namespace: Namespace) -
                     troubles.append(f"nothing is near by {here.embedder}")
         connection.close()
 
-    threads = [threading.Thread(target=target) for target in (write, ask)]
+    threads = [threading.Thread(target=target) for target in (write, check_vectors)]
     for thread in threads:
         thread.start()
     try:

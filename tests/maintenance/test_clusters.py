@@ -9,7 +9,7 @@ import pytest
 from memories.maintenance.kmeans import cluster_vectors
 from memories.models import Cluster, Memory, MemoryVector, Namespace, Posting, ScoreEvent
 from memories.models.choices import Status
-from tests.support.reflection import NOW, entity, now, reflect, tell
+from tests.support.reflection import NOW, add_entity, reflect, reload_memory, store_memory
 
 pytestmark = pytest.mark.django_db
 TEXTS = (
@@ -36,7 +36,7 @@ def state() -> Any:
 
 def test_facts_lie_in_clusters_with_a_size_a_middle_and_a_name(namespace: Namespace) -> None:
     for text in TEXTS:
-        tell(namespace, text)
+        store_memory(namespace, text)
     facts = reflect(namespace, "clusters")
     assert (facts["clusters"], facts["memories"], facts["put"]) == (2, 8, 8)
     assert sorted(one["size"] for one in facts["examples"]) == sorted(Cluster.objects.values_list("size", flat=True))
@@ -54,7 +54,7 @@ def test_facts_lie_in_clusters_with_a_size_a_middle_and_a_name(namespace: Namesp
 
 def test_without_new_memories_nothing_changes(namespace: Namespace) -> None:
     for text in TEXTS:
-        tell(namespace, text)
+        store_memory(namespace, text)
     reflect(namespace, "clusters")
     before = state()
     facts = reflect(namespace, "clusters", full=True)
@@ -63,15 +63,15 @@ def test_without_new_memories_nothing_changes(namespace: Namespace) -> None:
 
 
 def test_clusters_keep_their_ids_when_memories_come_and_go(namespace: Namespace) -> None:
-    memories = [tell(namespace, text) for text in TEXTS]
+    memories = [store_memory(namespace, text) for text in TEXTS]
     reflect(namespace, "clusters")
     home = {one.id: one.cluster_id for one in Memory.objects.all()}
-    new = tell(namespace, "Postgres upgrades happen on Mondays")
+    new = store_memory(namespace, "Postgres upgrades happen on Mondays")
     Memory.objects.filter(id=memories[0].id).update(status=Status.ARCHIVED)
     MemoryVector.objects.filter(memory_id=memories[0].id).update(active=False)
     reflect(namespace, "clusters")
-    assert now(new).cluster_id == home[memories[3].id]
-    assert all(now(one).cluster_id == home[one.id] for one in memories[1:])
+    assert reload_memory(new).cluster_id == home[memories[3].id]
+    assert all(reload_memory(one).cluster_id == home[one.id] for one in memories[1:])
     assert sum(Cluster.objects.values_list("size", flat=True)) == 8
 
 
@@ -93,19 +93,19 @@ def test_groups_are_found_where_they_are_and_the_same_every_time() -> None:
 
 
 def test_an_entity_that_became_something_else_is_listed_and_nothing_changes(namespace: Namespace) -> None:
-    lisa = entity(namespace, "Lighthouse")
-    entity(namespace, "Grind")
+    lisa = add_entity(namespace, "Lighthouse")
+    add_entity(namespace, "Grind")
     long_ago = NOW - timedelta(days=90)
     old = ("traces every request", "draws latency curves", "stores the spans of a request")
     new = ("serves cinnamon buns", "opens a second bakery", "hires two pastry cooks")
     for text in old:
         told = {"subject": "Lighthouse", "predicate": "traces", "happened_at": long_ago}
-        tell(namespace, f"Lighthouse {text}", **told, session="a")
-        tell(namespace, f"Grind {text}", subject="Grind", happened_at=long_ago, session="b")
+        store_memory(namespace, f"Lighthouse {text}", **told, session="a")
+        store_memory(namespace, f"Grind {text}", subject="Grind", happened_at=long_ago, session="b")
     for text in new:
-        tell(namespace, f"Lighthouse {text}", subject="Lighthouse", predicate="bakes", session="c")
+        store_memory(namespace, f"Lighthouse {text}", subject="Lighthouse", predicate="bakes", session="c")
     for text in old:
-        tell(namespace, f"Today Grind still {text}", subject="Grind", session="d")
+        store_memory(namespace, f"Today Grind still {text}", subject="Grind", session="d")
     before = ScoreEvent.objects.count()
     facts = reflect(namespace, "drift")
     (found,) = facts["examples"]
@@ -117,25 +117,25 @@ def test_an_entity_that_became_something_else_is_listed_and_nothing_changes(name
 
 
 def test_two_memories_are_no_drift(namespace: Namespace) -> None:
-    entity(namespace, "Lighthouse")
+    add_entity(namespace, "Lighthouse")
     for days, text in ((90, "traces requests"), (90, "draws curves"), (1, "serves buns"), (1, "hires cooks")):
-        tell(namespace, f"Lighthouse {text}", subject="Lighthouse", happened_at=NOW - timedelta(days=days))
+        store_memory(namespace, f"Lighthouse {text}", subject="Lighthouse", happened_at=NOW - timedelta(days=days))
     assert reflect(namespace, "drift")["looked_at"] == 0
 
 
 def test_doubted_memories_are_listed_and_archived_only_when_asked(namespace: Namespace) -> None:
-    doubted, believed = tell(namespace, "Owns three horses"), tell(namespace, "Plays the cello")
+    doubted, believed = store_memory(namespace, "Owns three horses"), store_memory(namespace, "Plays the cello")
     Memory.objects.filter(id=doubted.id).update(belief=1.5)
     facts = reflect(namespace, "archival")
     assert (facts["candidates"], facts["examples"]) == (1, [{"memory": str(doubted.id), "belief": 1.5}])
-    assert now(doubted).status == Status.ACTIVE
+    assert reload_memory(doubted).status == Status.ACTIVE
     facts = reflect(namespace, "archival", archive=True)
-    memory = now(doubted)
+    memory = reload_memory(doubted)
     assert (facts["candidates"], facts["archived"]) == (1, 1)
     assert (memory.status, memory.reason) == (Status.ARCHIVED, "belief 1.5 is below 2")
     assert not Posting.objects.filter(memory_id=memory.id).exists()
     assert not MemoryVector.objects.get(memory_id=memory.id).active
     event = ScoreEvent.objects.get(memory_id=memory.id, cause="archived")
     assert (event.before["status"], event.after["status"]) == ("active", "archived")
-    assert now(believed).status == Status.ACTIVE
+    assert reload_memory(believed).status == Status.ACTIVE
     assert reflect(namespace, "archival", archive=True)["candidates"] == 0

@@ -18,7 +18,7 @@ from memories.models import (
 from memories.models.choices import ChunkLevel, EdgeKind, Status
 from memories.writing import feedback
 from memories.writing.remember import remember
-from tests.support.reflection import NOW, begun, entity, now, reflect, tell
+from tests.support.reflection import NOW, add_entity, reflect, reload_memory, start_step, store_memory
 
 pytestmark = pytest.mark.django_db
 # Cosines from .74 to .80; nothing that storing would merge or escalate.
@@ -33,14 +33,14 @@ FOURTH = "Maya likes black coffee from the roastery in Lerum"
 @pytest.fixture
 def namespace() -> Namespace:
     namespace = Namespace.objects.create(slug="desk", title="A desk", clock=NOW)
-    entity(namespace, "Maya", "person")
+    add_entity(namespace, "Maya", "person")
     return namespace
 
 
 @pytest.fixture
 def coffee(namespace: Namespace) -> list[Memory]:
-    tell(namespace, "Maya sails on Sundays", subject="Maya", session="d")
-    return [tell(namespace, text, subject="Maya", session=f"s{place}") for place, text in enumerate(COFFEE)]
+    store_memory(namespace, "Maya sails on Sundays", subject="Maya", session="d")
+    return [store_memory(namespace, text, subject="Maya", session=f"s{place}") for place, text in enumerate(COFFEE)]
 
 
 def summary() -> Memory:
@@ -57,7 +57,7 @@ def test_alike_memories_of_a_subject_get_a_summary_and_stay(namespace: Namespace
     made = summary()
     assert facts["summaries"] == 1
     assert members(made) == {one.id for one in coffee}
-    assert all(now(one) == one and now(one).status == Status.ACTIVE for one in coffee)
+    assert all(reload_memory(one) == one and reload_memory(one).status == Status.ACTIVE for one in coffee)
     assert made.subject_id == coffee[0].subject_id
     assert [tag.tag for tag in MemoryTag.objects.filter(memory_id=made.id)] == ["summary"]
     assert facts["examples"] == [{"memory": str(made.id), "content": made.content, "members": 3}]
@@ -87,7 +87,7 @@ def test_a_summary_absorbs_nothing_that_is_told_later(namespace: Namespace, coff
 def test_the_same_members_are_summarised_once(namespace: Namespace, coffee: list[Memory]) -> None:
     reflect(namespace, "consolidation")
     first = summary()
-    work = begun(namespace, "consolidation", full=True)
+    work = start_step(namespace, "consolidation", full=True)
     consolidate(work)
     assert not work.step_result["summaries"]
     assert summary() == first
@@ -97,12 +97,12 @@ def test_the_same_members_are_summarised_once(namespace: Namespace, coffee: list
 def test_a_summary_of_other_members_supersedes_the_old_one(namespace: Namespace, coffee: list[Memory]) -> None:
     reflect(namespace, "consolidation")
     first = summary()
-    fourth = tell(namespace, FOURTH, subject="Maya", session="e")
+    fourth = store_memory(namespace, FOURTH, subject="Maya", session="e")
     facts = reflect(namespace, "consolidation")
     made = summary()
     assert (facts["summaries"], facts["superseded"]) == (1, 1)
     assert fourth.id in members(made)
-    old = now(first)
+    old = reload_memory(first)
     assert (old.status, old.superseded_by_id) == (Status.SUPERSEDED, made.id)
     assert not Posting.objects.filter(memory_id=old.id).exists()
     assert not MemoryVector.objects.get(memory_id=old.id).active
@@ -114,16 +114,16 @@ def test_a_summary_whose_members_are_gone_is_archived(namespace: Namespace, coff
     feedback.forget_memory(namespace, coffee[0].id, by="tests")
     facts = reflect(namespace, "consolidation")
     assert (facts["summaries"], facts["archived"]) == (0, 1)
-    assert now(first).status == Status.ARCHIVED
+    assert reload_memory(first).status == Status.ARCHIVED
 
 
 def test_what_contradicts_the_middle_is_not_summed_up_with_it(namespace: Namespace, coffee: list[Memory]) -> None:
-    odd = tell(namespace, "Maya never has black coffee for breakfast any more", subject="Maya", session="e")
+    odd = store_memory(namespace, "Maya never has black coffee for breakfast any more", subject="Maya", session="e")
     reflect(namespace, "consolidation")
     assert odd.id not in members(summary())
 
 
 def test_two_are_not_enough_and_users_are_kept_apart(namespace: Namespace) -> None:
     for place, text in enumerate(COFFEE):
-        tell(namespace, text, subject="Maya", session=f"s{place}", user="maya" if place else "elias")
+        store_memory(namespace, text, subject="Maya", session=f"s{place}", user="maya" if place else "elias")
     assert reflect(namespace, "consolidation")["summaries"] == 0

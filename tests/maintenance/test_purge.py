@@ -60,16 +60,18 @@ class World:
     def telling(self) -> set[str]:
         """The tables that hold the word, the memory's id or its hash, as text or as bytes."""
         return {
-            table for table, rows in dumped().items() if any(needle in row for needle in self.needles for row in rows)
+            table
+            for table, rows in dump_tables().items()
+            if any(needle in row for needle in self.needles for row in rows)
         }
 
     def rows(self) -> dict[str, list[str]]:
         """All rows that carry the namespace."""
         mine = str(self.namespace.id)
-        return {table: [row for row in rows if mine in row] for table, rows in dumped().items()}
+        return {table: [row for row in rows if mine in row] for table, rows in dump_tables().items()}
 
 
-def dumped() -> dict[str, list[str]]:
+def dump_tables() -> dict[str, list[str]]:
     """Every row of every table as text, bytes in hexadecimal; the catalogue names the tables."""
     with connection.cursor() as cursor:
         cursor.execute(
@@ -84,7 +86,7 @@ def dumped() -> dict[str, list[str]]:
     return found
 
 
-def made(slug: str, word: str) -> World:
+def fill_namespace(slug: str, word: str) -> World:
     """Fill a namespace, by the API where it can."""
     namespace = Namespace.objects.create(slug=slug, title=slug, clock=NOW)
     key = make_key()
@@ -189,7 +191,7 @@ def beside(namespace: Namespace, id: UUID, predecessor: UUID, other: UUID, turn:
 @pytest.fixture
 def world() -> World:
     ensure_partitions(datetime.now(UTC).date(), 1)
-    return made("desk", "Xylqophrandt")
+    return fill_namespace("desk", "Xylqophrandt")
 
 
 def test_a_memory_is_erased_from_every_table(world: World) -> None:
@@ -209,7 +211,7 @@ def test_a_memory_is_erased_from_every_table(world: World) -> None:
 def test_a_user_is_erased_from_every_table_with_the_names_that_nothing_else_has(world: World) -> None:
     call_command("purge", "--user", "maya")
     assert world.telling() == set()
-    assert not any("maya" in row for rows in dumped().values() for row in rows)
+    assert not any("maya" in row for rows in dump_tables().values() for row in rows)
     assert sorted(memory.content for memory in Memory.objects.all()) == [
         "Has a dog",
         AGAINST,
@@ -217,7 +219,7 @@ def test_a_user_is_erased_from_every_table_with_the_names_that_nothing_else_has(
 
 
 def test_another_namespace_does_not_change(world: World) -> None:
-    other = made("elsewhere", "Brumquolt")
+    other = fill_namespace("elsewhere", "Brumquolt")
     before = other.rows()
     assert sum(map(len, before.values())) > 50
     call_command("purge", "desk", "--memory", str(world.memory), "--with-turns")
@@ -237,9 +239,9 @@ def test_what_was_forgotten_long_enough_ago_is_erased(world: World) -> None:
 
 
 def test_a_dry_run_tells_the_same_numbers_and_changes_nothing(world: World, capsys: Any) -> None:
-    before = dumped()
+    before = dump_tables()
     call_command("purge", "desk", "--memory", str(world.memory), "--dry-run")
-    assert dumped() == before
+    assert dump_tables() == before
     tried = capsys.readouterr().out
     call_command("purge", "desk", "--memory", str(world.memory))
     done = capsys.readouterr().out

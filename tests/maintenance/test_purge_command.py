@@ -27,7 +27,7 @@ def run(*arguments: str) -> str:
     return out.getvalue()
 
 
-def told(namespace: Namespace, content: str = "Plays the cello", **more: Any) -> Memory:
+def store_memory(namespace: Namespace, content: str = "Plays the cello", **more: Any) -> Memory:
     (outcome,) = remember(namespace, [NewMemory(content=content, **more)], by="tests")
     return outcome.memory
 
@@ -35,7 +35,7 @@ def told(namespace: Namespace, content: str = "Plays the cello", **more: Any) ->
 @pytest.mark.django_db
 def test_only_what_was_forgotten_long_enough_ago_goes() -> None:
     namespace = empty_namespace("here")
-    lasting, forgotten = told(namespace), told(namespace, "Owns a red bicycle")
+    lasting, forgotten = store_memory(namespace), store_memory(namespace, "Owns a red bicycle")
     forget_memory(namespace, forgotten.id, by="tests")
     assert run() == "here: nothing to erase.\n"
     assert "1 memories" in run("--older-than=0")
@@ -45,7 +45,7 @@ def test_only_what_was_forgotten_long_enough_ago_goes() -> None:
 @pytest.mark.django_db
 def test_rejected_memories_stay_with_their_reason() -> None:
     namespace = empty_namespace("here")
-    told(namespace, "Owns three horses", evidence="We talked about the quarterly budget only.")
+    store_memory(namespace, "Owns three horses", evidence="We talked about the quarterly budget only.")
     assert Memory.objects.get().status == Status.REJECTED
     assert run("--older-than=0") == "here: nothing to erase.\n"
 
@@ -63,7 +63,7 @@ def test_answers_that_were_kept_long_enough_are_deleted() -> None:
 def test_the_named_namespaces_alone_are_purged() -> None:
     for slug in ("one", "two", "three"):
         namespace = empty_namespace(slug)
-        forget_memory(namespace, told(namespace).id, by="tests")
+        forget_memory(namespace, store_memory(namespace).id, by="tests")
     assert [line.split(":")[0] for line in run("two", "one", "--older-than=0").splitlines()[:-1]] == ["one", "two"]
     assert Memory.objects.get().namespace.slug == "three"
 
@@ -90,9 +90,9 @@ def test_a_purge_that_makes_no_sense_is_refused(arguments: list[str], complaint:
 @pytest.mark.django_db(transaction=True)
 def test_a_vacuum_clears_the_deleted_rows_away() -> None:
     namespace = empty_namespace("here")
-    memory = told(namespace)
+    memory = store_memory(namespace)
     assert "bytes stay on disk" in run("--memory", str(memory.id))
-    memory = told(namespace, "Owns a red bicycle")
+    memory = store_memory(namespace, "Owns a red bicycle")
     assert "Vacuumed." in run("--memory", str(memory.id), "--vacuum")
 
 
@@ -103,8 +103,8 @@ SCANNED = {"memories_trace", "memories_trace_default", "memories_idempotencyreco
 @pytest.mark.django_db
 def test_erasing_one_of_many_reads_few_rows() -> None:
     namespace, crowd = empty_namespace("here"), empty_namespace("crowd")
-    memory = told(namespace, entities=("Maya",), tags=("music",), session="s")
-    told(namespace, "Owns a red bicycle", entities=("Maya",), tags=("ride",), session="s")
+    memory = store_memory(namespace, entities=("Maya",), tags=("music",), session="s")
+    store_memory(namespace, "Owns a red bicycle", entities=("Maya",), tags=("ride",), session="s")
     for one in (namespace, crowd):
         multiply(one, MEMORIES)
     reads: list[tuple[str, int, str]] = []
@@ -133,7 +133,9 @@ def nodes(plan: dict[str, Any]) -> list[tuple[str, int]]:
 
 def multiply(namespace: Namespace, count: int) -> None:
     """Copy a memory and the rows that hang on it many times over."""
-    first = Memory.objects.within(namespace).order_by("-id").first() or told(namespace, "Reads a lot", tags=("x",))
+    first = Memory.objects.within(namespace).order_by("-id").first() or store_memory(
+        namespace, "Reads a lot", tags=("x",)
+    )
     made = {"id": "gen_random_uuid()", "content_hash": "sha256(n::text::bytea)", "content": "'Fact ' || n"}
     # A vector of an embedder that has no index of neighbours is stored at once.
     hanging = {"id": "gen_random_uuid()", "memory_id": "m.id", "embedder": "'another'"}

@@ -49,15 +49,15 @@ def namespace() -> Namespace:
 
 
 @pytest.fixture
-def tell(namespace: Namespace) -> Tell:
-    def telling(content: str, *said: Utterance, **more: Any) -> Outcome:
+def store(namespace: Namespace) -> Tell:
+    def store_content(content: str, *said: Utterance, **more: Any) -> Outcome:
         (outcome,) = remember(namespace, [NewMemory(content=content, type="Fact", utterances=said, **more)], by="tests")
         return outcome
 
-    return telling
+    return store_content
 
 
-def folded(memory: Memory) -> dict[str, Any]:
+def fold_memory(memory: Memory) -> dict[str, Any]:
     """What a memory's events, one after the other, lead to; each begins where the one before ended."""
     columns: dict[str, Any] = {}
     for event in ScoreEvent.objects.within(memory.namespace).filter(memory_id=memory.id).order_by("at", "id"):
@@ -71,45 +71,45 @@ def stands(memory: Memory) -> dict[str, Any]:
     return {name: getattr(stored, name) for name in EVIDENCE_COLUMNS}
 
 
-def test_a_survivor_keeps_its_numbers_and_a_history_that_leads_to_them(namespace: Namespace, tell: Tell) -> None:
-    kept = tell("The ledger runs on PostgreSQL 14", session="a").memory
-    gone = tell("The ledger runs on PostgreSQL 15", session="b").memory
+def test_a_survivor_keeps_its_numbers_and_a_history_that_leads_to_them(namespace: Namespace, store: Tell) -> None:
+    kept = store("The ledger runs on PostgreSQL 14", session="a").memory
+    gone = store("The ledger runs on PostgreSQL 15", session="b").memory
     before = stands(kept)
     assert (before["belief"], before["contradictions"]) == (3.5, 1)
     ids = set(ScoreEvent.objects.filter(memory_id=kept.id).values_list("id", "at", "cause"))
     Erasure(namespace).erase([gone.id])
-    assert stands(kept) == before == folded(kept)
+    assert stands(kept) == before == fold_memory(kept)
     assert set(ScoreEvent.objects.filter(memory_id=kept.id).values_list("id", "at", "cause")) == ids
     assert not ScoreEvent.objects.filter(other_id__isnull=False).exists()
     assert not MemoryEdge.objects.exists()
 
 
-def test_words_are_counted_as_if_the_erased_had_never_been(namespace: Namespace, tell: Tell) -> None:
-    def counted() -> tuple[Any, ...]:
+def test_words_are_counted_as_if_the_erased_had_never_been(namespace: Namespace, store: Tell) -> None:
+    def index_counts() -> tuple[Any, ...]:
         statistics = NamespaceStatistics.objects.get(namespace=namespace)
         terms = sorted(TermStatistic.objects.values_list("term", "documents"))
         return statistics.documents, statistics.total_length, terms, sorted(Posting.objects.values_list("term"))
 
-    tell("Tea in the morning")
-    before = counted()
-    Erasure(namespace).erase([tell("Coffee in the morning, coffee at night").memory.id])
-    assert counted() == before
+    store("Tea in the morning")
+    before = index_counts()
+    Erasure(namespace).erase([store("Coffee in the morning, coffee at night").memory.id])
+    assert index_counts() == before
 
 
-def test_what_the_erased_replaced_is_archived_with_a_reason(namespace: Namespace, tell: Tell) -> None:
-    old = tell("Plays the cello").memory
+def test_what_the_erased_replaced_is_archived_with_a_reason(namespace: Namespace, store: Tell) -> None:
+    old = store("Plays the cello").memory
     outcome, _ = correct_memory(namespace, old.id, {"content": "Plays the oboe"}, by="tests")
     erasure = Erasure(namespace)
     erasure.erase([outcome.memory.id])
     kept = Memory.objects.get()
     assert (kept.id, kept.status, kept.superseded_by_id) == (old.id, Status.ARCHIVED, None)
     assert kept.reason == "what replaced it was erased"
-    assert stands(kept) == folded(kept)
+    assert stands(kept) == fold_memory(kept)
     assert (erasure.erased["memories archived"], erasure.erased["events redacted"]) == (1, 1)
 
 
-def test_a_summary_does_not_outlive_what_it_was_made_of(namespace: Namespace, tell: Tell) -> None:
-    member, whole, above = (tell(text).memory for text in ("Plays the cello", "Much music", "All about arts"))
+def test_a_summary_does_not_outlive_what_it_was_made_of(namespace: Namespace, store: Tell) -> None:
+    member, whole, above = (store(text).memory for text in ("Plays the cello", "Much music", "All about arts"))
     for source, target in ((whole, member), (above, whole)):
         MemoryEdge.objects.create(namespace=namespace, source=source, target=target, kind="summary_of")
     Erasure(namespace).erase([member.id])
@@ -123,10 +123,10 @@ DATABASE = (
 
 
 @pytest.mark.parametrize("words", DATABASE, ids=["in the same words", "in other words"])
-def test_what_another_user_said_too_stays_as_theirs(namespace: Namespace, tell: Tell, words: str) -> None:
+def test_what_another_user_said_too_stays_as_theirs(namespace: Namespace, store: Tell, words: str) -> None:
     about: dict[str, Any] = {"subject": "the invoicing service"}
-    first = tell(DATABASE[0], Utterance("direct"), session="a", user="maya", evidence=DATABASE[0], **about).memory
-    assert tell(words, Utterance("weak_inference"), session="b", user="bob", **about).outcome == "merged"
+    first = store(DATABASE[0], Utterance("direct"), session="a", user="maya", evidence=DATABASE[0], **about).memory
+    assert store(words, Utterance("weak_inference"), session="b", user="bob", **about).outcome == "merged"
     erasure = Erasure(namespace, user="maya")
     erasure.erase_user()
     kept = Memory.objects.get(status=Status.ACTIVE)
@@ -137,47 +137,47 @@ def test_what_another_user_said_too_stays_as_theirs(namespace: Namespace, tell: 
     assert kept.session
     assert kept.session.user == Session.objects.get().user == "bob"
     assert erasure.erased["memories handed over"] == 1
-    assert stands(kept) == folded(kept)
+    assert stands(kept) == fold_memory(kept)
 
 
-def test_what_two_users_say_of_themselves_goes_with_each_of_them(namespace: Namespace, tell: Tell) -> None:
-    _, theirs = (tell("Is allergic to nuts", session="s", user=user) for user in ("maya", "bob"))
+def test_what_two_users_say_of_themselves_goes_with_each_of_them(namespace: Namespace, store: Tell) -> None:
+    _, theirs = (store("Is allergic to nuts", session="s", user=user) for user in ("maya", "bob"))
     assert theirs.outcome == "stored"
     Erasure(namespace, user="maya").erase_user()
     assert Memory.objects.get().id == theirs.memory.id
 
 
-def test_a_survivor_does_not_rest_on_what_it_absorbed_once_that_is_erased(namespace: Namespace, tell: Tell) -> None:
-    kept = tell("The invoicing service uses PostgreSQL as its database", Utterance("speculation"), session="a").memory
+def test_a_survivor_does_not_rest_on_what_it_absorbed_once_that_is_erased(namespace: Namespace, store: Tell) -> None:
+    kept = store("The invoicing service uses PostgreSQL as its database", Utterance("speculation"), session="a").memory
     more: dict[str, Any] = {"tags": ("sql",), "entities": ("Postgres",), "metadata": {"b": 3}, "importance": 0.9}
-    tell("The invoicing service uses PostgreSQL as the database", Utterance("direct"), session="a", **more)
+    store("The invoicing service uses PostgreSQL as the database", Utterance("direct"), session="a", **more)
     assert stands(kept)["source_strength"] == 0.95
     assert Memory.objects.get(id=kept.id).tag_names == ["sql"]
     Erasure(namespace).erase([Memory.objects.get(status=Status.MERGED).id])
     assert stands(kept)["source_strength"] == 0.30
-    assert stands(kept) == folded(kept)
+    assert stands(kept) == fold_memory(kept)
     left = Memory.objects.get()
     assert (left.tag_names, left.metadata, left.importance, Mention.objects.count()) == ([], {}, 0.5, 0)
 
 
-def test_a_memory_that_loses_a_source_is_weighed_by_the_others(namespace: Namespace, tell: Tell) -> None:
+def test_a_memory_that_loses_a_source_is_weighed_by_the_others(namespace: Namespace, store: Tell) -> None:
     mine, theirs = (row(Turn, namespace, session=row(Session, namespace, user=user)) for user in ("bob", "maya"))
-    kept = tell(
+    kept = store(
         "Sails on Sundays", Utterance("weak_inference", mine.id), Utterance("direct", theirs.id), user="bob"
     ).memory
     assert kept.source_strength == 0.95
     Erasure(namespace, user="maya").erase_user()
     assert stands(kept)["source_strength"] < 0.95
-    assert stands(kept) == folded(kept)
+    assert stands(kept) == fold_memory(kept)
     assert list(Turn.objects.all()) == [mine]
     assert ScoreEvent.objects.get(cause="source erased").by == "purge"
 
 
-def test_turns_that_something_else_rests_on_stay(namespace: Namespace, tell: Tell) -> None:
+def test_turns_that_something_else_rests_on_stay(namespace: Namespace, store: Tell) -> None:
     session = row(Session, namespace)
     alone, shared = (row(Turn, namespace, session=session, position=place) for place in (1, 2))
-    gone = tell("Sails on Sundays", Utterance("direct", alone.id), Utterance("direct", shared.id)).memory
-    tell("Owns a red bicycle", Utterance("direct", shared.id))
+    gone = store("Sails on Sundays", Utterance("direct", alone.id), Utterance("direct", shared.id)).memory
+    store("Owns a red bicycle", Utterance("direct", shared.id))
     chunks = [
         row(Memory, namespace, level=level, session_id=session.id, turn_id=turn)
         for level, turn in {ChunkLevel.TURN: alone.id, ChunkLevel.SESSION: None}.items()
@@ -193,12 +193,12 @@ def test_turns_that_something_else_rests_on_stay(namespace: Namespace, tell: Tel
     assert MemoryVector.objects.filter(memory_id=other.id).get() == full
 
 
-def test_a_cluster_becomes_the_middle_of_the_rest(namespace: Namespace, tell: Tell) -> None:
-    gone, *rest = (tell(text).memory for text in ("Plays the cello", "Owns a red bicycle", "Drinks green tea"))
+def test_a_cluster_becomes_the_middle_of_the_rest(namespace: Namespace, store: Tell) -> None:
+    gone, *rest = (store(text).memory for text in ("Plays the cello", "Owns a red bicycle", "Drinks green tea"))
     held = row(Cluster, namespace, embedder=namespace.embedder, centroid=[0.1] * 384, size=3, label="cello")
     lonely = row(Cluster, namespace, embedder=namespace.embedder, centroid=[0.1] * 384, size=1)
     Memory.objects.update(cluster_id=held.id)
-    last = tell("Sleeps long").memory
+    last = store("Sleeps long").memory
     Memory.objects.filter(id=last.id).update(cluster_id=lonely.id)
     Erasure(namespace).erase([gone.id, last.id])
     cluster = Cluster.objects.get()
@@ -208,8 +208,8 @@ def test_a_cluster_becomes_the_middle_of_the_rest(namespace: Namespace, tell: Te
     assert np.allclose(cluster.centroid, middle / np.linalg.norm(middle), atol=1e-5)
 
 
-def test_a_judged_query_that_has_other_answers_stays(namespace: Namespace, tell: Tell) -> None:
-    gone, kept = (tell(text).memory for text in ("Plays the cello", "Owns a red bicycle"))
+def test_a_judged_query_that_has_other_answers_stays(namespace: Namespace, store: Tell) -> None:
+    gone, kept = (store(text).memory for text in ("Plays the cello", "Owns a red bicycle"))
     both, only = row(JudgedQuery, namespace), row(JudgedQuery, namespace)
     for query, memory, grade in ((both, gone, 3), (both, kept, 1), (only, gone, 3), (only, kept, 0)):
         row(Judgement, namespace, query=query, memory=memory, grade=grade)
@@ -219,19 +219,19 @@ def test_a_judged_query_that_has_other_answers_stays(namespace: Namespace, tell:
     assert erasure.erased["judged queries"] == 1
 
 
-def test_a_forgotten_users_names_go_where_nothing_else_names_them(namespace: Namespace, tell: Tell) -> None:
-    tell("Doctor Quist treats Maya", entities=("Doctor Quist", "Maya"), user="maya")
-    tell("Bob works with Maya", entities=("Bob", "Maya"), user="bob")
+def test_a_forgotten_users_names_go_where_nothing_else_names_them(namespace: Namespace, store: Tell) -> None:
+    store("Doctor Quist treats Maya", entities=("Doctor Quist", "Maya"), user="maya")
+    store("Bob works with Maya", entities=("Bob", "Maya"), user="bob")
     Erasure(namespace, user="maya").erase_user()
     assert sorted(entity.name for entity in Entity.objects.all()) == ["Bob", "Maya"]
 
 
 def test_a_name_goes_with_the_last_memory_that_brought_it_unless_somebody_registered_it(
-    namespace: Namespace, tell: Tell
+    namespace: Namespace, store: Tell
 ) -> None:
     create_entity(namespace, name="Sankt Göran", kind="", aliases=["the clinic"])
-    gone = tell("Doctor Quist treats Maya at Sankt Göran", entities=("Doctor Quist", "Maya", "Sankt Göran")).memory
-    kept = tell("Bob works with Maya", entities=("Bob", "Maya")).memory
+    gone = store("Doctor Quist treats Maya at Sankt Göran", entities=("Doctor Quist", "Maya", "Sankt Göran")).memory
+    kept = store("Bob works with Maya", entities=("Bob", "Maya")).memory
     erasure = Erasure(namespace)
     erasure.erase([gone.id])
     assert sorted(entity.name for entity in Entity.objects.all()) == ["Bob", "Maya", "Sankt Göran"]
@@ -241,9 +241,9 @@ def test_a_name_goes_with_the_last_memory_that_brought_it_unless_somebody_regist
     assert sorted(entity.name for entity in Entity.objects.all()) == ["Bob", "Sankt Göran"]
 
 
-def test_a_process_lets_go_of_what_it_held_of_the_erased(namespace: Namespace, tell: Tell) -> None:
+def test_a_process_lets_go_of_what_it_held_of_the_erased(namespace: Namespace, store: Tell) -> None:
     create_entity(namespace, name="Maya", kind="", aliases=[])
-    gone = tell("Doctor Quist treats Maya").memory
+    gone = store("Doctor Quist treats Maya").memory
     before, names = NamespaceStatistics.objects.get(namespace=namespace).epoch, load_registry(namespace)
     names.resolve("Quist")
     assert "Quist" in names._cache[True]

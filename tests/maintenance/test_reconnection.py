@@ -5,7 +5,7 @@ import pytest
 from memories.models import Entity, EntityAlias, EntityEdge, Job, Memory, Mention, Namespace, Posting, ScoreEvent
 from memories.models.choices import Status
 from scoring.dedup import content_hash
-from tests.support.reflection import NOW, entity, now, reflect, tell
+from tests.support.reflection import NOW, add_entity, reflect, reload_memory, store_memory
 
 pytestmark = pytest.mark.django_db
 
@@ -20,11 +20,11 @@ def names(memory: Memory) -> set[str]:
 
 
 def test_a_subject_that_is_known_now_takes_the_place_of_its_stand_in(namespace: Namespace) -> None:
-    memory = tell(namespace, "Barks at night", subject="Cron", predicate="barks_at", object="night")
+    memory = store_memory(namespace, "Barks at night", subject="Cron", predicate="barks_at", object="night")
     assert memory.subject_fallback
-    cron = entity(namespace, "Cron", "cat")
+    cron = add_entity(namespace, "Cron", "cat")
     facts = reflect(namespace, "reconnection")
-    memory = now(memory)
+    memory = reload_memory(memory)
     assert (memory.subject_id, memory.subject_fallback) == (cron.id, None)
     assert bytes(memory.content_hash) == content_hash("Fact", "Cron", "barks_at", "Barks at night")
     assert names(memory) == {"Cron"}
@@ -33,14 +33,14 @@ def test_a_subject_that_is_known_now_takes_the_place_of_its_stand_in(namespace: 
 
 
 def test_a_memory_that_thereby_says_what_another_says_is_merged_into_the_earlier(namespace: Namespace) -> None:
-    early = tell(namespace, "Barks at night", subject="Cronny", session="a")
-    cron = entity(namespace, "Cron", "cat")
-    late = tell(namespace, "Sleeps all day", subject="Cron", session="b")
+    early = store_memory(namespace, "Barks at night", subject="Cronny", session="a")
+    cron = add_entity(namespace, "Cron", "cat")
+    late = store_memory(namespace, "Sleeps all day", subject="Cron", session="b")
     same = content_hash("Fact", "Cron", "", "Barks at night")
     Memory.objects.filter(id=late.id).update(content="Barks at night", content_hash=same)
     EntityAlias.objects.create(namespace=namespace, entity=cron, name="Cronny", normalised="cronny")
     assert reflect(namespace, "reconnection")["merged"] == 1
-    early, late = now(early), now(late)
+    early, late = reload_memory(early), reload_memory(late)
     assert (early.status, early.subject_id, early.repetitions) == (Status.ACTIVE, cron.id, 1)
     assert (late.status, late.merged_into_id) == (Status.MERGED, early.id)
     assert not Posting.objects.filter(memory_id=late.id).exists()
@@ -52,41 +52,41 @@ def test_a_memory_that_thereby_says_what_another_says_is_merged_into_the_earlier
 
 def test_a_memory_of_another_time_stays_by_itself_though_it_turns_out_to_say_the_same(namespace: Namespace) -> None:
     year = NOW.replace(year=2020)
-    early = tell(namespace, "Barks at night", subject="Cronny", session="a", valid_until=year)
-    cron = entity(namespace, "Cron", "cat")
-    late = tell(namespace, "Barks at night", subject="Cron", session="b", valid_from=year)
+    early = store_memory(namespace, "Barks at night", subject="Cronny", session="a", valid_until=year)
+    cron = add_entity(namespace, "Cron", "cat")
+    late = store_memory(namespace, "Barks at night", subject="Cron", session="b", valid_from=year)
     EntityAlias.objects.create(namespace=namespace, entity=cron, name="Cronny", normalised="cronny")
     facts = reflect(namespace, "reconnection")
     assert (facts["resolved"], facts["merged"]) == (1, 0)
-    assert {now(memory).subject_id for memory in (early, late)} == {cron.id}
+    assert {reload_memory(memory).subject_id for memory in (early, late)} == {cron.id}
     assert Memory.objects.filter(status=Status.ACTIVE).count() == 2
 
 
 def test_an_entity_made_later_is_found_in_the_memories_that_name_it(namespace: Namespace) -> None:
-    memory = tell(namespace, "The gateway Grind forwards to Slottet", session="a")
-    other = tell(namespace, "Maya sails on Sundays", session="a")
+    memory = store_memory(namespace, "The gateway Grind forwards to Slottet", session="a")
+    other = store_memory(namespace, "Maya sails on Sundays", session="a")
     assert not names(memory)
-    entity(namespace, "Grind")
-    entity(namespace, "Slottet")
+    add_entity(namespace, "Grind")
+    add_entity(namespace, "Slottet")
     assert reflect(namespace, "reconnection")["mentions"] == 2
     assert (names(memory), names(other)) == ({"Grind", "Slottet"}, set())
     assert reflect(namespace, "reconnection", full=True)["mentions"] == 0
 
 
 def test_an_entity_that_was_known_when_a_memory_was_stored_is_not_added_to_it(namespace: Namespace) -> None:
-    entity(namespace, "Grind")
-    memory = tell(namespace, "The gateway Grind forwards to Slottet", session="a")
+    add_entity(namespace, "Grind")
+    memory = store_memory(namespace, "The gateway Grind forwards to Slottet", session="a")
     Mention.objects.all().delete()
-    entity(namespace, "Slottet")
+    add_entity(namespace, "Slottet")
     reflect(namespace, "reconnection")
     assert names(memory) == {"Slottet"}
 
 
 def test_a_relation_is_read_from_subject_predicate_and_object_once_both_are_known(namespace: Namespace) -> None:
-    grind = entity(namespace, "Grind")
-    tell(namespace, "It forwards to Slottet", subject="Grind", predicate="forwards_to", object="Slottet")
+    grind = add_entity(namespace, "Grind")
+    store_memory(namespace, "It forwards to Slottet", subject="Grind", predicate="forwards_to", object="Slottet")
     assert not EntityEdge.objects.exists()
-    slottet = entity(namespace, "Slottet")
+    slottet = add_entity(namespace, "Slottet")
     assert reflect(namespace, "reconnection")["relations"] == 1
     edge = EntityEdge.objects.get()
     assert (edge.source_id, edge.predicate, edge.target_id) == (grind.id, "forwards_to", slottet.id)
@@ -95,16 +95,16 @@ def test_a_relation_is_read_from_subject_predicate_and_object_once_both_are_know
 
 
 def test_a_name_that_two_share_resolves_nothing(namespace: Namespace) -> None:
-    memory = tell(namespace, "Barks at night", subject="Cron")
-    entity(namespace, "Cron", "cat")
-    entity(namespace, "Cron", "program")
+    memory = store_memory(namespace, "Barks at night", subject="Cron")
+    add_entity(namespace, "Cron", "cat")
+    add_entity(namespace, "Cron", "program")
     assert reflect(namespace, "reconnection")["resolved"] == 0
-    assert now(memory).subject_fallback
+    assert reload_memory(memory).subject_fallback
 
 
 def test_without_new_names_nothing_is_looked_at(namespace: Namespace) -> None:
-    tell(namespace, "Barks at night", subject="Cron")
-    entity(namespace, "Elias", "person")
+    store_memory(namespace, "Barks at night", subject="Cron")
+    add_entity(namespace, "Elias", "person")
     reflect(namespace, "reconnection")
     Job.objects.update(started_at=NOW.replace(year=2100))
     assert reflect(namespace, "reconnection")["looked_at"] == 0

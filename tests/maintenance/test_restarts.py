@@ -10,7 +10,7 @@ from memories.contracts.work import Work
 from memories.maintenance import consolidation, contradictions, reconnection
 from memories.maintenance.reflect import STEPS
 from memories.models import Cluster, Job, Memory, MemoryEdge, Mention, Namespace, NamespaceStatistics, ScoreEvent
-from tests.support.reflection import NOW, begun, entity, reflect, tell
+from tests.support.reflection import NOW, add_entity, reflect, start_step, store_memory
 
 pytestmark = pytest.mark.django_db
 
@@ -34,23 +34,23 @@ class Mortal(Work):
 def world() -> Namespace:
     """Something for every step to find."""
     namespace = Namespace.objects.create(slug=f"world-{uuid4().hex[:8]}", title="World", clock=NOW)
-    tell(namespace, "Barks at night", subject="Cron", session="a")
-    tell(namespace, "Grind keeps 4 connections open to Slottet", session="a")
-    tell(namespace, "Priya says Grind keeps 9 connections to Slottet", session="b")
+    store_memory(namespace, "Barks at night", subject="Cron", session="a")
+    store_memory(namespace, "Grind keeps 4 connections open to Slottet", session="a")
+    store_memory(namespace, "Priya says Grind keeps 9 connections to Slottet", session="b")
     for place, text in enumerate(
         ("drinks her coffee black in the morning", "takes a black coffee before the stand-up")
     ):
-        tell(namespace, f"Maya {text}", subject="Maya", session=f"s{place}")
-    tell(namespace, "Every day Maya has black coffee for breakfast", subject="Maya", session="s2")
+        store_memory(namespace, f"Maya {text}", subject="Maya", session=f"s{place}")
+    store_memory(namespace, "Every day Maya has black coffee for breakfast", subject="Maya", session="s2")
     for days, text in ((90, "traces requests"), (90, "draws curves"), (90, "stores spans")):
         told = {"predicate": "traces", "happened_at": NOW - timedelta(days=days)}
-        tell(namespace, f"Lighthouse {text}", subject="Lighthouse", **told)
+        store_memory(namespace, f"Lighthouse {text}", subject="Lighthouse", **told)
     for text in ("serves cinnamon buns", "opens a bakery", "hires pastry cooks"):
-        tell(namespace, f"Lighthouse {text}", subject="Lighthouse", predicate="bakes")
-    doubted = tell(namespace, "Owns three horses", session="c")
+        store_memory(namespace, f"Lighthouse {text}", subject="Lighthouse", predicate="bakes")
+    doubted = store_memory(namespace, "Owns three horses", session="c")
     Memory.objects.within(namespace).filter(id=doubted.id).update(belief=1.0)
     for name in ("Cron", "Grind", "Slottet", "Maya", "Lighthouse"):
-        entity(namespace, name)
+        add_entity(namespace, name)
     return namespace
 
 
@@ -85,7 +85,7 @@ def test_a_step_that_dies_at_any_piece_ends_as_if_it_had_not() -> None:
     deaths = 0
     for step in STEPS:
         expected = reflect(whole, step, archive=True)
-        work = begun(broken, step, archive=True)
+        work = start_step(broken, step, archive=True)
         for attempt in range(200):
             mortal = Mortal(broken, Job.objects.get(id=work.job.id))
             mortal.lives = attempt % 4

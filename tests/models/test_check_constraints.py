@@ -22,18 +22,18 @@ from memories.models import (
     SessionReturn,
     Turn,
 )
-from tests.support.rows import MOMENT, NAMESPACED, TABLES, empty_namespace, row
+from tests.support.rows import NAMESPACED, TABLES, TIMESTAMP, empty_namespace, row
 
 pytestmark = pytest.mark.django_db
 
-LATER = MOMENT + timedelta(seconds=1)
+LATER = TIMESTAMP + timedelta(seconds=1)
 # What no rule of its own can make up: for each further check, values that break it.
 BROKEN: dict[str, tuple[type[models.Model], dict[str, Any]]] = {
     "apikey_hash_length": (ApiKey, {"hash": b"short"}),
     "idempotencyrecord_request_hash_length": (IdempotencyRecord, {"request_hash": b"short"}),
     "memory_content_hash_length": (Memory, {"content_hash": b"x" * 33}),
-    "memory_event_at_first": (Memory, {"event_at": LATER, "event_until": MOMENT}),
-    "memory_valid_from_first": (Memory, {"valid_from": LATER, "valid_until": MOMENT}),
+    "memory_event_at_first": (Memory, {"event_at": LATER, "event_until": TIMESTAMP}),
+    "memory_valid_from_first": (Memory, {"valid_from": LATER, "valid_until": TIMESTAMP}),
     "memory_merged_somewhere": (Memory, {"status": "merged"}),
     "memory_superseded_by_one": (Memory, {"status": "superseded"}),
     "reviewitem_verdict_dated": (ReviewItem, {"state": "distinct"}),

@@ -8,12 +8,12 @@ from django.db import IntegrityError, connection, models, transaction
 from psycopg.errors import ForeignKeyViolation
 
 from memories.models import Memory, MemoryEdge, Namespace
-from tests.support.rows import NAMESPACED, empty_namespace, references, row, walls
+from tests.support.rows import NAMESPACED, empty_namespace, reference_params, references, row
 
 pytestmark = pytest.mark.django_db
 
 
-@pytest.mark.parametrize(("model", "reference"), walls())
+@pytest.mark.parametrize(("model", "reference"), reference_params())
 def test_the_database_refuses_a_reference_across_namespaces(model: type[models.Model], reference: Any) -> None:
     here, there = empty_namespace("here"), empty_namespace("there")
     foreign = row(reference.related_model, there)
@@ -23,7 +23,7 @@ def test_the_database_refuses_a_reference_across_namespaces(model: type[models.M
     assert refusal.value.__cause__.diag.constraint_name == f"{model._meta.model_name}_{reference.name}_fk"
 
 
-@pytest.mark.parametrize(("model", "reference"), walls())
+@pytest.mark.parametrize(("model", "reference"), reference_params())
 def test_a_reference_across_namespaces_is_refused_when_it_is_set(model: type[models.Model], reference: Any) -> None:
     here, there = empty_namespace("here"), empty_namespace("there")
     foreign = row(reference.related_model, there)
@@ -74,7 +74,7 @@ def test_a_relation_that_leads_nowhere_says_so() -> None:
 
 @pytest.mark.parametrize(
     ("model", "reference"),
-    [wall for wall in walls() if wall.values[1].cascade],
+    [wall for wall in reference_params() if wall.values[1].cascade],
 )
 def test_a_row_goes_with_what_it_belongs_to(model: type[Any], reference: Any) -> None:
     namespace = empty_namespace("here")
@@ -88,7 +88,7 @@ def test_a_row_goes_with_what_it_belongs_to(model: type[Any], reference: Any) ->
 
 @pytest.mark.parametrize(
     ("model", "reference"),
-    [wall for wall in walls() if not wall.values[1].cascade],
+    [wall for wall in reference_params() if not wall.values[1].cascade],
 )
 def test_a_row_that_others_only_point_at_is_not_lost_to_them(model: type[Any], reference: Any) -> None:
     namespace = empty_namespace("here")

@@ -6,7 +6,7 @@ import pytest
 from django.db import connection, models
 
 from memories.models import Membership, Namespace
-from tests.support.rows import NAMESPACED, TABLES, references, walls
+from tests.support.rows import NAMESPACED, TABLES, reference_params, references
 
 pytestmark = pytest.mark.django_db
 
@@ -26,14 +26,14 @@ REQUIRED = """
 GLOBAL = {Namespace._meta.db_table, Membership._meta.db_table}
 
 
-def ask(sql: str) -> list[Any]:
+def query_catalogue(sql: str) -> list[Any]:
     """Ask the database's own catalogue."""
     with connection.cursor() as cursor:
         cursor.execute(sql.replace("%", "%%"), [])
         return cursor.fetchall()
 
 
-@pytest.mark.parametrize(("model", "reference"), walls())
+@pytest.mark.parametrize(("model", "reference"), reference_params())
 def test_every_relation_is_a_foreign_key_over_both_columns(model: type[models.Model], reference: Any) -> None:
     on_delete = "c" if reference.cascade else "a"
     target = reference.related_model._meta.db_table
@@ -44,16 +44,18 @@ def test_every_relation_is_a_foreign_key_over_both_columns(model: type[models.Mo
         ["namespace_id", reference.id_name],
         ["namespace_id", "id"],
     )
-    assert expected in ask(FOREIGN_KEYS)
+    assert expected in query_catalogue(FOREIGN_KEYS)
 
 
-@pytest.mark.parametrize(("model", "reference"), walls())
+@pytest.mark.parametrize(("model", "reference"), reference_params())
 def test_every_relation_is_found_by_an_index_from_its_far_end(model: type[models.Model], reference: Any) -> None:
     prefix = ["namespace_id", reference.id_name]
-    assert any(table == model._meta.db_table and columns[:2] == prefix for table, _, _, _, columns in ask(INDEXES))
+    assert any(
+        table == model._meta.db_table and columns[:2] == prefix for table, _, _, _, columns in query_catalogue(INDEXES)
+    )
 
 
-@pytest.mark.parametrize(("model", "reference"), walls())
+@pytest.mark.parametrize(("model", "reference"), reference_params())
 def test_every_relation_can_be_followed_from_its_far_end(model: type[models.Model], reference: Any) -> None:
     assert not reference.remote_field.hidden
 
@@ -75,10 +77,10 @@ def test_no_row_is_held_in_its_namespace_twice() -> None:
 
 def holds() -> set[tuple[str, str]]:
     """Which table's rows cannot be without a row of which other, and go with it."""
-    required = set(ask(REQUIRED))
+    required = set(query_catalogue(REQUIRED))
     return {
         (table, to)
-        for table, to, deletion, columns, _ in ask(FOREIGN_KEYS)
+        for table, to, deletion, columns, _ in query_catalogue(FOREIGN_KEYS)
         if deletion == "c" and all((table, column) in required for column in columns)
     }
 
@@ -86,14 +88,14 @@ def holds() -> set[tuple[str, str]]:
 def test_every_index_and_key_begins_with_the_namespace_that_can_have_an_order() -> None:
     others = [
         (table, index)
-        for table, index, method, _, columns in ask(INDEXES)
+        for table, index, method, _, columns in query_catalogue(INDEXES)
         if table not in GLOBAL and method == "btree" and columns[0] != "namespace_id"
     ]
     assert others == []
 
 
 def test_only_the_vectors_are_indexed_across_namespaces() -> None:
-    across = {(index, method) for _, index, method, _, _ in ask(INDEXES) if method != "btree"}
+    across = {(index, method) for _, index, method, _, _ in query_catalogue(INDEXES) if method != "btree"}
     assert across == {
         ("memoryvector_all_minilm_l6_v2", "hnsw"),
         ("memoryvector_wordllama_256", "hnsw"),
@@ -103,7 +105,11 @@ def test_only_the_vectors_are_indexed_across_namespaces() -> None:
 
 @pytest.mark.parametrize("model", NAMESPACED)
 def test_every_primary_key_begins_with_the_namespace(model: type[models.Model]) -> None:
-    (key,) = [columns for table, _, _, primary, columns in ask(INDEXES) if primary and table == model._meta.db_table]
+    (key,) = [
+        columns
+        for table, _, _, primary, columns in query_catalogue(INDEXES)
+        if primary and table == model._meta.db_table
+    ]
     fields = [field.column for field in model._meta.pk_fields]
     assert key[: len(fields)] == fields  # what follows is carried along
     assert key[0] == "namespace_id"
@@ -111,20 +117,24 @@ def test_every_primary_key_begins_with_the_namespace(model: type[models.Model]) 
 
 def test_no_global_table_refers_into_a_namespace() -> None:
     walled = {model._meta.db_table for model in NAMESPACED}
-    assert [(source, target) for source, target, *_ in ask(FOREIGN_KEYS) if source in GLOBAL and target in walled] == []
+    assert [
+        (source, target)
+        for source, target, *_ in query_catalogue(FOREIGN_KEYS)
+        if source in GLOBAL and target in walled
+    ] == []
 
 
 def test_no_table_has_a_sequence() -> None:
-    assert ask("SELECT relname FROM pg_class WHERE relkind = 'S' AND relname LIKE 'memories\\_%'") == []
+    assert query_catalogue("SELECT relname FROM pg_class WHERE relkind = 'S' AND relname LIKE 'memories\\_%'") == []
 
 
 def test_no_table_has_a_trigger_or_a_value_made_by_the_database() -> None:
     triggers = "SELECT tgrelid::regclass::text FROM pg_trigger WHERE NOT tgisinternal"
-    assert [table for (table,) in ask(triggers) if table.startswith("memories_")] == []
+    assert [table for (table,) in query_catalogue(triggers) if table.startswith("memories_")] == []
     made = "SELECT adrelid::regclass::text FROM pg_attrdef"
-    assert [table for (table,) in ask(made) if table.startswith("memories_")] == []
+    assert [table for (table,) in query_catalogue(made) if table.startswith("memories_")] == []
 
 
 def test_every_table_is_known_to_the_tests() -> None:
-    assert {model._meta.db_table for model in TABLES} <= {table for table, *_ in ask(INDEXES)}
-    assert sum(len(references(model)) for model in NAMESPACED) == len(list(walls()))
+    assert {model._meta.db_table for model in TABLES} <= {table for table, *_ in query_catalogue(INDEXES)}
+    assert sum(len(references(model)) for model in NAMESPACED) == len(list(reference_params()))

@@ -23,8 +23,8 @@ from memories.models import (
     Trace,
     Turn,
 )
-from tests.support.rows import MOMENT, empty_namespace, row
-from tests.support.statements import WALLED, without_namespace
+from tests.support.rows import TIMESTAMP, empty_namespace, row
+from tests.support.statements import NAMESPACED_TABLES, without_namespace
 
 pytestmark = pytest.mark.django_db
 
@@ -73,7 +73,7 @@ OPERATIONS: dict[str, Callable[[Namespace, Memory, Entity], Any]] = {
     ),
     "bulk create": lambda ns, m, e: MemoryTag.objects.bulk_create([MemoryTag(memory=m, tag=t) for t in "ab"]),
     "bulk upsert": lambda ns, m, e: DailyAccess.objects.bulk_create(
-        [DailyAccess(memory=m, day=MOMENT.date(), count=2)],
+        [DailyAccess(memory=m, day=TIMESTAMP.date(), count=2)],
         update_conflicts=True,
         unique_fields=["namespace", "memory_id", "day"],
         update_fields=["count"],
@@ -107,7 +107,7 @@ def test_every_statement_names_the_namespace_of_every_table(operation: str) -> N
     with CaptureQueriesContext(connection) as queries:
         OPERATIONS[operation](namespace, memory, entity)
     asked = [query["sql"] for query in queries if "SAVEPOINT" not in query["sql"]]
-    assert any(table in sql for sql in asked for table in WALLED)
+    assert any(table in sql for sql in asked for table in NAMESPACED_TABLES)
     assert {sql: without_namespace(sql) for sql in asked if without_namespace(sql)} == {}
 
 
@@ -130,7 +130,7 @@ def test_what_tells_of_one_memory_is_found_within_its_namespace() -> None:
 def test_the_events_that_a_memory_caused_are_found_by_their_index() -> None:
     here = empty_namespace("here")
     memory = row(Memory, here)
-    events = (ScoreEvent(namespace=here, memory_id=memory.id, at=MOMENT, cause="confirmed") for _ in range(300))
+    events = (ScoreEvent(namespace=here, memory_id=memory.id, at=TIMESTAMP, cause="confirmed") for _ in range(300))
     ScoreEvent.objects.bulk_create(events)
     with connection.cursor() as cursor:
         cursor.execute("ANALYZE memories_scoreevent")  # or the plan depends on what other tests left behind
@@ -142,7 +142,7 @@ def test_whose_status_changed_since_a_moment_and_who_spoke_are_found_by_their_in
     here = empty_namespace("here")
     with connection.cursor() as cursor:
         cursor.execute("SET LOCAL enable_seqscan = off")
-    changed = ScoreEvent.objects.within(here).filter(at__gt=MOMENT, after__has_key="status")
+    changed = ScoreEvent.objects.within(here).filter(at__gt=TIMESTAMP, after__has_key="status")
     assert "scoreevent_status" in changed.values("memory_id").explain()
     assert "turn_speaker" in Turn.objects.within(here).filter(speaker="Maya").explain()
 

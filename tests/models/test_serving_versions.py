@@ -7,7 +7,7 @@ import pytest
 from pytest_django import DjangoAssertNumQueries
 
 from memories.models import Profile, ProfileVersion, Publication, WritePolicyVersion
-from tests.support.rows import MOMENT, empty_namespace, row
+from tests.support.rows import TIMESTAMP, empty_namespace, row
 
 pytestmark = pytest.mark.django_db
 
@@ -24,9 +24,9 @@ def test_what_serves_is_the_newest_publication_with_all_that_it_refers_to(
     assert here.serving is None
     profile = row(ProfileVersion, here, params={"k": 0.1, "plans": ["narrow"]})
     policy = row(WritePolicyVersion, here, params={"near": 0.9})
-    newest = row(Publication, here, profile_version=profile, policy_version=policy, published_at=MOMENT)
-    row(Publication, here, published_at=MOMENT - timedelta(days=1))
-    row(Publication, there, published_at=MOMENT + timedelta(days=1))
+    newest = row(Publication, here, profile_version=profile, policy_version=policy, published_at=TIMESTAMP)
+    row(Publication, here, published_at=TIMESTAMP - timedelta(days=1))
+    row(Publication, there, published_at=TIMESTAMP + timedelta(days=1))
     with django_assert_num_queries(1):
         serving = here.serving
         assert serving is not None

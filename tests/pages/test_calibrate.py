@@ -47,7 +47,7 @@ from scoring.policy import WritePolicyParams
 from tests.support.access import key_to
 from tests.support.judged_world import make_judgement_set, trace_set
 from tests.support.problems import problem
-from tests.support.retrieval_world import told
+from tests.support.retrieval_world import store_world
 from tests.support.rows import row
 
 pytestmark = pytest.mark.django_db
@@ -82,7 +82,7 @@ def say(namespace: Namespace, memory: Memory, words: Words) -> None:
 
 
 @pytest.fixture
-def here(client: Client) -> Namespace:
+def namespace(client: Client) -> Namespace:
     """A namespace with an admin signed in."""
     namespace = Namespace.objects.create(slug="here", title="Here")
     NamespaceStatistics.objects.create(namespace=namespace)
@@ -91,18 +91,18 @@ def here(client: Client) -> Namespace:
 
 
 @pytest.fixture
-def agreed(here: Namespace) -> Calibration:
+def calibration(namespace: Namespace) -> Calibration:
     """Sixty memories, rated by planted weights; every seventh type in dispute."""
-    dispute(here, every=12)
-    return calibrate(here)
+    dispute(namespace, every=12)
+    return calibrate(namespace)
 
 
-def dispute(here: Namespace, *, every: int) -> None:
+def dispute(namespace: Namespace, *, every: int) -> None:
     """Annotate sixty memories, two annotators apart on the type of some."""
-    for place, memory in enumerate(memories(here, 60)):
+    for place, memory in enumerate(memories(namespace, 60)):
         rated = round(float(signals_of(memory) @ PLANTED), 4)
         other = TYPES[(place + 1) % len(TYPES)] if place % every == 0 else memory.type
-        say(here, memory, {"ada": (memory.type, rated > 0.5, rated), "bob": (other, rated > 0.5, rated)})
+        say(namespace, memory, {"ada": (memory.type, rated > 0.5, rated), "bob": (other, rated > 0.5, rated)})
 
 
 def member(client: Client, namespace: Namespace, role: Role) -> User:
@@ -113,14 +113,14 @@ def member(client: Client, namespace: Namespace, role: Role) -> User:
     return user
 
 
-def shown(client: Client, **asked: str) -> str:
+def get_page(client: Client, **asked: str) -> str:
     """The page at an address, in one line."""
     response = client.get("/here/calibrate/", asked)
     assert response.status_code == 200
-    return folded(response)
+    return collapse(response)
 
 
-def folded(response: Any) -> str:
+def collapse(response: Any) -> str:
     """What a page says, its white space folded."""
     assert isinstance(response, HttpResponse)
     return " ".join(response.content.decode().split())
@@ -147,35 +147,39 @@ def words_of(namespace: Namespace, annotator: str) -> list[str]:
     return list(said.order_by("memory_id").values_list("type", flat=True))
 
 
-def test_agreement_is_that_of_the_table_of_counts(here: Namespace, agreed: Calibration) -> None:
-    ada, bob = words_of(here, "ada"), words_of(here, "bob")
-    assert agreed.kappa is not None
-    assert agreed.kappa.value == pytest.approx(kappa(ada, bob))
-    assert agreed.kappa.low < agreed.kappa.value < agreed.kappa.high <= 1
-    for one in agreed.types:
+def test_agreement_is_that_of_the_table_of_counts(namespace: Namespace, calibration: Calibration) -> None:
+    ada, bob = words_of(namespace, "ada"), words_of(namespace, "bob")
+    assert calibration.kappa is not None
+    assert calibration.kappa.value == pytest.approx(kappa(ada, bob))
+    assert calibration.kappa.low < calibration.kappa.value < calibration.kappa.high <= 1
+    for one in calibration.types:
         assert one.kappa is not None
         expected = kappa([type == one.type for type in ada], [type == one.type for type in bob])
         assert one.kappa.value == pytest.approx(expected)
 
 
 @pytest.mark.parametrize(("every", "valid"), [(12, True), (3, False)])
-def test_a_calibration_is_valid_above_the_gate_alone(here: Namespace, every: int, valid: bool, client: Client) -> None:
-    dispute(here, every=every)
-    found = calibrate(here)
+def test_a_calibration_is_valid_above_the_gate_alone(
+    namespace: Namespace, every: int, valid: bool, client: Client
+) -> None:
+    dispute(namespace, every=every)
+    found = calibrate(namespace)
     assert found.kappa is not None
     assert (found.kappa.value > 0.75) == found.valid == valid
     assert ("weights" in findings.proposed_changes(found)) == ("priors" in findings.proposed_changes(found)) == valid
-    told = heading(shown(client), "gate-h")
+    told = heading(get_page(client), "gate-h")
     assert told.startswith("Annotators agree: κ" if valid else "Annotators do not agree: κ")
     if not valid:
         assert findings.calibration_findings(found)[0].what == "make the guidelines clearer, and annotate again"
 
 
-def test_a_preference_that_is_unclear_comes_before_everything_else(here: Namespace) -> None:
-    for place, memory in enumerate(memories(here, 60)):
+def test_a_preference_that_is_unclear_comes_before_everything_else(namespace: Namespace) -> None:
+    for place, memory in enumerate(memories(namespace, 60)):
         doubted = memory.type == "Preference" and place % 2
-        say(here, memory, {"ada": (memory.type, True, 0.8), "bob": ("Fact" if doubted else memory.type, True, 0.8)})
-    found = calibrate(here)
+        say(
+            namespace, memory, {"ada": (memory.type, True, 0.8), "bob": ("Fact" if doubted else memory.type, True, 0.8)}
+        )
+    found = calibrate(namespace)
     assert found.preference.kappa is not None
     assert found.preference.kappa.value < 0.70
     first = findings.calibration_findings(found)[0]
@@ -183,11 +187,13 @@ def test_a_preference_that_is_unclear_comes_before_everything_else(here: Namespa
     assert first.change == {"prior_preference": found.preference.fitted}
 
 
-def test_a_type_that_fails_the_gate_gives_no_prior_and_it_is_said_why(client: Client, here: Namespace) -> None:
-    for place, memory in enumerate(memories(here, 60)):
+def test_a_type_that_fails_the_gate_gives_no_prior_and_it_is_said_why(client: Client, namespace: Namespace) -> None:
+    for place, memory in enumerate(memories(namespace, 60)):
         doubted = memory.type == "Relation" and place % 2
-        say(here, memory, {"ada": (memory.type, True, 0.8), "bob": ("Fact" if doubted else memory.type, True, 0.8)})
-    found = calibrate(here)
+        say(
+            namespace, memory, {"ada": (memory.type, True, 0.8), "bob": ("Fact" if doubted else memory.type, True, 0.8)}
+        )
+    found = calibrate(namespace)
     assert found.valid
     failing = {one.type for one in found.types if not one.valid}
     assert "Relation" in failing
@@ -195,55 +201,57 @@ def test_a_type_that_fails_the_gate_gives_no_prior_and_it_is_said_why(client: Cl
     assert offered.keys() == {one.param for one in found.types if one.valid and one.fitted != one.prior}
     told = {one.what: one.because for one in findings.calibration_findings(found)}
     assert "is not above .75, so its prior stays" in told["make clearer what is a Relation"]
-    assert "Make clearer what is a Relation" in shown(client)
+    assert "Make clearer what is a Relation" in get_page(client)
 
 
-def test_annotators_who_never_use_a_type_do_not_raise_its_kappa(client: Client, here: Namespace) -> None:
-    for place, memory in enumerate(memories(here, 60)):
+def test_annotators_who_never_use_a_type_do_not_raise_its_kappa(client: Client, namespace: Namespace) -> None:
+    for place, memory in enumerate(memories(namespace, 60)):
         other = memory.type if place % 3 else "Event"
         plain = "Fact" if memory.type == "Preference" else memory.type
-        say(here, memory, {"ada": (plain, True, 0.8), "bob": (plain, True, 0.8), "cleo": (other, True, 0.8)})
-    found = calibrate(here)
-    ada, cleo = ([type == "Preference" for type in words_of(here, name)] for name in ("ada", "cleo"))
+        say(namespace, memory, {"ada": (plain, True, 0.8), "bob": (plain, True, 0.8), "cleo": (other, True, 0.8)})
+    found = calibrate(namespace)
+    ada, cleo = ([type == "Preference" for type in words_of(namespace, name)] for name in ("ada", "cleo"))
     told = found.preference.kappa
     assert told is not None
     assert told.value == pytest.approx(kappa(ada, cleo))
     assert (told.pairs, told.undefined) == (3, 1)
-    assert "1 of 3 pairs left out" in shown(client)
+    assert "1 of 3 pairs left out" in get_page(client)
 
 
-def test_one_answer_throughout_is_no_agreement(client: Client, here: Namespace) -> None:
-    for memory in memories(here, 40):
-        say(here, memory, {"ada": ("Fact", True, 0.8), "bob": ("Fact", True, 0.8)})
-    found = calibrate(here)
+def test_one_answer_throughout_is_no_agreement(client: Client, namespace: Namespace) -> None:
+    for memory in memories(namespace, 40):
+        say(namespace, memory, {"ada": ("Fact", True, 0.8), "bob": ("Fact", True, 0.8)})
+    found = calibrate(namespace)
     assert (found.kappa, found.valid, {one.kappa for one in found.types}) == (None, False, {None})
-    assert "so κ is undefined" in heading(shown(client), "gate-h")
+    assert "so κ is undefined" in heading(get_page(client), "gate-h")
 
 
-def test_a_threshold_is_weighed_only_where_pairs_on_both_sides_were_judged(client: Client, here: Namespace) -> None:
+def test_a_threshold_is_weighed_only_where_pairs_on_both_sides_were_judged(
+    client: Client, namespace: Namespace
+) -> None:
     for place in range(20):  # as the queue has them: between the thresholds alone
         state = "duplicate" if place % 2 else "distinct"
-        row(ReviewItem, here, cosine=0.851 + place / 300, state=state, decided_at=here.created_at)
-    found = calibrate(here)
+        row(ReviewItem, namespace, cosine=0.851 + place / 300, state=state, decided_at=namespace.created_at)
+    found = calibrate(namespace)
     assert found.best is None
     assert "threshold" not in findings.proposed_changes(found)
     assert findings.calibration_findings(found)[-1].what == "judge pairs on both sides of .92"
-    assert heading(shown(client), "errors-h").startswith("Too few judged pairs")
+    assert heading(get_page(client), "errors-h").startswith("Too few judged pairs")
     for place in range(8):
-        row(ReviewItem, here, cosine=0.93 + place / 200, state="duplicate", decided_at=here.created_at)
-    assert calibrate(here).best is not None
+        row(ReviewItem, namespace, cosine=0.93 + place / 200, state="duplicate", decided_at=namespace.created_at)
+    assert calibrate(namespace).best is not None
 
 
 def test_k_is_swept_where_the_questions_were_asked_and_its_best_is_kept_as_a_profile(client: Client) -> None:
-    here = told("here")
+    here = store_world("here")
     member(client, here, Role.WRITE)
-    assert "needs judged queries" in heading(shown(client), "k-h")
+    assert "needs judged queries" in heading(get_page(client), "k-h")
     questions = make_judgement_set(here)
-    assert "is not swept yet" in heading(shown(client), "k-h")
+    assert "is not swept yet" in heading(get_page(client), "k-h")
     start = resolve_config(here, system="recall", params={})
     whole = cached_arrays(trace_set(here, questions, start))
     found = sweep_rrf_k(whole, start)
-    page = shown(client)
+    page = get_page(client)
     for one in found.points:
         assert f"{format_number(one.metric.low, 3)} to {format_number(one.metric.high, 3)}" in page
     client.post("/here/calibrate/k/", {"name": "smooth"})
@@ -255,27 +263,27 @@ def test_k_is_swept_where_the_questions_were_asked_and_its_best_is_kept_as_a_pro
     save_publication(here, None, note="", by="tests", profile_version_id=version.id)
     found = sweep_rrf_k(whole, resolve_config(here, params={}))
     assert found.current_point.k == 200.0
-    assert f"{METRIC_NAMES[MAIN_METRIC]} of flat@1" in shown(client)
+    assert f"{METRIC_NAMES[MAIN_METRIC]} of flat@1" in get_page(client)
     client.post("/here/calibrate/k/", {"name": "flat"})
     assert ProfileVersion.objects.within(here).filter(number=2).exists() == found.improves
 
 
-def test_a_prior_follows_from_how_often_annotators_agree_with_what_was_stored(agreed: Calibration) -> None:
-    for one in agreed.types:
+def test_a_prior_follows_from_how_often_annotators_agree_with_what_was_stored(calibration: Calibration) -> None:
+    for one in calibration.types:
         share = one.agreed / one.stored
         assert one.fitted == pytest.approx(0.70 + 0.20 / (1 + math.exp(-20 * (share - 0.835))), abs=5e-5)
-    assert {one.stored for one in agreed.types} == {12}
-    assert sum(one.agreed for one in agreed.types) == 55
+    assert {one.stored for one in calibration.types} == {12}
+    assert sum(one.agreed for one in calibration.types) == 55
 
 
-def test_weights_come_near_those_that_annotators_go_by(here: Namespace, agreed: Calibration) -> None:
-    fit = agreed.weights
+def test_weights_come_near_those_that_annotators_go_by(namespace: Namespace, calibration: Calibration) -> None:
+    fit = calibration.weights
     assert fit is not None
     assert sum(fit.fitted.values()) == pytest.approx(1.0, abs=2e-4)
     assert fit.error.after < fit.error.before / 10
     assert fit.held_out_error.after < fit.held_out_error.before / 10
     assert fit.memories + fit.held_out == 60
-    learnt = [one for one in Memory.objects.within(here) if not held_out(one.id)]
+    learnt = [one for one in Memory.objects.within(namespace) if not held_out(one.id)]
     assert len(learnt) == fit.memories
     matrix = np.array([signals_of(one) for one in learnt])
     wanted = np.array([round(float(signals @ PLANTED), 4) for signals in matrix])
@@ -295,9 +303,9 @@ def held_out(id: UUID) -> bool:
     return hashlib.sha256(id.bytes).digest()[0] % 2 == 1
 
 
-def test_reliability_is_told_on_what_was_kept_back(here: Namespace, agreed: Calibration) -> None:
-    kept = [one for one in Memory.objects.within(here) if held_out(one.id)]
-    check = agreed.reliability
+def test_reliability_is_told_on_what_was_kept_back(namespace: Namespace, calibration: Calibration) -> None:
+    kept = [one for one in Memory.objects.within(namespace) if held_out(one.id)]
+    check = calibration.reliability
     assert (check.memories, check.held_out) == (len(kept), True)
     trusted = np.array([float(signals_of(one) @ np.array([0.45, 0.20, 0.25, 0.10])) for one in kept])
     right = np.array([round(float(signals_of(one) @ PLANTED), 4) > 0.5 for one in kept], dtype=float)
@@ -310,109 +318,109 @@ def test_reliability_is_told_on_what_was_kept_back(here: Namespace, agreed: Cali
     assert sum(one.memories for one in check.before) == len(kept)
 
 
-def test_with_served_weights_the_formula_gives_what_is_stored(here: Namespace) -> None:
+def test_with_served_weights_the_formula_gives_what_is_stored(namespace: Namespace) -> None:
     said = {"direct": "Maya keeps bees", "speculation": "Maya might sail", "weak_inference": "Maya may like tea"}
     for level, content in said.items():
         said_so = NewMemory(content=content, type="Fact", model="claude-haiku", session=level)
-        remember(here, [said_so], by="test")
-    for memory in Memory.objects.within(here):
-        say(here, memory, {"ada": ("Fact", True, 0.9)})
-    ground = calibrate(here).annotated
+        remember(namespace, [said_so], by="test")
+    for memory in Memory.objects.within(namespace):
+        say(namespace, memory, {"ada": ("Fact", True, 0.9)})
+    ground = calibrate(namespace).annotated
     served = {"weight_source": 0.45, "weight_repetition": 0.2, "weight_extractor": 0.25, "weight_prior": 0.1}
-    stored = [Memory.objects.within(here).get(id=one.id).confidence for one in ground.memories]
+    stored = [Memory.objects.within(namespace).get(id=one.id).confidence for one in ground.memories]
     assert ground.predicted_confidence(served, WritePolicyParams()) == pytest.approx(np.array(stored))
 
 
-def test_one_annotator_alone_tells_of_confidence_but_not_of_agreement(client: Client, here: Namespace) -> None:
-    for memory in memories(here, 40):
-        say(here, memory, {"ada": (memory.type, True, 0.9)})
-    found = calibrate(here)
+def test_one_annotator_alone_tells_of_confidence_but_not_of_agreement(client: Client, namespace: Namespace) -> None:
+    for memory in memories(namespace, 40):
+        say(namespace, memory, {"ada": (memory.type, True, 0.9)})
+    found = calibrate(namespace)
     assert found.kappa is None
     assert not found.valid
     assert found.weights is not None
     assert found.reliability.error is not None
     assert "weights" not in findings.proposed_changes(found)
-    page = shown(client)
+    page = get_page(client)
     assert heading(page, "gate-h") == "30 more memories need two annotators"
     assert "40 memories annotated by ada, 0 of them by two or more." in page
 
 
-def test_too_few_annotations_say_how_many_are_needed(client: Client, here: Namespace) -> None:
-    assert heading(shown(client), "gate-h") == "30 more memories need two annotators"
-    assert "Nobody has annotated a memory here yet." in shown(client)
-    for memory in memories(here, 29):
-        say(here, memory, {"ada": (memory.type, True, 0.9), "bob": (memory.type, True, 0.8)})
-    page = shown(client)
+def test_too_few_annotations_say_how_many_are_needed(client: Client, namespace: Namespace) -> None:
+    assert heading(get_page(client), "gate-h") == "30 more memories need two annotators"
+    assert "Nobody has annotated a memory here yet." in get_page(client)
+    for memory in memories(namespace, 29):
+        say(namespace, memory, {"ada": (memory.type, True, 0.9), "bob": (memory.type, True, 0.8)})
+    page = get_page(client)
     assert heading(page, "gate-h") == "1 more memory needs two annotators"
     assert heading(page, "weights-h") == "Too few annotations to fit weights"
     assert "29 of 30 memories are annotated by two" in page
 
 
-def test_three_annotators_agree_as_their_pairs_do_on_average(here: Namespace) -> None:
-    for place, memory in enumerate(memories(here, 60)):
+def test_three_annotators_agree_as_their_pairs_do_on_average(namespace: Namespace) -> None:
+    for place, memory in enumerate(memories(namespace, 60)):
         other = "Fact" if place % 4 == 0 else memory.type
         words: Words = {"ada": (memory.type, True, 0.9), "bob": (memory.type, True, 0.9)}
-        say(here, memory, {**words, **({"cyd": (other, True, 0.9)} if place < 30 else {})})
-    found = calibrate(here)
-    ada, cyd = words_of(here, "ada"), words_of(here, "cyd")
+        say(namespace, memory, {**words, **({"cyd": (other, True, 0.9)} if place < 30 else {})})
+    found = calibrate(namespace)
+    ada, cyd = words_of(namespace, "ada"), words_of(namespace, "cyd")
     assert found.kappa is not None
     assert found.kappa.value == pytest.approx((60 * 1.0 + 30 * kappa(ada[:30], cyd) + 30 * kappa(ada[:30], cyd)) / 120)
 
 
-def test_a_threshold_costs_what_false_merges_are_worth(client: Client, here: Namespace) -> None:
+def test_a_threshold_costs_what_false_merges_are_worth(client: Client, namespace: Namespace) -> None:
     for place in range(20):
-        row(ReviewItem, here, cosine=0.875 + place / 250, state="duplicate", decided_at=here.created_at)
-        row(ReviewItem, here, cosine=0.84 + place / 250, state="distinct", decided_at=here.created_at)
+        row(ReviewItem, namespace, cosine=0.875 + place / 250, state="duplicate", decided_at=namespace.created_at)
+        row(ReviewItem, namespace, cosine=0.84 + place / 250, state="distinct", decided_at=namespace.created_at)
     costs = {}
     for cost in (1.0, 10.0):
-        found = calibrate(here, merge_cost=cost)
+        found = calibrate(namespace, merge_cost=cost)
         assert found.best is not None
         costs[cost] = found.best.threshold
         for one in found.table:
             assert one.errors.cost == pytest.approx(cost * one.errors.false_positives + one.errors.false_negatives)
     assert costs == {1.0: 0.9, 10.0: 0.92}  # .88 and .9 err as often, and .9 merges less
-    page = shown(client, **{"p.merge_cost": "1"})
+    page = get_page(client, **{"p.merge_cost": "1"})
     assert heading(page, "errors-h") == "Merging above .90 would cost least"
     assert "A false merge costs as much as 1 missed duplicate:" in page
-    assert heading(shown(client, **{"p.merge_cost": "1", "p.other": "1"}), "errors-h") == heading(page, "errors-h")
+    assert heading(get_page(client, **{"p.merge_cost": "1", "p.other": "1"}), "errors-h") == heading(page, "errors-h")
     assert (
-        heading(shown(client, **{"p.merge_cost": "10"}), "errors-h")
+        heading(get_page(client, **{"p.merge_cost": "10"}), "errors-h")
         == "Merging above .92 costs least, which is the current value"
     )
 
 
-def test_where_everything_is_direct_the_source_weighs_less(here: Namespace) -> None:
+def test_where_everything_is_direct_the_source_weighs_less(namespace: Namespace) -> None:
     for _ in range(10):
-        row(Memory, here, source_strength=0.95)
-    found = calibrate(here)
+        row(Memory, namespace, source_strength=0.95)
+    found = calibrate(namespace)
     assert found.direct_share == 1.0
     assert findings.proposed_changes(found)["formal"] == {"weight_source": 0.35, "weight_extractor": 0.30}
-    row(Memory, here, source_strength=0.3)
-    row(Memory, here, source_strength=0.3)
-    assert "formal" not in findings.proposed_changes(calibrate(here))
+    row(Memory, namespace, source_strength=0.3)
+    row(Memory, namespace, source_strength=0.3)
+    assert "formal" not in findings.proposed_changes(calibrate(namespace))
 
 
-def test_the_page_and_the_api_tell_the_same(client: Client, here: Namespace, agreed: Calibration) -> None:
-    told = client.get("/api/v1/here/calibration/", headers=key_to(here, Role.READ)).json()
-    assert agreed.kappa is not None
-    assert told["kappa"]["value"] == agreed.kappa.value
+def test_the_page_and_the_api_tell_the_same(client: Client, namespace: Namespace, calibration: Calibration) -> None:
+    told = client.get("/api/v1/here/calibration/", headers=key_to(namespace, Role.READ)).json()
+    assert calibration.kappa is not None
+    assert told["kappa"]["value"] == calibration.kappa.value
     assert (told["memories"], told["shared"], told["valid"]) == (60, 60, True)
-    assert told["weights"]["fitted"] == agreed.weights.fitted if agreed.weights else None
+    assert told["weights"]["fitted"] == calibration.weights.fitted if calibration.weights else None
     assert [one["type"] for one in told["types"]] == TYPES
-    assert told["offers"] == findings.proposed_changes(agreed)
-    page = shown(client)
+    assert told["offers"] == findings.proposed_changes(calibration)
+    page = get_page(client)
     for one in told["types"]:
         assert f"{one['kappa']['value']:.2f}".lstrip("0") in page
     for one in told["findings"]:
         assert one["because"] in page.replace("&gt;", ">").replace("&lt;", "<")
     assert f"{told['weights']['held_out_error']['after']:.4f}".lstrip("0") in page
-    wrong = client.get("/api/v1/here/calibration/?merge_cost=0", headers=key_to(here))
+    wrong = client.get("/api/v1/here/calibration/?merge_cost=0", headers=key_to(namespace))
     assert problem(wrong, 400)["errors"] == [{"at": "merge_cost", "message": "must be at least 1; got 0.0"}]
 
 
-def test_annotations_come_and_go_over_the_api(client: Client, here: Namespace) -> None:
-    headers = key_to(here, Role.WRITE)
-    (memory,) = (one.memory for one in remember(here, [NewMemory(content="Maya keeps bees")], by="test"))
+def test_annotations_come_and_go_over_the_api(client: Client, namespace: Namespace) -> None:
+    headers = key_to(namespace, Role.WRITE)
+    (memory,) = (one.memory for one in remember(namespace, [NewMemory(content="Maya keeps bees")], by="test"))
     one = {"memory": str(memory.id), "annotator": "ada", "type": "Fact", "right": True, "confidence": 0.9}
 
     def post(*some: Any) -> Any:
@@ -428,62 +436,62 @@ def test_annotations_come_and_go_over_the_api(client: Client, here: Namespace) -
     wrong = problem(post(one | {"confidence": 1.5, "type": "Guess"}), 400)["errors"]
     assert {each["at"] for each in wrong} == {"annotations.0.confidence", "annotations.0.type"}
     assert problem(post(), 400)["errors"][0]["at"] == "annotations"
-    forget_memory(here, memory.id, by="test")
+    forget_memory(namespace, memory.id, by="test")
     assert client.get("/api/v1/here/annotations/", headers=headers).json()["results"] == []
-    assert calibrate(here).annotated.memories == []
+    assert calibrate(namespace).annotated.memories == []
 
 
-def test_an_annotation_of_a_foreign_memory_is_refused(client: Client, here: Namespace) -> None:
+def test_an_annotation_of_a_foreign_memory_is_refused(client: Client, namespace: Namespace) -> None:
     foreign = row(Memory, Namespace.objects.create(slug="there", title="There"))
     one = {"memory": str(foreign.id), "annotator": "a", "type": "Fact", "right": True, "confidence": 1}
     body = {"annotations": [one]}
-    answer = client.post("/api/v1/here/annotations/", body, "application/json", headers=key_to(here))
+    answer = client.post("/api/v1/here/annotations/", body, "application/json", headers=key_to(namespace))
     assert problem(answer, 400)["errors"][0]["at"] == "annotations.0.memory"
     assert client.get("/there/calibrate/").status_code == 404
     assert not Annotation.objects.exists()
 
 
-def test_what_another_annotated_comes_first_and_then_the_type_with_least(here: Namespace) -> None:
-    some = memories(here, 20)
-    say(here, some[7], {"bob": ("Fact", True, 0.9)})
-    say(here, some[0], {"ada": (some[0].type, True, 0.9)})
-    assert next_memory_to_annotate(here, "ada", []) == some[7]
-    after = next_memory_to_annotate(here, "ada", [some[7].id])
+def test_what_another_annotated_comes_first_and_then_the_type_with_least(namespace: Namespace) -> None:
+    some = memories(namespace, 20)
+    say(namespace, some[7], {"bob": ("Fact", True, 0.9)})
+    say(namespace, some[0], {"ada": (some[0].type, True, 0.9)})
+    assert next_memory_to_annotate(namespace, "ada", []) == some[7]
+    after = next_memory_to_annotate(namespace, "ada", [some[7].id])
     assert after is not None
     assert after.type != some[0].type
-    assert after == next_memory_to_annotate(here, "ada", [some[7].id])
-    assert next_memory_to_annotate(here, "ada", [one.id for one in some]) is None
-    Memory.objects.within(here).filter(id=some[7].id).update(status=Status.ARCHIVED)
-    assert next_memory_to_annotate(here, "ada", []) != some[7]
+    assert after == next_memory_to_annotate(namespace, "ada", [some[7].id])
+    assert next_memory_to_annotate(namespace, "ada", [one.id for one in some]) is None
+    Memory.objects.within(namespace).filter(id=some[7].id).update(status=Status.ARCHIVED)
+    assert next_memory_to_annotate(namespace, "ada", []) != some[7]
 
 
-def test_a_word_is_kept_from_the_page_and_a_wrong_one_stays_as_typed(client: Client, here: Namespace) -> None:
-    memory = row(Memory, here, content="Maya keeps bees")
-    page = shown(client)
+def test_a_word_is_kept_from_the_page_and_a_wrong_one_stays_as_typed(client: Client, namespace: Namespace) -> None:
+    memory = row(Memory, namespace, content="Maya keeps bees")
+    page = get_page(client)
     assert "Maya keeps bees" in page
     sent = {"memory": str(memory.id), "type": "Fact", "right": "yes", "confidence": "0.85"}
     wrong = client.post("/here/calibrate/annotations/", {**sent, "right": "", "confidence": "often"})
     assert wrong.status_code == 400
-    told = folded(wrong)
+    told = collapse(wrong)
     assert "<b>right</b> is required" in told
     assert "<b>confidence</b> must be a finite number; got &quot;often&quot;" in told
     assert 'value="Fact" data-key="3" checked' in told
     assert not Annotation.objects.exists()
     assert client.post("/here/calibrate/annotations/", sent).status_code == 302
-    kept = Annotation.objects.within(here).get()
+    kept = Annotation.objects.within(namespace).get()
     assert (kept.annotator, kept.type, kept.right, kept.confidence) == ("ada who may admin", "Fact", True, 0.85)
-    assert heading(shown(client), "annotate-h") == "Nothing left to annotate"
+    assert heading(get_page(client), "annotate-h") == "Nothing left to annotate"
 
 
-def test_annotations_come_from_a_file_all_or_none(client: Client, here: Namespace) -> None:
-    some = memories(here, 3)
+def test_annotations_come_from_a_file_all_or_none(client: Client, namespace: Namespace) -> None:
+    some = memories(namespace, 3)
     words = {"annotator": "bob", "type": "Fact", "right": True, "confidence": 0.5}
     lines = [{"memory": str(one.id), **words} for one in some]
 
     def send(*told: Any) -> str:
         text = "\n".join(one if isinstance(one, str) else json.dumps(one) for one in told)
         file = SimpleUploadedFile("words.jsonl", text.encode())
-        return folded(client.post("/here/calibrate/import/", {"file": file}, follow=True))
+        return collapse(client.post("/here/calibrate/import/", {"file": file}, follow=True))
 
     assert "Nothing was saved: line 2 body must be JSON" in send(lines[0], "{")
     assert "Nothing was saved: line 1 type must be one of" in send(lines[0] | {"type": "Guess"})
@@ -491,26 +499,26 @@ def test_annotations_come_from_a_file_all_or_none(client: Client, here: Namespac
     assert not Annotation.objects.exists()
     assert "Annotations added: 3; replaced: 0." in send(*lines)
     assert "Annotations added: 0; replaced: 3." in send(*lines)
-    assert "choose a file" in folded(client.post("/here/calibrate/import/", follow=True))
+    assert "choose a file" in collapse(client.post("/here/calibrate/import/", follow=True))
 
 
 def test_what_was_fitted_is_kept_as_a_draft_and_published_in_a_second_step(
-    client: Client, here: Namespace, agreed: Calibration
+    client: Client, namespace: Namespace, calibration: Calibration
 ) -> None:
     response = client.post("/here/calibrate/drafts/", {"part": ["weights", "priors"]})
-    version = Version.objects.within(here).get()
+    version = Version.objects.within(namespace).get()
     assert response["Location"] == f"/here/calibrate/?draft={version.id}#draft"
-    assert agreed.weights is not None
-    assert version.params["weight_source"] == agreed.weights.fitted["weight_source"]
-    assert version.params["prior_entity"] == agreed.types[0].fitted
-    assert current_write_policy(here) == WritePolicyParams()
-    assert "Version 1 of default is a draft" in shown(client, draft=str(version.id))
-    told = folded(client.get(f"/here/calibrate/?draft={version.id}&preview", headers={"HX-Request": "true"}))
+    assert calibration.weights is not None
+    assert version.params["weight_source"] == calibration.weights.fitted["weight_source"]
+    assert version.params["prior_entity"] == calibration.types[0].fitted
+    assert current_write_policy(namespace) == WritePolicyParams()
+    assert "Version 1 of default is a draft" in get_page(client, draft=str(version.id))
+    told = collapse(client.get(f"/here/calibrate/?draft={version.id}&preview", headers={"HX-Request": "true"}))
     assert "<b>60</b> of 60 memories" in told
-    done = folded(client.post(f"/here/calibrate/drafts/{version.id}/publish/", {"recompute": "on"}, follow=True))
+    done = collapse(client.post(f"/here/calibrate/drafts/{version.id}/publish/", {"recompute": "on"}, follow=True))
     assert "Version 1 of default is now in force. Stored memories are recomputed by a job" in done
-    assert current_write_policy(here).weight_source == agreed.weights.fitted["weight_source"]
-    assert Job.objects.within(here).get().kind == "recompute"
+    assert current_write_policy(namespace).weight_source == calibration.weights.fitted["weight_source"]
+    assert Job.objects.within(namespace).get().kind == "recompute"
 
 
 @pytest.mark.parametrize(
@@ -522,18 +530,18 @@ def test_what_was_fitted_is_kept_as_a_draft_and_published_in_a_second_step(
     ],
 )
 def test_what_cannot_be_kept_is_told(
-    client: Client, here: Namespace, agreed: Calibration, sent: dict[str, str], told: str
+    client: Client, namespace: Namespace, calibration: Calibration, sent: dict[str, str], told: str
 ) -> None:
-    assert f"Nothing was saved: {told}" in folded(client.post("/here/calibrate/drafts/", sent, follow=True))
+    assert f"Nothing was saved: {told}" in collapse(client.post("/here/calibrate/drafts/", sent, follow=True))
     assert not Version.objects.exists()
 
 
-def test_a_reader_reads_and_a_writer_annotates_but_keeps_no_draft(client: Client, here: Namespace) -> None:
-    memory = row(Memory, here)
+def test_a_reader_reads_and_a_writer_annotates_but_keeps_no_draft(client: Client, namespace: Namespace) -> None:
+    memory = row(Memory, namespace)
     sent = {"memory": str(memory.id), "type": "Fact", "right": "yes", "confidence": "1"}
-    version = row(Version, here)
+    version = row(Version, namespace)
     for role, may in {Role.READ: 403, Role.WRITE: 302}.items():
-        member(client, here, role)
+        member(client, namespace, role)
         assert client.get("/here/calibrate/").status_code == 200
         assert client.post("/here/calibrate/annotations/", sent).status_code == may
         assert client.post("/here/calibrate/import/").status_code == may
@@ -542,21 +550,24 @@ def test_a_reader_reads_and_a_writer_annotates_but_keeps_no_draft(client: Client
 
 
 @pytest.mark.parametrize("asked", [{"p.merge_cost": "much"}, {"p.merge_cost": "0"}, {"p.other": "1"}])
-def test_a_cost_that_cannot_be_used_is_told(client: Client, here: Namespace, asked: dict[str, str]) -> None:
-    assert "Some values in the URL are invalid" in shown(client, **asked)
+def test_a_cost_that_cannot_be_used_is_told(client: Client, namespace: Namespace, asked: dict[str, str]) -> None:
+    assert "Some values in the URL are invalid" in get_page(client, **asked)
 
 
-def test_an_address_that_names_nothing_is_no_error(client: Client, here: Namespace) -> None:
-    assert "Calibrate" in shown(client, skip="x", draft="y", preview="")
+def test_an_address_that_names_nothing_is_no_error(client: Client, namespace: Namespace) -> None:
+    assert "Calibrate" in get_page(client, skip="x", draft="y", preview="")
 
 
-def test_a_memory_cannot_write_markup_into_the_page(client: Client, here: Namespace) -> None:
-    row(Memory, here, content="<script>x</script>")
-    assert "<script>x" not in shown(client)
+def test_a_memory_cannot_write_markup_into_the_page(client: Client, namespace: Namespace) -> None:
+    row(Memory, namespace, content="<script>x</script>")
+    assert "<script>x" not in get_page(client)
 
 
 def test_the_page_asks_few_questions(
-    client: Client, here: Namespace, agreed: Calibration, django_assert_max_num_queries: DjangoAssertNumQueries
+    client: Client,
+    namespace: Namespace,
+    calibration: Calibration,
+    django_assert_max_num_queries: DjangoAssertNumQueries,
 ) -> None:
     client.get("/here/calibrate/")
     with django_assert_max_num_queries(22):

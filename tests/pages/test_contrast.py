@@ -21,7 +21,7 @@ from memories.web.retrieval_body import query_from_body
 from scoring.systems import SYSTEMS
 from tests.support.contrast import CONTROL, TEXT, faint, ratio
 from tests.support.judged_world import make_judgement_set, trace_set
-from tests.support.retrieval_world import told as world_told
+from tests.support.retrieval_world import store_world
 
 STYLES = sorted((Path(__file__).parents[2] / "static").glob("*.css"))
 CSS = "\n".join(path.read_text() for path in STYLES)
@@ -86,9 +86,9 @@ def addresses(namespace: Namespace) -> Iterator[str]:
 
 
 @pytest.fixture
-def furnished(transactional_db: None) -> Namespace:
+def home(transactional_db: None) -> Namespace:
     """A namespace with something on each of its pages."""
-    namespace = world_told("home")
+    namespace = store_world("home")
     user = User.objects.create_user("maya", password="tall-ships-7")
     Membership.objects.create(user=user, namespace=namespace, role="admin")
     asked = {"query": "What is new in the kitchen at Arrive?", "top_k": 10, "user": "", "session": "", "params": {}}
@@ -104,7 +104,7 @@ def furnished(transactional_db: None) -> Namespace:
 
 @pytest.mark.parametrize("scheme", SCHEMES)
 def test_every_text_of_every_page_stands_out_from_what_lies_behind_it(
-    furnished: Namespace, page: Page, complaints: list[str], scheme: Literal["light", "dark"]
+    home: Namespace, page: Page, complaints: list[str], scheme: Literal["light", "dark"]
 ) -> None:
     page.emulate_media(color_scheme=scheme)
     page.goto("/sign-in/")
@@ -113,7 +113,7 @@ def test_every_text_of_every_page_stands_out_from_what_lies_behind_it(
     page.get_by_label("Password").fill("tall-ships-7")
     page.get_by_role("button", name="Sign in").click()
     page.wait_for_url("**/home/")
-    for address in addresses(furnished):
+    for address in addresses(home):
         page.goto(f"/{address}")
         expect(page.locator(".htmx-request")).to_have_count(0, timeout=30_000)
         page.evaluate("document.querySelectorAll('details').forEach((one) => { one.open = true; })")

@@ -45,7 +45,7 @@ def figure(page: str) -> Any:
     return json.loads(found[1])
 
 
-def shown(client: Client, **asked: str) -> str:
+def get_page(client: Client, **asked: str) -> str:
     """The page at an address, its whitespace collapsed as a browser does."""
     response = client.get("/here/decay/", asked)
     assert response.status_code == 200
@@ -61,14 +61,14 @@ def test_every_curve_halves_where_it_says(system: str) -> None:
 
 
 def test_memories_lie_on_their_curves(client: Client, namespace: Namespace) -> None:
-    dots = [one for one in figure(shown(client))["data"] if one["mode"] == "markers"]
+    dots = [one for one in figure(get_page(client))["data"] if one["mode"] == "markers"]
     placed = {text: (x, y) for one in dots for text, x, y in zip(one["hovertext"], one["x"], one["y"], strict=True)}
     assert placed["Preference told 90 days ago"] == pytest.approx((90, 0.5), abs=0.01)
     assert placed["Event told 10 days ago"] == pytest.approx((10, 2 ** (-10 / 30)), abs=0.01)
 
 
 def test_a_moved_half_life_moves_its_curve_and_leaves_a_dotted_one(client: Client, namespace: Namespace) -> None:
-    page = shown(client, **{"p.half_life_preference": "180"})
+    page = get_page(client, **{"p.half_life_preference": "180"})
     assert sum(one.get("line", {}).get("dash") == "dot" for one in figure(page)["data"]) == 1
     assert "1 changed" in page
     (x, y), *_ = [
@@ -84,39 +84,39 @@ def test_a_moved_half_life_moves_its_curve_and_leaves_a_dotted_one(client: Clien
 def test_it_tells_who_reaches_the_floor_by_a_day(client: Client, namespace: Namespace) -> None:
     until = 30 * np.log2(1 / RecallParams().freshness_floor)  # an event's last day above the floor, some hundred
     before, after = (namespace.now + timedelta(days=float(until) - 10 + more) for more in (-2, 2))
-    assert "Event told" not in shown(client, by=f"{before:%Y-%m-%d}").split("fades-h", 1)[1]
-    page = shown(client, by=f"{after:%Y-%m-%d}")
+    assert "Event told" not in get_page(client, by=f"{before:%Y-%m-%d}").split("fades-h", 1)[1]
+    page = get_page(client, by=f"{after:%Y-%m-%d}")
     assert "Event told 10 days ago" in page
     assert "1 reaches .1 by" in page
 
 
 def test_it_starts_from_what_serves_where_that_has_such_parameters(client: Client, namespace: Namespace) -> None:
-    assert "from blend, the system's defaults" in shown(client)
+    assert "from blend, the system's defaults" in get_page(client)
     moved = {"half_life_event": 14.0, "rrf_k": 30.0}
     version = profile_versions.add_profile_version(
         namespace, name="mine", system="recall", params=moved, parent=None, note="", by="ada"
     )
     profile_publication.publish_profile(namespace, version, by="ada", override="nobody has judged anything here")
-    page = shown(client)
+    page = get_page(client)
     assert "Event halves in 14 days" in page
     assert "from mine@1, which is served" in page
     assert "param changed" not in page
-    assert "Event halves in 30 days" in shown(client, **{"p.half_life_event": "30"})
-    assert "from contextdb, the system's defaults" in shown(client, system="contextdb")
+    assert "Event halves in 30 days" in get_page(client, **{"p.half_life_event": "30"})
+    assert "from contextdb, the system's defaults" in get_page(client, system="contextdb")
 
 
 def test_the_first_to_fade_stands_first_however_long_it_is_stored(client: Client, namespace: Namespace) -> None:
     # A fact reaches the floor of .1 after 598 days, an event after 100.
     for age, type in [(590, "Fact")] * views.MAX_LISTED + [(95, "Event")]:
         row(Memory, namespace, content=f"{type} of {age}", type=type, created_at=namespace.now - timedelta(days=age))
-    told = re.findall(r"(\w+) of \d+</a>", shown(client).split("fades-h", 1)[1])
+    told = re.findall(r"(\w+) of \d+</a>", get_page(client).split("fades-h", 1)[1])
     assert told == ["Event"] + ["Fact"] * (views.MAX_LISTED - 1)
 
 
 @pytest.mark.parametrize("system", curves.FAMILIES)
 def test_no_name_of_a_curve_stands_upon_another(client: Client, namespace: Namespace, system: str) -> None:
     names = [curve.name for curve in curves.FAMILIES[system].curves]
-    notes = [one for one in figure(shown(client, system=system))["layout"]["annotations"] if one["text"] in names]
+    notes = [one for one in figure(get_page(client, system=system))["layout"]["annotations"] if one["text"] in names]
     assert len(notes) == len(names)
     for one, other in combinations(notes, 2):
         assert abs(one["x"] - other["x"]) > 0.15 or abs(one["y"] - other["y"]) > 0.05
@@ -132,7 +132,7 @@ def test_many_are_counted_together(client: Client, namespace: Namespace, monkeyp
     monkeypatch.setattr(memory_ages, "MAX_POINTS", 2)
     for age in (20, 20, 21, 300):
         row(Memory, namespace, type="Event", created_at=namespace.now - timedelta(days=age))
-    page = shown(client)
+    page = get_page(client)
     assert "those of similar age as one dot" in page
     sizes = [text for one in figure(page)["data"] if one["mode"] == "markers" for text in one["hovertext"]]
     assert any(text.startswith("3 memories, ") for text in sizes)
@@ -145,7 +145,7 @@ def test_one_of_many_counts_from_when_it_holds(
     monkeypatch.setattr(memory_ages, "MAX_POINTS", 1)
     since = namespace.now - timedelta(days=700)
     row(Memory, namespace, kind="semantic", created_at=namespace.now, valid_from=since)
-    page = shown(client, system="contextdb")
+    page = get_page(client, system="contextdb")
     (marks,) = [one for one in figure(page)["data"] if one["mode"] == "markers" and max(one["x"]) > 650]
     assert any(text.startswith("1 memory, ") for text in marks["hovertext"])
 
@@ -159,21 +159,21 @@ def test_what_holds_from_another_moment_fades_from_then(client: Client, namespac
         created_at=namespace.now - timedelta(days=90),
         valid_from=namespace.now,
     )
-    assert "holds later" in shown(client, system="contextdb")
+    assert "holds later" in get_page(client, system="contextdb")
 
 
 @pytest.mark.parametrize("asked", [{"p.half_life_fact": "-5"}, {"p.half_life_fact": "soon"}, {"by": "tomorrow"}])
 def test_a_wrong_value_is_told_with_what_is_allowed(
     client: Client, namespace: Namespace, asked: dict[str, str]
 ) -> None:
-    page = shown(client, **asked)
+    page = get_page(client, **asked)
     assert "Some values are invalid" in page
     assert next(iter(asked.values())) in page
 
 
 def test_an_empty_namespace_shows_the_curves_alone(client: Client, namespace: Namespace) -> None:
     Memory.objects.within(namespace).delete()
-    page = shown(client)
+    page = get_page(client)
     assert "No memories yet" in page
     assert len(figure(page)["data"]) == len(curves.FAMILIES["recall"].curves)
 
@@ -183,7 +183,7 @@ def test_it_asks_a_fixed_number_of_questions(
     client: Client, namespace: Namespace, system: str, django_assert_max_num_queries: DjangoAssertNumQueries
 ) -> None:
     with django_assert_max_num_queries(10):
-        shown(client, system=system)
+        get_page(client, system=system)
 
 
 def test_htmx_gets_the_part_that_changes(client: Client, namespace: Namespace) -> None:

@@ -67,7 +67,7 @@ def member(client: Client, namespace: Namespace, role: Role) -> User:
 
 
 @pytest.fixture
-def here(client: Client) -> Namespace:
+def namespace(client: Client) -> Namespace:
     """The pairs, and an admin of theirs signed in."""
     namespace = world("here")
     member(client, namespace, Role.ADMIN)
@@ -84,14 +84,14 @@ def waiting(client: Client) -> ReviewItem:
     return ReviewItem.objects.get()
 
 
-def shown(client: Client, **asked: str) -> str:
+def get_page(client: Client, **asked: str) -> str:
     """The page at an address, in one line."""
     response = client.get("/here/dedup/", asked)
     assert response.status_code == 200
-    return folded(response)
+    return collapse(response)
 
 
-def folded(response: Any) -> str:
+def collapse(response: Any) -> str:
     """What a page says, its white space folded."""
     assert isinstance(response, HttpResponse)
     return " ".join(response.content.decode().split())
@@ -115,24 +115,26 @@ def decide(client: Client, item: ReviewItem, verdict: str, **how: Any) -> Any:
     return client.post(f"/here/dedup/reviews/{item.id}/", {"verdict": verdict, "here": "band=escalate"}, **how)
 
 
-def test_nearest_pairs_are_those_of_a_comparison_of_each_with_each(here: Namespace) -> None:
+def test_nearest_pairs_are_those_of_a_comparison_of_each_with_each(namespace: Namespace) -> None:
     random = np.random.default_rng(7)
     for _ in range(40):
         vector = random.normal(size=DIMENSIONS)
-        memory = row(Memory, here)
-        row(MemoryVector, here, memory=memory, vector=vector / np.linalg.norm(vector), embedder=here.embedder)
-    stored = {one.memory_id: np.asarray(one.vector, dtype=float) for one in MemoryVector.objects.within(here)}
+        memory = row(Memory, namespace)
+        row(MemoryVector, namespace, memory=memory, vector=vector / np.linalg.norm(vector), embedder=namespace.embedder)
+    stored = {one.memory_id: np.asarray(one.vector, dtype=float) for one in MemoryVector.objects.within(namespace)}
     expected = set()
     for one in stored:
         cosine, other = max((float(stored[one] @ stored[two]), two) for two in stored if two != one)
         expected.add((*sorted((one, other)), round(cosine, 5)))
-    found = neighbour_pairs.compare_memories(here)
+    found = neighbour_pairs.compare_memories(namespace)
     assert {(pair.first, pair.second, round(pair.cosine, 5)) for pair in found.pairs} == expected
     assert (found.memories, found.compared) == (50, 50)
 
 
-def test_pairs_are_counted_by_band_and_those_that_contradict_are_kept_apart(client: Client, here: Namespace) -> None:
-    page = shown(client)
+def test_pairs_are_counted_by_band_and_those_that_contradict_are_kept_apart(
+    client: Client, namespace: Namespace
+) -> None:
+    page = get_page(client)
     assert heading(page, "bands-h") == "1 pair would be merged, 2 judged"
     assert "Each of 10 memories and its nearest neighbour: 5 pairs." in page
     assert "1 would be merged, 1 kept apart" in page
@@ -140,17 +142,17 @@ def test_pairs_are_counted_by_band_and_those_that_contradict_are_kept_apart(clie
     assert "more would be" not in page
 
 
-def test_a_lower_threshold_tells_how_many_more_would_be_merged(client: Client, here: Namespace) -> None:
-    page = shown(client, **{"p.dedup_duplicate": "0.89"})
+def test_a_lower_threshold_tells_how_many_more_would_be_merged(client: Client, namespace: Namespace) -> None:
+    page = get_page(client, **{"p.dedup_duplicate": "0.89"})
     assert heading(page, "bands-h") == "2 pairs would be merged, 1 judged"
     assert "▲ 1 more would be merged" in page
     assert "▼ 1 fewer would be judged" in page
-    higher = shown(client, **{"p.dedup_duplicate": "0.98"})
+    higher = get_page(client, **{"p.dedup_duplicate": "0.98"})
     assert heading(higher, "bands-h") == "Nothing would be merged, 3 judged"
     assert "▼ 1 fewer would be merged" in higher
 
 
-def test_the_histogram_holds_each_pair_once_and_names_its_lines(client: Client, here: Namespace) -> None:
+def test_the_histogram_holds_each_pair_once_and_names_its_lines(client: Client, namespace: Namespace) -> None:
     drawn = figure(client, **{"p.dedup_duplicate": "0.89"})
     counts = [sum(trace["y"]) for trace in drawn["data"]]
     assert counts == [1, 1, 3]  # distinct, escalate, duplicate
@@ -168,12 +170,12 @@ def test_a_bar_ends_where_merging_begins() -> None:
     ]
 
 
-def test_words_that_one_of_two_has_to_itself_are_marked(client: Client, here: Namespace) -> None:
-    page = shown(client)
+def test_words_that_one_of_two_has_to_itself_are_marked(client: Client, namespace: Namespace) -> None:
+    page = get_page(client)
     assert "The lease ends on <del>3</del> March" in page
     assert "The lease ends on <ins>5</ins> March" in page
     assert ".970" in page
-    for memory in Memory.objects.within(here).filter(content__startswith="The lease"):
+    for memory in Memory.objects.within(namespace).filter(content__startswith="The lease"):
         assert f'href="/here/memories/{memory.id}/"' in page
 
 
@@ -183,19 +185,19 @@ def test_marked_pieces_add_up_to_the_texts() -> None:
         assert " ".join(piece.text for piece in pieces) == text
 
 
-def test_a_memory_cannot_write_markup_into_the_page(client: Client, here: Namespace) -> None:
-    Memory.objects.within(here).filter(content__startswith="The lease").update(content="<script>x</script>")
-    assert "<script>x" not in shown(client)
+def test_a_memory_cannot_write_markup_into_the_page(client: Client, namespace: Namespace) -> None:
+    Memory.objects.within(namespace).filter(content__startswith="The lease").update(content="<script>x</script>")
+    assert "<script>x" not in get_page(client)
 
 
 def test_pairs_are_paged_by_the_pair_they_come_after(
-    client: Client, here: Namespace, monkeypatch: pytest.MonkeyPatch
+    client: Client, namespace: Namespace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(pair_list, "PAGE_SIZE", 1)
-    first = shown(client, band="escalate")
+    first = get_page(client, band="escalate")
     assert "Plays the cello <ins>at home</ins>" in first
     (after,) = re.findall(r'href="\?[^"]*after=([^"]+)"', first)
-    second = shown(client, band="escalate", after=after.replace("%7E", "~"))
+    second = get_page(client, band="escalate", after=after.replace("%7E", "~"))
     assert "Reads <ins>books</ins> at night" in second
     assert "<ins>at home</ins>" not in second
     assert heading(second, "pairs-h").startswith("2 to 2 of the escalate pairs")
@@ -204,57 +206,57 @@ def test_pairs_are_paged_by_the_pair_they_come_after(
 
 
 def test_what_is_known_is_held_until_something_is_written(
-    client: Client, here: Namespace, django_assert_max_num_queries: DjangoAssertNumQueries
+    client: Client, namespace: Namespace, django_assert_max_num_queries: DjangoAssertNumQueries
 ) -> None:
     with django_assert_max_num_queries(20):
-        shown(client)
+        get_page(client)
     with django_assert_max_num_queries(16) as asked:
-        shown(client, **{"p.dedup_duplicate": "0.9"})
+        get_page(client, **{"p.dedup_duplicate": "0.9"})
     assert not any("memories_memoryvector" in query["sql"] for query in asked.captured_queries)
-    lock_namespace(here)
+    lock_namespace(namespace)
     with django_assert_max_num_queries(20) as again:
-        shown(client)
+        get_page(client)
     assert any("memories_memoryvector" in query["sql"] for query in again.captured_queries)
 
 
 def test_of_many_memories_a_sample_is_compared_after_the_page_has_come(
-    client: Client, here: Namespace, monkeypatch: pytest.MonkeyPatch
+    client: Client, namespace: Namespace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(pair_survey, "MAX_IMMEDIATE", 5)
     monkeypatch.setattr(neighbour_pairs, "MAX_EXACT", 5)
     monkeypatch.setattr(neighbour_pairs, "SAMPLE_SIZE", 4)
-    page = shown(client)
+    page = get_page(client)
     assert 'hx-get="/here/dedup/?compare&amp;" hx-trigger="load"' in page
     assert "fig-dedup" not in page
-    told = shown(client, compare="")
+    told = get_page(client, compare="")
     assert "A sample: 4 of 10 memories, each against all others," in told
-    lock_namespace(here)
-    assert "A sample: 4 of 10" in shown(client)  # and is good for some minutes
+    lock_namespace(namespace)
+    assert "A sample: 4 of 10" in get_page(client)  # and is good for some minutes
     monkeypatch.setattr(pair_survey, "SAMPLE_MAX_AGE", timedelta(0))
-    assert "A sample: 4 of 10" not in shown(client)
+    assert "A sample: 4 of 10" not in get_page(client)
 
 
 def test_what_was_forgotten_since_a_sample_was_drawn_is_not_shown(
-    client: Client, here: Namespace, monkeypatch: pytest.MonkeyPatch
+    client: Client, namespace: Namespace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(neighbour_pairs, "MAX_EXACT", 5)
     monkeypatch.setattr(neighbour_pairs, "SAMPLE_SIZE", 9)
-    assert "The lease ends on" in shown(client)
-    forget_memory(here, Memory.objects.get(content="The lease ends on 5 March").id, by="test")
-    page = shown(client)
+    assert "The lease ends on" in get_page(client)
+    forget_memory(namespace, Memory.objects.get(content="The lease ends on 5 March").id, by="test")
+    page = get_page(client)
     assert "A sample: 9 of 10" in page
     assert "The lease ends on" not in page
 
 
 @pytest.mark.parametrize("has_index", [True, False])
 def test_a_sample_of_very_many_is_looked_up_in_the_database(
-    here: Namespace, monkeypatch: pytest.MonkeyPatch, has_index: bool
+    namespace: Namespace, monkeypatch: pytest.MonkeyPatch, has_index: bool
 ) -> None:
-    exact = {pair[:2]: pair.cosine for pair in neighbour_pairs.compare_memories(here).pairs}
+    exact = {pair[:2]: pair.cosine for pair in neighbour_pairs.compare_memories(namespace).pairs}
     monkeypatch.setattr(neighbour_pairs, "SCAN_BELOW", 5)
     monkeypatch.setattr(index_recall, "SCAN_BELOW", 5 if has_index else 1_000)
-    MemoryVector.objects.within(here).update(indexed=has_index)
-    found = neighbour_pairs.compare_memories(here)
+    MemoryVector.objects.within(namespace).update(indexed=has_index)
+    found = neighbour_pairs.compare_memories(namespace)
     assert found.method == ("index" if has_index else "exact")
     assert (found.memories, found.compared) == (10, 10)
     assert {pair[:2]: pair.cosine for pair in found.pairs} == pytest.approx(exact, abs=1e-3)
@@ -273,9 +275,9 @@ def test_a_sample_of_very_many_is_looked_up_in_the_database(
     ],
 )
 def test_what_cannot_be_used_is_told_and_stays_as_typed(
-    client: Client, here: Namespace, asked: dict[str, str], told: str
+    client: Client, namespace: Namespace, asked: dict[str, str], told: str
 ) -> None:
-    page = shown(client, **asked)
+    page = get_page(client, **asked)
     assert told in page
     assert heading(page, "bands-h") == "1 pair would be merged, 2 judged"
     for name in ("p.dedup_duplicate", "p.dedup_escalate"):
@@ -283,9 +285,9 @@ def test_what_cannot_be_used_is_told_and_stays_as_typed(
             assert re.search(rf'name="{name}"[^>]* value="{asked[name]}"', page)
 
 
-def test_a_wrong_threshold_leaves_the_other_where_it_was_moved(client: Client, here: Namespace) -> None:
+def test_a_wrong_threshold_leaves_the_other_where_it_was_moved(client: Client, namespace: Namespace) -> None:
     for wrong, told in (("2", "must be a number from"), ("0.9", "must not exceed dedup_duplicate")):
-        page = shown(client, **{"p.dedup_duplicate": "0.86", "p.dedup_escalate": wrong})
+        page = get_page(client, **{"p.dedup_duplicate": "0.86", "p.dedup_escalate": wrong})
         assert told in page
         assert re.search(rf'name="p.dedup_escalate"[^>]* value="{wrong}"', page)
         assert heading(page, "bands-h") == "2 pairs would be merged, 1 judged"
@@ -293,20 +295,20 @@ def test_a_wrong_threshold_leaves_the_other_where_it_was_moved(client: Client, h
 
 def test_an_empty_namespace_says_what_to_do(client: Client) -> None:
     member(client, Namespace.objects.create(slug="here", title="Here"), Role.READ)
-    page = shown(client)
+    page = get_page(client)
     assert heading(page, "bands-h") == "Nothing to compare yet"
     assert heading(page, "queue-h") == "No pair to review"
     assert heading(page, "errors-h") == "No pair was judged here yet"
 
 
-def test_thresholds_of_another_embedder_are_pointed_out(client: Client, here: Namespace) -> None:
-    assert "These thresholds were set for" not in shown(client)
-    Namespace.objects.filter(id=here.id).update(embedder="wordllama-256")
-    assert "These thresholds were set for the cosines of <b>all-MiniLM-L6-v2</b>" in shown(client)
+def test_thresholds_of_another_embedder_are_pointed_out(client: Client, namespace: Namespace) -> None:
+    assert "These thresholds were set for" not in get_page(client)
+    Namespace.objects.filter(id=namespace.id).update(embedder="wordllama-256")
+    assert "These thresholds were set for the cosines of <b>all-MiniLM-L6-v2</b>" in get_page(client)
 
 
 def test_htmx_gets_the_part_that_changes_and_an_address_that_tells_what_differs(
-    client: Client, here: Namespace
+    client: Client, namespace: Namespace
 ) -> None:
     asked = {"p.dedup_duplicate": "0.9", "p.dedup_escalate": "0.85", "band": "duplicate"}
     response = client.get("/here/dedup/", asked, headers={"HX-Request": "true"})
@@ -314,9 +316,9 @@ def test_htmx_gets_the_part_that_changes_and_an_address_that_tells_what_differs(
     assert response["HX-Replace-Url"] == "/here/dedup/?p.dedup_duplicate=0.9"
 
 
-def test_another_namespace_is_neither_shown_nor_compared(client: Client, here: Namespace) -> None:
+def test_another_namespace_is_neither_shown_nor_compared(client: Client, namespace: Namespace) -> None:
     world("there")
-    assert "Each of 10 memories" in shown(client)
+    assert "Each of 10 memories" in get_page(client)
     assert client.get("/there/dedup/").status_code == 404
 
 
@@ -324,18 +326,18 @@ def test_another_namespace_is_neither_shown_nor_compared(client: Client, here: N
 def test_a_pair_of_the_queue_is_decided_without_script(
     client: Client, waiting: ReviewItem, verdict: str, status: Status
 ) -> None:
-    page = shown(client)
+    page = get_page(client)
     assert heading(page, "queue-h") == "1 pair to review"
     response = decide(client, waiting, verdict)
     assert response["Location"] == "/here/dedup/?band=escalate#queue"
     assert Memory.objects.get(id=waiting.second_id).status == status
     assert ReviewItem.objects.get().state == verdict
-    assert heading(shown(client), "queue-h") == "No pair to review"
+    assert heading(get_page(client), "queue-h") == "No pair to review"
 
 
 def test_htmx_gets_the_page_as_it_is_after_a_verdict(client: Client, waiting: ReviewItem) -> None:
     response = decide(client, waiting, "duplicate", headers={"HX-Request": "true"})
-    page = folded(response)
+    page = collapse(response)
     assert "Merged: one absorbed the other" in page
     assert heading(page, "bands-h") == "Nothing to compare yet"
     assert heading(page, "errors-h").startswith(
@@ -348,14 +350,14 @@ def test_a_pair_is_decided_once(client: Client, waiting: ReviewItem) -> None:
     decide(client, waiting, "distinct")
     response = decide(client, waiting, "duplicate")
     assert response.status_code == 409
-    assert "was decided as distinct" in folded(response)
+    assert "was decided as distinct" in collapse(response)
     assert decide(client, waiting, "perhaps").status_code == 400
     assert Memory.objects.get(id=waiting.second_id).status == Status.ACTIVE
 
 
 def test_who_may_read_sees_the_queue_without_buttons(client: Client, waiting: ReviewItem) -> None:
     member(client, Namespace.objects.get(), Role.READ)
-    page = shown(client)
+    page = get_page(client)
     assert "Different: keep both" not in page
     assert "Deciding needs the role write" in page
     assert decide(client, waiting, "distinct").status_code == 403
@@ -367,7 +369,7 @@ def test_a_pair_of_another_namespace_does_not_exist(client: Client, waiting: Rev
     assert decide(client, foreign, "distinct").status_code == 404
 
 
-def test_the_errors_are_those_of_the_judged_pairs(client: Client, here: Namespace) -> None:
+def test_the_errors_are_those_of_the_judged_pairs(client: Client, namespace: Namespace) -> None:
     verdicts = [
         (0.99, "duplicate"),
         (0.91, "duplicate"),
@@ -376,9 +378,9 @@ def test_the_errors_are_those_of_the_judged_pairs(client: Client, here: Namespac
         (0.86, "contradiction"),
     ]
     for cosine, state in verdicts:
-        row(ReviewItem, here, cosine=cosine, state=state, decided_at=timezone.now())
-    row(ReviewItem, here, cosine=0.99)  # nobody has judged it
-    page = shown(client, **{"p.dedup_duplicate": "0.89"})
+        row(ReviewItem, namespace, cosine=cosine, state=state, decided_at=timezone.now())
+    row(ReviewItem, namespace, cosine=0.99)  # nobody has judged it
+    page = get_page(client, **{"p.dedup_duplicate": "0.89"})
     rows = {
         cells[0]: cells[1:]
         for line in re.findall(r"<tr[^>]*>\s*<th scope=\"row\".*?</tr>", page)
@@ -392,63 +394,63 @@ def test_the_errors_are_those_of_the_judged_pairs(client: Client, here: Namespac
 
 
 def test_pairs_are_drawn_from_all_cosines_but_not_those_that_no_threshold_decides(
-    client: Client, here: Namespace
+    client: Client, namespace: Namespace
 ) -> None:
     for _ in range(2):  # what is drawn is not drawn again
         assert client.post("/here/dedup/draw/")["Location"] == "/here/dedup/#queue"
-    drawn = ReviewItem.objects.within(here).order_by("-cosine")
+    drawn = ReviewItem.objects.within(namespace).order_by("-cosine")
     assert [round(one.cosine, 2) for one in drawn] == [0.95, 0.90, 0.86]
     page = client.get("/here/dedup/").content.decode()
     assert "3 pairs to review" in page
-    Membership.objects.filter(namespace=here).update(role=Role.READ)
+    Membership.objects.filter(namespace=namespace).update(role=Role.READ)
     assert client.post("/here/dedup/draw/").status_code == 403
 
 
 def test_a_merge_that_was_split_counts_as_a_false_one(client: Client, waiting: ReviewItem) -> None:
     decide(client, waiting, "duplicate")
     split_memory(Namespace.objects.get(), waiting.second_id, by="test")
-    page = shown(client, **{"p.dedup_duplicate": "0.88"})
+    page = get_page(client, **{"p.dedup_duplicate": "0.88"})
     assert heading(page, "errors-h").startswith("At .88, 1 of 1 distinct pair would be merged")
 
 
-def test_moved_thresholds_are_kept_as_a_draft_and_decide_when_published(client: Client, here: Namespace) -> None:
-    assert "Save as a draft" not in shown(client)
-    assert "Save as a draft" in shown(client, **{"p.dedup_duplicate": "0.9"})
+def test_moved_thresholds_are_kept_as_a_draft_and_decide_when_published(client: Client, namespace: Namespace) -> None:
+    assert "Save as a draft" not in get_page(client)
+    assert "Save as a draft" in get_page(client, **{"p.dedup_duplicate": "0.9"})
     response = client.post("/here/dedup/drafts/", {"p.dedup_duplicate": "0.9"})
     version = Version.objects.get()
     assert response["Location"] == f"/here/dedup/?p.dedup_duplicate=0.9&draft={version.id}#draft"
-    assert current_write_policy(here).dedup_duplicate == 0.92
+    assert current_write_policy(namespace).dedup_duplicate == 0.92
     assert not Publication.objects.exists()
-    page = folded(client.get(response["Location"]))
+    page = collapse(client.get(response["Location"]))
     assert "Version 1 of default is a draft" in page
     assert f"/api/v1/here/policies/{version.id}/preview/" in page
     assert client.get(f"/api/v1/here/policies/{version.id}/preview/").status_code == 200
-    told = folded(client.post(f"/here/dedup/drafts/{version.id}/publish/", follow=True))
+    told = collapse(client.post(f"/here/dedup/drafts/{version.id}/publish/", follow=True))
     assert "Version 1 of default is now in force: merged above .9, judged from .85." in told
-    assert current_write_policy(here).dedup_duplicate == 0.9
-    assert current_write_policy(here).with_values(dedup_duplicate=0.92) == type(current_write_policy(here))()
-    assert "is a draft" not in folded(client.get(response["Location"]))
+    assert current_write_policy(namespace).dedup_duplicate == 0.9
+    assert current_write_policy(namespace).with_values(dedup_duplicate=0.92) == type(current_write_policy(namespace))()
+    assert "is a draft" not in collapse(client.get(response["Location"]))
 
 
 @pytest.mark.parametrize("moved", [{}, {"p.dedup_duplicate": "0.92"}, {"p.dedup_duplicate": "2"}])
-def test_nothing_is_kept_where_nothing_was_moved(client: Client, here: Namespace, moved: dict[str, str]) -> None:
-    assert "Nothing was saved" in folded(client.post("/here/dedup/drafts/", moved, follow=True))
+def test_nothing_is_kept_where_nothing_was_moved(client: Client, namespace: Namespace, moved: dict[str, str]) -> None:
+    assert "Nothing was saved" in collapse(client.post("/here/dedup/drafts/", moved, follow=True))
     assert not Version.objects.exists()
 
 
-def test_a_policy_is_an_admins_to_change(client: Client, here: Namespace) -> None:
-    version = row(Version, here)
-    member(client, here, Role.WRITE)
-    assert "Save as a draft" not in shown(client, **{"p.dedup_duplicate": "0.9"})
+def test_a_policy_is_an_admins_to_change(client: Client, namespace: Namespace) -> None:
+    version = row(Version, namespace)
+    member(client, namespace, Role.WRITE)
+    assert "Save as a draft" not in get_page(client, **{"p.dedup_duplicate": "0.9"})
     assert client.post("/here/dedup/drafts/", {"p.dedup_duplicate": "0.9"}).status_code == 403
     assert client.post(f"/here/dedup/drafts/{version.id}/publish/").status_code == 403
     assert not Publication.objects.exists()
 
 
-def test_a_draft_of_another_namespace_cannot_be_published(client: Client, here: Namespace) -> None:
+def test_a_draft_of_another_namespace_cannot_be_published(client: Client, namespace: Namespace) -> None:
     foreign = row(Version, Namespace.objects.create(slug="there", title="There"))
     assert client.post(f"/here/dedup/drafts/{foreign.id}/publish/").status_code == 404
-    assert "is a draft" not in shown(client, draft=str(foreign.id))
+    assert "is a draft" not in get_page(client, draft=str(foreign.id))
 
 
 @pytest.mark.django_db(transaction=True)

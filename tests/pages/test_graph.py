@@ -47,7 +47,7 @@ def world() -> Namespace:
     return namespace
 
 
-def tell(namespace: Namespace, told: Iterable[tuple[str, str, str, float]]) -> None:
+def store_edges(namespace: Namespace, told: Iterable[tuple[str, str, str, float]]) -> None:
     """Store edges between entities that are made as they are named."""
     for source, predicate, target, confidence in told:
         ends = [Entity.objects.get_or_create(namespace=namespace, name=one, normalised=one.lower())[0]
@@ -59,12 +59,12 @@ def tell(namespace: Namespace, told: Iterable[tuple[str, str, str, float]]) -> N
 def namespace(client: Client) -> Namespace:
     """A namespace of seven edges, and somebody who may read it signed in."""
     namespace = world()
-    tell(namespace, TOLD)
+    store_edges(namespace, TOLD)
     client.force_login(User.objects.get(username="ada"))
     return namespace
 
 
-def shown(client: Client, **asked: str) -> str:
+def get_page(client: Client, **asked: str) -> str:
     """The page at an address."""
     response = client.get("/here/graph/", asked)
     assert response.status_code == 200
@@ -101,7 +101,7 @@ def by_formula(
 
 @pytest.mark.parametrize("root", ["Maya", "Berlin", "Cat"])
 def test_what_is_reached_is_what_the_formula_reaches(client: Client, namespace: Namespace, root: str) -> None:
-    told, right = reached_of(shown(client, entity=root)), by_formula(TOLD, root)
+    told, right = reached_of(get_page(client, entity=root)), by_formula(TOLD, root)
     assert told.keys() == right.keys()
     for name, one in told.items():
         assert one == pytest.approx(right[name], abs=5e-3)
@@ -110,7 +110,7 @@ def test_what_is_reached_is_what_the_formula_reaches(client: Client, namespace: 
 
 
 def test_moved_hop_scores_count_as_the_formula_counts_them(client: Client, namespace: Namespace) -> None:
-    page = shown(client, entity="Maya", **{"p.hop_2": "0.2", "p.max_hops": "2"})
+    page = get_page(client, entity="Maya", **{"p.hop_2": "0.2", "p.max_hops": "2"})
     right = by_formula(TOLD, "Maya", (PARAMS.hop_1, 0.2))
     assert {name: one.hops for name, one in reached_of(page).items()} == {name: one.hops for name, one in right.items()}
     assert right["Berlin"].hops == 1  # though two hops are surer
@@ -121,15 +121,15 @@ def test_edges_are_walked_as_long_as_their_memory_stands(client: Client, namespa
     memory = row(Memory, namespace, content="Cat sleeps in Berlin", status=Status.ACTIVE)
     cat, berlin = (Entity.objects.get(name=name) for name in ("Cat", "Berlin"))
     row(EntityEdge, namespace, source=cat, target=berlin, predicate="sleeps_in", confidence=0.5, memory=memory)
-    page = shown(client, entity="Cat")
+    page = get_page(client, entity="Cat")
     assert "Cat sleeps in Berlin" in page
     assert reached_of(page)["Berlin"].hops == 1
     Memory.objects.within(namespace).update(status=Status.ARCHIVED)
-    assert "Berlin" not in {name for name, one in reached_of(shown(client, entity="Cat")).items() if one.hops == 1}
+    assert "Berlin" not in {name for name, one in reached_of(get_page(client, entity="Cat")).items() if one.hops == 1}
 
 
 def test_a_path_is_told_in_words_with_its_weakest_edge(client: Client, namespace: Namespace) -> None:
-    page = shown(client, entity="Maya", to="Berlin")
+    page = get_page(client, entity="Maya", to="Berlin")
     assert "Maya —works at→ Arrive —located in→ Berlin .80, weakest edge: located in." in plain(page)
     assert f"Score: .6 × .80 = {0.6 * 0.8:.4f}".replace("0.", ".") in plain(page)
     drawn = page.split('<g class="path">', 1)[1].split("</g>", 1)[0]
@@ -138,12 +138,12 @@ def test_a_path_is_told_in_words_with_its_weakest_edge(client: Client, namespace
 
 
 def test_an_edge_may_be_walked_backwards(client: Client, namespace: Namespace) -> None:
-    page = shown(client, entity="Maya", to=str(Entity.objects.get(name="Priya").id))
+    page = get_page(client, entity="Maya", to=str(Entity.objects.get(name="Priya").id))
     assert "Maya —works at→ Arrive ←works at— Priya .70, weakest edge: works at." in plain(page)
 
 
 def test_a_hop_has_the_tone_of_its_score(client: Client, namespace: Namespace) -> None:
-    page = shown(client, entity="Maya", **{"p.hop_2": "0.9"})
+    page = get_page(client, entity="Maya", **{"p.hop_2": "0.9"})
     tones = {name: tone for tone, name in re.findall(r'class="(h\d+)" transform="[^"]*"><g><title>(\w+)', page)}
     assert tones == {"Arrive": "h20", "Berlin": "h18", "Priya": "h18", "Germany": "h7", "Cat": "h7"}
     css = Path(find("graph.css") or "").read_text()
@@ -151,11 +151,11 @@ def test_a_hop_has_the_tone_of_its_score(client: Client, namespace: Namespace) -
 
 
 def test_kinds_and_confidence_narrow_the_edges(client: Client, namespace: Namespace) -> None:
-    page = shown(client, predicate="works_at")
+    page = get_page(client, predicate="works_at")
     assert "3 entities, 2 edges" in page
     assert re.search(r"works at\s*<b>2</b>", page)
     assert "7 entities" not in page
-    page = shown(client, entity="Maya", **{"p.least_confidence": "0.85"})
+    page = get_page(client, entity="Maya", **{"p.least_confidence": "0.85"})
     right = by_formula([one for one in TOLD if one[3] >= 0.85], "Maya")
     assert reached_of(page).keys() == right.keys()
 
@@ -164,31 +164,31 @@ def test_an_entity_is_found_by_another_name_and_by_its_id(client: Client, namesp
     maya = Entity.objects.get(name="Maya")
     row(EntityAlias, namespace, entity=maya, name="Mrs Lindqvist", normalised="mrs lindqvist")
     for text in ("mrs  LINDQVIST", "maya", str(maya.id)):
-        page = shown(client, entity=text)
+        page = get_page(client, entity=text)
         assert "From Maya: " in page
         assert "Mrs Lindqvist" in page
 
 
 def test_a_name_that_nobody_has_brings_those_near_to_it(client: Client, namespace: Namespace) -> None:
-    page = shown(client, entity="Mayya")
+    page = get_page(client, entity="Mayya")
     assert "No entity is called “Mayya”." in page
     notice = page.split('class="notice"', 1)[1].split("</p>", 1)[0]
     assert ">Maya</a>" in notice
     assert 'value="Mayya"' in page
-    assert "No name is similar to it" in shown(client, entity="00000000-0000-7000-8000-000000000000")
+    assert "No name is similar to it" in get_page(client, entity="00000000-0000-7000-8000-000000000000")
 
 
 def test_one_that_is_not_reached_is_told_so(client: Client, namespace: Namespace) -> None:
-    page = shown(client, entity="Maya", to="Dog")
+    page = get_page(client, entity="Maya", to="Dog")
     assert "Dog is not reached from Maya within 3 hops over these edges." in page
-    assert "“Nessie”, so no path is shown" in shown(client, entity="Maya", to="Nessie")
+    assert "“Nessie”, so no path is shown" in get_page(client, entity="Maya", to="Nessie")
 
 
 def test_an_entity_is_told_with_its_memories(client: Client, namespace: Namespace) -> None:
     maya = Entity.objects.get(name="Maya")
     about = row(Memory, namespace, content="Maya likes tea", status=Status.ACTIVE, level="fact", subject=maya)
     row(Mention, namespace, memory=about, entity=maya)
-    page = shown(client, entity="Maya")
+    page = get_page(client, entity="Maya")
     assert "Maya likes tea" in page
     assert f"/here/memories/?entity={maya.id}" in page
     assert "/here/lab/?query=What%20do%20we%20know%20about%20Maya%3F" in page
@@ -197,10 +197,10 @@ def test_an_entity_is_told_with_its_memories(client: Client, namespace: Namespac
 
 def test_no_edges_say_what_makes_them(client: Client, namespace: Namespace) -> None:
     EntityEdge.objects.within(namespace).delete()
-    page = shown(client)
+    page = get_page(client)
     assert "No edges yet" in page
     assert "POST /api/v1/here/memories/" in page
-    assert "Nothing is reached" in shown(client, entity="Maya")
+    assert "Nothing is reached" in get_page(client, entity="Maya")
 
 
 def crowd(namespace: Namespace, edges: int) -> None:
@@ -223,7 +223,7 @@ def crowd(namespace: Namespace, edges: int) -> None:
 def test_of_very_many_edges_two_thousand_are_drawn_and_the_page_says_so(client: Client, namespace: Namespace) -> None:
     crowd(namespace, 2_400)
     total = EntityEdge.objects.within(namespace).count()
-    page = shown(client)
+    page = get_page(client)
     assert page.count("<path data-e=") == graph_views.MAX_DRAWN < total
     assert f"The {graph_views.MAX_DRAWN:,} edges between the best connected are drawn, of {total:,}." in page
     assert f"1 to 15 of {graph_views.MAX_DRAWN:,}" in page
@@ -236,8 +236,8 @@ def test_reading_ends_somewhere_and_the_page_says_so(
 ) -> None:
     monkeypatch.setattr(edge_list, "MAX_READ", 5)
     monkeypatch.setattr(graph_views, "MAX_DRAWN", 4)
-    assert "The 4 edges between the best connected are drawn, of the newest 5." in shown(client)
-    assert "edges around were read, so there may be better paths" in shown(client, entity="Arrive")
+    assert "The 4 edges between the best connected are drawn, of the newest 5." in get_page(client)
+    assert "edges around were read, so there may be better paths" in get_page(client, entity="Arrive")
 
 
 @pytest.mark.parametrize("count", [2, 60, 900])
@@ -271,7 +271,7 @@ def test_names_in_a_picture_do_not_lie_on_each_other() -> None:
 def test_a_wrong_value_is_told_with_what_is_allowed(
     client: Client, namespace: Namespace, asked: dict[str, str], says: str
 ) -> None:
-    page = shown(client, entity="Maya", **asked)
+    page = get_page(client, entity="Maya", **asked)
     assert "Some values in the URL are invalid" in page
     assert says in page
     assert "From Maya: " in page
@@ -280,12 +280,12 @@ def test_a_wrong_value_is_told_with_what_is_allowed(
 def test_pages_of_edges_hold_them_all_once(client: Client, namespace: Namespace) -> None:
     crowd(namespace, 60)
     total = EntityEdge.objects.within(namespace).count()
-    seen = [one for number in range(1, -(-total // 15) + 1) for one in listed(shown(client, page=str(number)))]
+    seen = [one for number in range(1, -(-total // 15) + 1) for one in edge_rows(get_page(client, page=str(number)))]
     assert len(seen) == total
-    assert listed(shown(client, page="999")) == seen[-(total % 15 or 15) :]
+    assert edge_rows(get_page(client, page="999")) == seen[-(total % 15 or 15) :]
 
 
-def listed(page: str) -> list[tuple[str, str]]:
+def edge_rows(page: str) -> list[tuple[str, str]]:
     """The edges that a page of the table names, with how sure they are."""
     table = page.split('id="edges"', 1)[1].split("</table>", 1)[0]
     return re.findall(r"<tr>\s*<td>(.*?)</td>\s*<td class=\"num\">(.*?)</td>", table, re.DOTALL)
@@ -300,7 +300,7 @@ def test_it_asks_a_fixed_number_of_questions(
 ) -> None:
     crowd(namespace, 100)
     with django_assert_max_num_queries(18):
-        shown(client, **asked)
+        get_page(client, **asked)
 
 
 def test_htmx_gets_the_part_that_changes_and_the_address(client: Client, namespace: Namespace) -> None:
@@ -314,16 +314,16 @@ def test_htmx_gets_the_part_that_changes_and_the_address(client: Client, namespa
 
 def test_to_others_it_does_not_exist(client: Client, namespace: Namespace) -> None:
     other = Namespace.objects.create(slug="there", title="There")
-    tell(other, [("Secret", "hides", "Treasure", 1.0)])
-    assert "No entity is called “Secret”" in shown(client, entity="Secret")
-    assert "No entity is called" in shown(client, entity=str(Entity.objects.get(name="Secret").id))
+    store_edges(other, [("Secret", "hides", "Treasure", 1.0)])
+    assert "No entity is called “Secret”" in get_page(client, entity="Secret")
+    assert "No entity is called" in get_page(client, entity=str(Entity.objects.get(name="Secret").id))
     client.force_login(User.objects.create_user("eve"))
     assert client.get("/here/graph/").status_code == 404
 
 
 @pytest.mark.django_db(transaction=True)
 def test_one_walks_from_an_entity_moves_a_hop_and_sees_a_path(page: Page) -> None:
-    tell(world(), TOLD)
+    store_edges(world(), TOLD)
     page.goto("/sign-in/?next=/here/graph/")
     page.fill("input[name=username]", "ada")
     page.fill("input[name=password]", "a long password")

@@ -40,29 +40,29 @@ FACTS = [
 
 
 @pytest.fixture
-def here() -> Namespace:
+def namespace() -> Namespace:
     return Namespace.objects.create(slug="here", title="Here", embedder="wordllama-256")
 
 
 @pytest.fixture
-def full(here: Namespace) -> Namespace:
-    remember(here, [NewMemory(content=fact) for fact in FACTS], by="tests")
-    return here
+def full(namespace: Namespace) -> Namespace:
+    remember(namespace, [NewMemory(content=fact) for fact in FACTS], by="tests")
+    return namespace
 
 
-def asked(client: Client, query: str, **more: Any) -> Any:
+def retrieve(client: Client, query: str, **more: Any) -> Any:
     headers = key_to(Namespace.objects.get(slug="here"), Role.READ)
     return client.post("/api/v1/here/retrieve/", {"query": query, **more}, "application/json", headers=headers).json()
 
 
-def shown(client: Client, address: str = "/here/health/", **headers: str) -> str:
+def get_page(client: Client, address: str = "/here/health/", **headers: str) -> str:
     answer = client.get(address, headers=headers)
     assert answer.status_code == 200
     return " ".join(answer.content.decode().split())
 
 
-def test_an_empty_namespace_says_what_will_be_seen(here: Namespace) -> None:
-    text = shown(member_of(here, Role.READ))
+def test_an_empty_namespace_says_what_will_be_seen(namespace: Namespace) -> None:
+    text = get_page(member_of(namespace, Role.READ))
     for part in (
         "no traces yet",
         "Every search is exact",
@@ -79,8 +79,8 @@ def test_an_empty_namespace_says_what_will_be_seen(here: Namespace) -> None:
 
 def test_retrievers_tell_how_often_they_found_something_and_why_not(client: Client, full: Namespace) -> None:
     for number in range(10):
-        asked(client, f"Who bakes bread, {number}?", system="recall")
-    text = shown(member_of(full))
+        retrieve(client, f"Who bakes bread, {number}?", system="recall")
+    text = get_page(member_of(full))
     assert "Every retriever has results" not in text
     assert "<b>Temporal</b> had no results" not in text
     heard = {one.retriever: one for one in retriever_health.health_by_retriever(retriever_health.latest_traces(full))}
@@ -91,22 +91,22 @@ def test_retrievers_tell_how_often_they_found_something_and_why_not(client: Clie
 
 def test_who_is_asked_ten_times_and_finds_nothing_is_silent(client: Client, full: Namespace) -> None:
     for number in range(10):
-        asked(client, f"Who baked bread in May 1990, {number}?", system="recall")
+        retrieve(client, f"Who baked bread in May 1990, {number}?", system="recall")
     health = retriever_health.health_by_retriever(retriever_health.latest_traces(full))
     (heard,) = [one for one in health if one.retriever == "temporal"]
     assert (heard.alert, heard.main_reason) == (True, "no memory lies near their time window (10 of 10)")
-    assert "<b>Temporal</b> had no results in the last 10 retrievals" in shown(member_of(full))
+    assert "<b>Temporal</b> had no results in the last 10 retrievals" in get_page(member_of(full))
 
 
-def test_nobody_is_praised_for_finding_nothing(client: Client, here: Namespace) -> None:
-    asked(client, "bread", system="recall")
-    text = shown(member_of(here, Role.READ))
+def test_nobody_is_praised_for_finding_nothing(client: Client, namespace: Namespace) -> None:
+    retrieve(client, "bread", system="recall")
+    text = get_page(member_of(namespace, Role.READ))
     assert "5 of 5 retrievers without results yet" in text
     assert "Every retriever has results" not in text
 
 
 def test_a_late_retriever_is_named(client: Client, full: Namespace) -> None:
-    kept = Trace.objects.get(id=asked(client, "bread", system="recall")["trace"])
+    kept = Trace.objects.get(id=retrieve(client, "bread", system="recall")["trace"])
     late = [{"retriever": "bm25", "reason": "took longer than 500 ms"}]
     signals = bytes(kept.signals)
     with connection.cursor() as cursor:
@@ -114,7 +114,7 @@ def test_a_late_retriever_is_named(client: Client, full: Namespace) -> None:
     answer = {**kept.answer, "timed_out": late}
     made = {"system": "recall", "plan": kept.plan, "answer": answer, "signals": without_rank(signals, "bm25")}
     trace_row(full, "slow", **made)
-    assert "<b>BM25</b> timed out or failed 1 time of 1" in shown(member_of(full))
+    assert "<b>BM25</b> timed out or failed 1 time of 1" in get_page(member_of(full))
     heard = {one.retriever: one for one in retriever_health.health_by_retriever(retriever_health.latest_traces(full))}
     assert heard["bm25"].main_reason == "it took longer than 500 ms (1 of 1)"
 
@@ -124,7 +124,7 @@ def without_rank(signals: bytes, route: str) -> bytes:
     return zlib.compress(zlib.decompress(signals).replace(f"rank {route}".encode(), b"rank nobody"[: 5 + len(route)]))
 
 
-def test_times_are_told_as_median_and_95th_percentile(here: Namespace) -> None:
+def test_times_are_told_as_median_and_95th_percentile(namespace: Namespace) -> None:
     rows = [{"took_ms": {"read": float(ms), "rank": 1.0}} for ms in range(1, 102)]
     read, rank, whole = retriever_health.step_latencies(rows)
     assert (read.name, read.p50, read.p95) == ("read", 51.0, 96.0)
@@ -132,7 +132,7 @@ def test_times_are_told_as_median_and_95th_percentile(here: Namespace) -> None:
     assert retriever_health.step_latencies([]) == []
 
 
-def measured(namespace: Namespace) -> Job:
+def run_measurement(namespace: Namespace) -> Job:
     job = submit_job(namespace, JobKind.MEASURE, {}, by="tests")
     run_job(namespace.id, job.id)
     job.refresh_from_db()
@@ -143,14 +143,14 @@ def test_the_index_is_measured_against_a_scan(client: Client, full: Namespace, m
     monkeypatch.setattr(index_recall, "SCAN_BELOW", 5)
     MemoryVector.objects.within(full).update(indexed=True)
     for fact in FACTS[:3]:
-        asked(client, fact)
-    job = measured(full)
+        retrieve(client, fact)
+    job = run_measurement(full)
     assert (job.state, job.error) == (JobState.DONE, "")
     found = index_recall.latest_index_recall(full)
     assert found is not None
     assert (found.recall, found.worst, found.low, found.real_queries) == (1.0, 1.0, False, 3)
     assert found.queries == 3 + len(FACTS)
-    text = shown(member_of(full))
+    text = get_page(member_of(full))
     assert "The index finds 1.000 of the 10 nearest" in text
     assert "target .95" in text
     assert "Measure now" in text
@@ -163,46 +163,48 @@ def test_an_index_that_misses_too_much_is_an_alert(full: Namespace, monkeypatch:
         index_recall, "semantic_top", lambda *given, large: exact(*given, large=large)[: 8 if large else None]
     )
     MemoryVector.objects.within(full).update(indexed=True)
-    measured(full)
+    run_measurement(full)
     found = index_recall.latest_index_recall(full)
     assert found is not None
     assert found.low
-    assert "stored vectors, since there were no earlier queries" in shown(member_of(full))
-    assert "The recall of the index is too low." in shown(member_of(full))
-    assert "It finds .800 of the 10 nearest; the target is .95." in shown(member_of(full))
+    assert "stored vectors, since there were no earlier queries" in get_page(member_of(full))
+    assert "The recall of the index is too low." in get_page(member_of(full))
+    assert "It finds .800 of the 10 nearest; the target is .95." in get_page(member_of(full))
 
 
 def test_a_small_namespace_has_nothing_to_measure(full: Namespace) -> None:
-    assert measured(full).state == JobState.DONE
+    assert run_measurement(full).state == JobState.DONE
     assert index_recall.latest_index_recall(full) is None
 
 
-def test_work_is_listed_with_its_state_and_its_error(here: Namespace) -> None:
-    member = member_of(here)
+def test_work_is_listed_with_its_state_and_its_error(namespace: Namespace) -> None:
+    member = member_of(namespace)
     assert member.post("/here/health/start/", {"kind": "reflect"}).status_code == 302
-    Job.objects.create(namespace=here, kind="reembed", state="failed", error="EmbedderError: no key", by="schedule")
-    text = shown(member)
+    Job.objects.create(
+        namespace=namespace, kind="reembed", state="failed", error="EmbedderError: no key", by="schedule"
+    )
+    text = get_page(member)
     for part in ("Reflection is queued.", "1 unfinished job", "EmbedderError: no key", "✕ failed"):
         assert part in text, part
-    again = shown(member, **{"HX-Request": "true"})
+    again = get_page(member, **{"HX-Request": "true"})
     assert "recall:poll" in again
     assert "<h1" not in again
 
 
-def test_only_known_work_is_started_and_only_by_who_may(here: Namespace) -> None:
-    assert member_of(here, Role.READ).post("/here/health/start/", {"kind": "reflect"}).status_code == 403
-    assert member_of(here, Role.WRITE).post("/here/health/start/", {"kind": "reembed"}).status_code == 404
-    assert member_of(here, Role.WRITE).get("/here/health/start/").status_code == 405
+def test_only_known_work_is_started_and_only_by_who_may(namespace: Namespace) -> None:
+    assert member_of(namespace, Role.READ).post("/here/health/start/", {"kind": "reflect"}).status_code == 403
+    assert member_of(namespace, Role.WRITE).post("/here/health/start/", {"kind": "reembed"}).status_code == 404
+    assert member_of(namespace, Role.WRITE).get("/here/health/start/").status_code == 405
     assert not Job.objects.exists()
 
 
-def test_the_embedder_is_tried_by_itself(here: Namespace) -> None:
-    tried = shown(member_of(here), "/here/health/?try=embedder", **{"HX-Request": "true"})
+def test_the_embedder_is_tried_by_itself(namespace: Namespace) -> None:
+    tried = get_page(member_of(namespace), "/here/health/?try=embedder", **{"HX-Request": "true"})
     assert "✓ available" in tried
     assert "256 dimensions" in tried
     assert "<h1" not in tried
     Namespace.objects.update(embedder="openai/unheard-of")
-    assert "✕ not available" in shown(member_of(here), "/here/health/?try=embedder")
+    assert "✕ not available" in get_page(member_of(namespace), "/here/health/?try=embedder")
 
 
 def test_tables_and_indexes_have_sizes() -> None:
@@ -213,7 +215,7 @@ def test_tables_and_indexes_have_sizes() -> None:
     assert set(vector_index_sizes()) == {"all_minilm_l6_v2", "wordllama_256"}
 
 
-def test_a_stranger_sees_nothing(here: Namespace) -> None:
+def test_a_stranger_sees_nothing(namespace: Namespace) -> None:
     stranger = member_of(Namespace.objects.create(slug="there", title="There"))
     assert stranger.get("/here/health/").status_code == 404
     assert stranger.post("/here/health/start/", {"kind": "reflect"}).status_code == 404
@@ -223,14 +225,14 @@ def test_the_page_asks_a_known_number_of_questions(
     client: Client, full: Namespace, django_assert_max_num_queries: DjangoAssertNumQueries
 ) -> None:
     for number in range(3):
-        asked(client, f"bread {number}")
+        retrieve(client, f"bread {number}")
     member = member_of(full)
     member.post("/here/health/start/", {"kind": "reflect"})
-    shown(member)
+    get_page(member)
     with django_assert_max_num_queries(16):  # five of every page, eleven kinds of facts
-        shown(member)
+        get_page(member)
     with django_assert_max_num_queries(8):
-        shown(member, **{"HX-Request": "true"})
+        get_page(member, **{"HX-Request": "true"})
 
 
 def test_the_page_watches_work_until_it_is_done(

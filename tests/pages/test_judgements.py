@@ -28,17 +28,17 @@ ADDRESS = "/here/judgements/"
 
 
 @pytest.fixture
-def here() -> Namespace:
+def namespace() -> Namespace:
     return empty_namespace("here")
 
 
 @pytest.fixture
-def judged(here: Namespace) -> JudgementSet:
+def judgement_set(namespace: Namespace) -> JudgementSet:
     """A set with a merged, a superseded and two forgotten answers."""
-    made = JudgementSet.objects.create(namespace=here, name="Tea set", note="by hand")
-    survivor, gone = row(Memory, here, content="Maya likes tea"), row(Memory, here, content="Maya likes milk")
-    absorbed = row(Memory, here, status=Status.MERGED, merged_into_id=survivor.id)
-    old = row(Memory, here, status=Status.SUPERSEDED, superseded_by_id=survivor.id)
+    made = JudgementSet.objects.create(namespace=namespace, name="Tea set", note="by hand")
+    survivor, gone = row(Memory, namespace, content="Maya likes tea"), row(Memory, namespace, content="Maya likes milk")
+    absorbed = row(Memory, namespace, status=Status.MERGED, merged_into_id=survivor.id)
+    old = row(Memory, namespace, status=Status.SUPERSEDED, superseded_by_id=survivor.id)
     brought = [
         NewQuery("What does Maya drink?", category="taste", user="maya", grades={absorbed.id: 3, gone.id: 1}),
         NewQuery("With milk?", grades={gone.id: 3}),
@@ -51,44 +51,44 @@ def judged(here: Namespace) -> JudgementSet:
     return made
 
 
-def shown(client: Client, address: str = ADDRESS, **headers: str) -> str:
+def get_page(client: Client, address: str = ADDRESS, **headers: str) -> str:
     answer = client.get(address, headers=headers)
     assert answer.status_code == 200
     return answer.content.decode()
 
 
-def told(text: str) -> str:
+def visible_text(text: str) -> str:
     """What a page says, without its markup."""
     return " ".join(re.sub(r"<[^>]*>", " ", text.split('id="main"')[1]).split())
 
 
-def one(judged: JudgementSet) -> str:
-    return f"{ADDRESS}{judged.id}/"
+def one(judgement_set: JudgementSet) -> str:
+    return f"{ADDRESS}{judgement_set.id}/"
 
 
-def pool(judged: JudgementSet, *, k: int = 10) -> None:
+def pool(judgement_set: JudgementSet, *, k: int = 10) -> None:
     """As if two settings had found two memories for two queries each."""
-    first, second = JudgedQuery.objects.filter(judgement_set_id=judged.id).order_by("id")[:2]
-    memories = [row(Memory, judged.namespace, content=f"found {number}").id for number in range(2)]
+    first, second = JudgedQuery.objects.filter(judgement_set_id=judgement_set.id).order_by("id")[:2]
+    memories = [row(Memory, judgement_set.namespace, content=f"found {number}").id for number in range(2)]
     for query in (first, second):
         judgement_pooling.replace_pool(query, {memories[0]: {"blend": 1, "recall": 1}, memories[1]: {"blend": 2}})
-    params = {"set": str(judged.id), "configs": ["blend", "recall"], "k": k}
+    params = {"set": str(judgement_set.id), "configs": ["blend", "recall"], "k": k}
     result = {"pool": {"unjudged": {"blend": 0.75, "recall": 1.0}}}
-    row(Job, judged.namespace, kind=JobKind.POOL, state="done", params=params, result=result)
+    row(Job, judgement_set.namespace, kind=JobKind.POOL, state="done", params=params, result=result)
 
 
-def test_an_empty_namespace_says_how_to_begin(here: Namespace) -> None:
-    text = shown(member_of(here))
+def test_an_empty_namespace_says_how_to_begin(namespace: Namespace) -> None:
+    text = get_page(member_of(namespace))
     assert "No judged sets yet" in text
     assert "press 0 to 3 on a hit" in text
     assert "style=" not in text
-    assert "<form" not in shown(member_of(here, Role.READ)).split('id="main"')[1]
+    assert "<form" not in get_page(member_of(namespace, Role.READ)).split('id="main"')[1]
 
 
-def test_the_sets_tell_what_they_hold_and_what_was_left_out(here: Namespace, judged: JudgementSet) -> None:
-    pool(judged)
-    text = told(shown(member_of(here)))
-    graded = current_grades.load_grades(here, judged.id)
+def test_the_sets_tell_what_they_hold_and_what_was_left_out(namespace: Namespace, judgement_set: JudgementSet) -> None:
+    pool(judgement_set)
+    text = visible_text(get_page(member_of(namespace)))
+    graded = current_grades.load_grades(namespace, judgement_set.id)
     tuned = sum(query.query.part == "tune" for query in graded.queries)
     assert f"{tuned} + {5 - tuned}" in text
     assert "1 unjudged" in text
@@ -98,9 +98,9 @@ def test_the_sets_tell_what_they_hold_and_what_was_left_out(here: Namespace, jud
     assert f"{sum(map(len, graded.grades.values()))} grades" in text
 
 
-def test_a_set_tells_its_grades_as_they_hold_today(here: Namespace, judged: JudgementSet) -> None:
-    page = shown(member_of(here), one(judged))
-    text = told(page)
+def test_a_set_tells_its_grades_as_they_hold_today(namespace: Namespace, judgement_set: JudgementSet) -> None:
+    page = get_page(member_of(namespace), one(judgement_set))
+    text = visible_text(page)
     for part in (
         "5 queries, 3 grades that count",
         "merged since 1",
@@ -114,63 +114,63 @@ def test_a_set_tells_its_grades_as_they_hold_today(here: Namespace, judged: Judg
         assert part in text, part
     assert "Maya likes milk" not in page  # which was forgotten
     assert "a forgotten memory" in page
-    words = member_of(here).get(f"{one(judged)}export/?words=1").getvalue().decode()
+    words = member_of(namespace).get(f"{one(judgement_set)}export/?words=1").getvalue().decode()
     assert "Maya likes milk" not in words
     assert "/here/lab/?query=What%20does%20Maya%20drink%3F&amp;user=maya" in page
-    lost = told(shown(member_of(here), f"{one(judged)}?lost=1"))
+    lost = visible_text(get_page(member_of(namespace), f"{one(judgement_set)}?lost=1"))
     assert "With milk?" in lost
     assert "And before?" not in lost
 
 
-def test_queries_are_chosen_by_words_part_kind_and_state(here: Namespace, judged: JudgementSet) -> None:
-    member = member_of(here)
+def test_queries_are_chosen_by_words_part_kind_and_state(namespace: Namespace, judgement_set: JudgementSet) -> None:
+    member = member_of(namespace)
 
-    def found(**chosen: str) -> list[str]:
-        text = member.get(one(judged), chosen, headers={"HX-Request": "true"}).content.decode()
+    def query_texts(**chosen: str) -> list[str]:
+        text = member.get(one(judgement_set), chosen, headers={"HX-Request": "true"}).content.decode()
         assert "<h1" not in text
         return re.findall(r'<span class="text">(.*?)</span>', text)
 
-    assert len(found()) == 5
-    assert found(q="MILK") == ["With milk?"]
-    assert found(kind="unanswerable") == ["Which sugar?"]
-    assert found(category="taste") == ["What does Maya drink?"]
-    assert found(unjudged="true") == ["Not judged yet"]
-    wrong = member.get(one(judged), {"split": "x"})
+    assert len(query_texts()) == 5
+    assert query_texts(q="MILK") == ["With milk?"]
+    assert query_texts(kind="unanswerable") == ["Which sugar?"]
+    assert query_texts(category="taste") == ["What does Maya drink?"]
+    assert query_texts(unjudged="true") == ["Not judged yet"]
+    wrong = member.get(one(judgement_set), {"split": "x"})
     assert wrong.status_code == 400
     assert "must be one of tune, holdout; got &quot;x&quot;" in wrong.content.decode()
 
 
 def test_a_huge_set_is_shown_by_page_in_a_known_number_of_questions(
-    here: Namespace, django_assert_max_num_queries: DjangoAssertNumQueries
+    namespace: Namespace, django_assert_max_num_queries: DjangoAssertNumQueries
 ) -> None:
-    made = JudgementSet.objects.create(namespace=here, name="huge")
-    known = [row(Memory, here).id for _ in range(3)]
+    made = JudgementSet.objects.create(namespace=namespace, name="huge")
+    known = [row(Memory, namespace).id for _ in range(3)]
     store_queries(made, [NewQuery(f"query {n}", grades=dict.fromkeys(known, 1)) for n in range(120)], by="maya")
-    member = member_of(here)
-    shown(member)
+    member = member_of(namespace)
+    get_page(member)
     with django_assert_max_num_queries(11):  # five of every page
-        shown(member)
+        get_page(member)
     with django_assert_max_num_queries(21):
-        text = shown(member, one(made))
+        text = get_page(member, one(made))
     assert text.count('class="counts num"') == 50
     assert ">Next</a>" in text
 
 
 def test_the_pool_of_a_large_set_is_counted_after_the_page_has_come(
-    here: Namespace, judged: JudgementSet, monkeypatch: pytest.MonkeyPatch
+    namespace: Namespace, judgement_set: JudgementSet, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    pool(judged)
+    pool(judgement_set)
     monkeypatch.setattr(judgement_views, "MAX_IMMEDIATE_QUERIES", 4)
-    member = member_of(here)
-    page = shown(member, one(judged))
+    member = member_of(namespace)
+    page = get_page(member, one(judgement_set))
     assert "Counting the pool …" in page
     assert "4 pairs to judge" not in page
-    assert "4 pairs to judge" in shown(member, one(judged), **{"HX-Request": "true", "HX-Target": "pool"})
-    assert "4 pairs to judge" in shown(member, f"{one(judged)}?pool")
+    assert "4 pairs to judge" in get_page(member, one(judgement_set), **{"HX-Request": "true", "HX-Target": "pool"})
+    assert "4 pairs to judge" in get_page(member, f"{one(judgement_set)}?pool")
 
 
-def test_a_set_is_made_from_a_file_or_not_at_all(here: Namespace) -> None:
-    member, known = member_of(here), row(Memory, here).id
+def test_a_set_is_made_from_a_file_or_not_at_all(namespace: Namespace) -> None:
+    member, known = member_of(namespace), row(Memory, namespace).id
     line = json.dumps({"query": "Tea?", "judgements": [{"memory": str(known), "grade": 3}]})
 
     def send(text: str, **more: Any) -> Any:
@@ -190,13 +190,13 @@ def test_a_set_is_made_from_a_file_or_not_at_all(here: Namespace) -> None:
     assert "must be a name that no other set has; got mine" in again.content.decode()
 
 
-def test_trec_files_are_checked_and_imported(here: Namespace, judged: JudgementSet) -> None:
-    member = member_of(here)
-    row(Memory, here, metadata={"docid": "D1"})
+def test_trec_files_are_checked_and_imported(namespace: Namespace, judgement_set: JudgementSet) -> None:
+    member = member_of(namespace)
+    row(Memory, namespace, metadata={"docid": "D1"})
 
     def send(qrels: str, **more: str) -> Any:
         files = {"file": io.BytesIO(b"q1\tSugar?\n"), "qrels": io.BytesIO(qrels.encode())}
-        return member.post(f"{one(judged)}import/", {**files, "docid": "metadata.docid", **more})
+        return member.post(f"{one(judgement_set)}import/", {**files, "docid": "metadata.docid", **more})
 
     wrong = send("q1 0 D9 2\n")
     assert wrong.status_code == 400
@@ -205,64 +205,64 @@ def test_trec_files_are_checked_and_imported(here: Namespace, judged: JudgementS
     assert not JudgedQuery.objects.filter(text="Sugar?").exists()
     assert send("q1 0 D1 2\n").status_code == 302
     assert JudgedQuery.objects.get(text="Sugar?").judgements.get().grade == 2
-    assert member.post(f"{one(judged)}import/").status_code == 400
+    assert member.post(f"{one(judgement_set)}import/").status_code == 400
 
 
-def test_queries_are_drawn_from_traces(here: Namespace, judged: JudgementSet) -> None:
-    member = member_of(here)
-    row(Trace, here, query="Really asked", request={"user": "", "as_of": None})
-    wrong = member.post(f"{one(judged)}draw/", {"days": "x", "most": "5", "way": "even"})
+def test_queries_are_drawn_from_traces(namespace: Namespace, judgement_set: JudgementSet) -> None:
+    member = member_of(namespace)
+    row(Trace, namespace, query="Really asked", request={"user": "", "as_of": None})
+    wrong = member.post(f"{one(judgement_set)}draw/", {"days": "x", "most": "5", "way": "even"})
     assert wrong.status_code == 400
     assert "must be an integer; got &quot;x&quot;" in wrong.content.decode()
-    assert member.post(f"{one(judged)}draw/", {"days": "2", "most": "5", "way": "even"}).status_code == 302
+    assert member.post(f"{one(judgement_set)}draw/", {"days": "2", "most": "5", "way": "even"}).status_code == 302
     assert JudgedQuery.objects.filter(text="Really asked").exists()
-    assert "1 query sampled, 1 of them new" in shown(member, one(judged))
+    assert "1 query sampled, 1 of them new" in get_page(member, one(judgement_set))
 
 
-def test_a_set_is_saved_as_a_file(here: Namespace, judged: JudgementSet) -> None:
-    answer = member_of(here, Role.READ).get(f"{one(judged)}export/?shape=qrels&current=1")
+def test_a_set_is_saved_as_a_file(namespace: Namespace, judgement_set: JudgementSet) -> None:
+    answer = member_of(namespace, Role.READ).get(f"{one(judgement_set)}export/?shape=qrels&current=1")
     assert answer["Content-Disposition"] == 'attachment; filename="Tea-set.qrels"'
     assert len(answer.getvalue().decode().splitlines()) == 3
-    assert member_of(here).get(f"{one(judged)}export/?shape=x").status_code == 400
+    assert member_of(namespace).get(f"{one(judgement_set)}export/?shape=x").status_code == 400
 
 
-def test_a_pool_shows_how_much_of_each_setting_is_unjudged(here: Namespace, judged: JudgementSet) -> None:
-    pool(judged)
-    text = told(shown(member_of(here), one(judged)))
-    shares = {one.name: one for one in judgement_pooling.unjudged_shares(here, judged.id, 10)}
+def test_a_pool_shows_how_much_of_each_setting_is_unjudged(namespace: Namespace, judgement_set: JudgementSet) -> None:
+    pool(judgement_set)
+    text = visible_text(get_page(member_of(namespace), one(judgement_set)))
+    shares = {one.name: one for one in judgement_pooling.unjudged_shares(namespace, judgement_set.id, 10)}
     assert (shares["blend"].found, shares["recall"].found) == (4, 2)
     assert "4 pairs to judge" in text
     assert re.search(r"blend serves 4 4 1\.000", text)
-    member = member_of(here)
+    member = member_of(namespace)
     for sent in ({"k": "0"}, {"k": "5", "configs": "nobody"}, {"k": "x"}, {"k": "00509999"}):
-        assert member.post(f"{one(judged)}pool/", sent).status_code == 400
-    assert member.post(f"{one(judged)}pool/", {"k": "5", "configs": ["recall", "blend"]}).status_code == 302
-    assert "A job is pooling the set" in shown(member, one(judged))
+        assert member.post(f"{one(judgement_set)}pool/", sent).status_code == 400
+    assert member.post(f"{one(judgement_set)}pool/", {"k": "5", "configs": ["recall", "blend"]}).status_code == 302
+    assert "A job is pooling the set" in get_page(member, one(judgement_set))
 
 
-def test_a_pair_is_graded_skipped_and_taken_back(here: Namespace, judged: JudgementSet) -> None:
-    pool(judged)
-    member = member_of(here)
-    judge = f"{one(judged)}judge/"
-    first, second, third, *_ = judging_queue.unjudged_pairs(here, judged.id, 10)
-    page = told(shown(member, judge))
+def test_a_pair_is_graded_skipped_and_taken_back(namespace: Namespace, judgement_set: JudgementSet) -> None:
+    pool(judgement_set)
+    member = member_of(namespace)
+    judge = f"{one(judgement_set)}judge/"
+    first, second, third, *_ = judging_queue.unjudged_pairs(namespace, judgement_set.id, 10)
+    page = visible_text(get_page(member, judge))
     assert "4 pairs to judge" in page
     assert "found by blend 1st, recall 1st" in page
 
     def act(pair: Any, act: str, here: str = "") -> Any:
-        body = {"act": act, "pair": pair.id, "query": pair.query_id, "memory": pair.memory_id, "here": here}
-        return member.post(f"{one(judged)}grade/", body)
+        body = {"act": act, "pair": pair.id, "query": pair.query_id, "memory": pair.memory_id, "here": namespace}
+        return member.post(f"{one(judgement_set)}grade/", body)
 
     answer = act(first, "2")
     kept = Judgement.objects.get(query_id=first.query_id, memory_id=first.memory_id)
     assert kept.grade == 2
     assert kept.judged_by.startswith("member")
-    after = told(shown(member, answer["Location"]))
+    after = visible_text(get_page(member, answer["Location"]))
     assert "2 for “found 0”. 3 pairs to judge." in after
     skipped = act(second, "skip")
-    assert "3 pairs to judge, 1 skipped" in told(shown(member, skipped["Location"]))
-    assert f'name="pair" value="{second.id}"' in shown(member, judge)
-    assert f'name="pair" value="{third.id}"' in shown(member, skipped["Location"])
+    assert "3 pairs to judge, 1 skipped" in visible_text(get_page(member, skipped["Location"]))
+    assert f'name="pair" value="{second.id}"' in get_page(member, judge)
+    assert f'name="pair" value="{third.id}"' in get_page(member, skipped["Location"])
     act(first, "undo")
     assert not Judgement.objects.filter(query_id=first.query_id, memory_id=first.memory_id).exists()
     refused = act(first, "4")
@@ -271,22 +271,25 @@ def test_a_pair_is_graded_skipped_and_taken_back(here: Namespace, judged: Judgem
     assert member.get(f"{judge}?skip=x&last=nonsense").status_code == 200
 
 
-def test_a_set_without_a_pool_says_so_where_pairs_are_judged(here: Namespace, judged: JudgementSet) -> None:
-    assert "There is nothing to judge yet" in shown(member_of(here), f"{one(judged)}judge/")
+def test_a_set_without_a_pool_says_so_where_pairs_are_judged(namespace: Namespace, judgement_set: JudgementSet) -> None:
+    assert "There is nothing to judge yet" in get_page(member_of(namespace), f"{one(judgement_set)}judge/")
 
 
-def test_readers_look_and_strangers_see_nothing(here: Namespace, judged: JudgementSet) -> None:
-    pool(judged)
-    reader, stranger = member_of(here, Role.READ), member_of(empty_namespace("there"))
+def test_readers_look_and_strangers_see_nothing(namespace: Namespace, judgement_set: JudgementSet) -> None:
+    pool(judgement_set)
+    reader, stranger = member_of(namespace, Role.READ), member_of(empty_namespace("there"))
     for part in ("", "judge/"):
-        assert 'method="post"' not in shown(reader, f"{one(judged)}{part}").split('id="main"')[1]
-        assert stranger.get(f"{one(judged)}{part}").status_code == 404
-        assert member_of(Namespace.objects.get(slug="there")).get(f"/there/judgements/{judged.id}/").status_code == 404
+        assert 'method="post"' not in get_page(reader, f"{one(judgement_set)}{part}").split('id="main"')[1]
+        assert stranger.get(f"{one(judgement_set)}{part}").status_code == 404
+        assert (
+            member_of(Namespace.objects.get(slug="there")).get(f"/there/judgements/{judgement_set.id}/").status_code
+            == 404
+        )
     for part in ("delete/", "draw/", "grade/", "import/", "pool/"):
-        assert reader.post(f"{one(judged)}{part}").status_code == 403
-        assert stranger.post(f"{one(judged)}{part}").status_code == 404
+        assert reader.post(f"{one(judgement_set)}{part}").status_code == 403
+        assert stranger.post(f"{one(judgement_set)}{part}").status_code == 404
     assert reader.post(f"{ADDRESS}new/", {"name": "x"}).status_code == 403
-    assert member_of(here).post(f"{one(judged)}delete/").status_code == 302
+    assert member_of(namespace).post(f"{one(judgement_set)}delete/").status_code == 302
     assert not JudgedQuery.objects.exists()
 
 

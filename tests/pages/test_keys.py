@@ -30,13 +30,13 @@ pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture
-def here() -> Namespace:
+def namespace() -> Namespace:
     return Namespace.objects.create(slug="here", title="Here", embedder="wordllama-256")
 
 
 @pytest.fixture
-def admin(here: Namespace) -> Client:
-    return member_of(here)
+def admin(namespace: Namespace) -> Client:
+    return member_of(namespace)
 
 
 def text(answer: Any, status: int = 200) -> str:
@@ -55,7 +55,7 @@ def opens(plain: str) -> int:
     return answer.status_code
 
 
-def test_a_key_is_shown_once_and_works(here: Namespace, admin: Client) -> None:
+def test_a_key_is_shown_once_and_works(namespace: Namespace, admin: Client) -> None:
     answer = admin.post("/here/keys/", {"name": "night agent", "role": "read", "days": "30"})
     plain = secret(text(answer, 201))
     assert "no-store" in answer["Cache-Control"]
@@ -79,7 +79,7 @@ def test_a_key_is_shown_once_and_works(here: Namespace, admin: Client) -> None:
     ],
 )
 def test_a_key_that_cannot_be_is_refused_and_the_form_stays(
-    here: Namespace, admin: Client, form: dict[str, str], wrong: str
+    namespace: Namespace, admin: Client, form: dict[str, str], wrong: str
 ) -> None:
     page = text(admin.post("/here/keys/", form), 400)
     assert wrong in page
@@ -87,8 +87,8 @@ def test_a_key_that_cannot_be_is_refused_and_the_form_stays(
     assert not ApiKey.objects.exists()
 
 
-def test_a_revoked_key_opens_nothing_and_ends_once(here: Namespace, admin: Client) -> None:
-    key, plain = issue_key(here, name="agent", role=Role.WRITE)
+def test_a_revoked_key_opens_nothing_and_ends_once(namespace: Namespace, admin: Client) -> None:
+    key, plain = issue_key(namespace, name="agent", role=Role.WRITE)
     assert opens(plain) == 200
     admin.post(f"/here/keys/{key.id}/revoke/")
     assert opens(plain) == 401
@@ -96,12 +96,12 @@ def test_a_revoked_key_opens_nothing_and_ends_once(here: Namespace, admin: Clien
     assert "is revoked." in page
     assert "✕ revoked" in page
     with pytest.raises(KeyEndedError, match="has already ended"):
-        revoke_key(here, key)
+        revoke_key(namespace, key)
     assert "has already ended" in text(admin.post(f"/here/keys/{key.id}/rotate/", follow=True))
 
 
-def test_a_rotated_key_has_a_successor_like_it_and_a_day_left(here: Namespace, admin: Client) -> None:
-    key, plain = issue_key(here, name="agent", role=Role.WRITE, lifetime=timedelta(days=90))
+def test_a_rotated_key_has_a_successor_like_it_and_a_day_left(namespace: Namespace, admin: Client) -> None:
+    key, plain = issue_key(namespace, name="agent", role=Role.WRITE, lifetime=timedelta(days=90))
     page = text(admin.post(f"/here/keys/{key.id}/rotate/"), 201)
     assert opens(secret(page)) == opens(plain) == 200
     new = ApiKey.objects.exclude(id=key.id).get()
@@ -113,18 +113,18 @@ def test_a_rotated_key_has_a_successor_like_it_and_a_day_left(here: Namespace, a
     assert key.expires_at <= timezone.now() + timedelta(days=1)
 
 
-def test_a_key_that_ends_sooner_is_not_prolonged_by_rotating(here: Namespace) -> None:
-    key, _ = issue_key(here, name="agent", role=Role.READ, lifetime=timedelta(hours=1))
-    rotate_key(here, key)
+def test_a_key_that_ends_sooner_is_not_prolonged_by_rotating(namespace: Namespace) -> None:
+    key, _ = issue_key(namespace, name="agent", role=Role.READ, lifetime=timedelta(hours=1))
+    rotate_key(namespace, key)
     before = key.expires_at
     key.refresh_from_db()
     assert key.expires_at == before
 
 
-def test_who_is_no_admin_sees_the_lists_and_changes_nothing(here: Namespace) -> None:
-    key, plain = issue_key(here, name="agent", role=Role.READ)
-    writer = member_of(here, Role.WRITE)
-    user = Membership.objects.get(namespace=here).user_id
+def test_who_is_no_admin_sees_the_lists_and_changes_nothing(namespace: Namespace) -> None:
+    key, plain = issue_key(namespace, name="agent", role=Role.READ)
+    writer = member_of(namespace, Role.WRITE)
+    user = Membership.objects.get(namespace=namespace).user_id
     for address in ("keys", "members", "settings"):
         page = text(writer.get(f"/here/{address}/")).split('id="main"')[1]
         assert "<button" not in page
@@ -145,7 +145,7 @@ def test_who_is_no_admin_sees_the_lists_and_changes_nothing(here: Namespace) -> 
     assert ApiKey.objects.count() == Namespace.objects.count() == 1
 
 
-def test_a_foreign_namespace_and_its_keys_do_not_exist(here: Namespace, admin: Client) -> None:
+def test_a_foreign_namespace_and_its_keys_do_not_exist(namespace: Namespace, admin: Client) -> None:
     there = empty_namespace("there")
     key, _ = issue_key(there, name="theirs", role=Role.READ)
     for address in ("there/keys/", "there/members/", "there/settings/"):
@@ -155,7 +155,7 @@ def test_a_foreign_namespace_and_its_keys_do_not_exist(here: Namespace, admin: C
     assert "theirs" not in text(admin.get("/here/keys/"))
 
 
-def test_members_are_let_in_changed_and_sent_away(here: Namespace, admin: Client) -> None:
+def test_members_are_let_in_changed_and_sent_away(namespace: Namespace, admin: Client) -> None:
     jonas = User.objects.create_user("jonas")
     page = text(admin.post("/here/members/", {"username": "jonas", "role": "read"}, follow=True))
     assert "jonas is a member now, with the role read." in page
@@ -171,26 +171,26 @@ def test_members_are_let_in_changed_and_sent_away(here: Namespace, admin: Client
     assert "There is no such member" in text(admin.post(f"/here/members/{jonas.pk}/remove/", follow=True))
 
 
-def test_the_last_admin_stays_an_admin_and_a_member(here: Namespace, admin: Client) -> None:
-    last = Membership.objects.get(namespace=here)
+def test_the_last_admin_stays_an_admin_and_a_member(namespace: Namespace, admin: Client) -> None:
+    last = Membership.objects.get(namespace=namespace)
     assert "last admin, cannot be removed" in text(admin.get("/here/members/"))
     for address, form in (("role", {"role": "read"}), ("remove", {})):
         page = text(admin.post(f"/here/members/{last.user_id}/{address}/", form, follow=True))
         assert "is the last admin: make somebody else an admin first." in page
-    memberships.change_member_role(here, last.user_id, Role.ADMIN)
+    memberships.change_member_role(namespace, last.user_id, Role.ADMIN)
     last.refresh_from_db()
     assert last.role == Role.ADMIN
 
 
 @pytest.mark.django_db(transaction=True)
-def test_two_admins_cannot_send_each_other_away_at_once(here: Namespace) -> None:
+def test_two_admins_cannot_send_each_other_away_at_once(namespace: Namespace) -> None:
     users = [User.objects.create_user(name) for name in ("first", "second")]
     for user in users:
-        Membership.objects.create(namespace=here, user=user, role=Role.ADMIN)
+        Membership.objects.create(namespace=namespace, user=user, role=Role.ADMIN)
 
     def leave(user: User) -> bool:
         try:
-            memberships.remove_member(here, user.pk)
+            memberships.remove_member(namespace, user.pk)
         except memberships.MemberError:
             return False
         finally:
@@ -199,20 +199,20 @@ def test_two_admins_cannot_send_each_other_away_at_once(here: Namespace) -> None
 
     with ThreadPoolExecutor(2) as pool:
         assert sorted(pool.map(leave, users)) == [False, True]
-    assert Membership.objects.filter(namespace=here, role=Role.ADMIN).count() == 1
+    assert Membership.objects.filter(namespace=namespace, role=Role.ADMIN).count() == 1
 
 
-def test_settings_are_saved_and_wrong_ones_stay_as_typed(here: Namespace, admin: Client) -> None:
+def test_settings_are_saved_and_wrong_ones_stay_as_typed(namespace: Namespace, admin: Client) -> None:
     admin.post("/here/settings/", {"title": "Home again", "mode": "procedural", "redacts": "true"})
-    here.refresh_from_db()
-    assert (here.title, here.mode, here.redacts) == ("Home again", "procedural", True)
+    namespace.refresh_from_db()
+    assert (namespace.title, namespace.mode, namespace.redacts) == ("Home again", "procedural", True)
     page = text(admin.post("/here/settings/", {"title": "Odd", "mode": "nonsense"}), 400)
     assert "<b>mode</b> must be one of" in page
     assert 'name="title" value="Odd"' in page
     assert "<b>title</b> must not be empty" in text(admin.post("/here/settings/", {"mode": "general"}), 400)
 
 
-def test_a_namespace_is_founded_by_an_admin_who_becomes_its_own(here: Namespace, admin: Client) -> None:
+def test_a_namespace_is_founded_by_an_admin_who_becomes_its_own(namespace: Namespace, admin: Client) -> None:
     page = text(admin.post("/here/settings/new/", {"slug": "boat", "title": "The boat"}, follow=True))
     assert "Created the namespace boat, with you as admin." in page
     assert Membership.objects.get(namespace__slug="boat").role == Role.ADMIN
@@ -223,10 +223,10 @@ def test_a_namespace_is_founded_by_an_admin_who_becomes_its_own(here: Namespace,
 
 
 def test_the_embedder_changes_in_view_and_without_a_gap(
-    here: Namespace, admin: Client, monkeypatch: pytest.MonkeyPatch
+    namespace: Namespace, admin: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(rebuild, "GRACE_PERIOD", timedelta())
-    remember(here, [NewMemory(content="Plays the cello")], by="tests")
+    remember(namespace, [NewMemory(content="Plays the cello")], by="tests")
     refused = text(admin.post("/here/settings/embedder/", {"embedder": "word2vec"}), 400)
     assert "must be one of all-MiniLM-L6-v2" in refused
     assert 'value="word2vec"' in refused
@@ -235,7 +235,7 @@ def test_the_embedder_changes_in_view_and_without_a_gap(
     assert "waiting for a worker" in waiting
     assert "recall:poll" in waiting
     assert "<h1" not in waiting
-    run_job(here.id, Job.objects.get(kind=JobKind.REEMBED).id)
+    run_job(namespace.id, Job.objects.get(kind=JobKind.REEMBED).id)
     done = text(admin.get("/here/settings/"))
     assert "<b>all-MiniLM-L6-v2</b> is in use since" in done
     assert "1 vector computed" in done
@@ -245,10 +245,10 @@ def test_the_embedder_changes_in_view_and_without_a_gap(
 
 
 def test_the_pages_ask_a_known_number_of_questions(
-    here: Namespace, admin: Client, django_assert_max_num_queries: DjangoAssertNumQueries
+    namespace: Namespace, admin: Client, django_assert_max_num_queries: DjangoAssertNumQueries
 ) -> None:
     for _ in range(5):
-        key_to(here)
+        key_to(namespace)
     admin.get("/here/keys/")
     for address in ("keys", "members", "settings"):
         with django_assert_max_num_queries(6):  # session, user, membership, role, namespaces, and the page's own
@@ -270,11 +270,11 @@ def test_a_key_is_made_works_is_revoked_and_works_no_more(
     page.get_by_role("button", name="Copy").click()
     expect(page.get_by_role("button", name=re.compile("Copied|Selected"))).to_be_visible()
 
-    def asked() -> int:
+    def api_status() -> int:
         headers = {"Authorization": f"Bearer {plain}"}
         return page.request.get("/api/v1/home/", headers=headers).status
 
-    assert asked() == 200
+    assert api_status() == 200
     page.goto("/home/keys/")
     assert plain not in page.content()
     for width in (380, 1400):
@@ -285,5 +285,5 @@ def test_a_key_is_made_works_is_revoked_and_works_no_more(
     page.get_by_label("Revoke night agent").click()
     page.get_by_role("button", name="Revoke for good").click()
     expect(page.get_by_role("status")).to_contain_text("is revoked")
-    assert asked() == 401
+    assert api_status() == 401
     expect(page.get_by_role("row").filter(has_text="night agent")).to_contain_text("✕ revoked")

@@ -21,7 +21,7 @@ from memories.writing.edit import edit_memory
 from memories.writing.feedback import confirm_memory
 from scoring.systems import SYSTEMS
 from tests.support.markup import collapse_whitespace
-from tests.support.retrieval_world import asking, memory
+from tests.support.retrieval_world import make_query, memory
 
 pytestmark = pytest.mark.django_db
 
@@ -42,7 +42,7 @@ def signed_in(client: Client, maya: User) -> Client:
     return client
 
 
-def ask(client: Client, **sent: Any) -> str:
+def run_query(client: Client, **sent: Any) -> str:
     """Run the query and return the URL of its trace."""
     answer = client.get("/asked/lab/", {"query": QUESTION, "by": "recall", **sent})
     assert answer.status_code == 302
@@ -70,7 +70,7 @@ def test_the_empty_lab_invites_a_query(signed_in: Client) -> None:
 
 
 def test_a_query_leaves_a_trace_and_its_url_shows_it_again(signed_in: Client) -> None:
-    address = ask(signed_in)
+    address = run_query(signed_in)
     first, second = text(signed_in.get(address)), text(signed_in.get(address))
     assert order(first) == order(second) == [one["id"] for one in trace_of(address).answer["results"]]
     assert "PostgreSQL" in first
@@ -78,7 +78,7 @@ def test_a_query_leaves_a_trace_and_its_url_shows_it_again(signed_in: Client) ->
 
 
 def test_a_trace_alone_is_an_address(signed_in: Client) -> None:
-    trace = trace_of(ask(signed_in))
+    trace = trace_of(run_query(signed_in))
     page = text(signed_in.get("/asked/lab/", {"trace": trace.id}))
     assert order(page)
     assert f'value="{QUESTION}"' in page
@@ -86,14 +86,14 @@ def test_a_trace_alone_is_an_address(signed_in: Client) -> None:
 
 def test_exploring_counts_no_access(signed_in: Client) -> None:
     before = list(Memory.objects.order_by("id").values_list("access_count", flat=True))
-    address = ask(signed_in)
+    address = run_query(signed_in)
     signed_in.get(f"{address}&p.rrf_k=20&beside=all")
     assert list(Memory.objects.order_by("id").values_list("access_count", flat=True)) == before
     assert not DailyAccess.objects.exists()
 
 
 def test_each_hit_explains_its_rank_in_one_sentence(signed_in: Client) -> None:
-    page = text(signed_in.get(ask(signed_in)))
+    page = text(signed_in.get(run_query(signed_in)))
     assert (
         "3rd by semantic, 1st by BM25, 3rd by entity graph, 8th by graph traversal; "
         "90 days old keeps 50 %, 4 uses lift it ×2.61." in page
@@ -101,7 +101,7 @@ def test_each_hit_explains_its_rank_in_one_sentence(signed_in: Client) -> None:
 
 
 def test_each_parameter_of_an_explanation_leads_to_its_slider(signed_in: Client) -> None:
-    page = text(signed_in.get(ask(signed_in)))
+    page = text(signed_in.get(run_query(signed_in)))
     linked = set(re.findall(r'href="#(p-[a-z_0-9]+)"', page))
     assert {"p-rrf_k", "p-weight_semantic", "p-freshness_floor"} <= linked
     assert all(f'id="{name}"' in page for name in linked)
@@ -109,7 +109,7 @@ def test_each_parameter_of_an_explanation_leads_to_its_slider(signed_in: Client)
 
 @pytest.mark.parametrize("system", SYSTEMS)
 def test_every_system_is_shown_with_bars_that_add_up_to_its_scores(world: Namespace, system: str) -> None:
-    retrieval = retrieve(asking(world, QUESTION, system))
+    retrieval = retrieve(make_query(world, QUESTION, system))
     parts = score_contributions(retrieval)
     assert sum(parts.values()) == pytest.approx(retrieval.ranking.score.value)
     assert all(np.isfinite(part).all() for part in parts.values())
@@ -117,14 +117,14 @@ def test_every_system_is_shown_with_bars_that_add_up_to_its_scores(world: Namesp
 
 @pytest.mark.parametrize("system", SYSTEMS)
 def test_every_system_has_a_page_with_all_its_sliders(signed_in: Client, system: str) -> None:
-    page = text(signed_in.get(ask(signed_in, by=system)))
+    page = text(signed_in.get(run_query(signed_in, by=system)))
     assert all(f'id="p-{name}"' in page for name in SYSTEMS[system].params.declarations())
     assert "style=" not in page
     json.loads(re.findall(r'<script id="fig-skyline" type="application/json">(.*?)</script>', page)[0])
 
 
 def test_a_moved_slider_reranks_the_trace_and_marks_rank_changes(signed_in: Client) -> None:
-    address = ask(signed_in)
+    address = run_query(signed_in)
     start = order(text(signed_in.get(address)))
     answer = signed_in.get(f"{address}&p.weight_bm25=0&p.weight_semantic=3&p.rrf_k=60", headers=HTMX)
     page = text(answer)
@@ -139,13 +139,13 @@ def test_a_moved_slider_reranks_the_trace_and_marks_rank_changes(signed_in: Clie
 
 
 def test_a_candidate_parameter_runs_a_new_query_and_the_page_says_so(signed_in: Client) -> None:
-    page = text(signed_in.get(f"{ask(signed_in)}&p.bm25_b=0.1", headers=HTMX))
+    page = text(signed_in.get(f"{run_query(signed_in)}&p.bm25_b=0.1", headers=HTMX))
     assert "Queried again live" in page
     assert "bm25 b changes the candidates" in page
 
 
 def test_an_invalid_value_is_reported_and_the_ranking_stays(signed_in: Client) -> None:
-    address = ask(signed_in)
+    address = run_query(signed_in)
     start = order(text(signed_in.get(address)))
     page = text(signed_in.get(f"{address}&p.rrf_k=9999&p.nonsense=1", headers=HTMX))
     assert "must be a number from 10 to 200; got 9999" in page
@@ -168,26 +168,26 @@ def test_an_invalid_form_keeps_what_was_typed(signed_in: Client) -> None:
 
 
 def test_a_past_day_is_answered_as_of_its_end(signed_in: Client) -> None:
-    address = ask(signed_in, as_of="2026-01-01")
+    address = run_query(signed_in, as_of="2026-01-01")
     assert trace_of(address).as_of.isoformat().startswith("2026-01-01T23:59")
     assert "As of 1 Jan 2026" in text(signed_in.get(address))
 
 
 def test_an_abstaining_answer_shows_the_nearest_and_why(signed_in: Client) -> None:
-    address = ask(signed_in, by="blend", query="What is the capital of Mongolia?")
+    address = run_query(signed_in, by="blend", query="What is the capital of Mongolia?")
     page = text(signed_in.get(f"{address}&p.abstain_below=1"))
     assert "Nothing is returned." in page
     assert "Nearest, not returned" in page
 
 
 def test_the_query_of_an_expired_trace_runs_again_and_the_page_says_so(signed_in: Client) -> None:
-    address = ask(signed_in, trace="01900000-0000-7000-8000-000000000000")
+    address = run_query(signed_in, trace="01900000-0000-7000-8000-000000000000")
     assert "The trace in this URL has expired" in text(signed_in.get(address))
     assert signed_in.get("/asked/lab/", {"trace": "01900000-0000-7000-8000-000000000000"}).status_code == 404
 
 
 def test_another_system_is_compared_with_its_rank_agreement(signed_in: Client) -> None:
-    address = ask(signed_in)
+    address = run_query(signed_in)
     page = text(signed_in.get(f"{address}&beside=all", headers={"HX-Request": "true", "HX-Target": "beside"}))
     assert "Kendall’s τ" in page
     figure = json.loads(re.findall(r'<script id="fig-bump" type="application/json">(.*?)</script>', page)[0])
@@ -199,7 +199,7 @@ def test_a_memory_that_did_not_come_back_is_explained_and_one_click_brings_it_in
     signed_in: Client, world: Namespace
 ) -> None:
     unsure = memory(world, "The kitchen at Arrive")
-    address = ask(signed_in, query="What is new in the kitchen at Arrive?")
+    address = run_query(signed_in, query="What is new in the kitchen at Arrive?")
     assert str(unsure.id) not in order(text(signed_in.get(address)))
     page = text(signed_in.get(f"{address}&missing={unsure.id}", headers={"HX-Request": "true", "HX-Target": "why-not"}))
     assert "filtered: low confidence" in page
@@ -211,13 +211,13 @@ def test_an_old_trace_explains_its_own_misses_and_offers_a_new_query_for_the_res
     signed_in: Client, world: Namespace
 ) -> None:
     unsure = memory(world, "The kitchen at Arrive")
-    address, swap = ask(signed_in, query="What is new in the kitchen at Arrive?"), {"HX-Request": "true"}
+    address, swap = run_query(signed_in, query="What is new in the kitchen at Arrive?"), {"HX-Request": "true"}
     for _ in range(6):
         confirm_memory(world, unsure.id, by="tests")
     panel = text(signed_in.get(f"{address}&missing={unsure.id}", headers={**swap, "HX-Target": "why-not"}))
     assert "filtered: low confidence" in panel
     assert "From trace" in panel
-    address = ask(signed_in, query="What is new in the kitchen at Arrive?", tags="kitchen")
+    address = run_query(signed_in, query="What is new in the kitchen at Arrive?", tags="kitchen")
     edit_memory(world, unsure.id, {"tags": ["kitchen"]}, by="tests")
     panel = text(signed_in.get(f"{address}&missing={unsure.id}", headers={**swap, "HX-Target": "why-not"}))
     assert "Queried live, because a trace stores nothing of a memory that was no candidate." in panel
@@ -227,14 +227,14 @@ def test_an_old_trace_explains_its_own_misses_and_offers_a_new_query_for_the_res
 
 def test_a_missed_memory_is_found_by_its_words(signed_in: Client, world: Namespace) -> None:
     page = text(
-        signed_in.get(f"{ask(signed_in)}&find=hazelnuts", headers={"HX-Request": "true", "HX-Target": "why-not"})
+        signed_in.get(f"{run_query(signed_in)}&find=hazelnuts", headers={"HX-Request": "true", "HX-Target": "why-not"})
     )
     assert f"missing={memory(world, 'Alma').id}" in page
-    assert "must be the id of one of this namespace" in text(signed_in.get(f"{ask(signed_in)}&missing=nonsense"))
+    assert "must be the id of one of this namespace" in text(signed_in.get(f"{run_query(signed_in)}&missing=nonsense"))
 
 
 def test_words_that_no_database_takes_are_refused(signed_in: Client) -> None:
-    assert 'class="problem"' in text(signed_in.get(f"{ask(signed_in)}&find=a%00b"))
+    assert 'class="problem"' in text(signed_in.get(f"{run_query(signed_in)}&find=a%00b"))
 
 
 def test_a_tag_in_a_memory_stays_text_in_a_chart() -> None:
@@ -242,7 +242,7 @@ def test_a_tag_in_a_memory_stays_text_in_a_chart() -> None:
 
 
 def test_an_explanation_comes_when_it_is_opened(signed_in: Client) -> None:
-    address = ask(signed_in)
+    address = run_query(signed_in)
     moved = text(signed_in.get(f"{address}&p.rrf_k=20", headers=HTMX))
     assert 'class="tree"' not in moved
     first = order(moved)[0]
@@ -256,7 +256,7 @@ def test_an_explanation_comes_when_it_is_opened(signed_in: Client) -> None:
 
 
 def test_a_grade_is_stored_and_the_last_one_wins(signed_in: Client) -> None:
-    address = ask(signed_in)
+    address = run_query(signed_in)
     hit = order(text(signed_in.get(address)))[0]
     for grade in (1, 3):
         sent = {"trace": trace_of(address).id, "grade": f"{hit} {grade}", "here": urlsplit(address).query}
@@ -270,7 +270,7 @@ def test_a_grade_is_stored_and_the_last_one_wins(signed_in: Client) -> None:
 
 
 def test_changed_parameters_are_saved_as_an_unpublished_profile(signed_in: Client) -> None:
-    trace = trace_of(ask(signed_in))
+    trace = trace_of(run_query(signed_in))
     sent = {"trace": trace.id, "name": "careful", "p.rrf_k": "20", "p.weight_bm25": "1"}
     answer = signed_in.post("/asked/lab/save/", sent)
     version = ProfileVersion.objects.get()
@@ -288,7 +288,7 @@ def test_who_only_reads_sees_no_buttons_that_write_and_may_not(client: Client, w
     reader = User.objects.create_user("reader")
     Membership.objects.create(user=reader, namespace=world, role="read")
     client.force_login(reader)
-    address = ask(client)
+    address = run_query(client)
     page = text(client.get(address))
     assert 'class="judge"' not in page
     assert "Save as profile" not in page
@@ -297,7 +297,7 @@ def test_who_only_reads_sees_no_buttons_that_write_and_may_not(client: Client, w
 
 
 def test_another_namespace_and_its_traces_do_not_exist(signed_in: Client, world: Namespace, maya: User) -> None:
-    trace = trace_of(ask(signed_in))
+    trace = trace_of(run_query(signed_in))
     other = Namespace.objects.create(slug="other", title="Other")
     assert signed_in.get("/other/lab/").status_code == 404
     Membership.objects.create(user=maya, namespace=other, role="admin")
@@ -313,7 +313,7 @@ def test_another_namespace_and_its_traces_do_not_exist(signed_in: Client, world:
 def test_a_moved_slider_runs_a_bounded_number_of_sql_queries(
     signed_in: Client, django_assert_max_num_queries: DjangoAssertNumQueries
 ) -> None:
-    address = ask(signed_in)
+    address = run_query(signed_in)
     signed_in.get(address)
     with django_assert_max_num_queries(12):
         signed_in.get(f"{address}&p.rrf_k=20", headers=HTMX)

@@ -8,14 +8,14 @@ from playwright.sync_api import Locator, Page, Route, expect
 
 from memories.models import Membership, Namespace
 from memories.pages.lab import views as lab_page
-from tests.support.retrieval_world import told
+from tests.support.retrieval_world import store_world
 
 QUESTION = "Which database does Maya prefer for invoicing?"
 
 
 @pytest.fixture
 def lab_world(transactional_db: None) -> Namespace:
-    namespace = told("lab-world")
+    namespace = store_world("lab-world")
     user = User.objects.create_user("maya", password="tall-ships-7")
     Membership.objects.create(user=user, namespace=namespace, role="admin")
     return namespace
@@ -27,7 +27,7 @@ def settle(page: Page) -> None:
     expect(page.locator(".htmx-request")).to_have_count(0, timeout=30_000)
 
 
-def shown(page: Page) -> list[str]:
+def hit_ids(page: Page) -> list[str]:
     return [str(one.get_attribute("id")) for one in page.locator(".hits > li").all()]
 
 
@@ -37,7 +37,7 @@ def sign_in(page: Page) -> None:
     page.get_by_role("button", name="Sign in").click()
 
 
-def ask(page: Page) -> None:
+def run_query(page: Page) -> None:
     """Sign in and run the query with recall."""
     page.goto("/lab-world/lab/")
     sign_in(page)
@@ -48,15 +48,15 @@ def ask(page: Page) -> None:
     page.wait_for_load_state()
 
 
-def typed(page: Page, name: str) -> Locator:
+def number_input(page: Page, name: str) -> Locator:
     """The number input of a slider."""
     return page.locator(f"[name='p.{name}']")
 
 
 def test_a_person_runs_a_query_drags_a_slider_and_shares_the_url(lab_world: Namespace, page: Page) -> None:
-    ask(page)
+    run_query(page)
     expect(page.locator("[data-figure=fig-skyline] .barlayer path").first).to_be_visible(timeout=30_000)
-    start = shown(page)
+    start = hit_ids(page)
     track = page.locator("#p-weight_semantic")
     track.scroll_into_view_if_needed()
     box = track.bounding_box()
@@ -67,7 +67,7 @@ def test_a_person_runs_a_query_drags_a_slider_and_shares_the_url(lab_world: Name
     page.mouse.up()
     expect(page.locator("#summary")).to_contain_text("Against the start")
     expect(page).to_have_url(re.compile(r"p\.weight_semantic=0\.0(&|$)"))
-    moved = shown(page)
+    moved = hit_ids(page)
     assert moved != start
     assert page.locator(".move.up, .move.new").count() > 0
     expect(page.locator("#count")).to_have_text("1 changed")
@@ -84,24 +84,24 @@ def test_a_person_runs_a_query_drags_a_slider_and_shares_the_url(lab_world: Name
     settle(page)
     page.goto(page.url)
     expect(page.locator("#summary")).to_contain_text("Against the start")
-    assert shown(page) == moved
+    assert hit_ids(page) == moved
     page.get_by_role("button", name="Reset all").click()
     expect(page.locator("#count")).to_have_text("0 changed")
     expect(page.locator("#summary")).not_to_contain_text("Against the start")
-    assert shown(page) == start
+    assert hit_ids(page) == start
     page.locator("#beside-way").select_option("contextdb")
     expect(page.locator("[data-figure=fig-bump] .scatterlayer .trace").first).to_be_visible(timeout=30_000)
     settle(page)
 
 
 def test_a_value_out_of_bounds_is_reported_stays_as_typed_and_blocks_no_other(lab_world: Namespace, page: Page) -> None:
-    ask(page)
-    typed(page, "rrf_k").fill("5")
+    run_query(page)
+    number_input(page, "rrf_k").fill("5")
     expect(page.locator("#param-problems .problem")).to_contain_text("rrf_k must be a number from 10 to 200; got 5")
-    expect(typed(page, "rrf_k")).to_have_value("5")
-    typed(page, "weight_semantic").fill("0")
+    expect(number_input(page, "rrf_k")).to_have_value("5")
+    number_input(page, "weight_semantic").fill("0")
     expect(page.locator("#summary")).to_contain_text("Against the start")
-    typed(page, "rrf_k").fill("50")
+    number_input(page, "rrf_k").fill("50")
     expect(page.locator("#param-problems .problem")).to_have_count(0)
     settle(page)
 
@@ -109,34 +109,34 @@ def test_a_value_out_of_bounds_is_reported_stays_as_typed_and_blocks_no_other(la
 def test_a_failed_request_is_reported_until_one_succeeds(
     lab_world: Namespace, page: Page, monkeypatch: pytest.MonkeyPatch, complaints: list[str]
 ) -> None:
-    ask(page)
+    run_query(page)
     problem = page.locator("#failure[role=alert]")
     with monkeypatch.context() as broken:
         broken.setattr(lab_page, "replay", None)
-        typed(page, "rrf_k").fill("50")
+        number_input(page, "rrf_k").fill("50")
         expect(problem).to_contain_text("Something broke on our side")
         expect(problem).to_contain_text(re.compile(r"your input is kept; try again\.request [0-9a-f]{32}"))
-        expect(typed(page, "rrf_k")).to_have_value("50")
+        expect(number_input(page, "rrf_k")).to_have_value("50")
     page.context.set_offline(True)
-    typed(page, "rrf_k").fill("40")
+    number_input(page, "rrf_k").fill("40")
     expect(problem).to_contain_text("The server cannot be reached.")
     expect(problem).to_be_in_viewport()
     page.context.set_offline(False)
     complaints.clear()
-    typed(page, "rrf_k").fill("30")
+    number_input(page, "rrf_k").fill("30")
     expect(page.locator("#summary")).to_contain_text("Against the start")
     expect(problem).to_have_count(0)
     settle(page)
 
 
 def test_who_is_signed_out_meanwhile_is_led_to_the_door_and_back(lab_world: Namespace, page: Page) -> None:
-    ask(page)
-    typed(page, "weight_semantic").fill("0")
+    run_query(page)
+    number_input(page, "weight_semantic").fill("0")
     expect(page.locator("#summary")).to_contain_text("Against the start")
     settle(page)
     moved = page.url
     page.context.clear_cookies(name="sessionid")
-    typed(page, "rrf_k").fill("50")
+    number_input(page, "rrf_k").fill("50")
     expect(page.get_by_role("button", name="Sign in")).to_be_visible()
     assert page.locator("#answer").count() == 0
     sign_in(page)
@@ -146,7 +146,7 @@ def test_who_is_signed_out_meanwhile_is_led_to_the_door_and_back(lab_world: Name
 
 
 def test_why_not_leads_to_the_change_that_brings_it_in_and_that_is_saved(lab_world: Namespace, page: Page) -> None:
-    ask(page)
+    run_query(page)
     missed = "The kitchen at Arrive has a new oven"
     expect(page.locator(".hits")).not_to_contain_text(missed)
     settle(page)
@@ -171,7 +171,7 @@ def test_why_not_leads_to_the_change_that_brings_it_in_and_that_is_saved(lab_wor
 def test_a_panel_that_answers_late_neither_takes_a_slider_back_nor_loses_what_was_chosen(
     lab_world: Namespace, page: Page
 ) -> None:
-    ask(page)
+    run_query(page)
     settle(page)
     late: list[Route] = []
 
@@ -188,24 +188,24 @@ def test_a_panel_that_answers_late_neither_takes_a_slider_back_nor_loses_what_wa
     slider = page.locator("#p-weight_semantic")
     slider.focus()
     slider.press("PageDown")
-    moved = typed(page, "weight_semantic").last.input_value()
+    moved = number_input(page, "weight_semantic").last.input_value()
     expect(page).to_have_url(re.compile(rf"p\.weight_semantic={re.escape(moved)}(&|$)"))
     late[0].continue_()
     settle(page)
     expect(page).to_have_url(re.compile(rf"missing=.*p\.weight_semantic={re.escape(moved)}(&|$)"))
     expect(page.locator("#why-not .lead")).to_have_text(words)
-    assert typed(page, "weight_semantic").first.input_value() == moved  # the state that the panel shows
+    assert number_input(page, "weight_semantic").first.input_value() == moved  # the state that the panel shows
 
 
 def test_a_trace_opens_in_the_lab_as_it_was_and_on_a_phone_the_sliders_fold_away(
     lab_world: Namespace, page: Page
 ) -> None:
-    ask(page)
-    start = shown(page)
+    run_query(page)
+    start = hit_ids(page)
     page.goto("/lab-world/traces/")
     page.get_by_role("link", name=f"Open “{QUESTION}” in the Lab").click()
     expect(page.locator("#summary")).to_contain_text("Replayed from trace")
-    assert shown(page) == start
+    assert hit_ids(page) == start
     fold = page.locator(".rail > .fold > summary")
     expect(fold).to_be_hidden()
     page.set_viewport_size({"width": 390, "height": 800})

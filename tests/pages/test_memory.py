@@ -24,7 +24,7 @@ from memories.writing.evidence import load_evidence
 from memories.writing.remember import remember
 from scoring.policy import WritePolicyParams
 from scoring.systems import SYSTEMS
-from tests.support.memory_pages import NOW, TOLD, fill_home, tell, text
+from tests.support.memory_pages import MEMORIES, NOW, fill_home, page_text, store_memories
 
 pytestmark = pytest.mark.django_db
 
@@ -36,42 +36,42 @@ def home(home: Namespace) -> Namespace:
 
 @pytest.fixture
 def coffee(home: Namespace) -> Memory:
-    return Memory.objects.within(home).get(content=TOLD[0][0])
+    return Memory.objects.within(home).get(content=MEMORIES[0][0])
 
 
 @pytest.fixture
 def database(home: Namespace) -> Memory:
-    return Memory.objects.within(home).get(content=TOLD[1][0])
+    return Memory.objects.within(home).get(content=MEMORIES[1][0])
 
 
 def at(memory: Memory, rest: str = "") -> str:
     return f"/home/memories/{memory.id}/{rest}"
 
 
-def drawn(page: str, id: str) -> dict[str, Any]:
+def chart_json(page: str, id: str) -> dict[str, Any]:
     """A figure as the page holds it."""
     (told,) = re.findall(rf'<script id="{id}" type="application/json">(.*?)</script>', page, re.S)
     return json.loads(told)  # type: ignore[no-any-return]
 
 
 def test_the_confidence_is_the_sum_of_its_four_signals(signed_in: Client, coffee: Memory) -> None:
-    page = text(signed_in, at(coffee))
+    page = page_text(signed_in, at(coffee))
     assert f"Confidence {format_number(coffee.confidence, 4)}" in page
-    bars = drawn(page, "fig-confidence")["data"]
+    bars = chart_json(page, "fig-confidence")["data"]
     assert sum(bars[0]["x"]) == pytest.approx(coffee.confidence)
     assert bars[-1]["x"] == [coffee.confidence]
     assert ".45 × .95 + .20 × 0 + .25 × .8 + .10 × .75 = <b>.7025</b>" in page
 
 
 def test_what_a_confirmation_would_give_is_what_it_gives(signed_in: Client, coffee: Memory) -> None:
-    (promised,) = re.findall(r"Confirming now would make it (.*?)\.</p>", text(signed_in, at(coffee)))
+    (promised,) = re.findall(r"Confirming now would make it (.*?)\.</p>", page_text(signed_in, at(coffee)))
     answer = signed_in.post(at(coffee, "confirm/"), follow=True)
     coffee.refresh_from_db()
     assert promised == format_number(coffee.confidence, 4)
     page = answer.content.decode()
     assert f"Confirmed: its confidence went from .7025 to {promised}." in page
     assert re.search(r"<td>.*?Confirmed.*?</td>", page, re.S)
-    assert "Confirmed: its confidence" not in text(signed_in, at(coffee))
+    assert "Confirmed: its confidence" not in page_text(signed_in, at(coffee))
 
 
 def test_a_partly_grounded_confidence_shows_what_was_taken_off(home: Namespace, coffee: Memory) -> None:
@@ -86,10 +86,10 @@ def test_a_partly_grounded_confidence_shows_what_was_taken_off(home: Namespace, 
 
 
 def test_the_history_tells_every_change_and_its_cause(signed_in: Client, home: Namespace, coffee: Memory) -> None:
-    other = Memory.objects.within(home).get(content=TOLD[3][0])
+    other = Memory.objects.within(home).get(content=MEMORIES[3][0])
     feedback.contradict_memories(home, coffee.id, other.id, reason="he never drank any", by="tests")
     feedback.record_feedback(home, coffee.id, useful=True, by="tests")
-    page = text(signed_in, at(coffee))
+    page = page_text(signed_in, at(coffee))
     (table,) = re.findall(r'aria-label="Evidence">\s*<thead>.*?</thead>(.*?)</table>', page, re.S)
     rows = [" ".join(re.sub(r"<[^>]*>", " ", row).split()) for row in re.findall(r"<tr>(.*?)</tr>", table, re.S)]
     assert len(rows) == ScoreEvent.objects.within(home).filter(memory_id=coffee.id).count() == 3
@@ -97,23 +97,23 @@ def test_the_history_tells_every_change_and_its_cause(signed_in: Client, home: N
     assert f"Contradicted: {other.content} (“he never drank any”)" in rows[1]
     assert rows[1].endswith("3.5 −1.5")
     assert "Found useful, useful 0 → 1" in rows[2]
-    assert drawn(page, "fig-belief")["data"][1]["y"] == [5.0, 3.5, 3.5]
+    assert chart_json(page, "fig-belief")["data"][1]["y"] == [5.0, 3.5, 3.5]
 
 
 def test_the_curve_halves_every_half_life_and_marks_today(signed_in: Client, database: Memory) -> None:
-    page = text(signed_in, at(database))
+    page = page_text(signed_in, at(database))
     assert "Freshness .86 today" in page
     assert "Halves every 90 days, reaches its floor of .10 on" in page
-    lines = drawn(page, "fig-decay")["data"]
+    lines = chart_json(page, "fig-decay")["data"]
     assert lines[-1]["y"] == [pytest.approx(2 ** (-20 / 90), abs=1e-4)]
 
 
 def test_another_half_life_is_tried_beside_the_served_one(signed_in: Client, database: Memory) -> None:
-    page = text(signed_in, at(database, "?p.half_life_preference=20"))
+    page = page_text(signed_in, at(database, "?p.half_life_preference=20"))
     assert "Freshness .50 today" in page
     assert "Halves every 20 days" in page
-    assert len(drawn(page, "fig-decay")["data"]) == 3
-    refused = text(signed_in, at(database, "?p.half_life_preference=9000"))
+    assert len(chart_json(page, "fig-decay")["data"]) == 3
+    refused = page_text(signed_in, at(database, "?p.half_life_preference=9000"))
     assert "half_life_preference must be a number from 1 to 730" in refused.replace("at least", "")
 
 
@@ -128,7 +128,7 @@ def test_htmx_gets_the_curve_or_the_scores_alone(signed_in: Client, database: Me
 
 
 def test_every_system_says_where_it_stands_and_nothing_is_recorded(signed_in: Client, database: Memory) -> None:
-    page = text(signed_in, at(database, "?q=which+database+for+a+new+service"))
+    page = page_text(signed_in, at(database, "?q=which+database+for+a+new+service"))
     for system in SYSTEMS:
         assert f"<b>{system}</b>" in page
     (listed,) = re.findall(r'<ol class="hits">(.*?)</ol>', page, re.S)
@@ -137,13 +137,13 @@ def test_every_system_says_where_it_stands_and_nothing_is_recorded(signed_in: Cl
     assert 'class="tree"' in listed
     database.refresh_from_db()
     assert database.access_count == 0
-    assert "query must have at most" in text(signed_in, at(database, "?q=" + "x" * 10_001))
+    assert "query must have at most" in page_text(signed_in, at(database, "?q=" + "x" * 10_001))
 
 
 def test_where_it_does_not_come_back_the_reason_can_be_asked_for(signed_in: Client, home: Namespace) -> None:
-    oven = Memory.objects.within(home).get(content=TOLD[4][0])
+    oven = Memory.objects.within(home).get(content=MEMORIES[4][0])
     assert oven.confidence < 0.5
-    page = text(signed_in, at(oven, "?q=a+new+oven+for+the+kitchen"))
+    page = page_text(signed_in, at(oven, "?q=a+new+oven+for+the+kitchen"))
     assert "filtered: low confidence" in page
     told = signed_in.get(
         at(oven, "?q=a+new+oven+for+the+kitchen&why=recall"),
@@ -153,32 +153,32 @@ def test_where_it_does_not_come_back_the_reason_can_be_asked_for(signed_in: Clie
     assert "It was found and filtered: low confidence." in said
     assert re.search(r"\. Minimum confidence: \.\d+ instead of \.5 brings it in, 4th\.", said)
     assert "semantic 1st</span>" in said
-    assert "It was found and filtered" in text(signed_in, at(oven, "?q=a+new+oven+for+the+kitchen&why=recall"))
+    assert "It was found and filtered" in page_text(signed_in, at(oven, "?q=a+new+oven+for+the+kitchen&why=recall"))
     wrong = signed_in.get(at(oven, "?q=x&why=none"), headers={"HX-Request": "true", "HX-Target": "missed-none"})
     assert wrong.status_code == 404
 
 
 def test_neighbours_stand_in_the_bands_of_the_policy(signed_in: Client, database: Memory) -> None:
-    page = text(signed_in, at(database))
+    page = page_text(signed_in, at(database))
     assert "judged from .85, merged above .92" in page
-    near = drawn(page, "fig-near")
+    near = chart_json(page, "fig-near")
     assert near["data"][0]["x"] == sorted(near["data"][0]["x"], reverse=True)
     assert [shape["x0"] for shape in near["layout"]["shapes"] if shape["type"] == "rect"] == [0.85, 0.92]
-    assert TOLD[2][0] in page
+    assert MEMORIES[2][0] in page
 
 
 def test_sources_uses_entities_and_edges_are_shown(signed_in: Client, home: Namespace, coffee: Memory) -> None:
-    other = Memory.objects.within(home).get(content=TOLD[1][0])
+    other = Memory.objects.within(home).get(content=MEMORIES[1][0])
     edge = MemoryEdge(namespace=home, source_id=coffee.id, target_id=other.id, kind=EdgeKind.DETAIL_OF)
     edge.save(force_insert=True)
     DailyAccess.objects.create(namespace=home, memory_id=coffee.id, day=NOW.date(), count=2)
-    page = text(signed_in, at(coffee))
+    page = page_text(signed_in, at(coffee))
     assert "Said 1 time<" in page
     assert re.search(r"direct \.95 · <a[^>]*>breakfast</a>", page)
     assert "<span>2 Mar 2026</span>" in page
     assert re.search(r"<dd>\s*<a[^>]*>Maya</a>", page)
     assert "<dt>detail of</dt>" in page
-    assert [note["text"] for note in drawn(page, "fig-around")["layout"]["annotations"]][-1] == "this"
+    assert [note["text"] for note in chart_json(page, "fig-around")["layout"]["annotations"]][-1] == "this"
 
 
 def test_a_correction_leads_to_what_is_right(signed_in: Client, home: Namespace, coffee: Memory) -> None:
@@ -187,7 +187,7 @@ def test_a_correction_leads_to_what_is_right(signed_in: Client, home: Namespace,
     assert answer.redirect_chain == [(at(right), 302)]
     coffee.refresh_from_db()
     assert coffee.status == Status.SUPERSEDED
-    assert "Superseded by" in text(signed_in, at(coffee))
+    assert "Superseded by" in page_text(signed_in, at(coffee))
     assert re.search(rf'Supersedes\s+<a href="{at(coffee)}">{coffee.content}</a>', answer.content.decode())
 
 
@@ -199,7 +199,7 @@ def test_a_person_who_corrects_says_it_directly(signed_in: Client, home: Namespa
     signed_in.post(at(outcome.memory, "correct/"), {"content": "Jonas lives in Oslo"})
     right = Memory.objects.within(home).get(content="Jonas lives in Oslo")
     assert right.confidence > outcome.memory.confidence
-    assert "direct .95" in text(signed_in, at(right))
+    assert "direct .95" in page_text(signed_in, at(right))
 
 
 def test_more_than_is_shown_is_counted_and_said(
@@ -210,7 +210,7 @@ def test_more_than_is_shown_is_counted_and_said(
         remember(home, [NewMemory(**same, session=f"day {day}", utterances=(Utterance("direct"),))], by="tests")
     monkeypatch.setattr(surroundings, "MAX_ROWS", 2)
     monkeypatch.setattr(evidence_history, "MAX_EVENTS", 2)
-    page = text(signed_in, at(coffee))
+    page = page_text(signed_in, at(coffee))
     assert "Said 4 times</h2>" in page
     assert "The first 2 are shown." in page
     assert f"The last 2 of {ScoreEvent.objects.within(home).filter(memory_id=coffee.id).count()} changes" in page
@@ -248,8 +248,8 @@ def test_what_was_merged_is_split_off_again(signed_in: Client, home: Namespace, 
     (outcome,) = remember(home, [said], by="tests")
     assert outcome.outcome == "merged"
     gone = Memory.objects.within(home).get(status=Status.MERGED)
-    assert "Absorbed 1" in text(signed_in, at(database))
-    page = text(signed_in, at(gone))
+    assert "Absorbed 1" in page_text(signed_in, at(database))
+    page = page_text(signed_in, at(gone))
     assert "Merged into" in page
     assert "It has no vector of its own" in page
     signed_in.post(at(gone, "split/"))
@@ -260,14 +260,14 @@ def test_what_was_merged_is_split_off_again(signed_in: Client, home: Namespace, 
 def test_forgetting_asks_first_and_hides_it_from_all_but_admins(
     signed_in: Client, home: Namespace, coffee: Memory
 ) -> None:
-    assert "Forget 1 memory?" in text(signed_in, at(coffee, "forget/"))
+    assert "Forget 1 memory?" in page_text(signed_in, at(coffee, "forget/"))
     signed_in.post(at(coffee, "forget/"))
     coffee.refresh_from_db()
     assert coffee.status == Status.ACTIVE
     signed_in.post(at(coffee, "forget/"), {"sure": "1"})
     coffee.refresh_from_db()
     assert coffee.status == Status.FORGOTTEN
-    assert "Forgotten by maya." in text(signed_in, at(coffee))
+    assert "Forgotten by maya." in page_text(signed_in, at(coffee))
     Membership.objects.update(role="write")
     assert signed_in.get(at(coffee)).status_code == 404
 
@@ -276,7 +276,7 @@ def test_whoever_may_only_read_finds_no_buttons_and_is_refused(client: Client, c
     reader = User.objects.create_user("reader")
     Membership.objects.create(user=reader, namespace=coffee.namespace, role="read")
     client.force_login(reader)
-    page = text(client, at(coffee))
+    page = page_text(client, at(coffee))
     assert "Confirm</button>" not in page
     assert "/forget/" not in page
     assert client.post(at(coffee, "confirm/")).status_code == 403
@@ -285,8 +285,8 @@ def test_whoever_may_only_read_finds_no_buttons_and_is_refused(client: Client, c
 
 def test_a_memory_of_another_namespace_is_not_there(signed_in: Client, client: Client, coffee: Memory) -> None:
     other = Namespace.objects.create(slug="office", title="Work", clock=NOW)
-    tell(other, TOLD)
-    foreign = Memory.objects.within(other).get(content=TOLD[0][0])
+    store_memories(other, MEMORIES)
+    foreign = Memory.objects.within(other).get(content=MEMORIES[0][0])
     assert signed_in.get(f"/home/memories/{foreign.id}/").status_code == 404
     assert signed_in.post(f"/home/memories/{foreign.id}/confirm/").status_code == 404
     assert signed_in.get(f"/office/memories/{foreign.id}/").status_code == 404

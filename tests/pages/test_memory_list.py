@@ -13,7 +13,7 @@ from memories.models import Entity, Membership, Memory, MemoryTag, Namespace, Sc
 from memories.models.choices import Status
 from memories.pages.memory_list import facets, filters
 from memories.retrieval.fetch import Fetched
-from tests.support.memory_pages import NOW, TOLD, fill_home, tell, text
+from tests.support.memory_pages import MEMORIES, NOW, fill_home, page_text, store_memories
 
 pytestmark = pytest.mark.django_db
 
@@ -35,14 +35,14 @@ def counts(page: str, title: str) -> dict[str, str]:
 
 
 def test_the_newest_memories_come_first_with_their_numbers(signed_in: Client) -> None:
-    page = text(signed_in)
-    assert contents(page) == [content for content, _, _ in TOLD]
+    page = page_text(signed_in)
+    assert contents(page) == [content for content, _, _ in MEMORIES]
     assert "<b>5</b> match" in page
     assert re.search(r'<td class="num">3 d</td>\s*<td class="date">27 Feb 2026</td>', page)
 
 
 def test_facets_count_what_matches(signed_in: Client) -> None:
-    page = text(signed_in)
+    page = page_text(signed_in)
     assert counts(page, "Type") == {"Event": "1", "Fact": "2", "Preference": "2"}
     assert counts(page, "Tag") == {"database": "2", "billing": "1", "food": "1"}
     assert counts(page, "Age") == {
@@ -59,8 +59,8 @@ def test_facets_count_what_matches(signed_in: Client) -> None:
 
 
 def test_a_chosen_value_stands_among_those_it_could_be_changed_for(signed_in: Client) -> None:
-    page = text(signed_in, "/home/memories/?type=Preference")
-    assert contents(page) == [TOLD[0][0], TOLD[1][0]]
+    page = page_text(signed_in, "/home/memories/?type=Preference")
+    assert contents(page) == [MEMORIES[0][0], MEMORIES[1][0]]
     assert counts(page, "Type") == {"Event": "1", "Fact": "2", "Preference": "2"}
     assert counts(page, "Tag") == {"database": "1", "food": "1"}
 
@@ -77,34 +77,38 @@ def test_every_filter_stands_in_the_address(signed_in: Client, home: Namespace) 
         "confidence=unsure": [4],
         "tag=database&type=Fact": [2],
     }.items():
-        assert contents(text(signed_in, f"/home/memories/?{filter}")) == [TOLD[place][0] for place in expected], filter
+        assert contents(page_text(signed_in, f"/home/memories/?{filter}")) == [
+            MEMORIES[place][0] for place in expected
+        ], filter
 
 
 def test_words_find_the_memories_that_hold_all_of_them(signed_in: Client) -> None:
-    assert contents(text(signed_in, "/home/memories/?q=postgresql")) == [TOLD[1][0], TOLD[2][0]]
-    assert contents(text(signed_in, "/home/memories/?q=postgresql+services")) == [TOLD[1][0]]
-    nothing = text(signed_in, "/home/memories/?q=zebra")
+    assert contents(page_text(signed_in, "/home/memories/?q=postgresql")) == [MEMORIES[1][0], MEMORIES[2][0]]
+    assert contents(page_text(signed_in, "/home/memories/?q=postgresql+services")) == [MEMORIES[1][0]]
+    nothing = page_text(signed_in, "/home/memories/?q=zebra")
     assert "No memory contains “zebra”." in nothing
     assert "Semantic search" in nothing
-    assert contents(text(signed_in, "/home/memories/?q=the&type=Fact")) == []
+    assert contents(page_text(signed_in, "/home/memories/?q=the&type=Fact")) == []
 
 
 def test_meaning_finds_other_words_and_records_no_access(signed_in: Client, home: Namespace) -> None:
-    page = text(signed_in, "/home/memories/?q=what+does+she+have+for+breakfast&by=meaning")
-    assert contents(page)[0] == TOLD[0][0]
+    page = page_text(signed_in, "/home/memories/?q=what+does+she+have+for+breakfast&by=meaning")
+    assert contents(page)[0] == MEMORIES[0][0]
     assert "cosine" in page
-    assert contents(text(signed_in, "/home/memories/?q=software&by=meaning&type=Fact&age=quarter")) == [TOLD[2][0]]
+    assert contents(page_text(signed_in, "/home/memories/?q=software&by=meaning&type=Fact&age=quarter")) == [
+        MEMORIES[2][0]
+    ]
     assert set(Memory.objects.within(home).values_list("access_count", flat=True)) == {0}
 
 
 def test_filters_that_choose_among_the_nearest_say_so(signed_in: Client) -> None:
-    some = text(signed_in, "/home/memories/?q=software&by=meaning&age=quarter")
+    some = page_text(signed_in, "/home/memories/?q=software&by=meaning&age=quarter")
     assert re.search(r"<b>\d</b> of the \d nearest pass(es)? these filters", some)
-    none = text(signed_in, f"/home/memories/?q=software&by=meaning&session={uuid4()}")
+    none = page_text(signed_in, f"/home/memories/?q=software&by=meaning&session={uuid4()}")
     assert contents(none) == []
     assert "nearest passes these filters." in none
     assert "contains all of these words" not in none
-    assert "There is nothing to search semantically under these filters." in text(
+    assert "There is nothing to search semantically under these filters." in page_text(
         signed_in, "/home/memories/?q=software&by=meaning&tag=nobody+has+it"
     )
 
@@ -112,30 +116,30 @@ def test_filters_that_choose_among_the_nearest_say_so(signed_in: Client) -> None
 def test_pages_follow_each_other_without_a_gap(signed_in: Client, home: Namespace) -> None:
     seen, address = list[str](), "/home/memories/?limit=2"
     for _ in range(3):
-        page = text(signed_in, address)
+        page = page_text(signed_in, address)
         seen += contents(page)
         address = next(iter(re.findall(r'rel="next" href="http://testserver(.*?)"', page)), "").replace("&amp;", "&")
-    assert seen == [content for content, _, _ in TOLD]
+    assert seen == [content for content, _, _ in MEMORIES]
     assert address == ""
     (back,) = re.findall(r'rel="prev" href="http://testserver(.*?)"', page)
-    assert contents(text(signed_in, back.replace("&amp;", "&"))) == [TOLD[2][0], TOLD[3][0]]
+    assert contents(page_text(signed_in, back.replace("&amp;", "&"))) == [MEMORIES[2][0], MEMORIES[3][0]]
 
 
 def test_counts_end_somewhere_and_say_so(signed_in: Client, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(facets, "MAX_COUNTED", 3)
     monkeypatch.setattr("memories.pages.memory_list.views.MAX_COUNTED", 3)
-    page = text(signed_in)
+    page = page_text(signed_in)
     assert "<b>3+</b> match" in page
     assert counts(page, "Status") == {"active": "3+"}
     assert counts(page, "Type")["Preference"] == "2+"
 
 
 def test_a_wrong_filter_is_told_with_what_is_allowed(signed_in: Client) -> None:
-    page = text(signed_in, "/home/memories/?type=Nonsense&q=coffee", status=400)
+    page = page_text(signed_in, "/home/memories/?type=Nonsense&q=coffee", status=400)
     assert "type must be one of Entity, Event, Fact, Preference, Relation; got &quot;Nonsense&quot;" in page
     assert 'value="coffee"' in page
-    assert "cursor must be a cursor" in text(signed_in, "/home/memories/?cursor=none", status=400)
-    assert "must be active for a search" in text(signed_in, "/home/memories/?q=oven&status=merged", status=400)
+    assert "cursor must be a cursor" in page_text(signed_in, "/home/memories/?cursor=none", status=400)
+    assert "must be active for a search" in page_text(signed_in, "/home/memories/?q=oven&status=merged", status=400)
 
 
 def test_htmx_is_shown_what_is_wrong_too(signed_in: Client) -> None:
@@ -147,14 +151,14 @@ def test_htmx_is_shown_what_is_wrong_too(signed_in: Client) -> None:
 def test_a_search_by_meaning_that_takes_too_long_is_named(signed_in: Client, monkeypatch: pytest.MonkeyPatch) -> None:
     slow = Fetched(timed_out={"semantic": "took longer than 500 ms"})
     monkeypatch.setattr(filters, "fetch", lambda statements, config: slow)
-    page = text(signed_in, "/home/memories/?q=breakfast&by=meaning")
+    page = page_text(signed_in, "/home/memories/?q=breakfast&by=meaning")
     assert "The semantic search was left out: it took longer than 500 ms." in page
 
 
 def test_an_empty_namespace_says_what_to_do(signed_in: Client, maya: User) -> None:
     empty = Namespace.objects.create(slug="empty", title="Nothing")
     Membership.objects.create(user=maya, namespace=empty)
-    assert "There are no memories yet." in text(signed_in, "/empty/memories/")
+    assert "There are no memories yet." in page_text(signed_in, "/empty/memories/")
 
 
 def test_htmx_gets_the_list_alone_and_history_the_whole_page(signed_in: Client) -> None:
@@ -174,7 +178,7 @@ def test_many_are_confirmed_and_each_is_told(signed_in: Client, home: Namespace)
     assert "Confirmed: 1 of 2" in page
     assert f"Memory {second.id} is archived (too old)." in page
     assert ScoreEvent.objects.within(home).get(cause="confirmed").memory_id == first.id
-    assert "Confirmed: 1 of 2" not in text(signed_in)
+    assert "Confirmed: 1 of 2" not in page_text(signed_in)
 
 
 def test_many_are_tagged_and_keep_their_tags(signed_in: Client, home: Namespace) -> None:
@@ -203,7 +207,7 @@ def test_whoever_may_only_read_sees_no_acts_and_is_refused(client: Client, home:
     reader = User.objects.create_user("reader")
     Membership.objects.create(user=reader, namespace=home, role="read")
     client.force_login(reader)
-    page = text(client)
+    page = page_text(client)
     assert contents(page)
     assert 'name="ids"' not in page
     assert not {act for act in ("confirm", "tag", "forget") if f'name="act" value="{act}"' in page}
@@ -212,7 +216,7 @@ def test_whoever_may_only_read_sees_no_acts_and_is_refused(client: Client, home:
     refused = client.post("/home/memories/", {"act": "confirm", "ids": [first.id]})
     assert refused.status_code == 403
     assert "This needs the role write" in refused.content.decode()
-    assert "got forgotten" in text(client, "/home/memories/?status=forgotten", status=400).replace("&quot;", "")
+    assert "got forgotten" in page_text(client, "/home/memories/?status=forgotten", status=400).replace("&quot;", "")
 
 
 def test_a_foreign_namespace_has_no_memories_page(client: Client, home: Namespace) -> None:
@@ -222,9 +226,9 @@ def test_a_foreign_namespace_has_no_memories_page(client: Client, home: Namespac
 
 def test_another_namespaces_entity_finds_nothing(signed_in: Client) -> None:
     other = Namespace.objects.create(slug="office", title="Work", clock=NOW)
-    tell(other, TOLD)
+    store_memories(other, MEMORIES)
     foreign = Entity.objects.within(other).get(name="PostgreSQL")
-    page = text(signed_in, f"/home/memories/?entity={foreign.id}")
+    page = page_text(signed_in, f"/home/memories/?entity={foreign.id}")
     assert contents(page) == []
     assert "Nothing matches these filters." in page
 
@@ -240,7 +244,9 @@ def test_the_list_asks_a_bounded_number_of_questions(
 
 
 def test_a_person_filters_pages_searches_and_confirms(page: Page, home: Namespace) -> None:
-    tell(home, tuple((f"Note number {n} is about topic {n * 7919}", "Fact", {"days": 10 + n}) for n in range(60)))
+    store_memories(
+        home, tuple((f"Note number {n} is about topic {n * 7919}", "Fact", {"days": 10 + n}) for n in range(60))
+    )
     page.goto("/home/memories/")
     page.get_by_label("Name").fill("maya")
     page.get_by_label("Password").fill("tall-ships-7")
@@ -269,11 +275,11 @@ def test_a_person_filters_pages_searches_and_confirms(page: Page, home: Namespac
 
 def test_a_view_is_saved_under_a_name_and_let_go_again(signed_in: Client) -> None:
     signed_in.post("/home/memories/?type=Fact&cursor=x", {"act": "keep", "name": "Facts alone"})
-    page = text(signed_in)
+    page = page_text(signed_in)
     assert re.search(r'<a href="\?type=Fact">Facts alone</a>', page)
-    assert 'href="?type=Fact" aria-current="true">Facts alone' in text(signed_in, "/home/memories/?type=Fact")
+    assert 'href="?type=Fact" aria-current="true">Facts alone' in page_text(signed_in, "/home/memories/?type=Fact")
     signed_in.post("/home/memories/", {"act": "drop", "name": "Facts alone"})
-    assert "Facts alone" not in text(signed_in)
+    assert "Facts alone" not in page_text(signed_in)
 
 
 def test_views_are_bounded_and_a_forged_cookie_counts_for_nothing(signed_in: Client, maya: User) -> None:
@@ -284,7 +290,7 @@ def test_views_are_bounded_and_a_forged_cookie_counts_for_nothing(signed_in: Cli
     assert "at most 8 views" in refused.content.decode()
     assert signed_in.post("/home/memories/", {"act": "keep", "name": ""}).status_code == 400
     signed_in.cookies[f"views-{maya.pk}"] = "forged"
-    assert "View 1" not in text(signed_in)
+    assert "View 1" not in page_text(signed_in)
 
 
 def test_no_session_keeps_the_words_of_what_was_forgotten(signed_in: Client, home: Namespace) -> None:

@@ -30,7 +30,7 @@ pytestmark = [pytest.mark.django_db, pytest.mark.xdist_group("retrieval")]
 
 
 @pytest.fixture
-def questions(world: Namespace) -> JudgementSet:
+def judgement_set(world: Namespace) -> JudgementSet:
     return make_judgement_set(world, "questions to search by")
 
 
@@ -43,15 +43,15 @@ def ada(client: Client, world: Namespace) -> Client:
     return client
 
 
-def form_data(questions: JudgementSet, **more: Any) -> dict[str, Any]:
+def form_data(judgement_set: JudgementSet, **more: Any) -> dict[str, Any]:
     """A filled-in search form."""
     move = ["rerank", "age", "confidence_gate"]
-    return {"set": str(questions.id), "by": "blend", "max_trials": "10", "seconds": "30", "move": move, **more}
+    return {"set": str(judgement_set.id), "by": "blend", "max_trials": "10", "seconds": "30", "move": move, **more}
 
 
-def run_search(ada: Client, world: Namespace, questions: JudgementSet, **more: Any) -> Job:
+def run_search(ada: Client, world: Namespace, judgement_set: JudgementSet, **more: Any) -> Job:
     """Start a search on the page and run its job."""
-    answer = ada.post(f"/{world.slug}/optimise/start/", form_data(questions, **more))
+    answer = ada.post(f"/{world.slug}/optimise/start/", form_data(judgement_set, **more))
     assert answer.status_code == 302
     job = Job.objects.within(world).get(kind=JobKind.OPTIMISE)
     assert answer["Location"] == f"/{world.slug}/optimise/?job={job.id}"
@@ -59,16 +59,18 @@ def run_search(ada: Client, world: Namespace, questions: JudgementSet, **more: A
     return Job.objects.within(world).get(id=job.id)
 
 
-def shown(ada: Client, address: str, status: int = 200, **more: Any) -> str:
+def get_page(ada: Client, address: str, status: int = 200, **more: Any) -> str:
     """The page at a URL."""
     response = ada.get(address, **more)
     assert response.status_code == status
     return collapse_whitespace(response.content.decode())
 
 
-def test_a_search_runs_and_the_page_shows_its_numbers(ada: Client, world: Namespace, questions: JudgementSet) -> None:
-    job = run_search(ada, world, questions)
-    page = shown(ada, f"/{world.slug}/optimise/?job={job.id}")
+def test_a_search_runs_and_the_page_shows_its_numbers(
+    ada: Client, world: Namespace, judgement_set: JudgementSet
+) -> None:
+    job = run_search(ada, world, judgement_set)
+    page = get_page(ada, f"/{world.slug}/optimise/?job={job.id}")
     found = job.result["search"]
     assert NO_IMPROVEMENT in page  # six queries are too few for significance
     assert f"after {found['tried']} configurations" in page
@@ -82,25 +84,27 @@ def test_a_search_runs_and_the_page_shows_its_numbers(ada: Client, world: Namesp
     assert 'data-poll="1"' not in page
 
 
-def test_a_running_search_is_polled_and_can_be_stopped(ada: Client, world: Namespace, questions: JudgementSet) -> None:
-    ada.post(f"/{world.slug}/optimise/start/", form_data(questions))
+def test_a_running_search_is_polled_and_can_be_stopped(
+    ada: Client, world: Namespace, judgement_set: JudgementSet
+) -> None:
+    ada.post(f"/{world.slug}/optimise/start/", form_data(judgement_set))
     job = Job.objects.within(world).get(kind=JobKind.OPTIMISE)
-    page = shown(ada, f"/{world.slug}/optimise/")
+    page = get_page(ada, f"/{world.slug}/optimise/")
     assert "The search is queued" in page
     assert 'data-poll="1"' in page
     for step in ("ask", "search", "check"):  # every step begins without a total
         Job.objects.within(world).filter(id=job.id).update(state=JobState.RUNNING, step=step, total=None)
-        assert "Stop, keep the best" in shown(ada, f"/{world.slug}/optimise/", headers={"HX-Request": "true"})
+        assert "Stop, keep the best" in get_page(ada, f"/{world.slug}/optimise/", headers={"HX-Request": "true"})
     stopped = ada.post(f"/{world.slug}/optimise/{job.id}/stop/")
-    assert "Stopping" in shown(ada, stopped["Location"])
+    assert "Stopping" in get_page(ada, stopped["Location"])
     assert Job.objects.within(world).get(id=job.id).params["stop"] is True
 
 
 def test_a_search_result_is_saved_as_an_unpublished_profile(
-    ada: Client, world: Namespace, questions: JudgementSet
+    ada: Client, world: Namespace, judgement_set: JudgementSet
 ) -> None:
     Membership.objects.filter(namespace=world).update(role=Role.WRITE)
-    job = run_search(ada, world, questions)
+    job = run_search(ada, world, judgement_set)
     address = f"/{world.slug}/optimise/{job.id}/save/"
     job.result["search"]["chosen"] = {}
     job.save()
@@ -114,15 +118,15 @@ def test_a_search_result_is_saved_as_an_unpublished_profile(
     version = ProfileVersion.objects.within(world).select_related("profile").get()
     assert (version.profile.name, version.system, version.params) == ("found", "blend", {"rerank": 0.5})
     assert world.serving is None
-    page = shown(ada, f"/{world.slug}/optimise/?job={job.id}")
+    page = get_page(ada, f"/{world.slug}/optimise/?job={job.id}")
     assert "Saved as found@1" in page
     assert "1 parameter would change" in page
     links = {unescape(one) for one in re.findall(r'href="([^"]*p\.rerank=0\.5[^"]*)"', page)}
     assert {urlsplit(one).path for one in links} == {f"/{world.slug}/lab/", f"/{world.slug}/tune/"}
     (tune,) = [one for one in links if "/tune/" in one]
     make_judgement_set(world, "another set")
-    there = shown(ada, tune)
-    assert f"<option selected>{questions.name}</option>" in there
+    there = get_page(ada, tune)
+    assert f"<option selected>{judgement_set.name}</option>" in there
     assert "Some values in the URL are invalid" not in there
 
 
@@ -141,9 +145,9 @@ def test_a_search_result_is_saved_as_an_unpublished_profile(
     ],
 )
 def test_an_invalid_form_is_refused_and_stays_as_typed(
-    ada: Client, world: Namespace, questions: JudgementSet, wrong: dict[str, Any], message: str
+    ada: Client, world: Namespace, judgement_set: JudgementSet, wrong: dict[str, Any], message: str
 ) -> None:
-    answer = ada.post(f"/{world.slug}/optimise/start/", form_data(questions, **wrong))
+    answer = ada.post(f"/{world.slug}/optimise/start/", form_data(judgement_set, **wrong))
     assert answer.status_code == 400
     page = collapse_whitespace(answer.content.decode())
     assert message in page
@@ -153,11 +157,11 @@ def test_an_invalid_form_is_refused_and_stays_as_typed(
 
 
 def test_a_search_that_was_left_is_found_again_with_its_form_as_it_was_filled_in(
-    ada: Client, world: Namespace, questions: JudgementSet
+    ada: Client, world: Namespace, judgement_set: JudgementSet
 ) -> None:
-    ada.post(f"/{world.slug}/optimise/start/", form_data(questions, price="0.25"))
+    ada.post(f"/{world.slug}/optimise/start/", form_data(judgement_set, price="0.25"))
     for finished in (False, True):
-        page = shown(ada, f"/{world.slug}/optimise/")
+        page = get_page(ada, f"/{world.slug}/optimise/")
         assert ("The search is queued" in page) != finished
         assert 'value="0.25"' in page
         assert len(re.findall(r'name="move" value="\w+" checked', page)) == 3
@@ -179,8 +183,8 @@ def test_a_few_settings_far_off_do_not_press_the_others_into_a_corner() -> None:
     assert charts.axis_range([], "other") == [-0.08, 1.08]
 
 
-def test_another_system_offers_its_own_parameters(ada: Client, world: Namespace, questions: JudgementSet) -> None:
-    page = shown(ada, f"/{world.slug}/optimise/?by=memsense", headers={"HX-Request": "true", "HX-Target": "choose"})
+def test_another_system_offers_its_own_parameters(ada: Client, world: Namespace, judgement_set: JudgementSet) -> None:
+    page = get_page(ada, f"/{world.slug}/optimise/?by=memsense", headers={"HX-Request": "true", "HX-Target": "choose"})
     offered = re.findall(r'name="move" value="(\w+)"', page)
     declared = SYSTEMS["memsense"].params.declarations()
     assert set(offered) == {name for name, one in declared.items() if one.scope == "score"}
@@ -189,55 +193,59 @@ def test_another_system_offers_its_own_parameters(ada: Client, world: Namespace,
 def test_pages_run_few_sql_queries(
     ada: Client,
     world: Namespace,
-    questions: JudgementSet,
+    judgement_set: JudgementSet,
     django_assert_max_num_queries: DjangoAssertNumQueries,
 ) -> None:
-    job = run_search(ada, world, questions)
+    job = run_search(ada, world, judgement_set)
     for address in (f"optimise/?job={job.id}", "ablation/", "ablation/?by=blend&show=1"):
-        shown(ada, f"/{world.slug}/{address}")
+        get_page(ada, f"/{world.slug}/{address}")
         with django_assert_max_num_queries(20):
-            shown(ada, f"/{world.slug}/{address}")
+            get_page(ada, f"/{world.slug}/{address}")
 
 
-def test_whoever_may_only_read_sees_and_does_not_act(client: Client, world: Namespace, questions: JudgementSet) -> None:
+def test_whoever_may_only_read_sees_and_does_not_act(
+    client: Client, world: Namespace, judgement_set: JudgementSet
+) -> None:
     user = User.objects.create_user("bo")
     Membership.objects.create(namespace=world, user=user, role=Role.READ)
     client.force_login(user)
-    assert "Searching requires the write role" in shown(client, f"/{world.slug}/optimise/")
-    assert client.post(f"/{world.slug}/optimise/start/", form_data(questions)).status_code == 403
-    assert client.post(f"/{world.slug}/ablation/ask/", {"set": str(questions.id)}).status_code == 403
+    assert "Searching requires the write role" in get_page(client, f"/{world.slug}/optimise/")
+    assert client.post(f"/{world.slug}/optimise/start/", form_data(judgement_set)).status_code == 403
+    assert client.post(f"/{world.slug}/ablation/ask/", {"set": str(judgement_set.id)}).status_code == 403
 
 
 def test_a_search_of_another_namespace_is_not_there(ada: Client, world: Namespace) -> None:
     there = Namespace.objects.create(slug="there", title="There")
     job = Job.objects.create(namespace=there, kind=JobKind.OPTIMISE)
-    shown(ada, "/there/optimise/", 404)
-    shown(ada, "/there/ablation/", 404)
-    shown(ada, f"/{world.slug}/optimise/?job={job.id}", 404)
-    shown(ada, f"/{world.slug}/optimise/?job=nobody", 404)
+    get_page(ada, "/there/optimise/", 404)
+    get_page(ada, "/there/ablation/", 404)
+    get_page(ada, f"/{world.slug}/optimise/?job={job.id}", 404)
+    get_page(ada, f"/{world.slug}/optimise/?job=nobody", 404)
     assert ada.post(f"/{world.slug}/optimise/{job.id}/stop/").status_code == 404
 
 
 def test_without_judged_queries_the_pages_say_what_to_do(ada: Client, world: Namespace) -> None:
     JudgementSet.objects.within(world).all().delete()
-    assert "no judged queries here yet" in shown(ada, f"/{world.slug}/optimise/")
-    assert "no judged queries here yet" in shown(ada, f"/{world.slug}/ablation/")
+    assert "no judged queries here yet" in get_page(ada, f"/{world.slug}/optimise/")
+    assert "no judged queries here yet" in get_page(ada, f"/{world.slug}/ablation/")
 
 
-def test_an_untraced_set_can_be_run_for_the_ablation(ada: Client, world: Namespace, questions: JudgementSet) -> None:
-    address = f"/{world.slug}/ablation/?set={questions.id}&by=recall&show=1"
-    assert "Run the set" in shown(ada, address)
-    ada.post(f"/{world.slug}/ablation/ask/", {"set": str(questions.id), "by": "recall"})
-    assert "The queries are being run" in shown(ada, address)
+def test_an_untraced_set_can_be_run_for_the_ablation(
+    ada: Client, world: Namespace, judgement_set: JudgementSet
+) -> None:
+    address = f"/{world.slug}/ablation/?set={judgement_set.id}&by=recall&show=1"
+    assert "Run the set" in get_page(ada, address)
+    ada.post(f"/{world.slug}/ablation/ask/", {"set": str(judgement_set.id), "by": "recall"})
+    assert "The queries are being run" in get_page(ada, address)
     run_job(world.id, Job.objects.within(world).filter(kind=JobKind.TRACE).latest("created_at").id)
-    assert "Unique results" in shown(ada, address)
+    assert "Unique results" in get_page(ada, address)
 
 
 def test_the_ablation_shows_the_numbers_of_every_retriever(
-    ada: Client, world: Namespace, questions: JudgementSet
+    ada: Client, world: Namespace, judgement_set: JudgementSet
 ) -> None:
-    traced = trace_set(world, questions, Config(SYSTEMS["blend"]))
-    page = shown(ada, f"/{world.slug}/ablation/?set={questions.id}&by=blend&show=1")
+    traced = trace_set(world, judgement_set, Config(SYSTEMS["blend"]))
+    page = get_page(ada, f"/{world.slug}/ablation/?set={judgement_set.id}&by=blend&show=1")
     found = ablate_retrievers(cached_arrays(traced), Config(SYSTEMS["blend"]), Objective(MAIN_METRIC))
     for one in found.retrievers:
         assert f"</span>{one.mean:.3f}</td>".replace(">0.", ">.") in page
@@ -249,9 +257,9 @@ def test_the_ablation_shows_the_numbers_of_every_retriever(
 
 @pytest.mark.parametrize("wrong", ["set=mine", "by=best", "metric=luck", "by=careful@9"])
 def test_an_ablation_of_nothing_known_is_refused_in_words(
-    ada: Client, world: Namespace, questions: JudgementSet, wrong: str
+    ada: Client, world: Namespace, judgement_set: JudgementSet, wrong: str
 ) -> None:
-    assert 'class="problem"' in shown(ada, f"/{world.slug}/ablation/?{wrong}&show=1", 400)
+    assert 'class="problem"' in get_page(ada, f"/{world.slug}/ablation/?{wrong}&show=1", 400)
 
 
 def test_a_significant_gain_is_shown_with_its_interval_and_p_value() -> None:

@@ -17,15 +17,15 @@ from memories.models.choices import JobKind, Role
 from memories.tuning import evaluation_records, profile_publication, profile_yaml
 from memories.tuning.measurement import MAIN_METRIC
 from tests.support.access import member_of
-from tests.support.judged_world import JUDGED, make_judgement_set
-from tests.support.profiles import GOOD, RUINED, add_version, force_publish, retrieve_over_api, run_check
-from tests.support.retrieval_world import told
+from tests.support.judged_world import JUDGED_QUERIES, make_judgement_set
+from tests.support.profiles import ABSTAINING, GOOD, add_version, force_publish, retrieve_over_api, run_check
+from tests.support.retrieval_world import store_world
 from tests.support.sign_in import sign_in
 
 pytestmark = [pytest.mark.django_db, pytest.mark.xdist_group("retrieval")]
 
 
-def seen(client: Client, address: str = "", status: int = 200, **headers: str) -> str:
+def get_page(client: Client, address: str = "", status: int = 200, **headers: str) -> str:
     """A page's HTML with whitespace collapsed."""
     answer = client.get(f"/asked/profiles/{address}", headers=headers)
     assert answer.status_code == status
@@ -34,12 +34,12 @@ def seen(client: Client, address: str = "", status: int = 200, **headers: str) -
     return re.sub(r"\s+", " ", text)
 
 
-def sent(client: Client, address: str, **form: Any) -> Any:
+def post_form(client: Client, address: str, **form: Any) -> Any:
     return client.post(f"/asked/profiles/{address}", form)
 
 
 def test_without_versions_the_page_says_what_one_is_and_what_is_served(world: Namespace) -> None:
-    text = seen(member_of(world, Role.READ))
+    text = get_page(member_of(world, Role.READ))
     for part in (
         "Serving blend defaults",
         "No versions yet",
@@ -50,11 +50,13 @@ def test_without_versions_the_page_says_what_one_is_and_what_is_served(world: Na
     assert "<form" not in text.split('id="main"')[1]
 
 
-def test_versions_are_listed_with_state_parent_changes_and_metric(world: Namespace, questions: JudgementSet) -> None:
+def test_versions_are_listed_with_state_parent_changes_and_metric(
+    world: Namespace, judgement_set: JudgementSet
+) -> None:
     first, second = add_version(world, {"abstain_below": 0.0}), add_version(world, {"abstain_below": 0.25})
-    made = evaluation_records.evaluate_version(world, second, questions, by="tests")
+    made = evaluation_records.evaluate_version(world, second, judgement_set, by="tests")
     force_publish(world, first)
-    text = seen(member_of(world))
+    text = get_page(member_of(world))
     metric = made.metrics[MAIN_METRIC]
     for part in (
         "Serving careful@1",
@@ -77,23 +79,23 @@ def test_the_list_runs_as_many_sql_queries_for_many_versions_as_for_few(
     client = member_of(world)
     for _ in range(12):
         version = add_version(world, GOOD)
-    seen(client)
+    get_page(client)
     with django_assert_max_num_queries(18):
-        assert seen(client).count("as YAML") == 12
+        assert get_page(client).count("as YAML") == 12
     with django_assert_max_num_queries(20):
-        seen(client, f"{version.id}/")
+        get_page(client, f"{version.id}/")
 
 
 def test_a_version_shows_its_metrics_and_its_check_as_they_were_computed(
-    world: Namespace, questions: JudgementSet
+    world: Namespace, judgement_set: JudgementSet
 ) -> None:
-    good, ruined = add_version(world, GOOD), add_version(world, RUINED)
+    good, ruined = add_version(world, GOOD), add_version(world, ABSTAINING)
     force_publish(world, good)
-    traces = [retrieve_over_api(world, text)["trace"] for text, _ in JUDGED[:3]]
+    traces = [retrieve_over_api(world, text)["trace"] for text, _ in JUDGED_QUERIES[:3]]
     client = member_of(world)
-    assert "Check before publishing" in seen(client, f"{ruined.id}/")
+    assert "Check before publishing" in get_page(client, f"{ruined.id}/")
     job = run_check(world, ruined)
-    text = seen(client, f"{ruined.id}/")
+    text = get_page(client, f"{ruined.id}/")
     first = job.result["judge"]["tests"][0]
     assert "Significant loss" in text
     assert f"−{abs(first['difference']):.3f}".replace("0.", ".") in text
@@ -105,26 +107,26 @@ def test_a_version_shows_its_metrics_and_its_check_as_they_were_computed(
 
 
 def test_publishing_a_loss_is_refused_with_the_form_as_typed_and_needs_an_override(
-    world: Namespace, questions: JudgementSet
+    world: Namespace, judgement_set: JudgementSet
 ) -> None:
-    good, ruined = add_version(world, GOOD), add_version(world, RUINED)
+    good, ruined = add_version(world, GOOD), add_version(world, ABSTAINING)
     first = force_publish(world, good)
     run_check(world, ruined)
     client = member_of(world)
-    refused = sent(client, f"{ruined.id}/publish/", serving=str(first.id), note="as typed")
+    refused = post_form(client, f"{ruined.id}/publish/", serving=str(first.id), note="as typed")
     assert refused.status_code == 409
     assert "careful@2 loses: nDCG@10" in refused.content.decode()
     assert 'value="as typed"' in refused.content.decode()
-    done = sent(client, f"{ruined.id}/publish/", serving=str(first.id), override="for silence")
+    done = post_form(client, f"{ruined.id}/publish/", serving=str(first.id), override="for silence")
     assert done.status_code == 302
-    assert "Overridden: for silence (careful@2 loses" in seen(client)
-    back = sent(client, "rollback/", serving=str(first.id))
+    assert "Overridden: for silence (careful@2 loses" in get_page(client)
+    back = post_form(client, "rollback/", serving=str(first.id))
     assert back.status_code == 409
     assert "Something else was published" in back.content.decode()
     now = Publication.objects.within(world).last()
     assert now is not None
-    assert sent(client, "rollback/", serving=str(now.id)).status_code == 302
-    assert "Serving careful@1" in seen(client)
+    assert post_form(client, "rollback/", serving=str(now.id)).status_code == 302
+    assert "Serving careful@1" in get_page(client)
 
 
 def test_the_address_that_a_refusal_leaves_behind_leads_back_to_the_version(world: Namespace) -> None:
@@ -137,37 +139,37 @@ def test_the_address_that_a_refusal_leaves_behind_leads_back_to_the_version(worl
     )
 
 
-def test_evaluation_and_check_show_their_progress(world: Namespace, questions: JudgementSet) -> None:
+def test_evaluation_and_check_show_their_progress(world: Namespace, judgement_set: JudgementSet) -> None:
     version = add_version(world, GOOD)
     client = member_of(world, Role.WRITE)
-    assert sent(client, f"{version.id}/evaluate/", set="questions", split="holdout").status_code == 302
-    assert sent(client, f"{version.id}/check/").status_code == 302
-    part = seen(client, f"{version.id}/", **{"HX-Request": "true"})
+    assert post_form(client, f"{version.id}/evaluate/", set="questions", split="holdout").status_code == 302
+    assert post_form(client, f"{version.id}/check/").status_code == 302
+    part = get_page(client, f"{version.id}/", **{"HX-Request": "true"})
     assert "<h1" not in part
     for words in ("recall:poll", "Evaluating: queued", "Waiting for a worker"):
         assert words in part, words
     for job in Job.objects.within(world).filter(kind__in=[JobKind.EVALUATE, JobKind.GATE]):
         run_job(world.id, job.id)
-    part = seen(client, f"{version.id}/", **{"HX-Request": "true"})
+    part = get_page(client, f"{version.id}/", **{"HX-Request": "true"})
     assert "recall:poll" not in part
     assert "holdout queries of “questions”" in part
     assert "An admin can publish it." in part
 
 
-def test_a_shadow_is_started_reported_and_ended(world: Namespace, questions: JudgementSet) -> None:
+def test_a_shadow_is_started_reported_and_ended(world: Namespace, judgement_set: JudgementSet) -> None:
     force_publish(world, add_version(world, GOOD))
-    version = add_version(world, RUINED)
+    version = add_version(world, ABSTAINING)
     client = member_of(world)
-    assert "must be at most 100; got 101" in sent(client, f"{version.id}/follow/", percent="101").content.decode()
-    assert sent(client, f"{version.id}/follow/", percent="100").status_code == 302
-    assert "Nothing has been compared yet" in seen(client)
+    assert "must be at most 100; got 101" in post_form(client, f"{version.id}/follow/", percent="101").content.decode()
+    assert post_form(client, f"{version.id}/follow/", percent="100").status_code == 302
+    assert "Nothing has been compared yet" in get_page(client)
     retrieve_over_api(world, "backup")
     run_job(world.id, tuning_jobs.submit_shadow_job(world, by="tests").id)
-    text = seen(client)
+    text = get_page(client)
     assert "careful@2 shadows 100 % of queries" in text
     assert '<span class="big">1</span> of 1' in text
     assert "▲ 0 won, ▼ 1 lost" in text
-    assert sent(client, "shadow/end/").status_code == 302
+    assert post_form(client, "shadow/end/").status_code == 302
     assert not Shadow.objects.within(world).exists()
 
 
@@ -177,12 +179,12 @@ def test_yaml_is_exported_and_imported_and_invalid_input_stays_as_typed(world: N
     answer = client.get(f"/asked/profiles/{version.id}/yaml/")
     assert answer["Content-Disposition"] == 'attachment; filename="careful-1.yaml"'
     assert answer.content.decode() == profile_yaml.profile_to_yaml(version)
-    wrong = sent(client, "import/", yaml="profile: careful\nsystem: unheard")
+    wrong = post_form(client, "import/", yaml="profile: careful\nsystem: unheard")
     assert wrong.status_code == 400
     assert "must be one of" in wrong.content.decode()
     assert "system: unheard</textarea>" in wrong.content.decode()
     text = answer.content.decode().replace("0.0", "0.5")
-    assert sent(client, "import/", yaml=text).status_code == 302
+    assert post_form(client, "import/", yaml=text).status_code == 302
     assert ProfileVersion.objects.within(world).get(number=2).params == {"abstain_below": 0.5}
 
 
@@ -190,23 +192,23 @@ def test_acts_need_their_roles_and_other_namespaces_do_not_exist(world: Namespac
     version = add_version(world, GOOD)
     writer, reader = member_of(world, Role.WRITE), member_of(world, Role.READ)
     for act in ("publish/", "follow/"):
-        assert sent(writer, f"{version.id}/{act}").status_code == 403
+        assert post_form(writer, f"{version.id}/{act}").status_code == 403
     for act in ("rollback/", "shadow/end/"):
-        assert sent(writer, act).status_code == 403
+        assert post_form(writer, act).status_code == 403
     for act in (f"{version.id}/check/", f"{version.id}/evaluate/", "import/"):
-        assert sent(reader, act).status_code == 403
+        assert post_form(reader, act).status_code == 403
     stranger = member_of(Namespace.objects.create(slug="elsewhere", title="Elsewhere"))
     for address in ("", f"{version.id}/", f"{version.id}/yaml/"):
-        seen(stranger, address, 404)
+        get_page(stranger, address, 404)
         assert stranger.get(f"/elsewhere/profiles/{address}").status_code == (404 if address else 200)
-    seen(writer, f"{uuid4()}/", 404)
+    get_page(writer, f"{uuid4()}/", 404)
     assert not Publication.objects.within(world).exists()
 
 
 def test_a_publication_without_a_profile_serves_the_defaults(world: Namespace) -> None:
     force_publish(world, add_version(world, GOOD))
     profile_publication.roll_back_version(world, by="tests")
-    assert "Serving blend defaults" in seen(member_of(world))
+    assert "Serving blend defaults" in get_page(member_of(world))
 
 
 @pytest.mark.django_db(transaction=True)
@@ -215,10 +217,10 @@ def test_a_person_measures_checks_publishes_and_rolls_back_in_the_browser(
     live_server: LiveServer,
     maya: Any,
 ) -> None:
-    namespace = told("desk")
+    namespace = store_world("desk")
     make_judgement_set(namespace)
     Membership.objects.create(namespace=namespace, user=maya, role=Role.ADMIN)
-    good, ruined = add_version(namespace, GOOD), add_version(namespace, RUINED)
+    good, ruined = add_version(namespace, GOOD), add_version(namespace, ABSTAINING)
     force_publish(namespace, good)
     sign_in(page)
     page.goto("/desk/profiles/")

@@ -26,16 +26,16 @@ HTMX = {"HX-Request": "true"}
 
 
 @pytest.fixture
-def here() -> Namespace:
+def namespace() -> Namespace:
     return empty_namespace("here")
 
 
 @pytest.fixture
-def reader(here: Namespace) -> Client:
-    return member_of(here, Role.READ)
+def reader(namespace: Namespace) -> Client:
+    return member_of(namespace, Role.READ)
 
 
-def shown(client: Client, query: str = "", **headers: str) -> str:
+def get_page(client: Client, query: str = "", **headers: str) -> str:
     answer = client.get(f"/here/traces/{query}", headers=headers)
     assert answer.status_code == 200
     return answer.content.decode()
@@ -46,11 +46,11 @@ def queries(text: str) -> list[str]:
     return re.findall(r'<td class="asked"><a[^>]*>(.*?)</a>', text)
 
 
-def test_a_row_shows_query_outcome_and_caller(here: Namespace, reader: Client) -> None:
-    key_to(here)
-    agent = ApiKey.objects.within(here).get()
+def test_a_row_shows_query_outcome_and_caller(namespace: Namespace, reader: Client) -> None:
+    key_to(namespace)
+    agent = ApiKey.objects.within(namespace).get()
     trace_row(
-        here,
+        namespace,
         "Which oven?",
         system="recall",
         request={"profile": "careful", "version": 3},
@@ -60,14 +60,14 @@ def test_a_row_shows_query_outcome_and_caller(here: Namespace, reader: Client) -
         took_ms={"read": 200.0, "rank": 50.4},
         api_key_id=agent.id,
     )
-    trace_row(here, "Nothing?", -1, abstained=True)
-    text = shown(reader)
+    trace_row(namespace, "Nothing?", -1, abstained=True)
+    text = get_page(reader)
     assert queries(text) == ["Which oven?", "Nothing?"]
     for part in ("careful@3", ">agent<", ".7500", "250 ms", 'width="50.1%"', ">abstained<", "signed-in user"):
         assert part in text
     assert f"/here/lab/?trace={Trace.objects.get(query='Nothing?').id}" in text
-    assert queries(shown(reader, "?asked_by=agent")) == ["Which oven?"]
-    assert queries(shown(reader, "?asked_by=person")) == ["Nothing?"]
+    assert queries(get_page(reader, "?asked_by=agent")) == ["Which oven?"]
+    assert queries(get_page(reader, "?asked_by=person")) == ["Nothing?"]
     assert "style=" not in text
 
 
@@ -84,18 +84,18 @@ def test_a_row_shows_query_outcome_and_caller(here: Namespace, reader: Client) -
     ],
 )
 def test_the_address_chooses_as_the_api_does(
-    here: Namespace, reader: Client, address: str, found: list[str] | None
+    namespace: Namespace, reader: Client, address: str, found: list[str] | None
 ) -> None:
-    trace_row(here, "good", 0, best_score=0.9)
-    trace_row(here, "empty", 1, abstained=True)
-    trace_row(here, "slow", 2, best_score=0.2, took_ms={"retrieve": 400})
+    trace_row(namespace, "good", 0, best_score=0.9)
+    trace_row(namespace, "empty", 1, abstained=True)
+    trace_row(namespace, "slow", 2, best_score=0.2, took_ms={"retrieve": 400})
     if found is None:
         refused = reader.get(f"/here/traces/{address}")
         assert refused.status_code == 400
         assert "must be a finite number; got &quot;.5&quot;" in refused.content.decode()
         assert 'name="best_below" value=".5"' in refused.content.decode()
         return
-    assert queries(shown(reader, address)) == found
+    assert queries(get_page(reader, address)) == found
 
 
 @pytest.mark.parametrize(
@@ -109,11 +109,11 @@ def test_the_address_chooses_as_the_api_does(
     ],
 )
 def test_a_span_of_time_is_taken_as_utc_and_stays_in_its_fields(
-    here: Namespace, reader: Client, address: str, found: list[str]
+    namespace: Namespace, reader: Client, address: str, found: list[str]
 ) -> None:
-    made = [trace_row(here, name, hour) for hour, name in enumerate(["first", "second", "third"])]
+    made = [trace_row(namespace, name, hour) for hour, name in enumerate(["first", "second", "third"])]
     times = [f"{one.at:%Y-%m-%dT%H:%M:%S}" for one in made]
-    text = shown(reader, address.format(*times, day=times[0][:10]))
+    text = get_page(reader, address.format(*times, day=times[0][:10]))
     assert queries(text) == found
     if "since={1}" in address:
         assert f'name="since" value="{times[1]}"' in text
@@ -128,61 +128,66 @@ def test_a_span_of_time_is_taken_as_utc_and_stays_in_its_fields(
         ("?since=0001-01-01T00:00%2B14:00", "must be a time in ISO 8601"),
     ],
 )
-def test_a_span_that_cannot_be_is_refused_in_words(here: Namespace, reader: Client, address: str, says: str) -> None:
+def test_a_span_that_cannot_be_is_refused_in_words(
+    namespace: Namespace, reader: Client, address: str, says: str
+) -> None:
     refused = reader.get(f"/here/traces/{address}")
     assert refused.status_code == 400
     assert says in refused.content.decode()
 
 
-def test_a_list_that_ended_in_the_past_waits_for_nothing(here: Namespace, reader: Client) -> None:
-    trace_row(here, "old")
-    assert "recall:poll" not in shown(reader, "?until=2026-03-02T12:00")
-    assert "recall:poll" in shown(reader, "?until=2999-01-01T00:00")
+def test_a_list_that_ended_in_the_past_waits_for_nothing(namespace: Namespace, reader: Client) -> None:
+    trace_row(namespace, "old")
+    assert "recall:poll" not in get_page(reader, "?until=2026-03-02T12:00")
+    assert "recall:poll" in get_page(reader, "?until=2999-01-01T00:00")
 
 
-def test_pages_go_on_by_key_and_only_the_newest_is_live(here: Namespace, reader: Client) -> None:
+def test_pages_go_on_by_key_and_only_the_newest_is_live(namespace: Namespace, reader: Client) -> None:
     for number in range(5):
-        trace_row(here, f"q{number}", number)
-    first = shown(reader, "?limit=2&q=q")
+        trace_row(namespace, f"q{number}", number)
+    first = get_page(reader, "?limit=2&q=q")
     assert "recall:poll" in first
     older = re.search(r'href="http://testserver/here/traces/([^"]*)">Older', first)
     assert older
-    second = shown(reader, older[1].replace("&amp;", "&"))
+    second = get_page(reader, older[1].replace("&amp;", "&"))
     assert queries(second) == ["q2", "q1"]
     assert "recall:poll" not in second
     assert 'href="/here/traces/?q=q">Newest' in second
 
 
-def test_what_arrives_is_given_once_with_the_address_of_what_comes_next(here: Namespace, reader: Client) -> None:
-    trace_row(here, "old")
-    address = polled(shown(reader, "?q=o", **HTMX))
+def test_what_arrives_is_given_once_with_the_address_of_what_comes_next(namespace: Namespace, reader: Client) -> None:
+    trace_row(namespace, "old")
+    address = poll_url(get_page(reader, "?q=o", **HTMX))
     assert reader.get(address).status_code == 204
-    trace_row(here, "other", 1)
-    trace_row(here, "unlike", 2)
-    trace_row(here, "another", 3)
+    trace_row(namespace, "other", 1)
+    trace_row(namespace, "unlike", 2)
+    trace_row(namespace, "another", 3)
     came = reader.get(address, headers=HTMX).content.decode()
     assert queries(came) == ["another", "other"]
     assert "<h1" not in came
-    assert reader.get(polled(came)).status_code == 204
+    assert reader.get(poll_url(came)).status_code == 204
     assert reader.get("/here/traces/new/").status_code == 400
 
 
-def polled(text: str) -> str:
+def poll_url(text: str) -> str:
     """The URL that a page polls."""
     found = re.search(r'data-poll="3" data-pausable hx-get="([^"]*)"', text)
     assert found
     return found[1].replace("&amp;", "&")
 
 
-def test_an_empty_list_says_why_and_what_to_do(here: Namespace, reader: Client) -> None:
-    assert "No traces yet" in shown(reader)
-    assert "No trace matches." in shown(reader, "?q=x")
+def test_an_empty_list_says_why_and_what_to_do(namespace: Namespace, reader: Client) -> None:
+    assert "No traces yet" in get_page(reader)
+    assert "No trace matches." in get_page(reader, "?q=x")
 
 
-def test_a_trace_can_be_read_by_itself(client: Client, here: Namespace, reader: Client) -> None:
-    remember(here, [NewMemory(content="Maya bakes with a Ooni oven.")], by="test")
+def test_a_trace_can_be_read_by_itself(client: Client, namespace: Namespace, reader: Client) -> None:
+    remember(namespace, [NewMemory(content="Maya bakes with a Ooni oven.")], by="test")
     asked = client.post(
-        "/api/v1/here/retrieve/", {"query": "Which oven has Maya?"}, "application/json", headers=key_to(here, Role.READ)
+        "/api/v1/here/retrieve/",
+        {"query": "Which oven has Maya?"},
+        "application/json",
+        headers=key_to(namespace, Role.READ),
     ).json()
     text = reader.get(f"/here/traces/{asked['trace']}/").content.decode()
     for part in (
@@ -195,17 +200,22 @@ def test_a_trace_can_be_read_by_itself(client: Client, here: Namespace, reader: 
     ):
         assert part in text, part
     assert f"/here/lab/?trace={asked['trace']}" in text
-    nothing = trace_row(here, "Nothing?", abstained=True, answer={"reason": "No retriever found anything."})
+    nothing = trace_row(namespace, "Nothing?", abstained=True, answer={"reason": "No retriever found anything."})
     assert "No retriever found anything." in reader.get(f"/here/traces/{nothing.id}/").content.decode()
 
 
-def test_a_memory_is_as_many_whole_days_old_as_in_the_context(client: Client, here: Namespace, reader: Client) -> None:
-    now = here.now
+def test_a_memory_is_as_many_whole_days_old_as_in_the_context(
+    client: Client, namespace: Namespace, reader: Client
+) -> None:
+    now = namespace.now
     remember(
-        here, [NewMemory(content="Maya bakes with a Ooni oven.", created_at=now - timedelta(days=18.6))], by="test"
+        namespace, [NewMemory(content="Maya bakes with a Ooni oven.", created_at=now - timedelta(days=18.6))], by="test"
     )
     asked = client.post(
-        "/api/v1/here/retrieve/", {"query": "Which oven has Maya?"}, "application/json", headers=key_to(here, Role.READ)
+        "/api/v1/here/retrieve/",
+        {"query": "Which oven has Maya?"},
+        "application/json",
+        headers=key_to(namespace, Role.READ),
     ).json()
     assert 18.5 < asked["results"][0]["age_days"] < 19
     assert "18 d old" in render_markdown([Result.from_dict(one) for one in asked["results"]])
@@ -213,7 +223,7 @@ def test_a_memory_is_as_many_whole_days_old_as_in_the_context(client: Client, he
         assert re.search(r"\b18 d(ays)? old", reader.get(f"/here/{path}").content.decode()), path
 
 
-def test_a_foreign_trace_does_not_exist(here: Namespace, reader: Client) -> None:
+def test_a_foreign_trace_does_not_exist(namespace: Namespace, reader: Client) -> None:
     foreign = trace_row(empty_namespace("there"), "secret")
     assert reader.get(f"/here/traces/{foreign.id}/").status_code == 404
     assert reader.get(f"/there/traces/{foreign.id}/").status_code == 404
@@ -221,15 +231,15 @@ def test_a_foreign_trace_does_not_exist(here: Namespace, reader: Client) -> None
 
 
 def test_the_pages_run_a_known_number_of_sql_queries(
-    here: Namespace, reader: Client, django_assert_max_num_queries: DjangoAssertNumQueries
+    namespace: Namespace, reader: Client, django_assert_max_num_queries: DjangoAssertNumQueries
 ) -> None:
-    made = [trace_row(here, f"q{number}", number) for number in range(60)]
+    made = [trace_row(namespace, f"q{number}", number) for number in range(60)]
     reader.get("/here/")
     with django_assert_max_num_queries(6):  # session, user, membership, namespaces, traces, keys
-        assert len(queries(shown(reader))) == 50
+        assert len(queries(get_page(reader))) == 50
     with django_assert_max_num_queries(6):
         reader.get(f"/here/traces/{made[0].id}/")
-    address = polled(shown(reader))
+    address = poll_url(get_page(reader))
     with django_assert_max_num_queries(4):  # session, user, membership, traces
         reader.get(address)
 
@@ -244,17 +254,17 @@ def test_a_retrieval_appears_in_the_open_page_by_itself(
     expect(page.get_by_text("No traces yet")).to_be_visible()
     headers = key_to(home, Role.READ)
 
-    def ask(query: str) -> Any:
+    def retrieve(query: str) -> Any:
         return client.post("/api/v1/home/retrieve/", {"query": query}, "application/json", headers=headers).json()
 
-    asked = ask("Which oven has Maya?")
+    asked = retrieve("Which oven has Maya?")
     row = page.get_by_role("row").filter(has_text="Which oven has Maya?")
     expect(row).to_be_visible(timeout=15_000)
     expect(row).to_contain_text("abstained")
     expect(row.get_by_role("link", name="in the Lab")).to_have_attribute("href", f"/home/lab/?trace={asked['trace']}")
     expect(page.locator("[data-arrivals]")).to_have_text("Live, 1 new")
     page.get_by_role("button", name="Pause").click()
-    ask("And which pan?")
+    retrieve("And which pan?")
     page.wait_for_timeout(4_000)
     expect(page.get_by_text("And which pan?")).to_have_count(0)
     page.get_by_role("button", name="Resume").click()

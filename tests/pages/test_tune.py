@@ -34,7 +34,7 @@ from scoring.systems.blend import BlendParams
 from tests.support.judged_arrays import planted_arrays
 from tests.support.judged_world import make_judgement_set, trace_set
 from tests.support.markup import collapse_whitespace
-from tests.support.retrieval_world import told
+from tests.support.retrieval_world import store_world
 
 pytestmark = pytest.mark.django_db
 
@@ -44,7 +44,7 @@ METRIC = re.compile(r'id="metric-1">([^<]+)<')
 @pytest.fixture
 def namespace(client: Client) -> Namespace:
     """The small world, with an admin signed in."""
-    namespace = told("here")
+    namespace = store_world("here")
     user = User.objects.create_user("ada", password="ada")
     Membership.objects.create(namespace=namespace, user=user, role=Role.ADMIN)
     client.force_login(user)
@@ -52,64 +52,66 @@ def namespace(client: Client) -> Namespace:
 
 
 @pytest.fixture
-def questions(namespace: Namespace) -> JudgementSet:
+def judgement_set(namespace: Namespace) -> JudgementSet:
     """A judged set, traced once."""
     whole = make_judgement_set(namespace)
     trace_set(namespace, whole, resolve_config(namespace, params={}))
     return whole
 
 
-def shown(client: Client, **params: Any) -> str:
+def get_page(client: Client, **params: Any) -> str:
     """The page under a query string."""
     response = client.get("/here/tune/", params)
     assert response.status_code == 200
     return collapse_whitespace(response.content.decode())
 
 
-def mean(namespace: Namespace, questions: JudgementSet, part: str = Part.TUNE, **params: Any) -> float:
+def mean(namespace: Namespace, judgement_set: JudgementSet, part: str = Part.TUNE, **params: Any) -> float:
     """The metric, measured independently of the page."""
     start = resolve_config(namespace, params={})
-    whole = questions.traced.get(system=start.system.name)
+    whole = judgement_set.traced.get(system=start.system.name)
     return measure_config(cached_arrays(whole), Config(start.system, params)).mean(MAIN_METRIC, part)
 
 
 def test_the_page_shows_the_metric_of_what_is_served(
-    client: Client, namespace: Namespace, questions: JudgementSet
+    client: Client, namespace: Namespace, judgement_set: JudgementSet
 ) -> None:
-    assert METRIC.search(shown(client))[1] == format_number(mean(namespace, questions), 3)  # type: ignore[index]
+    assert METRIC.search(get_page(client))[1] == format_number(mean(namespace, judgement_set), 3)  # type: ignore[index]
 
 
 @pytest.mark.parametrize("part", ["all", "holdout"])
 def test_the_metric_is_that_of_the_chosen_part(
-    client: Client, namespace: Namespace, questions: JudgementSet, part: str
+    client: Client, namespace: Namespace, judgement_set: JudgementSet, part: str
 ) -> None:
-    expected = mean(namespace, questions, "" if part == "all" else part)
-    assert METRIC.search(shown(client, part=part))[1] == format_number(expected, 3)  # type: ignore[index]
+    expected = mean(namespace, judgement_set, "" if part == "all" else part)
+    assert METRIC.search(get_page(client, part=part))[1] == format_number(expected, 3)  # type: ignore[index]
 
 
 def test_a_changed_parameter_changes_the_metric_and_lists_lost_queries(
-    client: Client, namespace: Namespace, questions: JudgementSet
+    client: Client, namespace: Namespace, judgement_set: JudgementSet
 ) -> None:
-    page = shown(client, **{"p.abstain_below": "1"})
-    assert METRIC.search(page)[1] == ".000" == format_number(mean(namespace, questions, abstain_below=1.0), 3)  # type: ignore[index]
+    page = get_page(client, **{"p.abstain_below": "1"})
+    assert METRIC.search(page)[1] == ".000" == format_number(mean(namespace, judgement_set, abstain_below=1.0), 3)  # type: ignore[index]
     assert "Lost most" in page
     assert "/here/lab/?query=backup" in page
 
 
-def test_a_candidate_parameter_needs_new_queries(client: Client, namespace: Namespace, questions: JudgementSet) -> None:
-    assert "must be run again" in shown(client, **{"p.bm25_k1": "2"})
+def test_a_candidate_parameter_needs_new_queries(
+    client: Client, namespace: Namespace, judgement_set: JudgementSet
+) -> None:
+    assert "must be run again" in get_page(client, **{"p.bm25_k1": "2"})
 
 
 def test_a_set_that_was_never_run_is_run_by_a_job(client: Client, namespace: Namespace) -> None:
     make_judgement_set(namespace)
-    assert "have not been run with blend yet" in shown(client)
+    assert "have not been run with blend yet" in get_page(client)
     assert client.post("/here/tune/ask/", {"here": ""}).status_code == 302
     assert Job.objects.within(namespace).get(kind=JobKind.TRACE).params["system"] == "blend"
-    assert "Running every query of the set once" in shown(client)
+    assert "Running every query of the set once" in get_page(client)
 
 
 def test_a_namespace_without_judgements_says_where_they_come_from(client: Client, namespace: Namespace) -> None:
-    assert "no judged queries here yet" in shown(client)
+    assert "no judged queries here yet" in get_page(client)
 
 
 @pytest.mark.parametrize(
@@ -124,27 +126,27 @@ def test_a_namespace_without_judgements_says_where_they_come_from(client: Client
     ],
 )
 def test_an_invalid_value_is_reported_and_the_rest_applies(
-    client: Client, namespace: Namespace, questions: JudgementSet, name: str, value: str, says: str
+    client: Client, namespace: Namespace, judgement_set: JudgementSet, name: str, value: str, says: str
 ) -> None:
-    page = shown(client, **{name: value}).replace("&#x27;", "'")
+    page = get_page(client, **{name: value}).replace("&#x27;", "'")
     assert says in page
     assert METRIC.search(page)
 
 
 def test_a_constraint_broken_together_with_the_start_is_reported_and_the_rest_applies(
-    client: Client, namespace: Namespace, questions: JudgementSet
+    client: Client, namespace: Namespace, judgement_set: JudgementSet
 ) -> None:
     weights = [name for name in SYSTEMS["recall"].params.declarations() if name.startswith("weight_")]
     start = {weights[0]: 0.0}
     add_profile_version(namespace, name="x", system="recall", params=start, parent=None, note="", by="tests")
-    trace_set(namespace, questions, resolve_config(namespace, profile="x@1", params={}))
-    page = shown(client, by="x@1", **{f"p.{name}": "0" for name in weights[1:]})
+    trace_set(namespace, judgement_set, resolve_config(namespace, profile="x@1", params={}))
+    page = get_page(client, by="x@1", **{f"p.{name}": "0" for name in weights[1:]})
     assert "must not all be zero" in page
     assert METRIC.search(page)
 
 
 def test_another_start_has_its_own_sliders_and_drops_the_old_values(
-    client: Client, namespace: Namespace, questions: JudgementSet
+    client: Client, namespace: Namespace, judgement_set: JudgementSet
 ) -> None:
     sent = {"stood": "", "by": "recall", "part": "holdout", "p.abstain_below": "0.5", "p.rrf_k": "20"}
     moved = client.get("/here/tune/", sent, headers={"HX-Request": "true"})
@@ -156,19 +158,19 @@ def test_another_start_has_its_own_sliders_and_drops_the_old_values(
 
 
 def test_a_system_of_which_hardly_anything_is_judged_leads_to_the_pool(
-    client: Client, namespace: Namespace, questions: JudgementSet, monkeypatch: pytest.MonkeyPatch
+    client: Client, namespace: Namespace, judgement_set: JudgementSet, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    trace_set(namespace, questions, resolve_config(namespace, params={}))
-    assert "so these numbers mean little" not in shown(client)
+    trace_set(namespace, judgement_set, resolve_config(namespace, params={}))
+    assert "so these numbers mean little" not in get_page(client)
     monkeypatch.setattr("memories.pages.tune.metric_report.UNJUDGED_WARNING_FROM", 0.1)
-    page = shown(client)
+    page = get_page(client)
     assert "so these numbers mean little" in page
-    assert f'href="/here/judgements/{questions.id}/"' in page
+    assert f'href="/here/judgements/{judgement_set.id}/"' in page
 
 
-def test_every_curve_runs_through_what_a_slider_would_show(namespace: Namespace, questions: JudgementSet) -> None:
+def test_every_curve_runs_through_what_a_slider_would_show(namespace: Namespace, judgement_set: JudgementSet) -> None:
     start = resolve_config(namespace, params={})
-    whole = cached_arrays(questions.traced.get(system="blend"))
+    whole = cached_arrays(judgement_set.traced.get(system="blend"))
     found = {one.name: one for one in sensitivity_curves(whole, start, MAIN_METRIC, Part.TUNE, 600)}
     assert list(found) == tunable_params(start)
     trust = found["trust"]
@@ -179,7 +181,7 @@ def test_every_curve_runs_through_what_a_slider_would_show(namespace: Namespace,
 
 
 def test_the_sensitivity_covers_every_parameter_and_names_the_strongest(
-    client: Client, namespace: Namespace, questions: JudgementSet
+    client: Client, namespace: Namespace, judgement_set: JudgementSet
 ) -> None:
     page = collapse_whitespace(client.get("/here/tune/sensitivity/").content.decode())
     for name in tunable_params(resolve_config(namespace, params={})):
@@ -189,11 +191,11 @@ def test_the_sensitivity_covers_every_parameter_and_names_the_strongest(
     assert json.loads(found[1])["data"][0]["y"][-1] == "Minimum answer probability (absta…"
 
 
-def test_the_sweep_of_k_is_one_of_the_curves(client: Client, namespace: Namespace, questions: JudgementSet) -> None:
-    trace_set(namespace, questions, Config(SYSTEMS["recall"]))
+def test_the_sweep_of_k_is_one_of_the_curves(client: Client, namespace: Namespace, judgement_set: JudgementSet) -> None:
+    trace_set(namespace, judgement_set, Config(SYSTEMS["recall"]))
     page = collapse_whitespace(client.get("/here/tune/sensitivity/", {"by": "recall"}).content.decode())
     assert "over RRF k, the smoothing constant" in page
-    whole = cached_arrays(questions.traced.get(system="recall"))
+    whole = cached_arrays(judgement_set.traced.get(system="recall"))
     found = sweep_rrf_k(whole, Config(SYSTEMS["recall"]), MAIN_METRIC, Part.TUNE)
     assert [one.k for one in found.points] == list(PAPER_K_VALUES)
     table = re.search(r'<table class="sweep".*?</table>', page, re.DOTALL)
@@ -216,7 +218,7 @@ def test_p_values_of_the_k_sweep_are_holm_corrected() -> None:
 
 
 def test_a_system_without_k_leads_to_those_that_have_one(
-    client: Client, namespace: Namespace, questions: JudgementSet
+    client: Client, namespace: Namespace, judgement_set: JudgementSet
 ) -> None:
     page = client.get("/here/tune/sensitivity/", {"metric": "mrr"}).content.decode()
     assert "blend has no RRF k to sweep" in page
@@ -225,20 +227,22 @@ def test_a_system_without_k_leads_to_those_that_have_one(
 
 
 def test_candidate_parameters_are_listed_as_needing_a_new_query(
-    client: Client, namespace: Namespace, questions: JudgementSet
+    client: Client, namespace: Namespace, judgement_set: JudgementSet
 ) -> None:
     page = collapse_whitespace(client.get("/here/tune/sensitivity/").content.decode())
     names = params_needing_new_query(resolve_config(namespace, params={}))
     assert "bm25_k1" in names
     assert page.count("needs a new query</td>") == len(names)
-    assert shown(client).count("needs a new query</small>") == len(names)
+    assert get_page(client).count("needs a new query</small>") == len(names)
 
 
 def test_categories_and_errors_come_with_their_intervals(
-    client: Client, namespace: Namespace, questions: JudgementSet
+    client: Client, namespace: Namespace, judgement_set: JudgementSet
 ) -> None:
-    found = measure_config(cached_arrays(questions.traced.get(system="blend")), resolve_config(namespace, params={}))
-    page = shown(client, part="all")
+    found = measure_config(
+        cached_arrays(judgement_set.traced.get(system="blend")), resolve_config(namespace, params={})
+    )
+    page = get_page(client, part="all")
     for name in ("people", "things"):
         expected = found.intervals("", name)[MAIN_METRIC]
         assert f"{format_number(expected.low, 3)} to {format_number(expected.high, 3)}</small>" in page
@@ -247,7 +251,7 @@ def test_categories_and_errors_come_with_their_intervals(
 
 
 def test_a_configuration_is_saved_as_an_unpublished_version(
-    client: Client, namespace: Namespace, questions: JudgementSet
+    client: Client, namespace: Namespace, judgement_set: JudgementSet
 ) -> None:
     client.post("/here/tune/save/", {"name": "careful", "here": "p.trust=0.4"})
     version = ProfileVersion.objects.within(namespace).get()
@@ -256,7 +260,7 @@ def test_a_configuration_is_saved_as_an_unpublished_version(
 
 
 def test_after_saving_the_page_shows_the_version_on_the_same_queries(
-    client: Client, namespace: Namespace, questions: JudgementSet
+    client: Client, namespace: Namespace, judgement_set: JudgementSet
 ) -> None:
     name = "a&b #1 100%"
     saved = client.post("/here/tune/save/", {"name": name, "here": "p.trust=0.4&part=all&metric=mrr"})
@@ -264,16 +268,16 @@ def test_after_saving_the_page_shows_the_version_on_the_same_queries(
     assert f"Saved as {escape(name)}@1" in client.get(saved["Location"]).content.decode()
 
 
-def test_a_set_is_found_by_its_id_too(client: Client, namespace: Namespace, questions: JudgementSet) -> None:
+def test_a_set_is_found_by_its_id_too(client: Client, namespace: Namespace, judgement_set: JudgementSet) -> None:
     make_judgement_set(namespace, "others")
     other = JudgementSet.objects.within(namespace).get(name="others")
-    page = shown(client, set=str(other.id))
+    page = get_page(client, set=str(other.id))
     assert "<option selected>others</option>" in page
     assert "must be one of" not in page
 
 
 def test_a_query_links_to_the_lab_with_the_served_config_and_its_as_of(
-    client: Client, namespace: Namespace, questions: JudgementSet
+    client: Client, namespace: Namespace, judgement_set: JudgementSet
 ) -> None:
     then = datetime(2026, 1, 5, tzinfo=UTC)
     JudgedQuery.objects.within(namespace).filter(text="backup").update(as_of=then)
@@ -281,17 +285,17 @@ def test_a_query_links_to_the_lab_with_the_served_config_and_its_as_of(
         namespace, name="c d", system="blend", params={"trust": 0.4}, parent=None, note="", by=""
     )
     save_publication(namespace, None, note="", by="tests", profile_version_id=version.id)
-    found = re.search(r'href="/here/lab/\?([^"]*query=backup[^"]*)"', shown(client, **{"p.abstain_below": "1"}))
+    found = re.search(r'href="/here/lab/\?([^"]*query=backup[^"]*)"', get_page(client, **{"p.abstain_below": "1"}))
     assert found
     fields = QueryDict(unescape(found[1])).dict()
     assert fields == {"query": "backup", "by": "c d@1", "as_of": then.isoformat(), "p.abstain_below": "1"}
 
 
 def test_a_reader_can_look_but_neither_run_nor_save(
-    client: Client, namespace: Namespace, questions: JudgementSet
+    client: Client, namespace: Namespace, judgement_set: JudgementSet
 ) -> None:
     Membership.objects.filter(namespace=namespace).update(role=Role.READ)
-    assert METRIC.search(shown(client))
+    assert METRIC.search(get_page(client))
     assert client.post("/here/tune/ask/", {"here": ""}).status_code == 403
     assert client.post("/here/tune/save/", {"name": "x", "here": ""}).status_code == 403
 
@@ -303,29 +307,32 @@ def test_a_stranger_finds_nothing(client: Client, namespace: Namespace) -> None:
 
 
 def test_moving_a_slider_runs_few_sql_queries(
-    client: Client, namespace: Namespace, questions: JudgementSet, django_assert_max_num_queries: DjangoAssertNumQueries
+    client: Client,
+    namespace: Namespace,
+    judgement_set: JudgementSet,
+    django_assert_max_num_queries: DjangoAssertNumQueries,
 ) -> None:
-    shown(client)
+    get_page(client)
     with django_assert_max_num_queries(17):
         client.get("/here/tune/", {"p.trust": "0.5"}, headers={"HX-Request": "true"})
 
 
 def test_queries_added_since_are_reported_with_a_button_to_run_again(
-    client: Client, namespace: Namespace, questions: JudgementSet
+    client: Client, namespace: Namespace, judgement_set: JudgementSet
 ) -> None:
-    assert "Run them again" not in shown(client)
-    JudgedQuery.objects.create(namespace=namespace, judgement_set=questions, text="Who sings?", kind="unanswerable")
-    page = shown(client)
+    assert "Run them again" not in get_page(client)
+    JudgedQuery.objects.create(namespace=namespace, judgement_set=judgement_set, text="Who sings?", kind="unanswerable")
+    page = get_page(client)
     assert "1 query was added to the set and is not measured here" in page
     assert "Run them again" in page
 
 
 def test_a_start_traced_with_other_queries_is_compared_on_the_shared_ones(
-    client: Client, namespace: Namespace, questions: JudgementSet
+    client: Client, namespace: Namespace, judgement_set: JudgementSet
 ) -> None:
-    JudgedQuery.objects.create(namespace=namespace, judgement_set=questions, text="Who sings?", kind="unanswerable")
-    trace_set(namespace, questions, resolve_config(namespace, params={"bm25_k1": 2.0}))
-    page = shown(client, part="all", **{"p.bm25_k1": "2"})
+    JudgedQuery.objects.create(namespace=namespace, judgement_set=judgement_set, text="Who sings?", kind="unanswerable")
+    trace_set(namespace, judgement_set, resolve_config(namespace, params={"bm25_k1": 2.0}))
+    page = get_page(client, part="all", **{"p.bm25_k1": "2"})
     assert "nDCG@10, 7 queries" in page
     assert "false answers to 2 unanswerable queries" in page
     assert "never run with its own candidates" not in page
@@ -333,20 +340,20 @@ def test_a_start_traced_with_other_queries_is_compared_on_the_shared_ones(
 
 def test_a_start_that_was_never_run_says_so(client: Client, namespace: Namespace) -> None:
     trace_set(namespace, make_judgement_set(namespace), resolve_config(namespace, params={"bm25_k1": 2.0}))
-    assert "The start was never run with its own candidates" in shown(client, **{"p.bm25_k1": "2"})
+    assert "The start was never run with its own candidates" in get_page(client, **{"p.bm25_k1": "2"})
 
 
 @pytest.fixture
-def served(live_server: LiveServer, transactional_db: None) -> Namespace:
+def live_world(live_server: LiveServer, transactional_db: None) -> Namespace:
     """The same world on the live server."""
-    namespace = told("here")
+    namespace = store_world("here")
     user = User.objects.create_user("ada", password="ada-ada-ada")
     Membership.objects.create(namespace=namespace, user=user, role=Role.ADMIN)
     trace_set(namespace, make_judgement_set(namespace), resolve_config(namespace, params={}))
     return namespace
 
 
-def test_the_number_under_the_slider_changes_as_it_is_dragged(page: Page, served: Namespace) -> None:
+def test_the_number_under_the_slider_changes_as_it_is_dragged(page: Page, live_world: Namespace) -> None:
     page.goto("/sign-in/?next=/here/tune/")
     page.get_by_label("Name").fill("ada")
     page.get_by_label("Password").fill("ada-ada-ada")

@@ -16,16 +16,26 @@ from memories.providers.cross_encoder import CrossEncoder
 from memories.providers.reranker import RerankerError, is_known_reranker, reranker
 from recall_site.data_folder import StartError
 from recall_site.run import check_reranker
-from tests.support.cross_encoders import INPUTS, endless, graph, length, node, shared_words, unfinite, whole, written
+from tests.support.cross_encoders import (
+    INPUTS,
+    endless,
+    graph,
+    integer_tensor,
+    length,
+    node,
+    not_finite,
+    shared_words,
+    write_cross_encoder,
+)
 
 QUERY = "the cello of maya"
 TEXTS = ["maya plays the cello", "the oven is new", "nobody knows", ""]
 LONG = 10.0  # seconds
 
 
-def made(folder: Path, drawn: onnx.GraphProto, **more: int | None) -> CrossEncoder:
+def make_encoder(folder: Path, drawn: onnx.GraphProto, **more: int | None) -> CrossEncoder:
     """A cross-encoder that knows the words of these tests."""
-    return CrossEncoder(written(folder, [QUERY, *TEXTS], drawn, **more), threads=1)
+    return CrossEncoder(write_cross_encoder(folder, [QUERY, *TEXTS], drawn, **more), threads=1)
 
 
 def logistic(x: float) -> float:
@@ -34,19 +44,19 @@ def logistic(x: float) -> float:
 
 
 def test_a_text_scores_what_the_model_says_of_it_and_the_query(tmp_path: Path) -> None:
-    scores = made(tmp_path, shared_words()).scores(QUERY, TEXTS, within=LONG)
+    scores = make_encoder(tmp_path, shared_words()).scores(QUERY, TEXTS, within=LONG)
     assert scores.tolist() == pytest.approx([logistic(shared - 3) for shared in (3, 1, 0, 0)])
     assert scores.dtype == float
 
 
 def test_a_model_that_takes_no_token_types_is_given_none(tmp_path: Path) -> None:
-    scores = made(tmp_path, length()).scores("maya", TEXTS, within=LONG)
+    scores = make_encoder(tmp_path, length()).scores("maya", TEXTS, within=LONG)
     tokens = [len(text.split()) + 4 for text in TEXTS]  # the query's one and three marks
     assert scores.tolist() == pytest.approx([logistic(count / 100) for count in tokens], rel=1e-6)
 
 
 def test_texts_score_the_same_alone_and_among_others(tmp_path: Path) -> None:
-    model = made(tmp_path, shared_words())
+    model = make_encoder(tmp_path, shared_words())
     many = [f"{text} {'oven ' * (place % 7)}" for place, text in enumerate(TEXTS * 20)]
     together = model.scores(QUERY, many, within=LONG)
     alone = [float(model.scores(QUERY, [text], within=LONG)[0]) for text in many]
@@ -56,21 +66,21 @@ def test_texts_score_the_same_alone_and_among_others(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("limit", [16, None])
 def test_of_a_long_text_the_best_piece_counts_and_none_is_left_unread(tmp_path: Path, limit: int | None) -> None:
-    model = made(tmp_path, shared_words(), limit=limit)
+    model = make_encoder(tmp_path, shared_words(), limit=limit)
     filler = "oven " * 700
     scores = model.scores(QUERY, [f"{filler} maya cello", f"maya {filler} cello", filler], within=LONG)
     assert scores.tolist() == pytest.approx([logistic(-1), logistic(-2), logistic(-3)])
 
 
 def test_a_long_query_leaves_room_for_the_text(tmp_path: Path) -> None:
-    model = made(tmp_path, shared_words(), limit=16)
+    model = make_encoder(tmp_path, shared_words(), limit=16)
     assert model.scores("nobody " * 5_000, ["nobody", "oven"], within=LONG).tolist() == pytest.approx(
         [logistic(6 - 3), logistic(-3)]
     )
 
 
 def test_a_model_that_takes_too_long_is_stopped(tmp_path: Path) -> None:
-    model, began = made(tmp_path, endless()), time.monotonic()
+    model, began = make_encoder(tmp_path, endless()), time.monotonic()
     with pytest.raises(RerankerError, match=r"^took longer than 100 ms$"):
         model.scores(QUERY, TEXTS, within=0.1)
     assert time.monotonic() - began < 5
@@ -78,7 +88,7 @@ def test_a_model_that_takes_too_long_is_stopped(tmp_path: Path) -> None:
 
 def test_scores_that_are_no_numbers_are_a_failure(tmp_path: Path) -> None:
     with pytest.raises(RerankerError, match=r"^failed: it must output one number per text"):
-        made(tmp_path, unfinite()).scores(QUERY, TEXTS, within=LONG)
+        make_encoder(tmp_path, not_finite()).scores(QUERY, TEXTS, within=LONG)
 
 
 def floats() -> onnx.GraphProto:
@@ -94,7 +104,7 @@ def with_positions() -> onnx.GraphProto:
         node("Cast", ["position_ids"], "places", to=TensorProto.FLOAT),
         node("ReduceSum", ["places", "one"], "logits"),
     ]
-    return graph(nodes, [whole("one", [1])], inputs=[*INPUTS, "position_ids"])
+    return graph(nodes, [integer_tensor("one", [1])], inputs=[*INPUTS, "position_ids"])
 
 
 @pytest.mark.parametrize(
@@ -107,14 +117,14 @@ def with_positions() -> onnx.GraphProto:
 )
 def test_a_graph_that_is_no_cross_encoder_is_refused(tmp_path: Path, drawn: onnx.GraphProto, told: str) -> None:
     with pytest.raises(RerankerError, match=f"The model in {tmp_path} is not a cross-encoder: {told}"):
-        made(tmp_path, drawn)
+        make_encoder(tmp_path, drawn)
 
 
 @pytest.mark.parametrize("broken", ["model.onnx", "tokenizer.json"])
 def test_files_that_cannot_be_read_are_refused_and_the_site_does_not_start(
     tmp_path: Path, settings: pytest.FixtureRequest, broken: str
 ) -> None:
-    (written(tmp_path, TEXTS, length()) / broken).write_text("nothing of the kind")
+    (write_cross_encoder(tmp_path, TEXTS, length()) / broken).write_text("nothing of the kind")
     settings.RECALL_RERANKER = str(tmp_path)  # type: ignore[attr-defined]
     with pytest.raises(StartError, match=f"RECALL_RERANKER .* The cross-encoder in {tmp_path} could not be loaded: "):
         check_reranker()
@@ -122,7 +132,7 @@ def test_files_that_cannot_be_read_are_refused_and_the_site_does_not_start(
 
 def test_a_whole_folder_lets_the_site_start_and_is_loaded_once(tmp_path: Path, settings: pytest.FixtureRequest) -> None:
     check_reranker()
-    settings.RECALL_RERANKER = str(written(tmp_path / "small", TEXTS, length()))  # type: ignore[attr-defined]
+    settings.RECALL_RERANKER = str(write_cross_encoder(tmp_path / "small", TEXTS, length()))  # type: ignore[attr-defined]
     check_reranker()
     model = reranker(str(tmp_path / "small"))
     assert reranker(str(tmp_path / "small")) is model
@@ -130,7 +140,7 @@ def test_a_whole_folder_lets_the_site_start_and_is_loaded_once(tmp_path: Path, s
 
 
 def test_both_places_of_the_graph_are_known(tmp_path: Path) -> None:
-    folder = written(tmp_path / "flat", TEXTS, length())
+    folder = write_cross_encoder(tmp_path / "flat", TEXTS, length())
     assert is_known_reranker("maxsim")
     assert is_known_reranker(str(folder))
     (folder / "onnx").mkdir()

@@ -51,7 +51,7 @@ def minilm() -> MiniLM:
 
 
 @pytest.fixture(params=registry.EMBEDDERS)
-def shipped(request: pytest.FixtureRequest) -> Embedder:
+def provider(request: pytest.FixtureRequest) -> Embedder:
     """Each embedder that ships."""
     return embedder(request.param)
 
@@ -61,23 +61,23 @@ def test_the_shipped_embedders_are_those_the_database_has_indexes_for() -> None:
     assert settings.RECALL_EMBEDDER in registry.EMBEDDERS
 
 
-def test_every_text_gets_one_finite_row_of_length_one(shipped: Embedder) -> None:
-    rows = shipped.embed(TEXTS)
-    assert rows.shape == (len(TEXTS), shipped.dimensions)
+def test_every_text_gets_one_finite_row_of_length_one(provider: Embedder) -> None:
+    rows = provider.embed(TEXTS)
+    assert rows.shape == (len(TEXTS), provider.dimensions)
     assert rows.dtype == np.float32
     np.testing.assert_allclose(np.linalg.norm(rows, axis=1), 1, atol=1e-5)
-    assert shipped.embed([]).shape == (0, shipped.dimensions)
+    assert provider.embed([]).shape == (0, provider.dimensions)
 
 
-def test_the_same_text_gets_the_same_vector_alone_and_among_others(shipped: Embedder) -> None:
-    together = shipped.embed(TEXTS)
-    np.testing.assert_array_equal(together, shipped.embed(TEXTS))
-    np.testing.assert_allclose(together, np.concatenate([shipped.embed([text]) for text in TEXTS]), atol=1e-5)
+def test_the_same_text_gets_the_same_vector_alone_and_among_others(provider: Embedder) -> None:
+    together = provider.embed(TEXTS)
+    np.testing.assert_array_equal(together, provider.embed(TEXTS))
+    np.testing.assert_allclose(together, np.concatenate([provider.embed([text]) for text in TEXTS]), atol=1e-5)
 
 
-def test_sixteen_threads_get_what_one_gets(shipped: Embedder) -> None:
-    alone, found = shipped.embed(TEXTS[:5]), {}
-    threads = [threading.Thread(target=lambda i=i: found.update({i: shipped.embed(TEXTS[:5])})) for i in range(16)]
+def test_sixteen_threads_get_what_one_gets(provider: Embedder) -> None:
+    alone, found = provider.embed(TEXTS[:5]), {}
+    threads = [threading.Thread(target=lambda i=i: found.update({i: provider.embed(TEXTS[:5])})) for i in range(16)]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -87,11 +87,11 @@ def test_sixteen_threads_get_what_one_gets(shipped: Embedder) -> None:
         np.testing.assert_allclose(rows, alone, atol=1e-5)
 
 
-def test_what_lies_beyond_the_limit_still_counts(shipped: Embedder) -> None:
+def test_what_lies_beyond_the_limit_still_counts(provider: Embedder) -> None:
     filler = "The ferry to Styrsö leaves from Saltholmen every hour. " * 40
     ends = ["Kwame's sourdough starter is called Gustav.", "The ledger is written in Rust."]
-    with_bread, with_rust = shipped.embed([filler + end for end in ends])
-    bread, rust = shipped.embed(ends)
+    with_bread, with_rust = provider.embed([filler + end for end in ends])
+    bread, rust = provider.embed(ends)
     assert with_bread @ bread > with_rust @ bread
     assert with_rust @ rust > with_bread @ rust
 
@@ -276,9 +276,9 @@ def test_a_row_of_zeros_becomes_a_direction_like_any_other() -> None:
     np.testing.assert_allclose(unit_rows(np.zeros((1, 4), dtype=np.float32)), [[0.5] * 4])
 
 
-def test_similar_sentences_are_nearer_than_others(shipped: Embedder) -> None:
+def test_similar_sentences_are_nearer_than_others(provider: Embedder) -> None:
     def nearest(texts: Sequence[str]) -> int:
-        query, *others = shipped.embed(texts)
+        query, *others = provider.embed(texts)
         return int(np.argmax(np.array(others) @ query))
 
     assert nearest(["Which database do we use?", "The cat sleeps.", "Our data lives in PostgreSQL databases."]) == 1

@@ -80,14 +80,14 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
         thread.join()
 
 
-def asking(server: Server, name: str = "openai/letters", limit: int = 8191, timeout: float = 5) -> OpenAIEmbedder:
+def embedder_at(server: Server, name: str = "openai/letters", limit: int = 8191, timeout: float = 5) -> OpenAIEmbedder:
     """An embedder that asks the test's server."""
     return OpenAIEmbedder(name, base_url=server.address, key="sk-secret", limit=limit, timeout=timeout)
 
 
 def test_vectors_come_in_the_order_of_the_texts_and_of_length_one(server: Server) -> None:
     texts = ["harbour", "ferry", "東京 🎉", ""]
-    rows = asking(server).embed(texts)
+    rows = embedder_at(server).embed(texts)
     wanted = np.array([letters(text) for text in texts])
     np.testing.assert_allclose(rows, wanted / np.linalg.norm(wanted, axis=1, keepdims=True), atol=1e-6)
     assert server.asked == [
@@ -110,24 +110,24 @@ def test_the_registry_takes_address_and_key_from_the_settings(server: Server, mo
 
 
 def test_dimensions_that_nobody_named_are_asked_for_once(server: Server) -> None:
-    made = asking(server)
+    made = embedder_at(server)
     assert (made.dimensions, made.dimensions, made.embed([]).shape) == (26, 26, (0, 26))
     assert len(server.asked) == 1
 
 
 def test_whether_it_has_token_states_is_known_without_asking_the_server(server: Server) -> None:
-    assert not isinstance(asking(server), TokenEmbedder)
+    assert not isinstance(embedder_at(server), TokenEmbedder)
     assert server.asked == []
 
 
 def test_many_texts_go_in_several_requests(server: Server) -> None:
-    assert asking(server).embed(["ferry"] * 300).shape == (300, 26)
+    assert embedder_at(server).embed(["ferry"] * 300).shape == (300, 26)
     assert [len(request["input"]) for request in server.asked] == [128, 128, 44]
 
 
 def test_a_text_over_the_limit_goes_in_pieces_and_all_of_it_counts(server: Server) -> None:
     text = "ferry " * 30 + "zzz"
-    (row,) = asking(server, limit=64).embed([text])
+    (row,) = embedder_at(server, limit=64).embed([text])
     assert "".join(server.asked[0]["input"]) == text
     assert all(len(piece) <= 64 for piece in server.asked[0]["input"])
     assert row[25] > 0.02
@@ -136,7 +136,7 @@ def test_a_text_over_the_limit_goes_in_pieces_and_all_of_it_counts(server: Serve
 @pytest.mark.parametrize("code", [429, 500, 503])
 def test_a_busy_server_is_asked_again(server: Server, code: int) -> None:
     server.failures = [(code, {"Retry-After": "0"}), (code, {})]
-    assert asking(server).embed(["ferry"]).shape == (1, 26)
+    assert embedder_at(server).embed(["ferry"]).shape == (1, 26)
     assert len(server.asked) == 3
 
 
@@ -145,14 +145,14 @@ def test_a_server_that_stays_busy_is_given_up_with_what_it_said(server: Server) 
     with pytest.raises(
         EmbedderError, match=r"/v1/embeddings returned no embeddings for the model letters: 503 .*: not now$"
     ):
-        asking(server).embed(["ferry"])
+        embedder_at(server).embed(["ferry"])
     assert len(server.asked) == endpoint.MAX_ATTEMPTS
 
 
 def test_a_refusal_is_told_at_once_and_without_the_key(server: Server) -> None:
     server.failures = [(401, {})]
     with pytest.raises(EmbedderError, match="401 Unauthorized: not now") as told:
-        asking(server).embed(["ferry"])
+        embedder_at(server).embed(["ferry"])
     assert len(server.asked) == 1
     assert "sk-secret" not in str(told.value)
 
@@ -161,7 +161,7 @@ def test_a_server_that_takes_too_long_is_given_up(server: Server, monkeypatch: p
     monkeypatch.setattr(endpoint, "MAX_ATTEMPTS", 1)
     server.lingers = 0.3
     with pytest.raises(EmbedderError, match="timed out"):
-        asking(server, timeout=0.05).embed(["ferry"])
+        embedder_at(server, timeout=0.05).embed(["ferry"])
 
 
 def test_nobody_at_the_address_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -188,12 +188,12 @@ def test_nobody_at_the_address_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_an_answer_that_is_no_embedding_is_refused(server: Server, nonsense: bytes) -> None:
     server.nonsense = nonsense
     with pytest.raises(EmbedderError, match=r"list of embeddings|must return 1 finite vectors of one length"):
-        asking(server).embed(["ferry"])
+        embedder_at(server).embed(["ferry"])
 
 
 def test_a_server_that_ignores_the_dimensions_asked_for_is_refused(server: Server) -> None:
     with pytest.raises(EmbedderError, match=r"of one length, 30; got shape \(1, 26\)"):
-        asking(server, "openai/letters@30").embed(["ferry"])
+        embedder_at(server, "openai/letters@30").embed(["ferry"])
 
 
 def test_an_address_without_http_and_dimensions_without_digits_are_refused() -> None:

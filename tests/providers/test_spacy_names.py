@@ -21,7 +21,7 @@ CAFE = UUID(int=1)
 
 
 @pytest.fixture
-def configured(tmp_path: Path, settings: Any) -> Iterator[None]:
+def spacy_pipeline(tmp_path: Path, settings: Any) -> Iterator[None]:
     """A pipeline on disk that knows names no rule can tell from words, and an amount."""
     nlp = spacy.blank("en")
     nlp.add_pipe("entity_ruler").add_patterns(
@@ -44,12 +44,12 @@ def test_without_a_pipeline_the_rules_work_alone() -> None:
     assert surfaces(TOLD) == ["Maya"]
 
 
-@pytest.mark.usefixtures("configured")
+@pytest.mark.usefixtures("spacy_pipeline")
 def test_a_pipeline_finds_names_beside_the_rules_and_amounts_are_none() -> None:
     assert surfaces(TOLD) == ["Maya", "the daily grind"]
 
 
-@pytest.mark.usefixtures("configured")
+@pytest.mark.usefixtures("spacy_pipeline")
 def test_what_a_pipeline_finds_is_resolved_like_any_name() -> None:
     registry = EntityRegistry([KnownEntity(CAFE, "Daily Grind Ltd", "organisation", ("The Daily Grind",))])
     assert [(one.entity_id, one.surface) for one in entities_in(TOLD, registry)] == [(CAFE, "the daily grind")]

@@ -18,7 +18,7 @@ from memories.writing.edit import edit_memory
 from memories.writing.feedback import confirm_memory, forget_memory
 from memories.writing.remember import remember
 from tests.support.concurrency import WRITERS, run_concurrently
-from tests.support.retrieval_world import NOW, asking, new
+from tests.support.retrieval_world import NOW, make_query, new_memory
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.xdist_group("retrieval")]
 TEXTS = ("The ledger runs on PostgreSQL", "The cat is called Olle", "Standup begins at nine", "Alma likes hazelnuts")
@@ -29,13 +29,13 @@ QUERY = "What is there?"
 def desk() -> Namespace:
     """Four memories that every question finds."""
     namespace = Namespace.objects.create(slug="desk", title="A desk", clock=NOW)
-    remember(namespace, [new(text, "Fact", "", {}) for text in TEXTS], by="tests")
+    remember(namespace, [new_memory(text, "Fact", "", {}) for text in TEXTS], by="tests")
     return namespace
 
 
-def ask(namespace: Namespace, **given: str) -> list[UUID]:
+def retrieve_and_record(namespace: Namespace, **given: str) -> list[UUID]:
     """Retrieve, and count what came back."""
-    query = asking(namespace, QUERY, "contextdb", **given)
+    query = make_query(namespace, QUERY, "contextdb", **given)
     ids = build_answer(retrieve(query)).result_ids
     access_counts.record_access(query, ids)
     return ids
@@ -52,13 +52,13 @@ def counts(namespace: Namespace) -> list[int]:
 
 
 def test_sixteen_that_ask_at_once_are_sixteen_accesses(desk: Namespace) -> None:
-    answers = run_concurrently(lambda number: str(len(ask(desk))))
+    answers = run_concurrently(lambda number: str(len(retrieve_and_record(desk))))
     assert answers == ["4"] * WRITERS
     assert counts(desk) == [WRITERS] * 4
 
 
 def test_sixteen_of_one_session_are_one_access(desk: Namespace) -> None:
-    run_concurrently(lambda number: str(len(ask(desk, session="s", user="maya"))))
+    run_concurrently(lambda number: str(len(retrieve_and_record(desk, session="s", user="maya"))))
     assert counts(desk) == [1] * 4
     assert SessionReturn.objects.within(desk).count() == 4
 
@@ -67,14 +67,14 @@ def test_many_that_are_given_much_at_once_neither_block_each_other_nor_lose_a_co
     namespace = Namespace.objects.create(slug="shelf", title="A shelf", clock=NOW)
     words = [f"word{number}" for number in range(60)]
     told = [f"{one} {words[-place]} {words[place // 2]}" for place, one in enumerate(words)]
-    remember(namespace, [new(text, "Fact", "", {}) for text in told], by="tests")
+    remember(namespace, [new_memory(text, "Fact", "", {}) for text in told], by="tests")
     ids = list(Memory.objects.within(namespace).values_list("id", flat=True))
     given, rounds = 40, 6
 
     def work(number: int) -> str:
         chance = random.Random(number)
         for turn in range(rounds):
-            query = asking(namespace, QUERY, session=f"{number} {turn}")
+            query = make_query(namespace, QUERY, session=f"{number} {turn}")
             access_counts.record_access(query, chance.sample(ids, given))
         return "asked"
 
@@ -83,20 +83,22 @@ def test_many_that_are_given_much_at_once_neither_block_each_other_nor_lose_a_co
 
 
 def test_a_session_is_one_for_each_user(desk: Namespace) -> None:
-    run_concurrently(lambda number: str(len(ask(desk, session="s", user=f"user {number % 4}"))))
+    run_concurrently(lambda number: str(len(retrieve_and_record(desk, session="s", user=f"user {number % 4}"))))
     assert counts(desk) == [4] * 4
     assert SessionReturn.objects.within(desk).count() == 16
 
 
 def test_those_with_a_session_and_those_without_are_counted_side_by_side(desk: Namespace) -> None:
-    run_concurrently(lambda number: str(len(ask(desk, session="" if number % 2 else f"s {number % 8}"))))
+    run_concurrently(
+        lambda number: str(len(retrieve_and_record(desk, session="" if number % 2 else f"s {number % 8}")))
+    )
     assert counts(desk) == [WRITERS // 2 + 4] * 4
 
 
 def test_a_memory_that_is_given_twice_in_one_answer_counts_once(desk: Namespace) -> None:
     one = Memory.objects.within(desk).first()
     assert one is not None
-    access_counts.record_access(asking(desk, QUERY), [one.id, one.id])
+    access_counts.record_access(make_query(desk, QUERY), [one.id, one.id])
     assert sorted(counts(desk)) == [0, 0, 0, 1]
 
 
@@ -105,16 +107,16 @@ def test_a_memory_that_is_gone_meanwhile_is_no_reason_to_fail(desk: Namespace) -
     Memory.objects.within(desk).filter(id=ids[0]).delete()
     for session in ("", "s"):
         began = time.monotonic()
-        access_counts.record_access(asking(desk, QUERY, session=session), ids)
+        access_counts.record_access(make_query(desk, QUERY, session=session), ids)
         assert time.monotonic() - began < access_counts.MAX_WAIT
     assert counts(desk) == [2] * 3
 
 
 def test_accesses_of_two_days_are_told_apart(desk: Namespace) -> None:
-    ask(desk)
+    retrieve_and_record(desk)
     desk.clock = NOW + timedelta(days=1)
-    ask(desk)
-    ask(desk)
+    retrieve_and_record(desk)
+    retrieve_and_record(desk)
     one = Memory.objects.within(desk).first()
     assert one is not None
     days = DailyAccess.objects.within(desk).filter(memory=one).order_by("day")
@@ -132,7 +134,7 @@ def test_writers_of_the_same_memories_neither_block_nor_lose_a_count(desk: Names
                 confirm_memory(desk, memory, by=f"writer {number}")
                 edit_memory(desk, memory, {"importance": number / WRITERS}, by=f"writer {number}")
             return "wrote"
-        return str(len(ask(desk, session=f"s {number}" if number % 2 else "")))
+        return str(len(retrieve_and_record(desk, session=f"s {number}" if number % 2 else "")))
 
     assert Counter(run_concurrently(work)) == {"wrote": WRITERS // 4, "4": WRITERS - WRITERS // 4}
     assert counts(desk) == [WRITERS - WRITERS // 4] * 4
@@ -147,7 +149,7 @@ def test_a_batch_that_writes_the_same_memories_for_a_while_loses_no_count(desk: 
     def work(number: int) -> str:
         if number:
             holding.wait()
-            return str(len(ask(desk, session=f"s {number % 3}" if number % 2 else "")))
+            return str(len(retrieve_and_record(desk, session=f"s {number % 3}" if number % 2 else "")))
         with transaction.atomic():
             for memory in ids[::-1]:
                 Memory.objects.within(desk).filter(id=memory).update(importance=0.9)
@@ -170,10 +172,10 @@ def test_what_is_forgotten_while_others_ask_comes_back_to_nobody_afterwards(desk
         if number == 0:
             forget_memory(desk, gone, by="tests")
             return "forgot"
-        return str(len(ask(desk, session=f"s {number}")))
+        return str(len(retrieve_and_record(desk, session=f"s {number}")))
 
     assert set(run_concurrently(work)) <= {"forgot", "3", "4"}
-    assert gone not in ask(desk)
+    assert gone not in retrieve_and_record(desk)
     by_memory = dict(Memory.objects.within(desk).values_list("id", "access_count"))
     assert {count for id, count in by_memory.items() if id != gone} == {WRITERS}
     assert by_memory[gone] == SessionReturn.objects.within(desk).filter(memory_id=gone).count()
@@ -186,7 +188,7 @@ def test_deleting_memories_while_a_session_notes_them_is_no_deadlock(desk: Names
     def work(number: int) -> str:
         if number:
             deleting.wait()
-            access_counts.record_access(asking(desk, QUERY, session=f"s {number}"), ids)
+            access_counts.record_access(make_query(desk, QUERY, session=f"s {number}"), ids)
             return "asked"
         with transaction.atomic(), connection.cursor() as cursor:
             # As an erasure takes them: the last first.

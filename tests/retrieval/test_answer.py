@@ -23,8 +23,7 @@ from memories.writing.remember import remember
 from memories.writing.turns.conversation import Conversation, NewTurn
 from memories.writing.turns.ingest import ingest
 from tests.support.access import key_to
-from tests.support.retrieval_world import NOW, asking, memory, new
-from tests.support.retrieval_world import answer_to_dict as tell
+from tests.support.retrieval_world import NOW, answer_to_dict, make_query, memory, new_memory
 
 pytestmark = [pytest.mark.django_db, pytest.mark.xdist_group("retrieval")]
 QUERY = "What does Maya drink and prefer?"
@@ -32,10 +31,10 @@ QUERY = "What does Maya drink and prefer?"
 
 def answer(namespace: Namespace, text: str = QUERY, system: str = "recall", **more: Any) -> dict[str, Any]:
     """An answer with everything in it."""
-    return tell(retrieve(asking(namespace, text, system, **{"top_k": 20, **more})), explain="full")
+    return answer_to_dict(retrieve(make_query(namespace, text, system, **{"top_k": 20, **more})), explain="full")
 
 
-def shown(told: dict[str, Any]) -> set[UUID]:
+def context_ids(told: dict[str, Any]) -> set[UUID]:
     """What is handed to an agent."""
     return {one["id"] for group in told["context"].values() for one in group}
 
@@ -59,7 +58,7 @@ def test_a_conflict_is_flagged_on_both_sides_and_the_later_one_is_handed_on(worl
     assert by_id[later]["conflicts_with"] == [earlier]
     assert by_id[earlier]["conflicts_with"] == [later]
     assert [id for id, one in by_id.items() if one["outdated"]] == [earlier]
-    assert shown(told) == set(by_id) - {earlier}
+    assert context_ids(told) == set(by_id) - {earlier}
 
 
 def test_what_holds_since_later_is_later_whenever_it_was_said(world: Namespace) -> None:
@@ -74,7 +73,7 @@ def test_of_several_that_disagree_only_the_latest_is_handed_on(world: Namespace)
     at_odds(world, names[:2], names[1:], names[::2])
     told = answer(world)
     ids = [memory(world, name).id for name in names]
-    assert shown(told) & set(ids) == {ids[0]}
+    assert context_ids(told) & set(ids) == {ids[0]}
     assert all(len(one["conflicts_with"]) == 2 for one in told["results"] if one["id"] in ids)
 
 
@@ -93,14 +92,14 @@ def test_a_conflict_with_a_later_one_that_did_not_come_back_is_flagged_and_not_h
     (flagged,) = [one for one in told["results"] if "conflicts_with" in one]
     assert flagged["conflicts_with"] == [memory(world, "Maya drinks").id]
     assert flagged["outdated"]
-    assert flagged["id"] not in shown(told)
+    assert flagged["id"] not in context_ids(told)
 
 
 def test_where_only_the_outdated_comes_back_nothing_is_handed_on_and_the_reason_says_so(world: Namespace) -> None:
     at_odds(world, ("Maya drinks", "Maya prefers"))
     told = answer(world, "Maya prefers PostgreSQL for every new service", top_k=1)
     assert [one["id"] for one in told["results"]] == [memory(world, "Maya prefers").id]
-    assert (shown(told), told["abstained"]) == (set(), False)
+    assert (context_ids(told), told["abstained"]) == (set(), False)
     assert told["reason"] == "The context is empty: all 1 results are outdated or forgotten since."
 
 
@@ -109,7 +108,7 @@ def test_what_does_not_hold_now_outdates_nothing(world: Namespace, dates: dict[s
     at_odds(world, ("Maya drinks", "Maya prefers"))
     Memory.objects.within(world).filter(content__startswith="Maya drinks").update(**dates)
     told = answer(world)
-    assert memory(world, "Maya prefers").id in shown(told)
+    assert memory(world, "Maya prefers").id in context_ids(told)
     assert not any(one["outdated"] for one in told["results"])
 
 
@@ -143,8 +142,8 @@ def test_an_answer_whose_candidates_are_all_held_back_says_by_whom(world: Namesp
 @pytest.mark.parametrize("below", [0.0, 0.3, 0.6, 0.9, 1.0])
 def test_an_answer_that_is_too_unlikely_is_withheld_with_its_nearest_misses(world: Namespace, below: float) -> None:
     fitted = {"abstain_intercept": 1.0, "abstain_gap": -2.0, "abstain_unmet": -1.0}
-    retrieval = retrieve(asking(world, QUERY, "blend", params={**fitted, "abstain_below": below}, top_k=5))
-    told = tell(retrieval)
+    retrieval = retrieve(make_query(world, QUERY, "blend", params={**fitted, "abstain_below": below}, top_k=5))
+    told = answer_to_dict(retrieval)
     signals, rows = retrieval.signals, retrieval.ranking.order.rows
     fitting = [place for place, fits in enumerate(signals.of_whom) if fits > 0 and signals.of_what[place]]
     gap = max(signals.met) - max(signals.met[place] * signals.of_whom[place] for place in fitting)
@@ -166,7 +165,7 @@ def test_an_answer_that_is_too_unlikely_is_withheld_with_its_nearest_misses(worl
 
 
 def test_a_memory_meets_a_query_by_the_words_that_say_what_is_asked(world: Namespace) -> None:
-    retrieval = retrieve(asking(world, "Is Alma allergic to hazelnuts?", "blend"))
+    retrieval = retrieve(make_query(world, "Is Alma allergic to hazelnuts?", "blend"))
     met = dict(zip([row["content"] for row in retrieval.candidates.rows], retrieval.signals.met, strict=True))
     unmet = dict(zip(met, retrieval.signals.unmet, strict=True))
     assert max(met, key=lambda text: met[text]) == "Alma is allergic to hazelnuts"
@@ -197,9 +196,9 @@ def by_marginal_relevance(retrieval: Retrieval, top_k: int, balance: float) -> l
 
 @pytest.mark.parametrize("balance", [0.5, 0.7, 0.9])
 def test_an_exploring_answer_is_chosen_by_marginal_relevance_and_says_so(world: Namespace, balance: float) -> None:
-    query = asking(world, "coffee", params={"mmr_lambda": balance}, top_k=8)
+    query = make_query(world, "coffee", params={"mmr_lambda": balance}, top_k=8)
     retrieval = retrieve(query)
-    told = tell(retrieval)["results"]
+    told = answer_to_dict(retrieval)["results"]
     expected = by_marginal_relevance(retrieval, 8, balance)
     assert [one["id"] for one in told] == [id for id, *_ in expected]
     for step, (one, (_, relevance, redundancy)) in enumerate(zip(told, expected, strict=True), start=1):
@@ -233,8 +232,10 @@ def rrf(retrieval: Retrieval, id: UUID) -> float:
 
 
 def test_a_session_comes_first_and_its_best_turn_supports_it(world: Namespace) -> None:
-    retrieval = retrieve(asking(world, "When does the invoicing backup run, and who looks at the schema?", "memsense"))
-    (told,) = tell(retrieval)["results"]
+    retrieval = retrieve(
+        make_query(world, "When does the invoicing backup run, and who looks at the schema?", "memsense")
+    )
+    (told,) = answer_to_dict(retrieval)["results"]
     assert told["level"] == "session"
     turns = Memory.objects.within(world).filter(level="turn")
     best = max(turns, key=lambda one: rrf(retrieval, one.id))
@@ -248,12 +249,15 @@ def test_a_session_comes_first_and_its_best_turn_supports_it(world: Namespace) -
     assert set(explain["best_turn_found_by"]) == {
         route for route, scores in retrieval.fetched.lists.items() if best.id in scores
     }
-    assert tell(retrieval)["filtered"] == {"supports_its_session": len(retrieval.candidates) - 1, "not_yet_valid": 1}
+    assert answer_to_dict(retrieval)["filtered"] == {
+        "supports_its_session": len(retrieval.candidates) - 1,
+        "not_yet_valid": 1,
+    }
 
 
 def test_a_stored_score_stands_in_for_the_confidence(world: Namespace) -> None:
     Memory.objects.within(world).filter(level="session").update(memory_score=0.2)
-    (told,) = tell(retrieve(asking(world, "backup", "memsense")))["results"]
+    (told,) = answer_to_dict(retrieve(make_query(world, "backup", "memsense")))["results"]
     assert told["final_score"] == pytest.approx(told["rrf_score"] + told["explain"]["turn_support"] + 0.02)
 
 
@@ -273,7 +277,9 @@ def long_talk() -> Namespace:
 def test_without_a_session_chunk_neighbours_come_along_at_half_their_anchors_score() -> None:
     namespace = long_talk()
     least = dict.fromkeys(("limit_factor", "limit_least", "route_widening", "route_least"), 1)
-    query = asking(namespace, "violin strings", "memsense", top_k=1, params=least, filters=Filters(levels=("turn",)))
+    query = make_query(
+        namespace, "violin strings", "memsense", top_k=1, params=least, filters=Filters(levels=("turn",))
+    )
     retrieval = retrieve(query)
     found = {id for scores in retrieval.fetched.lists.values() for id in scores}
     ordered = list(Memory.objects.within(namespace).filter(level="turn").order_by("happened_at", "id"))
@@ -404,19 +410,19 @@ def test_one_that_is_too_long_lets_shorter_ones_pass_in_their_order() -> None:
 
 
 def test_where_nothing_fits_the_block_says_how_much_is_needed(world: Namespace) -> None:
-    told = build_answer(retrieve(asking(world, QUERY)), token_budget=36)
+    told = build_answer(retrieve(make_query(world, QUERY)), token_budget=36)
     needed = int(told.reason.removesuffix(".").split()[-1])
     count = len([one for one in told.results if not one.outdated])
     assert told.reason == f"No memory fits the budget of 36 tokens: the first of {count} needs {needed}."
     assert render_context(told, 36) == told.reason + "\n"
     first = told.results[0].id
-    assert first in shown(tell(retrieve(asking(world, QUERY)), token_budget=needed))
-    assert first not in shown(tell(retrieve(asking(world, QUERY)), token_budget=needed - 1))
+    assert first in context_ids(answer_to_dict(retrieve(make_query(world, QUERY)), token_budget=needed))
+    assert first not in context_ids(answer_to_dict(retrieve(make_query(world, QUERY)), token_budget=needed - 1))
 
 
 def test_a_block_without_an_answer_tells_why_and_what_came_nearest_within_its_budget(world: Namespace) -> None:
     told = build_answer(
-        retrieve(asking(world, QUERY, filters=Filters(types=("Event",)), params={"min_confidence": 0.8}))
+        retrieve(make_query(world, QUERY, filters=Filters(types=("Event",)), params={"min_confidence": 0.8}))
     )
     whole = render_context(told)
     assert whole.startswith(f"No memory answers this. {told.reason}\n")
@@ -432,7 +438,7 @@ def test_a_block_without_an_answer_tells_why_and_what_came_nearest_within_its_bu
 def test_what_is_nasty_is_quoted_and_within_budget_over_rest_too(budget: int) -> None:
     namespace = Namespace.objects.create(slug="nasty", title="Nasty", clock=NOW)
     for content in NASTY:
-        remember(namespace, [new(content, "Fact", "", {})], by="tests")
+        remember(namespace, [new_memory(content, "Fact", "", {})], by="tests")
     body = {"query": "instructions of the system", "top_k": 50, "format": "markdown", "token_budget": budget}
     response = Client().post("/api/v1/nasty/retrieve/", json.dumps(body), "application/json", headers=key_to(namespace))
     told = response.content.decode()
@@ -446,6 +452,6 @@ def test_what_is_nasty_is_quoted_and_within_budget_over_rest_too(budget: int) ->
 
 def test_the_context_of_a_conflict_leaves_its_room_to_others(world: Namespace) -> None:
     at_odds(world, ("Maya drinks", "Maya prefers"))
-    told = tell(retrieve(asking(world, QUERY)), token_budget=100)
-    assert memory(world, "Maya prefers").id not in shown(told)
-    assert memory(world, "Maya drinks").id in shown(told)
+    told = answer_to_dict(retrieve(make_query(world, QUERY)), token_budget=100)
+    assert memory(world, "Maya prefers").id not in context_ids(told)
+    assert memory(world, "Maya drinks").id in context_ids(told)

@@ -23,8 +23,7 @@ from memories.writing.lock import lock_memories
 from memories.writing.merge import merge_memories, split_memory
 from memories.writing.remember import remember
 from scoring.systems import SYSTEMS
-from tests.support.retrieval_world import NOW, asking, memory, new
-from tests.support.retrieval_world import answer_to_dict as tell
+from tests.support.retrieval_world import NOW, answer_to_dict, make_query, memory, new_memory
 from tests.support.rows import row
 
 pytestmark = [pytest.mark.django_db, pytest.mark.xdist_group("retrieval")]
@@ -41,12 +40,12 @@ def on(namespace: Namespace, moment: datetime) -> Namespace:
     return Namespace.objects.get(id=namespace.id)
 
 
-def asked(namespace: Namespace, text: str = WORDLESS, system: str = "recall", **more: Any) -> Retrieval:
+def run_query(namespace: Namespace, text: str = WORDLESS, system: str = "recall", **more: Any) -> Retrieval:
     """Ask for everything that can be had."""
-    return retrieve(asking(namespace, text, system, top_k=50, user="maya", session="s", **more))
+    return retrieve(make_query(namespace, text, system, top_k=50, user="maya", session="s", **more))
 
 
-def known(retrieval: Retrieval) -> dict[str, Any]:
+def outcome(retrieval: Retrieval) -> dict[str, Any]:
     """What an answer says, and what it knew of each candidate."""
     signals, ranking = retrieval.signals, retrieval.ranking
     columns = ("confidence", "belief", "access_count", "useful", "not_useful", "importance", "age_days", "valid_hours")
@@ -83,25 +82,27 @@ def merge(namespace: Namespace) -> None:
 
 
 def more_told(namespace: Namespace) -> None:
-    remember(namespace, [new("Maya sold her boat", "Fact", "Maya", {"days": -10})], by="tests")
+    remember(namespace, [new_memory("Maya sold her boat", "Fact", "Maya", {"days": -10})], by="tests")
 
 
-def related(namespace: Namespace) -> None:
+def relate(namespace: Namespace) -> None:
     ends = {one.name: one for one in Entity.objects.within(namespace)}
     relate_entities(namespace, ends["Maya Lindqvist"], "visited", ends["Lisbon"], 0.9)
 
 
-def linked(namespace: Namespace) -> None:
+def link(namespace: Namespace) -> None:
     ends = memory(namespace, "Maya prefers").id, memory(namespace, "Invoicing stores").id
     link_memories(namespace, *ends, EdgeKind.SUPPORTS, weight=1.0, by="tests")
 
 
-def accessed(namespace: Namespace) -> None:
-    access_counts.record_access(asking(namespace, "x", user="maya"), [memory(namespace, "Maya drinks").id])
+def record_access(namespace: Namespace) -> None:
+    access_counts.record_access(make_query(namespace, "x", user="maya"), [memory(namespace, "Maya drinks").id])
 
 
-def returned(namespace: Namespace) -> None:
-    access_counts.record_access(asking(namespace, "x", user="maya", session="s"), [memory(namespace, "Jonas left").id])
+def record_return(namespace: Namespace) -> None:
+    access_counts.record_access(
+        make_query(namespace, "x", user="maya", session="s"), [memory(namespace, "Jonas left").id]
+    )
 
 
 ACTS: dict[str, Callable[[Namespace], Any]] = {
@@ -136,10 +137,10 @@ ACTS: dict[str, Callable[[Namespace], Any]] = {
     "archived": archive,
     "merged": merge,
     "told": more_told,
-    "related": related,
-    "linked": linked,
-    "accessed": accessed,
-    "returned": returned,
+    "related": relate,
+    "linked": link,
+    "accessed": record_access,
+    "returned": record_return,
 }
 
 
@@ -150,14 +151,14 @@ CASES = [(act, system) for act in ACTS for system in SYSTEMS if not (system == "
 
 @pytest.mark.parametrize(("act", "system"), CASES)
 def test_what_was_done_since_changes_nothing_about_the_past(world: Namespace, act: str, system: str) -> None:
-    counted(world)
-    then = known(asked(world, system=system))
+    store_daily_accesses(world)
+    then = outcome(run_query(world, system=system))
     ACTS[act](on(world, LATER))
     today = on(world, TODAY)
-    assert known(asked(today, system=system, as_of=NOW)) == then
+    assert outcome(run_query(today, system=system, as_of=NOW)) == then
 
 
-def counted(namespace: Namespace) -> None:
+def store_daily_accesses(namespace: Namespace) -> None:
     """Tell the day of the accesses that the world begins with."""
     for one in Memory.objects.within(namespace).filter(access_count__gt=0):
         row(DailyAccess, namespace, memory=one, day=NOW.date(), count=one.access_count)
@@ -165,22 +166,24 @@ def counted(namespace: Namespace) -> None:
 
 @pytest.mark.parametrize("act", ACTS)
 def test_what_was_done_since_is_seen_today(world: Namespace, act: str) -> None:
-    counted(world)
+    store_daily_accesses(world)
     systems = ("adaptive", "memorysync", "contextdb")
-    then = {system: known(asked(on(world, TODAY), system=system)) for system in systems}
+    then = {system: outcome(run_query(on(world, TODAY), system=system)) for system in systems}
     ACTS[act](on(world, LATER))
     today = on(world, TODAY)
-    assert {system: known(asked(today, system=system)) for system in systems} != then
+    assert {system: outcome(run_query(today, system=system)) for system in systems} != then
 
 
 @pytest.mark.parametrize("system", SYSTEMS)
 @pytest.mark.parametrize("text", ["What does Maya prefer?", "Who left Arrive two months ago?", "backup"])
 def test_as_of_now_is_today(world: Namespace, system: str, text: str) -> None:
-    counted(world)
+    store_daily_accesses(world)
     for act in ("confirmed", "contradicted", "superseded", "accessed"):
         ACTS[act](on(world, LATER))
     today = on(world, TODAY)
-    plain, of_now = (tell(asked(today, text, system, as_of=as_of), explain="full") for as_of in (None, TODAY))
+    plain, of_now = (
+        answer_to_dict(run_query(today, text, system, as_of=as_of), explain="full") for as_of in (None, TODAY)
+    )
     assert of_now["as_of"] == TODAY
     assert "today's" in of_now["note"]
     aside: dict[str, Any] = {"as_of": None, "note": "", "took_ms": {}}
@@ -193,25 +196,25 @@ def test_what_was_forgotten_since_stays_forgotten(world: Namespace) -> None:
     today = on(world, TODAY)
     for system in SYSTEMS:
         for text in (WORDLESS, "Maya drinks her coffee black and early"):
-            assert gone not in [one["id"] for one in asked(today, text, system, as_of=NOW).candidates.rows]
+            assert gone not in [one["id"] for one in run_query(today, text, system, as_of=NOW).candidates.rows]
 
 
 def test_what_was_archived_before_it_was_forgotten_stays_forgotten_too(world: Namespace) -> None:
     gone = memory(world, "Maya prefers").id
     archive(on(world, LATER))
     forget_memory(on(world, TODAY), gone, by="tests")
-    assert gone not in [one["id"] for one in asked(world, as_of=NOW).candidates.rows]
+    assert gone not in [one["id"] for one in run_query(world, as_of=NOW).candidates.rows]
 
 
 def test_a_merge_undone_since_is_a_merge_then(world: Namespace) -> None:
     gone = memory(world, "Maya drinks").id
     merge(on(world, NOW))
-    then = {one["id"] for one in asked(world).candidates.rows}
+    then = {one["id"] for one in run_query(world).candidates.rows}
     assert gone not in then
     split_memory(on(world, LATER), gone, by="tests")
     today = on(world, TODAY)
-    assert gone in {one["id"] for one in asked(today).candidates.rows}
-    assert {one["id"] for one in asked(today, as_of=NOW).candidates.rows} == then
+    assert gone in {one["id"] for one in run_query(today).candidates.rows}
+    assert {one["id"] for one in run_query(today, as_of=NOW).candidates.rows} == then
 
 
 def test_the_time_that_was_known_then_finds_a_memory(world: Namespace) -> None:
@@ -221,8 +224,8 @@ def test_the_time_that_was_known_then_finds_a_memory(world: Namespace) -> None:
         edit_memory(on(world, NOW + moment * day), left, {"event_at": event}, by="tests")
     today = on(world, TODAY)
 
-    def found(as_of: datetime | None) -> bool:
-        retrieval = asked(today, as_of=as_of)
+    def is_found(as_of: datetime | None) -> bool:
+        retrieval = run_query(today, as_of=as_of)
         ranks = retrieval.signals.rank("temporal").tolist()
         return left in {
             row["id"] for row, rank in zip(retrieval.candidates.rows, ranks, strict=True) if rank < math.inf
@@ -230,8 +233,8 @@ def test_the_time_that_was_known_then_finds_a_memory(world: Namespace) -> None:
 
     # Without an event it is said to be of the day when it was told, sixty days ago too.
     expected = {0: True, 2: True, 3: False, 5: False, 6: True, 8: True, 9: False}
-    assert {moment: found(NOW + moment * day) for moment in expected} == expected
-    assert not found(None)
+    assert {moment: is_found(NOW + moment * day) for moment in expected} == expected
+    assert not is_found(None)
 
 
 def test_a_past_between_two_changes_knows_the_first_alone(world: Namespace) -> None:
@@ -244,17 +247,17 @@ def test_a_past_between_two_changes_knows_the_first_alone(world: Namespace) -> N
     moments = [NOW, *days]
     for place, moment in enumerate(moments):
         for as_of in (moment, moment + timedelta(days=2, hours=23)):
-            seen = {one["id"]: one["confidence"] for one in asked(today, as_of=as_of).candidates.rows}
+            seen = {one["id"]: one["confidence"] for one in run_query(today, as_of=as_of).candidates.rows}
             assert seen[doubted] == pytest.approx(values[place])
 
 
 def test_a_memory_is_there_from_the_moment_it_was_made_also_where_it_is_told_later(world: Namespace) -> None:
     today = on(world, TODAY)
-    remember(today, [new("Maya sold her boat", "Fact", "Maya", {"days": 15})], by="tests")
+    remember(today, [new_memory("Maya sold her boat", "Fact", "Maya", {"days": 15})], by="tests")
     made = memory(world, "Maya sold").id
     before, after = (NOW - timedelta(days=days) for days in (16, 14))
-    assert made not in [one["id"] for one in asked(today, as_of=before).candidates.rows]
-    retrieval = asked(today, as_of=after)
+    assert made not in [one["id"] for one in run_query(today, as_of=before).candidates.rows]
+    retrieval = run_query(today, as_of=after)
     (place,) = (place for place, one in enumerate(retrieval.candidates.rows) if one["id"] == made)
     assert retrieval.signals.confidence[place] == memory(world, "Maya sold").confidence
     assert retrieval.signals.age_days[place] == pytest.approx(1.0)
@@ -263,11 +266,11 @@ def test_a_memory_is_there_from_the_moment_it_was_made_also_where_it_is_told_lat
 def test_ages_and_validity_are_measured_from_then(world: Namespace) -> None:
     permit = memory(world, "The parking permit").id
     today = on(world, TODAY)
-    assert permit in held_by(asked(today), "expired")
-    assert permit not in held_by(asked(today, as_of=NOW), "expired")
+    assert permit in held_by(run_query(today), "expired")
+    assert permit not in held_by(run_query(today, as_of=NOW), "expired")
     opening = memory(world, "The new office").id
-    assert opening in held_by(asked(today, as_of=NOW), "not_yet_valid")
-    assert opening not in held_by(asked(on(world, NOW + timedelta(days=201))), "not_yet_valid")
+    assert opening in held_by(run_query(today, as_of=NOW), "not_yet_valid")
+    assert opening not in held_by(run_query(on(world, NOW + timedelta(days=201))), "not_yet_valid")
 
 
 def held_by(retrieval: Retrieval, gate: str) -> set[Any]:
@@ -280,14 +283,14 @@ def held_by(retrieval: Retrieval, gate: str) -> set[Any]:
 
 
 def test_accesses_count_by_the_day_they_were_made(world: Namespace) -> None:
-    counted(world)
+    store_daily_accesses(world)
     often = memory(world, "Maya prefers").id
     for day in (1, 1, 4, 9):
-        access_counts.record_access(asking(on(world, NOW + timedelta(days=day)), "x"), [often])
+        access_counts.record_access(make_query(on(world, NOW + timedelta(days=day)), "x"), [often])
     today = on(world, TODAY)
     seen = []
     for day in (0, 1, 3, 4, 20):
-        seen += accesses(asked(today, as_of=NOW + timedelta(days=day)), often)
+        seen += accesses(run_query(today, as_of=NOW + timedelta(days=day)), often)
     assert seen == [4, 6, 6, 7, 8]
 
 
@@ -295,14 +298,14 @@ def test_what_a_session_was_given_later_was_not_given_then(world: Namespace) -> 
     given = memory(world, "Maya prefers")
     row(SessionReturn, world, memory=given, user="maya", session="s", returned_at=LATER)
     today = on(world, TODAY)
-    assert asked(today, system="memorysync").signals.returned.sum() == 1
-    assert asked(today, system="memorysync", as_of=NOW).signals.returned.sum() == 0
+    assert run_query(today, system="memorysync").signals.returned.sum() == 1
+    assert run_query(today, system="memorysync", as_of=NOW).signals.returned.sum() == 0
 
 
 def test_the_words_of_what_was_hidden_since_are_found(world: Namespace) -> None:
     archive(on(world, LATER))
     text = "Which service prefers PostgreSQL?"
-    retrieval = asked(on(world, TODAY), text, as_of=NOW)
+    retrieval = run_query(on(world, TODAY), text, as_of=NOW)
     gone = memory_of(world, "Maya prefers")
     ranks = dict(zip([one["id"] for one in retrieval.candidates.rows], retrieval.signals.ranks["bm25"], strict=True))
     assert ranks[gone.id] < float("inf")
@@ -317,7 +320,7 @@ def memory_of(namespace: Namespace, beginning: str) -> Memory:
 def test_a_word_that_only_hidden_memories_hold_finds_them(world: Namespace, system: str) -> None:
     route = "bm25" if system == "recall" else "lexical"
     archive(on(world, LATER))
-    retrieval = asked(on(world, TODAY), "prefers", system, as_of=NOW)
+    retrieval = run_query(on(world, TODAY), "prefers", system, as_of=NOW)
     assert set(retrieval.fetched.lists[route]) == {memory_of(world, "Maya prefers").id}
 
 
@@ -325,11 +328,11 @@ def test_an_edge_of_a_memory_that_was_hidden_since_led_on_then(world: Namespace)
     told_by = memory(world, "Maya prefers")
     ends = {one.name: one for one in Entity.objects.within(world)}
     row(EntityEdge, world, source=ends["Maya Lindqvist"], target=ends["Lisbon"], memory=told_by, created_at=NOW)
-    then = asked(world).fetched.lists["traversal"]
+    then = run_query(world).fetched.lists["traversal"]
     archive(on(world, LATER))
     today = on(world, TODAY)
-    assert asked(today).fetched.lists["traversal"] != then
-    assert asked(today, as_of=NOW).fetched.lists["traversal"] == then
+    assert run_query(today).fetched.lists["traversal"] != then
+    assert run_query(today, as_of=NOW).fetched.lists["traversal"] == then
 
 
 def test_an_edge_of_a_memory_that_was_hidden_then_led_nowhere(world: Namespace) -> None:
@@ -337,54 +340,54 @@ def test_an_edge_of_a_memory_that_was_hidden_then_led_nowhere(world: Namespace) 
     ends = {one.name: one for one in Entity.objects.within(world)}
     row(EntityEdge, world, source=ends["Maya Lindqvist"], target=ends["Lisbon"], memory=gone, created_at=NOW)
     merge(on(world, NOW))
-    then = asked(world).fetched.lists["traversal"]
+    then = run_query(world).fetched.lists["traversal"]
     split_memory(on(world, LATER), gone.id, by="tests")
-    assert asked(on(world, TODAY), as_of=NOW).fetched.lists["traversal"] == then
+    assert run_query(on(world, TODAY), as_of=NOW).fetched.lists["traversal"] == then
 
 
 def test_a_conflict_that_was_found_since_was_none_then(world: Namespace) -> None:
     ACTS["contradicted"](on(world, LATER))
-    answer = tell(asked(on(world, TODAY), as_of=NOW))
+    answer = answer_to_dict(run_query(on(world, TODAY), as_of=NOW))
     assert [one for one in answer["results"] if "conflicts_with" in one or one["outdated"]] == []
 
 
 def test_a_conflict_of_then_is_told_though_one_side_is_gone_since(world: Namespace) -> None:
     ACTS["contradicted"](on(world, NOW))
-    then = tell(asked(world))
+    then = answer_to_dict(run_query(world))
     flagged = {one["id"]: one.get("conflicts_with") for one in then["results"]}
     assert len([others for others in flagged.values() if others]) == 2
     archive(on(world, LATER))
-    answer = tell(asked(on(world, TODAY), as_of=NOW))
+    answer = answer_to_dict(run_query(on(world, TODAY), as_of=NOW))
     assert {one["id"]: one.get("conflicts_with") for one in answer["results"]} == flagged
 
 
 def test_accesses_that_a_merge_added_are_accesses_of_the_past_too(world: Namespace) -> None:
-    counted(world)
-    accessed(on(world, LATER))
+    store_daily_accesses(world)
+    record_access(on(world, LATER))
     merge(on(world, LATER))
     today = on(world, TODAY)
     kept = memory(world, "Maya prefers").id
-    counts = [accesses(asked(today, as_of=as_of), kept) for as_of in (None, TODAY, NOW)]
+    counts = [accesses(run_query(today, as_of=as_of), kept) for as_of in (None, TODAY, NOW)]
     assert counts == [[5], [5], [4]]
 
 
 def test_what_a_user_cares_for_is_told_by_the_accesses_of_then(world: Namespace) -> None:
-    counted(world)
+    store_daily_accesses(world)
     Memory.objects.within(world).update(user="maya")
-    then = asked(world, system="memorysync").signals.affinity.tolist()
+    then = run_query(world, system="memorysync").signals.affinity.tolist()
     used = [memory(world, "Lisbon was warm").id]
     for _ in range(9):
-        access_counts.record_access(asking(on(world, LATER), "x"), used)
+        access_counts.record_access(make_query(on(world, LATER), "x"), used)
     today = on(world, TODAY)
-    assert asked(today, system="memorysync").signals.affinity.tolist() != then
-    assert asked(today, system="memorysync", as_of=NOW).signals.affinity.tolist() == then
+    assert run_query(today, system="memorysync").signals.affinity.tolist() != then
+    assert run_query(today, system="memorysync", as_of=NOW).signals.affinity.tolist() == then
 
 
 def test_the_turn_before_is_the_one_that_stood_there_then(world: Namespace) -> None:
-    def matched(namespace: Namespace, **more: Any) -> list[float]:
+    def maxsims(namespace: Namespace, **more: Any) -> list[float]:
         wanted = Filters(levels=("turn",))
         # One word: how rare it is by today's statistics weighs nothing.
-        retrieval = asked(namespace, "quieter", "blend", filters=wanted, **more)
+        retrieval = run_query(namespace, "quieter", "blend", filters=wanted, **more)
         return [
             float(retrieval.signals.maxsim[place])
             for place, row in enumerate(retrieval.candidates.rows)
@@ -394,19 +397,19 @@ def test_the_turn_before_is_the_one_that_stood_there_then(world: Namespace) -> N
     first, second = (
         Memory.objects.within(world).filter(level="turn").order_by("happened_at", "id").values_list("id", flat=True)
     )
-    then = matched(world)
+    then = maxsims(world)
     today = on(world, TODAY)
     with lock_memories(today, first, by="tests") as hold:
         search_index.hide_memories(today, [first])
         hold.get(first).record(hold.now, "archived", "tests", status="archived", reason="doubted")
-    assert matched(today) != then
-    assert matched(today, as_of=NOW) == then
+    assert maxsims(today) != then
+    assert maxsims(today, as_of=NOW) == then
 
 
 def test_a_filter_holds_in_the_past(world: Namespace) -> None:
     archive(on(world, LATER))
     today = on(world, TODAY)
     for filters in (Filters(types=("Preference",)), Filters(tags=("database",)), Filters(users=("",))):
-        then = {one["id"] for one in retrieve(replace(asking(world, WORDLESS), filters=filters)).candidates.rows}
-        query = asking(today, WORDLESS, as_of=NOW, filters=filters)
+        then = {one["id"] for one in retrieve(replace(make_query(world, WORDLESS), filters=filters)).candidates.rows}
+        query = make_query(today, WORDLESS, as_of=NOW, filters=filters)
         assert {one["id"] for one in retrieve(query).candidates.rows} == then | {memory_of(world, "Maya prefers").id}

@@ -10,7 +10,17 @@ from memories.models import Entity, Memory, Namespace
 from memories.retrieval.parse import understand
 from memories.retrieval.retrievers import RETRIEVERS
 from memories.retrieval.retrievers.context import CERTAIN
-from tests.support.retrieval_world import about, asking, context_of, cosines, entity_id, found, in_order, same, settled
+from tests.support.retrieval_world import (
+    assert_same_list,
+    context_of,
+    cosines,
+    entity_id,
+    entity_scores,
+    is_certain,
+    make_query,
+    run_retriever,
+    sort_scores,
+)
 from tests.support.rows import row
 
 pytestmark = [pytest.mark.django_db, pytest.mark.xdist_group("retrieval")]
@@ -29,23 +39,25 @@ pytestmark = [pytest.mark.django_db, pytest.mark.xdist_group("retrieval")]
 def test_a_subject_counts_whole_and_a_mention_less(
     world: Namespace, text: str, matches: dict[str, float], mention: float
 ) -> None:
-    query = asking(world, text, params={"mention_weight": mention})
+    query = make_query(world, text, params={"mention_weight": mention})
     worth = {entity_id(world, name): match for name, match in matches.items()}
-    scores = {id: score for id, score in about(world, worth, mention).items() if settled(one_of(world, id))}
-    expected = in_order(scores, cosines(world, understand(query)))
-    same(found(query, "entity"), expected)
-    same(found(query, "entity", pool=2), expected[:2])
+    scores = {
+        id: score for id, score in entity_scores(world, worth, mention).items() if is_certain(memory_by_id(world, id))
+    }
+    expected = sort_scores(scores, cosines(world, understand(query)))
+    assert_same_list(run_retriever(query, "entity"), expected)
+    assert_same_list(run_retriever(query, "entity", pool=2), expected[:2])
 
 
 def test_a_cut_through_equally_good_ones_keeps_the_nearest_in_meaning(world: Namespace) -> None:
     subject = Entity.objects.within(world).get(name="Invoicing")
     unknown = [row(Memory, world, subject=subject).id for _ in range(3)]  # nobody has embedded them yet
-    query = asking(world, "What do Maya and Priya say of Invoicing?")
+    query = make_query(world, "What do Maya and Priya say of Invoicing?")
     worth = {entity_id(world, name): 1.0 for name in ("Maya Lindqvist", "Priya Raman", "Invoicing")}
-    expected = in_order(about(world, worth), cosines(world, understand(query)))
+    expected = sort_scores(entity_scores(world, worth), cosines(world, understand(query)))
     assert [id for id, score in expected if score == 1.0][-3:] == unknown
     for pool in range(1, len(expected) + 1):
-        same(found(query, "entity", pool=pool), expected[:pool])
+        assert_same_list(run_retriever(query, "entity", pool=pool), expected[:pool])
 
 
 def test_the_index_of_the_settled_serves_a_question_for_them() -> None:
@@ -67,7 +79,7 @@ def test_a_memory_is_looked_up_by_its_id(world: Namespace) -> None:
         row(Memory, world)
     with connection.cursor() as cursor:
         cursor.execute("ANALYZE memories_memory")  # or the plan depends on what other tests left behind
-    statement = RETRIEVERS["entity"](context_of(asking(world, "What does Maya prefer?")))
+    statement = RETRIEVERS["entity"](context_of(make_query(world, "What does Maya prefer?")))
     assert statement is not None
     [rows] = fetch_pipeline([Statement(f"EXPLAIN {statement.sql}", statement.values)])
     plan = "\n".join(line for (line,) in rows)
@@ -75,6 +87,6 @@ def test_a_memory_is_looked_up_by_its_id(world: Namespace) -> None:
     assert "memory_begins" not in plan
 
 
-def one_of(namespace: Namespace, id: UUID) -> Memory:
+def memory_by_id(namespace: Namespace, id: UUID) -> Memory:
     """A memory by its id."""
     return Memory.objects.within(namespace).get(id=id)

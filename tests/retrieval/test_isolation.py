@@ -41,8 +41,7 @@ from memories.retrieval.retrieve import retrieve
 from memories.retrieval.trace import store_trace
 from memories.writing import search_index
 from scoring.systems import SYSTEMS
-from tests.support.retrieval_world import EVERYTHING, NOW, asking, memory, told
-from tests.support.retrieval_world import answer_to_dict as tell
+from tests.support.retrieval_world import EVERYTHING, NOW, answer_to_dict, make_query, memory, store_world
 from tests.support.rows import row
 
 pytestmark = [pytest.mark.django_db, pytest.mark.xdist_group("retrieval")]
@@ -69,10 +68,13 @@ def twin_of(namespace: Namespace) -> Namespace:
     return twin
 
 
-def answered(namespace: Namespace, as_of: datetime | None) -> dict[str, Any]:
+def answers_of_all_systems(namespace: Namespace, as_of: datetime | None) -> dict[str, Any]:
     """All that every system tells of a query, without the time it took."""
     given = {"user": "maya", "session": "s", "as_of": as_of}
-    answers = {name: tell(retrieve(asking(namespace, EVERYTHING, name, **given)), explain="full") for name in SYSTEMS}
+    answers = {
+        name: answer_to_dict(retrieve(make_query(namespace, EVERYTHING, name, **given)), explain="full")
+        for name in SYSTEMS
+    }
     return {name: {**answer, "took_ms": {}} for name, answer in answers.items()}
 
 
@@ -88,11 +90,11 @@ def test_what_happens_to_the_same_ids_in_another_namespace_changes_nothing_here(
         row(DailyAccess, world, memory=one, day=NOW.date(), count=one.access_count + 1)
         row(SessionReturn, world, memory=one, user="maya", session="s", returned_at=NOW)
     Memory.objects.within(world).update(access_count=F("access_count") + 1)
-    before = answered(world, as_of)
+    before = answers_of_all_systems(world, as_of)
     twin = twin_of(world)
-    assert {name: [one["id"] for one in answer["results"]] for name, answer in answered(twin, as_of).items()} == {
-        name: [one["id"] for one in answer["results"]] for name, answer in before.items()
-    }
+    assert {
+        name: [one["id"] for one in answer["results"]] for name, answer in answers_of_all_systems(twin, as_of).items()
+    } == {name: [one["id"] for one in answer["results"]] for name, answer in before.items()}
     there = Memory.objects.within(twin)
     there.update(content="elsewhere", confidence=0.99, belief=9.0, access_count=999, type="Event", length=1)
     there.filter(level="fact").update(status="archived")
@@ -107,15 +109,15 @@ def test_what_happens_to_the_same_ids_in_another_namespace_changes_nothing_here(
         model.objects.within(twin).delete()
     first, second = Memory.objects.within(twin).order_by("id")[:2]
     row(MemoryEdge, twin, source=second, target=first, kind="contradiction", created_at=NOW)
-    assert answered(world, as_of) == before
-    came = [one for answer in answered(twin, as_of).values() for one in answer["results"]]
+    assert answers_of_all_systems(world, as_of) == before
+    came = [one for answer in answers_of_all_systems(twin, as_of).values() for one in answer["results"]]
     assert all(one["content"] == "elsewhere" for one in came)
 
 
 def test_two_worlds_of_the_same_texts_answer_from_themselves(world: Namespace) -> None:
-    twin = told("twin")
+    twin = store_world("twin")
     for name in ("recall", "blend", "memsense"):
-        here, there = (retrieve(asking(namespace, EVERYTHING, name)) for namespace in (world, twin))
+        here, there = (retrieve(make_query(namespace, EVERYTHING, name)) for namespace in (world, twin))
         texts = [{row["content"] for row in one.candidates.rows} for one in (here, there)]
         assert texts[0] == texts[1]
         assert {row["id"] for row in here.candidates.rows}.isdisjoint(row["id"] for row in there.candidates.rows)
@@ -162,7 +164,7 @@ def test_every_statement_of_a_retrieval_names_the_namespace_of_every_table(
     for large in (False, True):
         monkeypatch.setattr(retrieving, "SCAN_BELOW", 1 if large else 20_000)
         for narrowed in (Filters(), filters):
-            query = asking(world, EVERYTHING, system, user="maya", session="s", as_of=as_of, filters=narrowed)
+            query = make_query(world, EVERYTHING, system, user="maya", session="s", as_of=as_of, filters=narrowed)
             with CaptureQueriesContext(connection) as queries:
                 retrieval = retrieve(query)
                 answer = build_answer(retrieval)

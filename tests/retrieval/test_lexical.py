@@ -7,7 +7,14 @@ from uuid import UUID
 import pytest
 
 from memories.models import Memory, MemoryTag, Namespace
-from tests.support.retrieval_world import ALL_LEVELS, asking, found, memory, open_to, scored_by_words
+from tests.support.retrieval_world import (
+    ALL_LEVELS,
+    bm25_scores,
+    make_query,
+    memory,
+    run_retriever,
+    searchable_memories,
+)
 from tests.support.rows import row
 
 pytestmark = [pytest.mark.django_db, pytest.mark.xdist_group("retrieval")]
@@ -15,8 +22,8 @@ pytestmark = [pytest.mark.django_db, pytest.mark.xdist_group("retrieval")]
 
 def by_words_and_tags(namespace: Namespace, text: str, tags: Sequence[str]) -> dict[UUID, float]:
     """BM25, and for each tag that is named the idf of a word that as many memories hold."""
-    scores = scored_by_words(namespace, text)
-    everybody = open_to(namespace, ALL_LEVELS)
+    scores = bm25_scores(namespace, text)
+    everybody = searchable_memories(namespace, ALL_LEVELS)
     for tag in tags:
         holding = [one.id for one in everybody if tag in {held.tag for held in one.tags.all()}]
         for id in holding:
@@ -36,7 +43,7 @@ def by_words_and_tags(namespace: Namespace, text: str, tags: Sequence[str]) -> d
     ],
 )
 def test_memsense_adds_the_tags_that_are_named_to_the_words(world: Namespace, text: str, tags: list[str]) -> None:
-    given = dict(found(asking(world, text, "memsense"), "lexical"))
+    given = dict(run_retriever(make_query(world, text, "memsense"), "lexical"))
     assert given == pytest.approx(by_words_and_tags(world, text, tags))
     assert list(given.values()) == sorted(given.values(), reverse=True)
 
@@ -45,13 +52,13 @@ def test_memsense_adds_the_tags_that_are_named_to_the_words(world: Namespace, te
 def test_a_tag_of_several_words_is_named_by_them(world: Namespace, tag: str) -> None:
     tagged = memory(world, "Standup begins")
     row(MemoryTag, world, memory=tagged, tag=tag)
-    assert dict(found(asking(world, "What about New York?", "memsense"), "lexical"))[tagged.id] > 0
+    assert dict(run_retriever(make_query(world, "What about New York?", "memsense"), "lexical"))[tagged.id] > 0
 
 
 def test_a_tag_is_named_whatever_its_case(world: Namespace) -> None:
     tagged = memory(world, "Standup begins")
     row(MemoryTag, world, memory=tagged, tag="GDPR")
-    assert tagged.id in dict(found(asking(world, "What about GDPR?", "memsense"), "lexical"))
+    assert tagged.id in dict(run_retriever(make_query(world, "What about GDPR?", "memsense"), "lexical"))
 
 
 def test_what_a_tag_lifts_keeps_what_its_words_tell(world: Namespace) -> None:
@@ -59,11 +66,13 @@ def test_what_a_tag_lifts_keeps_what_its_words_tell(world: Namespace) -> None:
     whole = by_words_and_tags(world, text, ["travel"])
     best = memory(world, "Lisbon was warm").id
     assert max(whole, key=lambda id: whole[id]) == best
-    assert dict(found(asking(world, text, "memsense"), "lexical", pool=1)) == pytest.approx({best: whole[best]})
+    assert dict(run_retriever(make_query(world, text, "memsense"), "lexical", pool=1)) == pytest.approx(
+        {best: whole[best]}
+    )
 
 
 def test_the_rarity_of_a_tag_is_told_by_active_memories(world: Namespace) -> None:
     for number in range(5):
         row(MemoryTag, world, memory=row(Memory, world, status="archived", content=f"old {number}"), tag="travel")
-    given = dict(found(asking(world, "travel", "memsense"), "lexical"))
+    given = dict(run_retriever(make_query(world, "travel", "memsense"), "lexical"))
     assert given == pytest.approx(by_words_and_tags(world, "travel", ["travel"]))

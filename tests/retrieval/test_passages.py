@@ -10,7 +10,7 @@ from memories.models import Namespace
 from memories.retrieval.retrieve import Retrieval, retrieve
 from memories.writing.remember import remember
 from scoring.fusion import split_passages
-from tests.support.retrieval_world import NOW, asking
+from tests.support.retrieval_world import NOW, make_query
 
 QUERY = "When does the cello lesson begin?"
 GARDEN = "The garden was quiet, the kettle sang and nobody spoke of anything in particular. " * 6
@@ -53,10 +53,12 @@ class TestLongMemories:
         return float(retrieval.signals.maxsim[place])
 
     def test_words_that_stand_together_match_better_than_the_same_far_apart(self, namespace: Namespace) -> None:
-        found = retrieve(asking(namespace, QUERY, "blend"))
+        found = retrieve(make_query(namespace, QUERY, "blend"))
         assert self.match(found, TOGETHER) > self.match(found, APART) + 0.1
 
     def test_with_a_wide_window_it_is_told_apart_less(self, namespace: Namespace) -> None:
-        near, wide = (retrieve(asking(namespace, QUERY, "blend", params={"word_window": words})) for words in (64, 512))
+        near, wide = (
+            retrieve(make_query(namespace, QUERY, "blend", params={"word_window": words})) for words in (64, 512)
+        )
         gaps = [self.match(one, TOGETHER) - self.match(one, APART) for one in (near, wide)]
         assert gaps[0] > gaps[1]

@@ -15,8 +15,7 @@ from memories.retrieval.retrieve import Retrieval, retrieve
 from scoring.systems import SYSTEMS
 from scoring.systems.candidates import MaxSimParams
 from tests.support.explanations import evaluate
-from tests.support.retrieval_world import answer_to_dict as tell
-from tests.support.retrieval_world import asking, entity
+from tests.support.retrieval_world import add_entity, answer_to_dict, make_query
 
 pytestmark = [pytest.mark.django_db, pytest.mark.xdist_group("retrieval")]
 
@@ -62,19 +61,19 @@ def rarity(namespace: Namespace, text: str) -> float:
 def test_specificity_is_made_of_names_time_rare_words_and_type(
     world: Namespace, text: str, entities: float, time: float, cue: float
 ) -> None:
-    retrieval = retrieve(asking(world, text))
+    retrieval = retrieve(make_query(world, text))
     parts = [entities, time, rarity(world, text), cue]
     assert retrieval.parsed is not None
     assert list(retrieval.parsed.specificity_parts.values()) == pytest.approx(parts)
     whole = 0.35 * parts[0] + 0.25 * parts[1] + 0.25 * parts[2] + 0.15 * parts[3]
-    tree = tell(retrieval)["plan"]["specificity"]
+    tree = answer_to_dict(retrieval)["plan"]["specificity"]
     assert tree["value"] == pytest.approx(whole)
     assert evaluate(tree) == pytest.approx(whole)
 
 
 def test_the_weights_of_specificity_are_the_callers_and_sum_to_one(world: Namespace) -> None:
     given = {"specificity_entities": 1.0, "specificity_time": 1.0, "specificity_rarity": 0.0, "specificity_type": 0.0}
-    tree = tell(retrieve(asking(world, PRECISE, params=given)))["plan"]["specificity"]
+    tree = answer_to_dict(retrieve(make_query(world, PRECISE, params=given)))["plan"]["specificity"]
     assert tree["value"] == pytest.approx((0.5 + 1.0) / 2)
 
 
@@ -92,8 +91,8 @@ def test_the_weights_of_specificity_are_the_callers_and_sum_to_one(world: Namesp
 def test_each_plan_is_reached_by_a_query_and_asks_whom_it_names(
     world: Namespace, system: str, text: str, plan: str, asked: tuple[str, ...], weights: dict[str, float]
 ) -> None:
-    retrieval = retrieve(asking(world, text, system))
-    told = tell(retrieval)["plan"]
+    retrieval = retrieve(make_query(world, text, system))
+    told = answer_to_dict(retrieval)["plan"]
     assert told["name"] == plan
     assert told["retrievers"] == list(asked)
     assert set(retrieval.fetched.lists) == set(asked)
@@ -102,18 +101,20 @@ def test_each_plan_is_reached_by_a_query_and_asks_whom_it_names(
 
 
 def test_a_precise_query_needs_names_for_nearly_half_of_its_words(world: Namespace) -> None:
-    assert tell(retrieve(asking(world, PRECISE)))["plan"]["specificity"]["value"] >= 0.8
+    assert answer_to_dict(retrieve(make_query(world, PRECISE)))["plan"]["specificity"]["value"] >= 0.8
     # With all else at its highest, the share of names must still be three of seven words.
     assert pytest.approx(3 / 7) == (0.8 - 0.25 - 0.25 - 0.15) / 0.35
-    fewer = tell(retrieve(asking(world, "Which relation has Jonas to Lisbon since 2026-01-05")))["plan"]
+    fewer = answer_to_dict(retrieve(make_query(world, "Which relation has Jonas to Lisbon since 2026-01-05")))["plan"]
     assert fewer["specificity"]["value"] < 0.8
     assert fewer["name"] == "entity-centric"
 
 
 def test_a_precise_query_gets_five_at_most_unless_the_caller_says_otherwise(world: Namespace) -> None:
-    assert len(tell(retrieve(asking(world, PRECISE, top_k=10)))["results"]) == 5
-    assert len(tell(retrieve(asking(world, PRECISE, top_k=3)))["results"]) == 3
-    assert len(tell(retrieve(asking(world, PRECISE, top_k=10, params={"precise_top_k": 8})))["results"]) == 8
+    assert len(answer_to_dict(retrieve(make_query(world, PRECISE, top_k=10)))["results"]) == 5
+    assert len(answer_to_dict(retrieve(make_query(world, PRECISE, top_k=3)))["results"]) == 3
+    assert (
+        len(answer_to_dict(retrieve(make_query(world, PRECISE, top_k=10, params={"precise_top_k": 8})))["results"]) == 8
+    )
 
 
 @pytest.mark.parametrize(
@@ -126,7 +127,7 @@ def test_a_precise_query_gets_five_at_most_unless_the_caller_says_otherwise(worl
     ],
 )
 def test_what_the_caller_says_wins_over_the_plan(world: Namespace, text: str, given: dict[str, float]) -> None:
-    told = tell(retrieve(asking(world, text, params=given)))
+    told = answer_to_dict(retrieve(make_query(world, text, params=given)))
     assert {name: told["plan"]["params"][name] for name in given} == given
     ((name, weight),) = given.items()
     route = name.removeprefix("weight_")
@@ -145,7 +146,7 @@ def test_what_the_caller_says_wins_over_the_plan(world: Namespace, text: str, gi
 def test_the_weight_of_a_plan_can_be_told(
     world: Namespace, text: str, given: dict[str, float], plan: dict[str, float]
 ) -> None:
-    told = tell(retrieve(asking(world, text, params=given)))["plan"]["params"]
+    told = answer_to_dict(retrieve(make_query(world, text, params=given)))["plan"]["params"]
     assert {name: told[name] for name in plan} == plan
 
 
@@ -159,8 +160,8 @@ def test_the_weight_of_a_plan_can_be_told(
     ],
 )
 def test_where_a_plan_begins_can_be_told(world: Namespace, text: str, given: dict[str, float], plan: str) -> None:
-    assert tell(retrieve(asking(world, text)))["plan"]["name"] != plan
-    assert tell(retrieve(asking(world, text, params=given)))["plan"]["name"] == plan
+    assert answer_to_dict(retrieve(make_query(world, text)))["plan"]["name"] != plan
+    assert answer_to_dict(retrieve(make_query(world, text, params=given)))["plan"]["name"] == plan
 
 
 # What is embedded
@@ -183,8 +184,8 @@ def test_where_a_plan_begins_can_be_told(world: Namespace, text: str, given: dic
     ],
 )
 def test_people_are_taken_out_of_what_is_embedded(world: Namespace, text: str, bare: str) -> None:
-    query = asking(world, text)
-    assert tell(retrieve(query))["plan"]["embedded"] == bare
+    query = make_query(world, text)
+    assert answer_to_dict(retrieve(query))["plan"]["embedded"] == bare
     alone = np.asarray(embedder(world.embedder).embed([bare])[0], dtype=float)
     assert understand(query).vector == pytest.approx(alone, abs=1e-5)
 
@@ -198,11 +199,11 @@ def test_people_are_taken_out_of_what_is_embedded(world: Namespace, text: str, b
     ],
 )
 def test_a_person_who_is_named_twice_is_taken_out_twice(world: Namespace, text: str, bare: str) -> None:
-    assert understand(asking(world, text)).embedded_text == bare
+    assert understand(make_query(world, text)).embedded_text == bare
 
 
 def test_names_that_are_not_embedded_still_find_by_words_and_by_the_graph(world: Namespace) -> None:
-    retrieval = retrieve(asking(world, "What does Maya prefer?"))
+    retrieval = retrieve(make_query(world, "What does Maya prefer?"))
     assert retrieval.parsed is not None
     assert {"maya", "prefer"} <= set(retrieval.parsed.terms.document_frequencies)
     spoken = set(Memory.objects.within(world).filter(content__contains="Maya").values_list("id", flat=True))
@@ -212,16 +213,16 @@ def test_names_that_are_not_embedded_still_find_by_words_and_by_the_graph(world:
 
 
 def test_who_is_no_person_stays_in_what_is_embedded(world: Namespace) -> None:
-    entity(world, "Standup", "ritual")
-    assert understand(asking(world, "When does Standup begin?")).embedded_text == "When does Standup begin?"
+    add_entity(world, "Standup", "ritual")
+    assert understand(make_query(world, "When does Standup begin?")).embedded_text == "When does Standup begin?"
 
 
 def test_a_family_name_means_its_owner_a_little_less_surely(world: Namespace) -> None:
-    retrieval = retrieve(asking(world, "What does Lindqvist prefer?"))
+    retrieval = retrieve(make_query(world, "What does Lindqvist prefer?"))
     assert retrieval.parsed is not None
     assert [one.confidence for one in retrieval.parsed.entities] == [0.95]
     assert retrieval.query_plan.plan.name == "entity-centric"
-    lowest = retrieve(asking(world, "What does Lindqvist prefer?", params={"mention_weight": 0.0}))
+    lowest = retrieve(make_query(world, "What does Lindqvist prefer?", params={"mention_weight": 0.0}))
     assert set(lowest.fetched.lists["entity"].values()) == {0.95}
 
 
@@ -229,7 +230,7 @@ def test_a_family_name_means_its_owner_a_little_less_surely(world: Namespace) ->
 @pytest.mark.parametrize("text", ["Maya", "Maya Priya", "the of and", "?!", "ß", "日本語", "x" * 3000, "%s %(x)s {y}"])
 def test_whatever_is_asked_gets_an_answer(world: Namespace, system: str, text: str) -> None:
     never = {"abstain_below": 0.0} if system == "blend" else {}
-    answer = tell(retrieve(asking(world, text, system, params=never)), explain="full")
+    answer = answer_to_dict(retrieve(make_query(world, text, system, params=never)), explain="full")
     assert answer["results"]
     assert answer["timed_out"] == []
     for one in answer["results"]:
@@ -239,7 +240,7 @@ def test_whatever_is_asked_gets_an_answer(world: Namespace, system: str, text: s
 def test_an_empty_namespace_says_that_nothing_was_found() -> None:
     empty = Namespace.objects.create(slug="empty", title="Empty")
     for system in SYSTEMS:
-        answer = tell(retrieve(asking(empty, "What does Maya prefer?", system)))
+        answer = answer_to_dict(retrieve(make_query(empty, "What does Maya prefer?", system)))
         assert answer["abstained"]
         assert answer["reason"] == "No retriever found anything."
         assert answer["nearest"] == answer["results"] == []
@@ -294,9 +295,9 @@ def matched_words(retrieval: Retrieval) -> dict[Any, float]:
 def test_the_reranker_is_one_more_list_where_the_plan_or_the_caller_asks_for_it(
     world: Namespace, text: str, reranker: str, asked: bool
 ) -> None:
-    retrieval = retrieve(asking(world, text, params={"reranker": reranker}))
+    retrieval = retrieve(make_query(world, text, params={"reranker": reranker}))
     assert ("rerank" in retrieval.signals.ranks) == asked
-    answer = tell(retrieval)
+    answer = answer_to_dict(retrieval)
     for one in answer["results"]:
         assert ("rerank" in one["retrievers"]) == asked
     if not asked:
@@ -314,8 +315,8 @@ def test_the_reranker_is_one_more_list_where_the_plan_or_the_caller_asks_for_it(
 
 
 def test_words_weigh_by_their_rarity_and_stop_words_little(world: Namespace) -> None:
-    reading = understand(asking(world, "what is the oven?"))
+    reading = understand(make_query(world, "what is the oven?"))
     *stops, oven, sign = reading.token_weights(0.5).tolist()
     assert (stops, sign) == ([0.5, 0.5, 0.5], 0.0)
     assert oven == pytest.approx(math.log((21 - 1 + 0.5) / 1.5 + 1))
-    assert set(understand(asking(world, "what is the")).token_weights(0.0).tolist()) == {1.0}
+    assert set(understand(make_query(world, "what is the")).token_weights(0.0).tolist()) == {1.0}

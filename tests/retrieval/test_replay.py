@@ -21,7 +21,7 @@ from memories.writing.correct import correct_memory
 from memories.writing.edit import edit_memory
 from memories.writing.feedback import confirm_memory, contradict_memories, forget_memory
 from scoring.systems import SYSTEMS
-from tests.support.retrieval_world import NOW, answer_to_dict, asking, memory
+from tests.support.retrieval_world import NOW, answer_to_dict, make_query, memory
 from tests.support.scoring_inputs import random_params
 from tests.support.traces import ranking_outcome, record_trace
 
@@ -40,7 +40,7 @@ BETWEEN, AFTER = NOW + timedelta(days=5), NOW + timedelta(days=20)
 
 
 @pytest.fixture
-def changed(world: Namespace) -> Namespace:
+def later_world(world: Namespace) -> Namespace:
     """The world later, after some of it was confirmed, corrected, dated anew and contradicted."""
     Namespace.objects.filter(id=world.id).update(clock=AFTER)
     now = Namespace.objects.get(id=world.id)
@@ -60,10 +60,10 @@ def changed(world: Namespace) -> Namespace:
     as_of=st.sampled_from([None, BETWEEN]),
 )
 def test_a_replay_is_what_a_live_retrieval_would_be(
-    changed: Namespace, system: str, text: str, seed: int, top_k: int, as_of: datetime | None
+    later_world: Namespace, system: str, text: str, seed: int, top_k: int, as_of: datetime | None
 ) -> None:
-    world = changed
-    query = asking(world, text, system, top_k=top_k, user="maya", session="s", as_of=as_of)
+    world = later_world
+    query = make_query(world, text, system, top_k=top_k, user="maya", session="s", as_of=as_of)
     declared = SYSTEMS[system].params.declarations()
     drawn = random_params(SYSTEMS[system].params, np.random.default_rng(seed)).as_dict()
     moved = {name: value for name, value in drawn.items() if declared[name].scope == "score"}
@@ -72,7 +72,7 @@ def test_a_replay_is_what_a_live_retrieval_would_be(
     done = replay(record_trace(query), wanted)
     assert (done.rerun_because, done.changed) == ((), ())
     assert ranking_outcome(done.retrieval) == ranking_outcome(
-        retrieve(asking(world, text, system, params=moved, **context(query)))
+        retrieve(make_query(world, text, system, params=moved, **context(query)))
     )
 
 
@@ -85,20 +85,20 @@ def context(query: Any) -> dict[str, Any]:
 def test_a_parameter_that_decides_about_candidates_is_asked_live_and_said_so(world: Namespace, system: str) -> None:
     declared = SYSTEMS[system].params.declarations()
     name, one = next((name, one) for name, one in declared.items() if one.scope == "candidates")
-    trace = record_trace(asking(world, QUERIES[0], system))
+    trace = record_trace(make_query(world, QUERIES[0], system))
     wanted = override_params(config_from_trace(trace), {name: one.low})  # type: ignore[attr-defined]
     assert replay(trace, wanted).rerun_because == (name,)
 
 
 def test_another_system_is_asked_live(world: Namespace) -> None:
-    trace = record_trace(asking(world, QUERIES[0]))
-    done = replay(trace, asking(world, QUERIES[0], "contextdb").config)
+    trace = record_trace(make_query(world, QUERIES[0]))
+    done = replay(trace, make_query(world, QUERIES[0], "contextdb").config)
     assert done.rerun_because == ("system",)
-    assert ranking_outcome(done.retrieval) == ranking_outcome(retrieve(asking(world, QUERIES[0], "contextdb")))
+    assert ranking_outcome(done.retrieval) == ranking_outcome(retrieve(make_query(world, QUERIES[0], "contextdb")))
 
 
 def test_a_replay_names_the_candidates_whose_vectors_are_others_now(world: Namespace) -> None:
-    trace = record_trace(asking(world, QUERIES[0]))
+    trace = record_trace(make_query(world, QUERIES[0]))
     other = trace.candidates[0]
     vectors = MemoryVector.objects.within(world).filter(memory_id=other, route=Route.FULL)
     vectors.update(vector=np.eye(1, 384)[0].tolist())
@@ -106,14 +106,16 @@ def test_a_replay_names_the_candidates_whose_vectors_are_others_now(world: Names
 
 
 def test_a_replay_names_the_retriever_that_was_late_then(world: Namespace) -> None:
-    trace = record_trace(asking(world, QUERIES[0]))
+    trace = record_trace(make_query(world, QUERIES[0]))
     trace.answer["timed_out"] = [{"retriever": "bm25", "reason": "took longer than 500 ms"}]
     assert answer_to_dict(replay(trace, config_from_trace(trace)).retrieval)["timed_out"] == trace.answer["timed_out"]
 
 
 @pytest.mark.parametrize("system", SYSTEMS)
 def test_what_was_forgotten_since_is_read_in_no_replay_and_no_trace(world: Namespace, system: str) -> None:
-    trace = record_trace(asking(world, QUERIES[0], system, params={"abstain_below": 0.0} if system == "blend" else {}))
+    trace = record_trace(
+        make_query(world, QUERIES[0], system, params={"abstain_below": 0.0} if system == "blend" else {})
+    )
     first = next(one for one in trace.answer["results"] if one["level"] == "fact" or system == "memsense")
     forget_memory(world, UUID(first["id"]), by="tests")
     done = replay(trace, config_from_trace(trace))
@@ -131,6 +133,6 @@ def test_what_was_forgotten_since_is_read_in_no_replay_and_no_trace(world: Names
 
 
 def test_what_a_trace_keeps_is_small(world: Namespace) -> None:
-    trace = record_trace(asking(world, QUERIES[0], "memsense"))
+    trace = record_trace(make_query(world, QUERIES[0], "memsense"))
     assert len(trace.candidates) > 10
     assert len(bytes(trace.signals)) < 400 * len(trace.candidates) + 4_000

@@ -13,8 +13,8 @@ from memories.retrieval.config import override_params
 from memories.retrieval.replay import replay
 from memories.retrieval.retrieve import Retrieval, retrieve
 from memories.retrieval.trace import config_from_trace
-from tests.support.cross_encoders import endless, shared_words, written
-from tests.support.retrieval_world import SAID, TOLD, answer_to_dict, asking
+from tests.support.cross_encoders import endless, shared_words, write_cross_encoder
+from tests.support.retrieval_world import MEMORIES, TURNS, answer_to_dict, make_query
 from tests.support.traces import ranking_outcome, record_trace
 
 pytestmark = [pytest.mark.django_db, pytest.mark.xdist_group("retrieval")]
@@ -26,8 +26,8 @@ ON = {"reranker": "on"}
 @pytest.fixture
 def small(tmp_path: Path, settings: Any) -> Path:
     """A cross-encoder that counts the words that query and memory share."""
-    texts = [QUERY, *(told[0] for told in TOLD), *(text for _, text in SAID)]
-    folder = written(tmp_path / "shared-words", texts, shared_words())
+    texts = [QUERY, *(told[0] for told in MEMORIES), *(text for _, text in TURNS)]
+    folder = write_cross_encoder(tmp_path / "shared-words", texts, shared_words())
     settings.RECALL_RERANKER = str(folder)
     return folder
 
@@ -39,7 +39,7 @@ def contents(retrieval: Retrieval) -> list[str]:
 
 @pytest.mark.parametrize("system", ["recall", "adaptive"])
 def test_the_list_follows_the_cross_encoder_and_the_answer_names_it(world: Namespace, small: Path, system: str) -> None:
-    retrieval = retrieve(asking(world, QUERY, system, params=ON))
+    retrieval = retrieve(make_query(world, QUERY, system, params=ON))
     scores = reranker(str(small)).scores(QUERY, contents(retrieval), within=10.0)
     assert len(set(scores.tolist())) > 2
     ranks, near = retrieval.signals.ranks["rerank"], retrieval.signals.cosine
@@ -55,15 +55,15 @@ def test_the_list_follows_the_cross_encoder_and_the_answer_names_it(world: Names
 
 
 def test_without_one_words_are_matched_one_by_one(world: Namespace) -> None:
-    assert answer_to_dict(retrieve(asking(world, QUERY, params=ON)))["plan"]["reranker"] == "maxsim"
-    off = answer_to_dict(retrieve(asking(world, QUERY, params={"reranker": "off"})))
+    assert answer_to_dict(retrieve(make_query(world, QUERY, params=ON)))["plan"]["reranker"] == "maxsim"
+    off = answer_to_dict(retrieve(make_query(world, QUERY, params={"reranker": "off"})))
     assert off["plan"]["reranker"] is None
     assert "rerank" not in off["took_ms"]
 
 
 def test_it_reads_no_more_than_it_is_asked_to_and_the_best_first(world: Namespace, small: Path) -> None:
-    whole = retrieve(asking(world, QUERY, params=ON))
-    few = retrieve(asking(world, QUERY, params=ON | {"rerank_top": 4}))
+    whole = retrieve(make_query(world, QUERY, params=ON))
+    few = retrieve(make_query(world, QUERY, params=ON | {"rerank_top": 4}))
     read = np.isfinite(few.signals.ranks["rerank"])
     assert read.sum() == 4 < len(whole.candidates)
     assert few.signals.maxsim[read].min() >= few.signals.maxsim[~read].max()
@@ -74,9 +74,9 @@ def test_it_reads_no_more_than_it_is_asked_to_and_the_best_first(world: Namespac
 def test_a_replay_is_exact_without_the_model(
     world: Namespace, small: Path, settings: Any, moved: dict[str, Any]
 ) -> None:
-    query = asking(world, QUERY, params=ON)
+    query = make_query(world, QUERY, params=ON)
     trace = record_trace(query)
-    live = retrieve(asking(world, QUERY, params=ON | moved))
+    live = retrieve(make_query(world, QUERY, params=ON | moved))
     settings.RECALL_RERANKER = "/nowhere"
     done = replay(trace, override_params(query.config, moved))
     assert (done.rerun_because, done.changed) == ((), ())
@@ -87,12 +87,12 @@ def test_a_replay_is_exact_without_the_model(
 
 
 def test_how_many_it_reads_is_asked_live(world: Namespace, small: Path) -> None:
-    trace = record_trace(asking(world, QUERY, params=ON))
+    trace = record_trace(make_query(world, QUERY, params=ON))
     assert replay(trace, override_params(config_from_trace(trace), {"rerank_top": 3})).rerun_because == ("rerank_top",)
 
 
 def test_a_trace_from_before_rerankers_had_names_replays(world: Namespace) -> None:
-    trace = record_trace(asking(world, QUERY, params=ON))
+    trace = record_trace(make_query(world, QUERY, params=ON))
     del trace.plan["reranker"]
     assert answer_to_dict(replay(trace, config_from_trace(trace)).retrieval)["plan"]["reranker"] is None
 
@@ -110,15 +110,18 @@ def left_out(retrieval: Retrieval) -> str:
 
 
 def test_one_that_is_late_is_left_out_and_named(world: Namespace, tmp_path: Path, settings: Any) -> None:
-    settings.RECALL_RERANKER, settings.RECALL_RERANKER_MS = str(written(tmp_path / "e", [QUERY], endless())), 50
-    assert left_out(retrieve(asking(world, QUERY, params=ON))) == "took longer than 50 ms"
+    settings.RECALL_RERANKER, settings.RECALL_RERANKER_MS = (
+        str(write_cross_encoder(tmp_path / "e", [QUERY], endless())),
+        50,
+    )
+    assert left_out(retrieve(make_query(world, QUERY, params=ON))) == "took longer than 50 ms"
 
 
 def test_one_that_cannot_be_loaded_is_left_out_and_counted(world: Namespace, tmp_path: Path, settings: Any) -> None:
-    folder = written(tmp_path / "broken", [QUERY], shared_words())
+    folder = write_cross_encoder(tmp_path / "broken", [QUERY], shared_words())
     (folder / "model.onnx").write_text("nothing of the kind")
     settings.RECALL_RERANKER = str(folder)
-    retrieval = retrieve(asking(world, QUERY, params=ON))
+    retrieval = retrieve(make_query(world, QUERY, params=ON))
     assert left_out(retrieval) == "could not be loaded"
     before = counters.timed_out_retrievers.labels("rerank")._value.get()
     counters.count_retrieval(
@@ -133,6 +136,6 @@ def test_one_that_cannot_be_loaded_is_left_out_and_counted(world: Namespace, tmp
 
 def test_where_nothing_is_found_nothing_is_read(small: Path) -> None:
     empty = Namespace.objects.create(slug="empty", title="Empty")
-    answer = answer_to_dict(retrieve(asking(empty, QUERY, params=ON)))
+    answer = answer_to_dict(retrieve(make_query(empty, QUERY, params=ON)))
     assert answer["abstained"]
     assert answer["timed_out"] == []

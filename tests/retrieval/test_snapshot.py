@@ -17,7 +17,7 @@ from memories.retrieval.as_of import Past
 from memories.retrieval.retrieve import retrieve
 from memories.writing.remember import remember
 from scoring.systems import SYSTEMS
-from tests.support.retrieval_world import asking, found, memory, told
+from tests.support.retrieval_world import make_query, memory, run_retriever, store_world
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.xdist_group("retrieval")]
 QUERY = "What does Maya drink?"
@@ -25,7 +25,7 @@ QUERY = "What does Maya drink?"
 
 @pytest.fixture
 def world() -> Namespace:
-    return told("asked")
+    return store_world("asked")
 
 
 def elsewhere(statement: str, *values: Any) -> None:
@@ -47,7 +47,7 @@ def test_what_is_written_while_a_retrieval_is_under_way_is_not_seen_by_it(
         elsewhere("UPDATE memories_memory SET confidence = .123, access_count = 99 WHERE id = %s", tea)
         return answers
 
-    query = asking(world, QUERY, system, user="maya", session="s")
+    query = make_query(world, QUERY, system, user="maya", session="s")
     before = retrieve(query)
     monkeypatch.setattr(retrieving, "fetch", ask_and_be_overtaken)
     overtaken = retrieve(query)
@@ -56,7 +56,7 @@ def test_what_is_written_while_a_retrieval_is_under_way_is_not_seen_by_it(
 
 
 def test_a_connection_is_left_as_it_was(world: Namespace) -> None:
-    retrieve(asking(world, QUERY))
+    retrieve(make_query(world, QUERY))
     raw = connection.connection
     assert (raw.isolation_level, raw.read_only) == (None, None)
     assert raw.info.transaction_status == TransactionStatus.IDLE
@@ -101,7 +101,7 @@ def in_another_process(work: Callable[[], object]) -> None:
 
 
 def test_words_are_counted_as_of_the_moment_whoever_counted_later_ones(world: Namespace) -> None:
-    query = asking(world, "Who drinks coffee?")
+    query = make_query(world, "Who drinks coffee?")
     before = retrieve(query).fetched.lists["bm25"]
 
     def write_and_ask() -> None:
@@ -112,7 +112,7 @@ def test_words_are_counted_as_of_the_moment_whoever_counted_later_ones(world: Na
     with snapshot():
         fetch_pipeline([Statement("SELECT 1")])
         in_another_process(write_and_ask)
-        assert dict(found(query, "bm25")).keys() == before.keys()
+        assert dict(run_retriever(query, "bm25")).keys() == before.keys()
     assert len(retrieve(query).fetched.lists["bm25"]) == len(before) + 1
 
 
@@ -125,5 +125,5 @@ def test_the_past_is_read_in_the_moment_of_its_answer(world: Namespace, monkeypa
         return told
 
     monkeypatch.setattr(Past, "load", read_and_be_overtaken)
-    found = retrieve(asking(world, QUERY, as_of=world.now)).candidates.rows
+    found = retrieve(make_query(world, QUERY, as_of=world.now)).candidates.rows
     assert tea in {row["id"] for row in found}

@@ -11,7 +11,16 @@ import pytest
 from memories.models import Memory, MemoryVector, Namespace
 from memories.retrieval import retrieve as retrieving
 from memories.retrieval.parse import understand
-from tests.support.retrieval_world import NOW, asking, cosines, found, in_order, open_to, same, settled
+from tests.support.retrieval_world import (
+    NOW,
+    assert_same_list,
+    cosines,
+    is_certain,
+    make_query,
+    run_retriever,
+    searchable_memories,
+    sort_scores,
+)
 from tests.support.rows import row
 
 pytestmark = [pytest.mark.django_db, pytest.mark.xdist_group("retrieval")]
@@ -25,8 +34,8 @@ def near_in_time(
 ) -> dict[UUID, float]:
     """A bell curve over the distance of each memory's time from the window, in half-widths."""
     scores = {}
-    for one in open_to(namespace):
-        if not settled(one):
+    for one in searchable_memories(namespace):
+        if not is_certain(one):
             continue
         if one.event_at:
             begins, ends = one.event_at, one.event_until or one.event_at
@@ -60,12 +69,12 @@ def moment(year: int, month: int, day: int) -> datetime:
 def test_time_is_a_bell_curve_over_half_widths_of_the_window(
     world: Namespace, text: str, start: datetime, until: datetime, sigma: float, floor: float
 ) -> None:
-    query = asking(world, text, params={"temporal_sigma": sigma, "temporal_floor": floor})
+    query = make_query(world, text, params={"temporal_sigma": sigma, "temporal_floor": floor})
     expected = near_in_time(world, start, until, sigma, max(floor, 1e-12))
-    listed = in_order(expected, cosines(world, understand(query)))
-    same(found(query, "temporal"), listed)
+    listed = sort_scores(expected, cosines(world, understand(query)))
+    assert_same_list(run_retriever(query, "temporal"), listed)
     for pool in range(1, len(listed)):
-        same(found(query, "temporal", pool=pool), listed[:pool])
+        assert_same_list(run_retriever(query, "temporal", pool=pool), listed[:pool])
 
 
 def test_the_time_of_a_memory_is_its_event_else_its_validity_else_when_it_was_said() -> None:
@@ -93,23 +102,23 @@ def test_the_time_of_a_memory_is_its_event_else_its_validity_else_when_it_was_sa
         stored = row(Memory, namespace, **{"created_at": before, "happened_at": None, **given})
         if away < math.inf:
             expected[stored.id] = math.exp(-(away**2) / 2)
-    assert dict(found(asking(namespace, "two months ago"), "temporal")) == pytest.approx(expected)
+    assert dict(run_retriever(make_query(namespace, "two months ago"), "temporal")) == pytest.approx(expected)
 
 
 @pytest.mark.parametrize("indexed", [0.0, 0.5, 1.0])
 def test_of_many_in_a_window_the_index_tells_the_nearest(
     world: Namespace, monkeypatch: pytest.MonkeyPatch, indexed: float
 ) -> None:
-    query = asking(world, "What was new in 2026?")
-    exact = [id for id, score in found(query, "temporal") if score == 1.0]
+    query = make_query(world, "What was new in 2026?")
+    exact = [id for id, score in run_retriever(query, "temporal") if score == 1.0]
     assert len(exact) > 6
     ids = list(MemoryVector.objects.within(world).order_by("id").values_list("id", flat=True))
     MemoryVector.objects.within(world).filter(id__in=ids[: int(indexed * len(ids))]).update(indexed=True)
     monkeypatch.setattr(retrieving, "SCAN_BELOW", 1)
-    listed = found(query, "temporal", pool=5)
+    listed = run_retriever(query, "temporal", pool=5)
     monkeypatch.setattr(by_time, "CROWD", 6)
-    assert found(query, "temporal", pool=5) == listed == [(id, 1.0) for id in exact[:5]]
+    assert run_retriever(query, "temporal", pool=5) == listed == [(id, 1.0) for id in exact[:5]]
     # What lies near the window is left to those that hold few.
-    assert {score for _, score in found(query, "temporal")} == {1.0}
+    assert {score for _, score in run_retriever(query, "temporal")} == {1.0}
     monkeypatch.setattr(by_time, "CROWD", len(exact) + 1)
-    assert found(query, "temporal", pool=5) == listed
+    assert run_retriever(query, "temporal", pool=5) == listed

@@ -21,7 +21,7 @@ from memories.retrieval.retrieve import retrieve
 from memories.retrieval.retrievers import RETRIEVERS
 from scoring.specificity import Plan
 from tests.support.access import key_to
-from tests.support.retrieval_world import asking, told
+from tests.support.retrieval_world import make_query, store_world
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.xdist_group("retrieval")]
 QUERY = "What did Maya say about the database two months ago?"
@@ -34,11 +34,11 @@ ALL = {"semantic", "bm25", "entity", "temporal", "traversal"}
 def world(settings: Any) -> Namespace:
     """The world, with little time for each retriever."""
     settings.RECALL_RETRIEVER_MS = LIMIT
-    return told("asked")
+    return store_world("asked")
 
 
 @contextmanager
-def locked(table: str) -> Iterator[None]:
+def lock_table(table: str) -> Iterator[None]:
     """Let somebody else hold a table, for three seconds at most."""
     given = connection.get_connection_params()
     given = {name: given[name] for name in ("dbname", "user", "password", "host", "port") if given.get(name)}
@@ -63,8 +63,8 @@ def post(world: Namespace, **body: Any) -> Any:
 
 
 def test_a_retriever_whose_table_is_locked_is_late_and_the_others_answer(world: Namespace) -> None:
-    retrieve(asking(world, QUERY))
-    with locked("memories_entityedge"):
+    retrieve(make_query(world, QUERY))
+    with lock_table("memories_entityedge"):
         began = time.monotonic()
         response = post(world)
         took = time.monotonic() - began
@@ -76,9 +76,9 @@ def test_a_retriever_whose_table_is_locked_is_late_and_the_others_answer(world: 
 
 
 def test_one_that_is_late_takes_no_more_than_its_own_time(world: Namespace) -> None:
-    retrieve(asking(world, QUERY))
-    with locked("memories_entityedge"):
-        retrieval = retrieve(asking(world, QUERY))
+    retrieve(make_query(world, QUERY))
+    with lock_table("memories_entityedge"):
+        retrieval = retrieve(make_query(world, QUERY))
     assert LIMIT <= retrieval.fetched.took_ms["traversal"] < LIMIT + 500
     assert set(retrieval.fetched.lists) == ALL - {"traversal"}
 
@@ -87,17 +87,17 @@ def test_the_time_of_those_before_it_is_not_its_own(world: Namespace, monkeypatc
     slept = f"(SELECT pg_sleep({0.5 * LIMIT / 1000})::text AS said OFFSET 0) AS slept WHERE said <> ''"
     broken("semantic", f"SELECT gen_random_uuid(), 0.5::float8 FROM {slept}", monkeypatch)
     broken("temporal", SLOW, monkeypatch)
-    retrieval = retrieve(asking(world, QUERY))
+    retrieval = retrieve(make_query(world, QUERY))
     assert list(retrieval.fetched.timed_out) == ["temporal"]
     assert 0.5 * LIMIT <= retrieval.fetched.took_ms["semantic"] <= LIMIT
     assert LIMIT <= retrieval.fetched.took_ms["temporal"] < LIMIT + 500
 
 
 def test_locked_postings_delay_nobody_else(world: Namespace) -> None:
-    retrieve(asking(world, QUERY))
-    with locked("memories_posting"):
+    retrieve(make_query(world, QUERY))
+    with lock_table("memories_posting"):
         began = time.monotonic()
-        retrieval = retrieve(asking(world, QUERY))
+        retrieval = retrieve(make_query(world, QUERY))
         took = time.monotonic() - began
     assert set(retrieval.fetched.timed_out) == {"bm25"}
     assert took < 2
@@ -147,20 +147,20 @@ def test_a_retriever_that_lacks_what_it_needs_is_named_and_the_others_answer(
     world: Namespace, monkeypatch: pytest.MonkeyPatch, code: str, reason: str
 ) -> None:
     broken("temporal", RAISED.format(reason, code), monkeypatch)
-    retrieval = retrieve(asking(world, QUERY))
+    retrieval = retrieve(make_query(world, QUERY))
     assert retrieval.fetched.timed_out == {"temporal": f"failed: {reason}"}
     assert set(retrieval.fetched.lists) == ALL - {"temporal"}
 
 
 def test_a_slow_question_is_cut_off(world: Namespace, monkeypatch: pytest.MonkeyPatch) -> None:
     broken("temporal", SLOW, monkeypatch)
-    retrieval = retrieve(asking(world, QUERY))
+    retrieval = retrieve(make_query(world, QUERY))
     assert retrieval.fetched.timed_out == {"temporal": f"took longer than {LIMIT} ms"}
     assert retrieval.fetched.took_ms["temporal"] < LIMIT + 500
 
 
 def test_the_limit_holds_for_retrievers_alone(world: Namespace) -> None:
-    retrieve(asking(world, QUERY))
+    retrieve(make_query(world, QUERY))
     with connection.cursor() as cursor:
         cursor.execute("SHOW statement_timeout")
         assert cursor.fetchone() == ("0",)
@@ -214,7 +214,7 @@ def test_several_that_fail_are_each_named_with_their_own_reason(
 ) -> None:
     broken("bm25", "SELECT 1 / 0, 1", monkeypatch)
     broken("temporal", SLOW, monkeypatch)
-    retrieval = retrieve(asking(world, QUERY))
+    retrieval = retrieve(make_query(world, QUERY))
     assert retrieval.fetched.timed_out == {
         "bm25": "failed: division by zero",
         "temporal": f"took longer than {LIMIT} ms",
@@ -224,6 +224,6 @@ def test_several_that_fail_are_each_named_with_their_own_reason(
 
 def test_plans_are_generic_unless_a_filter_counts(world: Namespace) -> None:
     for filters, mode in ((Filters(), "force_generic_plan"), (Filters(tags=("routine",)), "auto")):
-        query = asking(world, QUERY, filters=filters)
+        query = make_query(world, QUERY, filters=filters)
         context = retrieving.retriever_context(query, understand(query), query.config.params_under(Plan("all")))
         assert retrieving.database_settings(context)["plan_cache_mode"] == mode

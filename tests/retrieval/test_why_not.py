@@ -14,7 +14,7 @@ from memories.retrieval.retrieve import Retrieval, rank_candidates, retrieve
 from memories.retrieval.smallest_change import MAX_TRIALS, answer_rank, range_fraction, rank_in_order
 from memories.retrieval.why_not import why_not
 from scoring.params import Choice, Number, ParamsError
-from tests.support.retrieval_world import asking, memory
+from tests.support.retrieval_world import make_query, memory
 
 pytestmark = [pytest.mark.django_db, pytest.mark.xdist_group("retrieval")]
 
@@ -47,7 +47,7 @@ def smallest(retrieval: Retrieval, row: int) -> float | None:
     return min(found, default=None)
 
 
-def verified(retrieval: Retrieval, asked: WhyNot, missed: Memory) -> None:
+def assert_change_works(retrieval: Retrieval, asked: WhyNot, missed: Memory) -> None:
     """Hold a change against a live retrieval with it."""
     change = asked.change
     assert change is not None
@@ -60,7 +60,7 @@ def verified(retrieval: Retrieval, asked: WhyNot, missed: Memory) -> None:
 def test_the_least_change_is_no_larger_than_a_search_over_every_step_finds(
     world: Namespace, system: str, text: str
 ) -> None:
-    retrieval = retrieve(asking(world, text, system, top_k=3))
+    retrieval = retrieve(make_query(world, text, system, top_k=3))
     back = set(retrieval.ranking.order.rows.tolist())
     out = [row for row in np.argsort(-retrieval.ranking.score.value).tolist() if row not in back]
     brought = 0
@@ -72,23 +72,23 @@ def test_the_least_change_is_no_larger_than_a_search_over_every_step_finds(
             name for name, one in retrieval.params.declarations().items() if one.scope == "score"
         )
         if asked.change:
-            verified(retrieval, asked, missed)
+            assert_change_works(retrieval, asked, missed)
             brought += 1
     assert brought or system in ("contextdb", "memsense")  # of which the search over every step finds none either
 
 
 def test_a_window_of_two_steps_is_not_missed(world: Namespace) -> None:
-    asked = why_not(asking(world, "Which database does invoicing use?", top_k=3), memory(world, "Jonas left").id)
+    asked = why_not(make_query(world, "Which database does invoicing use?", top_k=3), memory(world, "Jonas left").id)
     assert asked.change is not None
 
 
 def test_a_gate_that_a_switch_would_add_is_tried_like_all_else(world: Namespace) -> None:
-    asked = why_not(asking(world, "0", "blend"), memory(world, "Alma").id)
+    asked = why_not(make_query(world, "0", "blend"), memory(world, "Alma").id)
     assert asked.change is not None or "confidence_gate" in asked.tried
 
 
 def test_what_was_tried_in_vain_is_told(world: Namespace) -> None:
-    query = asking(world, "Which database does invoicing use?", "contextdb", top_k=1)
+    query = make_query(world, "Which database does invoicing use?", "contextdb", top_k=1)
     facts = Memory.objects.within(world).filter(level="fact", status="active").order_by("id")
     told = [why_not(query, one.id) for one in facts[:6]]
     vain = [one for one in told if not one.rank and not one.change and not one.exclusions]
@@ -98,7 +98,7 @@ def test_what_was_tried_in_vain_is_told(world: Namespace) -> None:
 
 
 def test_on_a_scale_of_powers_of_ten_a_fraction_is_one_of_powers(world: Namespace) -> None:
-    params = asking(world, "x", "contextdb").config.system.params().with_values(alpha=1.0)
+    params = make_query(world, "x", "contextdb").config.system.params().with_values(alpha=1.0)
     assert range_fraction(params, "alpha", 0.001) == pytest.approx(3 / (np.log10(999) + 6))
 
 
@@ -107,7 +107,7 @@ def test_whom_no_list_reaches_longer_lists_bring_in(world: Namespace, system: st
     """For memsense each of four parameters lengthens them."""
     short = {"limit_factor": 1, "limit_least": 1, "route_widening": 1, "route_least": 1}
     params = short if system == "memsense" else {"pool": 10}
-    query = asking(world, "bread and butter", system, params=params, top_k=10 if system == "blend" else 1)
+    query = make_query(world, "bread and butter", system, params=params, top_k=10 if system == "blend" else 1)
     retrieval = retrieve(query)
     there = {one["id"] for one in retrieval.candidates.rows}
     active = Memory.objects.within(world).filter(status="active", level__in=query.levels)
@@ -118,11 +118,11 @@ def test_whom_no_list_reaches_longer_lists_bring_in(world: Namespace, system: st
     for one, missed in zip(asked, lost, strict=True):
         if one.change:
             assert one.change.fraction > 0
-            verified(retrieval, one, missed)
+            assert_change_works(retrieval, one, missed)
 
 
 def test_a_list_that_was_late_is_not_asked_to_be_shorter(world: Namespace) -> None:
-    query = asking(world, "coffee", "recall")
+    query = make_query(world, "coffee", "recall")
     retrieval = retrieve(query)
     nobody = replace(
         retrieval,

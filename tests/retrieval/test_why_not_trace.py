@@ -17,7 +17,7 @@ from memories.writing.correct import correct_memory
 from memories.writing.feedback import confirm_memory
 from memories.writing.remember import remember
 from scoring.systems import SYSTEMS
-from tests.support.retrieval_world import NOW, asking, memory
+from tests.support.retrieval_world import NOW, make_query, memory
 from tests.support.traces import record_trace
 
 pytestmark = [pytest.mark.django_db, pytest.mark.xdist_group("retrieval")]
@@ -39,7 +39,7 @@ def idle(asked: WhyNot) -> set[str]:
 def test_while_nothing_changed_a_trace_tells_of_its_candidates_what_asking_live_does(
     world: Namespace, system: str
 ) -> None:
-    query = asking(world, "Which database does invoicing use?", system, top_k=2)
+    query = make_query(world, "Which database does invoicing use?", system, top_k=2)
     trace = record_trace(query)
     for id in trace.candidates[:8]:
         then, now = asked_of(trace, Memory.objects.within(world).get(id=id)), why_not(query, id)
@@ -52,7 +52,7 @@ def test_while_nothing_changed_a_trace_tells_of_its_candidates_what_asking_live_
 
 
 def test_what_held_a_memory_back_then_is_told_after_it_would_no_longer(world: Namespace) -> None:
-    unsure, query = memory(world, "The kitchen at Arrive"), asking(world, KITCHEN)
+    unsure, query = memory(world, "The kitchen at Arrive"), make_query(world, KITCHEN)
     trace = record_trace(query)
     for _ in range(6):
         confirm_memory(world, unsure.id, by="tests")
@@ -63,7 +63,7 @@ def test_what_held_a_memory_back_then_is_told_after_it_would_no_longer(world: Na
 
 
 def test_a_memory_that_is_replaced_today_is_explained_as_it_stood(world: Namespace) -> None:
-    trace = record_trace(asking(world, "When does standup begin?"))
+    trace = record_trace(make_query(world, "When does standup begin?"))
     began = memory(world, "Standup begins")
     correct_memory(world, began.id, {"content": "Standup begins at ten"}, by="tests")
     then = asked_of(trace, Memory.objects.within(world).get(id=began.id))
@@ -72,7 +72,7 @@ def test_a_memory_that_is_replaced_today_is_explained_as_it_stood(world: Namespa
 
 
 def test_what_was_stored_later_could_not_come_back_though_the_clock_stands_still(world: Namespace) -> None:
-    trace = record_trace(asking(world, KITCHEN))
+    trace = record_trace(make_query(world, KITCHEN))
     [later] = remember(world, [NewMemory(content="A piano tuner comes on Thursdays", importance=0.5)], by="tests")
     then = asked_of(trace, Memory.objects.within(world).get(id=later.memory.id))
     assert then.why_not.reason == "It cannot be returned: it was not stored yet."
@@ -80,7 +80,7 @@ def test_what_was_stored_later_could_not_come_back_though_the_clock_stands_still
 
 
 def test_what_was_no_candidate_is_asked_again_and_said_so(world: Namespace) -> None:
-    query = asking(world, "bread and butter", "blend", params={"pool": 10})
+    query = make_query(world, "bread and butter", "blend", params={"pool": 10})
     trace = record_trace(query)
     lost = next(
         one
@@ -94,7 +94,7 @@ def test_what_was_no_candidate_is_asked_again_and_said_so(world: Namespace) -> N
 
 
 def test_where_the_ranking_was_asked_again_why_not_is_of_that_ranking(world: Namespace) -> None:
-    trace, unsure = record_trace(asking(world, KITCHEN)), memory(world, "The kitchen at Arrive")
+    trace, unsure = record_trace(make_query(world, KITCHEN)), memory(world, "The kitchen at Arrive")
     Namespace.objects.filter(id=world.id).update(clock=NOW + timedelta(days=20))
     then = asked_of(trace, unsure, bm25_b=0.1)
     assert then.live == "the ranking needed a new query"

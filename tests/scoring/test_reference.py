@@ -89,7 +89,9 @@ def cases(system: str, kind: str) -> tuple[tuple[str, Signals, Any, int, bool], 
     return tuple(result)
 
 
-def expected(system: str, signals: Signals, params: Params, top_k: int, diversify: bool, claimed: list[Any]) -> Any:
+def reference_order(
+    system: str, signals: Signals, params: Params, top_k: int, diversify: bool, claimed: list[Any]
+) -> Any:
     """Ids returned by the reference implementation."""
     return getattr(reference, f"order_{system}")(signals, params, top_k, diversify, claimed)
 
@@ -120,7 +122,7 @@ def test_the_order_agrees_with_the_plain_loops(system: str, kind: str) -> None:
     # Candidates that differ by less than 1e-12 may come in either order; the next test covers exact ties.
     for label, signals, params, top_k, diversify in cases(system, kind):
         got = returned_ids(system, signals, params, top_k, diversify)
-        assert got == expected(system, signals, params, top_k, diversify, got), label
+        assert got == reference_order(system, signals, params, top_k, diversify, got), label
 
 
 @pytest.mark.parametrize("diversify", [False, True])
@@ -131,7 +133,7 @@ def test_candidates_that_differ_only_by_id_are_ordered_as_by_the_plain_loops(sys
     params = SYSTEMS[system].params()
     got = returned_ids(system, signals, params, 9, diversify)
     assert got
-    assert got == expected(system, signals, params, 9, diversify, claimed=[])
+    assert got == reference_order(system, signals, params, 9, diversify, claimed=[])
 
 
 @pytest.mark.parametrize("kind", BATCHES)

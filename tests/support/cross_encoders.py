@@ -13,7 +13,7 @@ INPUTS = ("input_ids", "attention_mask", "token_type_ids")
 EVERY_SIZE = ["batch", "sequence"]
 
 
-def written(folder: Path, texts: Iterable[str], graph: onnx.GraphProto, *, limit: int | None = 512) -> Path:
+def write_cross_encoder(folder: Path, texts: Iterable[str], graph: onnx.GraphProto, *, limit: int | None = 512) -> Path:
     """A folder that holds a graph and a tokenizer that knows the words of some texts."""
     folder.mkdir(parents=True, exist_ok=True)
     made = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9)
@@ -57,7 +57,7 @@ def shared_words(start: int = -3) -> onnx.GraphProto:
         node("Cast", ["attention_mask"], "mask", to=TensorProto.BOOL),
     ]
     numbers = {"last_special": 3, "one": [1], "two": [2], "both": [1, 2]}
-    given = [whole(name, value) for name, value in numbers.items()]
+    given = [integer_tensor(name, value) for name, value in numbers.items()]
     given.append(helper.make_tensor("start", TensorProto.FLOAT, [1], [float(start)]))
     return graph([*read, *weighed], given)
 
@@ -70,7 +70,7 @@ def length(columns: int = 1) -> onnx.GraphProto:
         node("Expand", ["sums", "shape"], "wide"),
         node("Mul", ["wide", "hundredth"], "logits"),
     ]
-    given = [whole("one", [1]), whole("shape", [1, columns])]
+    given = [integer_tensor("one", [1]), integer_tensor("shape", [1, columns])]
     given.append(helper.make_tensor("hundredth", TensorProto.FLOAT, [1], [0.01]))
     return graph(nodes, given, inputs=INPUTS[:2], columns=columns)
 
@@ -96,12 +96,12 @@ def endless() -> onnx.GraphProto:
         helper.make_node("Loop", ["turns", "yes"], ["logits"], body=body),
     ]
     nodes[-1].input.append("sums")
-    given = [whole("one", [1]), whole("turns", 2**62)]
+    given = [integer_tensor("one", [1]), integer_tensor("turns", 2**62)]
     given.append(helper.make_tensor("yes", TensorProto.BOOL, [], [True]))
     return graph(nodes, given, inputs=INPUTS[:2])
 
 
-def unfinite() -> onnx.GraphProto:
+def not_finite() -> onnx.GraphProto:
     """A model whose scores are no numbers."""
     nodes = [
         node("Cast", ["attention_mask"], "mask", to=TensorProto.FLOAT),
@@ -109,7 +109,7 @@ def unfinite() -> onnx.GraphProto:
         node("Neg", ["sums"], "negative"),
         node("Log", ["negative"], "logits"),
     ]
-    return graph(nodes, [whole("one", [1])], inputs=INPUTS[:2])
+    return graph(nodes, [integer_tensor("one", [1])], inputs=INPUTS[:2])
 
 
 def graph(
@@ -126,7 +126,7 @@ def node(kind: str, inputs: list[str], output: str, **more: Any) -> NodeProto:
     return helper.make_node(kind, inputs, [output], **more)
 
 
-def whole(name: str, value: int | list[int]) -> TensorProto:
+def integer_tensor(name: str, value: int | list[int]) -> TensorProto:
     """A constant of whole numbers."""
     values = value if isinstance(value, list) else [value]
     return helper.make_tensor(name, TensorProto.INT64, [len(values)] if isinstance(value, list) else [], values)

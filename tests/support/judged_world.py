@@ -9,7 +9,7 @@ from memories.retrieval.query import Config
 from memories.tuning import traced_sets
 
 # A question, and by which words its answers are known, with their grades.
-JUDGED: tuple[tuple[str, dict[str, int]], ...] = (
+JUDGED_QUERIES: tuple[tuple[str, dict[str, int]], ...] = (
     ("Which database does invoicing use?", {"PostgreSQL 16": 3, "nightly backup": 1}),
     ("What does Maya prefer?", {"prefers PostgreSQL": 3, "coffee black": 2}),
     ("Who left Arrive two months ago?", {"Jonas left": 3}),
@@ -28,7 +28,7 @@ JUDGED: tuple[tuple[str, dict[str, int]], ...] = (
 def make_judgement_set(namespace: Namespace, name: str = "questions") -> JudgementSet:
     """The set, every third of its queries held out."""
     whole = JudgementSet.objects.create(namespace=namespace, name=name)
-    for number, (text, grades) in enumerate(JUDGED):
+    for number, (text, grades) in enumerate(JUDGED_QUERIES):
         query = JudgedQuery.objects.create(
             namespace=namespace,
             judgement_set=whole,

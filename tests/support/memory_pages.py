@@ -10,7 +10,7 @@ from memories.models import Namespace
 from memories.writing.remember import remember
 
 NOW = datetime(2026, 3, 2, 12, tzinfo=UTC)
-TOLD: tuple[tuple[str, str, dict[str, Any]], ...] = (
+MEMORIES: tuple[tuple[str, str, dict[str, Any]], ...] = (
     ("Maya drinks her coffee black", "Preference", {"tags": ("food",), "days": 3, "session": "breakfast"}),
     ("Maya prefers PostgreSQL for every new service", "Preference", {"tags": ("database",), "days": 20}),
     ("Invoicing stores its data in PostgreSQL 16", "Fact", {"tags": ("database", "billing"), "days": 40}),
@@ -19,7 +19,7 @@ TOLD: tuple[tuple[str, str, dict[str, Any]], ...] = (
 )
 
 
-def tell(namespace: Namespace, told: tuple[tuple[str, str, dict[str, Any]], ...]) -> None:
+def store_memories(namespace: Namespace, told: tuple[tuple[str, str, dict[str, Any]], ...]) -> None:
     news = [
         NewMemory(
             content=content,
@@ -36,7 +36,7 @@ def tell(namespace: Namespace, told: tuple[tuple[str, str, dict[str, Any]], ...]
     remember(namespace, news, by="tests")
 
 
-def text(client: Client, address: str = "/home/memories/", status: int = 200) -> str:
+def page_text(client: Client, address: str = "/home/memories/", status: int = 200) -> str:
     """A page, its whitespace collapsed as a browser does."""
     answer = client.get(address)
     assert answer.status_code == status
@@ -47,5 +47,5 @@ def fill_home(home: Namespace) -> Namespace:
     """Remember `TOLD` in a namespace whose clock stands at `NOW`."""
     home.clock = NOW
     home.save()
-    tell(home, TOLD)
+    store_memories(home, MEMORIES)
     return home

@@ -12,7 +12,7 @@ from memories.tuning import profile_publication, profile_versions
 from tests.support.access import key_to
 
 GOOD: dict[str, Any] = {"abstain_below": 0.0}
-RUINED: dict[str, Any] = {"abstain_below": 1.0}  # answers nothing at all
+ABSTAINING: dict[str, Any] = {"abstain_below": 1.0}  # answers nothing at all
 
 
 def add_version(

@@ -80,13 +80,13 @@ def cosines(s: Signals) -> Similarity:
 
     cache: dict[tuple[int, int], float] = {}
 
-    def cached(i: int, j: int) -> float:
+    def cached_score(i: int, j: int) -> float:
         pair = (min(i, j), max(i, j))
         if pair not in cache:
             cache[pair] = cosine(*pair)
         return cache[pair]
 
-    return cached
+    return cached_score
 
 
 def freshness(i: int, s: Signals, p: FreshnessParams) -> float:
@@ -174,7 +174,7 @@ def _raw_factors(s: Signals, p: MemorysyncParams) -> dict[str, list[float]]:
     }
 
 
-def _weighted(factors: Mapping[str, list[float]], s: Signals, p: MemorysyncParams) -> list[float]:
+def _weighted_sum(factors: Mapping[str, list[float]], s: Signals, p: MemorysyncParams) -> list[float]:
     emphasised = {"factual": "semantic", "recent": "recency", "analytical": "graph"}.get(p.emphasis)
     weight = {name: getattr(p, f"weight_{name}") + (name == emphasised) * p.emphasis_bump for name in FACTORS}
     denominator = fsum(weight.values())
@@ -195,7 +195,7 @@ def _top(values: list[float], s: Signals, count: int) -> list[int]:
 
 def top_ten(s: Signals, p: MemorysyncParams) -> list[int]:
     """The batch's anchors, by the seven factors without edges."""
-    return _top(_weighted(_raw_factors(s, p), s, p), s, p.anchors)
+    return _top(_weighted_sum(_raw_factors(s, p), s, p), s, p.anchors)
 
 
 def hybrid(s: Signals, p: MemorysyncParams) -> list[float]:
@@ -205,7 +205,7 @@ def hybrid(s: Signals, p: MemorysyncParams) -> list[float]:
     for source, target, _, weight in _edges(s):
         if source in anchors:
             graph[target] = max(graph[target], weight)
-    return _weighted({**_raw_factors(s, p), "graph": graph}, s, p)
+    return _weighted_sum({**_raw_factors(s, p), "graph": graph}, s, p)
 
 
 def edge_boosts(s: Signals, p: MemorysyncParams) -> list[float]:

@@ -13,33 +13,33 @@ from memories.writing.remember import remember
 NOW = datetime(2026, 3, 2, 12, tzinfo=UTC)
 
 
-def tell(namespace: Namespace, content: str, **more: Any) -> Memory:
+def store_memory(namespace: Namespace, content: str, **more: Any) -> Memory:
     """Store a memory, and give its row."""
     new = NewMemory(
         **{"content": content, "type": "Fact", "utterances": (Utterance("direct"),), "model": "haiku", **more}
     )
     (outcome,) = remember(namespace, [new], by="tests")
-    return now(outcome.memory)
+    return reload_memory(outcome.memory)
 
 
-def now(memory: Memory) -> Memory:
+def reload_memory(memory: Memory) -> Memory:
     """The row as it stands."""
     return Memory.objects.get(namespace=memory.namespace, id=memory.id)
 
 
-def entity(namespace: Namespace, name: str, kind: str = "") -> Entity:
+def add_entity(namespace: Namespace, name: str, kind: str = "") -> Entity:
     """Make an entity."""
     return Entity.objects.create(namespace=namespace, name=name, normalised=name.casefold(), kind=kind)
 
 
-def publish(namespace: Namespace, **params: float) -> None:
+def publish_policy(namespace: Namespace, **params: float) -> None:
     """Let other write parameters be in force."""
     policy = WritePolicy.objects.create(namespace=namespace, name=f"tests {Publication.objects.count()}")
     version = WritePolicyVersion.objects.create(namespace=namespace, policy=policy, number=1, params=params)
     Publication.objects.create(namespace=namespace, policy_version=version)
 
 
-def begun(namespace: Namespace, step: str, **params: Any) -> Work:
+def start_step(namespace: Namespace, step: str, **params: Any) -> Work:
     """A job about to do a step."""
     job = Job.objects.create(
         namespace=namespace,
@@ -56,7 +56,7 @@ def begun(namespace: Namespace, step: str, **params: Any) -> Work:
 
 def reflect(namespace: Namespace, step: str, **params: Any) -> dict[str, Any]:
     """Run one step in a job of its own, and give what it found."""
-    work = begun(namespace, step, **params)
+    work = start_step(namespace, step, **params)
     STEPS[step](work)
     Job.objects.within(namespace).filter(id=work.job.id).update(state=JobState.DONE)
     return dict(Job.objects.get(namespace=namespace, id=work.job.id).result[step])

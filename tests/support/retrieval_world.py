@@ -41,7 +41,7 @@ EDGES = (
     ("Priya Raman", "reports to", "Maya Lindqvist", 0.7),
 )
 # Content, type, subject, and whatever else is said of it; days count back from now.
-TOLD: tuple[tuple[str, str, str, dict[str, Any]], ...] = (
+MEMORIES: tuple[tuple[str, str, str, dict[str, Any]], ...] = (
     ("Invoicing stores its data in PostgreSQL 16", "Fact", "Invoicing", {"tags": ("database",), "days": 40}),
     ("The nightly backup of invoicing runs at two in the morning", "Fact", "Invoicing", {"tags": ("backup",)}),
     ("Maya prefers PostgreSQL for every new service", "Preference", "Maya", {"tags": ("database",), "days": 90}),
@@ -61,7 +61,7 @@ TOLD: tuple[tuple[str, str, str, dict[str, Any]], ...] = (
     ("The guest network used another password last year", "Fact", "", {"valid_from": NOW - timedelta(days=500)}),
     ("The new office opens in autumn", "Event", "Arrive", {"valid_from": NOW + timedelta(days=200)}),
 )
-SAID = (
+TURNS = (
     ("user", "We should move the invoicing backup to a quieter hour."),
     ("assistant", "Two in the morning is when the load is lowest."),
     ("user", "Then two it is. And Priya must look at the schema first."),
@@ -69,21 +69,21 @@ SAID = (
 )
 
 
-def told(slug: str) -> Namespace:
+def store_world(slug: str) -> Namespace:
     """Tell the world into a namespace of its own."""
     namespace = Namespace.objects.create(slug=slug, title="Asked", clock=NOW)
-    entities = {name: entity(namespace, name, "person", aliases) for name, aliases in PEOPLE.items()}
-    entities |= {name: entity(namespace, name, kind) for name, kind in THINGS.items()}
+    entities = {name: add_entity(namespace, name, "person", aliases) for name, aliases in PEOPLE.items()}
+    entities |= {name: add_entity(namespace, name, kind) for name, kind in THINGS.items()}
     for source, predicate, target, confidence in EDGES:
         relate_entities(namespace, entities[source], predicate, entities[target], confidence)
-    remember(namespace, [new(*one) for one in TOLD], by="tests")
-    turns = [NewTurn(role=role, text=text, said_at=NOW - timedelta(days=7)) for role, text in SAID]
+    remember(namespace, [new_memory(*one) for one in MEMORIES], by="tests")
+    turns = [NewTurn(role=role, text=text, said_at=NOW - timedelta(days=7)) for role, text in TURNS]
     ingest(namespace, Conversation(session="backup", turns=turns, user="maya"), by="tests")
     Memory.objects.within(namespace).filter(content__startswith="Maya prefers").update(access_count=4)
     return namespace
 
 
-def entity(namespace: Namespace, name: str, kind: str, aliases: tuple[str, ...] = ()) -> Entity:
+def add_entity(namespace: Namespace, name: str, kind: str, aliases: tuple[str, ...] = ()) -> Entity:
     """Make an entity with its other names."""
     made = Entity.objects.create(namespace=namespace, name=name, normalised=normalize(name), kind=kind, created_at=NOW)
     for alias in aliases:
@@ -91,7 +91,7 @@ def entity(namespace: Namespace, name: str, kind: str, aliases: tuple[str, ...] 
     return made
 
 
-def new(content: str, type: str, subject: str, more: dict[str, Any]) -> NewMemory:
+def new_memory(content: str, type: str, subject: str, more: dict[str, Any]) -> NewMemory:
     """A memory as a caller would tell it."""
     given = dict(more)
     at = NOW - timedelta(days=given.pop("days", 30))
@@ -110,7 +110,7 @@ def new(content: str, type: str, subject: str, more: dict[str, Any]) -> NewMemor
     )
 
 
-def asking(namespace: Namespace, text: str, system: str = "recall", **more: Any) -> Query:
+def make_query(namespace: Namespace, text: str, system: str = "recall", **more: Any) -> Query:
     """A query under a system's defaults, or with parameters on top."""
     params, filters = more.pop("params", {}), more.pop("filters", Filters())
     by = resolve_config(namespace, system=system, params=params)
@@ -127,9 +127,9 @@ def memory(namespace: Namespace, beginning: str) -> Memory:
 ALL_LEVELS = tuple(ChunkLevel.values)
 EVERYTHING = "What did Maya and Priya say about the invoicing backup and the database schema last month?"
 # By which system a route is asked.
-ROUTES = {route: name for name in ("memsense", "blend", "recall") for route in SYSTEMS[name].retrievers}
+SYSTEM_OF_RETRIEVER = {route: name for name in ("memsense", "blend", "recall") for route in SYSTEMS[name].retrievers}
 
-Listed = list[tuple[UUID, float]]
+ScoredIds = list[tuple[UUID, float]]
 
 
 def context_of(query: Query, *, pool: int = 500, reading: ParsedQuery | None = None) -> RetrieverContext:
@@ -138,7 +138,7 @@ def context_of(query: Query, *, pool: int = 500, reading: ParsedQuery | None = N
     return retriever_context(query, reading or understand(query), query.config.params_under(plan), pool)
 
 
-def found(query: Query, route: str, *, pool: int = 500, reading: ParsedQuery | None = None) -> Listed:
+def run_retriever(query: Query, route: str, *, pool: int = 500, reading: ParsedQuery | None = None) -> ScoredIds:
     """What one retriever gives for a query, in its order."""
     context = context_of(query, pool=pool, reading=reading)
     with transaction.atomic():
@@ -147,13 +147,13 @@ def found(query: Query, route: str, *, pool: int = 500, reading: ParsedQuery | N
     return list(answer.lists[route].items())
 
 
-def same(given: Listed, expected: Listed, *, within: float = 1e-6) -> None:
+def assert_same_list(given: ScoredIds, expected: ScoredIds, *, within: float = 1e-6) -> None:
     """Hold two lists against each other: the same memories in the same order with the same scores."""
     assert [id for id, _ in given] == [id for id, _ in expected]
     assert [score for _, score in given] == pytest.approx([score for _, score in expected], abs=within)
 
 
-def open_to(namespace: Namespace, levels: Sequence[str] = STATEMENTS) -> list[Memory]:
+def searchable_memories(namespace: Namespace, levels: Sequence[str] = STATEMENTS) -> list[Memory]:
     """The memories that can be found."""
     return [one for one in Memory.objects.within(namespace) if one.status == "active" and one.level in levels]
 
@@ -167,7 +167,7 @@ def cosines(namespace: Namespace, reading: ParsedQuery, route: str = Route.FULL)
     return near
 
 
-def in_order(scores: Mapping[UUID, float], near: Mapping[UUID, float]) -> Listed:
+def sort_scores(scores: Mapping[UUID, float], near: Mapping[UUID, float]) -> ScoredIds:
     """Falling score; equal ones by cosine, those without a vector last, then by id."""
     return sorted(scores.items(), key=lambda one: (-one[1], -near.get(one[0], -math.inf), one[0]))
 
@@ -179,9 +179,9 @@ def lexemes(text: str) -> dict[str, int]:
         return dict(cursor.fetchall())
 
 
-def scored_by_words(namespace: Namespace, query: str, k1: float = 1.2, b: float = 0.75) -> dict[UUID, float]:
+def bm25_scores(namespace: Namespace, query: str, k1: float = 1.2, b: float = 0.75) -> dict[UUID, float]:
     """BM25 by a loop over the words of all active memories, and by the formula over a matrix: both must agree."""
-    texts = {one.id: lexemes(one.content) for one in open_to(namespace, ALL_LEVELS)}
+    texts = {one.id: lexemes(one.content) for one in searchable_memories(namespace, ALL_LEVELS)}
     terms = sorted(lexemes(query))
     length = {id: sum(words.values()) for id, words in texts.items()}
     average = sum(length.values()) / len(texts)
@@ -202,15 +202,15 @@ def scored_by_words(namespace: Namespace, query: str, k1: float = 1.2, b: float 
     return scores
 
 
-def settled(one: Memory) -> bool:
+def is_certain(one: Memory) -> bool:
     """Whether its subject and type were told for sure."""
     return not one.type_uncertain and one.subject_fallback is None
 
 
-def about(namespace: Namespace, worth: Mapping[UUID, float], mention: float = 0.6) -> dict[UUID, float]:
+def entity_scores(namespace: Namespace, worth: Mapping[UUID, float], mention: float = 0.6) -> dict[UUID, float]:
     """What entities are worth to the memories that are about them or mention them: the best of all ways."""
     scores: dict[UUID, float] = {}
-    for one in open_to(namespace):
+    for one in searchable_memories(namespace):
         mentioned = Mention.objects.within(namespace).filter(memory=one).values_list("entity_id", flat=True)
         ways = [worth.get(one.subject_id, 0.0)] if one.subject_id else []
         ways += [mention * worth.get(entity, 0.0) for entity in mentioned]

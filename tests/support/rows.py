@@ -19,7 +19,7 @@ from memories.models.references import Reference
 
 TABLES = list(apps.get_app_config("memories").get_models())
 NAMESPACED = [model for model in TABLES if model not in (Namespace, Membership)]
-MOMENT = datetime(2026, 3, 2, 12, tzinfo=UTC)
+TIMESTAMP = datetime(2026, 3, 2, 12, tzinfo=UTC)
 LONG_AGO = datetime(2001, 1, 1, tzinfo=UTC)
 _count = itertools.count()
 
@@ -39,7 +39,7 @@ def references(model: type[models.Model]) -> list[Reference[Any]]:
     return [field for field in model._meta.get_fields() if isinstance(field, Reference)]
 
 
-def walls() -> Iterator[Any]:
+def reference_params() -> Iterator[Any]:
     """Give every relation within a namespace, as a test parameter."""
     for model in NAMESPACED:
         for reference in references(model):
@@ -76,7 +76,7 @@ def some_value(field: "models.Field[Any, Any]") -> Any:
         models.FloatField: 0.5,
         models.PositiveIntegerField: 1,
         models.PositiveSmallIntegerField: 1,
-        models.DateTimeField: MOMENT,
+        models.DateTimeField: TIMESTAMP,
         models.DateField: date(2026, 3, 2),
         ArrayField: [uuid7()],
         VectorField: [1.0, 0.0, 0.0],

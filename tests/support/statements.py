@@ -5,7 +5,7 @@ import re
 from tests.support.rows import NAMESPACED
 
 TABLE = re.compile(r'(?:FROM|JOIN|UPDATE|INTO|USING) "(\w+)"(?: (?:AS )?"?([TUV]\d+)"?)?')
-WALLED = {model._meta.db_table for model in NAMESPACED}
+NAMESPACED_TABLES = {model._meta.db_table for model in NAMESPACED}
 
 
 def without_namespace(sql: str) -> list[str]:
@@ -15,7 +15,7 @@ def without_namespace(sql: str) -> list[str]:
     conditions = re.sub(r" SET .*? WHERE ", " SET WHERE ", conditions)
     missing = []
     for table, alias in TABLE.findall(sql):
-        if table not in WALLED:
+        if table not in NAMESPACED_TABLES:
             continue
         if sql.startswith("INSERT"):
             carried = re.search(r'INSERT INTO "\w+" \([^)]*"namespace_id"', sql)

@@ -99,7 +99,7 @@ def example(demo: Namespace) -> Memory:
     return Memory.objects.within(demo).get(content=EXAMPLE)
 
 
-def counted(rows: Any, column: str) -> Counter[Any]:
+def count_by(rows: Any, column: str) -> Counter[Any]:
     return Counter(rows.values_list(column, flat=True))
 
 
@@ -119,7 +119,7 @@ def test_what_was_written_is_stored_once_and_nothing_else(demo: Namespace) -> No
     assert Counter(facts(demo).values_list("content", flat=True)) == Counter(
         memory.content for memory in read_demo_world().memories.values()
     )
-    assert counted(Entity.objects.within(demo), "name") == Counter(
+    assert count_by(Entity.objects.within(demo), "name") == Counter(
         one.name for one in read_demo_world().entities.values()
     )
 
@@ -142,21 +142,21 @@ def test_every_session_and_each_of_its_exchanges_is_a_chunk_with_vectors(demo: N
         opened.values_list("id", flat=True)
     )
     assert not chunks.filter(vectors__isnull=True).exists()
-    assert set(counted(MemoryVector.objects.within(demo), "route")) == set(Route.values)
+    assert set(count_by(MemoryVector.objects.within(demo), "route")) == set(Route.values)
 
 
 def test_every_type_kind_source_level_and_several_extractors_occur(demo: Namespace) -> None:
     memories = facts(demo)
-    assert set(counted(memories, "type")) == set(MemoryType.values)
-    assert min(counted(memories, "type").values()) >= 40
-    assert set(counted(memories, "kind")) == set(Kind.values)
-    assert set(counted(MemorySource.objects.within(demo), "level")) == set(SourceLevel.values)
-    assert len(counted(memories, "extractor_model")) >= 5
+    assert set(count_by(memories, "type")) == set(MemoryType.values)
+    assert min(count_by(memories, "type").values()) >= 40
+    assert set(count_by(memories, "kind")) == set(Kind.values)
+    assert set(count_by(MemorySource.objects.within(demo), "level")) == set(SourceLevel.values)
+    assert len(count_by(memories, "extractor_model")) >= 5
     assert memories.filter(extractor_logprob__isnull=False).count() >= 20
 
 
 def test_every_kind_of_edge_joins_memories(demo: Namespace) -> None:
-    assert set(counted(MemoryEdge.objects.within(demo), "kind")) == set(EdgeKind.values)
+    assert set(count_by(MemoryEdge.objects.within(demo), "kind")) == set(EdgeKind.values)
 
 
 def test_entities_are_reached_over_two_and_three_hops(demo: Namespace) -> None:
@@ -174,12 +174,12 @@ def test_the_judged_queries_cover_every_category_and_what_was_unanswerable(demo:
     queries = JudgedQuery.objects.within(demo)
     assert queries.filter(kind=QueryKind.ANSWERABLE).count() >= 120
     assert queries.filter(kind=QueryKind.UNANSWERABLE).count() >= 30
-    assert set(counted(queries, "category")) == CATEGORIES
-    assert min(counted(queries, "category").values()) >= 15
+    assert set(count_by(queries, "category")) == CATEGORIES
+    assert min(count_by(queries, "category").values()) >= 15
     for query in queries.annotate(answers=Count("judgements", filter=Q(judgements__grade__gt=0))):
         unanswered = query.kind == QueryKind.UNANSWERABLE
         assert (query.answers == 0) == unanswered == (query.category == "never-stored"), query.text
-    assert set(counted(Judgement.objects.within(demo), "grade")) == {0, 1, 2, 3}
+    assert set(count_by(Judgement.objects.within(demo), "grade")) == {0, 1, 2, 3}
 
 
 def test_what_only_seems_to_answer_is_judged_and_can_come_back(demo: Namespace) -> None:
@@ -284,7 +284,7 @@ def test_a_memory_that_is_hardly_grounded_is_rejected_and_kept(demo: Namespace) 
     assert rejected.reason == "only partly grounded, so it keeps 0.18, and the floor is 0.30"
     partly = Memory.objects.within(demo).filter(grounding="partial", status=Status.ACTIVE)
     assert partly.count() >= 5
-    assert set(counted(partly, "grounding_penalty")) == {0.2}
+    assert set(count_by(partly, "grounding_penalty")) == {0.2}
 
 
 def test_an_unknown_type_counts_as_an_uncertain_fact(demo: Namespace) -> None:

@@ -101,7 +101,7 @@ def test_nothing_that_anybody_wrote_is_told(running: Running) -> None:
 def test_a_key_over_its_rate_limit_gets_429_whichever_process_answers(running: Running) -> None:
     recall = running.client()
 
-    def ask(_: int) -> int:
+    def compare(_: int) -> int:
         try:
             recall.compare("xylophone")
         except RecallError as error:
@@ -109,7 +109,7 @@ def test_a_key_over_its_rate_limit_gets_429_whichever_process_answers(running: R
         return 200
 
     with ThreadPoolExecutor(8) as pool:
-        statuses = list(pool.map(ask, range(RATE + 15)))
+        statuses = list(pool.map(compare, range(RATE + 15)))
     assert set(statuses) == {200, 429}
     assert RATE // 2 <= statuses.count(200) <= RATE
 

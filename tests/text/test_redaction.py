@@ -132,7 +132,7 @@ def card_numbers(draw: st.DrawFn) -> str:
     start, length = draw(st.sampled_from(NETWORKS))
     rest = draw(st.text("0123456789", min_size=length - len(start) - 1, max_size=length - len(start) - 1))
     number = next(start + rest + last for last in "0123456789" if check(start + rest + last))
-    return grouped(number, draw(st.sampled_from(["", " ", "-"])))
+    return group_digits(number, draw(st.sampled_from(["", " ", "-"])))
 
 
 def check(digits: str) -> bool:
@@ -141,7 +141,7 @@ def check(digits: str) -> bool:
     return sum(value - 9 * (value > 9) for value in doubled) % 10 == 0
 
 
-def grouped(digits: str, blank: str) -> str:
+def group_digits(digits: str, blank: str) -> str:
     """Groups of four as on a card; a last group that is too short joins the previous one."""
     parts = [digits[at : at + 4] for at in range(0, len(digits), 4)]
     if len(parts[-1]) < 3:

@@ -20,28 +20,28 @@ def identifier(name: str) -> UUID:
     return uuid5(NAMESPACE_DNS, name)
 
 
-def known(name: str, kind: str = "person", *aliases: str) -> KnownEntity:
+def known_entity(name: str, kind: str = "person", *aliases: str) -> KnownEntity:
     return KnownEntity(identifier(name), name, kind, aliases)
 
 
 REGISTRY = EntityRegistry(
     [
-        known("Maya Lindqvist", "person", "Maya"),
-        known("Karin Lindqvist", "person", "Maya's mother"),
-        known("Priya Raman"),
-        known("Ines Carvalho"),
-        known("Mateusz Zieliński"),
-        known("Robert Stone"),
-        known("Ludwig van Beethoven"),
-        known("Alexander Berg"),
-        known("Alexandra Holm"),
-        known("Arrive AB", "organisation"),
-        known("Platform team", "organisation"),
-        known("Kubernetes", "system", "k8s"),
-        known("PostgreSQL 14", "system", "Postgres"),
-        known("YubiKey", "thing"),
-        known("Mercury", "planet"),
-        known("Göteborg", "place", "Gothenburg"),
+        known_entity("Maya Lindqvist", "person", "Maya"),
+        known_entity("Karin Lindqvist", "person", "Maya's mother"),
+        known_entity("Priya Raman"),
+        known_entity("Ines Carvalho"),
+        known_entity("Mateusz Zieliński"),
+        known_entity("Robert Stone"),
+        known_entity("Ludwig van Beethoven"),
+        known_entity("Alexander Berg"),
+        known_entity("Alexandra Holm"),
+        known_entity("Arrive AB", "organisation"),
+        known_entity("Platform team", "organisation"),
+        known_entity("Kubernetes", "system", "k8s"),
+        known_entity("PostgreSQL 14", "system", "Postgres"),
+        known_entity("YubiKey", "thing"),
+        known_entity("Mercury", "planet"),
+        known_entity("Göteborg", "place", "Gothenburg"),
     ]
 )
 
@@ -113,13 +113,13 @@ def test_a_name_of_two_is_resolved_to_neither_and_both_are_reported(surface: str
 
 
 def test_two_equally_good_misspellings_are_ambiguous() -> None:
-    registry = EntityRegistry([known("Grafanas", "system"), known("Grafanan", "system")])
+    registry = EntityRegistry([known_entity("Grafanas", "system"), known_entity("Grafanan", "system")])
     assert registry.resolve("Grafana") is None
     assert len(registry.candidates("Grafana")) == 2
 
 
 def test_accents_decide_where_two_names_differ_by_nothing_else() -> None:
-    registry = EntityRegistry([known("Borås", "place"), known("Boras", "firm")])
+    registry = EntityRegistry([known_entity("Borås", "place"), known_entity("Boras", "firm")])
     assert registry.resolve("Borås") == EntityCandidate(identifier("Borås"), 1.0)
     assert registry.resolve("boras") == EntityCandidate(identifier("Boras"), 1.0)
 
@@ -131,12 +131,12 @@ def test_a_strict_reader_takes_neither_plural_nor_misspelling() -> None:
 
 def test_an_empty_registry_knows_nobody() -> None:
     assert EntityRegistry().candidates("Maya Lindqvist") == ()
-    assert EntityRegistry([known(" ")]).candidates("Maya") == ()
+    assert EntityRegistry([known_entity(" ")]).candidates("Maya") == ()
 
 
 @given(st.lists(st.text(max_size=12), max_size=6), st.text(max_size=12))
 def test_every_name_resolves_to_its_own_entity_and_no_surface_raises(names: list[str], surface: str) -> None:
-    registry = EntityRegistry([known(name, "person" if place % 2 else "") for place, name in enumerate(names)])
+    registry = EntityRegistry([known_entity(name, "person" if place % 2 else "") for place, name in enumerate(names)])
     registry.candidates(surface)
     for name in names:
         found = registry.candidates(name)

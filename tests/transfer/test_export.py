@@ -56,7 +56,7 @@ def full(slug: str) -> Namespace:
     return namespace
 
 
-def changed(line: str, **values: Any) -> str:
+def replace_values(line: str, **values: Any) -> str:
     """A line with other values."""
     return json.dumps(json.loads(line) | values)
 
@@ -125,12 +125,12 @@ def test_without_their_vectors_conversations_are_found_by_every_route_again(tmp_
     run_command("import_memories", "there", write_lines(tmp_path, lines_of(here, vectors=False)), "--create")
     there = Namespace.objects.get(slug="there")
 
-    def found(namespace: Namespace) -> tuple[Any, Any]:
+    def vectors_and_states(namespace: Namespace) -> tuple[Any, Any]:
         rows = MemoryVector.objects.within(namespace).order_by("memory_id", "route")
         states = TokenStates.objects.within(namespace).order_by("memory_id").values_list("memory_id", "tokens")
         return {(row.memory_id, row.route, row.level, row.active): row.vector for row in rows}, list(states)
 
-    (old, states), (new, again) = found(here), found(there)
+    (old, states), (new, again) = vectors_and_states(here), vectors_and_states(there)
     assert old.keys() == new.keys()
     assert {route for _, route, *_ in old} >= {Route.FULL, Route.USER, Route.ASSISTANT, Route.NEXT_USER, Route.CONTEXT}
     assert states == again
@@ -202,7 +202,7 @@ def test_a_line_that_cannot_be_restored_is_named_and_nothing_of_its_batch_is_sto
     for _ in range(3):
         row(Memory, here, status=Status.ARCHIVED)
     lines = lines_of(here)
-    lines[place] = changed(lines[place], **values)
+    lines[place] = replace_values(lines[place], **values)
     with pytest.raises(CommandError, match=complaint):
         run_command("import_memories", "there", write_lines(tmp_path, lines), "--create")
     there = Namespace.objects.get(slug="there")

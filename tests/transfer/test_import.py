@@ -280,7 +280,7 @@ class Process:
         return out.decode()
 
 
-def done(namespace: Namespace) -> int:
+def lines_done(namespace: Namespace) -> int:
     """How many lines are settled."""
     return Job.objects.within(namespace).values_list("done", flat=True).first() or 0
 
@@ -288,8 +288,8 @@ def done(namespace: Namespace) -> int:
 def killed_again_and_again(namespace: Namespace, times: int, start: Any) -> str:
     """Kill the import in the middle of a batch, some times; let it end then."""
     for _ in range(times):
-        before, process = done(namespace), start()
-        while done(namespace) < before + 40:
+        before, process = lines_done(namespace), start()
+        while lines_done(namespace) < before + 40:
             assert process.process.poll() is None
             time.sleep(0.01)
         process.kill()

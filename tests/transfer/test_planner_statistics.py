@@ -21,12 +21,12 @@ pytestmark = pytest.mark.django_db
 LINES = [{"content": f"The {word} stands in the hall"} for word in ("piano", "ladder", "mirror", "bicycle")]
 
 
-def looked(asked: CaptureQueriesContext) -> int:
+def count_analyze(asked: CaptureQueriesContext) -> int:
     """How often the planner was told to look."""
     return sum(query["sql"].startswith("ANALYZE memories_") for query in asked)
 
 
-def known() -> set[str]:
+def analyzed_tables() -> set[str]:
     """The tables that the planner knows something of, as this transaction sees it."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT DISTINCT tablename FROM pg_stats WHERE tablename LIKE 'memories_%'")
@@ -42,7 +42,7 @@ def test_an_import_looks_at_its_lines_once_they_are_many(
     monkeypatch.setattr(planner_statistics, "estimated_memories", lambda: -1.0)
     with CaptureQueriesContext(connection) as asked:
         call_command("import_memories", "here", write_lines(tmp_path, LINES), *more)
-    assert looked(asked) == times
+    assert count_analyze(asked) == times
 
 
 def test_lines_that_an_earlier_attempt_settled_do_not_count(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -52,7 +52,7 @@ def test_lines_that_an_earlier_attempt_settled_do_not_count(tmp_path: Path, monk
     monkeypatch.setattr(planner_statistics, "MIN_MEMORIES", 1)
     with CaptureQueriesContext(connection) as asked:
         call_command("import_memories", "here", file)
-    assert looked(asked) == 0
+    assert count_analyze(asked) == 0
 
 
 @pytest.mark.parametrize(("enough", "times"), [(4, 1), (5, 0)])
@@ -64,7 +64,7 @@ def test_so_does_a_stream_over_rest(client: Client, monkeypatch: pytest.MonkeyPa
         response = client.post("/api/v1/here/import/", body, "application/x-ndjson", headers=headers)
         told = b"".join(response).decode().splitlines()
     assert json.loads(told[-1])["end"]["stored"] == len(LINES)
-    assert looked(asked) == times
+    assert count_analyze(asked) == times
 
 
 def test_a_look_tells_the_planner_of_every_table_that_memories_fill(tmp_path: Path) -> None:
@@ -72,7 +72,12 @@ def test_a_look_tells_the_planner_of_every_table_that_memories_fill(tmp_path: Pa
     call_command("import_memories", "here", write_lines(tmp_path, LINES))
     with CaptureQueriesContext(connection) as asked:
         planner_statistics.analyze_tables()
-    assert known() >= {Memory._meta.db_table, Posting._meta.db_table, "memories_memoryvector", "memories_scoreevent"}
+    assert analyzed_tables() >= {
+        Memory._meta.db_table,
+        Posting._meta.db_table,
+        "memories_memoryvector",
+        "memories_scoreevent",
+    }
     passing = ("memories_trace", "memories_apikey", "memories_job,", "memories_idempotencyrecord")
     assert not any(name in asked[0]["sql"] for name in passing)
 
@@ -96,4 +101,4 @@ def test_where_the_planner_knows_of_as_many_there_is_no_need(tmp_path: Path, mon
     monkeypatch.setattr(planner_statistics, "estimated_memories", lambda: 1e6)
     with CaptureQueriesContext(connection) as asked:
         call_command("import_memories", "here", write_lines(tmp_path, LINES))
-    assert looked(asked) == 0
+    assert count_analyze(asked) == 0

@@ -28,7 +28,7 @@ ROUTES = [(name, route) for name, system in SYSTEMS.items() for route in system.
 
 
 @pytest.fixture(scope="module")
-def questions(world: Namespace, django_db_blocker: Any) -> Iterator[JudgementSet]:
+def judgement_set(world: Namespace, django_db_blocker: Any) -> Iterator[JudgementSet]:
     """The judged set, made once for all tests of the module."""
     with django_db_blocker.unblock():
         whole = make_judgement_set(world, "ablation")
@@ -38,23 +38,23 @@ def questions(world: Namespace, django_db_blocker: Any) -> Iterator[JudgementSet
 
 
 @pytest.fixture(scope="module")
-def held(world: Namespace, questions: JudgementSet, django_db_blocker: Any) -> dict[str, Arrays]:
+def arrays(world: Namespace, judgement_set: JudgementSet, django_db_blocker: Any) -> dict[str, Arrays]:
     """The arrays of every system."""
     with django_db_blocker.unblock():
         return {
-            name: cached_arrays(trace_set(world, questions, Config(system, mode_preset(world, system))))
+            name: cached_arrays(trace_set(world, judgement_set, Config(system, mode_preset(world, system))))
             for name, system in SYSTEMS.items()
         }
 
 
 @pytest.mark.parametrize(("name", "route"), ROUTES)
 def test_leaving_a_retriever_out_ranks_as_a_live_retrieval_that_never_asks_it(
-    world: Namespace, held: dict[str, Arrays], name: str, route: str
+    world: Namespace, arrays: dict[str, Arrays], name: str, route: str
 ) -> None:
     system = SYSTEMS[name]
     lacking = replace(system, retrievers=tuple(one for one in system.retrievers if one != route))
     setting = Config(lacking, mode_preset(world, system))
-    less = drop_retriever(held[name], route)
+    less = drop_retriever(arrays[name], route)
     found = measure_config(less, setting)
     for number, query in enumerate(less.queries):
         stack = next((stack for stack in less.stacks if number in stack.queries), None)

@@ -11,8 +11,8 @@ from django.core.management import CommandError, call_command
 from memories.models import Evaluation, JudgementSet, Namespace
 from memories.models.choices import Part
 from memories.tuning.measurement import MAIN_METRIC
-from tests.support.judged_world import JUDGED
-from tests.support.profiles import GOOD, RUINED, add_version
+from tests.support.judged_world import JUDGED_QUERIES
+from tests.support.profiles import ABSTAINING, GOOD, add_version
 
 pytestmark = [pytest.mark.django_db, pytest.mark.xdist_group("retrieval")]
 
@@ -25,16 +25,16 @@ def run_evaluate(*arguments: str) -> str:
 
 
 @pytest.fixture
-def versions(world: Namespace, questions: JudgementSet) -> Any:
+def versions(world: Namespace, judgement_set: JudgementSet) -> Any:
     """A good version and a ruined one."""
-    return add_version(world, GOOD), add_version(world, RUINED)
+    return add_version(world, GOOD), add_version(world, ABSTAINING)
 
 
 def test_a_version_that_is_good_enough_passes_and_is_kept(world: Namespace, versions: Any) -> None:
     out = run_evaluate(
         "asked", "--profile", "careful@1", "--fail-under", "ndcg@10=.5", "--fail-under", "false_abstention=0"
     )
-    assert out.startswith(f"careful@1 on questions, {len(JUDGED)} queries:")
+    assert out.startswith(f"careful@1 on questions, {len(JUDGED_QUERIES)} queries:")
     made = Evaluation.objects.within(world).get()
     assert made.profile_version_id == versions[0].id
     assert re.search(rf"ndcg@10 +{made.metrics[MAIN_METRIC]['mean']:.3f} ", out)

@@ -34,7 +34,7 @@ pytestmark = [pytest.mark.django_db, pytest.mark.xdist_group("retrieval")]
 
 
 @pytest.fixture(scope="module")
-def questions(world: Namespace, django_db_blocker: Any) -> Iterator[JudgementSet]:
+def judgement_set(world: Namespace, django_db_blocker: Any) -> Iterator[JudgementSet]:
     """The judged set, made once for all tests of the module."""
     with django_db_blocker.unblock():
         whole = make_judgement_set(world)
@@ -44,11 +44,11 @@ def questions(world: Namespace, django_db_blocker: Any) -> Iterator[JudgementSet
 
 
 @pytest.fixture(scope="module")
-def held(world: Namespace, questions: JudgementSet, django_db_blocker: Any) -> dict[str, Arrays]:
+def arrays(world: Namespace, judgement_set: JudgementSet, django_db_blocker: Any) -> dict[str, Arrays]:
     """The arrays of every system."""
     with django_db_blocker.unblock():
         return {
-            name: cached_arrays(trace_set(world, questions, Config(system, mode_preset(world, system))))
+            name: cached_arrays(trace_set(world, judgement_set, Config(system, mode_preset(world, system))))
             for name, system in SYSTEMS.items()
         }
 
@@ -71,10 +71,10 @@ def live_answer(namespace: Namespace, query: JudgedQuery, setting: Config) -> li
 @settings(max_examples=6, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(seed=st.integers(0, 2**32 - 1))
 def test_arrays_answer_every_query_as_a_live_retrieval_does(
-    world: Namespace, held: dict[str, Arrays], system: str, seed: int
+    world: Namespace, arrays: dict[str, Arrays], system: str, seed: int
 ) -> None:
     setting = Config(SYSTEMS[system], random_score_params(system, seed))
-    whole = held[system]
+    whole = arrays[system]
     found = measure_config(whole, setting)
     names = {stack: one for stack in whole.stacks for one in [stack.signals.ids]}
     for number, query in enumerate(whole.queries):
@@ -88,11 +88,11 @@ def test_arrays_answer_every_query_as_a_live_retrieval_does(
 @pytest.mark.filterwarnings("ignore::numba.core.errors.NumbaWarning")  # of code that ranx has it compile
 @pytest.mark.parametrize("system", SYSTEMS)
 def test_metrics_are_those_of_an_independent_implementation(
-    world: Namespace, held: dict[str, Arrays], system: str
+    world: Namespace, arrays: dict[str, Arrays], system: str
 ) -> None:
     setting = Config(SYSTEMS[system], {"abstain_below": 0.0} if system == "blend" else {})
-    found = measure_config(held[system], setting)
-    asked = [query for query in held[system].queries if query.judgements.exists()]
+    found = measure_config(arrays[system], setting)
+    asked = [query for query in arrays[system].queries if query.judgements.exists()]
     qrels = Qrels({str(one.id): {str(g.memory_id): g.grade for g in one.judgements.all()} for one in asked})
     answers = {str(one.id): live_answer(world, one, setting) for one in asked}
     scored = {id: {name: 1.0 / rank for rank, name in enumerate(names, 1)} for id, names in answers.items()}
@@ -101,30 +101,30 @@ def test_metrics_are_those_of_an_independent_implementation(
     for mine, theirs in names.items():
         evaluate(qrels, run, theirs)
         expected = dict(run.scores[theirs])
-        for number, query in enumerate(held[system].queries):
+        for number, query in enumerate(arrays[system].queries):
             if str(query.id) in expected:
                 assert found.per_query[mine][number] == pytest.approx(expected[str(query.id)])
 
 
 def test_abstaining_counts_as_lost_where_there_is_an_answer_and_as_right_where_there_is_none(
-    held: dict[str, Arrays],
+    arrays: dict[str, Arrays],
 ) -> None:
-    always = measure_config(held["blend"], Config(SYSTEMS["blend"], {"abstain_below": 1.0}))
-    never = measure_config(held["blend"], Config(SYSTEMS["blend"], {"abstain_below": 0.0}))
+    always = measure_config(arrays["blend"], Config(SYSTEMS["blend"], {"abstain_below": 1.0}))
+    never = measure_config(arrays["blend"], Config(SYSTEMS["blend"], {"abstain_below": 0.0}))
     assert (always.mean(FALSE_ABSTENTION), always.mean(FALSE_ANSWER), always.mean(MAIN_METRIC)) == (1.0, 0.0, 0.0)
     assert (never.mean(FALSE_ABSTENTION), never.mean(FALSE_ANSWER)) == (0.0, 1.0)
     assert never.mean(MAIN_METRIC) > 0.5
 
 
-def test_a_metric_comes_with_an_interval_around_it(held: dict[str, Arrays]) -> None:
-    told = measure_config(held["blend"], Config(SYSTEMS["blend"], {"abstain_below": 0.0})).intervals()
+def test_a_metric_comes_with_an_interval_around_it(arrays: dict[str, Arrays]) -> None:
+    told = measure_config(arrays["blend"], Config(SYSTEMS["blend"], {"abstain_below": 0.0})).intervals()
     assert all(one.low <= one.mean <= one.high for one in told.values())
     assert told[MAIN_METRIC].low < told[MAIN_METRIC].high
 
 
-def test_a_setting_that_ruins_the_ranking_loses_query_by_query(held: dict[str, Arrays]) -> None:
-    good = measure_config(held["blend"], Config(SYSTEMS["blend"], {"abstain_below": 0.0}))
-    bad = measure_config(held["blend"], Config(SYSTEMS["blend"], {"abstain_below": 1.0}))
+def test_a_setting_that_ruins_the_ranking_loses_query_by_query(arrays: dict[str, Arrays]) -> None:
+    good = measure_config(arrays["blend"], Config(SYSTEMS["blend"], {"abstain_below": 0.0}))
+    bad = measure_config(arrays["blend"], Config(SYSTEMS["blend"], {"abstain_below": 1.0}))
     found = compare_measurements(good, bad)
     assert found.difference == pytest.approx(-good.mean(MAIN_METRIC))
     assert (found.won, found.lost) == (0, int((good.per_query[MAIN_METRIC][good.arrays.answerable] > 0).sum()))
@@ -132,8 +132,8 @@ def test_a_setting_that_ruins_the_ranking_loses_query_by_query(held: dict[str, A
     assert math.isclose(found.deltas[~good.arrays.answerable].sum(), 0.0)
 
 
-def test_a_grade_given_later_counts_at_once(world: Namespace, questions: JudgementSet) -> None:
-    whole = trace_set(world, questions, Config(SYSTEMS["contextdb"]))
+def test_a_grade_given_later_counts_at_once(world: Namespace, judgement_set: JudgementSet) -> None:
+    whole = trace_set(world, judgement_set, Config(SYSTEMS["contextdb"]))
     before = cached_arrays(whole)
     assert cached_arrays(whole) is before
     query = next(one for one in before.queries if one.text == "backup")
@@ -144,24 +144,26 @@ def test_a_grade_given_later_counts_at_once(world: Namespace, questions: Judgeme
     assert after.ideal[number].sum() == before.ideal[number].sum() + 3
 
 
-def test_another_parameter_of_the_candidates_needs_another_tracing(world: Namespace, questions: JudgementSet) -> None:
-    trace_set(world, questions, Config(SYSTEMS["recall"]))
-    assert traced_sets.latest_traced_set(world, questions, Config(SYSTEMS["recall"], {"rrf_k": 20.0})) is not None
-    assert traced_sets.latest_traced_set(world, questions, Config(SYSTEMS["recall"], {"bm25_k1": 2.0})) is None
+def test_another_parameter_of_the_candidates_needs_another_tracing(
+    world: Namespace, judgement_set: JudgementSet
+) -> None:
+    trace_set(world, judgement_set, Config(SYSTEMS["recall"]))
+    assert traced_sets.latest_traced_set(world, judgement_set, Config(SYSTEMS["recall"], {"rrf_k": 20.0})) is not None
+    assert traced_sets.latest_traced_set(world, judgement_set, Config(SYSTEMS["recall"], {"bm25_k1": 2.0})) is None
 
 
-def test_tracing_again_leaves_only_the_latest(world: Namespace, questions: JudgementSet) -> None:
-    first = trace_set(world, questions, Config(SYSTEMS["recall"]))
-    second = trace_set(world, questions, Config(SYSTEMS["recall"]))
+def test_tracing_again_leaves_only_the_latest(world: Namespace, judgement_set: JudgementSet) -> None:
+    first = trace_set(world, judgement_set, Config(SYSTEMS["recall"]))
+    second = trace_set(world, judgement_set, Config(SYSTEMS["recall"]))
     assert first.id != second.id
-    kept = type(first).objects.within(world).filter(judgement_set=questions, system="recall")
+    kept = type(first).objects.within(world).filter(judgement_set=judgement_set, system="recall")
     assert list(kept) == [second]
 
 
 def test_a_merged_memory_counts_for_what_absorbed_it_and_a_forgotten_one_no_more(
-    world: Namespace, questions: JudgementSet
+    world: Namespace, judgement_set: JudgementSet
 ) -> None:
-    whole = trace_set(world, questions, Config(SYSTEMS["memorysync"]))
+    whole = trace_set(world, judgement_set, Config(SYSTEMS["memorysync"]))
     before = cached_arrays(whole)
     shoes, standup = (Memory.objects.within(world).get(content__contains=words) for words in ("shoes", "half past"))
     allergic = Memory.objects.within(world).get(content__contains="allergic")
@@ -185,9 +187,9 @@ def test_a_merged_memory_counts_for_what_absorbed_it_and_a_forgotten_one_no_more
 
 
 def test_a_write_that_touches_nothing_judged_or_found_leaves_the_arrays_and_their_rankings(
-    world: Namespace, questions: JudgementSet
+    world: Namespace, judgement_set: JudgementSet
 ) -> None:
-    whole = trace_set(world, questions, Config(SYSTEMS["memsense"]))
+    whole = trace_set(world, judgement_set, Config(SYSTEMS["memsense"]))
     before = cached_arrays(whole)
     ranked = measure_config(before, Config(SYSTEMS["memsense"]))
     lock_namespace(world)  # as every write does
@@ -196,9 +198,9 @@ def test_a_write_that_touches_nothing_judged_or_found_leaves_the_arrays_and_thei
 
 
 def test_after_a_grade_or_a_merge_the_arrays_are_those_of_a_process_that_loads_them_anew(
-    world: Namespace, questions: JudgementSet
+    world: Namespace, judgement_set: JudgementSet
 ) -> None:
-    whole = trace_set(world, questions, Config(SYSTEMS["memsense"]))
+    whole = trace_set(world, judgement_set, Config(SYSTEMS["memsense"]))
     before = cached_arrays(whole)
     shoes, standup = (Memory.objects.within(world).get(content__contains=words) for words in ("shoes", "half past"))
     Memory.objects.within(world).filter(id=standup.id).update(status="merged", merged_into_id=shoes.id)
@@ -217,9 +219,9 @@ def test_after_a_grade_or_a_merge_the_arrays_are_those_of_a_process_that_loads_t
 
 
 def test_a_candidate_with_another_vector_is_loaded_again_where_vectors_are_read(
-    world: Namespace, questions: JudgementSet
+    world: Namespace, judgement_set: JudgementSet
 ) -> None:
-    reading, others = (trace_set(world, questions, Config(SYSTEMS[name])) for name in ("memsense", "contextdb"))
+    reading, others = (trace_set(world, judgement_set, Config(SYSTEMS[name])) for name in ("memsense", "contextdb"))
     before, blind = cached_arrays(reading), cached_arrays(others)
     lock_namespace(world)
     shoes = Memory.objects.within(world).get(content__contains="shoes")
@@ -234,7 +236,7 @@ def test_a_candidate_with_another_vector_is_loaded_again_where_vectors_are_read(
     )
 
 
-def test_a_process_holds_no_more_sets_than_it_may(world: Namespace, questions: JudgementSet) -> None:
+def test_a_process_holds_no_more_sets_than_it_may(world: Namespace, judgement_set: JudgementSet) -> None:
     for name in SYSTEMS:
-        cached_arrays(trace_set(world, questions, Config(SYSTEMS[name])))
+        cached_arrays(trace_set(world, judgement_set, Config(SYSTEMS[name])))
     assert len(array_cache._cache) == array_cache.MAX_CACHED_SETS < len(SYSTEMS)

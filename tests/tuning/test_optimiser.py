@@ -23,7 +23,7 @@ WEIGHTS = ("weight_semantic", "weight_bm25", "rrf_k", "half_life_fact")
 RECALL = SYSTEMS["recall"]
 
 
-def allowed(system: str, values: Any) -> bool:
+def is_valid(system: str, values: Any) -> bool:
     """Whether a setting breaks no rule."""
     try:
         SYSTEMS[system].params.of(values)
@@ -36,27 +36,29 @@ def run_search(whole: Arrays, names: tuple[str, ...], tries: int, seed: int = 1)
     """A search on the tune part, by hand."""
     system, objective, tune = whole.system, Objective(MAIN_METRIC), split_arrays(whole, Part.TUNE)
     axes = [ParamAxis(name, system.params.declarations()[name]) for name in names]
-    search = ParamSearch(axes, system.params().as_dict(), lambda values: allowed(system.name, values), tries // 3, seed)
+    search = ParamSearch(
+        axes, system.params().as_dict(), lambda values: is_valid(system.name, values), tries // 3, seed
+    )
     while len(search.evaluated) < tries and (values := search.propose()) is not None:
         search.record(values, float(objective.per_query(measure_config(tune, Config(system, values))).mean()))
     return search
 
 
-def simplified(whole: Arrays, search: ParamSearch) -> dict[str, Any]:
+def simplify(whole: Arrays, search: ParamSearch) -> dict[str, Any]:
     """What is taken from a search."""
     tune, usual = split_arrays(whole, Part.TUNE), whole.system.params().as_dict()
     changed = {name: value for name, value in search.best[0].items() if value != usual[name]}
     return simplest_change(
         changed,
         lambda values: Objective(MAIN_METRIC).per_query(measure_config(tune, Config(whole.system, values))),
-        lambda values: allowed(whole.system.name, values),
+        lambda values: is_valid(whole.system.name, values),
     )
 
 
 def test_a_planted_optimum_is_found_and_proven_on_the_hold_out() -> None:
     whole = planted_arrays(RECALL, 90)
     held = split_arrays(whole, Part.HOLDOUT)
-    taken = simplified(whole, run_search(whole, WEIGHTS, 150))
+    taken = simplify(whole, run_search(whole, WEIGHTS, 150))
     found = paired_gain(
         Objective(MAIN_METRIC), measure_config(held, Config(RECALL)), measure_config(held, Config(RECALL, taken))
     )
@@ -71,7 +73,7 @@ def test_a_planted_optimum_is_found_and_proven_on_the_hold_out() -> None:
 def test_on_noise_nothing_beats_what_is_there(seed: int) -> None:
     whole = noise_arrays(RECALL, 120)
     held = split_arrays(whole, Part.HOLDOUT)
-    taken = simplified(whole, run_search(whole, WEIGHTS, 120, seed))
+    taken = simplify(whole, run_search(whole, WEIGHTS, 120, seed))
     found = paired_gain(
         Objective(MAIN_METRIC), measure_config(held, Config(RECALL)), measure_config(held, Config(RECALL, taken))
     )
@@ -96,7 +98,7 @@ def test_every_setting_that_is_proposed_is_allowed_on_the_steps_of_its_slider_an
     names = data.draw(st.lists(st.sampled_from(sorted(declared)), min_size=1, max_size=5, unique=True))
     axes = [ParamAxis(name, declared[name]) for name in names]
     usual = SYSTEMS[system].params().as_dict()
-    search = ParamSearch(axes, usual, lambda values: allowed(system, {**usual, **values}), 10, seed)
+    search = ParamSearch(axes, usual, lambda values: is_valid(system, {**usual, **values}), 10, seed)
     rng, seen = np.random.default_rng(seed), set()
     while len(search.evaluated) < 30 and (values := search.propose()) is not None:
         assert SYSTEMS[system].params.of({**usual, **values}).as_dict() == {**usual, **values}

@@ -46,15 +46,15 @@ from memories.writing.write_errors import RefusedError
 from scoring.params import ParamsError
 from scoring.systems import SYSTEMS
 from tests.support.access import key_to
-from tests.support.judged_world import JUDGED
-from tests.support.profiles import GOOD, RUINED, add_version, force_publish, retrieve_over_api, run_check
-from tests.support.retrieval_world import told
+from tests.support.judged_world import JUDGED_QUERIES
+from tests.support.profiles import ABSTAINING, GOOD, add_version, force_publish, retrieve_over_api, run_check
+from tests.support.retrieval_world import store_world
 
 pytestmark = [pytest.mark.django_db, pytest.mark.xdist_group("retrieval")]
 
 
 def test_a_version_follows_the_one_before_it_or_the_parent_it_names(world: Namespace) -> None:
-    first, second = add_version(world, GOOD), add_version(world, RUINED)
+    first, second = add_version(world, GOOD), add_version(world, ABSTAINING)
     assert (first.number, first.parent_id, second.number, second.parent_id) == (1, None, 2, first.id)
     other = profile_versions.add_profile_version(
         world, name="bold", system="recall", params={}, parent=second.id, note="", by="tests"
@@ -118,33 +118,35 @@ def test_yaml_that_is_no_profile_is_refused_where_it_is_wrong(world: Namespace, 
     assert not ProfileVersion.objects.within(world).exists()
 
 
-def test_an_evaluation_is_kept_with_intervals_and_each_querys_part(world: Namespace, questions: JudgementSet) -> None:
+def test_an_evaluation_is_kept_with_intervals_and_each_querys_part(
+    world: Namespace, judgement_set: JudgementSet
+) -> None:
     version = add_version(world, GOOD)
-    made = evaluation_records.evaluate_version(world, version, questions, by="tests")
-    answerable = sum(bool(grades) for _, grades in JUDGED)
+    made = evaluation_records.evaluate_version(world, version, judgement_set, by="tests")
+    answerable = sum(bool(grades) for _, grades in JUDGED_QUERIES)
     assert made.metrics[MAIN_METRIC]["queries"] == answerable
     assert made.metrics[MAIN_METRIC]["low"] < made.metrics[MAIN_METRIC]["mean"] < made.metrics[MAIN_METRIC]["high"]
     each = [one[MAIN_METRIC] for one in made.per_query.values() if MAIN_METRIC in one]
     assert made.metrics[MAIN_METRIC]["mean"] == pytest.approx(np.mean(each))
-    assert len(made.per_query) == len(JUDGED)
-    held = evaluation_records.evaluate_version(world, version, questions, Part.HOLDOUT, by="tests")
+    assert len(made.per_query) == len(JUDGED_QUERIES)
+    held = evaluation_records.evaluate_version(world, version, judgement_set, Part.HOLDOUT, by="tests")
     assert set(held.per_query) < set(made.per_query)
     assert evaluation_records.latest_evaluations(world, [version.id])[version.id].id == held.id
 
 
-def test_a_set_is_asked_again_after_a_write_or_a_new_query_only(world: Namespace, questions: JudgementSet) -> None:
+def test_a_set_is_asked_again_after_a_write_or_a_new_query_only(world: Namespace, judgement_set: JudgementSet) -> None:
     blend = Config(SYSTEMS["blend"])
-    first = traced_sets.ensure_traced_set(world, questions, blend)
-    assert traced_sets.ensure_traced_set(world, questions, blend).id == first.id
-    JudgedQuery.objects.create(namespace=world, judgement_set=questions, text="Who sings?", kind="unanswerable")
-    second = traced_sets.ensure_traced_set(world, questions, blend)
+    first = traced_sets.ensure_traced_set(world, judgement_set, blend)
+    assert traced_sets.ensure_traced_set(world, judgement_set, blend).id == first.id
+    JudgedQuery.objects.create(namespace=world, judgement_set=judgement_set, text="Who sings?", kind="unanswerable")
+    second = traced_sets.ensure_traced_set(world, judgement_set, blend)
     assert second.id != first.id
-    assert second.queries.count() == len(JUDGED) + 1
+    assert second.queries.count() == len(JUDGED_QUERIES) + 1
 
 
-def test_an_evaluation_by_a_job_is_kept_once(world: Namespace, questions: JudgementSet) -> None:
+def test_an_evaluation_by_a_job_is_kept_once(world: Namespace, judgement_set: JudgementSet) -> None:
     version = add_version(world, GOOD)
-    job = tuning_jobs.submit_evaluation_job(world, version, questions, "", by="tests")
+    job = tuning_jobs.submit_evaluation_job(world, version, judgement_set, "", by="tests")
     for _ in range(2):
         run_job(world.id, job.id)
     job.refresh_from_db()
@@ -153,9 +155,9 @@ def test_an_evaluation_by_a_job_is_kept_once(world: Namespace, questions: Judgem
 
 
 def test_the_gate_refuses_a_planted_loss_and_keeps_the_reason_that_overrides_it(
-    world: Namespace, questions: JudgementSet
+    world: Namespace, judgement_set: JudgementSet
 ) -> None:
-    good, ruined = add_version(world, GOOD), add_version(world, RUINED)
+    good, ruined = add_version(world, GOOD), add_version(world, ABSTAINING)
     force_publish(world, good)
     lost = gate.gate_losses(run_check(world, ruined))
     assert (lost[0]["metric"], lost[0]["split"]) == (MAIN_METRIC, "")
@@ -172,8 +174,10 @@ def test_the_gate_refuses_a_planted_loss_and_keeps_the_reason_that_overrides_it(
     assert retrieve_over_api(world, "backup")["abstained"]
 
 
-def test_a_version_that_loses_nothing_is_published_without_a_word(world: Namespace, questions: JudgementSet) -> None:
-    ruined, good = add_version(world, RUINED), add_version(world, GOOD)
+def test_a_version_that_loses_nothing_is_published_without_a_word(
+    world: Namespace, judgement_set: JudgementSet
+) -> None:
+    ruined, good = add_version(world, ABSTAINING), add_version(world, GOOD)
     force_publish(world, ruined)
     job = run_check(world, good)
     first = job.result["judge"]["tests"][0]
@@ -182,7 +186,7 @@ def test_a_version_that_loses_nothing_is_published_without_a_word(world: Namespa
     assert retrieve_over_api(world, "backup")["profile"] == {"name": "careful", "version": 2, "system": "blend"}
 
 
-def test_a_check_counts_only_against_what_serves_now(world: Namespace, questions: JudgementSet) -> None:
+def test_a_check_counts_only_against_what_serves_now(world: Namespace, judgement_set: JudgementSet) -> None:
     good, other = add_version(world, GOOD), add_version(world, {"abstain_below": 0.01})
     with pytest.raises(RefusedError, match="was not checked"):
         profile_publication.publish_profile(world, good, by="tests")
@@ -195,9 +199,9 @@ def test_a_check_counts_only_against_what_serves_now(world: Namespace, questions
 
 
 def test_real_questions_are_replayed_and_the_most_changed_are_named(world: Namespace) -> None:
-    good, ruined = add_version(world, GOOD), add_version(world, RUINED)
+    good, ruined = add_version(world, GOOD), add_version(world, ABSTAINING)
     force_publish(world, good)
-    texts = [text for text, _ in JUDGED[:4]]
+    texts = [text for text, _ in JUDGED_QUERIES[:4]]
     traces = [retrieve_over_api(world, text)["trace"] for text in texts]
     found = run_check(world, ruined).result["replay"]
     assert (found["traces"], found["compared"], found["changed"]) == (4, 4, 4)
@@ -222,7 +226,7 @@ def test_questions_with_other_candidates_are_asked_live_up_to_a_bound(
     world: Namespace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(gate, "MAX_LIVE_QUERIES", 2)
-    for text, _ in JUDGED[:4]:
+    for text, _ in JUDGED_QUERIES[:4]:
         retrieve_over_api(world, text)
     found = run_check(world, add_version(world, {}, system="recall")).result["replay"]
     assert (found["traces"], found["other_candidates"], found["live"], found["compared"]) == (4, 4, 2, 2)
@@ -239,7 +243,7 @@ def test_overlap_of_two_answers_is_told_from_the_same_to_nothing() -> None:
 def test_rolling_back_serves_what_served_before_and_leaves_the_write_policy(world: Namespace) -> None:
     with pytest.raises(RefusedError, match="nothing to roll back to"):
         profile_publication.roll_back_version(world, by="tests")
-    first, second = add_version(world, GOOD), add_version(world, RUINED)
+    first, second = add_version(world, GOOD), add_version(world, ABSTAINING)
     force_publish(world, first)
     force_publish(world, second)
     policy = policy_versions.add_policy_version(world, name="ours", params={}, note="", by="tests")
@@ -251,13 +255,13 @@ def test_rolling_back_serves_what_served_before_and_leaves_the_write_policy(worl
 
 
 def test_rolling_back_the_first_publication_serves_what_ships(world: Namespace) -> None:
-    force_publish(world, add_version(world, RUINED))
+    force_publish(world, add_version(world, ABSTAINING))
     assert profile_publication.roll_back_version(world, by="tests").profile_version_id is None
     assert resolve_config(world, params={}).version_id is None
 
 
 def test_who_saw_another_state_is_told_so_instead_of_publishing(world: Namespace) -> None:
-    first, second = add_version(world, GOOD), add_version(world, RUINED)
+    first, second = add_version(world, GOOD), add_version(world, ABSTAINING)
     seen = force_publish(world, first)
     force_publish(world, second)
     with pytest.raises(RefusedError, match="Something else was published by tests at") as refused:
@@ -269,8 +273,8 @@ def test_who_saw_another_state_is_told_so_instead_of_publishing(world: Namespace
 
 @pytest.mark.django_db(transaction=True)
 def test_of_two_who_publish_at_once_one_wins_and_the_other_is_told() -> None:
-    namespace = told("twice")
-    versions = [add_version(namespace, GOOD), add_version(namespace, RUINED)]
+    namespace = store_world("twice")
+    versions = [add_version(namespace, GOOD), add_version(namespace, ABSTAINING)]
 
     def publish(version: ProfileVersion) -> str:
         try:
@@ -302,7 +306,7 @@ for line in sys.stdin:
 
 @pytest.mark.django_db(transaction=True)
 def test_what_is_published_and_rolled_back_serves_in_another_process_at_once() -> None:
-    namespace = told("twice")
+    namespace = store_world("twice")
     known = connection.settings_dict
     place = {name: str(known[name]) for name in ("NAME", "HOST", "PORT", "USER", "PASSWORD")}
     begin = f"from django.conf import settings\nsettings.DATABASES['default'].update({place!r})\n"
@@ -319,7 +323,7 @@ def test_what_is_published_and_rolled_back_serves_in_another_process_at_once() -
             return other.stdout.readline().strip()
 
         assert serving() == "None"
-        for version in (add_version(namespace, GOOD), add_version(namespace, RUINED)):
+        for version in (add_version(namespace, GOOD), add_version(namespace, ABSTAINING)):
             force_publish(namespace, version)
             assert serving() == str(version.number)
         profile_publication.roll_back_version(namespace, by="tests")
@@ -329,14 +333,14 @@ def test_what_is_published_and_rolled_back_serves_in_another_process_at_once() -
 
 
 def test_a_shadow_answers_a_share_of_what_is_asked_and_nobody_hears_of_it(
-    world: Namespace, questions: JudgementSet
+    world: Namespace, judgement_set: JudgementSet
 ) -> None:
     force_publish(world, add_version(world, GOOD))
     retrieve_over_api(world, "before the shadow")
-    ruined = add_version(world, RUINED)
+    ruined = add_version(world, ABSTAINING)
     cast = shadow.create_shadow(world, ruined, 100, by="tests")
     assert start_shadow_comparisons() == []
-    texts = [text for text, _ in JUDGED[:3]]
+    texts = [text for text, _ in JUDGED_QUERIES[:3]]
     answers = [retrieve_over_api(world, text, record=False) for text in texts]
     accesses = DailyAccess.objects.within(world).count()
     [job] = start_shadow_comparisons()
@@ -381,7 +385,7 @@ def test_the_share_that_a_shadow_answers_is_about_what_was_declared() -> None:
     assert all(shadow.is_sampled(id, 100) for id in ids)
 
 
-def test_a_question_that_was_judged_tells_how_good_an_answer_is(world: Namespace, questions: JudgementSet) -> None:
+def test_a_question_that_was_judged_tells_how_good_an_answer_is(world: Namespace, judgement_set: JudgementSet) -> None:
     trace = Trace(query="backup", request={"user": None, "as_of": None})
     known = shadow.grades_by_query(world, [trace])["backup", "", None]
     assert list(known.values()) == [3]

@@ -30,7 +30,7 @@ WORK: dict[str, tuple[JobKind, str, dict[str, Any], str]] = {
 
 
 @pytest.fixture
-def questions(world: Namespace) -> JudgementSet:
+def judgement_set(world: Namespace) -> JudgementSet:
     return make_judgement_set(world, "questions that take long")
 
 
@@ -51,10 +51,10 @@ def member(world: Namespace, name: str) -> Client:
 
 @pytest.mark.parametrize("work", WORK)
 def test_work_that_was_left_is_found_again_with_how_far_it_is(
-    world: Namespace, questions: JudgementSet, version: ProfileVersion, work: str
+    world: Namespace, judgement_set: JudgementSet, version: ProfileVersion, work: str
 ) -> None:
     kind, act, form, page = WORK[work]
-    named = {"set": questions.id, "version": version.id}
+    named = {"set": judgement_set.id, "version": version.id}
     sent = {name: value.format(**named) if isinstance(value, str) else value for name, value in form.items()}
     begun = member(world, "ada").post(f"/{world.slug}/{act.format(**named)}", sent)
     assert begun.status_code == 302

@@ -68,7 +68,7 @@ def make_store(namespace: Namespace) -> Store:
     return store_one
 
 
-def stored(id: UUID) -> Memory:
+def reload_memory(id: UUID) -> Memory:
     return Memory.objects.get(id=id)
 
 
@@ -78,7 +78,7 @@ def stored(id: UUID) -> Memory:
 def test_a_correction_supersedes_without_a_contradiction(namespace: Namespace, store: Store) -> None:
     old = store("The ledger runs on PostgreSQL 14", session="a", tags=("db",), user="maya").memory
     outcome, was = correct_memory(namespace, old.id, {"content": "The ledger runs on PostgreSQL 15"}, by="maya")
-    new, old = stored(outcome.memory.id), stored(old.id)
+    new, old = reload_memory(outcome.memory.id), reload_memory(old.id)
     assert (outcome.outcome, old.status, old.superseded_by_id, old.valid_until) == ("stored", "superseded", new.id, NOW)
     assert (new.status, new.valid_from, new.user, new.tag_names) == ("active", NOW, "maya", ["db"])
     assert (old.belief, new.belief) == (5.0, 5.0)
@@ -98,18 +98,18 @@ def test_a_correction_ends_the_old_one_where_the_new_begins_and_never_later_than
     days = [NOW + timedelta(days=day) for day in range(4)]
     ends = store("Maya leads the team", valid_from=days[0], valid_until=days[1]).memory
     correct_memory(namespace, ends.id, {"content": "Elias leads the team", "valid_from": days[2]}, by="tests")
-    assert stored(ends.id).valid_until == days[1]
+    assert reload_memory(ends.id).valid_until == days[1]
     later = store("The cello is rented", valid_from=days[3]).memory
     outcome, _ = correct_memory(
         namespace, later.id, {"content": "The cello is owned", "valid_from": days[2]}, by="tests"
     )
-    assert stored(later.id).valid_until == days[3]
-    assert stored(outcome.memory.id).valid_from == days[2]
+    assert reload_memory(later.id).valid_until == days[3]
+    assert reload_memory(outcome.memory.id).valid_from == days[2]
     goes_on = store("The boat lies in Malmö", valid_until=days[3]).memory
     outcome, _ = correct_memory(
         namespace, goes_on.id, {"content": "The boat lies in Lund", "valid_from": days[2]}, by="tests"
     )
-    assert (stored(goes_on.id).valid_until, stored(outcome.memory.id).valid_until) == (days[2], days[3])
+    assert (reload_memory(goes_on.id).valid_until, reload_memory(outcome.memory.id).valid_until) == (days[2], days[3])
 
 
 def test_every_change_of_belief_and_utility_is_explained(namespace: Namespace, store: Store) -> None:
@@ -117,7 +117,7 @@ def test_every_change_of_belief_and_utility_is_explained(namespace: Namespace, s
     feedback.contradict_memories(namespace, one.id, other.id, reason="she sold it", by="tests")
     feedback.record_feedback(namespace, one.id, useful=True, by="tests")
     against, useful = ScoreEvent.objects.filter(memory_id=one.id).order_by("id")[1:]
-    assert evaluate(against.parts) == stored(one.id).belief == 3.5
+    assert evaluate(against.parts) == reload_memory(one.id).belief == 3.5
     assert against.parts["reason"] == "she sold it"
     assert evaluate(useful.parts) == pytest.approx(2 / 3)
 
@@ -150,7 +150,7 @@ def test_a_survivor_of_another_type_splits_back(namespace: Namespace, store: Sto
     survivor = store(DATABASE[0], type="Relation", session="a").memory
     before = numbers(survivor.id)
     store(DATABASE[1], type="Entity", session="b")
-    assert stored(survivor.id).type_prior == 0.90
+    assert reload_memory(survivor.id).type_prior == 0.90
     split_memory(namespace, Memory.objects.get(status=Status.MERGED).id, by="maya")
     assert numbers(survivor.id) == before
 
@@ -160,20 +160,20 @@ def test_a_correction_to_what_another_memory_says_merges_there(namespace: Namesp
     wrong = store("Maya keeps a kestrel in the shed", session="b").memory
     outcome, _ = correct_memory(namespace, wrong.id, {"content": "Elias plays the oboe.", "session": "c"}, by="tests")
     assert (outcome.outcome, outcome.memory.id) == ("merged", right.id)
-    assert stored(wrong.id).superseded_by_id == right.id
-    assert stored(right.id).repetitions == 1
+    assert reload_memory(wrong.id).superseded_by_id == right.id
+    assert reload_memory(right.id).repetitions == 1
 
 
 def test_a_correction_takes_the_old_value_over_only_where_its_text_names_it(namespace: Namespace, store: Store) -> None:
     triple = {"subject": "Maya", "predicate": "lives in", "object": "Berlin"}
     old = store("Maya lives in Berlin", **triple).memory
     outcome, _ = correct_memory(namespace, old.id, {"content": "Maya lives in Munich"}, by="tests")
-    new = stored(outcome.memory.id)
+    new = reload_memory(outcome.memory.id)
     assert (new.subject_surface, new.predicate, new.object) == ("Maya", "lives in", "")
     outcome, _ = correct_memory(
         namespace, new.id, {"content": "Maya lives near Munich", "object": "near Munich"}, by="tests"
     )
-    assert stored(outcome.memory.id).object == "near Munich"
+    assert reload_memory(outcome.memory.id).object == "near Munich"
 
 
 def test_a_correction_that_its_source_does_not_support_leaves_the_old_one_as_it_was(
@@ -183,7 +183,7 @@ def test_a_correction_that_its_source_does_not_support_leaves_the_old_one_as_it_
     changes = {"content": "Owns a farm in Skåne", "evidence": "We talked about the quarterly budget only."}
     outcome, _ = correct_memory(namespace, old.id, changes, by="tests")
     assert outcome.outcome == "rejected"
-    assert stored(old.id).status == Status.ACTIVE
+    assert reload_memory(old.id).status == Status.ACTIVE
     assert indexed_memories(namespace) == (1, {old.id})
     assert MemoryVector.objects.get(memory_id=old.id).active
 
@@ -193,7 +193,7 @@ def test_a_correction_to_the_same_words_is_refused(namespace: Namespace, store: 
     with pytest.raises(RefusedError, match="nothing to correct"):
         correct_memory(namespace, old.id, {"content": "plays the  cello."}, by="tests")
     outcome, _ = correct_memory(namespace, old.id, {"content": "Plays the cello", "type": "Preference"}, by="tests")
-    assert (outcome.outcome, stored(outcome.memory.id).type) == ("stored", "Preference")
+    assert (outcome.outcome, reload_memory(outcome.memory.id).type) == ("stored", "Preference")
 
 
 def test_a_failed_correction_leaves_nothing_behind(
@@ -220,7 +220,10 @@ def test_a_contradiction_costs_both_once(namespace: Namespace, store: Store) -> 
     assert feedback.contradict_memories(namespace, other.id, one.id, reason="", by="maya")[2] is False
     edge = MemoryEdge.objects.get()
     assert (edge.kind, edge.source_id, edge.target_id) == ("contradiction", other.id, one.id)
-    assert [(stored(id).belief, stored(id).contradictions) for id in (one.id, other.id)] == [(3.5, 1), (3.5, 1)]
+    assert [(reload_memory(id).belief, reload_memory(id).contradictions) for id in (one.id, other.id)] == [
+        (3.5, 1),
+        (3.5, 1),
+    ]
     event = ScoreEvent.objects.get(memory_id=one.id, cause="contradicted")
     assert (event.other_id, event.parts["reason"], event.parts["value"]) == (other.id, "I was there", 3.5)
 
@@ -230,19 +233,22 @@ def test_belief_comes_back_when_a_contradiction_is_taken_away(namespace: Namespa
     feedback.contradict_memories(namespace, one.id, other.id, reason="", by="tests")
     store("The shop opens at dawn", session="b")
     delete_edge(namespace, MemoryEdge.objects.get().id, by="tests")
-    assert [(stored(id).belief, stored(id).contradictions) for id in (one.id, other.id)] == [(5.5, 0), (5.0, 0)]
+    assert [(reload_memory(id).belief, reload_memory(id).contradictions) for id in (one.id, other.id)] == [
+        (5.5, 0),
+        (5.0, 0),
+    ]
     assert ScoreEvent.objects.filter(memory_id=one.id).latest("id").cause == "edge removed"
     feedback.contradict_memories(namespace, one.id, other.id, reason="", by="tests")
-    assert stored(one.id).belief == 4.0
+    assert reload_memory(one.id).belief == 4.0
 
 
 def test_an_edge_that_moved_no_belief_goes_without_a_trace(namespace: Namespace, store: Store) -> None:
     one, other = store("The shop opens at dawn").memory, store("Nobody is ever in the shop").memory
     store("Nobody is ever in the shop", session="b")
     edge = link_memories(namespace, one.id, other.id, EdgeKind.SUPPORTS, weight=0.5, by="tests")
-    assert stored(other.id).corroborations == 1
+    assert reload_memory(other.id).corroborations == 1
     delete_edge(namespace, edge.id, by="tests")
-    assert (stored(other.id).belief, stored(other.id).corroborations) == (5.5, 1)
+    assert (reload_memory(other.id).belief, reload_memory(other.id).corroborations) == (5.5, 1)
     with pytest.raises(NotFoundError):
         delete_edge(namespace, edge.id, by="tests")
 
@@ -275,7 +281,7 @@ def numbers(id: UUID) -> dict[str, Any]:
     sources = sorted(
         (row.session.key if row.session else "", row.level) for row in MemorySource.objects.filter(memory_id=id)
     )
-    return {name: getattr(stored(id), name) for name in NUMBERS} | {"sources": sources}
+    return {name: getattr(reload_memory(id), name) for name in NUMBERS} | {"sources": sources}
 
 
 def test_two_stored_memories_merge_by_the_formula(namespace: Namespace, store: Store) -> None:
@@ -285,10 +291,10 @@ def test_two_stored_memories_merge_by_the_formula(namespace: Namespace, store: S
     store("Sails, Maya does, and gladly", session="d")
     Memory.objects.filter(id__in=[survivor.id, absorbed.id]).update(access_count=3)
     decide_review(namespace, review_item(namespace, survivor, absorbed).id, Verdict.DUPLICATE, by="maya")
-    one = stored(survivor.id)
+    one = reload_memory(survivor.id)
     assert (one.repetitions, one.source_strength, one.extractor_confidence) == (1 + 1 + 1, 0.95, 0.90)
     assert (one.access_count, one.corroborations) == (6, 3)
-    other = stored(absorbed.id)
+    other = reload_memory(absorbed.id)
     assert (other.status, other.merged_into_id) == ("merged", survivor.id)
     assert one.confidence >= other.confidence
     assert indexed_memories(namespace) == (1, {survivor.id})
@@ -302,7 +308,7 @@ def test_two_stored_memories_merge_by_the_formula(namespace: Namespace, store: S
 def test_a_session_that_said_both_is_no_independent_observation(namespace: Namespace, store: Store) -> None:
     survivor, absorbed = store("Maya likes sailing", session="a").memory, store("Sails, Maya does", session="a").memory
     decide_review(namespace, review_item(namespace, survivor, absorbed).id, Verdict.DUPLICATE, by="maya")
-    assert (stored(survivor.id).repetitions, stored(survivor.id).belief) == (0, 5.0)
+    assert (reload_memory(survivor.id).repetitions, reload_memory(survivor.id).belief) == (0, 5.0)
 
 
 def test_a_survivor_keeps_what_its_own_session_said_more_directly_in_other_words(
@@ -312,9 +318,9 @@ def test_a_survivor_keeps_what_its_own_session_said_more_directly_in_other_words
     absorbed = store("Sails, Maya does", session="a").memory
     before = numbers(survivor.id)
     decide_review(namespace, review_item(namespace, survivor, absorbed).id, Verdict.DUPLICATE, by="maya")
-    assert stored(survivor.id).confidence == absorbed.confidence
+    assert reload_memory(survivor.id).confidence == absorbed.confidence
     feedback.record_feedback(namespace, survivor.id, useful=False, by="maya")
-    assert stored(survivor.id).confidence == absorbed.confidence
+    assert reload_memory(survivor.id).confidence == absorbed.confidence
     split_memory(namespace, absorbed.id, by="maya")
     assert numbers(survivor.id) == before | {"not_useful": 1}
 
@@ -325,7 +331,7 @@ def test_a_memory_that_backed_another_does_not_count_again_when_they_merge(names
     before = numbers(survivor.id)
     assert (before["belief"], before["corroborations"]) == (5.5, 1)
     decide_review(namespace, ReviewItem.objects.get().id, Verdict.DUPLICATE, by="maya")
-    assert (stored(survivor.id).belief, stored(survivor.id).repetitions) == (5.5, 1)
+    assert (reload_memory(survivor.id).belief, reload_memory(survivor.id).repetitions) == (5.5, 1)
     split_memory(namespace, absorbed.id, by="maya")
     assert numbers(survivor.id) == before
 
@@ -340,7 +346,7 @@ def test_a_merge_on_store_splits_back_to_what_was_before(namespace: Namespace, s
     split_state, survivor_state = split_memory(namespace, absorbed.id, by="maya")
     assert (split_state.memory.id, survivor_state.memory.id) == (absorbed.id, survivor.id)
     assert numbers(survivor.id) == before
-    again = stored(absorbed.id)
+    again = reload_memory(absorbed.id)
     assert (again.status, again.merged_into_id, again.repetitions, again.source_strength) == ("active", None, 0, 0.95)
     assert MemoryVector.objects.get(memory_id=absorbed.id).active
     assert TokenStates.objects.filter(memory_id=absorbed.id).exists()
@@ -350,7 +356,7 @@ def test_a_merge_on_store_splits_back_to_what_was_before(namespace: Namespace, s
 
 def known_by(id: UUID) -> dict[str, Any]:
     """Tags, entities and caller-supplied columns of a memory."""
-    memory = stored(id)
+    memory = reload_memory(id)
     columns = ("importance", "quality", "memory_score", "event_at", "event_until", "valid_from", "metadata")
     named = sorted(mention.entity.name for mention in Mention.objects.filter(memory_id=id).select_related("entity"))
     return {name: getattr(memory, name) for name in columns} | {"tags": memory.tag_names, "named": named}
@@ -435,9 +441,9 @@ def test_two_merged_from_one_session_are_split_one_after_the_other(namespace: Na
     others = [store(content, session="b").memory for content in ("Sails, Maya does", "A sailor at heart is Maya")]
     for other in others:
         decide_review(namespace, review_item(namespace, survivor, other).id, Verdict.DUPLICATE, by="tests")
-    assert stored(survivor.id).repetitions == 1
+    assert reload_memory(survivor.id).repetitions == 1
     split_memory(namespace, others[0].id, by="tests")
-    assert (stored(survivor.id).repetitions, stored(survivor.id).belief) == (1, 5.5)
+    assert (reload_memory(survivor.id).repetitions, reload_memory(survivor.id).belief) == (1, 5.5)
     split_memory(namespace, others[1].id, by="tests")
     assert numbers(survivor.id) == before
 
@@ -450,11 +456,11 @@ def test_a_split_is_refused_where_it_cannot_be(namespace: Namespace, store: Stor
     absorbed = Memory.objects.get(status=Status.MERGED)
     other = store("Something else altogether").memory
     decide_review(namespace, review_item(namespace, survivor, other).id, Verdict.DUPLICATE, by="tests")
-    assert stored(other.id).merged_into_id == survivor.id
+    assert reload_memory(other.id).merged_into_id == survivor.id
     feedback.forget_memory(namespace, survivor.id, by="tests")
     with pytest.raises(RefusedError, match="is forgotten"):
         split_memory(namespace, absorbed.id, by="tests")
-    assert stored(absorbed.id).status == Status.MERGED
+    assert reload_memory(absorbed.id).status == Status.MERGED
 
 
 def test_a_split_is_refused_while_an_exact_duplicate_is_active(namespace: Namespace, store: Store) -> None:
@@ -480,7 +486,7 @@ def test_a_survivor_that_was_absorbed_itself_must_be_split_first(namespace: Name
     split_memory(namespace, second.id, by="tests")
     assert (numbers(first.id), numbers(second.id)) == before
     split_memory(namespace, third.id, by="tests")
-    assert stored(second.id).repetitions == 0
+    assert reload_memory(second.id).repetitions == 0
 
 
 CONTENTS = "Maya likes sailing", "Sails, Maya does, and gladly", "A sailor at heart is our Maya"
@@ -565,7 +571,7 @@ def test_an_edit_changes_what_is_not_content_and_is_recorded(namespace: Namespac
     until = NOW + timedelta(days=3)
     changes = {"importance": 0.9, "valid_until": until, "tags": ["music", "new"], "metadata": {"a": 1}, "user": "maya"}
     edit_memory(namespace, memory.id, changes, by="maya")
-    edited = stored(memory.id)
+    edited = reload_memory(memory.id)
     assert (edited.importance, edited.valid_until, edited.metadata, edited.user) == (0.9, until, {"a": 1}, "maya")
     assert edited.tag_names == ["music", "new"]
     event = ScoreEvent.objects.get(cause="edited")

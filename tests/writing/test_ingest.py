@@ -71,7 +71,7 @@ def routes(memory: Memory) -> dict[str, Any]:
     return {row.route: np.asarray(row.vector) for row in MemoryVector.objects.filter(memory_id=memory.id)}
 
 
-def embedded(text: str) -> Any:
+def embed(text: str) -> Any:
     return embedder("all-MiniLM-L6-v2").embed([text])[0]
 
 
@@ -134,7 +134,7 @@ def test_each_route_of_an_exchange_has_the_vector_of_its_own_text(ingest_turns: 
     found = routes(chunk)
     assert set(found) == set(expected)
     for route, text in expected.items():
-        assert found[route] == pytest.approx(embedded(text), abs=1e-4), route
+        assert found[route] == pytest.approx(embed(text), abs=1e-4), route
 
 
 def test_a_facet_without_text_has_no_vector(ingest_turns: Ingest) -> None:
@@ -148,7 +148,7 @@ def test_what_the_user_says_next_is_filled_in_by_a_later_request(ingest_turns: I
     before = routes(chunks()[0])
     ingest_turns(user("Since school."))
     after = routes(chunks()[0])
-    assert after.pop(Route.NEXT_USER) == pytest.approx(embedded("Since school."), abs=1e-4)
+    assert after.pop(Route.NEXT_USER) == pytest.approx(embed("Since school."), abs=1e-4)
     assert set(after) == set(before)
     assert [memory.content for memory in chunks()][1] == "Maya: Since school."
 
@@ -160,7 +160,7 @@ def test_an_answer_that_comes_later_joins_its_exchange(ingest_turns: Ingest) -> 
     (after,) = chunks()
     assert (after.id, after.content) == (before.id, "Maya: I love the cello.\nassistant: Since when?")
     found = routes(after)
-    assert found[Route.FULL] == pytest.approx(embedded("I love the cello.\nSince when?"), abs=1e-4)
+    assert found[Route.FULL] == pytest.approx(embed("I love the cello.\nSince when?"), abs=1e-4)
     assert set(found) == {Route.FULL, Route.USER, Route.ASSISTANT, Route.CONTEXT, Route.PREFERENCES}
     assert TokenStates.objects.filter(memory_id=after.id).count() == 1
     assert MemorySource.objects.filter(memory_id=after.id).count() == 2
@@ -173,7 +173,7 @@ def test_the_session_chunk_stays_one_and_is_updated(ingest_turns: Ingest, namesp
     (after,) = chunks(ChunkLevel.SESSION)
     assert after.id == before.id
     assert after.content == "Maya: I love the cello.\nMaya: I moved to Berlin."
-    middle = embedded("I love the cello.") + embedded("I moved to Berlin.")
+    middle = embed("I love the cello.") + embed("I moved to Berlin.")
     assert routes(after)[Route.FULL] == pytest.approx(middle / np.linalg.norm(middle), abs=1e-3)
     terms = set(Posting.objects.filter(memory_id=after.id).values_list("term", flat=True))
     assert {"cello", "berlin", "maya"} <= terms
@@ -185,7 +185,7 @@ def test_a_session_points_where_those_of_its_exchanges_do_that_can_be_found(
     ingest_turns(user("I love the cello."), user("I moved to Berlin."))
     forget_memory(namespace, chunks()[0].id, by="tests")
     ingest_turns(user("My sister plays the oboe."))
-    middle = embedded("I moved to Berlin.") + embedded("My sister plays the oboe.")
+    middle = embed("I moved to Berlin.") + embed("My sister plays the oboe.")
     found = routes(chunks(ChunkLevel.SESSION)[0])
     assert found[Route.FULL] == pytest.approx(middle / np.linalg.norm(middle), abs=1e-3)
 
@@ -229,7 +229,7 @@ def test_a_new_fact_also_has_a_vector_with_the_turn_before_it(ingest_turns: Inge
     fact = Memory.objects.get(level=ChunkLevel.FACT)
     found = routes(fact)
     assert set(found) == {Route.FULL, Route.CONTEXT}
-    assert found[Route.CONTEXT] == pytest.approx(embedded("What do you play?\nMaya plays the cello."), abs=1e-4)
+    assert found[Route.CONTEXT] == pytest.approx(embed("What do you play?\nMaya plays the cello."), abs=1e-4)
 
 
 def test_without_extraction_nothing_is_remembered_but_facets_are_found(ingest_turns: Ingest) -> None:

@@ -54,7 +54,7 @@ def post(site: Site, key: str, path: str, body: dict[str, Any]) -> Any:
         return json.load(response)
 
 
-def stored(site: Site, slug: str, what: str) -> Any:
+def aggregate(site: Site, slug: str, what: str) -> Any:
     """An aggregate over the memories and statistics of a namespace."""
     ((value,),) = site.query(
         f"""SELECT {what} FROM memories_namespace n
@@ -72,7 +72,7 @@ def test_sixteen_clients_that_store_one_fact_give_one_memory_with_the_right_coun
         return str(post(site, key, "fact/memories/", body)["outcome"])
 
     assert sorted(at_once(write)) == ["merged"] * (WRITERS - 1) + ["stored"]
-    assert stored(site, "fact", "array[count(*), max(m.repetitions), s.documents]") == [1, WRITERS - 1, 1]
+    assert aggregate(site, "fact", "array[count(*), max(m.repetitions), s.documents]") == [1, WRITERS - 1, 1]
 
 
 def test_sixteen_clients_that_store_paraphrases_never_deadlock_and_lose_nothing(site: Site) -> None:
@@ -90,9 +90,9 @@ def test_sixteen_clients_that_store_paraphrases_never_deadlock_and_lose_nothing(
     assert "refused" not in outcomes
     assert deadlocks(site) == before
     active = "count(*) FILTER (WHERE m.status = 'active')"
-    assert stored(site, "paraphrases", f"{active} = s.documents AND {active} > 0") is True
+    assert aggregate(site, "paraphrases", f"{active} = s.documents AND {active} > 0") is True
     said = "count(DISTINCT m.content) FILTER (WHERE m.status IN ('active', 'merged'))"
-    assert stored(site, "paraphrases", said) == len(WAYS) * len(THINGS)
+    assert aggregate(site, "paraphrases", said) == len(WAYS) * len(THINGS)
 
 
 def deadlocks(site: Site) -> object:

@@ -61,13 +61,13 @@ def store(namespace: Namespace) -> Store:
     return store_one
 
 
-def stored(outcome: Outcome) -> Memory:
+def reload_memory(outcome: Outcome) -> Memory:
     return Memory.objects.get(namespace=outcome.memory.namespace, id=outcome.memory.id)
 
 
 def test_a_new_memory_is_stored_with_its_explained_confidence(store: Store) -> None:
     outcome = store("Keeps the boat keys in the blue jar", type="Preference", tags=("home", "boat", "home"))
-    memory = stored(outcome)
+    memory = reload_memory(outcome)
     assert (outcome.outcome, memory.status) == ("stored", Status.ACTIVE)
     assert memory.confidence == pytest.approx(0.45 * 0.95 + 0.25 * 0.80 + 0.10 * 0.75)
     assert evaluate(outcome.explanation) == pytest.approx(memory.confidence, abs=1e-9)
@@ -79,17 +79,21 @@ def test_a_new_memory_is_stored_with_its_explained_confidence(store: Store) -> N
 
 
 def test_a_type_nobody_knows_is_stored_as_an_uncertain_fact(store: Store) -> None:
-    memory = stored(store("Hums while parking", type="Habit"))
+    memory = reload_memory(store("Hums while parking", type="Habit"))
     assert (memory.type, memory.type_uncertain, memory.type_prior) == ("Fact", True, 0.75)
 
 
 def test_several_turns_count_as_the_strongest(store: Store) -> None:
-    memory = stored(store("Plays the cello", utterances=(Utterance("weak_inference"), Utterance("confirmation"))))
+    memory = reload_memory(
+        store("Plays the cello", utterances=(Utterance("weak_inference"), Utterance("confirmation")))
+    )
     assert memory.source_strength == 0.80
 
 
 def test_token_probabilities_are_the_extractors_confidence(store: Store) -> None:
-    assert stored(store("Plays the cello", logprobs=(-0.1, -0.3))).extractor_confidence == pytest.approx(math.exp(-0.2))
+    assert reload_memory(store("Plays the cello", logprobs=(-0.1, -0.3))).extractor_confidence == pytest.approx(
+        math.exp(-0.2)
+    )
 
 
 def test_the_same_words_from_another_session_are_one_memory_observed_twice(store: Store) -> None:
@@ -97,7 +101,7 @@ def test_the_same_words_from_another_session_are_one_memory_observed_twice(store
     again = store("plays the  cello.", session="tuesday", user="maya")
     assert (again.outcome, again.reason) == ("merged", "exact duplicate")
     assert again.memory.id == first.memory.id
-    memory = stored(first)
+    memory = reload_memory(first)
     assert (memory.repetitions, memory.belief) == (1, 5.5)
     assert memory.confidence > first.memory.confidence - 1e-9
     assert Memory.objects.count() == 1
@@ -109,7 +113,7 @@ def test_the_same_words_in_the_same_session_count_once(store: Store) -> None:
     store("Plays the cello", session="monday")
     again = store("Plays the cello", session="monday")
     assert again.reason == "exact duplicate from the same session"
-    assert stored(again).repetitions == 0
+    assert reload_memory(again).repetitions == 0
 
 
 def test_the_same_words_said_again_bring_what_they_know_and_take_nothing_away(
@@ -127,7 +131,7 @@ def test_the_same_words_said_again_bring_what_they_know_and_take_nothing_away(
         session="b",
         **more,
     )
-    memory = stored(first)
+    memory = reload_memory(first)
     assert memory.tag_names == again.memory.tag_names == ["art", "music"]
     assert (memory.metadata, memory.importance, memory.quality) == ({"a": 1, "b": 3}, 0.2, 0.7)
     assert {name: getattr(memory, name) for name in more} == more
@@ -135,15 +139,15 @@ def test_the_same_words_said_again_bring_what_they_know_and_take_nothing_away(
     event = ScoreEvent.objects.get(cause="observed")
     assert (event.before["event_at"], event.after["event_at"]) == (None, NOW.isoformat())
     store("Plays the cello", session="b", importance=0.9, event_at=later)
-    assert (stored(first).importance, stored(first).event_at) == (0.9, NOW)
+    assert (reload_memory(first).importance, reload_memory(first).event_at) == (0.9, NOW)
 
 
 def test_what_is_said_again_within_a_batch_brings_what_it_knows(namespace: Namespace) -> None:
     extras: list[dict[str, Any]] = [{"tags": ("music",)}, {"tags": ("art", "music"), "metadata": {"b": 3}}]
     new_memories = [NewMemory(content="Plays the cello", type="Fact", entities=("Maya",), **more) for more in extras]
     _, again = remember(namespace, new_memories, by="tests")
-    assert (again.memory.tag_names, stored(again).tag_names) == (["art", "music"], ["art", "music"])
-    assert (stored(again).metadata, Mention.objects.count()) == ({"b": 3}, 1)
+    assert (again.memory.tag_names, reload_memory(again).tag_names) == (["art", "music"], ["art", "music"])
+    assert (reload_memory(again).metadata, Mention.objects.count()) == ({"b": 3}, 1)
 
 
 def test_a_source_with_two_levels_is_stored_with_the_stronger(store: Store) -> None:
@@ -154,18 +158,18 @@ def test_a_source_with_two_levels_is_stored_with_the_stronger(store: Store) -> N
 def test_a_session_that_says_it_again_more_directly_raises_it_without_a_repetition(store: Store) -> None:
     first = store("Plays the cello", "speculation", session="monday")
     again = store("Plays the cello", "direct", session="monday", model="opus")
-    memory, source = stored(first), MemorySource.objects.get()
+    memory, source = reload_memory(first), MemorySource.objects.get()
     assert (memory.source_strength, memory.extractor_confidence, source.level) == (0.95, 0.90, "direct")
     assert (memory.repetitions, memory.corroborations, memory.belief) == (0, 0, 5.0)
     assert again.memory.confidence == memory.confidence
     store("Plays the cello", "weak_inference", session="monday")
-    assert (stored(first).source_strength, MemorySource.objects.get().level) == (0.95, "direct")
+    assert (reload_memory(first).source_strength, MemorySource.objects.get().level) == (0.95, "direct")
 
 
 def test_a_survivor_is_never_below_a_paraphrase_of_its_own_session(store: Store) -> None:
     first = store("The invoicing service uses PostgreSQL as its database", "speculation", session="a")
     store("The invoicing service uses PostgreSQL as the database", session="a", model="opus")
-    absorbed, memory = Memory.objects.get(status=Status.MERGED), stored(first)
+    absorbed, memory = Memory.objects.get(status=Status.MERGED), reload_memory(first)
     assert (memory.confidence, memory.repetitions, memory.belief) == (absorbed.confidence, 0, 5.0)
 
 
@@ -175,7 +179,7 @@ def test_a_paraphrase_that_is_nearly_the_same_is_absorbed_and_stays(store: Store
     assert again.outcome == "merged"
     absorbed = Memory.objects.get(status=Status.MERGED)
     assert absorbed.merged_into_id == first.memory.id
-    assert stored(first).repetitions == 1
+    assert reload_memory(first).repetitions == 1
 
 
 @pytest.mark.parametrize(
@@ -193,7 +197,7 @@ def test_a_contradiction_in_disguise_is_never_merged(store: Store, one: str, oth
     assert Memory.objects.filter(status=Status.ACTIVE).count() == 2
     edge = MemoryEdge.objects.get()
     assert (edge.kind, edge.source_id, edge.target_id) == ("contradiction", second.memory.id, first.memory.id)
-    assert (stored(first).belief, stored(second).belief) == (3.5, 3.5)
+    assert (reload_memory(first).belief, reload_memory(second).belief) == (3.5, 3.5)
 
 
 def publish(namespace: Namespace, **params: float) -> None:
@@ -212,7 +216,7 @@ def test_a_close_memory_of_the_same_entity_corroborates(namespace: Namespace, st
     first, second = store(GRAFANA[0], session="a"), store(GRAFANA[1], session="b")
     assert second.outcome == "stored"
     assert MemoryEdge.objects.get().kind == "supports"
-    assert (stored(first).belief, stored(second).belief) == (5.5, 5.0)
+    assert (reload_memory(first).belief, reload_memory(second).belief) == (5.5, 5.0)
     assert ScoreEvent.objects.filter(cause="corroborated").get().other_id == second.memory.id
 
 
@@ -222,11 +226,11 @@ def test_a_close_memory_does_not_corroborate_without_a_shared_entity_or_from_the
     publish(namespace, corroboration_cosine=0.7)
     first = store(GRAFANA[0], session="a")
     store(GRAFANA[1], session="b")
-    assert stored(first).belief == 5.0
+    assert reload_memory(first).belief == 5.0
     Entity.objects.create(namespace=namespace, name="Priya", normalised="priya", kind="person")
     reviews = store("Priya reviews every schema change", session="c")
     store("All schema changes pass under the eyes of Priya", session="c")
-    assert stored(reviews).belief == 5.0
+    assert reload_memory(reviews).belief == 5.0
 
 
 def test_a_session_corroborates_a_memory_once_in_whatever_words(namespace: Namespace, store: Store) -> None:
@@ -235,12 +239,12 @@ def test_a_session_corroborates_a_memory_once_in_whatever_words(namespace: Names
     first = store(GRAFANA[0], session="a")
     for words in (GRAFANA[1], "The dashboards of Arrive are made with Grafana", "Arrive draws dashboards in Grafana"):
         store(words, session="b")
-    assert (stored(first).belief, stored(first).corroborations) == (5.5, 1)
+    assert (reload_memory(first).belief, reload_memory(first).corroborations) == (5.5, 1)
     again = store(GRAFANA[0], session="b")
-    assert (again.reason, stored(first).repetitions) == ("exact duplicate", 1)
-    assert (stored(first).belief, stored(first).corroborations) == (5.5, 1)
+    assert (again.reason, reload_memory(first).repetitions) == ("exact duplicate", 1)
+    assert (reload_memory(first).belief, reload_memory(first).corroborations) == (5.5, 1)
     store("Arrive shows its dashboards by Grafana", session="c")
-    assert (stored(first).belief, stored(first).corroborations) == (6.0, 2)
+    assert (reload_memory(first).belief, reload_memory(first).corroborations) == (6.0, 2)
 
 
 def turn(namespace: Namespace, session: str, text: str = "I play the cello") -> Turn:
@@ -255,18 +259,18 @@ def turn(namespace: Namespace, session: str, text: str = "I play the cello") -> 
 def test_turns_of_two_sessions_are_two_observations(namespace: Namespace, store: Store) -> None:
     first, other, again = (turn(namespace, session) for session in "xyx")
     memory = store("Plays the cello", utterances=(Utterance("direct", first.id),))
-    assert stored(memory).session_id == first.session_id
+    assert reload_memory(memory).session_id == first.session_id
     assert store("Plays the cello", utterances=(Utterance("direct", other.id),)).reason == "exact duplicate"
     assert (
         store("Plays the cello", utterances=(Utterance("direct", again.id),)).reason
         == "exact duplicate from the same session"
     )
-    assert (stored(memory).repetitions, stored(memory).belief) == (1, 5.5)
+    assert (reload_memory(memory).repetitions, reload_memory(memory).belief) == (1, 5.5)
 
 
 def test_turns_of_two_sessions_count_as_much_when_they_come_together(namespace: Namespace, store: Store) -> None:
     turns = [turn(namespace, session) for session in "xyx"]
-    memory = stored(store("Plays the cello", utterances=tuple(Utterance("direct", one.id) for one in turns)))
+    memory = reload_memory(store("Plays the cello", utterances=tuple(Utterance("direct", one.id) for one in turns)))
     assert (memory.repetitions, memory.belief, memory.corroborations) == (1, 5.5, 1)
     assert [event.cause for event in ScoreEvent.objects.order_by("id")] == ["stored", "observed"]
     assert MemorySource.objects.count() == 3
@@ -275,9 +279,9 @@ def test_turns_of_two_sessions_count_as_much_when_they_come_together(namespace: 
 def test_an_uncertain_type_becomes_certain_when_the_same_words_give_it(store: Store) -> None:
     memory = store("Hums while parking", type="Habit", session="a")
     store("Hums while parking", type="Fact", session="a")
-    assert (stored(memory).type_uncertain, stored(memory).type_prior) == (False, 0.80)
+    assert (reload_memory(memory).type_uncertain, reload_memory(memory).type_prior) == (False, 0.80)
     store("Hums while parking", type="Habit", session="a")
-    assert not stored(memory).type_uncertain
+    assert not reload_memory(memory).type_uncertain
 
 
 def test_a_survivor_is_never_below_a_paraphrase_of_another_type(store: Store) -> None:
@@ -285,21 +289,21 @@ def test_a_survivor_is_never_below_a_paraphrase_of_another_type(store: Store) ->
     survivor = store(words.format("its"), type="Relation", session="a")
     store(words.format("the"), type="Entity", session="a")
     gone = Memory.objects.get(status=Status.MERGED)
-    assert (stored(survivor).type, stored(survivor).type_prior) == ("Relation", 0.90)
-    assert stored(survivor).confidence >= gone.confidence
+    assert (reload_memory(survivor).type, reload_memory(survivor).type_prior) == ("Relation", 0.90)
+    assert reload_memory(survivor).confidence >= gone.confidence
     again = store(words.format("its"), type="Relation", session="a")
-    assert stored(again).confidence >= gone.confidence
+    assert reload_memory(again).confidence >= gone.confidence
 
 
 def test_the_published_policy_decides_what_confidence_is(namespace: Namespace, store: Store) -> None:
     publish(namespace, weight_source=1.0, weight_repetition=0.0, weight_extractor=0.0, weight_prior=0.0)
-    assert stored(store("Plays the cello")).confidence == pytest.approx(0.95)
+    assert reload_memory(store("Plays the cello")).confidence == pytest.approx(0.95)
 
 
 def test_evidence_that_does_not_bear_a_memory_out_is_a_reason_to_reject_it(store: Store) -> None:
     outcome = store("Owns three horses and a farm in Skåne", evidence="We talked about the quarterly budget only.")
     assert (outcome.outcome, outcome.reason) == ("rejected", "its source does not support it")
-    assert stored(outcome).status == Status.REJECTED
+    assert reload_memory(outcome).status == Status.REJECTED
     assert not Posting.objects.exists()
 
 
@@ -310,8 +314,8 @@ def test_a_speculation_that_is_only_partly_grounded_is_stored_as_rejected(store:
 
 
 def test_an_unknown_subject_gets_a_stable_stand_in(store: Store) -> None:
-    one = stored(store("Barks at night", subject="The neighbour's dog"))
-    other = stored(store("Chews on bicycles", subject=" the neighbour's DOG "))
+    one = reload_memory(store("Barks at night", subject="The neighbour's dog"))
+    other = reload_memory(store("Chews on bicycles", subject=" the neighbour's DOG "))
     assert one.subject_id is None
     assert one.subject_fallback == other.subject_fallback is not None
 
@@ -319,7 +323,7 @@ def test_an_unknown_subject_gets_a_stable_stand_in(store: Store) -> None:
 def test_a_known_subject_is_resolved_by_its_alias(namespace: Namespace, store: Store) -> None:
     maya = Entity.objects.create(namespace=namespace, name="Maya Lindqvist", normalised="maya lindqvist", kind="person")
     EntityAlias.objects.create(namespace=namespace, entity=maya, name="Mayan", normalised="mayan")
-    assert stored(store("Plays the cello", subject="Mayan")).subject_id == maya.id
+    assert reload_memory(store("Plays the cello", subject="Mayan")).subject_id == maya.id
 
 
 def test_entities_the_caller_names_are_made_once(store: Store) -> None:
@@ -384,11 +388,11 @@ def test_within_a_callers_transaction_everything_is_embedded_before_the_lock_is_
     calls: list[str] = []
 
     def recording(step: str, call: Callable[..., Any]) -> Callable[..., Any]:
-        def recorded(*args: Any) -> Any:
+        def record(*args: Any) -> Any:
             calls.append(step)
             return call(*args)
 
-        return recorded
+        return record
 
     monkeypatch.setattr(remembering, "BATCH_SIZE", 2)
     monkeypatch.setattr(remembering, "lock_namespace", recording("lock", remembering.lock_namespace))
@@ -429,7 +433,9 @@ def test_two_namespaces_do_not_know_of_each_other(store: Store) -> None:
 
 def test_times_and_origin_are_stored(store: Store) -> None:
     later = NOW + timedelta(days=9)
-    memory = stored(store("The lease ends", valid_until=later, event_at=later, provenance_depth=2, metadata={"a": 1}))
+    memory = reload_memory(
+        store("The lease ends", valid_until=later, event_at=later, provenance_depth=2, metadata={"a": 1})
+    )
     assert (memory.valid_until, memory.event_at, memory.provenance_depth) == (later, later, 2)
     assert (memory.created_at, memory.metadata) == (NOW, {"a": 1})
 
@@ -438,7 +444,7 @@ def test_a_pair_too_close_to_call_is_stored_and_waits_for_a_person(store: Store)
     first = store("Maya drinks her coffee black", session="a")
     second = store("Maya takes her coffee black, without sugar", session="b")  # cosine .901, and a third of the words
     assert second.outcome == "escalated"
-    assert stored(second).status == Status.ACTIVE
+    assert reload_memory(second).status == Status.ACTIVE
     item = ReviewItem.objects.get()
     assert (item.first_id, item.second_id, item.state) == (first.memory.id, second.memory.id, "pending")
     assert item.cosine == pytest.approx(0.901, abs=0.002)

@@ -44,7 +44,7 @@ def routes(memory: UUID) -> dict[str, Any]:
     return {row.route: np.asarray(row.vector) for row in MemoryVector.objects.filter(memory_id=memory)}
 
 
-def embedded(text: str) -> Any:
+def embed(text: str) -> Any:
     return pytest.approx(embedder(NAME).embed([text])[0], abs=1e-4)
 
 
@@ -61,12 +61,12 @@ def test_after_a_purge_with_turns_reflection_gives_the_rest_what_is_said_around_
     # Two chunks and two facts with their previous turn, and one chunk with the next user turn.
     assert reflect(namespace, "backfill") == {"filled": 5}
     assert reflect(namespace, "backfill") == {"filled": 0}
-    assert routes(first.id)[Route.NEXT_USER] == embedded("My sister lives in Oslo.")
-    assert routes(first.id)[Route.CONTEXT] == embedded("I love the cello.\nSince when?")
-    assert routes(last.id)[Route.CONTEXT] == embedded("How is it there?\nMy sister lives in Oslo.")
+    assert routes(first.id)[Route.NEXT_USER] == embed("My sister lives in Oslo.")
+    assert routes(first.id)[Route.CONTEXT] == embed("I love the cello.\nSince when?")
+    assert routes(last.id)[Route.CONTEXT] == embed("How is it there?\nMy sister lives in Oslo.")
     assert Route.NEXT_USER not in routes(last.id)
-    assert routes(loves.id)[Route.CONTEXT] == embedded(loves.content)
-    assert routes(lives.id)[Route.CONTEXT] == embedded(f"How is it there?\n{lives.content}")
+    assert routes(loves.id)[Route.CONTEXT] == embed(loves.content)
+    assert routes(lives.id)[Route.CONTEXT] == embed(f"How is it there?\n{lives.content}")
 
 
 def test_after_a_purge_with_turns_the_session_has_its_chunk_again_once_somebody_speaks(namespace: Namespace) -> None:
@@ -90,14 +90,14 @@ def test_a_fact_that_a_caller_read_out_of_a_turn_gets_the_turn_before_it_too(nam
     new = NewMemory(content="Maya likes riddles", utterances=(Utterance("weak_inference", turn.id),))
     fact = remember(namespace, [new], by="tests")[0].memory
     assert backfill_vectors(namespace) == 1
-    assert routes(fact.id)[Route.CONTEXT] == embedded("Which instrument?\nMaya likes riddles")
+    assert routes(fact.id)[Route.CONTEXT] == embed("Which instrument?\nMaya likes riddles")
 
 
 def test_silence_is_not_what_the_user_says_next(namespace: Namespace) -> None:
     ingest_turns(namespace, ("user", "I love the cello."), ("user", " \n"), ("user", "Since school."))
     backfill_vectors(namespace)
     chunk = Memory.objects.filter(level=ChunkLevel.TURN).order_by("turn__position")[0]
-    assert routes(chunk.id)[Route.NEXT_USER] == embedded("Since school.")
+    assert routes(chunk.id)[Route.NEXT_USER] == embed("Since school.")
 
 
 def test_what_was_embedded_before_the_embedder_changed_is_embedded_again(

@@ -24,7 +24,7 @@ from memories.writing.remember import remember
 from memories.writing.turns.conversation import Conversation, NewTurn
 from memories.writing.turns.ingest import IngestResult, ingest
 from memories.writing.turns.route_texts import load_route_texts
-from tests.support.reflection import NOW, entity, reflect
+from tests.support.reflection import NOW, add_entity, reflect
 
 pytestmark = pytest.mark.django_db
 OLD, NEW = "wordllama-256", "all-MiniLM-L6-v2"
@@ -129,7 +129,7 @@ def test_a_namespace_that_changed_its_embedder_has_the_vectors_of_one_that_alway
 
 def test_summaries_and_absorbed_memories_are_embedded_too() -> None:
     namespace = make_namespace()
-    entity(namespace, "Maya", "person")
+    add_entity(namespace, "Maya", "person")
     meals = ("breakfast", "lunch", "supper")
     texts = [f"Maya drinks black coffee with oat milk at {meal} every day" for meal in meals]
     one, other, _ = (
