@@ -1,4 +1,4 @@
-"""Tenant isolation of the API, by key and by session; other API tests use its helpers."""
+"""Tenant isolation of the API, by key and by session."""
 
 from collections.abc import Iterator
 from datetime import datetime, timedelta

@@ -1,4 +1,4 @@
-"""An answer held against its memories: what counts as a claim, what carries it, and who cannot be talked round."""
+"""An answer checked against memories: what is a claim, what supports it, and prompt injection."""
 
 import json
 from collections.abc import Iterator, Sequence

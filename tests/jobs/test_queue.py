@@ -1,4 +1,4 @@
-"""Long work on the queue: started once, resumed where it was, retried, given up, never done twice."""
+"""Background jobs: started once, resumed, retried, given up, never done twice."""
 
 from collections.abc import Callable
 from datetime import timedelta

@@ -1,4 +1,4 @@
-"""Another embedder for a namespace: every vector anew, no gap for anyone who asks or writes meanwhile."""
+"""Another embedder for a namespace: every vector anew, without a gap for readers or writers."""
 
 import threading
 from datetime import timedelta
@@ -171,7 +171,7 @@ def test_nobody_who_writes_or_asks_meanwhile_finds_a_gap(namespace: Namespace) -
         ("openai/x@many", "must be an embedder that works here; openai/x@many does not: "),
     ],
 )
-def test_an_embedder_that_does_not_work_here_is_told_of(name: str, told: str) -> None:
+def test_an_embedder_that_does_not_work_here_is_reported(name: str, told: str) -> None:
     assert rebuild.embedder_error(name).startswith(told)
     assert rebuild.embedder_error(OLD) == ""
 

@@ -1,4 +1,4 @@
-"""Traces are kept for their time: the worker makes the days to come and drops those past retention."""
+"""Trace retention: the worker creates the partitions of days to come and drops those past retention."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -1,4 +1,4 @@
-"""Summaries of what is alike."""
+"""Summaries of similar memories."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Contradictions that are found later, and corroborations that are taken back."""
+"""Contradictions found later, and corroborations withdrawn."""
 
 import json
 from collections.abc import Sequence

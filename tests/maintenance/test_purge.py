@@ -1,4 +1,4 @@
-"""After an erasure no table of the database tells of what was erased, and nothing else has changed."""
+"""After an erasure no table holds anything of what was erased, and nothing else has changed."""
 
 from collections.abc import Iterator
 from contextlib import suppress

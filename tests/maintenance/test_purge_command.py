@@ -1,4 +1,4 @@
-"""`manage.py purge`: what it takes, refuses and says, and what it costs."""
+"""`manage.py purge`: options, errors, output and cost."""
 
 import io
 from datetime import timedelta

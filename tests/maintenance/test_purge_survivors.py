@@ -1,4 +1,4 @@
-"""What an erasure leaves standing, and how: numbers with a history that still leads to them."""
+"""What an erasure leaves, and how: numbers with a history that still explains them."""
 
 from collections.abc import Callable
 from datetime import UTC, datetime

@@ -1,4 +1,4 @@
-"""Memories that meet their entities late."""
+"""Memories linked to entities that were stored later."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""A step that dies at any piece and is begun anew ends as if it had never died."""
+"""A step killed at any piece and started again ends as if it had never been killed."""
 
 from datetime import timedelta
 from typing import Any

@@ -1,4 +1,4 @@
-"""The database refuses what no formula may meet."""
+"""Check constraints refuse what no formula may meet."""
 
 import math
 from collections.abc import Iterator

@@ -50,7 +50,7 @@ def test_only_version_seven_tells_a_time() -> None:
         id_timestamp(uuid4())
 
 
-def test_a_moment_bounds_the_identifiers_made_at_it() -> None:
+def test_a_timestamp_bounds_the_identifiers_made_at_it() -> None:
     moment = datetime(2026, 3, 2, 12, tzinfo=UTC)
     first, tick = first_id_at(moment), timedelta(milliseconds=1)
     assert id_timestamp(first) == moment
@@ -59,14 +59,14 @@ def test_a_moment_bounds_the_identifiers_made_at_it() -> None:
     assert first_id_at(id_timestamp(made)) <= made < first_id_at(id_timestamp(made) + tick)
 
 
-def test_a_derived_identifier_carries_its_moment_and_depends_on_the_name_alone() -> None:
+def test_a_derived_identifier_carries_its_timestamp_and_depends_on_the_name_alone() -> None:
     moment = datetime(2025, 12, 2, 12, tzinfo=UTC)
     made = derived_id(moment, "memory a")
     assert (made.version, id_timestamp(made)) == (7, moment)
     assert made == derived_id(moment, "memory a") != derived_id(moment, "memory b")
 
 
-def test_a_past_moment_told_again_gives_the_same_identifiers_and_they_rise() -> None:
+def test_a_past_timestamp_repeated_gives_the_same_identifiers_and_they_rise() -> None:
     moment = datetime(2025, 12, 2, 12, tzinfo=UTC)
     with replay_ids(moment, "planning"):
         first = [uuid7() for _ in range(5_000)]
@@ -76,7 +76,7 @@ def test_a_past_moment_told_again_gives_the_same_identifiers_and_they_rise() -> 
     assert {(made.version, made.variant, id_timestamp(made)) for made in first} == {(7, RFC_4122, moment)}
 
 
-def test_two_stories_of_one_moment_share_no_identifier() -> None:
+def test_two_histories_of_one_timestamp_share_no_identifier() -> None:
     moment, made = datetime(2025, 12, 2, 12, tzinfo=UTC), []
     for name in ("planning", "lunch"):
         with replay_ids(moment, name):

@@ -1,4 +1,4 @@
-"""No row refers across a namespace, and rows go with what they belong to."""
+"""No row refers across namespaces, and rows are deleted with what they belong to."""
 
 from typing import Any
 from uuid import uuid4

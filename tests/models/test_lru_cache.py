@@ -1,4 +1,4 @@
-"""The cache of a process: least recently used entries go first, and an entry is valid for one version only."""
+"""LRU cache: least recently used entries are evicted first, and an entry is valid for one version only."""
 
 from memories.db.lru_cache import LRUCache
 

@@ -1,4 +1,4 @@
-"""An object that is only read whole comes back as JSON has it, however it was stored."""
+"""A packed object comes back as JSON has it, however it was stored."""
 
 import json
 from datetime import UTC, datetime
@@ -29,7 +29,7 @@ def test_an_object_comes_back_as_it_was(value: dict[str, object]) -> None:
     assert unpack_json(pack_json(finite)) == finite
 
 
-def test_ids_and_moments_are_stored_as_json_writes_them() -> None:
+def test_ids_and_timestamps_are_stored_as_json_writes_them() -> None:
     answer = {"id": UUID(int=7), "as_of": datetime(2026, 3, 1, 9, 0, 0, 123456, tzinfo=UTC)}
     kept = Trace.objects.get(id=row(Trace, empty_namespace("here"), answer=answer).id)
     assert kept.answer == {"id": str(UUID(int=7)), "as_of": "2026-03-01T09:00:00.123Z"}

@@ -1,4 +1,4 @@
-"""Traces lie in one partition a day, and go a day at a time."""
+"""Traces are partitioned by day, and dropped a day at a time."""
 
 from datetime import UTC, date, datetime, timedelta
 from typing import Any
@@ -67,7 +67,7 @@ def test_old_days_are_dropped_with_what_lay_in_the_default() -> None:
     assert drop_partitions(date(2026, 3, 3)) == []
 
 
-def test_a_partition_keeps_the_walls() -> None:
+def test_a_partition_keeps_tenants_apart() -> None:
     ensure_partitions(FIRST, 1)
     foreign = row(ApiKey, empty_namespace("there"))
     with pytest.raises(IntegrityError, match="trace_api_key_fk"):

@@ -1,4 +1,4 @@
-"""Several statements in one round trip: all give their rows, or those before the first that fails."""
+"""Several statements in one round trip: all return their rows, or those before the first that fails."""
 
 from typing import Any
 from uuid import UUID
@@ -142,7 +142,7 @@ def test_an_array_with_null_is_refused() -> None:
         fetch_pipeline([Statement("SELECT ARRAY[1.5::float8, NULL]")])
 
 
-def test_arrays_of_ids_and_of_floats_are_told_apart() -> None:
+def test_arrays_of_ids_and_of_floats_are_distinguished() -> None:
     ids = [UUID(int=1), UUID(int=2**127)]
     values = {"ids": id_array(ids), "numbers": np.array([0.5])}
     for _ in range(2):

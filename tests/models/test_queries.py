@@ -138,7 +138,7 @@ def test_the_events_that_a_memory_caused_are_found_by_their_index() -> None:
     assert "scoreevent_other" in ScoreEvent.objects.within(here).filter(other_id=uuid7()).explain()
 
 
-def test_whose_status_changed_since_a_moment_and_who_spoke_are_found_by_their_indexes() -> None:
+def test_whose_status_changed_since_a_timestamp_and_who_spoke_are_found_by_their_indexes() -> None:
     here = empty_namespace("here")
     with connection.cursor() as cursor:
         cursor.execute("SET LOCAL enable_seqscan = off")

@@ -1,4 +1,4 @@
-"""A valid row of any table, made from the models themselves; the other tests of the model build on it."""
+"""A valid row of any table, built from the models themselves, is stored and read back."""
 
 from typing import Any
 

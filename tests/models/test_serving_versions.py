@@ -1,4 +1,4 @@
-"""What serves a namespace comes with its versions in one query."""
+"""The versions that serve a namespace come in one query."""
 
 from datetime import timedelta
 from typing import Any

@@ -1,4 +1,4 @@
-"""Annotations, and what follows from them: agreement, weights, priors, thresholds, on the page and over the API."""
+"""Calibration from annotations: agreement, weights, priors, thresholds, on the page and over the API."""
 
 import hashlib
 import json
@@ -242,7 +242,7 @@ def test_a_threshold_is_weighed_only_where_pairs_on_both_sides_were_judged(
     assert calibrate(namespace).best is not None
 
 
-def test_k_is_swept_where_the_questions_were_asked_and_its_best_is_kept_as_a_profile(client: Client) -> None:
+def test_k_is_swept_where_the_queries_ran_and_its_best_is_saved_as_a_profile(client: Client) -> None:
     here = store_world("here")
     member(client, here, Role.WRITE)
     assert "needs judged queries" in heading(get_page(client), "k-h")
@@ -303,7 +303,7 @@ def held_out(id: UUID) -> bool:
     return hashlib.sha256(id.bytes).digest()[0] % 2 == 1
 
 
-def test_reliability_is_told_on_what_was_kept_back(namespace: Namespace, calibration: Calibration) -> None:
+def test_reliability_is_computed_on_what_was_held_out(namespace: Namespace, calibration: Calibration) -> None:
     kept = [one for one in Memory.objects.within(namespace) if held_out(one.id)]
     check = calibration.reliability
     assert (check.memories, check.held_out) == (len(kept), True)
@@ -529,7 +529,7 @@ def test_what_was_fitted_is_kept_as_a_draft_and_published_in_a_second_step(
         ({"part": "weights", "p.merge_cost": "99"}, "merge_cost must be"),
     ],
 )
-def test_what_cannot_be_kept_is_told(
+def test_what_cannot_be_kept_is_reported(
     client: Client, namespace: Namespace, calibration: Calibration, sent: dict[str, str], told: str
 ) -> None:
     assert f"Nothing was saved: {told}" in collapse(client.post("/here/calibrate/drafts/", sent, follow=True))
@@ -550,7 +550,7 @@ def test_a_reader_reads_and_a_writer_annotates_but_keeps_no_draft(client: Client
 
 
 @pytest.mark.parametrize("asked", [{"p.merge_cost": "much"}, {"p.merge_cost": "0"}, {"p.other": "1"}])
-def test_a_cost_that_cannot_be_used_is_told(client: Client, namespace: Namespace, asked: dict[str, str]) -> None:
+def test_a_cost_that_cannot_be_used_is_reported(client: Client, namespace: Namespace, asked: dict[str, str]) -> None:
     assert "Some values in the URL are invalid" in get_page(client, **asked)
 
 
@@ -563,7 +563,7 @@ def test_a_memory_cannot_write_markup_into_the_page(client: Client, namespace: N
     assert "<script>x" not in get_page(client)
 
 
-def test_the_page_asks_few_questions(
+def test_the_page_runs_few_sql_queries(
     client: Client,
     namespace: Namespace,
     calibration: Calibration,

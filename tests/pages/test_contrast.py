@@ -1,4 +1,4 @@
-"""Everything can be read: the colours by themselves, and every page as a browser shows it, light and dark (WCAG AA)."""
+"""Contrast (WCAG AA): the colour tokens, and every page in a browser, light and dark."""
 
 import re
 from collections.abc import Iterator

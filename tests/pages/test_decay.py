@@ -1,4 +1,4 @@
-"""How memories fade, as the page shows it."""
+"""The Decay page."""
 
 import json
 import re
@@ -150,7 +150,7 @@ def test_one_of_many_counts_from_when_it_holds(
     assert any(text.startswith("1 memory, ") for text in marks["hovertext"])
 
 
-def test_what_holds_from_another_moment_fades_from_then(client: Client, namespace: Namespace) -> None:
+def test_what_is_valid_from_another_day_fades_from_then(client: Client, namespace: Namespace) -> None:
     row(
         Memory,
         namespace,
@@ -163,7 +163,7 @@ def test_what_holds_from_another_moment_fades_from_then(client: Client, namespac
 
 
 @pytest.mark.parametrize("asked", [{"p.half_life_fact": "-5"}, {"p.half_life_fact": "soon"}, {"by": "tomorrow"}])
-def test_a_wrong_value_is_told_with_what_is_allowed(
+def test_a_wrong_value_is_reported_with_what_is_allowed(
     client: Client, namespace: Namespace, asked: dict[str, str]
 ) -> None:
     page = get_page(client, **asked)
@@ -179,7 +179,7 @@ def test_an_empty_namespace_shows_the_curves_alone(client: Client, namespace: Na
 
 
 @pytest.mark.parametrize("system", curves.FAMILIES)
-def test_it_asks_a_fixed_number_of_questions(
+def test_it_runs_a_fixed_number_of_sql_queries(
     client: Client, namespace: Namespace, system: str, django_assert_max_num_queries: DjangoAssertNumQueries
 ) -> None:
     with django_assert_max_num_queries(10):

@@ -1,4 +1,4 @@
-"""Near pairs as the page shows them: thresholds that move, pairs side by side, verdicts, drafts of the policy."""
+"""The Dedup page: thresholds that move, pairs side by side, verdicts, policy drafts."""
 
 import json
 import math
@@ -236,7 +236,7 @@ def test_of_many_memories_a_sample_is_compared_after_the_page_has_come(
     assert "A sample: 4 of 10" not in get_page(client)
 
 
-def test_what_was_forgotten_since_a_sample_was_drawn_is_not_shown(
+def test_what_was_forgotten_since_the_sample_is_not_shown(
     client: Client, namespace: Namespace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(neighbour_pairs, "MAX_EXACT", 5)
@@ -274,7 +274,7 @@ def test_a_sample_of_very_many_is_looked_up_in_the_database(
         ({"cursor": "x"}, "must be a cursor from"),
     ],
 )
-def test_what_cannot_be_used_is_told_and_stays_as_typed(
+def test_what_cannot_be_used_is_reported_and_stays_as_typed(
     client: Client, namespace: Namespace, asked: dict[str, str], told: str
 ) -> None:
     page = get_page(client, **asked)
@@ -393,7 +393,7 @@ def test_the_errors_are_those_of_the_judged_pairs(client: Client, namespace: Nam
     assert "5 judged pairs: 3 duplicate, 2 distinct" in page
 
 
-def test_pairs_are_drawn_from_all_cosines_but_not_those_that_no_threshold_decides(
+def test_pairs_are_sampled_from_all_cosines_but_not_those_that_no_threshold_decides(
     client: Client, namespace: Namespace
 ) -> None:
     for _ in range(2):  # what is drawn is not drawn again

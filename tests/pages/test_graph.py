@@ -1,4 +1,4 @@
-"""The graph of entities, as the page draws and tells it."""
+"""The Graph page: chart and table of entities."""
 
 import re
 from collections.abc import Iterable
@@ -128,7 +128,7 @@ def test_edges_are_walked_as_long_as_their_memory_stands(client: Client, namespa
     assert "Berlin" not in {name for name, one in reached_of(get_page(client, entity="Cat")).items() if one.hops == 1}
 
 
-def test_a_path_is_told_in_words_with_its_weakest_edge(client: Client, namespace: Namespace) -> None:
+def test_a_path_is_reported_in_words_with_its_weakest_edge(client: Client, namespace: Namespace) -> None:
     page = get_page(client, entity="Maya", to="Berlin")
     assert "Maya —works at→ Arrive —located in→ Berlin .80, weakest edge: located in." in plain(page)
     assert f"Score: .6 × .80 = {0.6 * 0.8:.4f}".replace("0.", ".") in plain(page)
@@ -178,13 +178,13 @@ def test_a_name_that_nobody_has_brings_those_near_to_it(client: Client, namespac
     assert "No name is similar to it" in get_page(client, entity="00000000-0000-7000-8000-000000000000")
 
 
-def test_one_that_is_not_reached_is_told_so(client: Client, namespace: Namespace) -> None:
+def test_one_that_is_not_reached_is_reported_so(client: Client, namespace: Namespace) -> None:
     page = get_page(client, entity="Maya", to="Dog")
     assert "Dog is not reached from Maya within 3 hops over these edges." in page
     assert "“Nessie”, so no path is shown" in get_page(client, entity="Maya", to="Nessie")
 
 
-def test_an_entity_is_told_with_its_memories(client: Client, namespace: Namespace) -> None:
+def test_an_entity_is_reported_with_its_memories(client: Client, namespace: Namespace) -> None:
     maya = Entity.objects.get(name="Maya")
     about = row(Memory, namespace, content="Maya likes tea", status=Status.ACTIVE, level="fact", subject=maya)
     row(Mention, namespace, memory=about, entity=maya)
@@ -268,7 +268,7 @@ def test_names_in_a_picture_do_not_lie_on_each_other() -> None:
         ({"p.unheard": "1"}, "unheard"),
     ],
 )
-def test_a_wrong_value_is_told_with_what_is_allowed(
+def test_a_wrong_value_is_reported_with_what_is_allowed(
     client: Client, namespace: Namespace, asked: dict[str, str], says: str
 ) -> None:
     page = get_page(client, entity="Maya", **asked)
@@ -292,7 +292,7 @@ def edge_rows(page: str) -> list[tuple[str, str]]:
 
 
 @pytest.mark.parametrize("asked", [{}, {"entity": "Maya"}, {"entity": "Maya", "to": "Germany"}, {"entity": "Nobody"}])
-def test_it_asks_a_fixed_number_of_questions(
+def test_it_runs_a_fixed_number_of_sql_queries(
     client: Client,
     namespace: Namespace,
     asked: dict[str, str],

@@ -1,4 +1,4 @@
-"""The three guards as their page shows them: an answer, what grounding dropped, and what escapes them all."""
+"""The Guards page: an answer, what grounding dropped, and what escapes all three."""
 
 import json
 import math
@@ -84,7 +84,7 @@ def test_an_empty_namespace_says_what_will_be_seen(namespace: Namespace) -> None
     assert "style=" not in text
 
 
-def test_an_answer_is_told_claim_by_claim_what_fails_first(full: Namespace) -> None:
+def test_an_answer_is_reported_claim_by_claim_what_fails_first(full: Namespace) -> None:
     text = check_answer(member_of(full, Role.READ), answer=f"{TRUE} {FALSE}", memories="\n".join(STORED))
     told = panel(text, "check-h")
     assert "1 of 2 claims is not supported: medium risk" in told
@@ -97,7 +97,7 @@ def test_an_answer_is_told_claim_by_claim_what_fails_first(full: Namespace) -> N
     assert re.search(r'class="fits" aria-current="true"><b>medium</b>', text)
 
 
-def test_the_risks_are_told_in_the_order_in_which_they_are_read() -> None:
+def test_the_risks_are_reported_in_the_order_in_which_they_are_read() -> None:
     fits = {risk(unsupported, critical) for unsupported, critical in ((0, 0), (3, 0), (1, 1), (1, 0))}
     assert set(faithfulness_panel.RISK_CONDITIONS) == fits
     assert list(faithfulness_panel.RISK_CONDITIONS) == ["none", "high", "medium", "low"]
@@ -111,7 +111,7 @@ def test_lines_are_ids_or_texts_and_a_memory_is_linked(full: Namespace) -> None:
     assert "The one claim is supported: no risk" in panel(text, "check-h")
 
 
-def test_a_question_asked_now_and_a_trace_bring_their_memories(full: Namespace) -> None:
+def test_a_query_run_now_and_a_trace_bring_their_memories(full: Namespace) -> None:
     member = member_of(full)
     assert "no risk" in check_answer(member, answer=TRUE, query="What stores invoicing's data?")
     id = str(Memory.objects.within(full).get(content=STORED[0]).id)
@@ -164,7 +164,9 @@ def test_text_from_outside_is_shown_and_never_run(full: Namespace) -> None:
         ({"answer": TRUE, "memories": "\n".join(f"line {n}" for n in range(101))}, "at most 100 items; got 101"),
     ],
 )
-def test_what_cannot_be_checked_is_told_and_stays_as_typed(full: Namespace, form: dict[str, str], says: str) -> None:
+def test_what_cannot_be_checked_is_reported_and_stays_as_typed(
+    full: Namespace, form: dict[str, str], says: str
+) -> None:
     member = member_of(full)
     text = check_answer(member, 400, **form)
     assert says in text
@@ -289,7 +291,7 @@ def test_the_guards_begin_where_the_published_policy_has_them(namespace: Namespa
 
 
 @pytest.mark.parametrize("value", ["1.5", "often", "nan"])
-def test_a_guard_outside_its_bounds_is_told_with_what_is_allowed(namespace: Namespace, value: str) -> None:
+def test_a_guard_outside_its_bounds_is_reported_with_what_is_allowed(namespace: Namespace, value: str) -> None:
     text = get_page(member_of(namespace), **{"p.escape_scan": value})
     assert "Some values in the URL are invalid" in text
     assert value in text
@@ -299,7 +301,7 @@ def test_a_guard_outside_its_bounds_is_told_with_what_is_allowed(namespace: Name
     assert "is not a parameter here" in others
 
 
-def test_the_page_asks_a_fixed_number_of_questions(
+def test_the_page_runs_a_fixed_number_of_sql_queries(
     full: Namespace, django_assert_max_num_queries: DjangoAssertNumQueries
 ) -> None:
     member = member_of(full)

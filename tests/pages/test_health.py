@@ -1,4 +1,4 @@
-"""Whether a namespace works, as its page tells it."""
+"""The Health page."""
 
 import zlib
 from typing import Any
@@ -89,7 +89,7 @@ def test_retrievers_tell_how_often_they_found_something_and_why_not(client: Clie
     assert (heard["temporal"].alert, heard["temporal"].last_result_at) == (False, None)
 
 
-def test_who_is_asked_ten_times_and_finds_nothing_is_silent(client: Client, full: Namespace) -> None:
+def test_a_retriever_that_ran_ten_times_and_found_nothing_is_flagged(client: Client, full: Namespace) -> None:
     for number in range(10):
         retrieve(client, f"Who baked bread in May 1990, {number}?", system="recall")
     health = retriever_health.health_by_retriever(retriever_health.latest_traces(full))
@@ -105,7 +105,7 @@ def test_nobody_is_praised_for_finding_nothing(client: Client, namespace: Namesp
     assert "Every retriever has results" not in text
 
 
-def test_a_late_retriever_is_named(client: Client, full: Namespace) -> None:
+def test_a_timed_out_retriever_is_named(client: Client, full: Namespace) -> None:
     kept = Trace.objects.get(id=retrieve(client, "bread", system="recall")["trace"])
     late = [{"retriever": "bm25", "reason": "took longer than 500 ms"}]
     signals = bytes(kept.signals)
@@ -124,7 +124,7 @@ def without_rank(signals: bytes, route: str) -> bytes:
     return zlib.compress(zlib.decompress(signals).replace(f"rank {route}".encode(), b"rank nobody"[: 5 + len(route)]))
 
 
-def test_times_are_told_as_median_and_95th_percentile(namespace: Namespace) -> None:
+def test_times_are_shown_as_p50_and_p95(namespace: Namespace) -> None:
     rows = [{"took_ms": {"read": float(ms), "rank": 1.0}} for ms in range(1, 102)]
     read, rank, whole = retriever_health.step_latencies(rows)
     assert (read.name, read.p50, read.p95) == ("read", 51.0, 96.0)
@@ -221,7 +221,7 @@ def test_a_stranger_sees_nothing(namespace: Namespace) -> None:
     assert stranger.post("/here/health/start/", {"kind": "reflect"}).status_code == 404
 
 
-def test_the_page_asks_a_known_number_of_questions(
+def test_the_page_runs_a_known_number_of_sql_queries(
     client: Client, full: Namespace, django_assert_max_num_queries: DjangoAssertNumQueries
 ) -> None:
     for number in range(3):

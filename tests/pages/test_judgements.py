@@ -1,4 +1,4 @@
-"""The page of judged sets: what they hold, their queries, their pools, and judging pair by pair."""
+"""The Judgements pages: sets, their queries, their pools, and judging pair by pair."""
 
 import io
 import json
@@ -140,7 +140,7 @@ def test_queries_are_chosen_by_words_part_kind_and_state(namespace: Namespace, j
     assert "must be one of tune, holdout; got &quot;x&quot;" in wrong.content.decode()
 
 
-def test_a_huge_set_is_shown_by_page_in_a_known_number_of_questions(
+def test_a_huge_set_is_shown_by_page_in_a_known_number_of_sql_queries(
     namespace: Namespace, django_assert_max_num_queries: DjangoAssertNumQueries
 ) -> None:
     made = JudgementSet.objects.create(namespace=namespace, name="huge")
@@ -208,7 +208,7 @@ def test_trec_files_are_checked_and_imported(namespace: Namespace, judgement_set
     assert member.post(f"{one(judgement_set)}import/").status_code == 400
 
 
-def test_queries_are_drawn_from_traces(namespace: Namespace, judgement_set: JudgementSet) -> None:
+def test_queries_are_sampled_from_traces(namespace: Namespace, judgement_set: JudgementSet) -> None:
     member = member_of(namespace)
     row(Trace, namespace, query="Really asked", request={"user": "", "as_of": None})
     wrong = member.post(f"{one(judgement_set)}draw/", {"days": "x", "most": "5", "way": "even"})
@@ -226,7 +226,9 @@ def test_a_set_is_saved_as_a_file(namespace: Namespace, judgement_set: Judgement
     assert member_of(namespace).get(f"{one(judgement_set)}export/?shape=x").status_code == 400
 
 
-def test_a_pool_shows_how_much_of_each_setting_is_unjudged(namespace: Namespace, judgement_set: JudgementSet) -> None:
+def test_a_pool_shows_how_much_of_each_configuration_is_unjudged(
+    namespace: Namespace, judgement_set: JudgementSet
+) -> None:
     pool(judgement_set)
     text = visible_text(get_page(member_of(namespace), one(judgement_set)))
     shares = {one.name: one for one in judgement_pooling.unjudged_shares(namespace, judgement_set.id, 10)}

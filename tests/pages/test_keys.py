@@ -1,4 +1,4 @@
-"""Keys, members, settings: who may enter, and by what a namespace is served."""
+"""The Keys, Members and Settings pages."""
 
 import re
 from concurrent.futures import ThreadPoolExecutor
@@ -244,7 +244,7 @@ def test_the_embedder_changes_in_view_and_without_a_gap(
     assert "The change to all-MiniLM-L6-v2 failed: EmbedderError: no key" in text(admin.get("/here/settings/"))
 
 
-def test_the_pages_ask_a_known_number_of_questions(
+def test_the_pages_run_a_known_number_of_sql_queries(
     namespace: Namespace, admin: Client, django_assert_max_num_queries: DjangoAssertNumQueries
 ) -> None:
     for _ in range(5):

@@ -168,9 +168,7 @@ def test_why_not_leads_to_the_change_that_brings_it_in_and_that_is_saved(lab_wor
     expect(page.get_by_role("heading", level=1)).to_contain_text("mine@1")
 
 
-def test_a_panel_that_answers_late_neither_takes_a_slider_back_nor_loses_what_was_chosen(
-    lab_world: Namespace, page: Page
-) -> None:
+def test_a_slow_panel_neither_takes_a_slider_back_nor_loses_what_was_chosen(lab_world: Namespace, page: Page) -> None:
     run_query(page)
     settle(page)
     late: list[Route] = []

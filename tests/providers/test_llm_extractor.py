@@ -1,4 +1,4 @@
-"""The extractor that asks a language model: what it cannot quote it does not get to tell."""
+"""The LLM extractor: what it cannot quote is dropped."""
 
 import json
 from collections.abc import Iterator
@@ -120,7 +120,7 @@ def test_the_tokens_that_wrote_a_memory_tell_how_sure_the_model_was(server: Chat
     assert new.logprobs == (-0.1, -0.3)
 
 
-def test_a_server_that_is_away_is_told_so_that_the_work_can_be_tried_again(server: ChatServer) -> None:
+def test_a_server_that_is_away_is_reported_so_that_the_work_can_be_tried_again(server: ChatServer) -> None:
     server.failures = [503] * 9
     with pytest.raises(ExtractorError, match="The extractor openai/oracle gave no answer: 503"):
         telling(server).extract([turn("I moved to Berlin")], CONTEXT)

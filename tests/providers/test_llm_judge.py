@@ -1,4 +1,4 @@
-"""The judge that asks a language model, against a real server on this machine."""
+"""The LLM judge, against a real server on this machine."""
 
 import json
 import logging
@@ -98,7 +98,7 @@ def test_a_hostile_pair_speaks_for_nobody_but_itself(server: ChatServer) -> None
 
 
 @pytest.mark.parametrize("code", [429, 500, 503])
-def test_a_busy_server_is_asked_again(server: ChatServer, code: int) -> None:
+def test_a_busy_server_is_retried(server: ChatServer, code: int) -> None:
     server.failures = [code, code]
     server.reply = lambda pair: verdict("same")
     assert judge_at(server).same([TEA]) == [True]
@@ -160,7 +160,7 @@ def test_tokens_are_asked_for_and_read_where_the_server_tells_them(server: ChatS
     assert server.asked[0]["logprobs"] is True
 
 
-def test_a_wrong_key_is_told_at_once_and_without_the_key(server: ChatServer) -> None:
+def test_a_wrong_key_is_reported_at_once_and_without_the_key(server: ChatServer) -> None:
     server.failures = [401]
     with pytest.raises(NoAnswerError, match="401 Unauthorized: not so") as told:
         server.model().ask("Do.", {}, "x")

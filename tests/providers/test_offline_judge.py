@@ -1,4 +1,4 @@
-"""The offline judge: what it is sure of, and what it leaves to a person."""
+"""The offline judge: what it decides, and what it leaves to a person."""
 
 import pytest
 

@@ -134,7 +134,7 @@ def test_a_text_over_the_limit_goes_in_pieces_and_all_of_it_counts(server: Serve
 
 
 @pytest.mark.parametrize("code", [429, 500, 503])
-def test_a_busy_server_is_asked_again(server: Server, code: int) -> None:
+def test_a_busy_server_is_retried(server: Server, code: int) -> None:
     server.failures = [(code, {"Retry-After": "0"}), (code, {})]
     assert embedder_at(server).embed(["ferry"]).shape == (1, 26)
     assert len(server.asked) == 3
@@ -149,7 +149,7 @@ def test_a_server_that_stays_busy_is_given_up_with_what_it_said(server: Server) 
     assert len(server.asked) == endpoint.MAX_ATTEMPTS
 
 
-def test_a_refusal_is_told_at_once_and_without_the_key(server: Server) -> None:
+def test_a_refusal_is_reported_at_once_and_without_the_key(server: Server) -> None:
     server.failures = [(401, {})]
     with pytest.raises(EmbedderError, match="401 Unauthorized: not now") as told:
         embedder_at(server).embed(["ferry"])
@@ -164,7 +164,7 @@ def test_a_server_that_takes_too_long_is_given_up(server: Server, monkeypatch: p
         embedder_at(server, timeout=0.05).embed(["ferry"])
 
 
-def test_nobody_at_the_address_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nobody_at_the_address_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(endpoint, "BACKOFF", 0.001)
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))  # and never listens

@@ -1,4 +1,4 @@
-"""Stored text in a prompt stays data: inside its section, whatever it says, and to the letter."""
+"""Stored text in a prompt stays data: quoted in its section, whatever it says, to the letter."""
 
 import json
 import re

@@ -55,12 +55,12 @@ def test_what_a_pipeline_finds_is_resolved_like_any_name() -> None:
     assert [(one.entity_id, one.surface) for one in entities_in(TOLD, registry)] == [(CAFE, "the daily grind")]
 
 
-def test_a_pipeline_that_is_not_there_is_told_in_one_sentence() -> None:
+def test_a_pipeline_that_is_not_there_is_reported_in_one_sentence() -> None:
     with pytest.raises(RecogniserError, match=r"^The pipeline spacy/nowhere could not be loaded: "):
         load_recogniser("spacy/nowhere")
 
 
-def test_without_its_package_a_pipeline_is_told_in_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_its_package_a_pipeline_is_reported_in_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "spacy", None)  # as Python marks what cannot be imported
     with pytest.raises(RecogniserError, match=r'need spaCy: pip install "recall\[spacy\]"$'):
         load_recogniser("spacy/en_core_web_sm")

@@ -1,4 +1,4 @@
-"""Many ask at once: every access counts, once in a session, and nobody waits for anybody in a circle."""
+"""Concurrent retrievals: every access counts, once in a session, without deadlocks."""
 
 import random
 import threading
@@ -112,7 +112,7 @@ def test_a_memory_that_is_gone_meanwhile_is_no_reason_to_fail(desk: Namespace) -
     assert counts(desk) == [2] * 3
 
 
-def test_accesses_of_two_days_are_told_apart(desk: Namespace) -> None:
+def test_accesses_of_two_days_are_distinguished(desk: Namespace) -> None:
     retrieve_and_record(desk)
     desk.clock = NOW + timedelta(days=1)
     retrieve_and_record(desk)

@@ -1,4 +1,4 @@
-"""What an answer says: conflicts, abstention, what was held back, selection, sessions, and a context to be pasted."""
+"""An answer: conflicts, abstention, filtered candidates, selection, sessions, and the context for a prompt."""
 
 import json
 import math
@@ -115,7 +115,7 @@ def test_what_does_not_hold_now_outdates_nothing(world: Namespace, dates: dict[s
 # Abstention, and what was held back
 
 
-def test_what_is_held_back_is_counted_by_the_gate_that_held_it(world: Namespace) -> None:
+def test_what_is_filtered_is_counted_by_its_gate(world: Namespace) -> None:
     # The kitchen is a speculation, and the new office opens in autumn.
     assert answer(world)["filtered"] == {"low_confidence": 1, "not_yet_valid": 1}
     assert answer(world, params={"confidence_gate": False})["filtered"] == {"not_yet_valid": 1}
@@ -126,7 +126,7 @@ def test_what_is_held_back_is_counted_by_the_gate_that_held_it(world: Namespace)
     assert len(told["results"]) == 18 - 3
 
 
-def test_an_answer_whose_candidates_are_all_held_back_says_by_whom(world: Namespace) -> None:
+def test_an_answer_whose_candidates_are_all_filtered_names_the_gates(world: Namespace) -> None:
     told = answer(world, filters=Filters(types=("Event",)), params={"min_confidence": 0.8})
     assert (told["results"], told["abstained"]) == ([], True)
     assert told["reason"] == "All 3 candidates were filtered: 1 not_yet_valid, 3 low_confidence."

@@ -1,4 +1,4 @@
-"""What a query expects of an answer, and which memories fit it."""
+"""The answer type a query expects, and which memories match it."""
 
 from typing import Any
 
@@ -24,7 +24,7 @@ def by_text(retrieval: Retrieval, column: str) -> dict[str, Any]:
     return dict(zip(texts, getattr(retrieval.signals, column).tolist(), strict=True))
 
 
-def test_a_question_for_a_number_is_not_answered_by_a_memory_without_one(world: Namespace) -> None:
+def test_a_query_for_a_number_is_not_answered_by_a_memory_without_one(world: Namespace) -> None:
     holds = by_text(run_query(world, "How much coffee does Maya drink?"), "of_what")
     assert not holds["Maya drinks her coffee black and early"]
     assert holds["Arrive counts forty people in three cities"]
@@ -35,7 +35,7 @@ def test_where_no_kind_of_thing_is_asked_for_every_memory_holds_it(world: Namesp
     assert all(by_text(run_query(world, "What does Maya drink?"), "of_what").values())
 
 
-def test_what_asks_for_money_that_nobody_told_is_less_likely_answered(world: Namespace) -> None:
+def test_a_query_for_an_amount_that_was_never_stored_is_less_likely_answered(world: Namespace) -> None:
     free, dear = (run_query(world, f"What does the {thing} of invoicing do?") for thing in ("backup", "backup fee"))
     assert dear.ranking.answer_probability < free.ranking.answer_probability
 

@@ -1,4 +1,4 @@
-"""An answer about the past is the answer that would have been given then."""
+"""An answer as of a past time is the answer that would have been given then."""
 
 import math
 from collections.abc import Callable
@@ -251,7 +251,7 @@ def test_a_past_between_two_changes_knows_the_first_alone(world: Namespace) -> N
             assert seen[doubted] == pytest.approx(values[place])
 
 
-def test_a_memory_is_there_from_the_moment_it_was_made_also_where_it_is_told_later(world: Namespace) -> None:
+def test_a_memory_exists_from_its_creation_also_where_it_is_stored_later(world: Namespace) -> None:
     today = on(world, TODAY)
     remember(today, [new_memory("Maya sold her boat", "Fact", "Maya", {"days": 15})], by="tests")
     made = memory(world, "Maya sold").id
@@ -351,7 +351,7 @@ def test_a_conflict_that_was_found_since_was_none_then(world: Namespace) -> None
     assert [one for one in answer["results"] if "conflicts_with" in one or one["outdated"]] == []
 
 
-def test_a_conflict_of_then_is_told_though_one_side_is_gone_since(world: Namespace) -> None:
+def test_a_conflict_of_then_is_reported_though_one_side_is_gone_since(world: Namespace) -> None:
     ACTS["contradicted"](on(world, NOW))
     then = answer_to_dict(run_query(world))
     flagged = {one["id"]: one.get("conflicts_with") for one in then["results"]}
@@ -371,7 +371,7 @@ def test_accesses_that_a_merge_added_are_accesses_of_the_past_too(world: Namespa
     assert counts == [[5], [5], [4]]
 
 
-def test_what_a_user_cares_for_is_told_by_the_accesses_of_then(world: Namespace) -> None:
+def test_affinity_is_computed_from_the_accesses_of_then(world: Namespace) -> None:
     store_daily_accesses(world)
     Memory.objects.within(world).update(user="maya")
     then = run_query(world, system="memorysync").signals.affinity.tolist()

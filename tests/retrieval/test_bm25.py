@@ -1,4 +1,4 @@
-"""By words: exactly the formula, rare words find and common ones only score."""
+"""BM25: exactly the formula; rare words find, common ones only score."""
 
 import importlib
 import math
@@ -39,7 +39,7 @@ by_words = importlib.import_module("memories.retrieval.retrievers.bm25")
 
 @pytest.mark.parametrize("text", ["Which database does invoicing use?", "backup BACKUP backups", EVERYTHING, "schema"])
 @pytest.mark.parametrize(("k1", "b"), [(1.2, 0.75), (0.0, 0.75), (3.0, 1.0), (1.2, 0.0)])
-def test_words_are_scored_exactly_by_the_formula(world: Namespace, text: str, k1: float, b: float) -> None:
+def test_bm25_is_exactly_the_formula(world: Namespace, text: str, k1: float, b: float) -> None:
     query = make_query(world, text, params={"bm25_k1": k1, "bm25_b": b}, filters=Filters(levels=ALL_LEVELS))
     scores = dict(run_retriever(query, "bm25"))
     assert scores == pytest.approx(bm25_scores(world, text, k1, b))

@@ -1,4 +1,4 @@
-"""By whom a memory is about: a subject counts whole and a mention less."""
+"""Entity graph: a subject counts whole, a mention less."""
 
 from uuid import UUID
 
@@ -60,7 +60,7 @@ def test_a_cut_through_equally_good_ones_keeps_the_nearest_in_meaning(world: Nam
         assert_same_list(run_retriever(query, "entity", pool=pool), expected[:pool])
 
 
-def test_the_index_of_the_settled_serves_a_question_for_them() -> None:
+def test_the_index_of_certain_memories_serves_a_query_for_them() -> None:
     with connection.cursor() as cursor:
         cursor.execute(
             "SELECT indexdef FROM pg_indexes WHERE indexname = ANY(%s)", [["memory_settled", "memory_begins"]]

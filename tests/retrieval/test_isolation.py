@@ -1,4 +1,4 @@
-"""Every question of a retrieval keeps to its namespace."""
+"""Every statement of a retrieval keeps to its namespace."""
 
 import re
 from datetime import datetime, timedelta

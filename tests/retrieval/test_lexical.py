@@ -1,4 +1,4 @@
-"""memsense's words: those of the text, and the tags that the query names."""
+"""memsense's lexical retriever: words of the text, and tags the query names."""
 
 import math
 from collections.abc import Sequence
@@ -71,7 +71,7 @@ def test_what_a_tag_lifts_keeps_what_its_words_tell(world: Namespace) -> None:
     )
 
 
-def test_the_rarity_of_a_tag_is_told_by_active_memories(world: Namespace) -> None:
+def test_the_rarity_of_a_tag_is_computed_over_active_memories(world: Namespace) -> None:
     for number in range(5):
         row(MemoryTag, world, memory=row(Memory, world, status="archived", content=f"old {number}"), tag="travel")
     given = dict(run_retriever(make_query(world, "travel", "memsense"), "lexical"))

@@ -1,4 +1,4 @@
-"""Words of a query are matched within a passage: what a long memory says here and there is not said together."""
+"""Query terms are matched within a passage of a long memory, not across it."""
 
 import numpy as np
 import pytest
@@ -56,7 +56,7 @@ class TestLongMemories:
         found = retrieve(make_query(namespace, QUERY, "blend"))
         assert self.match(found, TOGETHER) > self.match(found, APART) + 0.1
 
-    def test_with_a_wide_window_it_is_told_apart_less(self, namespace: Namespace) -> None:
+    def test_with_a_wide_window_they_differ_less(self, namespace: Namespace) -> None:
         near, wide = (
             retrieve(make_query(namespace, QUERY, "blend", params={"word_window": words})) for words in (64, 512)
         )

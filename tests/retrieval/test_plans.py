@@ -1,4 +1,4 @@
-"""How specific a query is, which plan that calls for, and what of it is embedded."""
+"""Specificity of a query, the plan it selects, and what of it is embedded."""
 
 import math
 from typing import Any
@@ -143,7 +143,7 @@ def test_what_the_caller_says_wins_over_the_plan(world: Namespace, text: str, gi
         (TEMPORAL, {"temporal_plan_weight": 0.5}, {"weight_temporal": 0.5}),
     ],
 )
-def test_the_weight_of_a_plan_can_be_told(
+def test_the_weight_of_a_plan_can_be_set(
     world: Namespace, text: str, given: dict[str, float], plan: dict[str, float]
 ) -> None:
     told = answer_to_dict(retrieve(make_query(world, text, params=given)))["plan"]["params"]
@@ -159,7 +159,7 @@ def test_the_weight_of_a_plan_can_be_told(
         (HYBRID, {"window_from": 0.3}, "temporal"),
     ],
 )
-def test_where_a_plan_begins_can_be_told(world: Namespace, text: str, given: dict[str, float], plan: str) -> None:
+def test_the_threshold_of_a_plan_can_be_set(world: Namespace, text: str, given: dict[str, float], plan: str) -> None:
     assert answer_to_dict(retrieve(make_query(world, text)))["plan"]["name"] != plan
     assert answer_to_dict(retrieve(make_query(world, text, params=given)))["plan"]["name"] == plan
 
@@ -202,7 +202,7 @@ def test_a_person_who_is_named_twice_is_taken_out_twice(world: Namespace, text: 
     assert understand(make_query(world, text)).embedded_text == bare
 
 
-def test_names_that_are_not_embedded_still_find_by_words_and_by_the_graph(world: Namespace) -> None:
+def test_names_that_are_not_embedded_still_find_by_bm25_and_by_the_graph(world: Namespace) -> None:
     retrieval = retrieve(make_query(world, "What does Maya prefer?"))
     assert retrieval.parsed is not None
     assert {"maya", "prefer"} <= set(retrieval.parsed.terms.document_frequencies)

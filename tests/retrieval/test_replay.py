@@ -1,4 +1,4 @@
-"""Everything replays: a trace under any score parameters gives exactly what a live retrieval with them gives."""
+"""A trace replayed under any score parameters equals a live retrieval with them."""
 
 import json
 from datetime import datetime, timedelta
@@ -82,7 +82,9 @@ def context(query: Any) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("system", SYSTEMS)
-def test_a_parameter_that_decides_about_candidates_is_asked_live_and_said_so(world: Namespace, system: str) -> None:
+def test_a_parameter_that_decides_about_candidates_needs_a_new_query_and_the_answer_says_so(
+    world: Namespace, system: str
+) -> None:
     declared = SYSTEMS[system].params.declarations()
     name, one = next((name, one) for name, one in declared.items() if one.scope == "candidates")
     trace = record_trace(make_query(world, QUERIES[0], system))
@@ -90,7 +92,7 @@ def test_a_parameter_that_decides_about_candidates_is_asked_live_and_said_so(wor
     assert replay(trace, wanted).rerun_because == (name,)
 
 
-def test_another_system_is_asked_live(world: Namespace) -> None:
+def test_another_system_runs_live(world: Namespace) -> None:
     trace = record_trace(make_query(world, QUERIES[0]))
     done = replay(trace, make_query(world, QUERIES[0], "contextdb").config)
     assert done.rerun_because == ("system",)
@@ -105,7 +107,7 @@ def test_a_replay_names_the_candidates_whose_vectors_are_others_now(world: Names
     assert replay(trace, config_from_trace(trace)).changed == (other,)
 
 
-def test_a_replay_names_the_retriever_that_was_late_then(world: Namespace) -> None:
+def test_a_replay_names_the_retriever_that_timed_out_then(world: Namespace) -> None:
     trace = record_trace(make_query(world, QUERIES[0]))
     trace.answer["timed_out"] = [{"retriever": "bm25", "reason": "took longer than 500 ms"}]
     assert answer_to_dict(replay(trace, config_from_trace(trace)).retrieval)["timed_out"] == trace.answer["timed_out"]

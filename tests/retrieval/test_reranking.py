@@ -1,4 +1,4 @@
-"""Where a cross-encoder is configured it orders the reranker's list, and a replay needs no model to know how."""
+"""A configured cross-encoder ranks the reranker's list, and a replay needs no model."""
 
 from pathlib import Path
 from typing import Any
@@ -54,7 +54,7 @@ def test_the_list_follows_the_cross_encoder_and_the_answer_names_it(world: Names
         assert found["contribution"] == pytest.approx(1 / (60 + found["rank"]))
 
 
-def test_without_one_words_are_matched_one_by_one(world: Namespace) -> None:
+def test_without_a_cross_encoder_maxsim_reranks(world: Namespace) -> None:
     assert answer_to_dict(retrieve(make_query(world, QUERY, params=ON)))["plan"]["reranker"] == "maxsim"
     off = answer_to_dict(retrieve(make_query(world, QUERY, params={"reranker": "off"})))
     assert off["plan"]["reranker"] is None
@@ -86,7 +86,7 @@ def test_a_replay_is_exact_without_the_model(
     assert [one["retrievers"] for one in again["results"]] == [one["retrievers"] for one in first["results"]]
 
 
-def test_how_many_it_reads_is_asked_live(world: Namespace, small: Path) -> None:
+def test_how_many_it_reads_needs_a_new_query(world: Namespace, small: Path) -> None:
     trace = record_trace(make_query(world, QUERY, params=ON))
     assert replay(trace, override_params(config_from_trace(trace), {"rerank_top": 3})).rerun_because == ("rerank_top",)
 
@@ -109,7 +109,7 @@ def left_out(retrieval: Retrieval) -> str:
     return reason
 
 
-def test_one_that_is_late_is_left_out_and_named(world: Namespace, tmp_path: Path, settings: Any) -> None:
+def test_a_cross_encoder_that_times_out_is_left_out_and_named(world: Namespace, tmp_path: Path, settings: Any) -> None:
     settings.RECALL_RERANKER, settings.RECALL_RERANKER_MS = (
         str(write_cross_encoder(tmp_path / "e", [QUERY], endless())),
         50,

@@ -1,4 +1,4 @@
-"""Who may be found by whom: every retriever keeps to the filters and to what is active."""
+"""Every retriever keeps to the filters and to active memories."""
 
 from collections.abc import Callable
 from dataclasses import replace

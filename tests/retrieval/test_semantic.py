@@ -1,4 +1,4 @@
-"""By meaning: the cosine to every vector."""
+"""Semantic: the cosine to every vector."""
 
 import random
 from datetime import datetime
@@ -34,7 +34,7 @@ pytestmark = [pytest.mark.django_db, pytest.mark.xdist_group("retrieval")]
 
 
 @pytest.mark.parametrize("text", ["Which database does invoicing use?", "coffee", "the of and"])
-def test_meaning_is_the_cosine_to_every_vector(world: Namespace, text: str) -> None:
+def test_the_semantic_score_is_the_cosine_to_every_vector(world: Namespace, text: str) -> None:
     query = make_query(world, text)
     reading = understand(query)
     near = cosines(world, reading)
@@ -44,7 +44,7 @@ def test_meaning_is_the_cosine_to_every_vector(world: Namespace, text: str) -> N
 
 
 @pytest.mark.parametrize("route", [*Route])
-def test_each_vector_route_is_the_cosine_to_its_own_vectors(world: Namespace, route: Route) -> None:
+def test_each_vector_retriever_scores_the_cosine_to_its_own_vectors(world: Namespace, route: Route) -> None:
     chunk = Memory.objects.within(world).filter(level="turn").first()
     assert chunk is not None
     for facet, direction in ((Route.PERSONAL_INFO, 1), (Route.PREFERENCES, 2), (Route.EVENTS, 3)):
@@ -85,7 +85,7 @@ def test_the_index_and_a_scan_of_the_rest_find_what_a_scan_finds(
     assert indexed.ranking.score.value.tolist() == plain.ranking.score.value.tolist()
 
 
-def test_the_index_is_asked_on_past_the_vectors_of_others_and_those_filtered_out(
+def test_the_index_is_scanned_past_the_vectors_of_others_and_those_filtered_out(
     world: Namespace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     query = make_query(world, "coffee", filters=Filters(tags=("routine",)))

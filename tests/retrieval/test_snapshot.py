@@ -1,4 +1,4 @@
-"""One retrieval sees one moment, from its first question to its last, and leaves the connection as it was."""
+"""A retrieval reads one snapshot from first statement to last, and leaves the connection as it was."""
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -66,7 +66,7 @@ def test_a_connection_is_left_as_it_was(world: Namespace) -> None:
     ]
 
 
-def test_a_moment_that_fails_leaves_the_connection_as_it_was(world: Namespace) -> None:
+def test_a_snapshot_that_fails_leaves_the_connection_as_it_was(world: Namespace) -> None:
     with pytest.raises(DataError), snapshot():
         fetch_pipeline([Statement("SELECT 1 / 0")])
     assert Memory.objects.within(world).update(quality=0.5)
@@ -82,7 +82,7 @@ def test_a_snapshot_is_read_only_and_sees_nothing_written_since(world: Namespace
     assert Memory.objects.within(world).filter(quality=0.123).exists()
 
 
-def test_whoever_is_in_a_transaction_goes_by_the_moment_of_theirs(world: Namespace) -> None:
+def test_within_a_transaction_its_own_snapshot_is_used(world: Namespace) -> None:
     with transaction.atomic(), snapshot():
         Memory.objects.within(world).update(quality=0.5)
 
@@ -100,7 +100,7 @@ def in_another_process(work: Callable[[], object]) -> None:
         pool.submit(alone).result()
 
 
-def test_words_are_counted_as_of_the_moment_whoever_counted_later_ones(world: Namespace) -> None:
+def test_term_statistics_are_those_of_the_snapshot(world: Namespace) -> None:
     query = make_query(world, "Who drinks coffee?")
     before = retrieve(query).fetched.lists["bm25"]
 
@@ -116,7 +116,7 @@ def test_words_are_counted_as_of_the_moment_whoever_counted_later_ones(world: Na
     assert len(retrieve(query).fetched.lists["bm25"]) == len(before) + 1
 
 
-def test_the_past_is_read_in_the_moment_of_its_answer(world: Namespace, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_past_is_read_in_the_snapshot_of_its_answer(world: Namespace, monkeypatch: pytest.MonkeyPatch) -> None:
     tea, past = memory(world, "Maya drinks").id, Past.load
 
     def read_and_be_overtaken(*given: Any) -> Past:

@@ -1,4 +1,4 @@
-"""By time: a bell curve over the distance from the window."""
+"""Temporal: a bell curve over the distance from the window."""
 
 import importlib
 import math

@@ -1,4 +1,4 @@
-"""A retriever that is late or fails is left out and named, and the others answer; without a database nobody does."""
+"""A retriever that times out or fails is left out and named, and the others answer."""
 
 import json
 import time
@@ -62,7 +62,7 @@ def post(world: Namespace, **body: Any) -> Any:
     )
 
 
-def test_a_retriever_whose_table_is_locked_is_late_and_the_others_answer(world: Namespace) -> None:
+def test_a_retriever_whose_table_is_locked_times_out_and_the_others_answer(world: Namespace) -> None:
     retrieve(make_query(world, QUERY))
     with lock_table("memories_entityedge"):
         began = time.monotonic()
@@ -75,7 +75,7 @@ def test_a_retriever_whose_table_is_locked_is_late_and_the_others_answer(world: 
     assert LIMIT / 1000 <= took < LIMIT / 1000 + 2
 
 
-def test_one_that_is_late_takes_no_more_than_its_own_time(world: Namespace) -> None:
+def test_a_retriever_that_times_out_takes_no_more_than_its_own_budget(world: Namespace) -> None:
     retrieve(make_query(world, QUERY))
     with lock_table("memories_entityedge"):
         retrieval = retrieve(make_query(world, QUERY))
@@ -152,7 +152,7 @@ def test_a_retriever_that_lacks_what_it_needs_is_named_and_the_others_answer(
     assert set(retrieval.fetched.lists) == ALL - {"temporal"}
 
 
-def test_a_slow_question_is_cut_off(world: Namespace, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_slow_statement_is_cancelled(world: Namespace, monkeypatch: pytest.MonkeyPatch) -> None:
     broken("temporal", SLOW, monkeypatch)
     retrieval = retrieve(make_query(world, QUERY))
     assert retrieval.fetched.timed_out == {"temporal": f"took longer than {LIMIT} ms"}
@@ -168,7 +168,7 @@ def test_the_limit_holds_for_retrievers_alone(world: Namespace) -> None:
         assert cursor.fetchone() == ("40",)
 
 
-def test_where_every_retriever_is_late_the_answer_says_so(world: Namespace, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_where_every_retriever_timed_out_the_answer_says_so(world: Namespace, monkeypatch: pytest.MonkeyPatch) -> None:
     slow = {route: lambda context: Statement(SLOW) for route in RETRIEVERS}
     monkeypatch.setattr(retrieving, "RETRIEVERS", slow)
     answer = post(world).json()
@@ -178,7 +178,9 @@ def test_where_every_retriever_is_late_the_answer_says_so(world: Namespace, monk
     assert "timed out or failed" in answer["reason"]
 
 
-def test_what_a_late_retriever_would_have_found_is_no_access(world: Namespace, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_a_timed_out_retriever_would_have_found_is_no_access(
+    world: Namespace, monkeypatch: pytest.MonkeyPatch
+) -> None:
     slow = {route: lambda context: Statement(SLOW) for route in RETRIEVERS}
     before = sorted(Memory.objects.within(world).values_list("access_count", flat=True))
     monkeypatch.setattr(retrieving, "RETRIEVERS", slow)

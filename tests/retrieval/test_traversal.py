@@ -1,4 +1,4 @@
-"""Over the graph: the best of all paths, up to three hops."""
+"""Graph traversal: the best of all paths, up to three hops."""
 
 import random
 from collections.abc import Sequence

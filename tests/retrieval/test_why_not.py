@@ -1,4 +1,4 @@
-"""Why not: the least change is the one that a search over every step of every slider finds."""
+"""Why not: the smallest change equals that of a search over every step of every slider."""
 
 from dataclasses import replace
 from typing import Any
@@ -87,7 +87,7 @@ def test_a_gate_that_a_switch_would_add_is_tried_like_all_else(world: Namespace)
     assert asked.change is not None or "confidence_gate" in asked.tried
 
 
-def test_what_was_tried_in_vain_is_told(world: Namespace) -> None:
+def test_what_was_tried_in_vain_is_reported(world: Namespace) -> None:
     query = make_query(world, "Which database does invoicing use?", "contextdb", top_k=1)
     facts = Memory.objects.within(world).filter(level="fact", status="active").order_by("id")
     told = [why_not(query, one.id) for one in facts[:6]]
@@ -121,7 +121,7 @@ def test_whom_no_list_reaches_longer_lists_bring_in(world: Namespace, system: st
             assert_change_works(retrieval, one, missed)
 
 
-def test_a_list_that_was_late_is_not_asked_to_be_shorter(world: Namespace) -> None:
+def test_a_retriever_that_timed_out_is_no_reason_to_shorten_its_list(world: Namespace) -> None:
     query = make_query(world, "coffee", "recall")
     retrieval = retrieve(query)
     nobody = replace(

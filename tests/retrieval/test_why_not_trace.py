@@ -1,4 +1,4 @@
-"""Why not, asked of a trace: its own candidates and moment answer, and what they cannot tell is asked live and said."""
+"""Why not, of a trace: answered by its own candidates, else by a new query; the answer says which."""
 
 from dataclasses import replace
 from datetime import timedelta
@@ -36,9 +36,7 @@ def idle(asked: WhyNot) -> set[str]:
 
 
 @pytest.mark.parametrize("system", SYSTEMS)
-def test_while_nothing_changed_a_trace_tells_of_its_candidates_what_asking_live_does(
-    world: Namespace, system: str
-) -> None:
+def test_while_nothing_changed_why_not_of_a_trace_equals_a_live_one(world: Namespace, system: str) -> None:
     query = make_query(world, "Which database does invoicing use?", system, top_k=2)
     trace = record_trace(query)
     for id in trace.candidates[:8]:
@@ -51,7 +49,7 @@ def test_while_nothing_changed_a_trace_tells_of_its_candidates_what_asking_live_
         assert idle(then.why_not) == idle(now)
 
 
-def test_what_held_a_memory_back_then_is_told_after_it_would_no_longer(world: Namespace) -> None:
+def test_what_filtered_a_memory_then_is_reported_after_it_no_longer_would(world: Namespace) -> None:
     unsure, query = memory(world, "The kitchen at Arrive"), make_query(world, KITCHEN)
     trace = record_trace(query)
     for _ in range(6):
@@ -79,7 +77,7 @@ def test_what_was_stored_later_could_not_come_back_though_the_clock_stands_still
     assert then.live == ""
 
 
-def test_what_was_no_candidate_is_asked_again_and_said_so(world: Namespace) -> None:
+def test_what_was_no_candidate_needs_a_new_query_and_the_answer_says_so(world: Namespace) -> None:
     query = make_query(world, "bread and butter", "blend", params={"pool": 10})
     trace = record_trace(query)
     lost = next(
@@ -93,7 +91,7 @@ def test_what_was_no_candidate_is_asked_again_and_said_so(world: Namespace) -> N
     assert then.why_not.retrievers == why_not(query, lost.id).retrievers
 
 
-def test_where_the_ranking_was_asked_again_why_not_is_of_that_ranking(world: Namespace) -> None:
+def test_where_the_ranking_needed_a_new_query_why_not_is_of_that_ranking(world: Namespace) -> None:
     trace, unsure = record_trace(make_query(world, KITCHEN)), memory(world, "The kitchen at Arrive")
     Namespace.objects.filter(id=world.id).update(clock=NOW + timedelta(days=20))
     then = asked_of(trace, unsure, bm25_b=0.1)

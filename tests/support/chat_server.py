@@ -1,4 +1,4 @@
-"""A real server on this machine that speaks the chat protocol, and answers what a test wants."""
+"""A real chat server on this machine that replies as a test says."""
 
 import json
 import threading

@@ -1,4 +1,4 @@
-"""Judged queries made up as arrays, without a database."""
+"""Judged queries generated as arrays, without a database."""
 
 from uuid import uuid4
 

@@ -1,4 +1,4 @@
-"""A judged set over the small world, and a way to have it traced."""
+"""A judgement set over the retrieval world, and its tracing."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""A namespace to reflect on, and a way to run a step of it, for the tests of reflecting."""
+"""Memories to reflect on, and single reflection steps."""
 
 from datetime import UTC, datetime
 from typing import Any

@@ -1,4 +1,4 @@
-"""A small world to be asked about: people, systems, dates, tags, a conversation; and what a loop finds in it."""
+"""A small world to query (people, systems, dates, tags, a conversation), and naive retrievers."""
 
 import math
 from collections.abc import Mapping, Sequence

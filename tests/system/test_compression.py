@@ -1,4 +1,4 @@
-"""Answers of the API as gzip: for whoever takes it, above a small size, and never a stream."""
+"""gzip of API responses: on request, above a small size, never a stream."""
 
 import gzip
 import json

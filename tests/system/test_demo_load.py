@@ -1,4 +1,4 @@
-"""The demo world in the database: as varied as life, and every number by the formulas."""
+"""The demo world in the database: varied, and every number by the formulas."""
 
 import gzip
 import io
@@ -504,7 +504,7 @@ def is_close(first: Any, second: Any) -> bool:
     return bool(first == second)
 
 
-def test_questions_were_really_put_by_agents_and_people_and_count_as_no_access(demo: Namespace) -> None:
+def test_queries_really_came_from_agents_and_people_and_count_as_no_access(demo: Namespace) -> None:
     used = list(Memory.objects.within(demo).order_by("id").values_list("id", "access_count", "memory_score"))
     store_sample_traces(demo)
     traces = list(Trace.objects.within(demo).order_by("id"))

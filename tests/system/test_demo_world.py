@@ -1,4 +1,4 @@
-"""The demo world's files are read strictly, and hang together."""
+"""The demo world's files are parsed strictly and are consistent."""
 
 import json
 from itertools import pairwise

@@ -1,4 +1,4 @@
-"""The Makefile's own words, asked with stand-ins for the programs it looks for."""
+"""The Makefile's error messages, with stand-ins for the programs it looks for."""
 
 import os
 import shutil
@@ -37,7 +37,7 @@ def make(place: Path, *arguments: str) -> tuple[int, str]:
     return ended.returncode, "\n".join(said)
 
 
-def test_too_old_a_python_is_told_in_one_sentence(place: Path) -> None:
+def test_too_old_a_python_is_reported_in_one_sentence(place: Path) -> None:
     stand_in(place, "python3", 'if [ "$1" = --version ]; then echo Python 3.9.2; else exit 1; fi')
     code, said = make(place, "run")
     assert code != 0
@@ -46,18 +46,18 @@ def test_too_old_a_python_is_told_in_one_sentence(place: Path) -> None:
     )
 
 
-def test_no_python_at_all_is_told_in_one_sentence(place: Path) -> None:
+def test_no_python_at_all_is_reported_in_one_sentence(place: Path) -> None:
     assert "Recall needs Python 3.11 or newer and found none; " in make(place, "run")[1]
 
 
-def test_a_python_without_venv_is_told_in_one_sentence(place: Path) -> None:
+def test_a_python_without_venv_is_reported_in_one_sentence(place: Path) -> None:
     stand_in(place, "python3.12", 'case "$2" in *ensurepip*) exit 1;; esac')
     code, said = make(place, "run")
     assert code != 0
     assert said == "python3.12 has no venv module; install it (on Debian and Ubuntu: apt install python3-venv)"
 
 
-def test_a_missing_browser_is_told_in_one_sentence_where_it_cannot_be_installed(place: Path) -> None:
+def test_a_missing_browser_is_reported_in_one_sentence_where_it_cannot_be_installed(place: Path) -> None:
     code, said = make(place, "chromium")
     assert code != 0
     assert said.startswith("The browser tests need Chromium: install the package chromium")

@@ -1,4 +1,4 @@
-"""`/metrics`: the same numbers whichever process is asked, for whoever may read them; nothing that anybody wrote."""
+"""`/metrics`: the same numbers from every process, for whoever may read them; no stored text."""
 
 import subprocess
 import sys
@@ -60,7 +60,7 @@ def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
     assert made.site.stop() == 0
 
 
-def test_what_two_processes_have_done_is_told_by_either(running: Running) -> None:
+def test_what_two_processes_have_done_is_reported_by_either(running: Running) -> None:
     recall = running.client()
     stored = [recall.remember(f"The xylophone {word} is blue")["outcome"] for word in ("here", "there")]
     recall.remember("Not kept", dry_run=True)
@@ -83,7 +83,7 @@ def test_what_two_processes_have_done_is_told_by_either(running: Running) -> Non
     assert first["recall_queue_jobs", "todo"] >= 0
 
 
-def test_nothing_that_anybody_wrote_is_told(running: Running) -> None:
+def test_metrics_hold_nothing_that_anybody_wrote(running: Running) -> None:
     recall = running.client()
     recall.remember("The quokka sleeps", user="wombat", session="numbat", tags=["possum"])
     recall.retrieve("quokka", user="wombat", session="numbat")
@@ -139,7 +139,7 @@ def test_without_a_token_only_this_machine_reads(
     assert client.get("/metrics", headers=headers, REMOTE_ADDR=address).status_code == status
 
 
-def test_a_database_that_is_away_is_told_and_hides_nothing_else(client: Client) -> None:
+def test_an_unreachable_database_is_reported_and_hides_nothing_else(client: Client) -> None:
     client.get("/health/live")
 
     def away(*args: Any) -> Any:

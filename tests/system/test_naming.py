@@ -1,9 +1,10 @@
-"""The project speaks the field's words: names are verbs or nouns, unique, and no private word returns."""
+"""Names are verbs or nouns, unique, and in the field's words; no module imports a test module."""
 
 import ast
 import re
 from collections import defaultdict
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -17,7 +18,7 @@ PARTICIPLES = {
     *("given", "taken", "known", "seen", "said", "sent", "left", "begun", "gone", "done", "lost", "won"),
     *("met", "built", "chosen", "understood", "hidden", "brought", "meant", "stood"),
 }
-VERBS_IN_ED = {"embed"}
+VERBS_IN_ED = {"embed", "reembed"}
 PRESCRIBED = {"throttled"}  # by DRF
 # The same role in every entry of a registry, or a name that Django, DRF or Python prescribes.
 ROLES = {
@@ -29,15 +30,19 @@ PRIVATE_WORDS = [
     *("word by word", "how flat ranks count", "what the oldest memory keeps", "least confidence that comes back"),
     *("journey", "twin", "rivals"),
 ]
+# In the names of tests; as whole words.
+PRIVATE_IN_TESTS = [
+    *("held_back", "kept_back", "asked_again", "asks_again", "asked_live", "is_late", "late_retriever", "moment"),
+    *("walls?", "number_of_questions", "told_in", "told_with", "journeys?", "twins?", "rivals?"),
+]
 PRIVATE_FIELDS = {"chance", "late", "never_stored", "asks_again", "held_by", "invented", "outside", "told"}
 
 
-def modules() -> Iterator[tuple[Path, ast.Module]]:
+@cache
+def modules(*packages: str) -> list[tuple[Path, ast.Module]]:
     """Every module but migrations, parsed."""
-    for package in PACKAGES:
-        for path in sorted((ROOT / package).rglob("*.py")):
-            if "migrations" not in path.parts:
-                yield path.relative_to(ROOT), ast.parse(path.read_text())
+    paths = [path for package in packages for path in sorted((ROOT / package).rglob("*.py"))]
+    return [(path.relative_to(ROOT), ast.parse(path.read_text())) for path in paths if "migrations" not in path.parts]
 
 
 def is_participle(name: str) -> bool:
@@ -49,12 +54,23 @@ def is_participle(name: str) -> bool:
 def test_no_function_is_named_by_a_participle() -> None:
     names = [
         f"{path}: {node.name}"
-        for path, tree in modules()
+        for path, tree in modules(*PACKAGES, "tests")
         for node in ast.walk(tree)
         if isinstance(node, ast.FunctionDef)
         and is_participle(node.name)
         and not is_property(node)
         and node.name not in PRESCRIBED
+    ]
+    assert names == []
+
+
+def test_no_test_is_named_by_a_private_word() -> None:
+    pattern = re.compile(rf"_({'|'.join(PRIVATE_IN_TESTS)})(_|$)")
+    names = [
+        f"{path}: {node.name}"
+        for path, tree in modules("tests")
+        for node in ast.walk(tree)
+        if isinstance(node, ast.FunctionDef) and pattern.search(node.name)
     ]
     assert names == []
 
@@ -66,7 +82,7 @@ def is_property(node: ast.FunctionDef) -> bool:
 
 def test_no_top_level_name_is_defined_twice() -> None:
     places = defaultdict(list)
-    for path, tree in modules():
+    for path, tree in modules(*PACKAGES):
         for node in tree.body:
             if isinstance(node, ast.FunctionDef | ast.ClassDef) and node.name not in ROLES:
                 places[node.name].append(str(path))

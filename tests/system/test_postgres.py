@@ -1,4 +1,4 @@
-"""The embedded Postgres: whom it lets do what, and how it lives through crashes, long logs and odd folders."""
+"""The embedded Postgres: roles, crashes, log rotation and odd folders."""
 
 import os
 import shutil

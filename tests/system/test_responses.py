@@ -1,4 +1,4 @@
-"""What every answer carries, and how failures are told."""
+"""Headers of every response, and how errors are rendered."""
 
 import json
 import threading
@@ -43,7 +43,7 @@ def test_every_answer_carries_the_security_headers(client: Client) -> None:
     assert response["X-Frame-Options"] == "DENY"
 
 
-def test_a_plain_request_id_is_told_back_and_another_replaced(client: Client) -> None:
+def test_a_plain_request_id_is_echoed_and_another_replaced(client: Client) -> None:
     assert client.get("/health/live", headers={"X-Request-ID": "trace-7"})["X-Request-ID"] == "trace-7"
     assert client.get("/health/live", headers={"X-Request-ID": "a b"})["X-Request-ID"] != "a b"
     assert client.get("/health/live")["X-Request-ID"] != client.get("/health/live")["X-Request-ID"]

@@ -1,4 +1,4 @@
-"""Settings come from the environment, are documented, and complain by name."""
+"""Settings come from the environment, are documented, and are named in errors."""
 
 import json
 import os

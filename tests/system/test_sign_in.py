@@ -1,4 +1,4 @@
-"""Whoever guesses passwords is slowed down, and told until when."""
+"""Sign-in attempts are rate limited, and the message says until when."""
 
 import time
 from collections.abc import Iterator

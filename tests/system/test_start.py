@@ -1,4 +1,4 @@
-"""`python -m recall_site` as a person meets it: first start, second start, stops, crashes and refusals."""
+"""`python -m recall_site`: first start, second start, stops, crashes and refusals."""
 
 import os
 import shutil
@@ -291,7 +291,7 @@ def test_a_named_database_is_used_and_no_other_started(tmp_path: Path, home: Pat
     assert processes_of(home) == []
 
 
-def test_a_taken_port_is_told_in_one_sentence(tmp_path: Path) -> None:
+def test_a_taken_port_is_reported_in_one_sentence(tmp_path: Path) -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
@@ -302,12 +302,12 @@ def test_a_taken_port_is_told_in_one_sentence(tmp_path: Path) -> None:
         )
 
 
-def test_a_bad_port_is_told_in_one_sentence(tmp_path: Path) -> None:
+def test_a_bad_port_is_reported_in_one_sentence(tmp_path: Path) -> None:
     told = "Recall cannot start: PORT must be a whole number from 1 to 65535; got 'eighty'."
     assert refusal(tmp_path / "data", PORT="eighty") == told
 
 
-def test_a_folder_that_cannot_be_written_is_told_in_one_sentence(tmp_path: Path) -> None:
+def test_a_folder_that_cannot_be_written_is_reported_in_one_sentence(tmp_path: Path) -> None:
     (tmp_path / "file").touch()  # root may write anywhere, but not below a file
     folder = tmp_path / "file" / "data"
     assert refusal_elsewhere(tmp_path, RECALL_DATA=folder) == (
@@ -327,7 +327,7 @@ def refusal_elsewhere(tmp_path: Path, **variables: object) -> str:
     return ended.stderr.strip()
 
 
-def test_a_database_that_does_not_answer_is_told_in_one_sentence(tmp_path: Path) -> None:
+def test_a_database_that_does_not_answer_is_reported_in_one_sentence(tmp_path: Path) -> None:
     told = refusal(tmp_path / "data", DATABASE_URL=f"postgres://me:secret@127.0.0.1:{free_port()}/recall")
     assert told.startswith("Recall cannot start: connection failed: ")
     assert "secret" not in told

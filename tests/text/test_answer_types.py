@@ -1,4 +1,4 @@
-"""Expected answer types of questions."""
+"""Expected answer types of queries."""
 
 import pytest
 

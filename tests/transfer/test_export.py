@@ -1,4 +1,4 @@
-"""A namespace told as lines and restored from them is equal to the letter; what is cut off or wrong is named."""
+"""An exported namespace is restored to the byte; a truncated or invalid file is reported."""
 
 import json
 from datetime import UTC, datetime
@@ -139,7 +139,7 @@ def test_without_their_vectors_conversations_are_found_by_every_route_again(tmp_
 
 
 @pytest.mark.django_db
-def test_an_export_asks_one_question_for_each_table_whatever_is_in_it() -> None:
+def test_an_export_runs_one_sql_query_for_each_table_whatever_is_in_it() -> None:
     here = Namespace.objects.create(slug="here", title="Here")
     with CaptureQueriesContext(connection) as asked:
         assert len(lines_of(here)) == 2
@@ -147,7 +147,7 @@ def test_an_export_asks_one_question_for_each_table_whatever_is_in_it() -> None:
 
 
 @pytest.mark.django_db(transaction=True)
-def test_an_export_shows_one_moment() -> None:
+def test_an_export_is_one_snapshot() -> None:
     here = Namespace.objects.create(slug="here", title="Here", embedder="wordllama-256")
     row(Memory, here)
     lines = export_namespace(here)

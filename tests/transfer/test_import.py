@@ -1,4 +1,4 @@
-"""Importing memories from lines: every line has its outcome, and an interrupted import goes on where it was."""
+"""Importing memories from lines: every line has its outcome, and an interrupted import resumes."""
 
 import io
 import json
@@ -68,7 +68,7 @@ def test_each_line_is_remembered_as_if_it_had_been_posted(tmp_path: Path) -> Non
 
 
 @pytest.mark.django_db
-def test_a_wrong_line_is_told_with_its_number_and_place_and_holds_up_nobody(tmp_path: Path) -> None:
+def test_a_wrong_line_is_reported_with_its_number_and_place_and_holds_up_nobody(tmp_path: Path) -> None:
     here = fast_namespace()
     file = write_lines(
         tmp_path,

@@ -1,4 +1,4 @@
-"""Whoever brings many rows has the planner look at them, and whoever brings few does not."""
+"""An import of many rows runs ANALYZE, one of few does not."""
 
 import json
 from contextlib import nullcontext
@@ -67,7 +67,7 @@ def test_so_does_a_stream_over_rest(client: Client, monkeypatch: pytest.MonkeyPa
     assert count_analyze(asked) == times
 
 
-def test_a_look_tells_the_planner_of_every_table_that_memories_fill(tmp_path: Path) -> None:
+def test_analyze_covers_every_table_that_memories_fill(tmp_path: Path) -> None:
     fast_namespace()
     call_command("import_memories", "here", write_lines(tmp_path, LINES))
     with CaptureQueriesContext(connection) as asked:

@@ -1,4 +1,4 @@
-"""A system without one of its retrievers is what a retrieval that never asks it would be."""
+"""A system without one of its retrievers ranks as a retrieval that never runs it."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -77,7 +77,7 @@ def test_a_retriever_that_carries_the_answers_is_missed_and_one_that_does_not_is
     assert (entity.queries, entity.gain.difference, entity.gain.p_value) == (0, 0, 1)
 
 
-def test_the_more_retrievers_are_left_out_the_rarer_chance_must_be() -> None:
+def test_the_more_retrievers_are_left_out_the_smaller_the_p_value_must_be() -> None:
     whole, setting = noise_arrays(SYSTEMS["recall"], 40), Config(SYSTEMS["recall"])
     told = ablate_retrievers(whole, setting, Objective(MAIN_METRIC)).retrievers
     tested = [one for one in told if one.gain.won + one.gain.lost > 5]

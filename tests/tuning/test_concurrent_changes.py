@@ -1,4 +1,4 @@
-"""What is tuned on does not stand still: memories are written, queries judged, settings published meanwhile."""
+"""Tuning while memories are written, queries judged and profiles published."""
 
 import weakref
 from collections.abc import Callable
@@ -85,7 +85,7 @@ def add_query(judgement_set: JudgementSet, text: str, **more: Any) -> JudgedQuer
     return JudgedQuery.objects.create(namespace=judgement_set.namespace, judgement_set=judgement_set, text=text, **more)
 
 
-def test_a_version_is_checked_while_memories_are_written_and_the_queries_are_asked_once(
+def test_a_version_is_checked_while_memories_are_written_and_the_queries_run_once(
     world: Namespace, judgement_set: JudgementSet, queries: list[str]
 ) -> None:
     good, ruined = add_version(world, GOOD), add_version(world, ABSTAINING)
@@ -141,7 +141,7 @@ def test_queries_that_lost_their_answers_do_not_count_at_the_gate_and_merged_one
     assert version.metrics[MAIN_METRIC]["queries"] == 6
 
 
-def test_two_askings_with_different_queries_are_compared_on_those_that_both_have(
+def test_two_traced_sets_with_different_queries_are_compared_on_those_that_both_have(
     world: Namespace, judgement_set: JudgementSet
 ) -> None:
     before = measure_config(cached_arrays(trace_set(world, judgement_set, Config(BLEND))), Config(BLEND, GOOD))
@@ -157,7 +157,7 @@ def test_two_askings_with_different_queries_are_compared_on_those_that_both_have
     assert align_measurements(before, before)[1].intervals() == before.intervals()
 
 
-def test_a_search_asks_again_for_a_query_that_came_since(world: Namespace, judgement_set: JudgementSet) -> None:
+def test_a_search_traces_a_query_that_came_since(world: Namespace, judgement_set: JudgementSet) -> None:
     first = trace_set(world, judgement_set, Config(BLEND, GOOD))
     assert traced_sets.current_traced_set(world, judgement_set, Config(BLEND, GOOD)) == first
     add_query(judgement_set, "Who sings?", kind=QueryKind.UNANSWERABLE)
@@ -219,14 +219,14 @@ def test_a_check_counts_until_judgements_change_or_for_a_day_of_writing(
         profile_publication.publish_profile(world, version, by="tests")
 
 
-def test_a_question_that_two_sets_have_counts_once(world: Namespace, judgement_set: JudgementSet) -> None:
+def test_a_query_that_two_sets_have_counts_once(world: Namespace, judgement_set: JudgementSet) -> None:
     make_judgement_set(world, "the same again")
     force_publish(world, add_version(world, GOOD))
     tests = run_check(world, add_version(world, ABSTAINING)).result["judge"]["tests"]
     assert [one["queries"] for one in tests if not one["split"]] == [7, 7, 2]
 
 
-def test_the_more_is_tested_the_rarer_chance_must_be_for_a_loss() -> None:
+def test_the_more_is_tested_the_smaller_the_p_value_of_a_loss_must_be() -> None:
     def test(chance: float, lost: int, worse: bool = True) -> dict[str, Any]:
         return {"p_value": chance, "won": 0, "lost": lost, "worse": worse}
 
@@ -261,7 +261,7 @@ def test_what_was_published_again_by_hand_can_be_rolled_back_too(world: Namespac
 
 
 @pytest.mark.parametrize("better", [True, False])
-def test_a_query_that_a_retriever_was_late_for_is_asked_again_and_counted_where_it_stays_late(
+def test_a_query_whose_retriever_timed_out_is_traced_again_and_counted_where_it_still_times_out(
     world: Namespace, judgement_set: JudgementSet, monkeypatch: pytest.MonkeyPatch, better: bool
 ) -> None:
     ask, times = traced_sets.trace_query, list[str]()
@@ -281,7 +281,7 @@ def test_a_query_that_a_retriever_was_late_for_is_asked_again_and_counted_where_
     assert traced_sets.staleness(whole) == (0, 0, 0 if better else 1)
 
 
-def test_an_asking_that_ends_leaves_those_of_others_that_go_on(world: Namespace, judgement_set: JudgementSet) -> None:
+def test_a_tracing_that_ends_leaves_those_of_others_that_go_on(world: Namespace, judgement_set: JudgementSet) -> None:
     half = traced_sets.new_traced_set(world, judgement_set.id, "blend", {})
     half.save()
     gone = traced_sets.new_traced_set(world, judgement_set.id, "blend", {})
@@ -294,7 +294,7 @@ def test_an_asking_that_ends_leaves_those_of_others_that_go_on(world: Namespace,
     assert [one.id for one in here.all()] == [later.id]
 
 
-def test_a_job_whose_half_asked_set_is_gone_begins_another(world: Namespace, judgement_set: JudgementSet) -> None:
+def test_a_job_whose_half_traced_set_is_gone_begins_another(world: Namespace, judgement_set: JudgementSet) -> None:
     job = tuning_jobs.submit_trace_job(world, judgement_set, Config(BLEND), by="tests")
     job.step, job.result = "ask", {"ask": {"traced_set": "0192f000-0000-7000-8000-000000000000"}}
     job.save()

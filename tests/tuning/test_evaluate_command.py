@@ -69,7 +69,7 @@ def test_a_part_and_json_are_for_programs(world: Namespace, versions: Any) -> No
         (["asked", "--profile", "careful", "--fail-under", "ndcg@10=8"], "must be METRIC=VALUE", 1),
     ],
 )
-def test_what_is_not_there_is_told_apart_from_what_is_not_good_enough(
+def test_what_is_missing_is_distinguished_from_what_is_not_good_enough(
     world: Namespace, versions: Any, arguments: list[str], told: str, code: int
 ) -> None:
     with pytest.raises(CommandError, match=told) as failed:

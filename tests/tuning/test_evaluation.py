@@ -1,4 +1,4 @@
-"""A judged set measured from arrays is measured as if every query were asked live."""
+"""A judgement set measured from arrays equals one measured by live queries."""
 
 import math
 from collections.abc import Iterator
@@ -122,7 +122,7 @@ def test_a_metric_comes_with_an_interval_around_it(arrays: dict[str, Arrays]) ->
     assert told[MAIN_METRIC].low < told[MAIN_METRIC].high
 
 
-def test_a_setting_that_ruins_the_ranking_loses_query_by_query(arrays: dict[str, Arrays]) -> None:
+def test_a_configuration_that_ruins_the_ranking_loses_query_by_query(arrays: dict[str, Arrays]) -> None:
     good = measure_config(arrays["blend"], Config(SYSTEMS["blend"], {"abstain_below": 0.0}))
     bad = measure_config(arrays["blend"], Config(SYSTEMS["blend"], {"abstain_below": 1.0}))
     found = compare_measurements(good, bad)

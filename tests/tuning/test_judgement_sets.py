@@ -1,4 +1,4 @@
-"""Judged sets: on which side a query lies, which grades hold today, and how queries come in."""
+"""Judgement sets: splits, grades that hold today, and imports of queries."""
 
 import io
 import json
@@ -96,7 +96,7 @@ def test_a_grade_of_a_merged_memory_counts_for_what_absorbed_it_and_the_higher_o
     assert (graded.merged, graded.left_out, graded.queries_without_answers) == (2, {}, [])
 
 
-def test_a_superseded_memory_keeps_its_grade_and_is_told_as_such(
+def test_a_superseded_memory_keeps_its_grade_and_is_reported_as_such(
     namespace: Namespace, judgement_set: JudgementSet
 ) -> None:
     new = memory(namespace)
@@ -150,7 +150,7 @@ def fill_judgement_set(namespace: Namespace, judgement_set: JudgementSet, querie
     store_queries(judgement_set, brought, by="maya")
 
 
-def test_a_set_of_any_size_is_read_in_two_questions(
+def test_a_set_of_any_size_is_read_in_two_sql_queries(
     namespace: Namespace, judgement_set: JudgementSet, django_assert_num_queries: DjangoAssertNumQueries
 ) -> None:
     fill_judgement_set(namespace, judgement_set, 300, 10)
@@ -248,7 +248,7 @@ def test_a_file_names_memories_by_id_or_by_their_words(namespace: Namespace) -> 
     assert (query.user, query.as_of and query.as_of.isoformat()) == ("maya", "2026-01-01T23:00:00+00:00")
 
 
-def test_every_wrong_line_is_told_with_its_number(namespace: Namespace) -> None:
+def test_every_wrong_line_is_reported_with_its_number(namespace: Namespace) -> None:
     twice = "said twice"
     for _ in range(2):
         memory(namespace, content=twice)
@@ -342,7 +342,7 @@ def test_a_docid_may_stand_in_the_metadata(namespace: Namespace) -> None:
     assert query.grades == {known: 2}
 
 
-def test_every_wrong_line_of_both_files_is_told(namespace: Namespace) -> None:
+def test_every_wrong_line_of_both_files_is_reported(namespace: Namespace) -> None:
     known = memory(namespace)
     queries = f"q1\tWhich?\nq2 no tab\nq1\tagain\n\nq3\t{'x' * 10_001}\n"
     qrels = f"q1 0 {known} 3\nq1 0 {known} 2\nq1 0 {known}\nq9 0 {known} 1\nq1 0 D-1 1\nq1 0 {uuid4()} 1\nq1 0 x 4\n"
@@ -372,7 +372,7 @@ def test_an_export_of_what_holds_today_leaves_out_what_is_gone(
 # Traces
 
 
-def test_a_set_is_drawn_from_what_was_really_asked(namespace: Namespace, judgement_set: JudgementSet) -> None:
+def test_a_set_is_sampled_from_real_queries(namespace: Namespace, judgement_set: JudgementSet) -> None:
     usual = {"user": "", "as_of": None}
     for text, times, more in (
         ("Often?", 3, {}),

@@ -1,4 +1,4 @@
-"""The optimiser finds what is there to be found, and says so when nothing is."""
+"""The optimiser finds a planted optimum, and says so when there is none."""
 
 from typing import Any
 
@@ -80,7 +80,7 @@ def test_on_noise_nothing_beats_what_is_there(seed: int) -> None:
     assert not found.significant
 
 
-def test_the_same_seed_tries_the_same_settings_and_another_seed_others() -> None:
+def test_the_same_seed_tries_the_same_configurations_and_another_seed_others() -> None:
     whole = planted_arrays(RECALL, 12)
     first, again, other = (run_search(whole, WEIGHTS, 60, seed).evaluated for seed in (7, 7, 8))
     assert first == again
@@ -91,7 +91,7 @@ def test_the_same_seed_tries_the_same_settings_and_another_seed_others() -> None
 @settings(max_examples=30, deadline=None)
 @given(data=st.data(), seed=st.integers(0, 1000))
 @pytest.mark.parametrize("system", SYSTEMS)
-def test_every_setting_that_is_proposed_is_allowed_on_the_steps_of_its_slider_and_new(
+def test_every_proposed_configuration_is_valid_on_the_steps_of_its_sliders_and_new(
     system: str, data: st.DataObject, seed: int
 ) -> None:
     declared = {name: one for name, one in SYSTEMS[system].params.declarations().items() if one.scope == "score"}
@@ -138,7 +138,7 @@ def test_an_error_of_abstaining_costs_its_price() -> None:
 
 
 @given(st.lists(st.tuples(st.integers(0, 6), st.integers(0, 6)), min_size=1, max_size=30), st.booleans())
-def test_a_setting_is_on_the_front_when_no_other_beats_it(points: list[tuple[int, int]], more: bool) -> None:
+def test_a_configuration_is_on_the_front_when_no_other_beats_it(points: list[tuple[int, int]], more: bool) -> None:
     quality, other = (np.array(side, dtype=float) for side in zip(*points, strict=True))
     marked, cost = pareto_front(quality, other, more), -other if more else other
     for place, (mine, price) in enumerate(zip(quality, cost, strict=True)):

@@ -1,4 +1,4 @@
-"""The pool of a judged set: what settings find, how much of it nobody has graded, and what to judge next."""
+"""Pools of a judgement set: what configurations find, what of it is unjudged, and what to judge next."""
 
 from uuid import UUID
 
@@ -45,7 +45,7 @@ def answers(world: Namespace, text: str, name: str, k: int = 5) -> list[UUID]:
     return [] if found.ranking.abstained else [found.candidates.rows[place]["id"] for place in found.ranking.order.rows]
 
 
-def test_a_pool_holds_what_each_setting_answers_with(world: Namespace, judgement_set: JudgementSet) -> None:
+def test_a_pool_holds_what_each_configuration_returns(world: Namespace, judgement_set: JudgementSet) -> None:
     job = run_pool(judgement_set, *NAMES)
     assert (job.done, job.total) == (len(TEXTS), len(TEXTS))
     kept: dict[tuple[str, str], dict[int, UUID]] = {}
@@ -81,7 +81,7 @@ def test_unjudged_at_k_is_the_share_of_hits_without_a_grade(world: Namespace, ju
     assert (top.found, top.unjudged) == (3, 2)
 
 
-def test_what_most_settings_find_is_judged_first_and_what_was_skipped_last(
+def test_what_most_configurations_find_is_judged_first_and_what_was_skipped_last(
     world: Namespace, judgement_set: JudgementSet
 ) -> None:
     run_pool(judgement_set, *NAMES)
@@ -153,7 +153,7 @@ def test_a_purged_memory_leaves_the_pool(world: Namespace, judgement_set: Judgem
     assert [one.best for one in PooledMemory.objects.all()] == [2]
 
 
-def test_the_pool_asks_a_known_number_of_questions_that_name_their_namespace(
+def test_the_pool_runs_a_known_number_of_sql_queries_that_name_their_namespace(
     world: Namespace, judgement_set: JudgementSet, django_assert_num_queries: DjangoAssertNumQueries
 ) -> None:
     run_pool(judgement_set, "recall")

@@ -1,4 +1,4 @@
-"""Versions of profiles: told apart in words and YAML, checked before they serve, rolled back, followed as a shadow."""
+"""Profile versions: diffs in words and YAML, checks before publication, rollback, shadow."""
 
 import subprocess
 import sys
@@ -134,7 +134,7 @@ def test_an_evaluation_is_kept_with_intervals_and_each_querys_part(
     assert evaluation_records.latest_evaluations(world, [version.id])[version.id].id == held.id
 
 
-def test_a_set_is_asked_again_after_a_write_or_a_new_query_only(world: Namespace, judgement_set: JudgementSet) -> None:
+def test_a_set_is_traced_again_after_a_write_or_a_new_query_only(world: Namespace, judgement_set: JudgementSet) -> None:
     blend = Config(SYSTEMS["blend"])
     first = traced_sets.ensure_traced_set(world, judgement_set, blend)
     assert traced_sets.ensure_traced_set(world, judgement_set, blend).id == first.id
@@ -198,7 +198,7 @@ def test_a_check_counts_only_against_what_serves_now(world: Namespace, judgement
         profile_publication.publish_profile(world, other, by="tests")
 
 
-def test_real_questions_are_replayed_and_the_most_changed_are_named(world: Namespace) -> None:
+def test_real_queries_are_replayed_and_the_most_changed_are_named(world: Namespace) -> None:
     good, ruined = add_version(world, GOOD), add_version(world, ABSTAINING)
     force_publish(world, good)
     texts = [text for text, _ in JUDGED_QUERIES[:4]]
@@ -222,7 +222,7 @@ def test_real_questions_are_replayed_and_the_most_changed_are_named(world: Names
     assert same["rbo"] == pytest.approx(np.mean([one.rbo for one in each]))
 
 
-def test_questions_with_other_candidates_are_asked_live_up_to_a_bound(
+def test_queries_with_other_candidates_run_live_up_to_a_bound(
     world: Namespace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(gate, "MAX_LIVE_QUERIES", 2)
@@ -232,7 +232,7 @@ def test_questions_with_other_candidates_are_asked_live_up_to_a_bound(
     assert (found["traces"], found["other_candidates"], found["live"], found["compared"]) == (4, 4, 2, 2)
 
 
-def test_overlap_of_two_answers_is_told_from_the_same_to_nothing() -> None:
+def test_overlap_of_two_answers_ranges_from_one_to_zero() -> None:
     here = JudgedQuery().id
     assert answer_overlap.answer_overlap(here, ["a", "b"], ["a", "b"])[1:3] == (1.0, 1.0)
     assert answer_overlap.answer_overlap(here, [], [])[1:3] == (1.0, 1.0)
@@ -332,7 +332,7 @@ def test_what_is_published_and_rolled_back_serves_in_another_process_at_once() -
     connection.close()
 
 
-def test_a_shadow_answers_a_share_of_what_is_asked_and_nobody_hears_of_it(
+def test_a_shadow_answers_a_share_of_the_queries_and_callers_do_not_see_it(
     world: Namespace, judgement_set: JudgementSet
 ) -> None:
     force_publish(world, add_version(world, GOOD))
@@ -363,7 +363,7 @@ def test_a_shadow_answers_a_share_of_what_is_asked_and_nobody_hears_of_it(
     assert not shadow.delete_shadow(world)
 
 
-def test_a_shadow_of_another_system_is_asked_live(world: Namespace) -> None:
+def test_a_shadow_of_another_system_runs_live(world: Namespace) -> None:
     cast = shadow.create_shadow(world, add_version(world, {}, system="recall"), 100, by="tests")
     retrieve_over_api(world, "Which database keeps the invoices?")
     job = tuning_jobs.submit_shadow_job(world, by="tests")
@@ -385,7 +385,7 @@ def test_the_share_that_a_shadow_answers_is_about_what_was_declared() -> None:
     assert all(shadow.is_sampled(id, 100) for id in ids)
 
 
-def test_a_question_that_was_judged_tells_how_good_an_answer_is(world: Namespace, judgement_set: JudgementSet) -> None:
+def test_a_judged_query_tells_how_good_an_answer_is(world: Namespace, judgement_set: JudgementSet) -> None:
     trace = Trace(query="backup", request={"user": None, "as_of": None})
     known = shadow.grades_by_query(world, [trace])["backup", "", None]
     assert list(known.values()) == [3]

@@ -1,4 +1,4 @@
-"""Long work of tuning tells how far it is where it was begun, and whoever comes later finds it there."""
+"""Long tuning jobs report their progress, and the result is found later."""
 
 from typing import Any
 
