@@ -6,7 +6,7 @@ import shutil
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 from urllib.parse import urlsplit
 
 import pytest
@@ -17,8 +17,11 @@ from playwright.sync_api import Browser, ConsoleMessage, Error, Page, Request, s
 from prometheus_client.values import close_all_multiprocess_files
 from pytest_django.live_server_helper import LiveServer
 
+from memories.models import JudgementSet, Namespace
 from recall_site import data_folder
 from recall_site.postgres import Postgres, embedded_database_settings
+from tests.support.judged_world import make_judgement_set
+from tests.support.retrieval_world import store_world
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 BROWSER_OPTIONS = [
@@ -30,8 +33,14 @@ BROWSER_OPTIONS = [
     "--disable-component-update",
     "--disable-sync",
 ]
-# Nothing in a test database must outlive a power cut.
-FAST = {"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off", "max_connections": "200"}
+# Nothing in a test database must outlive a power cut, and no plan may depend on when autovacuum came by.
+FAST = {
+    "fsync": "off",
+    "synchronous_commit": "off",
+    "full_page_writes": "off",
+    "autovacuum": "off",
+    "max_connections": "200",
+}
 POSTGRES_HOME = "RECALL_TEST_POSTGRES"
 HOME_LOCK = pytest.StashKey[IO[str]]()
 # How long one example takes tells of the machine, not of the law.
@@ -95,6 +104,26 @@ def django_db_modify_db_settings(django_db_modify_db_settings_parallel_suffix: N
     """Have the server stand before pytest-django makes its databases, and stand until they are gone."""
 
 
+@pytest.fixture(scope="module")
+def world(django_db_setup: None, django_db_blocker: Any) -> Iterator[Namespace]:
+    """The retrieval world, stored once for all tests of a module."""
+    with django_db_blocker.unblock():
+        namespace = store_world("asked")
+    yield namespace
+    with django_db_blocker.unblock():
+        namespace.delete()
+
+
+@pytest.fixture(scope="module")
+def judgement_set(world: Namespace, django_db_blocker: Any) -> Iterator[JudgementSet]:
+    """The judgement set over the retrieval world, stored once for all tests of a module."""
+    with django_db_blocker.unblock():
+        judgement_set = make_judgement_set(world)
+    yield judgement_set
+    with django_db_blocker.unblock():
+        judgement_set.delete()
+
+
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Browser]:
     """Chromium, without a window."""
@@ -120,21 +149,21 @@ def page(browser: Browser, live_server: LiveServer, complaints: list[str]) -> It
     """A page of the running site; errors on its console and requests that leave this machine fail the test."""
     context = browser.new_context(base_url=live_server.url)
 
-    def hear(message: ConsoleMessage) -> None:
+    def on_console(message: ConsoleMessage) -> None:
         if message.type == "error":
             complaints.append(f"console: {message.text}")
 
-    def fail(error: Error) -> None:
+    def on_error(error: Error) -> None:
         complaints.append(f"script: {error.message}")
 
-    def leave(request: Request) -> None:
+    def on_request(request: Request) -> None:
         if urlsplit(request.url).hostname not in (None, "localhost", "127.0.0.1"):
             complaints.append(f"request to {request.url}")
 
     page = context.new_page()
-    page.on("console", hear)
-    page.on("pageerror", fail)
-    page.on("request", leave)
+    page.on("console", on_console)
+    page.on("pageerror", on_error)
+    page.on("request", on_request)
     yield page
     context.close()
     assert not complaints

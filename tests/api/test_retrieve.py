@@ -1,0 +1,221 @@
+"""Retrieval over REST: the response, recorded accesses and invalid requests."""
+
+import json
+from typing import Any
+from uuid import uuid4
+
+import pytest
+from django.test import Client
+
+from memories.models import ApiKey, DailyAccess, Memory, Namespace, Profile, ProfileVersion, Publication, Trace
+from memories.models.choices import Role
+from scoring.systems import SYSTEMS
+from tests.support.access import key_to
+from tests.support.explanations import evaluate
+from tests.support.problems import problem
+from tests.support.retrieval_world import memory
+
+pytestmark = [pytest.mark.django_db, pytest.mark.xdist_group("retrieval")]
+QUERY = "Which database does invoicing use?"
+
+
+def post(world: Namespace, address: str, **body: Any) -> Any:
+    """POST to an endpoint of the world with a read key."""
+    headers = key_to(world, "read")  # type: ignore[arg-type]
+    return Client().post(f"/api/v1/{world.slug}/{address}/", json.dumps(body), "application/json", headers=headers)
+
+
+def answer(world: Namespace, address: str = "retrieve", **body: Any) -> dict[str, Any]:
+    """The body of a successful response to a query."""
+    response = post(world, address, **{"query": QUERY, **body})
+    assert response.status_code == 200, response.content
+    data: dict[str, Any] = response.json()
+    return data
+
+
+@pytest.mark.parametrize("system", SYSTEMS)
+def test_a_response_has_the_results_and_their_explanations(world: Namespace, system: str) -> None:
+    data = answer(world, system=system, explain="full")
+    assert data["profile"] == {"name": None, "version": None, "system": system}
+    assert [one["rank"] for one in data["results"]] == list(range(1, len(data["results"]) + 1))
+    assert data["results"]
+    assert not data["abstained"]
+    assert data["timed_out"] == []
+    for one in data["results"]:
+        assert evaluate(one["explanation"]) == pytest.approx(one["score"], abs=1e-9)
+        assert one["retrievers"], "some retriever must have found it"
+        assert one.keys() >= {"id", "type", "content", "confidence", "age_days", "retrievers", "outdated"}
+        assert one.keys() >= SYSTEMS[system].outputs.keys()
+
+
+def test_the_contributions_of_the_retrievers_add_up_to_the_fused_score(world: Namespace) -> None:
+    for one in answer(world, system="recall")["results"]:
+        parts = sum(found["contribution"] for found in one["retrievers"].values())
+        assert parts == pytest.approx(one["rrf"], abs=1e-12)
+
+
+def test_the_context_groups_what_is_current_by_type(world: Namespace) -> None:
+    data = answer(world)
+    by_id = {one["id"]: one for group in data["context"].values() for one in group}
+    assert set(by_id) == {one["id"] for one in data["results"] if not one["outdated"]}
+    assert all(one["type"] == type for type, group in data["context"].items() for one in group)
+    assert all(set(one) == {"id", "type", "content", "confidence", "age_days"} for one in by_id.values())
+
+
+def test_an_answer_leaves_a_trace_that_can_be_read_and_replayed(world: Namespace) -> None:
+    data = answer(world, system="recall")
+    trace = Client().get(f"/api/v1/{world.slug}/traces/{data['trace']}/", headers=key_to(world))
+    assert [one["id"] for one in trace.json()["answer"]["results"]] == [one["id"] for one in data["results"]]
+    again = answer_of(post(world, "replay", trace=data["trace"]))
+    assert (again["replayed"], again["live"], again["changed"]) == (True, [], [])
+    assert [(one["id"], one["score"]) for one in again["results"]] == [
+        (one["id"], one["score"]) for one in data["results"]
+    ]
+    moved = answer_of(post(world, "replay", trace=data["trace"], params={"half_life_fact": 1}))
+    assert [one["score"] for one in moved["results"]] != [one["score"] for one in data["results"]]
+
+
+def answer_of(response: Any) -> dict[str, Any]:
+    """The body of a successful response."""
+    assert response.status_code == 200, response.content
+    data: dict[str, Any] = response.json()
+    return data
+
+
+def test_a_forgotten_memory_can_no_longer_be_read_through_a_trace(world: Namespace) -> None:
+    data = answer(world, system="recall")
+    first = data["results"][0]
+    address = f"/api/v1/{world.slug}/memories/{first['id']}/"
+    assert Client().delete(address, headers=key_to(world, Role.WRITE)).status_code == 204
+    trace = Client().get(f"/api/v1/{world.slug}/traces/{data['trace']}/", headers=key_to(world))
+    again = post(world, "replay", trace=data["trace"])
+    assert trace.json()["answer"]["gone"] == again.json()["changed"] == [first["id"]]
+    assert again.json()["results"][0]["gone"]
+    for response in (trace, again):
+        assert first["id"] in response.content.decode()
+        assert first["content"] not in response.content.decode()
+
+
+def test_a_trace_names_the_key_of_its_request(world: Namespace) -> None:
+    data = answer(world)
+    trace = Trace.objects.within(world).get(id=data["trace"])
+    assert ApiKey.objects.within(world).filter(id=trace.api_key_id).exists()
+
+
+def test_no_trace_is_stored_at_a_sampling_rate_of_zero(world: Namespace, settings: Any) -> None:
+    settings.RECALL_TRACE_PERCENT = 0
+    assert answer(world)["trace"] is None
+
+
+def test_a_memory_is_accessed_once_in_a_session_and_not_at_all_while_exploring(world: Namespace) -> None:
+    first = answer(world, record=False)["results"][0]["id"]
+    before = Memory.objects.within(world).get(id=first).access_count
+    for body in ({"session": "a", "user": "maya"}, {"session": "a", "user": "maya"}, {"session": "b"}, {}, {}):
+        assert answer(world, **body)["results"][0]["id"] == first
+    answer(world, record=False)
+    now = Memory.objects.within(world).get(id=first)
+    assert now.access_count == before + 4
+    assert now.last_accessed_at == world.clock
+    assert DailyAccess.objects.within(world).get(memory_id=first).count == 4
+
+
+def test_what_a_session_was_given_is_known_in_it(world: Namespace) -> None:
+    answer(world, system="memorysync", session="c", user="maya")
+    data = answer(world, system="memorysync", session="c", user="maya", explain="full", record=False)
+    assert "session_boost" in json.dumps(data["results"][0]["explanation"])
+
+
+def test_types_tags_users_and_levels_let_through_what_they_name(world: Namespace) -> None:
+    def came(**filters: Any) -> set[str]:
+        data = answer(world, **filters, top_k=50, record=False, params={"abstain_below": 0})
+        return {one["id"] for one in data["results"]}
+
+    def ids_where(**columns: Any) -> set[str]:
+        return {str(id) for id in Memory.objects.within(world).filter(**columns).values_list("id", flat=True)}
+
+    assert came(types=["Preference"]) <= ids_where(type="Preference", type_uncertain=False)
+    assert came(tags=["database"]) <= ids_where(tags__tag="database")
+    assert came(users=["jonas"]) <= ids_where(user="jonas")
+    assert came(levels=["turn", "session"]) <= ids_where(level__in=["turn", "session"])
+    assert came(types=["Preference"])
+    assert came(tags=["database"])
+    assert came(users=["jonas"])
+
+
+def test_markdown_is_a_block_within_the_budget_that_quotes_what_was_stored(world: Namespace) -> None:
+    response = post(world, "retrieve", query=QUERY, format="markdown", token_budget=80)
+    block = response.content.decode()
+    assert response["Content-Type"] == "text/markdown; charset=utf-8"
+    assert block.startswith("Memories, each quoted as it was stored.")
+    assert "Invoicing stores its data in PostgreSQL 16" in block
+    assert len(block.encode()) <= 4 * 80
+
+
+def test_every_system_answers_side_by_side(world: Namespace) -> None:
+    data = answer(world, "compare")
+    assert list(data["answers"]) == list(SYSTEMS)
+    assert len(data["agreement"]) == len(SYSTEMS) * (len(SYSTEMS) - 1) // 2
+    alone = answer(world, system="contextdb", explain="none", record=False)
+    together = data["answers"]["contextdb"]
+    assert [(one["id"], one["score"]) for one in together["results"]] == [
+        (one["id"], one["score"]) for one in alone["results"]
+    ]
+
+
+def test_the_published_profile_serves_unless_the_caller_names_another(world: Namespace) -> None:
+    profile = Profile.objects.create(namespace=world, name="careful")
+    version = ProfileVersion(namespace=world, profile=profile, number=3, system="recall", params={"rrf_k": 30.0})
+    version.save()
+    Publication(namespace=world, profile_version=version).save()
+    served = {"name": "careful", "version": 3, "system": "recall"}
+    data = answer(world)
+    assert (data["profile"], data["plan"]["params"]["rrf_k"]) == (served, 30.0)
+    assert answer(world, profile="careful@3")["profile"] == served
+    assert answer(world, params={"rrf_k": 90})["plan"]["params"]["rrf_k"] == 90.0
+    assert answer(world, system="blend")["profile"]["system"] == "blend"
+
+
+@pytest.mark.parametrize(
+    ("body", "at", "message"),
+    [
+        ({"query": ""}, "query", "must not be empty"),
+        ({"top_k": 0}, "top_k", "must be at least 1; got 0"),
+        ({"system": "best"}, "system", "must be one of"),
+        ({"system": "recall", "profile": "x"}, "profile", "must not be given with system"),
+        ({"profile": "x"}, "profile", "must be a profile of this namespace"),
+        ({"profile": "x@latest"}, "profile", "must be a profile of this namespace"),
+        ({"system": "recall", "params": {"rrf_k": 5}}, "params.rrf_k", "must be a number from 10 to 200; got 5"),
+        ({"system": "recall", "params": {"k": 5}}, "params.k", "is not a parameter here"),
+        ({"as_of": "2030-01-01T00:00:00Z"}, "as_of", "must not lie in the future"),
+        ({"types": ["Opinion"]}, "types.0", "must be one of"),
+        ({"speed": 1}, "speed", "is not a known field"),
+    ],
+)
+def test_an_invalid_query_is_refused_at_its_field(
+    world: Namespace, body: dict[str, Any], at: str, message: str
+) -> None:
+    data = problem(post(world, "retrieve", **{"query": QUERY, **body}), 400)
+    (error,) = data["errors"]
+    assert error["at"] == at
+    assert message in error["message"]
+
+
+def test_an_unknown_memory_or_trace_is_not_found(world: Namespace) -> None:
+    problem(post(world, "why-not", query=QUERY, memory=str(uuid4())), 404)
+    problem(post(world, "replay", trace=str(uuid4())), 404)
+
+
+def test_why_not_names_what_stopped_a_memory_and_a_change_that_brings_it_in(world: Namespace) -> None:
+    missed = memory(world, "The kitchen at Arrive")
+    query = {"query": "Which oven does the kitchen at Arrive have?", "system": "recall", "top_k": 3}
+    data = answer(world, "why-not", memory=str(missed.id), **query)
+    assert data["rank"] is None
+    assert data["gates"] == ["low_confidence"]
+    assert data["retrievers"]["bm25"]["rank"] == 1
+    change = data["change"]
+    assert change["param"] == "min_confidence"
+    brought = answer(world, **query, params={change["param"]: change["after"]})
+    assert str(missed.id) in [one["id"] for one in brought["results"]]
+    step_less = change["after"] + 0.01
+    without = answer(world, **query, params={change["param"]: step_less})
+    assert str(missed.id) not in [one["id"] for one in without["results"]]

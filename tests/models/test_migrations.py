@@ -1,0 +1,222 @@
+"""The migrations make exactly the models, and can be taken back."""
+
+import json
+import re
+from datetime import timedelta
+from importlib import import_module
+from io import StringIO
+from typing import Any
+
+import pytest
+from django.apps import apps
+from django.core.management import call_command
+from django.db import connection
+from django.db.migrations.autodetector import MigrationAutodetector
+from django.db.migrations.loader import MigrationLoader
+from django.db.migrations.state import ProjectState
+from django.utils import timezone
+
+from memories.db.ids import derived_id, uuid7
+from memories.db.json_codec import unpack_json
+from memories.models import Evaluation, Job, JudgedQuery, Namespace, Trace
+from tests.support.rows import row
+
+pytestmark = pytest.mark.django_db
+
+A_DAY = re.compile(r"memories_trace_\d{4}_")
+SCHEMA = """
+    SELECT 'column', table_name || '.' || column_name, data_type || ' ' || is_nullable
+    FROM information_schema.columns WHERE table_name LIKE 'memories\\_%'
+    UNION ALL SELECT 'index', indexname, indexdef FROM pg_indexes WHERE tablename LIKE 'memories\\_%'
+    UNION ALL SELECT 'constraint', conrelid::regclass || '.' || conname, pg_get_constraintdef(oid)
+    FROM pg_constraint WHERE conrelid::regclass::text LIKE 'memories\\_%'
+    UNION ALL SELECT 'extension', extname, extversion FROM pg_extension ORDER BY 1, 2, 3"""
+
+
+def schema() -> list[tuple[str, str, str]]:
+    """List all that the migrations have made, without the days that the worker adds to the traces."""
+    with connection.cursor() as cursor:
+        cursor.execute(SCHEMA.replace("%", "%%"), [])
+        return [found for found in cursor.fetchall() if not A_DAY.search(f"{found[1]} {found[2]}")]
+
+
+def test_no_migration_is_missing() -> None:
+    call_command("makemigrations", "--check", "--dry-run", stdout=StringIO())
+
+
+def test_migrations_go_down_to_nothing_and_up_to_the_same_again() -> None:
+    before = schema()
+    call_command("migrate", "memories", "zero", verbosity=0)
+    assert [found for found in schema() if found[1] != "plpgsql"] == []
+    call_command("migrate", "memories", verbosity=0)
+    assert schema() == before
+
+
+# A shadow's answer as it was stored before answers were packed.
+BEFORE = """
+    INSERT INTO memories_trace (namespace_id, id, at, as_of, query, request, system, params, plan, layout, candidates,
+        signals, answer, abstained, took_ms, shadow)
+    VALUES (%s, %s, now(), now(), 'Which oven?', '{}', 'blend', '{}', '{}', 1, '{}', '', %s, false, '{}', true)
+"""
+
+
+def test_answers_stay_what_they_were_when_they_are_packed_and_when_that_is_taken_back() -> None:
+    namespace = Namespace.objects.create(slug="here")
+    old: dict[str, Any] = {"results": [{"content": 'Zürich \\ "oven"'}], "plan": {"window": None}}
+    against = {"rbo": 0.5}
+    call_command("migrate", "memories", "0024", verbosity=0)
+    with connection.cursor() as cursor:
+        cursor.execute(BEFORE, [namespace.id, uuid7(), json.dumps({**old, "against": against})])
+    call_command("migrate", "memories", verbosity=0)
+    kept = Trace.objects.get()
+    assert (kept.answer, kept.results, kept.against) == (old, 1, against)
+
+    new = {"results": [], "as_of": "2026-03-01T09:00:00Z"}
+    row(Trace, namespace, query="new", answer=new, at=kept.at + timedelta(seconds=1))
+    call_command("migrate", "memories", "0024", verbosity=0)
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT answer FROM memories_trace ORDER BY at")
+        stored = [json.loads(answer) for (answer,) in cursor.fetchall()]
+    assert stored == [{**old, "against": against}, new]
+    call_command("migrate", "memories", verbosity=0)
+
+
+# What was stored before the API took the glossary's words, and after.
+OLD_ANSWER: dict[str, Any] = {
+    "late": [{"retriever": "bm25", "reason": "took longer than 500 ms"}],
+    "chance": 0.25,
+    "nearest": [{"content": "Zürich", "held_by": ["low_confidence"]}],
+    "results": [{"routes": ["lexical"], "explain": {"best_turn_routes": ["lexical"]}}, {"routes": [], "explain": None}],
+    "plan": {"chance": "another word"},
+}
+NEW_ANSWER: dict[str, Any] = {
+    "timed_out": OLD_ANSWER["late"],
+    "answer_probability": 0.25,
+    "nearest": [{"content": "Zürich", "filtered_by": ["low_confidence"]}],
+    "results": [
+        {"found_by": ["lexical"], "explain": {"best_turn_found_by": ["lexical"]}},
+        {"found_by": [], "explain": None},
+    ],
+    "plan": {"chance": "another word"},
+}
+OLD_METRICS = {"ndcg@10": {"mean": 0.5}, "lost": {"mean": 0.1}, "invented": {"mean": 0.2}}
+NEW_METRICS = {"ndcg@10": {"mean": 0.5}, "false_abstention": {"mean": 0.1}, "false_answer": {"mean": 0.2}}
+OLD_GATE = {
+    "judge": {
+        "mark": "abc",
+        "tests": [
+            {"metric": "lost", "part": "", "chance": 0.5, "won": 1, "lost": 2},
+            {"metric": "ndcg@10", "chance": 0.1},
+        ],
+    },
+    "replay": {"newly_silent": 3},
+}
+NEW_GATE = {
+    "judge": {
+        "fingerprint": "abc",
+        "tests": [
+            {"metric": "false_abstention", "split": "", "p_value": 0.5, "won": 1, "lost": 2},
+            {"metric": "ndcg@10", "p_value": 0.1},
+        ],
+    },
+    "replay": {"newly_abstained": 3},
+}
+OLD_SEARCH = {
+    "search": {"tried": 9},
+    "check": {"proven": True, "holdout": {"chance": 0.1, "won": 3, "lost": 1, "before": OLD_METRICS, "after": {}}},
+}
+NEW_SEARCH = {
+    "search": {"tried": 9},
+    "check": {
+        "significant": True,
+        "holdout": {"p_value": 0.1, "won": 3, "lost": 1, "before": NEW_METRICS, "after": {}},
+    },
+}
+
+
+def test_stored_words_are_renamed_and_renamed_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(import_module("memories.migrations.0027_glossary_words"), "BATCH", 2)
+    namespaces = [Namespace.objects.create(slug=slug) for slug in ("here", "there")]
+    days = [timezone.now() - timedelta(days=days) for days in (0, 0, 1, 2)]  # in partitions of their own
+    for namespace in namespaces:
+        for number, day in enumerate(days):
+            row(Trace, namespace, id=derived_id(day, f"{number} {namespace.slug}"), answer=NEW_ANSWER)
+        row(Trace, namespace, answer={"results": []}, against={"abstained": [False, True], "rbo": 0.5}, shadow=True)
+        per_query = {"1": {"ndcg@10": 1.0, "false_abstention": 0.0}, "2": {"false_answer": 1.0}}
+        row(Evaluation, namespace, metrics=NEW_METRICS, per_query=per_query)
+        row(Job, namespace, kind="gate", result=NEW_GATE)
+        row(Job, namespace, kind="optimise", params={"max_trials": 9}, result=NEW_SEARCH)
+        row(Job, namespace, kind="evaluate", params={"set": "1", "split": "tune"})
+        row(Job, namespace, kind="pool", params={"configs": ["blend"], "k": 5})
+        row(Job, namespace, kind="trace", result={"ask": {"chance": 1, "lost": 2}})
+        row(JudgedQuery, namespace, kind="unanswerable")
+    after = stored_json()
+    call_command("migrate", "memories", "0025", verbosity=0)
+    before = stored_json()
+    call_command("migrate", "memories", verbosity=0)
+    assert stored_json() == after
+    assert before["answer"] == [*[OLD_ANSWER] * 8, {"results": []}, {"results": []}]
+    assert before["against"] == [{"silent": [False, True], "rbo": 0.5}] * 2
+    assert before["metrics"] == [OLD_METRICS] * 2
+    assert before["per_query"] == [{"1": {"ndcg@10": 1.0, "lost": 0.0}, "2": {"invented": 1.0}}] * 2
+    old_params = [{"set": "1", "part": "tune"}, {"settings": 9}, {"settings": ["blend"], "k": 5}]
+    assert before["params"] == [params for params in old_params for _ in namespaces]
+    assert before["result"] == [
+        *[{}] * 2,
+        *[OLD_GATE] * 2,
+        *[OLD_SEARCH] * 2,
+        *[{}] * 2,
+        *[{"ask": {"chance": 1, "lost": 2}}] * 2,
+    ]
+    assert before["kind"].count("never_stored") == 2
+    assert after["kind"].count("unanswerable") == 2
+
+
+def stored_json() -> dict[str, list[Any]]:
+    """The columns that hold renamed words, sorted so that the order of rows does not matter."""
+    columns = {"against": "trace", "metrics": "evaluation", "per_query": "evaluation"}
+    found: dict[str, list[Any]] = {}
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT answer FROM memories_trace ORDER BY shadow")
+        found["answer"] = [unpack_json(bytes(answer)) for (answer,) in cursor.fetchall()]
+        for column, table in columns.items():
+            cursor.execute(f"SELECT {column} FROM memories_{table} WHERE {column} IS NOT NULL")
+            found[column] = [json.loads(value) for (value,) in cursor.fetchall()]
+        cursor.execute("SELECT result FROM memories_job ORDER BY kind")
+        found["result"] = [json.loads(value) for (value,) in cursor.fetchall()]
+        cursor.execute("SELECT params FROM memories_job WHERE params <> '{}' ORDER BY kind")
+        found["params"] = [json.loads(value) for (value,) in cursor.fetchall()]
+        cursor.execute("SELECT kind FROM memories_judgedquery")
+        found["kind"] = [kind for (kind,) in cursor.fetchall()]
+    return found
+
+
+def test_a_relation_added_later_comes_with_its_column_and_its_foreign_key() -> None:
+    before = schema()
+    now = ProjectState.from_apps(apps)
+    earlier = now.clone()
+    version = earlier.models["memories", "publication"]
+    for name in ("policy_version", "policy_version_id"):
+        del version.fields[name]
+    for kind in ("constraints", "indexes"):
+        version.options[kind] = [one for one in version.options[kind] if "policy" not in one.name]
+    with connection.schema_editor() as editor:
+        editor.execute("ALTER TABLE memories_publication DROP COLUMN policy_version_id")
+
+    changes = MigrationAutodetector(earlier, now).changes(MigrationLoader(None).graph)
+    (migration,) = changes["memories"]
+    assert [type(operation).__name__ for operation in migration.operations] == [
+        "AddField",
+        "AddField",
+        "AddIndex",
+        "AddConstraint",
+    ]
+    with connection.schema_editor(atomic=True) as editor:
+        migration.apply(earlier, editor)
+    assert schema() == before
+
+
+def test_every_migration_has_a_name_that_says_what_it_makes() -> None:
+    names = sorted(name for app, name in MigrationLoader(connection).disk_migrations if app == "memories")
+    assert names[0] == "0001_vector_extension"
+    assert [name for name in names if "auto" in name or "initial" in name] == []

@@ -1,0 +1,151 @@
+"""A trace replayed under any score parameters equals a live retrieval with them."""
+
+import json
+from datetime import datetime, timedelta
+from typing import Any
+from uuid import UUID
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from memories.models import MemoryVector, Namespace
+from memories.models.choices import Route
+from memories.retrieval.config import override_params
+from memories.retrieval.replay import replay
+from memories.retrieval.retrieve import retrieve
+from memories.retrieval.trace import config_from_trace, to_json_text
+from memories.retrieval.trace_redaction import redact_forgotten
+from memories.writing.correct import correct_memory
+from memories.writing.edit import edit_memory
+from memories.writing.feedback import confirm_memory, contradict_memories, forget_memory
+from scoring.systems import SYSTEMS
+from tests.support.retrieval_world import NOW, answer_to_dict, make_query, memory
+from tests.support.scoring_inputs import random_params
+from tests.support.traces import ranking_outcome, record_trace
+
+pytestmark = [pytest.mark.django_db, pytest.mark.xdist_group("retrieval")]
+
+QUERIES = (
+    "Which database does invoicing use?",
+    "What does Maya prefer?",
+    "Who left Arrive two months ago?",
+    "What did we agree on last October in Lisbon, and who reviews the schema?",
+    "backup",
+)
+
+
+BETWEEN, AFTER = NOW + timedelta(days=5), NOW + timedelta(days=20)
+
+
+@pytest.fixture
+def later_world(world: Namespace) -> Namespace:
+    """The world later, after some of it was confirmed, corrected, dated anew and contradicted."""
+    Namespace.objects.filter(id=world.id).update(clock=AFTER)
+    now = Namespace.objects.get(id=world.id)
+    confirm_memory(now, memory(now, "The kitchen at Arrive").id, by="tests")
+    edit_memory(now, memory(now, "Maya prefers").id, {"valid_from": AFTER}, by="tests")
+    contradict_memories(now, memory(now, "Invoicing stores").id, memory(now, "Maya drinks").id, reason="", by="tests")
+    correct_memory(now, memory(now, "Standup begins").id, {"content": "Standup begins at ten"}, by="tests")
+    return now
+
+
+@pytest.mark.parametrize("system", SYSTEMS)
+@settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    text=st.sampled_from(QUERIES),
+    seed=st.integers(0, 2**32 - 1),
+    top_k=st.integers(1, 12),
+    as_of=st.sampled_from([None, BETWEEN]),
+)
+def test_a_replay_is_what_a_live_retrieval_would_be(
+    later_world: Namespace, system: str, text: str, seed: int, top_k: int, as_of: datetime | None
+) -> None:
+    world = later_world
+    every_weight = dict.fromkeys(SYSTEMS[system].weights_of(SYSTEMS[system].retrievers), 0.1)
+    query = make_query(world, text, system, params=every_weight, top_k=top_k, user="maya", session="s", as_of=as_of)
+    declared = SYSTEMS[system].params.declarations()
+    drawn = random_params(SYSTEMS[system].params, np.random.default_rng(seed)).as_dict()
+    moved = {name: value for name, value in drawn.items() if declared[name].scope == "score"}
+    moved = {name: value or 0.5 if name in every_weight else value for name, value in moved.items()}
+    wanted = override_params(query.config, moved)
+    done = replay(record_trace(query), wanted)
+    assert (done.rerun_because, done.changed) == ((), ())
+    assert ranking_outcome(done.retrieval) == ranking_outcome(
+        retrieve(make_query(world, text, system, params=moved, **context(query)))
+    )
+
+
+def context(query: Any) -> dict[str, Any]:
+    """How a query was asked, besides its text and setting."""
+    return {"top_k": query.top_k, "user": query.user, "session": query.session, "as_of": query.as_of}
+
+
+@pytest.mark.parametrize("system", SYSTEMS)
+def test_a_parameter_that_decides_about_candidates_needs_a_new_query_and_the_answer_says_so(
+    world: Namespace, system: str
+) -> None:
+    declared = SYSTEMS[system].params.declarations()
+    name, one = next((name, one) for name, one in declared.items() if one.scope == "candidates")
+    trace = record_trace(make_query(world, QUERIES[0], system))
+    wanted = override_params(config_from_trace(trace), {name: one.low})  # type: ignore[attr-defined]
+    assert replay(trace, wanted).rerun_because == (name,)
+
+
+@pytest.mark.parametrize(("before", "after"), [(0.0, 0.3), (0.3, 0.0)])
+def test_a_weight_that_leaves_or_reaches_zero_needs_a_new_query(world: Namespace, before: float, after: float) -> None:
+    query = make_query(world, QUERIES[0], "blend", params={"weight_traversal": before})
+    wanted = make_query(world, QUERIES[0], "blend", params={"weight_traversal": after})
+    done = replay(record_trace(query), wanted.config)
+    assert done.rerun_because == ("weight_traversal",)
+    assert ranking_outcome(done.retrieval) == ranking_outcome(retrieve(wanted))
+    assert ("traversal" in done.retrieval.fetched.lists) == bool(after)
+
+
+def test_another_system_runs_live(world: Namespace) -> None:
+    trace = record_trace(make_query(world, QUERIES[0]))
+    done = replay(trace, make_query(world, QUERIES[0], "contextdb").config)
+    assert done.rerun_because == ("system",)
+    assert ranking_outcome(done.retrieval) == ranking_outcome(retrieve(make_query(world, QUERIES[0], "contextdb")))
+
+
+def test_a_replay_names_the_candidates_whose_vectors_are_others_now(world: Namespace) -> None:
+    trace = record_trace(make_query(world, QUERIES[0]))
+    other = trace.candidates[0]
+    vectors = MemoryVector.objects.within(world).filter(memory_id=other, route=Route.FULL)
+    vectors.update(vector=np.eye(1, 384)[0].tolist())
+    assert replay(trace, config_from_trace(trace)).changed == (other,)
+
+
+def test_a_replay_names_the_retriever_that_timed_out_then(world: Namespace) -> None:
+    trace = record_trace(make_query(world, QUERIES[0]))
+    trace.answer["timed_out"] = [{"retriever": "bm25", "reason": "took longer than 500 ms"}]
+    assert answer_to_dict(replay(trace, config_from_trace(trace)).retrieval)["timed_out"] == trace.answer["timed_out"]
+
+
+@pytest.mark.parametrize("system", SYSTEMS)
+def test_what_was_forgotten_since_is_read_in_no_replay_and_no_trace(world: Namespace, system: str) -> None:
+    trace = record_trace(
+        make_query(world, QUERIES[0], system, params={"abstain_below": 0.0} if system == "blend" else {})
+    )
+    first = next(one for one in trace.answer["results"] if one["level"] == "fact" or system == "memsense")
+    forget_memory(world, UUID(first["id"]), by="tests")
+    done = replay(trace, config_from_trace(trace))
+    again, kept = answer_to_dict(done.retrieval), json.loads(to_json_text(redact_forgotten(trace).to_dict()))
+    assert UUID(first["id"]) in done.changed
+    assert kept["gone"] == [first["id"]]
+    for answer in (json.loads(to_json_text(again)), kept):
+        assert first["content"] not in json.dumps(answer, ensure_ascii=False)
+        assert first["id"] not in [one["id"] for group in answer["context"].values() for one in group]
+        [shown] = [one for one in answer["results"] if one["id"] == first["id"]]
+        assert shown["gone"]
+        assert [shown[name] for name in ("rank", "score", "confidence", "type")] == [
+            first[name] for name in ("rank", "score", "confidence", "type")
+        ]
+
+
+def test_what_a_trace_keeps_is_small(world: Namespace) -> None:
+    trace = record_trace(make_query(world, QUERIES[0], "memsense"))
+    assert len(trace.candidates) > 10
+    assert len(bytes(trace.signals)) < 400 * len(trace.candidates) + 4_000

@@ -1,0 +1,124 @@
+"""Temporal: a bell curve over the distance from the window."""
+
+import importlib
+import math
+from datetime import UTC, datetime, timedelta
+from typing import Any
+from uuid import UUID
+
+import pytest
+
+from memories.models import Memory, MemoryVector, Namespace
+from memories.retrieval import retrieve as retrieving
+from memories.retrieval.parse import understand
+from tests.support.retrieval_world import (
+    NOW,
+    assert_same_list,
+    cosines,
+    is_certain,
+    make_query,
+    run_retriever,
+    searchable_memories,
+    sort_scores,
+)
+from tests.support.rows import row
+
+pytestmark = [pytest.mark.django_db, pytest.mark.xdist_group("retrieval")]
+
+# The package gives the retriever itself by this name.
+by_time = importlib.import_module("memories.retrieval.retrievers.temporal")
+
+
+def near_in_time(
+    namespace: Namespace, start: datetime, until: datetime, sigma: float, floor: float
+) -> dict[UUID, float]:
+    """A bell curve over the distance of each memory's time from the window, in half-widths."""
+    scores = {}
+    for one in searchable_memories(namespace):
+        if not is_certain(one):
+            continue
+        if one.event_at:
+            begins, ends = one.event_at, one.event_until or one.event_at
+        elif one.valid_from:
+            begins, ends = one.valid_from, one.valid_until or one.valid_from
+        else:
+            begins = ends = one.happened_at or one.created_at
+        outside = max(start - ends, begins - until, timedelta(0)) / ((until - start) / 2)
+        score = math.exp(-(outside**2) / (2 * sigma**2))
+        if score >= floor:
+            scores[one.id] = score
+    return scores
+
+
+def moment(year: int, month: int, day: int) -> datetime:
+    """The beginning of a day."""
+    return datetime(year, month, day, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(("sigma", "floor"), [(1.0, 0.01), (0.1, 0.01), (5.0, 0.5), (1.0, 0.0)])
+@pytest.mark.parametrize(
+    ("text", "start", "until"),
+    [
+        ("Who left two months ago?", moment(2026, 1, 1), moment(2026, 2, 1)),
+        ("What was agreed in October 2025?", moment(2025, 10, 1), moment(2025, 11, 1)),
+        ("What happened on 2026-01-31?", moment(2026, 1, 31), moment(2026, 2, 1)),
+        ("What was new recently?", NOW - timedelta(days=30), NOW),
+        ("What was there in 1987?", moment(1987, 1, 1), moment(1988, 1, 1)),
+    ],
+)
+def test_time_is_a_bell_curve_over_half_widths_of_the_window(
+    world: Namespace, text: str, start: datetime, until: datetime, sigma: float, floor: float
+) -> None:
+    query = make_query(world, text, params={"temporal_sigma": sigma, "temporal_floor": floor})
+    expected = near_in_time(world, start, until, sigma, max(floor, 1e-12))
+    listed = sort_scores(expected, cosines(world, understand(query)))
+    assert_same_list(run_retriever(query, "temporal"), listed)
+    for pool in range(1, len(listed)):
+        assert_same_list(run_retriever(query, "temporal", pool=pool), listed[:pool])
+
+
+def test_the_time_of_a_memory_is_its_event_else_its_validity_else_when_it_was_said() -> None:
+    namespace = Namespace.objects.create(slug="times", title="Times", clock=NOW)
+    start, until = moment(2026, 1, 1), moment(2026, 2, 1)
+    before, within, after = moment(2025, 6, 1), moment(2026, 1, 10), moment(2026, 6, 1)
+    half = (until - start) / 2
+    rows: list[tuple[dict[str, Any], float]] = [
+        ({"event_at": within, "valid_from": before, "happened_at": before}, 0),
+        ({"event_at": before, "event_until": after}, 0),
+        ({"event_at": before, "event_until": start - half}, 1),
+        ({"event_at": before, "happened_at": within}, math.inf),
+        ({"event_at": until + 2 * half, "event_until": after}, 2),
+        ({"valid_from": before, "valid_until": within}, 0),
+        ({"valid_from": within, "happened_at": before}, 0),
+        ({"valid_from": before, "happened_at": within}, math.inf),
+        ({"valid_until": after, "happened_at": within}, 0),
+        ({"happened_at": within, "created_at": before}, 0),
+        ({"created_at": within}, 0),
+        ({"created_at": until + half * 3.03}, 3.03),
+        ({"created_at": until + half * 3.04}, math.inf),
+    ]
+    expected = {}
+    for given, away in rows:
+        stored = row(Memory, namespace, **{"created_at": before, "happened_at": None, **given})
+        if away < math.inf:
+            expected[stored.id] = math.exp(-(away**2) / 2)
+    assert dict(run_retriever(make_query(namespace, "two months ago"), "temporal")) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("indexed", [0.0, 0.5, 1.0])
+def test_of_many_in_a_window_the_index_tells_the_nearest(
+    world: Namespace, monkeypatch: pytest.MonkeyPatch, indexed: float
+) -> None:
+    query = make_query(world, "What was new in 2026?")
+    exact = [id for id, score in run_retriever(query, "temporal") if score == 1.0]
+    assert len(exact) > 6
+    ids = list(MemoryVector.objects.within(world).order_by("id").values_list("id", flat=True))
+    MemoryVector.objects.within(world).filter(id__in=ids[: int(indexed * len(ids))]).update(indexed=True)
+    monkeypatch.setattr(retrieving, "SCAN_BELOW", 1)
+    listed = run_retriever(query, "temporal", pool=5)
+    monkeypatch.setattr(by_time, "CROWD", 6)
+    assert run_retriever(query, "temporal", pool=5) == listed == [(id, 1.0) for id in exact[:5]]
+    # What lies near the window is left to those that hold few.
+    assert {score for _, score in run_retriever(query, "temporal")} == {1.0}
+    monkeypatch.setattr(by_time, "CROWD", len(exact) + 1)
+    assert run_retriever(query, "temporal", pool=5) == listed

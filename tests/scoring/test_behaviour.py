@@ -1,0 +1,372 @@
+"""How the systems rank, gate and explain."""
+
+import math
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from scoring.bm25 import saturation
+from scoring.freshness import effective_freshness, proximity, window_distance
+from scoring.params import ParamsError
+from scoring.signals import KINDS, TYPES, Edges, Signals
+from scoring.specificity import Plan, params_for_plan, plan_for
+from scoring.systems import SYSTEMS
+from scoring.systems.blend import BlendParams
+from scoring.systems.memorysync import EMPHASES, MemorysyncParams, factor_weights
+from scoring.systems.recall import RecallParams
+from scoring.systems.system import System, rank
+from tests.support.scoring_inputs import batch, random_params
+
+NEAR_DUPLICATES = (
+    "type",
+    "age_days",
+    "confidence",
+    "entity_match",
+)  # columns that blend uses besides ranked lists and MaxSim
+
+
+@given(st.floats(-1e6, 1e6), st.floats(1, 1460), st.floats(0, 0.3))
+def test_freshness_lies_between_its_floor_and_one(age: float, half_life: float, floor: float) -> None:
+    assert floor <= float(effective_freshness(np.array(age), half_life, floor)) <= 1
+
+
+@pytest.mark.parametrize(
+    ("specificity", "entity", "window", "plan"),
+    [
+        (0.80, 1.0, 1.0, "precise"),
+        (0.79, 0.86, 1.0, "entity-centric"),
+        (0.79, 0.85, 0.7, "temporal"),
+        (0.39, 0.0, 0.3, "exploratory"),
+        (0.40, 0.0, 0.3, "hybrid"),
+    ],
+)
+def test_plans_are_tried_in_the_papers_order(specificity: float, entity: float, window: float, plan: str) -> None:
+    p = RecallParams()
+    chosen = plan_for(
+        specificity, entity, window,
+        precise=p.precise_from, exploratory=p.exploratory_below, entity_threshold=p.entity_above,
+        window_threshold=p.window_from, precise_top_k=p.precise_top_k,
+        entity_weight=p.entity_plan_weight, temporal_weight=p.temporal_plan_weight,
+    )  # fmt: skip
+    assert chosen.name == plan
+    assert (chosen.rerank, chosen.diversify) == ((True, True) if plan == "exploratory" else (False, False))
+
+
+def test_a_memory_below_the_minimum_confidence_is_filtered_unless_the_gate_is_off() -> None:
+    signals = Signals(ids=np.array(["a", "b"]), confidence=np.array([0.49, 0.50]))
+    recall = SYSTEMS["recall"]
+    assert rank(recall, signals, RecallParams(), top_k=5).order.rows.tolist() == [1]
+    assert rank(recall, signals, RecallParams(confidence_gate=False), top_k=5).order.rows.tolist() == [0, 1]
+
+
+def test_a_protected_memory_of_adaptive_does_not_fade() -> None:
+    signals = Signals(
+        ids=np.array(["a", "b"]), belief=np.array([8.1, 8.0]), age_days=np.array([900.0, 900.0]),
+        type=np.full(2, TYPES.index("Event")), ranks={"semantic": np.array([1.0, 2.0])},
+    )  # fmt: skip
+    freshness = SYSTEMS["adaptive"].score(signals, SYSTEMS["adaptive"].params()).find("freshness")
+    assert freshness is not None
+    assert freshness.value.tolist() == [1.0, 0.1]
+
+
+def test_a_flat_batch_of_memorysync_falls_back_to_its_chain_and_says_so() -> None:
+    signals = Signals(ids=np.array(["a", "b", "c"]), importance=np.array([0.5, 0.5, 0.5]))
+    order = rank(SYSTEMS["memorysync"], signals, MemorysyncParams(), top_k=3).order
+    assert order.tiebreak_applied
+    assert signals.ids[order.rows].tolist() == ["c", "b", "a"]
+
+
+def test_the_largest_edge_boost_reaches_a_memory_once_and_only_as_deep_as_allowed() -> None:
+    edges = Edges(np.array([0, 0, 1]), np.array([1, 1, 2]), np.array([0, 5, 1]), np.ones(3))
+    signals = Signals(ids=np.array(list("abc")), cosine=np.array([0.9, 0.2, 0.1]), edges=edges)
+    for depth, expected in ((1, [0.0, 0.08, 0.0]), (2, [0.0, 0.08, 0.07])):
+        params = MemorysyncParams(anchors=1, traversal_depth=depth)
+        boost = SYSTEMS["memorysync"].score(signals, params).find("edge boost")
+        assert boost is not None
+        assert boost.value.tolist() == expected
+
+
+@pytest.mark.parametrize("emphasis", EMPHASES)
+def test_an_emphasis_lifts_its_factor_and_the_weights_still_add_up_to_one(emphasis: str) -> None:
+    plain, bumped = factor_weights(MemorysyncParams()), factor_weights(MemorysyncParams(emphasis=emphasis))
+    assert bumped[EMPHASES[emphasis]].value > plain[EMPHASES[emphasis]].value
+    assert sum(float(weight.value) for weight in bumped.values()) == pytest.approx(1.0)
+
+
+def test_a_session_of_memsense_is_supported_by_its_best_turn_up_to_the_cap() -> None:
+    signals = Signals(
+        ids=np.array(["session", "good turn", "poor turn"]), level=np.array([0, 1, 1]), session=np.zeros(3, np.intp),
+        confidence=np.zeros(3),
+        ranks={"vec_full": np.array([2.0, 1.0, 40.0]), "lexical": np.array([np.inf, 1.0, np.inf])},
+    )  # fmt: skip
+    system = SYSTEMS["memsense"]
+    ranking = rank(system, signals, system.params(), top_k=5)
+    support = ranking.score.find("turn_support")
+    assert support is not None
+    assert support.value[0] == pytest.approx(0.6 * (1 / 16 + 1 / 16))
+    assert rank(system, signals, system.params(turn_cap=0.01), top_k=5).score.value[0] == pytest.approx(1 / 17 + 0.01)
+    assert ranking.order.rows.tolist() == [0]
+
+
+def test_a_chunk_no_retriever_found_gets_half_of_its_better_neighbours_score() -> None:
+    signals = Signals(
+        ids=np.array(list("abc")), session=np.zeros(3, np.intp), position=np.array([4, 5, 6]), confidence=np.zeros(3),
+        ranks={"vec_full": np.array([1.0, np.inf, 3.0])},
+    )  # fmt: skip
+    system = SYSTEMS["memsense"]
+    assert system.score(signals, system.params()).value.tolist() == pytest.approx([1 / 16, 0.5 / 16, 1 / 18])
+
+
+@pytest.mark.parametrize(
+    ("column", "value"),
+    [
+        ("cosine", math.nan),
+        ("age_days", math.inf),
+        ("hours_left", math.nan),
+        ("hours_left", -math.inf),
+        ("memory_score", math.inf),
+    ],
+)
+def test_a_signal_that_is_no_number_is_refused_with_its_candidate(column: str, value: float) -> None:
+    with pytest.raises(ValueError, match=f"{column} must be a finite number.*; got .* for candidate b"):
+        Signals(ids=np.array(["a", "b"]), **{column: np.array([0.5, value])})
+
+
+def test_a_column_of_another_length_is_refused() -> None:
+    with pytest.raises(ValueError, match="cosine must have one value for each of 2 candidates"):
+        Signals(ids=np.array(["a", "b"]), cosine=np.array([0.5]))
+
+
+def test_a_rank_that_is_no_number_is_refused() -> None:
+    with pytest.raises(ValueError, match="semantic rank must be a finite number, or inf where it is absent"):
+        Signals(ids=np.array(["a"]), ranks={"semantic": np.array([math.nan])})
+
+
+def test_affinity_and_session_add_what_the_source_says() -> None:
+    signals = Signals(
+        ids=np.array(list("abc")), affinity=np.array([0.0, 0.5, 1.0]), returned=np.array([True, False, False])
+    )
+    score = SYSTEMS["memorysync"].score(signals, MemorysyncParams())
+    assert score.value.tolist() == pytest.approx([0.03, 0.05, 0.10])
+
+
+def test_the_composite_score_is_the_weighted_sum_of_its_dimensions() -> None:
+    signals = Signals(
+        ids=np.array(["a"]), cosine=np.array([0.8]), confidence=np.array([0.9]), valid_hours=np.array([10.0]),
+        useful=np.array([3.0]), provenance_depth=np.array([1.0]), hours_left=np.array([48.0]),
+    )  # fmt: skip
+    trust = 0.9 * 0.9 * (1 - math.exp(-0.02 * 48))
+    expected = 0.4 * 0.8 + 0.3 * trust + 0.2 * math.exp(-0.05 * 10) + 0.1 * (4 / 5)
+    system = SYSTEMS["contextdb"]
+    assert float(system.score(signals, system.params()).value[0]) == pytest.approx(expected)
+
+
+def test_a_query_rate_overrides_the_kinds_own() -> None:
+    signals = Signals(ids=np.array(["a"]), kind=np.array([KINDS.index("working")]), valid_hours=np.array([10.0]))
+    system = SYSTEMS["contextdb"]
+    by_kind, by_query = (system.score(signals, system.params(alpha_by=by)).find("recency") for by in ("kind", "query"))
+    assert by_kind is not None
+    assert by_query is not None
+    assert float(by_kind.value[0]) == pytest.approx(0.0)
+    assert float(by_query.value[0]) == pytest.approx(math.exp(-0.5))
+
+
+def test_blend_fuses_reranks_and_weighs_as_it_says() -> None:
+    signals = Signals(
+        ids=np.array(list("abc")), confidence=np.array([1.0, 0.5, 0.5]), maxsim=np.array([0.9, np.inf, 0.2]),
+        entity_match=np.array([0.0, 1.0, 0.0]),
+        scores={"semantic": np.array([0.8, 0.6, 0.4]), "bm25": np.array([np.inf, 10.0, 5.0])},
+    )  # fmt: skip
+    system = SYSTEMS["blend"]
+    fused = [0.6 * 1.0, 0.6 * 0.5 + 0.4 * 1.0 + 1.0, 0.0]
+    relevance = [0.25 * fused[0] + 0.75 * 0.9, 0.25 * fused[1] + 0.75 * 0.9, 0.75 * 0.2]
+    trust = [1 + 0.1 * 0.5, 1.0, 1.0]
+    expected = [relevance[i] * trust[i] * (1 + 0.2 * 0.5) for i in range(3)]
+    assert system.score(signals, system.params()).value.tolist() == pytest.approx(expected)
+
+
+@given(n=st.integers(2, 30), seed=st.integers(0, 2**32 - 1), best=st.booleans())
+def test_missing_token_vectors_never_beat_the_best_match_among_equals(n: int, seed: int, best: bool) -> None:
+    rng, plain = np.random.default_rng(seed), batch(n, seed)
+    pair = rng.choice(n, 2, replace=False)
+    same = np.arange(n)
+    same[pair[1]] = pair[0]
+    columns: dict[str, Any] = {name: getattr(plain, name)[same] for name in NEAR_DUPLICATES}
+    equal = replace(plain, scores={retriever: score[same] for retriever, score in plain.scores.items()}, **columns)
+    matched = plain.maxsim.copy()
+    known = matched[np.isfinite(matched)]
+    matched[pair[0]] = 1.0 if best or not known.size else known.max()
+    matched[pair[1]] = np.inf
+    params = replace(random_params(BlendParams, rng), rerank_top=500)
+    score = SYSTEMS["blend"].score(replace(equal, maxsim=matched), params).value
+    assert score[pair[1]] <= score[pair[0]] + 1e-12
+
+
+def test_maxsim_is_imputed_only_if_some_token_vectors_are_missing() -> None:
+    system, fused_alone = SYSTEMS["blend"], BlendParams(rerank=0.0)
+    known, unknown = (replace(batch(40), maxsim=maxsim) for maxsim in (np.linspace(0, 1, 40), np.full(40, np.inf)))
+    assert system.score(known, system.params()).find("expected MaxSim") is None
+    nobody = system.score(unknown, system.params())
+    assert nobody.value.tolist() == pytest.approx(system.score(unknown, fused_alone).value.tolist())
+
+
+def test_it_abstains_when_only_another_entity_has_the_answer() -> None:
+    signals = Signals(
+        ids=np.array(["hers", "his"]), met=np.array([0.4, 0.8]), unmet=np.array([0.5, 0.0]),
+        of_whom=np.array([1.0, 0.0]), scores={"semantic": np.array([0.4, 0.3])},
+    )  # fmt: skip
+    system = SYSTEMS["blend"]
+    params = system.params(abstain_below=0.5, abstain_intercept=2.0, abstain_gap=-10.0, abstain_unmet=-1.0)
+    doubtful = rank(system, signals, params, top_k=3)
+    assert doubtful.answer_probability == pytest.approx(1 / (1 + math.exp(2.5)))
+    assert doubtful.abstained
+    assert not rank(system, replace(signals, of_whom=np.array([0.0, 1.0])), params, top_k=3).abstained
+
+
+def test_it_abstains_when_no_memory_matches_the_answer_type() -> None:
+    signals = Signals(
+        ids=np.array(["hers", "his"]), met=np.array([0.8, 0.3]), unmet=np.array([0.0, 0.9]),
+        of_what=np.array([False, True]), scores={"semantic": np.array([0.4, 0.3])},
+    )  # fmt: skip
+    system = SYSTEMS["blend"]
+    params = system.params(abstain_below=0.5, abstain_intercept=2.0, abstain_gap=-10.0, abstain_unmet=-1.0)
+    assert rank(system, signals, params, top_k=3).answer_probability == pytest.approx(1 / (1 + math.exp(3.9)))
+    assert not rank(system, replace(signals, of_what=np.array([True, False])), params, top_k=3).abstained
+    nothing = rank(system, replace(signals, of_what=np.zeros(2, bool)), params, top_k=3)
+    assert nothing.answer_probability == pytest.approx(1 / (1 + math.exp(7.0)))
+
+
+def test_a_filtered_memory_does_not_raise_the_answer_probability() -> None:
+    signals = Signals(
+        ids=np.array(["his", "was hers"]), met=np.array([0.8, 0.9]), unmet=np.zeros(2),
+        of_whom=np.array([0.0, 1.0]), scores={"semantic": np.array([0.4, 0.3])},
+    )  # fmt: skip
+    system = SYSTEMS["blend"]
+    expired = replace(signals, hours_left=np.array([np.inf, -1.0]))
+    assert not rank(system, signals, system.params(), top_k=3).abstained
+    assert rank(system, expired, system.params(), top_k=3).abstained
+    # Nor does it lower it.
+    both_hers = replace(expired, of_whom=np.ones(2))
+    alone = rank(system, both_hers.permute(np.array([0])), system.params(), top_k=3)
+    assert rank(system, both_hers, system.params(), top_k=3).answer_probability == alone.answer_probability
+
+
+def test_an_expired_session_chunk_does_not_filter_the_others() -> None:
+    signals = Signals(
+        ids=np.array(["session", "fact"]), level=np.array([0, 2]), session=np.zeros(2, np.intp),
+        hours_left=np.array([-1.0, np.inf]), ranks={"vec_full": np.array([1.0, 2.0])},
+    )  # fmt: skip
+    system = SYSTEMS["memsense"]
+    assert rank(system, signals, system.params(), top_k=3).order.rows.tolist() == [1]
+
+
+def test_the_papers_raw_relevance_of_mmr_is_the_fused_score() -> None:
+    signals = Signals(
+        ids=np.array(["a", "b"]), access_count=np.array([50.0, 0.0]), vectors=np.eye(2),
+        ranks={"semantic": np.array([2.0, 1.0])},
+    )  # fmt: skip
+    picks = rank(SYSTEMS["recall"], signals, RecallParams(mmr="on", mmr_relevance="raw"), top_k=2).order.picks
+    assert [pick.relevance for pick in picks] == pytest.approx([1 / 61, 1 / 62])
+
+
+@pytest.mark.parametrize("system", SYSTEMS.values(), ids=SYSTEMS)
+def test_everything_a_system_says_it_outputs_is_in_its_score(system: System) -> None:
+    sessions = Signals(
+        ids=np.array(["a"]), level=np.array([0]), session=np.zeros(1, np.intp), position=np.zeros(1, np.intp)
+    )
+    score = system.score(sessions, system.params())
+    found = {name: score.find(term) for name, term in system.outputs.items()}
+    assert [name for name, term in found.items() if term is None or term.value.shape != (1,)] == []
+
+
+def test_memsense_reports_the_retrievers_and_the_turns_behind_a_session() -> None:
+    signals = Signals(
+        ids=np.array(["session", "one", "two", "beside"]), level=np.array([0, 1, 1, 1]), session=np.zeros(4, np.intp),
+        ranks={"vec_full": np.array([2.0, 3.0, np.inf, np.inf]), "lexical": np.array([1.0, 1.0, 9.0, np.inf])},
+    )  # fmt: skip
+    system = SYSTEMS["memsense"]
+    details = system.details(signals, system.params(), 0)
+    assert details["found_by"] == ["lexical", "vec_full"]
+    explain, score = details["explain"], system.score(signals, system.params())
+    assert (explain["supporting_turn_count"], explain["best_turn_found_by"]) == (2, ["lexical", "vec_full"])
+    for name in ("session_rrf_score", "turn_support"):
+        term = score.find(name)
+        assert term is not None
+        assert explain[name] == term.value[0]
+    assert system.details(signals, system.params(), 1)["explain"] is None
+
+
+@pytest.mark.parametrize("k1", [0.0, 3.0])
+@pytest.mark.parametrize("b", [0.0, 1.0])
+@pytest.mark.parametrize(("length", "average"), [(0.0, 10.0), (10.0, 10.0), (0.0, 0.0)])
+def test_bm25_is_finite_at_the_bounds_of_its_parameters(k1: float, b: float, length: float, average: float) -> None:
+    score = saturation(np.array([0.0, 1.0, 1e9]), length, average, k1, b)
+    assert np.isfinite(score).all()
+    assert score[0] == 0.0
+
+
+@pytest.mark.parametrize("sigma", [0.1, 5.0])
+def test_temporal_proximity_is_finite_at_the_bounds_of_its_bandwidth(sigma: float) -> None:
+    far = window_distance(np.array([-1e12, 0.0, 1e12]), 5.0, 5.0)
+    assert np.isfinite(proximity(far, sigma)).all()
+
+
+def test_what_the_caller_gives_wins_over_the_plan() -> None:
+    plan = Plan("entity-centric", params={"weight_entity": 2.0})
+    assert params_for_plan(RecallParams, plan, {}).weight_entity == 2.0
+    assert params_for_plan(RecallParams, plan, {"weight_entity": 0.5}).weight_entity == 0.5
+
+
+def test_a_whole_number_may_come_as_a_float_and_counts_as_one() -> None:
+    params = RecallParams(cut=50.0)  # type: ignore[arg-type]
+    assert (params.cut, type(params.cut)) == (50, int)
+    with pytest.raises(ParamsError, match="rrf_k must be a number from 10 to 200"):
+        RecallParams(rrf_k=10**400)
+
+
+@pytest.mark.parametrize(
+    "vectors", [np.eye(3), np.array([[np.nan, 0.0], [1.0, 0.0]]), np.array([[2.0, 0.0], [1.0, 0.0]])]
+)
+def test_vectors_of_another_number_or_length_are_refused(vectors: np.ndarray) -> None:  # type: ignore[type-arg]
+    with pytest.raises(ValueError, match="vectors must"):
+        Signals(ids=np.array(["a", "b"]), vectors=vectors)
+
+
+def test_an_edge_to_nobody_is_refused() -> None:
+    with pytest.raises(ValueError, match="edges must join candidates 0 to 0"):
+        Signals(ids=np.array(["a"]), edges=Edges(np.array([0]), np.array([4]), np.array([0]), np.ones(1)))
+
+
+# Optional features, and the column of each.
+FEW = {"edges": "edges", "clusters": "cluster_cosine", "returned": "returned", "mentions": "affinity", "tags": "tags"}
+
+
+@pytest.mark.parametrize("system", SYSTEMS.values(), ids=SYSTEMS)
+@given(seed=st.integers(0, 2**32 - 1))
+def test_a_system_ignores_optional_features_it_does_not_declare(system: System, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    count = 8
+    vectors = rng.normal(size=(count, 6))
+    signals = Signals(
+        ids=np.array([f"m{number}" for number in range(count)]),
+        cosine=rng.random(count),
+        vectors=vectors / np.linalg.norm(vectors, axis=1, keepdims=True),
+        ranks={retriever: 1.0 + rng.permutation(count) for retriever in system.retrievers},
+        scores={retriever: rng.random(count) for retriever in system.retrievers},
+    )
+    features = {
+        "edges": Edges(*(rng.integers(0, count, 12) for _ in range(2)), rng.integers(0, 9, 12), rng.random(12)),
+        "cluster_cosine": rng.random(count),
+        "returned": rng.random(count) < 0.5,
+        "affinity": rng.random(count),
+        "tags": rng.random((count, 3)) < 0.5,
+    }
+    unused = {name: features[name] for declared, name in FEW.items() if declared not in system.optional_features}
+    params = system.params()
+    plain, other = (rank(system, one, params, top_k=5, diversify=True) for one in (signals, replace(signals, **unused)))
+    assert other.score.value.tolist() == plain.score.value.tolist()
+    assert other.order.rows.tolist() == plain.order.rows.tolist()

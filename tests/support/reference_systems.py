@@ -1,0 +1,366 @@
+"""The six systems a second time, as plain loops written from the papers and the rulings alone: slow and literal.
+
+A function named after a system gives its scores (NaN where the text gives none), `order_…` the ids that come back, best
+first. `claimed` is the order of the code under test; it is asked only between candidates whose values lie closer than
+`TIE`, where rounding decides.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping
+from math import fsum
+from typing import Any
+
+from scoring.signals import EDGE_KINDS, KINDS, LEVELS, MEMSENSE_RETRIEVERS, RETRIEVERS, TYPES, Signals
+from scoring.systems.adaptive import AdaptiveParams
+from scoring.systems.blend import BlendParams
+from scoring.systems.contextdb import ContextdbParams
+from scoring.systems.memorysync import MemorysyncParams
+from scoring.systems.memsense import MemsenseParams
+from scoring.systems.recall import ConfidenceGateParams, FreshnessParams, RecallParams
+
+TIE = 1e-12
+FACTORS = ("semantic", "cluster", "recency", "importance", "usage", "quality", "decay", "graph")
+
+Similarity = Callable[[int, int], float]
+
+
+def min_max_scaled(values: list[float]) -> list[float]:
+    """Min–max over the batch; a constant factor is 0 for all."""
+    low, high = min(values, default=0.0), max(values, default=0.0)
+    return [(value - low) / (high - low) if high > low else 0.0 for value in values]
+
+
+def best_first(values: Mapping[int, float], s: Signals, claimed: list[Any]) -> list[int]:
+    """Rows by value, largest first, ties by id."""
+    if not claimed:
+        return sorted(values, key=lambda row: (-values[row], s.ids[row]))
+    return greedy(values, lambda row, chosen: values[row], s, claimed, len(values))
+
+
+def greedy(
+    rows: Iterable[int], gain: Callable[[int, list[int]], float], s: Signals, claimed: list[Any], k: int
+) -> list[int]:
+    """Take what gains most at each step until nothing is left that may be taken (a gain of −inf) or k are chosen."""
+    chosen: list[int] = []
+    left = set(rows)
+    while left and len(chosen) < k:
+        gains = {row: gain(row, chosen) for row in left}
+        best = min(left, key=lambda row: (-gains[row], s.ids[row]))
+        if gains[best] == -math.inf:
+            break
+        said = claimed[len(chosen)] if len(chosen) < len(claimed) else None
+        take = next((row for row in left if s.ids[row] == said and gains[row] > gains[best] - TIE), best)
+        chosen.append(take)
+        left.remove(take)
+    return chosen
+
+
+def mmr(
+    relevance: Mapping[int, float], similarity: Similarity, lam: float, s: Signals, claimed: list[Any], k: int
+) -> list[int]:
+    """λ·relevance − (1−λ)·maximum similarity to a chosen one."""
+
+    def gain(row: int, chosen: list[int]) -> float:
+        return lam * relevance[row] - (1 - lam) * max((similarity(row, other) for other in chosen), default=0.0)
+
+    return greedy(relevance, gain, s, claimed, k)
+
+
+def cosines(s: Signals) -> Similarity:
+    """The cosine between two candidates' vectors; 0 where there are none."""
+    vectors: list[list[float]] = [] if s.vectors is None else s.vectors.tolist()
+
+    def cosine(i: int, j: int) -> float:
+        if not vectors:
+            return 0.0
+        a, b = vectors[i], vectors[j]
+        return fsum(x * y for x, y in zip(a, b, strict=True)) / math.hypot(*a) / math.hypot(*b)
+
+    cache: dict[tuple[int, int], float] = {}
+
+    def cached_score(i: int, j: int) -> float:
+        pair = (min(i, j), max(i, j))
+        if pair not in cache:
+            cache[pair] = cosine(*pair)
+        return cache[pair]
+
+    return cached_score
+
+
+def freshness(i: int, s: Signals, p: FreshnessParams) -> float:
+    """max(2^(−age/τ), floor); a negative age counts as zero."""
+    half_life = getattr(p, f"half_life_{TYPES[s.type[i]].lower()}")
+    return max(math.exp2(-max(float(s.age_days[i]), 0.0) / half_life), p.freshness_floor)
+
+
+def valid(i: int, s: Signals) -> bool:
+    """Neither expired nor not yet valid; a gate of every system."""
+    return bool(s.hours_left[i] > 0 and s.valid_hours[i] >= 0)
+
+
+def passes_confidence(i: int, s: Signals, p: ConfidenceGateParams) -> bool:
+    """Passes the confidence gate, or the gate is off."""
+    return not p.confidence_gate or bool(s.confidence[i] >= p.min_confidence)
+
+
+def rrf(i: int, s: Signals, k: float, weights: Mapping[str, float]) -> float:
+    """Σ wᵢ/(k + rankᵢ), absent 0."""
+    return fsum(weight / (k + float(s.rank(retriever)[i])) for retriever, weight in weights.items())
+
+
+def recall_rrf(i: int, s: Signals, p: RecallParams) -> float:
+    """Recall's five retrievers and the reranker, each with its own weight."""
+    return rrf(i, s, p.rrf_k, {retriever: getattr(p, f"weight_{retriever}") for retriever in (*RETRIEVERS, "rerank")})
+
+
+def access_boost(i: int, s: Signals) -> float:
+    """1 + ln(1 + count)."""
+    return 1 + math.log(1 + float(s.access_count[i]))
+
+
+def recall(s: Signals, p: RecallParams) -> list[float]:
+    """RRF × freshness × access_boost."""
+    return [recall_rrf(i, s, p) * freshness(i, s, p) * access_boost(i, s) for i in range(len(s))]
+
+
+def order_recall(s: Signals, p: RecallParams, top_k: int, diversify: bool, claimed: list[Any]) -> list[Any]:
+    """The best `cut` that pass the gates, diversified if the plan or the caller says so."""
+    return _order_recall(recall(s, p), s, p, top_k, diversify, claimed)
+
+
+def _order_recall(
+    weight: list[float], s: Signals, p: RecallParams, top_k: int, diversify: bool, claimed: list[Any]
+) -> list[Any]:
+    passed = {i: weight[i] for i in range(len(s)) if valid(i, s) and passes_confidence(i, s, p)}
+    if p.mmr == "on" or (p.mmr == "plan" and diversify):
+        pool = best_first(passed, s, [])[: p.cut]
+        relevance = [recall_rrf(i, s, p) for i in range(len(s))] if p.mmr_relevance == "raw" else min_max_scaled(weight)
+        rows = mmr({i: relevance[i] for i in pool}, cosines(s), p.mmr_lambda, s, claimed, top_k)
+    else:
+        rows = best_first(passed, s, claimed)[: min(p.cut, top_k)]
+    return [s.ids[i] for i in rows]
+
+
+def adaptive(s: Signals, p: AdaptiveParams) -> list[float]:
+    """Recall's weight × (.5 + .05 × belief); a protected memory's freshness is 1."""
+    scores = []
+    for i in range(len(s)):
+        belief = float(s.belief[i])
+        fresh = 1.0 if belief > p.protected_above else freshness(i, s, p)
+        scores.append(recall_rrf(i, s, p) * fresh * access_boost(i, s) * (p.belief_floor + p.belief_slope * belief))
+    return scores
+
+
+def order_adaptive(s: Signals, p: AdaptiveParams, top_k: int, diversify: bool, claimed: list[Any]) -> list[Any]:
+    """As recall, by adaptive's score."""
+    return _order_recall(adaptive(s, p), s, p, top_k, diversify, claimed)
+
+
+def _raw_factors(s: Signals, p: MemorysyncParams) -> dict[str, list[float]]:
+    rows = range(len(s))
+    half_life = getattr(p, f"half_life_{(s.intent if p.intent == 'query' else p.intent).lower()}")
+    hours = [max(float(s.age_days[i]), 0.0) * 24 for i in rows]
+    centroid = [float(s.cosine[i] if math.isnan(s.cluster_cosine[i]) else s.cluster_cosine[i]) for i in rows]
+    return {
+        "semantic": [1 - min(max(1 - float(s.cosine[i]), 0.0), 1.0) for i in rows],
+        "cluster": [(cosine + 1) / 2 for cosine in centroid],
+        "recency": [math.exp(-hour * math.log(2) / half_life) for hour in hours],
+        "importance": s.importance.tolist(),
+        "usage": [min(1.0, math.log(1 + float(s.access_count[i])) / p.usage_ceiling) for i in rows],
+        "quality": s.quality.tolist(),
+        "decay": [freshness(i, s, p) for i in rows],
+    }
+
+
+def _weighted_sum(factors: Mapping[str, list[float]], s: Signals, p: MemorysyncParams) -> list[float]:
+    emphasised = {"factual": "semantic", "recent": "recency", "analytical": "graph"}.get(p.emphasis)
+    weight = {name: getattr(p, f"weight_{name}") + (name == emphasised) * p.emphasis_bump for name in FACTORS}
+    denominator = fsum(weight.values())
+    norms = {name: min_max_scaled(values) for name, values in factors.items()}
+    return [fsum(weight[name] / denominator * norm[i] for name, norm in norms.items()) for i in range(len(s))]
+
+
+def _edges(s: Signals) -> list[tuple[int, int, str, float]]:
+    e = s.edges
+    one_way = list(zip(e.source.tolist(), e.target.tolist(), e.kind.tolist(), e.weight.tolist(), strict=True))
+    both = one_way + [(target, source, kind, weight) for source, target, kind, weight in one_way]
+    return [(source, target, EDGE_KINDS[kind], weight) for source, target, kind, weight in both]
+
+
+def _top(values: list[float], s: Signals, count: int) -> list[int]:
+    return best_first(dict(enumerate(values)), s, [])[:count]
+
+
+def top_ten(s: Signals, p: MemorysyncParams) -> list[int]:
+    """The batch's anchors, by the seven factors without edges."""
+    return _top(_weighted_sum(_raw_factors(s, p), s, p), s, p.anchors)
+
+
+def hybrid(s: Signals, p: MemorysyncParams) -> list[float]:
+    """The weighted sum of eight factors."""
+    anchors = top_ten(s, p)
+    graph = [0.0] * len(s)
+    for source, target, _, weight in _edges(s):
+        if source in anchors:
+            graph[target] = max(graph[target], weight)
+    return _weighted_sum({**_raw_factors(s, p), "graph": graph}, s, p)
+
+
+def edge_boosts(s: Signals, p: MemorysyncParams) -> list[float]:
+    """The largest edge boost by which a path from an anchor reaches a memory."""
+    boosts = [0.0] * len(s)
+    leaving: dict[int, list[tuple[int, str]]] = {}
+    for source, target, kind, _ in _edges(s):
+        leaving.setdefault(source, []).append((target, kind))
+
+    def walk(path: list[int]) -> None:
+        for target, kind in leaving.get(path[-1], []) if len(path) <= p.traversal_depth else []:
+            if target not in path:
+                boosts[target] = max(boosts[target], getattr(p, f"boost_{kind}"))
+                walk([*path, target])
+
+    for anchor in top_ten(s, p):
+        walk([anchor])
+    return boosts
+
+
+def memorysync(s: Signals, p: MemorysyncParams) -> list[float]:
+    """The hybrid score plus edge, personalisation and session boosts."""
+    personal = [min(p.personalisation_cap, p.personalisation_rate * float(affinity)) for affinity in s.affinity]
+    session = [p.session_boost if returned else 0.0 for returned in s.returned]
+    return [fsum(parts) for parts in zip(hybrid(s, p), edge_boosts(s, p), personal, session, strict=True)]
+
+
+def is_flat(s: Signals, p: MemorysyncParams) -> bool:
+    """Whether the population σ of the hybrid score, before boosts, is below the floor."""
+    base = hybrid(s, p)
+    mean = fsum(base) / len(base)
+    return math.sqrt(fsum((value - mean) ** 2 for value in base) / len(base)) < p.tiebreak_sigma
+
+
+def order_memorysync(s: Signals, p: MemorysyncParams, top_k: int, diversify: bool, claimed: list[Any]) -> list[Any]:
+    """By score; if the batch is flat, by raw semantic, importance, recency and id, descending."""
+    rows = [i for i in range(len(s)) if valid(i, s)]
+    if rows and is_flat(s, p):
+        semantic = _raw_factors(s, p)["semantic"]
+        # A negative age counts as zero.
+        chain = [(semantic[i], float(s.importance[i]), -max(float(s.age_days[i]), 0.0), s.ids[i]) for i in rows]
+        return [link[-1] for link in sorted(chain, reverse=True)][:top_k]
+    score = memorysync(s, p)
+    return [s.ids[i] for i in best_first({i: score[i] for i in rows}, s, claimed)[:top_k]]
+
+
+def _memsense_rrf(s: Signals, p: MemsenseParams) -> list[float]:
+    return [rrf(i, s, p.rrf_k, dict.fromkeys(MEMSENSE_RETRIEVERS, 1.0)) for i in range(len(s))]
+
+
+def available_sessions(s: Signals) -> list[int]:
+    """The session chunks that pass the validity gates."""
+    return [i for i in range(len(s)) if LEVELS[s.level[i]] == "session" and valid(i, s)]
+
+
+def _same_session(i: int, j: int, s: Signals) -> bool:
+    return bool(s.session[i] >= 0 and s.session[i] == s.session[j])
+
+
+def _adjacent(i: int, j: int, s: Signals) -> bool:
+    here, there = s.position[i], s.position[j]
+    return _same_session(i, j, s) and bool(min(here, there) >= 0 and abs(here - there) == 1)
+
+
+def memsense(s: Signals, p: MemsenseParams) -> list[float]:
+    """RRF and memory score; a session gets support from its best turn, a chunk not found a share of its neighbour."""
+    rows = range(len(s))
+    found = _memsense_rrf(s, p)
+    stored = [float(s.confidence[i] if math.isnan(s.memory_score[i]) else s.memory_score[i]) for i in rows]
+    final = [found[i] + p.memory_weight * stored[i] for i in rows]
+    if sessions := available_sessions(s):
+        turns = [j for j in rows if LEVELS[s.level[j]] == "turn"]
+        best = {i: max((found[j] for j in turns if _same_session(i, j, s)), default=0.0) for i in sessions}
+        return [final[i] + min(p.turn_cap, p.turn_share * best[i]) if i in best else math.nan for i in rows]
+    anchors = {i: [final[j] for j in rows if found[j] > 0 and _adjacent(i, j, s)] for i in rows if found[i] == 0}
+    return [p.neighbour_share * max(anchors[i]) if anchors.get(i) else final[i] for i in rows]
+
+
+def order_memsense(s: Signals, p: MemsenseParams, top_k: int, diversify: bool, claimed: list[Any]) -> list[Any]:
+    """Sessions only if there are any, else chunks and neighbours; the best, by MMR if there are vectors."""
+    final, cosine = memsense(s, p), cosines(s)
+    rows = available_sessions(s) or [i for i in range(len(s)) if valid(i, s)]
+    pool = best_first({i: final[i] for i in rows}, s, [])[: max(p.limit_factor * top_k, p.limit_least)]
+    if s.vectors is None:
+        return [s.ids[i] for i in best_first({i: final[i] for i in pool}, s, claimed)[:top_k]]
+    tags = [set[int]() if s.tags is None else {t for t, has in enumerate(s.tags[i]) if has} for i in range(len(s))]
+
+    def redundancy(i: int, j: int) -> float:
+        either = tags[i] | tags[j]
+        return max(cosine(i, j), p.tag_share * (len(tags[i] & tags[j]) / len(either) if either else 0.0))
+
+    def gain(row: int, chosen: list[int]) -> float:
+        nearest = max((redundancy(row, other) for other in chosen), default=0.0)
+        novel = not chosen or nearest < p.duplicate
+        return p.mmr_lambda * final[row] - (1 - p.mmr_lambda) * nearest if novel else -math.inf
+
+    return [s.ids[i] for i in greedy(pool, gain, s, claimed, top_k)]
+
+
+def contextdb(s: Signals, p: ContextdbParams) -> list[float]:
+    """Weighted sum of similarity, trust, recency and utility."""
+    denominator = p.similarity + p.confidence + p.recency + p.utility
+    scores = []
+    for i in range(len(s)):
+        kind = KINDS[s.kind[i]]
+        alpha = p.alpha if p.alpha_by == "query" or kind == "general" else getattr(p, f"alpha_{kind}")
+        expiry = 1 - math.exp(-p.expiry_rate * max(float(s.hours_left[i]), 0.0))
+        trust = float(s.confidence[i]) * p.attenuation ** float(s.provenance_depth[i]) * expiry
+        recency = math.exp(-alpha * max(float(s.valid_hours[i]), 0.0))
+        utility = (float(s.useful[i]) + 1) / (float(s.useful[i]) + float(s.not_useful[i]) + 2)
+        parts = (
+            p.similarity * max(float(s.cosine[i]), 0.0),
+            p.confidence * trust,
+            p.recency * recency,
+            p.utility * utility,
+        )
+        scores.append(fsum(parts) / denominator)
+    return scores
+
+
+def order_contextdb(s: Signals, p: ContextdbParams, top_k: int, diversify: bool, claimed: list[Any]) -> list[Any]:
+    """Valid candidates by score."""
+    score = contextdb(s, p)
+    return [s.ids[i] for i in best_first({i: score[i] for i in range(len(s)) if valid(i, s)}, s, claimed)[:top_k]]
+
+
+def blend_fusion(s: Signals, p: BlendParams) -> list[float]:
+    """Weighted sum of min–max scaled raw scores, plus entity and temporal boosts."""
+    weight = {retriever: getattr(p, f"weight_{retriever}") for retriever in (*RETRIEVERS, "context")}
+    denominator = fsum(weight.values())
+    parts = [[p.entity_boost * float(match)] for match in s.entity_match]
+    for part, near in zip(parts, s.raw_scores("temporal"), strict=True):
+        part.append(p.temporal_boost * float(near) if math.isfinite(near) else 0.0)
+    for retriever in weight:
+        hits = [i for i in range(len(s)) if math.isfinite(s.raw_scores(retriever)[i])]
+        for i, value in zip(hits, min_max_scaled([float(s.raw_scores(retriever)[i]) for i in hits]), strict=True):
+            parts[i].append(weight[retriever] / denominator * value)
+    return [fsum(part) for part in parts]
+
+
+def blend(s: Signals, p: BlendParams) -> list[float]:
+    """Fused score, MaxSim for the top, times trust and age factors."""
+    base = blend_fusion(s, p)
+    known = [float(one) for one in s.maxsim if math.isfinite(one)]
+    position = min_max_scaled(base)
+    imputed = [min(known) + (max(known) - min(known)) * position[i] if known else base[i] for i in range(len(s))]
+    maxsim = {i: float(s.maxsim[i]) if math.isfinite(s.maxsim[i]) else imputed[i] for i in _top(base, s, p.rerank_top)}
+    relevance = [p.rerank * maxsim.get(i, 0.0) + (1 - p.rerank) * base[i] for i in range(len(s))]
+    trust = [1 + p.trust * (float(confidence) - 0.5) for confidence in s.confidence]
+    age = [1 + p.age * (freshness(i, s, p) - 0.5) for i in range(len(s))]
+    return [relevance[i] * trust[i] * age[i] for i in range(len(s))]
+
+
+def order_blend(s: Signals, p: BlendParams, top_k: int, diversify: bool, claimed: list[Any]) -> list[Any]:
+    """By score, after the gates."""
+    score = blend(s, p)
+    passed = {i: score[i] for i in range(len(s)) if valid(i, s) and passes_confidence(i, s, p)}
+    return [s.ids[i] for i in best_first(passed, s, claimed)[:top_k]]

@@ -1,0 +1,172 @@
+"""Names are verbs or nouns, unique, and in the field's words; no module imports a test module."""
+
+import ast
+import re
+from collections import defaultdict
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+import pytest
+from drf_spectacular.generators import SchemaGenerator
+
+ROOT = Path(__file__).resolve().parents[2]
+PACKAGES = ("memories", "scoring", "recall_site")
+# Past participles that used to name functions; regular ones are caught by their ending.
+PARTICIPLES = {
+    *("told", "shown", "kept", "asked", "written", "drawn", "made", "spelt", "heard", "held", "found"),
+    *("given", "taken", "known", "seen", "said", "sent", "left", "begun", "gone", "done", "lost", "won"),
+    *("met", "built", "chosen", "understood", "hidden", "brought", "meant", "stood"),
+}
+VERBS_IN_ED = {"embed", "reembed"}
+PRESCRIBED = {"throttled"}  # by DRF
+# The same role in every entry of a registry, or a name that Django, DRF or Python prescribes.
+ROLES = {
+    *("score", "gates", "order", "SYSTEM", "sql"),
+    *("Command", "main"),
+}
+PRIVATE_WORDS = [
+    *("asks again", "held back", "parted by", "half of the answers", "of 100 answers", "let go of", "never stored"),
+    *("word by word", "how flat ranks count", "what the oldest memory keeps", "least confidence that comes back"),
+    *("journey", "twin", "rivals"),
+]
+# In the names of tests; as whole words.
+PRIVATE_IN_TESTS = [
+    *("held_back", "kept_back", "asked_again", "asks_again", "asked_live", "is_late", "late_retriever", "moment"),
+    *("walls?", "number_of_questions", "told_in", "told_with", "journeys?", "twins?", "rivals?"),
+]
+PRIVATE_FIELDS = {"chance", "late", "never_stored", "asks_again", "held_by", "invented", "outside", "told"}
+
+
+@cache
+def modules(*packages: str) -> list[tuple[Path, ast.Module]]:
+    """Every module but migrations, parsed."""
+    paths = [path for package in packages for path in sorted((ROOT / package).rglob("*.py"))]
+    return [(path.relative_to(ROOT), ast.parse(path.read_text())) for path in paths if "migrations" not in path.parts]
+
+
+def is_participle(name: str) -> bool:
+    """Whether a name is one past participle."""
+    word = name.strip("_").lower()
+    return word in PARTICIPLES or ("_" not in word and word.endswith("ed") and word not in VERBS_IN_ED)
+
+
+def test_no_function_is_named_by_a_participle() -> None:
+    names = [
+        f"{path}: {node.name}"
+        for path, tree in modules(*PACKAGES, "tests")
+        for node in ast.walk(tree)
+        if isinstance(node, ast.FunctionDef)
+        and is_participle(node.name)
+        and not is_property(node)
+        and node.name not in PRESCRIBED
+    ]
+    assert names == []
+
+
+def test_no_test_is_named_by_a_private_word() -> None:
+    pattern = re.compile(rf"_({'|'.join(PRIVATE_IN_TESTS)})(_|$)")
+    names = [
+        f"{path}: {node.name}"
+        for path, tree in modules("tests")
+        for node in ast.walk(tree)
+        if isinstance(node, ast.FunctionDef) and pattern.search(node.name)
+    ]
+    assert names == []
+
+
+def is_property(node: ast.FunctionDef) -> bool:
+    """A property is read like a value, so it may be an adjective: `changed`, `expired`."""
+    return any("property" in ast.unparse(decorator) for decorator in node.decorator_list)
+
+
+def test_no_top_level_name_is_defined_twice() -> None:
+    places = defaultdict(list)
+    for path, tree in modules(*PACKAGES):
+        for node in tree.body:
+            if isinstance(node, ast.FunctionDef | ast.ClassDef) and node.name not in ROLES:
+                places[node.name].append(str(path))
+    assert {name: paths for name, paths in places.items() if len(paths) > 1} == {}
+
+
+def imports_of_test_modules(source: str) -> list[str]:
+    """The test modules that a module imports."""
+    names = []
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Import):
+            names += [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            names += [f"{'.' * node.level}{node.module or ''}.{alias.name}" for alias in node.names]
+    return [name for name in names if any(part.startswith("test_") for part in name.split("."))]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "from tests.models.test_rows import row",
+        "from tests.models import test_rows",
+        "from . import test_rows",
+        "from .test_rows import row",
+        "import tests.models.test_rows",
+        "import test_rows",
+    ],
+)
+def test_an_import_of_a_test_module_is_noticed(line: str) -> None:
+    assert imports_of_test_modules(f"def helper():\n    {line}") != []
+
+
+def test_no_module_imports_a_test_module() -> None:
+    """What tests share lives in `tests/support`."""
+    found = {
+        str(path.relative_to(ROOT)): names
+        for path in sorted((ROOT / "tests").rglob("*.py"))
+        if (names := imports_of_test_modules(path.read_text()))
+    }
+    assert found == {}
+
+
+@pytest.mark.parametrize("word", PRIVATE_WORDS)
+def test_no_template_uses_a_private_word(word: str) -> None:
+    pattern = re.compile(rf"\b{re.escape(word)}\b", re.IGNORECASE)
+    templates = (ROOT / "templates").rglob("*.html")
+    assert [path.name for path in templates if pattern.search(path.read_text())] == []
+
+
+@pytest.fixture(scope="module")
+def schema() -> dict[str, object]:
+    """The OpenAPI document."""
+    document: dict[str, object] = SchemaGenerator().get_schema(request=None, public=True)
+    return document
+
+
+def texts(node: object) -> Iterator[str]:
+    """All descriptions, summaries and titles."""
+    if isinstance(node, dict):
+        yield from (text for key in ("description", "summary", "title") if isinstance(text := node.get(key), str))
+        for value in node.values():
+            yield from texts(value)
+    elif isinstance(node, list):
+        for value in node:
+            yield from texts(value)
+
+
+def fields(node: object) -> Iterator[str]:
+    """The names of all properties."""
+    if isinstance(node, dict):
+        properties = node.get("properties")
+        yield from properties if isinstance(properties, dict) else ()
+        for value in node.values():
+            yield from fields(value)
+    elif isinstance(node, list):
+        for value in node:
+            yield from fields(value)
+
+
+@pytest.mark.parametrize("word", PRIVATE_WORDS)
+def test_no_text_of_the_api_uses_a_private_word(schema: dict[str, object], word: str) -> None:
+    pattern = re.compile(rf"\b{re.escape(word)}\b", re.IGNORECASE)
+    assert [text for text in texts(schema) if pattern.search(text)] == []
+
+
+def test_no_field_of_the_api_has_a_private_name(schema: dict[str, object]) -> None:
+    assert sorted(PRIVATE_FIELDS & set(fields(schema))) == []
