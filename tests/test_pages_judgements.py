@@ -89,7 +89,7 @@ def test_the_sets_tell_what_they_hold_and_what_was_left_out(here: Namespace, jud
     pool(judged)
     text = told(shown(member_of(here)))
     graded = current_grades.load_grades(here, judged.id)
-    tuned = sum(query.query.part == "tune" for query in graded.queries)
+    tuned = sum(query.query.split == "tune" for query in graded.queries)
     assert f"{tuned} + {5 - tuned}" in text
     assert "1 unjudged" in text
     assert "2 forgotten" in text

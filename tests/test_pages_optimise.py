@@ -90,7 +90,7 @@ def test_a_running_search_is_polled_and_can_be_stopped(ada: Client, world: Names
     page = shown(ada, f"/{world.slug}/optimise/")
     assert "The search is queued" in page
     assert 'data-poll="1"' in page
-    for step in ("ask", "search", "check"):  # every step begins without a total
+    for step in ("trace", "search", "check"):  # every step begins without a total
         Job.objects.within(world).filter(id=job.id).update(state=JobState.RUNNING, step=step, total=None)
         assert "Stop, keep the best" in shown(ada, f"/{world.slug}/optimise/", headers={"HX-Request": "true"})
     stopped = ada.post(f"/{world.slug}/optimise/{job.id}/stop/")

@@ -57,6 +57,8 @@ class TestLongMemories:
         assert self.match(found, TOGETHER) > self.match(found, APART) + 0.1
 
     def test_with_a_wide_window_it_is_told_apart_less(self, namespace: Namespace) -> None:
-        near, wide = (retrieve(asking(namespace, QUERY, "blend", params={"word_window": words})) for words in (64, 512))
+        near, wide = (
+            retrieve(asking(namespace, QUERY, "blend", params={"maxsim_window": words})) for words in (64, 512)
+        )
         gaps = [self.match(one, TOGETHER) - self.match(one, APART) for one in (near, wide)]
         assert gaps[0] > gaps[1]

@@ -217,7 +217,7 @@ def demo() -> Iterator[Case]:
     for query in JudgedQuery.objects.within(namespace).prefetch_related("judgements").order_by("id"):
         grades = {one.memory_id: one.grade for one in query.judgements.all()}
         answerable = query.kind == QueryKind.ANSWERABLE
-        yield Case(namespace, query.text, grades, query.category, query.part, answerable=answerable)
+        yield Case(namespace, query.text, grades, query.category, query.split, answerable=answerable)
 
 
 WORLDS = {

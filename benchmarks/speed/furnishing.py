@@ -88,7 +88,7 @@ def furnish(namespace: Namespace, chance: random.Random) -> None:
     reject(namespace)
     asked = JudgementSet.objects.create(namespace=namespace, name="asked")
     texts = worlds.questions(QUERIES)
-    queries = [{"judgement_set_id": asked.id, "text": text, "part": split_of(text)} for text in texts]
+    queries = [{"judgement_set_id": asked.id, "text": text, "split": split_of(text)} for text in texts]
     poured(namespace, JudgedQuery, queries)
     keys = [(f"agent {place}", make_key()) for place in range(KEYS)]
     poured(namespace, ApiKey, [{"name": name, "hash": key.hash, "prefix": key.prefix} for name, key in keys])

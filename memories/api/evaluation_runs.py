@@ -18,7 +18,7 @@ from memories.api.profile_versions import EvaluationSerializer, MetricSerializer
 from memories.jobs import tuning_jobs
 from memories.jobs.submission import BusyError
 from memories.models import Evaluation, JudgementSet, Namespace
-from memories.models.choices import Part, Role
+from memories.models.choices import Role, Split
 from memories.retrieval.query import Config
 from memories.tuning import evaluation_records, traced_sets
 from memories.tuning.array_cache import cached_arrays
@@ -57,7 +57,7 @@ class EvaluationRequestSerializer(EvaluationTargetSerializer):
     """The configuration to evaluate, the judgement set, and a baseline."""
 
     params = JsonObject(default=dict, help_text="parameter overrides")
-    split = OneOf(choices=Part.values, required=False, help_text="default: all queries")
+    split = OneOf(choices=Split.values, required=False, help_text="default: all queries")
     against = BaselineSerializer(required=False, help_text="baseline; returns which queries win and lose by `metric`")
     record = Flag(default=True, help_text="whether the evaluation is stored")
     ask = Flag(default=False, help_text="run the queries again first if memories were written since")
@@ -73,7 +73,7 @@ class EvaluationsQuery(PageQuery):
 class SensitivityQuery(QueryString, EvaluationTargetSerializer):
     """The configuration and the judgement set."""
 
-    split = OneOf(choices=Part.values, required=False, help_text="default: all queries")
+    split = OneOf(choices=Split.values, required=False, help_text="default: all queries")
     param = Text(max_length=100, required=False, help_text="one parameter; default: all that affect the score")
 
 
@@ -115,7 +115,7 @@ class EvaluationResultSerializer(serializers.Serializer[Any]):
 
     evaluation = serializers.UUIDField(allow_null=True, help_text="id of the stored evaluation; null: not stored")
     set = serializers.UUIDField()
-    split = serializers.ChoiceField(choices=Part.values, allow_blank=True, help_text="empty: all queries")
+    split = serializers.ChoiceField(choices=Split.values, allow_blank=True, help_text="empty: all queries")
     system = serializers.CharField()
     params = serializers.DictField(help_text="non-default parameters")
     metrics = serializers.DictField(child=MetricSerializer())

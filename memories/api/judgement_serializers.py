@@ -5,7 +5,7 @@ from typing import Any
 from rest_framework import serializers
 
 from memories.models import JudgedQuery, Judgement
-from memories.models.choices import Part, QueryKind
+from memories.models.choices import QueryKind, Split
 from memories.tuning.judgement_set_stats import JudgementSetStats
 
 
@@ -53,7 +53,7 @@ class JudgedQuerySerializer(serializers.Serializer[JudgedQuery]):
     query = serializers.CharField(source="text")
     kind = serializers.ChoiceField(choices=QueryKind.values)
     split = serializers.ChoiceField(
-        source="part", choices=Part.values, help_text="derived from a hash of the query's text; never changes"
+        choices=Split.values, help_text="derived from a hash of the query's text; never changes"
     )
     category = serializers.CharField(allow_blank=True)
     user = serializers.CharField(allow_blank=True)

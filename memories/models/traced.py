@@ -38,7 +38,7 @@ class TracedQuery(Namespaced):
     plan = models.JSONField(default=dict)
     candidates = ArrayField(models.UUIDField(), help_text="memory ids")
     signals = models.BinaryField(help_text="the arrays scored, in the candidates' order")
-    late = models.JSONField(default=list, blank=True, help_text="retrievers that did not answer")
+    timed_out = models.JSONField(default=list, blank=True, help_text="retrievers that timed out or failed")
 
     class Meta:
         constraints = [UniqueConstraint(fields=["namespace", "traced_set_id", "query_id"], name="tracedquery_once")]

@@ -27,7 +27,7 @@ RETRIEVER_STYLES = {
     "facet_preferences": RetrieverStyle("preferences", "semantic"),
     "facet_events": RetrieverStyle("events", "semantic"),
     "rerank": RetrieverStyle("reranker", "ink"),
-    "word by word": RetrieverStyle("MaxSim", "ink"),  # the name of blend's term
+    "MaxSim share": RetrieverStyle("MaxSim", "ink"),  # the name of blend's term
 }
 REMAINDER = "rest"  # part of a score that no retriever contributed
 

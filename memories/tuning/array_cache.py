@@ -128,7 +128,7 @@ def build_arrays(traced_set: TracedSet, queries: Mapping[UUID, JudgedQuery], gra
 
 def same_judged_query(one: JudgedQuery, other: JudgedQuery) -> bool:
     """Whether a query counts as it did."""
-    return (one.kind, one.category, one.part, one.text) == (other.kind, other.category, other.part, other.text)
+    return (one.kind, one.category, one.split, one.text) == (other.kind, other.category, other.split, other.text)
 
 
 def regrade_stack(stack: Stack, queries: list[JudgedQuery], grades: Grades, changed: set[UUID]) -> Stack:

@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from memories.contracts.work import Step, Work
 from memories.models import Job, JudgementSet, Namespace, ProfileVersion
-from memories.models.choices import JobKind, Part
+from memories.models.choices import JobKind, Split
 from memories.retrieval.config import config_of_version, serving_config
 from memories.retrieval.query import Config
 from memories.tuning import answer_overlap, current_grades
@@ -32,7 +32,7 @@ from scoring.term import Mask
 
 # What is tested, and whether more of it is better.
 TESTED_METRICS = {MAIN_METRIC: True, FALSE_ABSTENTION: False, FALSE_ANSWER: False}
-TESTED_SPLITS = ("", Part.HOLDOUT)  # all queries, and those that nobody tuned on
+TESTED_SPLITS = ("", Split.HOLDOUT)  # all queries, and those that nobody tuned on
 CHECK_VALID_FOR = timedelta(days=1)  # a check, where memories are written meanwhile
 MAX_CHANGED_QUERIES = 10  # changed questions that are named
 MAX_LIVE_QUERIES = 50  # questions that are asked again, where their candidates would be others

@@ -8,7 +8,7 @@ from uuid import UUID
 from django.db.models import Count
 
 from memories.models import JudgedQuery, Namespace
-from memories.models.choices import Part, QueryKind, Status
+from memories.models.choices import QueryKind, Split, Status
 from memories.tuning.current_grades import COUNTED_STATUSES, RESOLVED_JUDGEMENTS, fetch_judgement_rows
 
 STATUSES = [status for status in Status.values if status != Status.MERGED]
@@ -35,7 +35,7 @@ class JudgementSetStats:
     queries: int = 0
     judged: int = 0  # queries with any grade
     lost: int = 0  # queries that have lost all of their answers
-    parts: Counter[str] = field(default_factory=Counter)
+    splits: Counter[str] = field(default_factory=Counter)
     kinds: Counter[str] = field(default_factory=Counter)
     grades: int = 0  # that count today
     merged: int = 0  # grades that count for what absorbed the judged memory
@@ -52,11 +52,11 @@ def judgement_set_stats(namespace: Namespace, set_ids: Sequence[UUID]) -> Mappin
     """Count some sets in two questions."""
     told = {id: JudgementSetStats() for id in set_ids}
     queries = JudgedQuery.objects.within(namespace).filter(judgement_set_id__in=set_ids)
-    by_sort = queries.values_list("judgement_set_id", "part", "kind").annotate(count=Count("id")).order_by()
-    for set_id, part, kind, count in by_sort:
+    by_sort = queries.values_list("judgement_set_id", "split", "kind").annotate(count=Count("id")).order_by()
+    for set_id, split, kind, count in by_sort:
         tally = told[set_id]
         tally.queries += count
-        tally.parts[Part(part)] += count
+        tally.splits[Split(split)] += count
         tally.kinds[QueryKind(kind)] += count
     for set_id, judged, lost, merged, *counts in fetch_judgement_rows(
         GRADE_COUNTS_SQL, namespace, set_ids, answerable=QueryKind.ANSWERABLE

@@ -90,7 +90,7 @@ def new_judged_query(judgement_set: JudgementSet, new: NewQuery) -> JudgedQuery:
         text=new.text,
         user=new.user,
         as_of=new.as_of,
-        part=split_of(new.text),
+        split=split_of(new.text),
     )
 
 

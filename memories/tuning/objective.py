@@ -60,8 +60,8 @@ def paired_gain(objective: Objective, before: Measurement, after: Measurement) -
 
 
 def split_arrays(arrays: Arrays, split: str) -> Arrays:
-    """The queries of one part alone."""
-    return arrays_subset(arrays, np.array([query.part == split for query in arrays.queries], bool))
+    """The queries of one split."""
+    return arrays_subset(arrays, np.array([query.split == split for query in arrays.queries], bool))
 
 
 def arrays_subset(arrays: Arrays, mask: Mask) -> Arrays:

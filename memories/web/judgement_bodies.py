@@ -2,7 +2,7 @@
 
 from rest_framework.exceptions import ValidationError
 
-from memories.models.choices import Part, QueryKind
+from memories.models.choices import QueryKind, Split
 from memories.tuning import judgement_pooling, query_sampling, trec
 from memories.tuning.judgement_export import EXPORT_FORMATS
 from memories.tuning.memory_references import METADATA_PREFIX
@@ -34,7 +34,7 @@ class JudgedQueriesQuery(PageQuery):
     """Filters of the query list."""
 
     q = Text(max_length=1_000, required=False, help_text="substring of the query's text, case-insensitive")
-    split = OneOf(choices=Part.values, required=False)
+    split = OneOf(choices=Split.values, required=False)
     kind = OneOf(choices=QueryKind.values, required=False)
     category = Text(max_length=50, required=False)
     unjudged = Flag(in_query=True, required=False, help_text="whether it has no judgements")

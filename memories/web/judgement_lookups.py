@@ -47,8 +47,7 @@ def save_judgement_set(judgement_set: JudgementSet) -> None:
 
 def filter_judged_queries(judgement_set: JudgementSet, query: dict[str, Any]) -> NamespacedQuerySet[JudgedQuery]:
     """The queries of a judgement set, filtered by a query string."""
-    columns = {"split": "part", "kind": "kind", "category": "category"}
-    filters: dict[str, Any] = {column: query[name] for name, column in columns.items() if name in query}
+    filters: dict[str, Any] = {name: query[name] for name in ("split", "kind", "category") if name in query}
     if "q" in query:
         filters["text__icontains"] = query["q"]
     rows = JudgedQuery.objects.within(judgement_set.namespace).filter(judgement_set_id=judgement_set.id, **filters)
