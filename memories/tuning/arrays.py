@@ -1,15 +1,15 @@
 """A traced set as arrays, ready to be ranked under any setting of the scores."""
 
-from collections import OrderedDict, defaultdict
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from threading import Lock
-from typing import Any, TypeVar
+from typing import Any
 from uuid import UUID
 
 import numpy as np
 
+from memories.db.lru_cache import LRUCache
 from memories.models import JudgedQuery, MemoryVector, Namespace, TracedQuery
 from memories.models.choices import QueryKind, Route
 from memories.retrieval.plan import QueryPlan
@@ -23,29 +23,9 @@ from scoring.stacking import stack_signals
 from scoring.systems.system import System, rank_batches
 from scoring.term import Array, Codes, Mask
 
-MAX_RANKINGS, MAX_CURVES = 64, 512  # that each set holds
+MAX_RANKINGS, MAX_CURVES = 64, 512  # cached per set
 
-T = TypeVar("T")
-
-
-class ResultCache:
-    """The last results of something, no more than so many."""
-
-    def __init__(self, max_items: int) -> None:
-        self.max_items, self.items, self.lock = max_items, OrderedDict[Hashable, Any](), Lock()
-
-    def get_or_compute(self, key: Hashable, compute: Callable[[], T]) -> T:
-        """What is held under a key, made where it is not."""
-        with self.lock:
-            if key in self.items:
-                self.items.move_to_end(key)
-                return self.items[key]  # type: ignore[no-any-return]
-        made = compute()
-        with self.lock:
-            self.items[key] = made
-            while len(self.items) > self.max_items:
-                self.items.popitem(last=False)
-        return made
+Ranked = tuple[Array, Array, Mask]  # grades by rank, places in the stacks, which queries are answered
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,9 +47,9 @@ class Arrays:
     ideal: Array  # the grades of all that was judged for each query, best first
     stacks: Sequence[Stack]
     candidates: int
-    # Results go with what they were made of, and hold no way back to it.
-    rankings: ResultCache = field(init=False, default_factory=lambda: ResultCache(MAX_RANKINGS))
-    curves: ResultCache = field(init=False, default_factory=lambda: ResultCache(MAX_CURVES))
+    # Evicted with the arrays they were computed from; they must not refer back to them.
+    rankings: LRUCache[Hashable, Ranked] = field(init=False, default_factory=lambda: LRUCache(MAX_RANKINGS))
+    curves: LRUCache[Hashable, Any] = field(init=False, default_factory=lambda: LRUCache(MAX_CURVES))
 
     @cached_property
     def answerable(self) -> Mask:
@@ -82,7 +62,7 @@ class Arrays:
         """Which queries ask for what was never stored."""
         return np.array([query.kind == QueryKind.UNANSWERABLE for query in self.queries], bool)
 
-    def rank(self, config: Config) -> tuple[Array, Array, Mask]:
+    def rank(self, config: Config) -> Ranked:
         """What each query gives under a setting: grades by rank, −1 where it was not judged, places, and who answers.
 
         Places are those in the stacks; beyond the end of an answer both are absent (grade 0, place −1).
