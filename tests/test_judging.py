@@ -168,13 +168,13 @@ def test_the_tally_of_many_sets_agrees_with_each_read_by_itself(
         graded, tally = current_grades.load_grades(here, one.id), told[one.id]
         assert tally.queries == len(graded.queries)
         assert tally.unjudged == sum(query.unjudged for query in graded.queries)
-        assert (tally.lost, tally.left_out, tally.superseded) == (
+        assert (tally.without_answers, tally.left_out, tally.superseded) == (
             len(graded.queries_without_answers),
             graded.left_out,
             graded.superseded,
         )
         assert tally.merged == graded.merged
-    assert told[other.id].lost == 1
+    assert told[other.id].without_answers == 1
     assert told[judged.id].splits[Split.TUNE] == sum(split_of(f"query {n}") == Split.TUNE for n in range(20))
 
 

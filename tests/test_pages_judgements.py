@@ -114,10 +114,10 @@ def test_a_set_tells_its_grades_as_they_hold_today(here: Namespace, judged: Judg
         assert part in text, part
     assert "Maya likes milk" not in page  # which was forgotten
     assert "a forgotten memory" in page
-    words = member_of(here).get(f"{one(judged)}export/?words=1").getvalue().decode()
+    words = member_of(here).get(f"{one(judged)}export/?by_content=1").getvalue().decode()
     assert "Maya likes milk" not in words
     assert "/here/lab/?query=What%20does%20Maya%20drink%3F&amp;user=maya" in page
-    lost = told(shown(member_of(here), f"{one(judged)}?lost=1"))
+    lost = told(shown(member_of(here), f"{one(judged)}?without_answers=1"))
     assert "With milk?" in lost
     assert "And before?" not in lost
 
@@ -211,10 +211,10 @@ def test_trec_files_are_checked_and_imported(here: Namespace, judged: JudgementS
 def test_queries_are_drawn_from_traces(here: Namespace, judged: JudgementSet) -> None:
     member = member_of(here)
     row(Trace, here, query="Really asked", request={"user": "", "as_of": None})
-    wrong = member.post(f"{one(judged)}draw/", {"days": "x", "most": "5", "way": "even"})
+    wrong = member.post(f"{one(judged)}sample/", {"days": "x", "most": "5", "way": "even"})
     assert wrong.status_code == 400
     assert "must be an integer; got &quot;x&quot;" in wrong.content.decode()
-    assert member.post(f"{one(judged)}draw/", {"days": "2", "most": "5", "way": "even"}).status_code == 302
+    assert member.post(f"{one(judged)}sample/", {"days": "2", "most": "5", "way": "even"}).status_code == 302
     assert JudgedQuery.objects.filter(text="Really asked").exists()
     assert "1 query sampled, 1 of them new" in shown(member, one(judged))
 
@@ -282,7 +282,7 @@ def test_readers_look_and_strangers_see_nothing(here: Namespace, judged: Judgeme
         assert 'method="post"' not in shown(reader, f"{one(judged)}{part}").split('id="main"')[1]
         assert stranger.get(f"{one(judged)}{part}").status_code == 404
         assert member_of(Namespace.objects.get(slug="there")).get(f"/there/judgements/{judged.id}/").status_code == 404
-    for part in ("delete/", "draw/", "grade/", "import/", "pool/"):
+    for part in ("delete/", "sample/", "grade/", "import/", "pool/"):
         assert reader.post(f"{one(judged)}{part}").status_code == 403
         assert stranger.post(f"{one(judged)}{part}").status_code == 404
     assert reader.post(f"{ADDRESS}new/", {"name": "x"}).status_code == 403

@@ -207,7 +207,7 @@ def test_whoever_may_only_read_sees_and_does_not_act(client: Client, world: Name
     client.force_login(user)
     assert "Searching requires the write role" in shown(client, f"/{world.slug}/optimise/")
     assert client.post(f"/{world.slug}/optimise/start/", form_data(questions)).status_code == 403
-    assert client.post(f"/{world.slug}/ablation/ask/", {"set": str(questions.id)}).status_code == 403
+    assert client.post(f"/{world.slug}/ablation/trace/", {"set": str(questions.id)}).status_code == 403
 
 
 def test_a_search_of_another_namespace_is_not_there(ada: Client, world: Namespace) -> None:
@@ -229,7 +229,7 @@ def test_without_judged_queries_the_pages_say_what_to_do(ada: Client, world: Nam
 def test_an_untraced_set_can_be_run_for_the_ablation(ada: Client, world: Namespace, questions: JudgementSet) -> None:
     address = f"/{world.slug}/ablation/?set={questions.id}&by=recall&show=1"
     assert "Run the set" in shown(ada, address)
-    ada.post(f"/{world.slug}/ablation/ask/", {"set": str(questions.id), "by": "recall"})
+    ada.post(f"/{world.slug}/ablation/trace/", {"set": str(questions.id), "by": "recall"})
     assert "The queries are being run" in shown(ada, address)
     run_job(world.id, Job.objects.within(world).filter(kind=JobKind.TRACE).latest("created_at").id)
     assert "Unique results" in shown(ada, address)

@@ -103,7 +103,7 @@ def test_a_candidate_parameter_needs_new_queries(client: Client, namespace: Name
 def test_a_set_that_was_never_run_is_run_by_a_job(client: Client, namespace: Namespace) -> None:
     make_judgement_set(namespace)
     assert "have not been run with blend yet" in shown(client)
-    assert client.post("/here/tune/ask/", {"here": ""}).status_code == 302
+    assert client.post("/here/tune/trace/", {"here": ""}).status_code == 302
     assert Job.objects.within(namespace).get(kind=JobKind.TRACE).params["system"] == "blend"
     assert "Running every query of the set once" in shown(client)
 
@@ -292,7 +292,7 @@ def test_a_reader_can_look_but_neither_run_nor_save(
 ) -> None:
     Membership.objects.filter(namespace=namespace).update(role=Role.READ)
     assert METRIC.search(shown(client))
-    assert client.post("/here/tune/ask/", {"here": ""}).status_code == 403
+    assert client.post("/here/tune/trace/", {"here": ""}).status_code == 403
     assert client.post("/here/tune/save/", {"name": "x", "here": ""}).status_code == 403
 
 

@@ -17,10 +17,10 @@ pytestmark = [pytest.mark.django_db, pytest.mark.xdist_group("retrieval")]
 
 # What is begun by which form, and on which page it is told.
 WORK: dict[str, tuple[JobKind, str, dict[str, Any], str]] = {
-    "asking for Tune": (JobKind.TRACE, "tune/ask/", {"here": ""}, "tune/"),
+    "asking for Tune": (JobKind.TRACE, "tune/trace/", {"here": ""}, "tune/"),
     "asking for the ablation": (
         JobKind.TRACE,
-        "ablation/ask/",
+        "ablation/trace/",
         {"set": "{set}", "by": "recall"},
         "ablation/?by=recall&show=1",
     ),

@@ -60,7 +60,7 @@ class EvaluationRequestSerializer(EvaluationTargetSerializer):
     split = OneOf(choices=Split.values, required=False, help_text="default: all queries")
     against = BaselineSerializer(required=False, help_text="baseline; returns which queries win and lose by `metric`")
     record = Flag(default=True, help_text="whether the evaluation is stored")
-    ask = Flag(default=False, help_text="run the queries again first if memories were written since")
+    refresh = Flag(default=False, help_text="run the queries again first if memories were written since")
 
 
 class EvaluationsQuery(PageQuery):
@@ -122,7 +122,7 @@ class EvaluationResultSerializer(serializers.Serializer[Any]):
     categories = CategoryMetricsSerializer(many=True)
     unjudged = serializers.FloatField(help_text="share of the results without a judgement")
     against = BaselineComparisonSerializer(allow_null=True)
-    asked_at = serializers.DateTimeField(help_text="when the queries were run")
+    traced_at = serializers.DateTimeField(help_text="when the queries were run")
     written_since = serializers.IntegerField(help_text="number of writes to the namespace since")
     took_ms = serializers.FloatField()
 
@@ -192,7 +192,7 @@ class EvaluationsView(NamespacedView):
         config = evaluation_config_from_body(self.namespace, body, body["params"])
         baseline = baseline_config_from_body(self.namespace, body["against"]) if "against" in body else None
         for candidate in filter(None, (config, baseline)):
-            if needs_tracing(self.namespace, judgement_set, candidate, refresh=body["ask"]):
+            if needs_tracing(self.namespace, judgement_set, candidate, refresh=body["refresh"]):
                 return self.start_tracing(judgement_set, candidate)
         result = self.evaluate(judgement_set, config, baseline, body)
         took_ms = 1000 * (time.perf_counter() - started_at)
@@ -249,7 +249,7 @@ class EvaluationsView(NamespacedView):
             ],
             "unjudged": evaluated.unjudged_share(split),
             "against": comparison,
-            "asked_at": traced_set.begun_at,
+            "traced_at": traced_set.begun_at,
             "written_since": traced_sets.write_count(self.namespace) - traced_set.writes,
         }
 

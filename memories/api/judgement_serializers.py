@@ -14,7 +14,7 @@ class JudgementCountsSerializer(serializers.Serializer[JudgementSetStats]):
 
     queries = serializers.IntegerField()
     unjudged = serializers.IntegerField(help_text="queries without any grade")
-    lost = serializers.IntegerField(help_text="answerable queries whose relevant memories are all gone")
+    without_answers = serializers.IntegerField(help_text="answerable queries whose relevant memories are all gone")
     splits = serializers.DictField(
         source="parts", child=serializers.IntegerField(), help_text="queries by tune and holdout"
     )

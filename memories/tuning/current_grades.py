@@ -106,20 +106,20 @@ class GradedSet:
 
 
 def judgement_sets_fingerprint(namespace: Namespace, set_ids: Sequence[UUID]) -> str:
-    """By what one sees that sets have changed: their queries with kind and category, and what was judged of them."""
+    """Changes with the queries of the sets, their kind and category, and their judgements."""
     queries = JudgedQuery.objects.within(namespace).filter(judgement_set_id__in=set_ids)
-    said = Concat(Cast("id", TextField()), "kind", "category", output_field=TextField())
-    asked = queries.aggregate(mark=MD5(StringAgg(said, " ", order_by="id")))
+    columns = Concat(Cast("id", TextField()), "kind", "category", output_field=TextField())
+    content = queries.aggregate(fingerprint=MD5(StringAgg(columns, " ", order_by="id")))
     judged = Judgement.objects.within(namespace).filter(query__judgement_set_id__in=set_ids)
-    return " ".join(map(str, (*asked.values(), *judged.aggregate(Count("id"), Max("judged_at")).values())))
+    return " ".join(map(str, (*content.values(), *judged.aggregate(Count("id"), Max("judged_at")).values())))
 
 
 def load_grades(namespace: Namespace, set_id: UUID) -> GradedSet:
-    """Read a set as it holds today, in two questions whatever its size."""
+    """A set with its current grades, by two SQL queries whatever its size."""
     rows = JudgedQuery.objects.within(namespace).filter(judgement_set_id=set_id).order_by("id")
     found = {query.id: GradedQuery(query) for query in rows}
     for query, judged, now, grade, status in fetch_judgement_rows(GRADES_SQL, namespace, [set_id]):
-        if (one := found.get(query)) is None:  # added between the two questions
+        if (one := found.get(query)) is None:  # added between the two queries
             continue
         one.had_answer |= grade > 0
         if judged != now:

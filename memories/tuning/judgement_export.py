@@ -18,7 +18,7 @@ def export_judgements(
 ) -> Iterator[str]:
     """The lines of a set, as they were judged, or as they hold today.
 
-    With `words`, JSON names memories by what they say, which another namespace understands as well.
+    With `by_content`, JSON refers to memories by their content, which another namespace understands as well.
     """
     if file_format == "queries":
         rows = (

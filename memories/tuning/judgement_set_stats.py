@@ -34,7 +34,7 @@ class JudgementSetStats:
 
     queries: int = 0
     judged: int = 0  # queries with any grade
-    lost: int = 0  # queries that have lost all of their answers
+    without_answers: int = 0  # answerable queries whose relevant memories are all gone
     splits: Counter[str] = field(default_factory=Counter)
     kinds: Counter[str] = field(default_factory=Counter)
     grades: int = 0  # that count today
@@ -58,11 +58,11 @@ def judgement_set_stats(namespace: Namespace, set_ids: Sequence[UUID]) -> Mappin
         tally.queries += count
         tally.splits[Split(split)] += count
         tally.kinds[QueryKind(kind)] += count
-    for set_id, judged, lost, merged, *counts in fetch_judgement_rows(
+    for set_id, judged, without_answers, merged, *counts in fetch_judgement_rows(
         GRADE_COUNTS_SQL, namespace, set_ids, answerable=QueryKind.ANSWERABLE
     ):
         tally, by_status = told[set_id], dict(zip(STATUSES, counts, strict=True))
-        tally.judged, tally.lost, tally.merged = judged, lost, merged
+        tally.judged, tally.without_answers, tally.merged = judged, without_answers, merged
         tally.grades, tally.superseded = (
             sum(by_status[status] for status in COUNTED_STATUSES),
             by_status[Status.SUPERSEDED],

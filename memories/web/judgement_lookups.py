@@ -51,12 +51,10 @@ def filter_judged_queries(judgement_set: JudgementSet, query: dict[str, Any]) ->
     if "q" in query:
         filters["text__icontains"] = query["q"]
     rows = JudgedQuery.objects.within(judgement_set.namespace).filter(judgement_set_id=judgement_set.id, **filters)
-    if "lost" in query:
-        lost = [
-            one.query.id
-            for one in current_grades.load_grades(judgement_set.namespace, judgement_set.id).queries_without_answers
-        ]
-        rows = rows.filter(id__in=lost) if query["lost"] else rows.exclude(id__in=lost)
+    if "without_answers" in query:
+        grades = current_grades.load_grades(judgement_set.namespace, judgement_set.id)
+        ids = [graded.query.id for graded in grades.queries_without_answers]
+        rows = rows.filter(id__in=ids) if query["without_answers"] else rows.exclude(id__in=ids)
     if "unjudged" not in query:
         return rows
     graded = Exists(Judgement.objects.within(judgement_set.namespace).filter(query_id=OuterRef("id")))

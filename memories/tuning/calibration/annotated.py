@@ -77,7 +77,7 @@ class AnnotatedSet:
 
     @cached_property
     def held_out(self) -> NDArray[np.bool_]:
-        """Which memories are kept back to check: half of them, by their ids alone, so that none ever changes sides."""
+        """Which memories are held out from the fit: half of them, by a hash of their ids."""
         return np.array([hashlib.sha256(one.id.bytes).digest()[0] % 2 == 1 for one in self.memories], dtype=bool)
 
     def predicted_confidence(self, weights: Mapping[str, float], policy: WritePolicyParams) -> Array:

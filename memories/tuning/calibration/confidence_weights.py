@@ -31,7 +31,7 @@ class FittedWeights:
 
     @property
     def improves(self) -> bool:
-        """Whether the half that was kept back bears it out."""
+        """Whether the error falls on the held-out half."""
         return self.held_out_error.after < self.held_out_error.before
 
 
@@ -74,7 +74,7 @@ def fit_confidence_weights(annotated: AnnotatedSet, policy: WritePolicyParams) -
 def reliability_report(
     annotated: AnnotatedSet, weights: FittedWeights | None, policy: WritePolicyParams
 ) -> Reliability:
-    """Confidence against truth: on what was kept back from the fit, or on everything where there is none."""
+    """Confidence against truth: on the held-out half, or on all memories if no weights were fitted."""
     chosen = annotated.held_out if weights else np.ones(len(annotated.memories), dtype=bool)
     if not chosen.any():
         return Reliability(0, False, [], [], None)
