@@ -1,4 +1,4 @@
-"""What a namespace in use has besides its memories: names, relations, tags, a past, questions and traces."""
+"""Seeds a namespace with what one in use has besides memories: entities, edges, tags, ages, judged queries, traces."""
 
 import random
 from collections.abc import Iterable, Sequence
@@ -36,11 +36,11 @@ from scoring.systems import SYSTEMS
 
 KIND, READER = "pages", "page-reader"
 ENTITIES, EDGES, TAGS, REJECTED, TRACES, QUERIES, KEYS = 5_000, 40_000, 300, 2_000, 300, 500, 30
-ACQUAINTED = 40  # relations of each who is named in the public data
+EDGES_PER_PERSON = 40  # of each person in the public data
 PREDICATES = ("works at", "knows", "owns", "lives in", "part of", "reports to", "depends on", "likes", "met", "built")
-RARE = 1_000  # one memory of so many is unsure
-# Ages over two years, types and confidence as they come in life; hashes decide, so that each run makes the same.
-LIVED_IN = """
+RARE = 1_000  # one in so many memories has a low confidence
+# Ages over two years, mixed types and confidence; by hashes, so that each run gives the same.
+VARY_MEMORIES_SQL = """
     UPDATE memories_memory SET
         created_at = coalesce(happened_at, created_at),
         type = (%(types)s::text[])[1 + abs(hashint8(place)) %% 5],
@@ -49,100 +49,100 @@ LIVED_IN = """
     FROM (
         SELECT id AS numbered, row_number() OVER (ORDER BY id) AS place
         FROM memories_memory WHERE namespace_id = %(namespace)s
-    ) AS every
+    ) AS numbered_memories
     WHERE namespace_id = %(namespace)s AND id = numbered
 """
 
 
-def furnished(size: int) -> tuple[Namespace, User]:
-    """A namespace of so many memories that is lived in, and an administrator of it; made where it is missing."""
-    namespace = worlds.world(size, KIND)
+def get_or_seed_world(size: int) -> tuple[Namespace, User]:
+    """A seeded namespace of this size and one of its admins."""
+    namespace = worlds.get_or_load_world(size, KIND)
     user, _ = User.objects.get_or_create(username=READER, defaults={"password": "!"})  # nobody signs in with that
     Membership.objects.get_or_create(namespace=namespace, user=user, defaults={"role": Role.ADMIN})
     if not JudgementSet.objects.within(namespace).exists():
         with transaction.atomic():
-            furnish(namespace, random.Random(17))
-        ask(namespace)
-        worlds.tidy()
+            seed_namespace(namespace, random.Random(17))
+        seed_traces(namespace)
+        worlds.vacuum()
     return namespace, user
 
 
-def related(namespace: Namespace) -> Namespace:
-    """A namespace with a graph around whom its questions name; drawn where it is missing."""
+def ensure_graph(namespace: Namespace) -> Namespace:
+    """Seed a graph around the people that queries name, unless the namespace has one."""
     if not EntityEdge.objects.within(namespace).exists():
         with transaction.atomic():
             memories = list(Memory.objects.within(namespace).order_by("id").values_list("id", flat=True))
-            relate(namespace, random.Random(17), memories)
-        worlds.tidy()
+            seed_graph(namespace, random.Random(17), memories)
+        worlds.vacuum()
     return namespace
 
 
-def furnish(namespace: Namespace, chance: random.Random) -> None:
+def seed_namespace(namespace: Namespace, rng: random.Random) -> None:
     """Everything but the traces."""
     with connection.cursor() as cursor:
-        cursor.execute(LIVED_IN, {"namespace": namespace.id, "types": MemoryType.values, "rare": RARE})
+        cursor.execute(VARY_MEMORIES_SQL, {"namespace": namespace.id, "types": MemoryType.values, "rare": RARE})
     memories = list(Memory.objects.within(namespace).order_by("id").values_list("id", flat=True))
-    relate(namespace, chance, memories)
-    tags = ({"tag": f"tag-{often(chance, TAGS)}", "memory_id": memory} for memory in memories)
-    poured(namespace, MemoryTag, tags)
-    reject(namespace)
-    asked = JudgementSet.objects.create(namespace=namespace, name="asked")
-    texts = worlds.questions(QUERIES)
-    queries = [{"judgement_set_id": asked.id, "text": text, "split": split_of(text)} for text in texts]
-    poured(namespace, JudgedQuery, queries)
+    seed_graph(namespace, rng, memories)
+    tags = ({"tag": f"tag-{skewed_index(rng, TAGS)}", "memory_id": memory} for memory in memories)
+    copy_values(namespace, MemoryTag, tags)
+    seed_rejected(namespace)
+    judgement_set = JudgementSet.objects.create(namespace=namespace, name="queries")
+    texts = worlds.sample_queries(QUERIES)
+    queries = [{"judgement_set_id": judgement_set.id, "text": text, "split": split_of(text)} for text in texts]
+    copy_values(namespace, JudgedQuery, queries)
     keys = [(f"agent {place}", make_key()) for place in range(KEYS)]
-    poured(namespace, ApiKey, [{"name": name, "hash": key.hash, "prefix": key.prefix} for name, key in keys])
+    copy_values(namespace, ApiKey, [{"name": name, "hash": key.hash, "prefix": key.prefix} for name, key in keys])
 
 
-def relate(namespace: Namespace, chance: random.Random, memories: Sequence[UUID]) -> None:
-    """Names in each memory, and relations between them."""
+def seed_graph(namespace: Namespace, rng: random.Random, memories: Sequence[UUID]) -> None:
+    """An entity mentioned in each memory, and edges between entities."""
     people = list(Entity.objects.within(namespace).order_by("id").values_list("id", flat=True))
     ids = [uuid7() for _ in range(ENTITIES)]
     names = [{"id": id, "name": f"Name {place}", "normalised": f"name {place}"} for place, id in enumerate(ids)]
-    poured(namespace, Entity, names)
-    mentions = ({"memory_id": memory, "entity_id": ids[often(chance, ENTITIES)]} for memory in memories)
-    poured(namespace, Mention, mentions)
-    sources = people * ACQUAINTED + [ids[often(chance, ENTITIES)] for _ in range(EDGES)]
+    copy_values(namespace, Entity, names)
+    mentions = ({"memory_id": memory, "entity_id": ids[skewed_index(rng, ENTITIES)]} for memory in memories)
+    copy_values(namespace, Mention, mentions)
+    sources = people * EDGES_PER_PERSON + [ids[skewed_index(rng, ENTITIES)] for _ in range(EDGES)]
     edges = [
         {
             "source_id": source,
-            "predicate": chance.choice(PREDICATES),
-            "target_id": ids[often(chance, ENTITIES)],
-            "confidence": round(0.5 + chance.random() / 2, 2),
+            "predicate": rng.choice(PREDICATES),
+            "target_id": ids[skewed_index(rng, ENTITIES)],
+            "confidence": round(0.5 + rng.random() / 2, 2),
             "memory_id": memory,
             "created_at": namespace.now,
         }
-        for source, memory in zip(sources, chance.sample(memories, min(len(sources), len(memories))), strict=False)
+        for source, memory in zip(sources, rng.sample(memories, min(len(sources), len(memories))), strict=False)
     ]
-    poured(namespace, EntityEdge, edges)
+    copy_values(namespace, EntityEdge, edges)
 
 
-def reject(namespace: Namespace) -> None:
-    """Memories that grounding dropped."""
+def seed_rejected(namespace: Namespace) -> None:
+    """Memories that grounding rejected."""
     rows = []
     for place in range(REJECTED):
-        told_by = {"content": f"Somebody may have said so {place} times", "happened_at": worlds.NOW.isoformat()}
-        row = worlds.row_of(namespace, told_by)
+        item = {"content": f"Somebody may have said so {place} times", "happened_at": worlds.NOW.isoformat()}
+        row = worlds.memory_row(namespace, item)
         row.status, row.grounding, row.reason = Status.REJECTED, Grounding.PARTIAL, "only partly grounded"
         rows.append(row)
     copy_rows(Memory, rows)
 
 
-def ask(namespace: Namespace) -> None:
-    """Leave traces, as agents do."""
-    for place, text in enumerate(worlds.questions(TRACES)):
-        by = resolve_config(namespace, system=list(SYSTEMS)[place % len(SYSTEMS)], params={})
-        retrieval = retrieve(Query(namespace=namespace, text=text, config=by))
+def seed_traces(namespace: Namespace) -> None:
+    """Traces of queries, by each system in turn."""
+    for place, text in enumerate(worlds.sample_queries(TRACES)):
+        config = resolve_config(namespace, system=list(SYSTEMS)[place % len(SYSTEMS)], params={})
+        retrieval = retrieve(Query(namespace=namespace, text=text, config=config))
         store_trace(retrieval, build_answer(retrieval), key=None)
 
 
-def often(chance: random.Random, count: int) -> int:
-    """A place among many, the first ones far more often than the last."""
-    return int(count * chance.random() ** 3)
+def skewed_index(rng: random.Random, count: int) -> int:
+    """A random index below `count`; low ones are far more frequent."""
+    return int(count * rng.random() ** 3)
 
 
-def poured(namespace: Namespace, table: type[Model], rows: Iterable[dict[str, object]]) -> None:
-    """Rows of a namespace, many at once."""
-    left = iter(rows)
-    while some := list(islice(left, worlds.POURED)):
-        copy_rows(table, [table(namespace_id=namespace.id, **row) for row in some])
+def copy_values(namespace: Namespace, table: type[Model], rows: Iterable[dict[str, object]]) -> None:
+    """Copy rows of a namespace, given by their columns, in large batches."""
+    remaining = iter(rows)
+    while batch := list(islice(remaining, worlds.COPY_SIZE)):
+        copy_rows(table, [table(namespace_id=namespace.id, **row) for row in batch])

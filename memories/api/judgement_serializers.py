@@ -15,9 +15,7 @@ class JudgementCountsSerializer(serializers.Serializer[JudgementSetStats]):
     queries = serializers.IntegerField()
     unjudged = serializers.IntegerField(help_text="queries without any grade")
     without_answers = serializers.IntegerField(help_text="answerable queries whose relevant memories are all gone")
-    splits = serializers.DictField(
-        source="parts", child=serializers.IntegerField(), help_text="queries by tune and holdout"
-    )
+    splits = serializers.DictField(child=serializers.IntegerField(), help_text="queries by tune and holdout")
     kinds = serializers.DictField(child=serializers.IntegerField(), help_text="queries by kind")
     grades = serializers.IntegerField(help_text="grades in effect")
     merged = serializers.IntegerField(help_text="grades that apply to the survivor of a merge")
