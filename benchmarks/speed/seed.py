@@ -84,14 +84,14 @@ def seed_namespace(namespace: Namespace, rng: random.Random) -> None:
     memories = list(Memory.objects.within(namespace).order_by("id").values_list("id", flat=True))
     seed_graph(namespace, rng, memories)
     tags = ({"tag": f"tag-{skewed_index(rng, TAGS)}", "memory_id": memory} for memory in memories)
-    copy_values(namespace, MemoryTag, tags)
+    copy_in_batches(namespace, MemoryTag, tags)
     seed_rejected(namespace)
     judgement_set = JudgementSet.objects.create(namespace=namespace, name="queries")
-    texts = worlds.sample_queries(QUERIES)
+    texts = worlds.benchmark_queries(QUERIES)
     queries = [{"judgement_set_id": judgement_set.id, "text": text, "split": split_of(text)} for text in texts]
-    copy_values(namespace, JudgedQuery, queries)
+    copy_in_batches(namespace, JudgedQuery, queries)
     keys = [(f"agent {place}", make_key()) for place in range(KEYS)]
-    copy_values(namespace, ApiKey, [{"name": name, "hash": key.hash, "prefix": key.prefix} for name, key in keys])
+    copy_in_batches(namespace, ApiKey, [{"name": name, "hash": key.hash, "prefix": key.prefix} for name, key in keys])
 
 
 def seed_graph(namespace: Namespace, rng: random.Random, memories: Sequence[UUID]) -> None:
@@ -99,9 +99,9 @@ def seed_graph(namespace: Namespace, rng: random.Random, memories: Sequence[UUID
     people = list(Entity.objects.within(namespace).order_by("id").values_list("id", flat=True))
     ids = [uuid7() for _ in range(ENTITIES)]
     names = [{"id": id, "name": f"Name {place}", "normalised": f"name {place}"} for place, id in enumerate(ids)]
-    copy_values(namespace, Entity, names)
+    copy_in_batches(namespace, Entity, names)
     mentions = ({"memory_id": memory, "entity_id": ids[skewed_index(rng, ENTITIES)]} for memory in memories)
-    copy_values(namespace, Mention, mentions)
+    copy_in_batches(namespace, Mention, mentions)
     sources = people * EDGES_PER_PERSON + [ids[skewed_index(rng, ENTITIES)] for _ in range(EDGES)]
     edges = [
         {
@@ -114,7 +114,7 @@ def seed_graph(namespace: Namespace, rng: random.Random, memories: Sequence[UUID
         }
         for source, memory in zip(sources, rng.sample(memories, min(len(sources), len(memories))), strict=False)
     ]
-    copy_values(namespace, EntityEdge, edges)
+    copy_in_batches(namespace, EntityEdge, edges)
 
 
 def seed_rejected(namespace: Namespace) -> None:
@@ -130,7 +130,7 @@ def seed_rejected(namespace: Namespace) -> None:
 
 def seed_traces(namespace: Namespace) -> None:
     """Traces of queries, by each system in turn."""
-    for place, text in enumerate(worlds.sample_queries(TRACES)):
+    for place, text in enumerate(worlds.benchmark_queries(TRACES)):
         config = resolve_config(namespace, system=list(SYSTEMS)[place % len(SYSTEMS)], params={})
         retrieval = retrieve(Query(namespace=namespace, text=text, config=config))
         store_trace(retrieval, build_answer(retrieval), key=None)
@@ -141,7 +141,7 @@ def skewed_index(rng: random.Random, count: int) -> int:
     return int(count * rng.random() ** 3)
 
 
-def copy_values(namespace: Namespace, table: type[Model], rows: Iterable[dict[str, object]]) -> None:
+def copy_in_batches(namespace: Namespace, table: type[Model], rows: Iterable[dict[str, object]]) -> None:
     """Copy rows of a namespace, given by their columns, in large batches."""
     remaining = iter(rows)
     while batch := list(islice(remaining, worlds.COPY_SIZE)):

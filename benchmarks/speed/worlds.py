@@ -187,7 +187,7 @@ def new_memories(count: int) -> list[NewMemory]:
     return memories
 
 
-def sample_queries(count: int) -> list[str]:
+def benchmark_queries(count: int) -> list[str]:
     """Queries of the public data, of every category."""
     queries = [
         row["question"] for name in ("locomo", "longmemeval", "realmem", "beam") for row in read_rows(f"{name}/queries")
@@ -196,4 +196,4 @@ def sample_queries(count: int) -> list[str]:
     return queries[:count]
 
 
-__all__ = ["DATA", "get_or_load_world", "sample_queries"]
+__all__ = ["DATA", "get_or_load_world", "benchmark_queries"]
