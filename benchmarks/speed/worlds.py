@@ -196,4 +196,4 @@ def benchmark_queries(count: int) -> list[str]:
     return queries[:count]
 
 
-__all__ = ["DATA", "get_or_load_world", "benchmark_queries"]
+__all__ = ["DATA", "benchmark_queries", "get_or_load_world"]
