@@ -19,7 +19,7 @@ from memories.tuning.traced_sets import ProgressCallback, ensure_traced_set, no_
 from scoring.systems import SYSTEMS
 
 MAX_CACHED_SETS = 4
-# What a vector of a candidate is today: a new one has the number of the write that made it.
+# Changes with any vector of a candidate: `written` is the number of the write that stored it.
 VECTORS_FINGERPRINT_SQL = """
     SELECT count(*), max(written) FROM memories_memoryvector
     WHERE namespace_id = %(namespace)s AND embedder = %(embedder)s AND route = %(route)s AND memory_id IN (
@@ -63,7 +63,7 @@ def ensure_arrays(
     while True:
         try:
             return cached_arrays(ensure_traced_set(namespace, judgement_set, config, progress))
-        except TracedSet.DoesNotExist:  # a later asking has just taken its place
+        except TracedSet.DoesNotExist:  # just replaced by a newer traced set
             continue
 
 
@@ -71,7 +71,7 @@ def refresh_arrays(traced_set: TracedSet, cached: CachedArrays | None, write_fin
     """Update cached arrays by what has changed; most writes touch no judged memory and no candidate."""
     content = candidates_fingerprint(traced_set)
     now = current_grades.load_grades(traced_set.namespace, traced_set.judgement_set_id)
-    queries = {one.query.id: one.query for one in now.queries}
+    queries = {graded.query.id: graded.query for graded in now.queries}
     if cached is None or cached.content_fingerprint != content:
         return CachedArrays(write_fingerprint, content, now.grades, build_arrays(traced_set, queries, now.grades))
     whole = cached.arrays
@@ -106,11 +106,11 @@ def candidates_fingerprint(traced_set: TracedSet) -> Hashable:
 
 
 def build_arrays(traced_set: TracedSet, queries: Mapping[UUID, JudgedQuery], grades: Grades) -> Arrays:
-    """The whole of a set."""
+    """Load a traced set as arrays."""
     namespace, system = traced_set.namespace, SYSTEMS[traced_set.system]
     found = TracedQuery.objects.within(namespace).filter(traced_set_id=traced_set.id, query_id__in=list(queries))
     rows = list(found.order_by("query_id"))
-    # Looked up after its rows: what is still there then was whole before.
+    # Checked after its rows were read: if it still exists, they were complete.
     TracedSet.objects.within(namespace).get(id=traced_set.id)
     vectors = candidate_vectors(namespace, rows) if "vectors" in system.optional_features else {}
     return Arrays(
@@ -122,13 +122,13 @@ def build_arrays(traced_set: TracedSet, queries: Mapping[UUID, JudgedQuery], gra
     )
 
 
-def same_judged_query(one: JudgedQuery, other: JudgedQuery) -> bool:
-    """Whether a query counts as it did."""
-    return (one.kind, one.category, one.split, one.text) == (other.kind, other.category, other.split, other.text)
+def same_judged_query(before: JudgedQuery, after: JudgedQuery) -> bool:
+    """Whether a query counts as before."""
+    return all(getattr(before, name) == getattr(after, name) for name in ("kind", "category", "split", "text"))
 
 
 def regrade_stack(stack: Stack, queries: list[JudgedQuery], grades: Grades, changed: set[UUID]) -> Stack:
-    """The same candidates; those of queries whose grades have changed by what they are now."""
+    """A stack with current grades for the queries whose grades have changed."""
     values, batches = stack.grades.copy(), stack.signals.batches
     for place, number in enumerate(stack.queries.tolist()):
         if (query := queries[number].id) in changed:

@@ -1,4 +1,4 @@
-"""A traced set as arrays, ready to be ranked under any setting of the scores."""
+"""A traced set as arrays, to be ranked under any score parameters."""
 
 from collections import defaultdict
 from collections.abc import Hashable, Mapping, Sequence
@@ -30,21 +30,21 @@ Ranked = tuple[Array, Array, Mask]  # grades by rank, places in the stacks, whic
 
 @dataclass(frozen=True, eq=False)
 class Stack:
-    """Queries that are planned and scored alike, as one."""
+    """Queries with the same plan and scoring path, stacked."""
 
     plan: Plan
-    queries: Codes  # their places among all
+    queries: Codes  # indexes into the arrays' queries
     signals: Signals
-    grades: Array  # of each candidate for its query
+    grades: Array  # per candidate, for its query
 
 
 @dataclass(frozen=True, eq=False)
 class Arrays:
-    """Judged queries, what they should give, and the candidates that each of them has."""
+    """Judged queries with their ideal grades and candidates."""
 
     system: System
     queries: Sequence[JudgedQuery]
-    ideal: Array  # the grades of all that was judged for each query, best first
+    ideal: Array  # all grades of each query, best first
     stacks: Sequence[Stack]
     candidates: int
     # Evicted with the arrays they were computed from; they must not refer back to them.
@@ -53,19 +53,19 @@ class Arrays:
 
     @cached_property
     def answerable(self) -> Mask:
-        """Which queries have an answer that can come back: what lost its own measures nothing."""
-        meant = np.array([query.kind == QueryKind.ANSWERABLE for query in self.queries], bool)
-        return meant & (self.ideal > 0).any(axis=1)
+        """Which queries have a relevant memory that can be returned."""
+        answerable = np.array([query.kind == QueryKind.ANSWERABLE for query in self.queries], bool)
+        return answerable & (self.ideal > 0).any(axis=1)
 
     @cached_property
     def unanswerable(self) -> Mask:
-        """Which queries ask for what was never stored."""
+        """Which queries have an answer that was never stored."""
         return np.array([query.kind == QueryKind.UNANSWERABLE for query in self.queries], bool)
 
     def rank(self, config: Config) -> Ranked:
-        """What each query gives under a setting: grades by rank, −1 where it was not judged, places, and who answers.
+        """Rank every query: grades by rank (−1 if unjudged), places in the stacks, and which queries are answered.
 
-        Places are those in the stacks; beyond the end of an answer both are absent (grade 0, place −1).
+        Beyond the end of an answer, the grade is 0 and the place −1.
         """
         grades = np.zeros((len(self.queries), DEPTH))
         places = np.full((len(self.queries), DEPTH), -1)
@@ -80,15 +80,15 @@ class Arrays:
             batch = batches.batch_index[rows]
             counts = np.bincount(batch, minlength=len(batches))
             place = np.arange(len(rows)) - np.repeat(np.cumsum(counts) - counts, counts)
-            told = ~abstained[batch]
-            where = stack.queries[batch[told]], place[told]
-            grades[where], places[where] = stack.grades[rows[told]], rows[told]
+            returned = ~abstained[batch]
+            where = stack.queries[batch[returned]], place[returned]
+            grades[where], places[where] = stack.grades[rows[returned]], rows[returned]
             answered[stack.queries] = ~abstained & (counts > 0)
         return grades, places, answered
 
 
 def candidate_grades(grades: Mapping[UUID, int], ids: Sequence[str]) -> Array:
-    """The grade of each candidate; −1 where nobody has judged it."""
+    """The grade of each candidate; −1 if unjudged."""
     known = {str(id): grade for id, grade in grades.items()}
     return np.array([known.get(id, -1) for id in ids], dtype=float)
 
@@ -102,7 +102,7 @@ def ideal_grades(grades: Sequence[Mapping[UUID, int]]) -> Array:
 
 
 def candidate_vectors(namespace: Namespace, rows: Sequence[TracedQuery]) -> Mapping[UUID, Vectors]:
-    """The vector of every candidate, for the systems that look at likeness."""
+    """The vector of every candidate, for systems that compare candidates."""
     wanted = {id for row in rows for id in row.candidates}
     found = MemoryVector.objects.within(namespace).filter(
         embedder=namespace.embedder, route=Route.FULL, memory_id__in=wanted
@@ -116,7 +116,7 @@ def build_stacks(
     grades: Mapping[UUID, Mapping[UUID, int]],
     vectors: Mapping[UUID, Vectors],
 ) -> list[Stack]:
-    """The queries that have candidates, together as far as they are scored alike."""
+    """The queries with candidates, grouped by plan and scoring path."""
     alike: dict[Hashable, list[tuple[int, Signals, Array]]] = defaultdict(list)
     plans: dict[Hashable, Plan] = {}
     for number, row in enumerate(rows):
@@ -138,7 +138,7 @@ def build_stacks(
 
 
 def unpack_signals(row: TracedQuery, vectors: Mapping[UUID, Any]) -> Signals:
-    """What was known of a query's candidates."""
+    """The signals of a traced query."""
     packed, head = unpack_arrays(bytes(row.signals))
     known = next(iter(vectors.values()), None)
     nowhere = None if known is None else np.eye(1, len(known), dtype=np.float32)[0]
