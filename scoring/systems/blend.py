@@ -60,7 +60,7 @@ class BlendParams(RetrieverParams, recall.ConfidenceGateParams, recall.Freshness
     abstain_gap: float = _abstain(-10.1, "coefficient of the entity and answer type gap")
     abstain_uncovered: float = _abstain(-1.5, "coefficient of uncovered query terms")
 
-    rules = (not_all_zero(*(f"weight_{route}" for route in BLEND_RETRIEVERS)),)
+    rules = (not_all_zero(*(f"weight_{retriever}" for retriever in BLEND_RETRIEVERS)),)
 
 
 def blend_fusion(signals: Signals, params: BlendParams) -> Term:
@@ -70,13 +70,12 @@ def blend_fusion(signals: Signals, params: BlendParams) -> Term:
        + b_e \cdot \text{entity match} + b_t \cdot \text{proximity} $$
     """
     convex = []
-    weights = params.weights(*(f"weight_{route}" for route in BLEND_RETRIEVERS))
-    for route, weight in zip(BLEND_RETRIEVERS, weights, strict=True):
-        raw = feature(f"{route} score", signals.raw_scores(route))
+    weights = params.weights(*(f"weight_{retriever}" for retriever in BLEND_RETRIEVERS))
+    for retriever, weight in zip(BLEND_RETRIEVERS, weights, strict=True):
+        raw = feature(f"{retriever} score", signals.raw_scores(retriever))
         if raw.present is None or raw.present.any():  # a retriever without results contributes nothing
-            convex.append(
-                (weight * scale_in_batches(raw, signals.batches).with_name(f"{route} in batch")).with_name(route)
-            )
+            scaled = scale_in_batches(raw, signals.batches).with_name(f"{retriever} in batch")
+            convex.append((weight * scaled).with_name(retriever))
     boost = (params["entity_boost"] * feature("entity match", signals.entity_match)).only(signals.entity_match > 0)
     # Not scaled: if every memory is in the window, min–max scaling would give 0 for all.
     temporal = (params["temporal_boost"] * feature("proximity", signals.raw_scores("temporal"))).with_name(
@@ -158,5 +157,5 @@ SYSTEM = System(
     answer_probability=answer_probability,
     batch_key=lambda signals: signals.batches.any(np.isfinite(signals.maxsim)),
     outputs={"fused": "fused", "relevance": "relevance"},
-    retriever_terms={route: route for route in BLEND_RETRIEVERS},
+    retriever_terms={retriever: retriever for retriever in BLEND_RETRIEVERS},
 )
