@@ -36,7 +36,7 @@ class JudgedQuery(Namespaced):
     category = models.CharField(max_length=50, blank=True)
     kind = models.CharField(max_length=15, choices=QueryKind, default=QueryKind.ANSWERABLE)
     overruled = models.BooleanField(
-        default=False, help_text="imported as unanswerable, and then a memory was graded as its answer"
+        default=False, help_text="imported as unanswerable, but a memory was graded relevant"
     )
     split = models.CharField(max_length=10, choices=Split, default=Split.TUNE)
     user = models.CharField(max_length=200, blank=True)
@@ -80,9 +80,9 @@ class PooledMemory(Namespaced):
     query: Reference[JudgedQuery] = Reference(JudgedQuery, related_name="pooled")
     memory_id = models.UUIDField()
     memory: Reference[Memory] = Reference(Memory, related_name="pooled")
-    ranks = models.JSONField(default=dict, help_text="its place in each setting's answer, counted from 1")
-    found_by = models.PositiveSmallIntegerField(help_text="how many settings find it")
-    best = models.PositiveSmallIntegerField(help_text="its best place")
+    ranks = models.JSONField(default=dict, help_text="rank by configuration, counted from 1")
+    found_by = models.PositiveSmallIntegerField(help_text="number of configurations that return it")
+    best = models.PositiveSmallIntegerField(help_text="best rank")
 
     class Meta:
         constraints = [UniqueConstraint(fields=["namespace", "query_id", "memory_id"], name="pooledmemory_once")]

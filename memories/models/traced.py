@@ -16,10 +16,12 @@ class TracedSet(Namespaced):
     judgement_set_id = models.UUIDField()
     judgement_set: Reference[JudgementSet] = Reference(JudgementSet, related_name="traced")
     system = models.CharField(max_length=50)
-    params = models.JSONField(default=dict, help_text="those that decide about candidates, where they were given")
-    writes = models.BigIntegerField(default=0, help_text="of the namespace when it was begun: more, and it is old")
+    params = models.JSONField(default=dict, help_text="given parameters that affect candidates")
+    writes = models.BigIntegerField(
+        default=0, help_text="write counter of the namespace at the start; outdated if it has moved on"
+    )
     begun_at = models.DateTimeField(default=timezone.now)
-    ready_at = models.DateTimeField(null=True, help_text="empty: not all queries are asked yet")
+    ready_at = models.DateTimeField(null=True, help_text="empty: not all queries are traced yet")
 
     class Meta:
         indexes = [Index(fields=["namespace", "judgement_set_id", "system", "-begun_at"], name="tracedset_recent")]
