@@ -37,16 +37,8 @@ PRIVATE_FIELDS = {
 }
 # Names that must not return in code: variables, attributes, parameters, functions, and keys spelt as strings.
 PRIVATE_NAMES = {
-    *(
-        "asks_again",
-        "never_stored",
-        "newly_silent",
-        "held_by",
-        "kept_lists",
-        "let_go",
-        "best_turn_routes",
-        "asked_again",
-    ),
+    *("asks_again", "asked_again", "never_stored", "newly_silent", "held_by", "kept_lists", "let_go"),
+    "best_turn_routes",
     *("of_whom", "of_what", "unmet", "marks", "asked_by", "asked_at"),
     *("word_power", "word_before", "word_window", "word_met", "abstain_unmet", "recall_late_retrievers"),
     *("furnish", "furnished", "poured", "heard", "twin", "rivals", "late_retrievers"),
