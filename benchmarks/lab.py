@@ -32,7 +32,7 @@ from django.db.models import F, Func, IntegerField
 from django.test import Client
 from django.urls import reverse
 
-from benchmarks.speed import furnishing, serving, worlds
+from benchmarks.speed import http_load, seed, worlds
 from memories.models import (
     Namespace,
     Trace,
@@ -56,7 +56,7 @@ def main() -> None:
         return
     warnings.filterwarnings("ignore", "No directory at")  # of collected static files
     call_command("migrate", interactive=False, verbosity=0)
-    namespace, user = furnishing.furnished(options.memories)
+    namespace, user = seed.get_or_seed_world(options.memories)
     client = Client(SERVER_NAME="127.0.0.1")
     client.force_login(user)
     trace = largest_trace(namespace)
@@ -69,7 +69,7 @@ def main() -> None:
         SERVER_TARGET,
     )
     print(f"  CPU                  {1000 * (time.process_time() - began) / len(moves):6.1f} on average")
-    with serving.server() as (_, port):
+    with http_load.server() as (_, port):
         connection = HTTPConnection("127.0.0.1", port)
         cookie = f"{settings.SESSION_COOKIE_NAME}={client.cookies[settings.SESSION_COOKIE_NAME].value}"
         headers = HTMX | {"Cookie": cookie, "Accept-Encoding": "gzip"}

@@ -37,8 +37,8 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.urls import URLPattern, URLResolver, get_resolver, reverse
 
-from benchmarks.speed import furnishing, worlds
-from benchmarks.speed.improving import improved
+from benchmarks.speed import seed, worlds
+from benchmarks.speed.seed_tuning import seed_tuning
 from memories.models import (
     EntityEdge,
     Job,
@@ -57,7 +57,7 @@ EXCLUDED = ("admin/", "api/v1/<slug:namespace>/")  # Django's admin, and the API
 STATES = {
     "memories": (
         "?q=garden",
-        "?q=what+she+eats&by=meaning",
+        "?q=what+she+eats&by=semantic",
         "?confidence=unsure",
         "?confidence=unsure&type=Event",
         "?age=older",
@@ -105,13 +105,13 @@ def main() -> None:
     logging.disable(logging.WARNING)  # actions reject GET
     warnings.filterwarnings("ignore", "No directory at")  # of collected static files
     call_command("migrate", interactive=False, verbosity=0)
-    namespace, user = furnishing.furnished(options.memories)
-    improved(namespace)
+    namespace, user = seed.get_or_seed_world(options.memories)
+    seed_tuning(namespace)
     client = Client(SERVER_NAME="127.0.0.1", raise_request_exception=True)
     client.force_login(user)
     measure_pages(client, namespace, options.memories, options.times, options.only)
     if options.browsed and (not options.only or "memories" in options.only):
-        measure_pages(client, furnishing.furnished(options.browsed)[0], options.browsed, options.times, ("memories",))
+        measure_pages(client, seed.get_or_seed_world(options.browsed)[0], options.browsed, options.times, ("memories",))
 
 
 def measure_pages(client: Client, namespace: Namespace, memories: int, repeats: int, only: Collection[str]) -> None:

@@ -21,7 +21,7 @@ import numpy as np
 from scoring_batches import batch  # the batches of the tests, more of them
 from tuning_arrays import made_up
 
-from memories.models.choices import Part
+from memories.models.choices import Split
 from memories.retrieval.query import Config
 from memories.tuning.arrays import Arrays
 from memories.tuning.measurement import MAIN_METRIC, compare_measurements, measure_config
@@ -125,8 +125,8 @@ def main() -> None:
         cold = time_call(lambda: measure_slider_move(large, next(configs)))  # noqa: B023
         times = [time_call(lambda: measure_slider_move(large, next(configs))) for _ in range(ROUNDS)]  # noqa: B023
         searched, quick = (
-            configs_per_second(split_arrays(large, Part.TUNE), configs),
-            configs_per_second(split_arrays(demo, Part.TUNE), configs),
+            configs_per_second(split_arrays(large, Split.TUNE), configs),
+            configs_per_second(split_arrays(demo, Split.TUNE), configs),
         )
         ablated = time_call(lambda: ablate_retrievers(large, Config(system), Objective(MAIN_METRIC)))  # noqa: B023
         print(

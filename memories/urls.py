@@ -26,7 +26,7 @@ urlpatterns = [
     path("", overview.home, name="home"),
     path("<slug:namespace>/", overview.overview_page, name="overview"),
     path("<slug:namespace>/ablation/", ablation.ablation_page, name="ablation"),
-    path("<slug:namespace>/ablation/ask/", ablation.start_ablation_tracing, name="ablation-ask"),
+    path("<slug:namespace>/ablation/trace/", ablation.start_ablation_tracing, name="ablation-trace"),
     path("<slug:namespace>/calibrate/", calibrate_page.calibrate_page, name="calibrate"),
     path("<slug:namespace>/calibrate/annotations/", calibrate_page.annotate_memory, name="calibrate-annotate"),
     path("<slug:namespace>/calibrate/k/", calibrate_page.save_rrf_k, name="calibrate-k"),
@@ -41,7 +41,7 @@ urlpatterns = [
     path("<slug:namespace>/dedup/", dedup_page.dedup_page, name="dedup"),
     path("<slug:namespace>/dedup/drafts/", dedup_page.save_threshold_draft, name="dedup-keep"),
     path("<slug:namespace>/dedup/drafts/<uuid:id>/publish/", dedup_page.publish_threshold_draft, name="dedup-publish"),
-    path("<slug:namespace>/dedup/draw/", dedup_page.sample_pairs, name="dedup-draw"),
+    path("<slug:namespace>/dedup/sample/", dedup_page.sample_pairs, name="dedup-sample"),
     path("<slug:namespace>/dedup/reviews/<uuid:id>/", dedup_page.decide_pair, name="dedup-decide"),
     path("<slug:namespace>/graph/", graph_page.graph_page, name="graph"),
     path("<slug:namespace>/guards/", guards_page.guards_page, name="guards"),
@@ -53,7 +53,7 @@ urlpatterns = [
     path(
         "<slug:namespace>/judgements/<uuid:id>/delete/", judgement_page.delete_judgement_set, name="judgements-delete"
     ),
-    path("<slug:namespace>/judgements/<uuid:id>/draw/", judgement_page.add_traced_queries, name="judgements-draw"),
+    path("<slug:namespace>/judgements/<uuid:id>/sample/", judgement_page.add_traced_queries, name="judgements-sample"),
     path(
         "<slug:namespace>/judgements/<uuid:id>/export/", judgement_page.export_judgement_set, name="judgements-export"
     ),
@@ -94,7 +94,7 @@ urlpatterns = [
     path("<slug:namespace>/settings/new/", settings.namespace_create_view, name="keys-new-namespace"),
     path("<slug:namespace>/traces/", traces.trace_list_page, name="traces"),
     path("<slug:namespace>/tune/", tune_page.tune, name="tune"),
-    path("<slug:namespace>/tune/ask/", tune_page.start_tune_tracing, name="tune-ask"),
+    path("<slug:namespace>/tune/trace/", tune_page.start_tune_tracing, name="tune-trace"),
     path("<slug:namespace>/tune/save/", tune_page.save_tuned_profile, name="tune-save"),
     path("<slug:namespace>/tune/sensitivity/", tune_page.sensitivity, name="tune-sensitivity"),
     path("<slug:namespace>/traces/<uuid:id>/", traces.trace_page, name="traces-one"),

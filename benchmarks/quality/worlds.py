@@ -92,12 +92,14 @@ def load_conversation(slug: str, items: list[dict[str, Any]], clock: datetime) -
     if new:
         create_speakers(namespace, {item["speaker"] for item in items})
         for (session,), turns in group_by(items, "session").items():
-            said = [
+            utterances = [
                 NewTurn(role="user", text=turn["text"], speaker=turn["speaker"], said_at=parse_time(turn["timestamp"]))
                 for turn in turns
             ]
-            heard = ingest(namespace, Conversation(session=str(session), turns=said), by="benchmark", extract=False)
-            for turn, row in zip(turns, heard.turns, strict=True):
+            ingested = ingest(
+                namespace, Conversation(session=str(session), turns=utterances), by="benchmark", extract=False
+            )
+            for turn, row in zip(turns, ingested.turns, strict=True):
                 chunk = Memory.objects.within(namespace).filter(turn_id=row.id, level=ChunkLevel.TURN)
                 chunk.update(metadata={"names": [turn["id"]]}, created_at=parse_time(turn["timestamp"]))
     return namespace, memory_ids_by_item(namespace)
@@ -105,32 +107,32 @@ def load_conversation(slug: str, items: list[dict[str, Any]], clock: datetime) -
 
 def locomo() -> Iterator[Case]:
     """LoCoMo, turn level, within one conversation."""
-    turns, questions = (
+    turns, queries = (
         group_by(read_rows("locomo/memories"), "conversation"),
         group_by(read_rows("locomo/queries"), "conversation"),
     )
-    for (name,), asked in questions.items():
-        clock = parse_time(asked[0]["query_time"])
+    for (name,), rows in queries.items():
+        clock = parse_time(rows[0]["query_time"])
         namespace, ids = load_conversation(f"locomo-{name}", turns[(name,)], clock)
-        for one in asked:
-            grades = {ids[evidence]: 1 for evidence in one["evidence"] if evidence in ids}
+        for query in rows:
+            grades = {ids[evidence]: 1 for evidence in query["evidence"] if evidence in ids}
             yield Case(
                 namespace,
-                one["question"],
+                query["question"],
                 grades,
-                one["category_name"],
+                query["category_name"],
                 name,
                 filters=Filters(levels=(ChunkLevel.TURN,)),
-                answerable=one["category"] != 5,
+                answerable=query["category"] != 5,
             )
 
 
 def realmem() -> Iterator[Case]:
     """RealMem: extracted memories, queried by later sessions as of their time."""
     start = datetime(2025, 1, 1, tzinfo=UTC)
-    memories, questions = read_rows("realmem/memories"), group_by(read_rows("realmem/queries"), "conversation")
+    memories, queries = read_rows("realmem/memories"), group_by(read_rows("realmem/queries"), "conversation")
     for (name,), items in group_by(memories, "conversation").items():
-        last = max(one["query_session_order"] for one in questions[(name,)])
+        last = max(one["query_session_order"] for one in queries[(name,)])
         namespace, new = get_or_create_world(
             f"realmem-{name}".lower().replace("_", "-"), start + timedelta(days=last + 1)
         )
@@ -145,10 +147,10 @@ def realmem() -> Iterator[Case]:
                 store_items(namespace, some, news)
             namespace.clock = clock
         ids = memory_ids_by_item(namespace)
-        for one in questions[(name,)]:
-            grades = {ids[evidence]: 1 for evidence in one["evidence"] if evidence in ids}
-            as_of = start + timedelta(days=one["query_session_order"] - 0.5)
-            yield Case(namespace, one["question"], grades, one["category"], name, as_of)
+        for query in queries[(name,)]:
+            grades = {ids[evidence]: 1 for evidence in query["evidence"] if evidence in ids}
+            as_of = start + timedelta(days=query["query_session_order"] - 0.5)
+            yield Case(namespace, query["question"], grades, query["category"], name, as_of)
 
 
 def scifact() -> Iterator[Case]:
@@ -168,20 +170,20 @@ def scifact() -> Iterator[Case]:
 
 def beam() -> Iterator[Case]:
     """BEAM: long chats with an assistant, one memory per message, some queries unanswerable."""
-    messages, questions = (
+    messages, queries = (
         group_by(read_rows("beam/memories"), "conversation"),
         group_by(read_rows("beam/queries"), "conversation"),
     )
-    for (name,), asked in questions.items():
+    for (name,), rows in queries.items():
         items = [one | {"timestamp": one.get("timestamp") or "2024-01-01"} for one in messages[(name,)]]
         namespace, new = get_or_create_world(name, max(parse_time(one["timestamp"]) for one in items))
         if new:
             store_items(namespace, items, [message_to_memory(one) for one in items])
         ids = memory_ids_by_item(namespace)
-        for one in asked:
-            grades = {ids[evidence]: 1 for evidence in one["evidence"] if evidence in ids}
-            answerable = not one.get("unanswerable", False)
-            yield Case(namespace, one["question"], grades, one["category"], name, answerable=answerable)
+        for query in rows:
+            grades = {ids[evidence]: 1 for evidence in query["evidence"] if evidence in ids}
+            answerable = not query.get("unanswerable", False)
+            yield Case(namespace, query["question"], grades, query["category"], name, answerable=answerable)
 
 
 def message_to_memory(one: dict[str, Any]) -> NewMemory:
@@ -198,16 +200,16 @@ def longmemeval() -> Iterator[Case]:
     if new:
         store_items(namespace, items, [replace(message_to_memory(one), tags=(one["session"],)) for one in items])
     ids = memory_ids_by_item(namespace)
-    for one in read_rows("longmemeval/queries"):
-        seen = tuple(session["id"] for session in (*one["sessions"], *one["distractors"]))
-        grades = {ids[evidence]: 1 for evidence in one["evidence_turns"]}
+    for query in read_rows("longmemeval/queries"):
+        seen = tuple(session["id"] for session in (*query["sessions"], *query["distractors"]))
+        grades = {ids[evidence]: 1 for evidence in query["evidence_turns"]}
         yield Case(
             namespace,
-            one["question"],
+            query["question"],
             grades,
-            one["category"],
+            query["category"],
             filters=Filters(tags=seen),
-            answerable=not one["abstention"],
+            answerable=not query["abstention"],
         )
 
 
@@ -217,7 +219,7 @@ def demo() -> Iterator[Case]:
     for query in JudgedQuery.objects.within(namespace).prefetch_related("judgements").order_by("id"):
         grades = {one.memory_id: one.grade for one in query.judgements.all()}
         answerable = query.kind == QueryKind.ANSWERABLE
-        yield Case(namespace, query.text, grades, query.category, query.part, answerable=answerable)
+        yield Case(namespace, query.text, grades, query.category, query.split, answerable=answerable)
 
 
 WORLDS = {

@@ -31,7 +31,7 @@ from django.core.management import call_command
 from django.db import connection
 from pgvector import Vector
 
-from benchmarks.speed import furnishing, serving, worlds
+from benchmarks.speed import http_load, seed, worlds
 from memories.models import (
     Namespace,
     Trace,
@@ -69,7 +69,7 @@ def main() -> None:
     call_command("migrate", interactive=False, verbosity=0)
     for size in options.sizes:
         began = time.perf_counter()
-        namespace = furnishing.related(worlds.world(size))
+        namespace = seed.ensure_graph(worlds.get_or_load_world(size))
         print(f"\n{size:,} memories, loaded in {time.perf_counter() - began:.0f} s; ms, embedding apart")
         print(f"  {'':12} {'workload':10} {'p50':>7} {'p95':>7}   {'bare p50':>8} {'p95':>7}   ratio p50, p95")
         with bare_search(namespace) as bare:
@@ -77,7 +77,7 @@ def main() -> None:
                 measure_agent(namespace, system, bare)
                 measure_reads(namespace, system, bare)
         if options.http:
-            serving.measure(namespace, worlds.questions(QUERIES))
+            http_load.measure_http(namespace, worlds.benchmark_queries(QUERIES))
         print(f"  this process: {psutil.Process().memory_info().rss / MEGABYTE:.0f} MB")
 
 
@@ -89,7 +89,7 @@ def bare_search(namespace: Namespace) -> Iterator[Callable[[str], float]]:
         SELECT memory_id FROM memories_memoryvector WHERE embedder = '{namespace.embedder}' AND indexed
         ORDER BY vector::halfvec({dimensions}) <=> %s::halfvec({dimensions}) LIMIT {TOP_K}
     """
-    queries = worlds.questions(WARM_UP + QUERIES)
+    queries = worlds.benchmark_queries(WARM_UP + QUERIES)
     vectors = map(Vector, embedder(namespace.embedder).embed(queries))
     texts = {query: vector.to_text() for query, vector in zip(queries, vectors, strict=True)}
     params = connection.get_connection_params()
@@ -100,10 +100,10 @@ def bare_search(namespace: Namespace) -> Iterator[Callable[[str], float]]:
 
 
 def measure_agent(namespace: Namespace, system: str, bare: Callable[[str], float]) -> None:
-    """An agent's workload: before every query one memory is written; every query is asked once, in a warm process."""
+    """An agent's workload: before every query one memory is written; every query is sent once, in a warm process."""
     took: Timings = defaultdict(list)
     new = worlds.new_memories(WARM_UP + QUERIES)
-    for number, (query, memory) in enumerate(zip(worlds.questions(WARM_UP + QUERIES), new, strict=True)):
+    for number, (query, memory) in enumerate(zip(worlds.benchmark_queries(WARM_UP + QUERIES), new, strict=True)):
         step: Timings = defaultdict(list)
         step["bare"].append(bare(query))
         step["write"].append(elapsed_ms(lambda memory=memory: remember(namespace, [memory], by="benchmark")))
@@ -111,18 +111,18 @@ def measure_agent(namespace: Namespace, system: str, bare: Callable[[str], float
         if number >= WARM_UP:
             for name, values in step.items():
                 took[name] += values
-    report(system, "agent", took)
+    print_latencies(system, "agent", took)
 
 
 def measure_reads(namespace: Namespace, system: str, bare: Callable[[str], float]) -> None:
     """No writes in between, and a replay of every trace."""
     took: Timings = defaultdict(list)
-    for query in worlds.questions(QUERIES):
+    for query in worlds.benchmark_queries(QUERIES):
         took["bare"].append(bare(query))
         retrieval, trace_id = answer(namespace, query, system, took)
         trace = Trace.objects.within(namespace).get(id=trace_id)
         took["replay"].append(elapsed_ms(lambda trace=trace, config=retrieval.query.config: replay(trace, config)))
-    report(system, "reads", took)
+    print_latencies(system, "reads", took)
 
 
 def answer(namespace: Namespace, text: str, system: str, took: Timings) -> tuple[Retrieval, UUID]:
@@ -144,7 +144,7 @@ def answer(namespace: Namespace, text: str, system: str, took: Timings) -> tuple
     return retrieval, trace
 
 
-def report(system: str, workload: str, took: Timings) -> None:
+def print_latencies(system: str, workload: str, took: Timings) -> None:
     """Print p50 and p95 of the whole, their ratios to the bare search, and of every step."""
     timed_out = int(sum(took.pop("timed out")))
     whole, bare = (np.quantile(took.pop(name), [0.5, 0.95]) for name in ("whole", "bare"))

@@ -18,7 +18,7 @@ from memories.api.profile_versions import EvaluationSerializer, MetricSerializer
 from memories.jobs import tuning_jobs
 from memories.jobs.submission import BusyError
 from memories.models import Evaluation, JudgementSet, Namespace
-from memories.models.choices import Part, Role
+from memories.models.choices import Role, Split
 from memories.retrieval.query import Config
 from memories.tuning import evaluation_records, traced_sets
 from memories.tuning.array_cache import cached_arrays
@@ -57,10 +57,10 @@ class EvaluationRequestSerializer(EvaluationTargetSerializer):
     """The configuration to evaluate, the judgement set, and a baseline."""
 
     params = JsonObject(default=dict, help_text="parameter overrides")
-    split = OneOf(choices=Part.values, required=False, help_text="default: all queries")
+    split = OneOf(choices=Split.values, required=False, help_text="default: all queries")
     against = BaselineSerializer(required=False, help_text="baseline; returns which queries win and lose by `metric`")
     record = Flag(default=True, help_text="whether the evaluation is stored")
-    ask = Flag(default=False, help_text="run the queries again first if memories were written since")
+    refresh = Flag(default=False, help_text="run the queries again first if memories were written since")
 
 
 class EvaluationsQuery(PageQuery):
@@ -73,7 +73,7 @@ class EvaluationsQuery(PageQuery):
 class SensitivityQuery(QueryString, EvaluationTargetSerializer):
     """The configuration and the judgement set."""
 
-    split = OneOf(choices=Part.values, required=False, help_text="default: all queries")
+    split = OneOf(choices=Split.values, required=False, help_text="default: all queries")
     param = Text(max_length=100, required=False, help_text="one parameter; default: all that affect the score")
 
 
@@ -115,14 +115,14 @@ class EvaluationResultSerializer(serializers.Serializer[Any]):
 
     evaluation = serializers.UUIDField(allow_null=True, help_text="id of the stored evaluation; null: not stored")
     set = serializers.UUIDField()
-    split = serializers.ChoiceField(choices=Part.values, allow_blank=True, help_text="empty: all queries")
+    split = serializers.ChoiceField(choices=Split.values, allow_blank=True, help_text="empty: all queries")
     system = serializers.CharField()
     params = serializers.DictField(help_text="non-default parameters")
     metrics = serializers.DictField(child=MetricSerializer())
     categories = CategoryMetricsSerializer(many=True)
     unjudged = serializers.FloatField(help_text="share of the results without a judgement")
     against = BaselineComparisonSerializer(allow_null=True)
-    asked_at = serializers.DateTimeField(help_text="when the queries were run")
+    traced_at = serializers.DateTimeField(help_text="when the queries were run")
     written_since = serializers.IntegerField(help_text="number of writes to the namespace since")
     took_ms = serializers.FloatField()
 
@@ -192,7 +192,7 @@ class EvaluationsView(NamespacedView):
         config = evaluation_config_from_body(self.namespace, body, body["params"])
         baseline = baseline_config_from_body(self.namespace, body["against"]) if "against" in body else None
         for candidate in filter(None, (config, baseline)):
-            if needs_tracing(self.namespace, judgement_set, candidate, refresh=body["ask"]):
+            if needs_tracing(self.namespace, judgement_set, candidate, refresh=body["refresh"]):
                 return self.start_tracing(judgement_set, candidate)
         result = self.evaluate(judgement_set, config, baseline, body)
         took_ms = 1000 * (time.perf_counter() - started_at)
@@ -249,7 +249,7 @@ class EvaluationsView(NamespacedView):
             ],
             "unjudged": evaluated.unjudged_share(split),
             "against": comparison,
-            "asked_at": traced_set.begun_at,
+            "traced_at": traced_set.begun_at,
             "written_since": traced_sets.write_count(self.namespace) - traced_set.writes,
         }
 

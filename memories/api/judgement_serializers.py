@@ -5,7 +5,7 @@ from typing import Any
 from rest_framework import serializers
 
 from memories.models import JudgedQuery, Judgement
-from memories.models.choices import Part, QueryKind
+from memories.models.choices import QueryKind, Split
 from memories.tuning.judgement_set_stats import JudgementSetStats
 
 
@@ -14,10 +14,8 @@ class JudgementCountsSerializer(serializers.Serializer[JudgementSetStats]):
 
     queries = serializers.IntegerField()
     unjudged = serializers.IntegerField(help_text="queries without any grade")
-    lost = serializers.IntegerField(help_text="answerable queries whose relevant memories are all gone")
-    splits = serializers.DictField(
-        source="parts", child=serializers.IntegerField(), help_text="queries by tune and holdout"
-    )
+    without_answers = serializers.IntegerField(help_text="answerable queries whose relevant memories are all gone")
+    splits = serializers.DictField(child=serializers.IntegerField(), help_text="queries by tune and holdout")
     kinds = serializers.DictField(child=serializers.IntegerField(), help_text="queries by kind")
     grades = serializers.IntegerField(help_text="grades in effect")
     merged = serializers.IntegerField(help_text="grades that apply to the survivor of a merge")
@@ -53,7 +51,7 @@ class JudgedQuerySerializer(serializers.Serializer[JudgedQuery]):
     query = serializers.CharField(source="text")
     kind = serializers.ChoiceField(choices=QueryKind.values)
     split = serializers.ChoiceField(
-        source="part", choices=Part.values, help_text="derived from a hash of the query's text; never changes"
+        choices=Split.values, help_text="derived from a hash of the query's text; never changes"
     )
     category = serializers.CharField(allow_blank=True)
     user = serializers.CharField(allow_blank=True)

@@ -172,7 +172,7 @@ class QuerySampleView(NamespacedView):
     roles = {"POST": Role.WRITE}
 
     @extend_schema(
-        operation_id="draw_queries",
+        operation_id="sample_queries",
         request=QuerySampleSerializer,
         responses=StoredCountsSerializer,
         tags=["judgements"],

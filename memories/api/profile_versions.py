@@ -12,7 +12,7 @@ from rest_framework.response import Response
 from memories.api.base_view import NamespacedView
 from memories.api.idempotency import idempotent
 from memories.models import Namespace, ProfileVersion, Publication
-from memories.models.choices import Part, Role
+from memories.models.choices import Role, Split
 from memories.tuning import profile_versions, profile_yaml, version_history
 from memories.tuning.config_diff import version_differences
 from memories.web.fields import Identifier, JsonObject, OneOf, Text
@@ -69,9 +69,7 @@ class EvaluationSerializer(serializers.Serializer[Any]):
 
     id = serializers.UUIDField()
     judgement_set_id = serializers.UUIDField()
-    split = serializers.ChoiceField(
-        source="part", choices=Part.values, allow_blank=True, help_text="empty: all queries"
-    )
+    split = serializers.ChoiceField(choices=Split.values, allow_blank=True, help_text="empty: all queries")
     metrics = serializers.DictField(child=MetricSerializer())
     created_at = serializers.DateTimeField()
     created_by = serializers.CharField(allow_blank=True)

@@ -33,10 +33,10 @@ class TraceRowSerializer(serializers.Serializer[Trace]):
     best_score = serializers.FloatField(allow_null=True, help_text="null: no results")
     results = serializers.IntegerField(help_text="number of results")
     took_ms = serializers.FloatField(source="took", help_text="total latency")
-    asked_by = serializers.SerializerMethodField()
+    requested_by = serializers.SerializerMethodField()
 
     @extend_schema_field(serializers.ChoiceField(choices=CALLER_KINDS))
-    def get_asked_by(self, trace: Trace) -> str:
+    def get_requested_by(self, trace: Trace) -> str:
         """An agent has an API key; a person is signed in."""
         return "agent" if trace.api_key_id else "person"
 

@@ -91,7 +91,7 @@ class TraceFilters(TypedDict, total=False):
     abstained: bool
     slower_than: int
     best_below: float
-    asked_by: str
+    requested_by: str
     since: DateTimeLike
     until: DateTimeLike
     limit: int
@@ -173,7 +173,7 @@ class TraceRowJson(TypedDict):
     best_score: float | None
     results: int
     took_ms: float
-    asked_by: str  # agent or person
+    requested_by: str  # agent or person
 
 
 class IngestJson(TypedDict):
@@ -208,7 +208,7 @@ class EvaluationOptions(EvaluationTarget, total=False):
     params: Mapping[str, Any]
     against: Mapping[str, Any]
     record: bool
-    ask: bool
+    refresh: bool
 
 
 class EvaluationFilters(TypedDict, total=False):
@@ -252,7 +252,7 @@ class EvaluationJson(TypedDict):
     categories: list[dict[str, Any]]
     unjudged: float
     against: dict[str, Any] | None
-    asked_at: str
+    traced_at: str
     written_since: int
     took_ms: float
 

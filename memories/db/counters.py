@@ -21,7 +21,7 @@ stages = Histogram(
 )
 abstentions = Counter("recall_abstentions", "Retrievals that abstained.", ["system"])
 retrievers = Histogram("recall_retriever_seconds", "Time per retriever.", ["retriever"], buckets=FAST_BUCKETS)
-timed_out_retrievers = Counter("recall_late_retrievers", "Retrievers that timed out or failed.", ["retriever"])
+timed_out_retrievers = Counter("recall_retriever_timeouts", "Retrievers that timed out or failed.", ["retriever"])
 memories = Counter("recall_memories", "Outcomes of writes.", ["outcome"])
 embeddings = Histogram("recall_embedding_seconds", "Calls of an embedder.", ["embedder"], buckets=FAST_BUCKETS)
 embedded_texts = Counter("recall_embedded_texts", "Texts given to an embedder.", ["embedder"])

@@ -34,7 +34,7 @@ def judged_query(judgement_set: JudgementSet, query: DemoQuery) -> JudgedQuery:
         text=query.query,
         category=query.category,
         kind=QueryKind.ANSWERABLE if query.answerable else QueryKind.UNANSWERABLE,
-        part=split_of(query.query),
+        split=split_of(query.query),
         user=query.user,
     )
 

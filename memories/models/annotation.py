@@ -18,7 +18,7 @@ class Annotation(Namespaced):
     memory: Reference[Memory] = Reference(Memory, related_name="annotations")
     annotator = models.CharField(max_length=200)
     type = models.CharField(max_length=10, choices=MemoryType, help_text="the type the annotator would give it")
-    right = models.BooleanField(help_text="whether it is so")
+    right = models.BooleanField(help_text="whether the memory is correct")
     confidence = models.FloatField(help_text="the confidence the annotator would give it")
     created_at = models.DateTimeField(default=timezone.now)
 

@@ -138,7 +138,7 @@ class QueryKind(TextChoices):
     UNANSWERABLE = "unanswerable"
 
 
-class Part(TextChoices):
+class Split(TextChoices):
     """The split of a judged query: for tuning, or held out."""
 
     TUNE = "tune"

@@ -72,7 +72,7 @@ class Turn(Namespaced):
     session: Reference[Session] = Reference(Session, related_name="turns")
     position = models.PositiveIntegerField(help_text="counts from 1")
     role = models.CharField(max_length=10, choices=TurnRole)
-    speaker = models.CharField(max_length=200, blank=True, help_text="the name of who speaks, where one is known")
+    speaker = models.CharField(max_length=200, blank=True, help_text="the speaker's name, if known")
     text = models.TextField()
     said_at = models.DateTimeField()
     metadata = models.JSONField(default=dict)
@@ -98,7 +98,7 @@ class MemorySource(Namespaced):
     turn_id = models.UUIDField(null=True)
     turn: Reference[Turn | None] = Reference(Turn, related_name="sources")
     source = models.CharField(
-        max_length=200, blank=True, help_text="a document or an agent, say, where it is neither turn nor session"
+        max_length=200, blank=True, help_text="such as a document or an agent, if it is neither turn nor session"
     )
     level = models.CharField(max_length=20, choices=SourceLevel)
     strength = models.FloatField()
@@ -140,9 +140,11 @@ class ScoreEvent(Immutable):
     cause = models.CharField(max_length=50)
     before = models.JSONField(default=dict, help_text="the fields that changed")
     after = models.JSONField(default=dict)
-    parts = models.JSONField(default=dict, help_text="how the new numbers came about")
-    other_id = models.UUIDField(null=True, help_text="the memory that caused it; history outlives it, so no relation")
-    by = models.CharField(max_length=200, blank=True, help_text="the user or key behind it")
+    parts = models.JSONField(default=dict, help_text="explanation of the new numbers")
+    other_id = models.UUIDField(
+        null=True, help_text="the memory that caused it; no foreign key, since history outlives it"
+    )
+    by = models.CharField(max_length=200, blank=True, help_text="the user or API key")
 
     class Meta:
         indexes = [

@@ -25,7 +25,7 @@ class Entity(Namespaced):
     normalised = models.CharField(max_length=MAX_NAME_CHARS)
     kind = models.CharField(max_length=50, blank=True)
     registered = models.BooleanField(
-        default=True, help_text="made for its own sake; another goes with the last memory that names it"
+        default=True, help_text="created explicitly; otherwise deleted with the last memory that mentions it"
     )
     created_at = models.DateTimeField(default=timezone.now)
 

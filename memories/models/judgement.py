@@ -5,7 +5,7 @@ from django.db.models import Index, UniqueConstraint
 from django.utils import timezone
 
 from memories.models.check_constraints import choice_checks, range_checks
-from memories.models.choices import Part, QueryKind
+from memories.models.choices import QueryKind, Split
 from memories.models.immutable import Immutable
 from memories.models.keys import Namespaced
 from memories.models.memory import Memory
@@ -36,15 +36,15 @@ class JudgedQuery(Namespaced):
     category = models.CharField(max_length=50, blank=True)
     kind = models.CharField(max_length=15, choices=QueryKind, default=QueryKind.ANSWERABLE)
     overruled = models.BooleanField(
-        default=False, help_text="imported as unanswerable, and then a memory was graded as its answer"
+        default=False, help_text="imported as unanswerable, but a memory was graded relevant"
     )
-    part = models.CharField(max_length=10, choices=Part, default=Part.TUNE)
+    split = models.CharField(max_length=10, choices=Split, default=Split.TUNE)
     user = models.CharField(max_length=200, blank=True)
     as_of = models.DateTimeField(null=True, help_text="empty: the namespace's now")
 
     class Meta:
-        constraints = choice_checks(kind=QueryKind, part=Part)
-        indexes = [Index(fields=["namespace", "judgement_set_id", "part", "id"], name="judgedquery_set")]
+        constraints = choice_checks(kind=QueryKind, split=Split)
+        indexes = [Index(fields=["namespace", "judgement_set_id", "split", "id"], name="judgedquery_set")]
         verbose_name_plural = "judged queries"
 
     def __str__(self) -> str:
@@ -80,9 +80,9 @@ class PooledMemory(Namespaced):
     query: Reference[JudgedQuery] = Reference(JudgedQuery, related_name="pooled")
     memory_id = models.UUIDField()
     memory: Reference[Memory] = Reference(Memory, related_name="pooled")
-    ranks = models.JSONField(default=dict, help_text="its place in each setting's answer, counted from 1")
-    found_by = models.PositiveSmallIntegerField(help_text="how many settings find it")
-    best = models.PositiveSmallIntegerField(help_text="its best place")
+    ranks = models.JSONField(default=dict, help_text="rank by configuration, counted from 1")
+    found_by = models.PositiveSmallIntegerField(help_text="number of configurations that return it")
+    best = models.PositiveSmallIntegerField(help_text="best rank")
 
     class Meta:
         constraints = [UniqueConstraint(fields=["namespace", "query_id", "memory_id"], name="pooledmemory_once")]
@@ -102,7 +102,7 @@ class Evaluation(Immutable):
     profile_version: Reference[ProfileVersion | None] = Reference(ProfileVersion, related_name="evaluations")
     system = models.CharField(max_length=50)
     params = models.JSONField(default=dict)
-    part = models.CharField(max_length=10, choices=Part, blank=True, help_text="empty: all queries")
+    split = models.CharField(max_length=10, choices=Split, blank=True, help_text="empty: all queries")
     metrics = models.JSONField(default=dict)
     per_query = models.JSONField(default=dict, help_text="each query's metrics, by its id")
     took_ms = models.FloatField()

@@ -37,7 +37,7 @@ class Memory(Namespaced):
     level = models.CharField(max_length=10, choices=ChunkLevel, default=ChunkLevel.FACT)
     kind = models.CharField(max_length=10, choices=Kind, default=Kind.GENERAL)
     status = models.CharField(max_length=10, choices=Status, default=Status.ACTIVE)
-    reason = models.TextField(blank=True, help_text="why it stands where it stands")
+    reason = models.TextField(blank=True, help_text="why it has its status")
 
     content = models.TextField()
     content_hash = models.BinaryField(
@@ -46,7 +46,7 @@ class Memory(Namespaced):
     length = models.PositiveIntegerField(default=0, help_text="lexemes, as BM25 counts them")
     subject_id = models.UUIDField(null=True)
     subject: Reference[Entity | None] = Reference(Entity, related_name="memories", cascade=False)
-    subject_surface = models.CharField(max_length=300, blank=True, help_text="the subject as it was said")
+    subject_surface = models.CharField(max_length=300, blank=True, help_text="the subject as written")
     subject_fallback = models.UUIDField(null=True, help_text="uuid5 of a subject that could not be resolved")
     predicate = models.CharField(max_length=200, blank=True)
     object = models.TextField(blank=True)
@@ -61,7 +61,7 @@ class Memory(Namespaced):
     type_prior = models.FloatField(help_text="t")
     grounding = models.CharField(max_length=12, choices=Grounding, default=Grounding.SUPPORTED)
     grounding_penalty = models.FloatField(default=0.0)
-    confidence = models.FloatField(help_text="made of the above; kept because lists filter by it")
+    confidence = models.FloatField(help_text="computed from the above; stored because lists filter by it")
     confirmed_at = models.DateTimeField(null=True)
 
     belief = models.FloatField(default=5.0)
@@ -69,8 +69,8 @@ class Memory(Namespaced):
     contradictions = models.PositiveIntegerField(default=0)
     importance = models.FloatField(default=0.5)
     quality = models.FloatField(default=0.5)
-    memory_score = models.FloatField(null=True, help_text="memsense's chunk quality; empty: the confidence stands in")
-    provenance_depth = models.PositiveSmallIntegerField(default=0, help_text="how many mouths it went through")
+    memory_score = models.FloatField(null=True, help_text="memsense's chunk quality; empty: the confidence is used")
+    provenance_depth = models.PositiveSmallIntegerField(default=0, help_text="number of hops from the original source")
     useful = models.PositiveIntegerField(default=0)
     not_useful = models.PositiveIntegerField(default=0)
     access_count = models.PositiveIntegerField(default=0)
@@ -78,7 +78,7 @@ class Memory(Namespaced):
 
     created_at = models.DateTimeField(default=timezone.now)
     happened_at = models.DateTimeField(null=True, help_text="when it was said or observed")
-    event_at = models.DateTimeField(null=True, help_text="when what it tells of takes place")
+    event_at = models.DateTimeField(null=True, help_text="when the event it describes takes place")
     event_until = models.DateTimeField(null=True)
     valid_from = models.DateTimeField(null=True)
     valid_until = models.DateTimeField(null=True)

@@ -31,10 +31,10 @@ class Namespace(models.Model):
     text_config = models.CharField(max_length=63, default="english", help_text="Postgres text search configuration")
     embedder = models.CharField(max_length=100, default="all-MiniLM-L6-v2")
     redacts = models.BooleanField(
-        default=False, help_text="whether keys, card numbers and e-mail addresses are blacked out before storing"
+        default=False, help_text="whether keys, card numbers and e-mail addresses are redacted before storing"
     )
     clock = models.DateTimeField(
-        null=True, blank=True, help_text="the moment this namespace takes for now; empty: real time"
+        null=True, blank=True, help_text="fixed current time of the namespace; empty: real time"
     )
     created_at = models.DateTimeField(default=timezone.now, editable=False)
 
@@ -90,7 +90,7 @@ class ApiKey(Namespaced):
 
     name = models.CharField(max_length=200)
     role = models.CharField(max_length=10, choices=Role, default=Role.READ)
-    prefix = models.CharField(max_length=20, help_text="the beginning of the key, to tell keys apart on a page")
+    prefix = models.CharField(max_length=20, help_text="first characters of the key, to recognise it")
     hash = models.BinaryField(max_length=32, help_text="SHA-256 of the key")
     created_at = models.DateTimeField(default=timezone.now)
     last_used_at = models.DateTimeField(null=True)

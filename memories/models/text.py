@@ -21,9 +21,9 @@ class NamespaceStatistics(models.Model):
     )
     documents = models.PositiveIntegerField(default=0)
     total_length = models.PositiveBigIntegerField(default=0)
-    writes = models.BigIntegerField(default=0, help_text="counts them; what a process holds in memory is told by it")
+    writes = models.BigIntegerField(default=0, help_text="number of writes; versions the caches of a process")
     epoch = models.IntegerField(
-        default=0, help_text="counts what no process may go on holding: another embedder, a restore, an erasure"
+        default=0, help_text="incremented by what invalidates every cache: another embedder, a restore, an erasure"
     )
 
     names_version = models.BigIntegerField(

@@ -16,7 +16,7 @@ class Trace(Immutable):
     """One retrieval, its request and answer; partitioned by day over the id, which sorts by time."""
 
     at = models.DateTimeField(default=timezone.now)
-    as_of = models.DateTimeField(help_text="the moment the ranking took for now")
+    as_of = models.DateTimeField(help_text="the time that ages were measured from")
     query = models.TextField()
     request = models.JSONField(default=dict)
     profile_version_id = models.UUIDField(null=True)
@@ -30,15 +30,15 @@ class Trace(Immutable):
     candidates = ArrayField(models.UUIDField(), help_text="memory ids")
     signals = models.BinaryField(help_text="the arrays scored, in the candidates' order")
     answer = PackedJSONField(default=dict)
-    results = models.PositiveSmallIntegerField(default=0, help_text="how many came back")
+    results = models.PositiveSmallIntegerField(default=0, help_text="number of results")
     abstained = models.BooleanField(default=False)
     best_score = models.FloatField(null=True)
     took_ms = models.JSONField(default=dict, help_text="by step")
 
     api_key_id = models.UUIDField(null=True)
     api_key: Reference[ApiKey | None] = Reference(ApiKey, related_name="traces", cascade=False)
-    shadow = models.BooleanField(default=False, help_text="asked to compare, never shown to an agent")
-    against = models.JSONField(null=True, help_text="how a shadow's answer differs from the one that was told")
+    shadow = models.BooleanField(default=False, help_text="answered by the shadow, never returned to a caller")
+    against = models.JSONField(null=True, help_text="comparison of a shadow's answer with the one returned")
 
     class Meta:
         indexes = [

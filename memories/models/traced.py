@@ -16,10 +16,12 @@ class TracedSet(Namespaced):
     judgement_set_id = models.UUIDField()
     judgement_set: Reference[JudgementSet] = Reference(JudgementSet, related_name="traced")
     system = models.CharField(max_length=50)
-    params = models.JSONField(default=dict, help_text="those that decide about candidates, where they were given")
-    writes = models.BigIntegerField(default=0, help_text="of the namespace when it was begun: more, and it is old")
+    params = models.JSONField(default=dict, help_text="given parameters that affect candidates")
+    writes = models.BigIntegerField(
+        default=0, help_text="write counter of the namespace at the start; outdated if it has moved on"
+    )
     begun_at = models.DateTimeField(default=timezone.now)
-    ready_at = models.DateTimeField(null=True, help_text="empty: not all queries are asked yet")
+    ready_at = models.DateTimeField(null=True, help_text="empty: not all queries are traced yet")
 
     class Meta:
         indexes = [Index(fields=["namespace", "judgement_set_id", "system", "-begun_at"], name="tracedset_recent")]
@@ -38,7 +40,7 @@ class TracedQuery(Namespaced):
     plan = models.JSONField(default=dict)
     candidates = ArrayField(models.UUIDField(), help_text="memory ids")
     signals = models.BinaryField(help_text="the arrays scored, in the candidates' order")
-    late = models.JSONField(default=list, blank=True, help_text="retrievers that did not answer")
+    timed_out = models.JSONField(default=list, blank=True, help_text="retrievers that timed out or failed")
 
     class Meta:
         constraints = [UniqueConstraint(fields=["namespace", "traced_set_id", "query_id"], name="tracedquery_once")]

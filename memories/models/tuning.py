@@ -96,7 +96,7 @@ class Publication(Immutable):
     policy_version: Reference[WritePolicyVersion | None] = Reference(
         WritePolicyVersion, related_name="publications", cascade=False
     )
-    rolled_back = models.BooleanField(default=False, help_text="takes the publication before it back")
+    rolled_back = models.BooleanField(default=False, help_text="whether it undoes the publication before it")
     note = models.TextField(blank=True)
     published_at = models.DateTimeField(default=timezone.now)
     published_by = models.CharField(max_length=200, blank=True)
@@ -124,9 +124,9 @@ class Shadow(Namespaced):
 
     version_id = models.UUIDField()
     version: Reference[ProfileVersion] = Reference(ProfileVersion, related_name="shadows", cascade=False)
-    percent = models.PositiveSmallIntegerField(help_text="of the traces that are answered again")
+    percent = models.PositiveSmallIntegerField(help_text="share of the traces that it answers")
     since = models.DateTimeField(default=timezone.now)
-    seen = models.UUIDField(null=True, help_text="the last trace that was looked at; empty: none yet")
+    seen = models.UUIDField(null=True, help_text="last trace processed; empty: none yet")
     by = models.CharField(max_length=200, blank=True)
 
     class Meta:

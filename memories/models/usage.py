@@ -17,7 +17,7 @@ class SessionReturn(InNamespace):
 
     pk = models.CompositePrimaryKey("namespace_id", "user", "session", "memory_id")
     user = models.CharField(max_length=200, blank=True)
-    session = models.CharField(max_length=200, help_text="the agent's name for it; it may hold no turns")
+    session = models.CharField(max_length=200, help_text="the agent's session key; the session may have no turns")
     memory_id = models.UUIDField()
     memory: Reference[Memory] = Reference(Memory, related_name="returns")
     returned_at = models.DateTimeField(default=timezone.now)
@@ -48,13 +48,13 @@ class DailyAccess(InNamespace):
 class IdempotencyRecord(Namespaced):
     """A write under an idempotency key, and its response, so that a retry does nothing twice."""
 
-    caller = models.CharField(max_length=200, help_text="the user or key that asked; keys of two callers never meet")
+    caller = models.CharField(max_length=200, help_text="the user or API key; idempotency keys are per caller")
     key = models.CharField(max_length=200)
     request_hash = models.BinaryField(max_length=32, help_text="SHA-256 of method, path and body")
-    status = models.PositiveSmallIntegerField(null=True, help_text="empty while the write is under way")
+    status = models.PositiveSmallIntegerField(null=True, help_text="empty while the request is running")
     response = models.JSONField(null=True)
     memory_ids = ArrayField(
-        models.UUIDField(), default=list, help_text="what the answer tells of, so that an erasure finds it"
+        models.UUIDField(), default=list, help_text="memories in the response, so that an erasure finds it"
     )
     created_at = models.DateTimeField(default=timezone.now)
     expires_at = models.DateTimeField()

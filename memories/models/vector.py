@@ -40,8 +40,8 @@ class MemoryVector(Namespaced):
     # Copies of the memory's columns, so that a nearest-neighbour query needs no join.
     level = models.CharField(max_length=10, choices=ChunkLevel, default=ChunkLevel.FACT)
     active = models.BooleanField(default=True)
-    written = models.BigIntegerField(default=0, help_text="the number of the write that made it findable")
-    indexed = models.BooleanField(default=False, help_text="whether the index has it; else a scan finds it")
+    written = models.BigIntegerField(default=0, help_text="number of the write that made it searchable")
+    indexed = models.BooleanField(default=False, help_text="whether it is in the HNSW index; otherwise a scan finds it")
 
     class Meta:
         constraints = [

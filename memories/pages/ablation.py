@@ -175,7 +175,7 @@ def overlap_heatmap(report: AblationReport) -> list[dict[str, Any]]:
     """The overlap as rows of heatmap cells."""
     return [
         {
-            "route": effect.retriever,
+            "retriever": effect.retriever,
             "cells": [{"share": share, "opacity": MAX_OPACITY * share if share else 0} for share in shares],
         }
         for effect, shares in zip(report.retrievers, report.overlap, strict=True)

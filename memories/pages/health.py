@@ -36,16 +36,16 @@ def health_page(request: HttpRequest, namespace: Namespace) -> HttpResponse:
     if getattr(request, "htmx", False):
         return render_page(request, "memories/health.html", work, partial="work")
     traces = retriever_health.latest_traces(namespace)
-    heard = retriever_health.health_by_retriever(traces)
+    retrievers = retriever_health.health_by_retriever(traces)
     context = {
         **work,
         "trial": trial,
         "index": index_context(namespace),
         "traces": len(traces),
-        "heard": heard,
-        "silent": [one for one in heard if one.alert],
-        "late": [one for one in heard if one.timed_out],
-        "unfound": [one for one in heard if not one.with_results],
+        "retrievers": retrievers,
+        "without_results": [retriever for retriever in retrievers if retriever.alert],
+        "timed_out": [retriever for retriever in retrievers if retriever.timed_out],
+        "never_found": [retriever for retriever in retrievers if not retriever.with_results],
         "steps": latency_bars(retriever_health.step_latencies(traces)),
         "embedder": embedder_context(namespace),
         "tables": table_sizes_context(),

@@ -13,21 +13,21 @@ class RetrieverStyle(NamedTuple):
 
 RETRIEVER_STYLES = {
     "semantic": RetrieverStyle("semantic", "semantic"),
-    "bm25": RetrieverStyle("BM25", "words"),
+    "bm25": RetrieverStyle("BM25", "bm25"),
     "entity": RetrieverStyle("entity graph", "entity"),
-    "temporal": RetrieverStyle("temporal", "time"),
-    "traversal": RetrieverStyle("graph traversal", "paths"),
+    "temporal": RetrieverStyle("temporal", "temporal"),
+    "traversal": RetrieverStyle("graph traversal", "traversal"),
     "context": RetrieverStyle("context", "semantic"),
     "vec_full": RetrieverStyle("full text vector", "semantic"),
     "vec_user": RetrieverStyle("user turn", "semantic"),
     "vec_asst": RetrieverStyle("assistant turn", "semantic"),
     "vec_next_user": RetrieverStyle("next user turn", "semantic"),
-    "lexical": RetrieverStyle("lexical", "words"),
+    "lexical": RetrieverStyle("lexical", "bm25"),
     "facet_personal_info": RetrieverStyle("personal info", "semantic"),
     "facet_preferences": RetrieverStyle("preferences", "semantic"),
     "facet_events": RetrieverStyle("events", "semantic"),
     "rerank": RetrieverStyle("reranker", "ink"),
-    "word by word": RetrieverStyle("MaxSim", "ink"),  # the name of blend's term
+    "MaxSim share": RetrieverStyle("MaxSim", "ink"),  # the name of blend's term
 }
 REMAINDER = "rest"  # part of a score that no retriever contributed
 

@@ -104,7 +104,7 @@ def load_candidates(
     scores = {name: retriever_scores(ranked, list_rows[name], cosine, name) for name, ranked in lists.items()}
     match = maxsim_features(tables, loaded.get("tokens", ()), parsed, params)
     if np.isfinite(match["maxsim"]).any():
-        match |= answer_fit(rows, parsed.expected, scores.get("entity"), match["met"])
+        match |= answer_fit(rows, parsed.expected, scores.get("entity"), match["term_coverage"])
     entity_scores = scores.get("entity", np.zeros(len(ids)))
     signals = Signals(
         ids=format_ids(ids),

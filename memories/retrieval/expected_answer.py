@@ -84,7 +84,7 @@ def answer_fit(rows: MemoryRows, expected: ExpectedAnswer, match: Array | None, 
     texts: Sequence[str] = rows.column("content")
     named = np.zeros(len(texts)) if match is None else np.where(np.isfinite(match), match, 0.0)
     whom = entity_match(rows, texts, expected, named)
-    return {"of_whom": whom, "of_what": answer_type_match(texts, expected, whom * coverage)}
+    return {"answer_entity_match": whom, "answer_type_match": answer_type_match(texts, expected, whom * coverage)}
 
 
 def entity_match(rows: MemoryRows, texts: Sequence[str], expected: ExpectedAnswer, match: Array) -> Array:

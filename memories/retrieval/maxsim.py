@@ -23,14 +23,14 @@ def maxsim_features(
     for candidates without token states.
     """
     count = len(tables)
-    found = {"maxsim": np.full(count, np.inf), "met": np.ones(count), "unmet": np.zeros(count)}
+    found = {"maxsim": np.full(count, np.inf), "term_coverage": np.ones(count), "uncovered_terms": np.zeros(count)}
     stored = {memory: packed for memory, _, packed in tokens if packed}
     if not stored or parsed.tokens is None:
         return found
     before = {memory: other for memory, other, _ in tokens if other}
     columns = {memory: place for place, memory in enumerate(stored)}
     lengths = np.array([len(packed) // TOKEN_DIMENSIONS for packed in stored.values()], dtype=np.intp)
-    cut = split_passages(lengths, params.word_window)
+    cut = split_passages(lengths, params.maxsim_window)
     halves = best_token_matches(parsed.tokens.astype(np.float32), token_states(stored), cut.halves)
     best = np.maximum(halves[:, cut.first], halves[:, cut.second])
     ends = np.append(cut.starts[1:], best.shape[1])
@@ -40,11 +40,11 @@ def maxsim_features(
             here, there = columns[memory], columns[other]
             mine = slice(cut.starts[here], ends[here])
             # Of the previous memory, its last passage.
-            with_before[:, mine] = np.maximum(best[:, mine], params.word_before * best[:, ends[there] - 1][:, None])
-    by_passage = weighted_match(with_before, parsed.token_weights(params.stop_weight), params.word_power)
+            with_before[:, mine] = np.maximum(best[:, mine], params.maxsim_before * best[:, ends[there] - 1][:, None])
+    by_passage = weighted_match(with_before, parsed.token_weights(params.stop_weight), params.maxsim_power)
     each = {
         "maxsim": np.maximum.reduceat(by_passage, cut.starts),
-        **term_coverage(np.maximum.reduceat(best, cut.starts, axis=1), parsed, params.word_met),
+        **term_coverage(np.maximum.reduceat(best, cut.starts, axis=1), parsed, params.maxsim_covered),
     }
     known = np.array([columns.get(memory, -1) for memory in tables.ids], dtype=np.intp)
     return {name: np.where(known >= 0, each[name][known], usual) for name, usual in found.items()}
@@ -63,11 +63,11 @@ def term_coverage(best: NDArray[Any], parsed: ParsedQuery, threshold: float) -> 
     """Mean similarity to the content words of the query, and the share of them below the threshold."""
     asked = parsed.content_tokens()
     if not asked:
-        return {"met": np.ones(best.shape[1]), "unmet": np.zeros(best.shape[1])}
+        return {"term_coverage": np.ones(best.shape[1]), "uncovered_terms": np.zeros(best.shape[1])}
     weights = np.array([weight for _, weight in asked])
     likeness = np.array([best[tokens].mean(axis=0) for tokens, _ in asked])
     whole = weights.sum()
     return {
-        "met": np.asarray(weights @ likeness / whole),
-        "unmet": np.asarray(weights @ (likeness < threshold) / whole),
+        "term_coverage": np.asarray(weights @ likeness / whole),
+        "uncovered_terms": np.asarray(weights @ (likeness < threshold) / whole),
     }

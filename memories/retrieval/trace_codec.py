@@ -27,7 +27,7 @@ def pack_signals(signals: Signals, fingerprints: Sequence[bytes], embedder: str)
         **{f"rank {retriever}": ranks for retriever, ranks in signals.ranks.items()},
         **{f"score {retriever}": scores for retriever, scores in signals.scores.items()},
         **{f"edge {name}": getattr(signals.edges, name) for name in EDGE_COLUMNS},
-        "marks": np.frombuffer(b"".join(fingerprints), dtype=np.uint8),
+        "fingerprints": np.frombuffer(b"".join(fingerprints), dtype=np.uint8),
     }
     if signals.tags is not None:
         arrays["tags"] = signals.tags
@@ -59,9 +59,9 @@ def decode_signals(
 ) -> Signals:
     """The signals of a trace, which may be older than some of the columns; vectors come from their table."""
     columns = {name: arrays[name] for name in COLUMNS if name in arrays}
-    if "of_whom" not in arrays:
+    if "answer_entity_match" not in arrays:
         named = arrays["entity_match"] > 0
-        columns["of_whom"] = (named | ~named.any()).astype(float)
+        columns["answer_entity_match"] = (named | ~named.any()).astype(float)
     return Signals(
         ids=np.array(ids, dtype=str),
         ranks={name.removeprefix("rank "): array for name, array in arrays.items() if name.startswith("rank ")},
@@ -76,5 +76,5 @@ def decode_signals(
 
 def unpack_fingerprints(arrays: Mapping[str, NDArray[Any]]) -> list[bytes]:
     """The fingerprint of each candidate's vectors."""
-    packed = arrays["marks"].tobytes()
+    packed = arrays["fingerprints"].tobytes()
     return [packed[start : start + FINGERPRINT_BYTES] for start in range(0, len(packed), FINGERPRINT_BYTES)]

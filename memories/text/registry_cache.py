@@ -21,17 +21,17 @@ class NamesVersion(NamedTuple):
     names: int
 
 
-_cache = LRUCache[UUID, NamesVersion, EntityRegistry](MAX_CACHED_NAMES, size=lambda registry: len(registry.names))
+_cache = LRUCache[UUID, EntityRegistry](MAX_CACHED_NAMES, size=lambda registry: len(registry.names))
 
 
 def current_registry(namespace: Namespace) -> EntityRegistry:
     """The registry, loaded only if names were added or erased since."""
     version = names_version(namespace)
-    registry = _cache.get(namespace.id, version)
+    registry = _cache.get(namespace.id, version=version)
     if registry is None:
         registry = load_registry(namespace)
         if not connection.in_atomic_block:  # a transaction may add names and roll back
-            _cache.put(namespace.id, version, registry)
+            _cache.put(namespace.id, registry, version=version)
     return registry
 
 

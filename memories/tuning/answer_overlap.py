@@ -1,4 +1,4 @@
-"""How far two settings answer the same real question alike."""
+"""Overlap of the answers that two configurations give to traced queries."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
@@ -15,12 +15,12 @@ from memories.retrieval.trace import query_from_trace
 from memories.tuning.traced_sets import DEPTH
 from scoring.metrics import rank_biased_overlap
 
-MAX_TRACES = 500  # real questions that are looked at
-CHUNK_SIZE = 50  # of them at a time
+MAX_TRACES = 500  # newest traces compared
+CHUNK_SIZE = 50  # traces loaded at a time
 
 
 class Overlap(NamedTuple):
-    """One question answered twice: how much of the two answers is the same, and who abstains."""
+    """One query under two configurations: the overlap of the answers, and which of them abstains."""
 
     trace: UUID
     jaccard: float
@@ -30,12 +30,12 @@ class Overlap(NamedTuple):
 
     @property
     def identical(self) -> bool:
-        """Whether nobody would see a difference."""
+        """Whether both answers are the same."""
         return self.rbo > 1 - 1e-9
 
 
 def recent_traces(namespace: Namespace, limit: int = MAX_TRACES) -> Iterator[Trace]:
-    """What was really asked last, newest first."""
+    """The latest traces of live traffic, newest first."""
     real = Trace.objects.within(namespace).filter(shadow=False).select_related("namespace").order_by("-id")
     ids = list(real.values_list("id", flat=True)[:limit])
     for start in range(0, len(ids), CHUNK_SIZE):
@@ -43,50 +43,52 @@ def recent_traces(namespace: Namespace, limit: int = MAX_TRACES) -> Iterator[Tra
 
 
 def needs_new_query(trace: Trace, *configs: Config) -> bool:
-    """Whether one of the settings would have other candidates than the trace, so that it must be asked again."""
-    return any(params_needing_rerun(trace, one) for one in configs)
+    """Whether a configuration changes the candidates, so that the trace cannot be replayed."""
+    return any(params_needing_rerun(trace, config) for config in configs)
 
 
 def replay_overlap(trace: Trace, before: Config, after: Config) -> Overlap:
-    """A trace's own candidates, ranked by both."""
-    batch, _ = load_trace_candidates(trace)
+    """Rank a trace's candidates under both configurations."""
+    candidates, _ = load_trace_candidates(trace)
     return answer_overlap(
-        trace.id, *(answer_ids(rank_trace(trace, batch, one, Stopwatch())) for one in (before, after))
+        trace.id, *(answer_ids(rank_trace(trace, candidates, config, Stopwatch())) for config in (before, after))
     )
 
 
 def live_overlap(trace: Trace, before: Config, after: Config) -> Overlap:
-    """A trace's question, asked of both now."""
-    return answer_overlap(trace.id, *(answer_ids(retrieve(query_from_trace(trace, one))) for one in (before, after)))
+    """Run a trace's query again under both configurations."""
+    return answer_overlap(
+        trace.id, *(answer_ids(retrieve(query_from_trace(trace, config))) for config in (before, after))
+    )
 
 
 def answer_ids(retrieval: Retrieval) -> list[str]:
-    """The first memories of an answer; none where it abstains."""
+    """The top results of an answer; none if it abstains."""
     if retrieval.ranking.abstained:
         return []
     return [str(retrieval.candidates.rows[row]["id"]) for row in retrieval.ranking.order.rows.tolist()[:DEPTH]]
 
 
 def answer_overlap(trace: UUID, before: Sequence[str], after: Sequence[str]) -> Overlap:
-    """How much two answers have in common; two that are empty are the same."""
-    one, other = set(before), set(after)
-    jaccard = len(one & other) / len(one | other) if one or other else 1.0
+    """The overlap of two answers; two empty ones are the same."""
+    union = {*before, *after}
+    jaccard = len({*before} & {*after}) / len(union) if union else 1.0
     return Overlap(trace, jaccard, rank_biased_overlap(before, after, PERSISTENCE), not before, not after)
 
 
 def overlap_summary(overlaps: Sequence[Overlap], max_named: int) -> dict[str, Any]:
-    """Many questions in sum, and those whose answer changes most."""
+    """Means over many queries, and those whose answer changes most."""
     changed = sorted(
-        (one for one in overlaps if not one.identical), key=lambda one: (one.rbo, one.jaccard, str(one.trace))
+        (pair for pair in overlaps if not pair.identical), key=lambda pair: (pair.rbo, pair.jaccard, str(pair.trace))
     )
     return {
         "compared": len(overlaps),
         "changed": len(changed),
-        "jaccard": float(np.mean([one.jaccard for one in overlaps])) if overlaps else None,
-        "rbo": float(np.mean([one.rbo for one in overlaps])) if overlaps else None,
-        "newly_abstained": sum(one.abstained_after and not one.abstained_before for one in overlaps),
-        "newly_answered": sum(one.abstained_before and not one.abstained_after for one in overlaps),
+        "jaccard": float(np.mean([pair.jaccard for pair in overlaps])) if overlaps else None,
+        "rbo": float(np.mean([pair.rbo for pair in overlaps])) if overlaps else None,
+        "newly_abstained": sum(pair.abstained_after and not pair.abstained_before for pair in overlaps),
+        "newly_answered": sum(pair.abstained_before and not pair.abstained_after for pair in overlaps),
         "most_changed": [
-            {"trace": str(one.trace), "jaccard": one.jaccard, "rbo": one.rbo} for one in changed[:max_named]
+            {"trace": str(pair.trace), "jaccard": pair.jaccard, "rbo": pair.rbo} for pair in changed[:max_named]
         ],
     }

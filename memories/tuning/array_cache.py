@@ -1,8 +1,7 @@
-"""The arrays of traced sets that a process holds: of a set that changes, only what has changed is loaded again."""
+"""The arrays of traced sets, cached per process; of a set that changes, only what has changed is loaded again."""
 
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, replace
-from threading import Lock
 from uuid import UUID
 
 import numpy as np
@@ -10,6 +9,7 @@ from django.contrib.postgres.aggregates import StringAgg
 from django.db.models import TextField
 from django.db.models.functions import MD5, Cast
 
+from memories.db.lru_cache import LRUCache
 from memories.models import JudgedQuery, JudgementSet, Namespace, TracedQuery, TracedSet
 from memories.models.choices import Route
 from memories.retrieval.query import Config
@@ -18,8 +18,8 @@ from memories.tuning.arrays import Arrays, Stack, build_stacks, candidate_grades
 from memories.tuning.traced_sets import ProgressCallback, ensure_traced_set, no_progress, write_count
 from scoring.systems import SYSTEMS
 
-MAX_CACHED_SETS = 4  # sets that a process holds
-# What a vector of a candidate is today: a new one has the number of the write that made it.
+MAX_CACHED_SETS = 4
+# Changes with any vector of a candidate: `written` is the number of the write that stored it.
 VECTORS_FINGERPRINT_SQL = """
     SELECT count(*), max(written) FROM memories_memoryvector
     WHERE namespace_id = %(namespace)s AND embedder = %(embedder)s AND route = %(route)s AND memory_id IN (
@@ -33,32 +33,27 @@ Grades = Mapping[UUID, Mapping[UUID, int]]
 
 @dataclass(frozen=True)
 class CachedArrays:
-    """A set as it was loaded, and by what one sees whether that still holds."""
+    """The arrays of a traced set, and the fingerprints that tell whether they are current."""
 
-    write_fingerprint: Hashable  # while this is the same, nothing was written or judged
-    content_fingerprint: Hashable  # while this is the same, candidates and vectors are
+    write_fingerprint: Hashable  # of the namespace's writes and judgements
+    content_fingerprint: Hashable  # of the candidates and their vectors
     grades: Grades
     arrays: Arrays
 
 
-_cache: dict[UUID, CachedArrays] = {}  # the last used last
-_lock = Lock()
+_cache = LRUCache[UUID, CachedArrays](MAX_CACHED_SETS)
 
 
 def cached_arrays(traced_set: TracedSet) -> Arrays:
-    """The arrays of a traced set with the judgements that hold now; the same ones until something in them changes."""
+    """The arrays of a traced set with current judgements; the same object until something in them changes."""
     namespace = traced_set.namespace
-    looked = write_count(namespace), current_grades.judgement_sets_fingerprint(namespace, [traced_set.judgement_set_id])
-    with _lock:
-        known = _cache.get(traced_set.id)
-    if known is None or known.write_fingerprint != looked:
-        known = refresh_arrays(traced_set, known, looked)
-    with _lock:
-        _cache.pop(traced_set.id, None)
-        _cache[traced_set.id] = known
-        for old in list(_cache)[:-MAX_CACHED_SETS]:
-            del _cache[old]
-    return known.arrays
+    judgements = current_grades.judgement_sets_fingerprint(namespace, [traced_set.judgement_set_id])
+    fingerprint = write_count(namespace), judgements
+    cached = _cache.get(traced_set.id)
+    if cached is None or cached.write_fingerprint != fingerprint:
+        cached = refresh_arrays(traced_set, cached, fingerprint)
+        _cache.put(traced_set.id, cached)
+    return cached.arrays
 
 
 def ensure_arrays(
@@ -68,40 +63,41 @@ def ensure_arrays(
     while True:
         try:
             return cached_arrays(ensure_traced_set(namespace, judgement_set, config, progress))
-        except TracedSet.DoesNotExist:  # a later asking has just taken its place
+        except TracedSet.DoesNotExist:  # just replaced by a newer traced set
             continue
 
 
 def refresh_arrays(traced_set: TracedSet, cached: CachedArrays | None, write_fingerprint: Hashable) -> CachedArrays:
-    """What is held with what has changed in it: most writes touch nothing that was judged or found."""
-    asked = candidates_fingerprint(traced_set)
+    """Update cached arrays by what has changed; most writes touch no judged memory and no candidate."""
+    content = candidates_fingerprint(traced_set)
     now = current_grades.load_grades(traced_set.namespace, traced_set.judgement_set_id)
-    queries = {one.query.id: one.query for one in now.queries}
-    if cached is None or cached.content_fingerprint != asked:
-        return CachedArrays(write_fingerprint, asked, now.grades, build_arrays(traced_set, queries, now.grades))
+    queries = {graded.query.id: graded.query for graded in now.queries}
+    if cached is None or cached.content_fingerprint != content:
+        return CachedArrays(write_fingerprint, content, now.grades, build_arrays(traced_set, queries, now.grades))
     whole = cached.arrays
     mine = [queries.get(query.id, query) for query in whole.queries]
     if now.grades == cached.grades and all(map(same_judged_query, whole.queries, mine)):
         return replace(cached, write_fingerprint=write_fingerprint)
     changed = {id for id in queries if now.grades[id] != cached.grades.get(id)}
-    again = replace(
+    changed_arrays = replace(
         whole,
         queries=mine,
         ideal=ideal_grades([now.grades.get(query.id, {}) for query in mine]),
         stacks=[regrade_stack(stack, mine, now.grades, changed) for stack in whole.stacks],
     )
-    return CachedArrays(write_fingerprint, asked, now.grades, again)
+    return CachedArrays(write_fingerprint, content, now.grades, changed_arrays)
 
 
 def candidates_fingerprint(traced_set: TracedSet) -> Hashable:
-    """By what one sees that a set has other rows, or its candidates other vectors."""
+    """Changes if the set has other rows, or its candidates other vectors."""
     rows = TracedQuery.objects.within(traced_set.namespace).filter(traced_set_id=traced_set.id)
-    mark: str | None = rows.aggregate(mark=MD5(StringAgg(Cast("id", TextField()), " ", order_by="id")))["mark"]
+    ids = StringAgg(Cast("id", TextField()), " ", order_by="id")
+    row_ids: str | None = rows.aggregate(fingerprint=MD5(ids))["fingerprint"]
     if "vectors" not in SYSTEMS[traced_set.system].optional_features:
-        return mark
+        return row_ids
     embedder = traced_set.namespace.embedder
     return (
-        mark,
+        row_ids,
         embedder,
         *current_grades.fetch_judgement_rows(
             VECTORS_FINGERPRINT_SQL, traced_set.namespace, (), traced=traced_set.id, embedder=embedder, route=Route.FULL
@@ -110,11 +106,11 @@ def candidates_fingerprint(traced_set: TracedSet) -> Hashable:
 
 
 def build_arrays(traced_set: TracedSet, queries: Mapping[UUID, JudgedQuery], grades: Grades) -> Arrays:
-    """The whole of a set."""
+    """Load a traced set as arrays."""
     namespace, system = traced_set.namespace, SYSTEMS[traced_set.system]
     found = TracedQuery.objects.within(namespace).filter(traced_set_id=traced_set.id, query_id__in=list(queries))
     rows = list(found.order_by("query_id"))
-    # Looked up after its rows: what is still there then was whole before.
+    # Checked after its rows were read: if it still exists, they were complete.
     TracedSet.objects.within(namespace).get(id=traced_set.id)
     vectors = candidate_vectors(namespace, rows) if "vectors" in system.optional_features else {}
     return Arrays(
@@ -126,13 +122,13 @@ def build_arrays(traced_set: TracedSet, queries: Mapping[UUID, JudgedQuery], gra
     )
 
 
-def same_judged_query(one: JudgedQuery, other: JudgedQuery) -> bool:
-    """Whether a query counts as it did."""
-    return (one.kind, one.category, one.part, one.text) == (other.kind, other.category, other.part, other.text)
+def same_judged_query(before: JudgedQuery, after: JudgedQuery) -> bool:
+    """Whether a query counts as before."""
+    return all(getattr(before, name) == getattr(after, name) for name in ("kind", "category", "split", "text"))
 
 
 def regrade_stack(stack: Stack, queries: list[JudgedQuery], grades: Grades, changed: set[UUID]) -> Stack:
-    """The same candidates; those of queries whose grades have changed by what they are now."""
+    """A stack with current grades for the queries whose grades have changed."""
     values, batches = stack.grades.copy(), stack.signals.batches
     for place, number in enumerate(stack.queries.tolist()):
         if (query := queries[number].id) in changed:

@@ -1,15 +1,15 @@
-"""A traced set as arrays, ready to be ranked under any setting of the scores."""
+"""A traced set as arrays, to be ranked under any score parameters."""
 
-from collections import OrderedDict, defaultdict
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from threading import Lock
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 from uuid import UUID
 
 import numpy as np
 
+from memories.db.lru_cache import LRUCache
 from memories.models import JudgedQuery, MemoryVector, Namespace, TracedQuery
 from memories.models.choices import QueryKind, Route
 from memories.retrieval.plan import QueryPlan
@@ -25,40 +25,20 @@ from scoring.systems.system import System, rank_batches
 from scoring.term import Array, Codes, Mask
 from scoring.without_retrievers import remaining_candidates, without_retrievers
 
-MAX_RANKINGS, MAX_CURVES = 64, 512  # that each set holds
-MAX_REDUCED = 32  # stacks without some retrievers
+MAX_RANKINGS, MAX_CURVES = 64, 512  # cached per set
+MAX_REDUCED = 32  # stacks without some retrievers, cached per set
 
-T = TypeVar("T")
-
-
-class ResultCache:
-    """The last results of something, no more than so many."""
-
-    def __init__(self, max_items: int) -> None:
-        self.max_items, self.items, self.lock = max_items, OrderedDict[Hashable, Any](), Lock()
-
-    def get_or_compute(self, key: Hashable, compute: Callable[[], T]) -> T:
-        """What is held under a key, made where it is not."""
-        with self.lock:
-            if key in self.items:
-                self.items.move_to_end(key)
-                return self.items[key]  # type: ignore[no-any-return]
-        made = compute()
-        with self.lock:
-            self.items[key] = made
-            while len(self.items) > self.max_items:
-                self.items.popitem(last=False)
-        return made
+Ranked = tuple[Array, Array, Mask]  # grades by rank, places in the stacks, which queries are answered
 
 
 @dataclass(frozen=True, eq=False)
 class Stack:
-    """Queries that are planned and scored alike, as one."""
+    """Queries with the same plan and scoring path, stacked."""
 
     plan: Plan
-    queries: Codes  # their places among all
+    queries: Codes  # indexes into the arrays' queries
     signals: Signals
-    grades: Array  # of each candidate for its query
+    grades: Array  # per candidate, for its query
 
 
 class StackPart(NamedTuple):
@@ -88,33 +68,33 @@ def stack_without(stack: Stack, system: System, dropped: frozenset[str]) -> list
 
 @dataclass(frozen=True, eq=False)
 class Arrays:
-    """Judged queries, what they should give, and the candidates that each of them has."""
+    """Judged queries with their ideal grades and candidates."""
 
     system: System
     queries: Sequence[JudgedQuery]
-    ideal: Array  # the grades of all that was judged for each query, best first
+    ideal: Array  # all grades of each query, best first
     stacks: Sequence[Stack]
     candidates: int
-    # Results go with what they were made of, and hold no way back to it.
-    rankings: ResultCache = field(init=False, default_factory=lambda: ResultCache(MAX_RANKINGS))
-    curves: ResultCache = field(init=False, default_factory=lambda: ResultCache(MAX_CURVES))
-    reduced: ResultCache = field(init=False, default_factory=lambda: ResultCache(MAX_REDUCED))
+    # Evicted with the arrays they were computed from; they must not refer back to them.
+    rankings: LRUCache[Hashable, Ranked] = field(init=False, default_factory=lambda: LRUCache(MAX_RANKINGS))
+    curves: LRUCache[Hashable, Any] = field(init=False, default_factory=lambda: LRUCache(MAX_CURVES))
+    reduced: LRUCache[Hashable, list[StackPart]] = field(init=False, default_factory=lambda: LRUCache(MAX_REDUCED))
 
     @cached_property
     def answerable(self) -> Mask:
-        """Which queries have an answer that can come back: what lost its own measures nothing."""
-        meant = np.array([query.kind == QueryKind.ANSWERABLE for query in self.queries], bool)
-        return meant & (self.ideal > 0).any(axis=1)
+        """Which queries have a relevant memory that can be returned."""
+        answerable = np.array([query.kind == QueryKind.ANSWERABLE for query in self.queries], bool)
+        return answerable & (self.ideal > 0).any(axis=1)
 
     @cached_property
     def unanswerable(self) -> Mask:
-        """Which queries ask for what was never stored."""
+        """Which queries have an answer that was never stored."""
         return np.array([query.kind == QueryKind.UNANSWERABLE for query in self.queries], bool)
 
-    def rank(self, config: Config) -> tuple[Array, Array, Mask]:
-        """What each query gives under a setting: grades by rank, −1 where it was not judged, places, and who answers.
+    def rank(self, config: Config) -> Ranked:
+        """Rank every query: grades by rank (−1 if unjudged), places in the stacks, and which queries are answered.
 
-        Places are those in the stacks; beyond the end of an answer both are absent (grade 0, place −1).
+        Beyond the end of an answer, the grade is 0 and the place −1.
         """
         grades = np.zeros((len(self.queries), DEPTH))
         places = np.full((len(self.queries), DEPTH), -1)
@@ -147,7 +127,7 @@ class Arrays:
 
 
 def candidate_grades(grades: Mapping[UUID, int], ids: Sequence[str]) -> Array:
-    """The grade of each candidate; −1 where nobody has judged it."""
+    """The grade of each candidate; −1 if unjudged."""
     known = {str(id): grade for id, grade in grades.items()}
     return np.array([known.get(id, -1) for id in ids], dtype=float)
 
@@ -161,7 +141,7 @@ def ideal_grades(grades: Sequence[Mapping[UUID, int]]) -> Array:
 
 
 def candidate_vectors(namespace: Namespace, rows: Sequence[TracedQuery]) -> Mapping[UUID, Vectors]:
-    """The vector of every candidate, for the systems that look at likeness."""
+    """The vector of every candidate, for systems that compare candidates."""
     wanted = {id for row in rows for id in row.candidates}
     found = MemoryVector.objects.within(namespace).filter(
         embedder=namespace.embedder, route=Route.FULL, memory_id__in=wanted
@@ -175,7 +155,7 @@ def build_stacks(
     grades: Mapping[UUID, Mapping[UUID, int]],
     vectors: Mapping[UUID, Vectors],
 ) -> list[Stack]:
-    """The queries that have candidates, together as far as they are scored alike."""
+    """The queries with candidates, grouped by plan and scoring path."""
     alike: dict[Hashable, list[tuple[int, Signals, Array]]] = defaultdict(list)
     plans: dict[Hashable, Plan] = {}
     for number, row in enumerate(rows):
@@ -197,7 +177,7 @@ def build_stacks(
 
 
 def unpack_signals(row: TracedQuery, vectors: Mapping[UUID, Any]) -> Signals:
-    """What was known of a query's candidates."""
+    """The signals of a traced query."""
     packed, head = unpack_arrays(bytes(row.signals))
     known = next(iter(vectors.values()), None)
     nowhere = None if known is None else np.eye(1, len(known), dtype=np.float32)[0]

@@ -1,8 +1,8 @@
-"""The grades that hold today: memories were merged, superseded and forgotten since they were judged.
+"""Current grades: memories may have been merged, superseded or forgotten since they were judged.
 
-What was merged counts for the memory that absorbed it, with the higher of their grades. What was superseded stays
-judged as what it is: a question about its time may still find it. What was forgotten, rejected or archived cannot come
-back, so its grade is left out and counted.
+A merged memory's grade counts for the memory that absorbed it; the higher grade wins. A superseded memory keeps its
+grade: a query about its time may still find it. The grades of forgotten, rejected and archived memories are left out
+and counted, since they cannot be returned.
 """
 
 from collections import Counter
@@ -21,7 +21,7 @@ from memories.models import JudgedQuery, Judgement, Namespace
 from memories.models.choices import QueryKind, Status
 
 COUNTED_STATUSES = (Status.ACTIVE, Status.SUPERSEDED)
-# Every judgement of some sets with the memory that stands for the judged one today; for WITH RECURSIVE.
+# CTEs: every judgement of some sets with the memory it counts for now.
 RESOLVED_JUDGEMENTS = """
     judged AS (
         SELECT q.judgement_set_id AS set_id, j.query_id, j.memory_id, j.grade, m.status, m.merged_into_id
@@ -48,34 +48,34 @@ GRADES_SQL = f"WITH RECURSIVE {RESOLVED_JUDGEMENTS} SELECT query_id, memory_id, 
 
 @dataclass
 class GradedQuery:
-    """A judged query with what its judgements say today."""
+    """A judged query with its current grades."""
 
     query: JudgedQuery
-    grades: dict[UUID, int] = field(default_factory=dict)  # by the memory that stands for the judged one
-    merged: dict[UUID, UUID] = field(default_factory=dict)  # judged ones, with what absorbed them
-    superseded: set[UUID] = field(default_factory=set)  # of those graded
-    left_out: dict[UUID, Status] = field(default_factory=dict)  # judged ones that cannot come back
+    grades: dict[UUID, int] = field(default_factory=dict)  # by the memory they count for
+    merged: dict[UUID, UUID] = field(default_factory=dict)  # judged memory: the one that absorbed it
+    superseded: set[UUID] = field(default_factory=set)  # graded memories
+    left_out: dict[UUID, Status] = field(default_factory=dict)  # judged memories that cannot be returned
     had_answer: bool = False  # whether any memory was ever judged relevant
 
     @property
     def relevant(self) -> bool:
-        """Whether a memory that can come back answers it, or helps to."""
+        """Whether any returnable memory is relevant."""
         return any(self.grades.values())
 
     @property
     def unjudged(self) -> bool:
-        """Whether nobody has judged anything for it yet."""
+        """Whether it has no judgements yet."""
         return not self.grades and not self.left_out
 
     @property
     def lost_answers(self) -> bool:
-        """Whether it had an answer, and has none any more: it measures nothing until somebody looks at it."""
+        """Whether it had relevant memories and has none left; it is not measured until judged again."""
         return self.query.kind == QueryKind.ANSWERABLE and self.had_answer and not self.relevant
 
 
 @dataclass(frozen=True)
 class GradedSet:
-    """A set of judged queries as it holds today."""
+    """A judgement set with its current grades."""
 
     queries: Sequence[GradedQuery]
 
@@ -86,40 +86,40 @@ class GradedSet:
 
     @cached_property
     def left_out(self) -> Mapping[Status, int]:
-        """How many grades count no more, by what became of their memories."""
+        """The number of grades left out, by the status of their memories."""
         return Counter(status for one in self.queries for status in one.left_out.values())
 
     @property
     def merged(self) -> int:
-        """How many grades count for another memory than the judged one."""
+        """The number of grades that count for another memory than the judged one."""
         return sum(len(one.merged) for one in self.queries)
 
     @property
     def superseded(self) -> int:
-        """How many memories with a grade have been superseded."""
+        """The number of graded memories that were superseded."""
         return sum(len(one.superseded) for one in self.queries)
 
     @cached_property
     def queries_without_answers(self) -> Sequence[GradedQuery]:
-        """The queries that have lost all of their answers."""
+        """The answerable queries whose relevant memories are all gone."""
         return [one for one in self.queries if one.lost_answers]
 
 
 def judgement_sets_fingerprint(namespace: Namespace, set_ids: Sequence[UUID]) -> str:
-    """By what one sees that sets have changed: their queries with kind and category, and what was judged of them."""
+    """Changes with the queries of the sets, their kind and category, and their judgements."""
     queries = JudgedQuery.objects.within(namespace).filter(judgement_set_id__in=set_ids)
-    said = Concat(Cast("id", TextField()), "kind", "category", output_field=TextField())
-    asked = queries.aggregate(mark=MD5(StringAgg(said, " ", order_by="id")))
+    columns = Concat(Cast("id", TextField()), "kind", "category", output_field=TextField())
+    content = queries.aggregate(fingerprint=MD5(StringAgg(columns, " ", order_by="id")))
     judged = Judgement.objects.within(namespace).filter(query__judgement_set_id__in=set_ids)
-    return " ".join(map(str, (*asked.values(), *judged.aggregate(Count("id"), Max("judged_at")).values())))
+    return " ".join(map(str, (*content.values(), *judged.aggregate(Count("id"), Max("judged_at")).values())))
 
 
 def load_grades(namespace: Namespace, set_id: UUID) -> GradedSet:
-    """Read a set as it holds today, in two questions whatever its size."""
+    """A set with its current grades, by two SQL queries whatever its size."""
     rows = JudgedQuery.objects.within(namespace).filter(judgement_set_id=set_id).order_by("id")
     found = {query.id: GradedQuery(query) for query in rows}
     for query, judged, now, grade, status in fetch_judgement_rows(GRADES_SQL, namespace, [set_id]):
-        if (one := found.get(query)) is None:  # added between the two questions
+        if (one := found.get(query)) is None:  # added between the two queries
             continue
         one.had_answer |= grade > 0
         if judged != now:
@@ -136,7 +136,7 @@ def load_grades(namespace: Namespace, set_id: UUID) -> GradedSet:
 def fetch_judgement_rows(
     sql: str, namespace: Namespace, set_ids: Sequence[UUID], **params: Any
 ) -> list[tuple[Any, ...]]:
-    """The rows of a statement over what stands of some sets."""
+    """The rows of a statement over the resolved judgements of some sets."""
     with connection.cursor() as cursor:
         cursor.execute(sql, {"namespace": namespace.id, "sets": list(set_ids), **params})
         return list(cursor.fetchall())

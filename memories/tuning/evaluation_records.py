@@ -52,7 +52,7 @@ def save_evaluation(
         profile_version_id=version_id,
         system=measurement.config.system.name,
         params=dict(measurement.config.given),
-        part=split,
+        split=split,
         metrics=metrics_to_dict(measurement, split),
         per_query=per_query_metrics(measurement, split),
         took_ms=took_ms,

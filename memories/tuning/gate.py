@@ -1,4 +1,4 @@
-"""What publishing a version would do: to judged queries, by a paired test, and to what was really asked lately."""
+"""The gate before publishing: paired tests on judged queries, and a replay of recent traces."""
 
 import time
 from collections.abc import Sequence
@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from memories.contracts.work import Step, Work
 from memories.models import Job, JudgementSet, Namespace, ProfileVersion
-from memories.models.choices import JobKind, Part
+from memories.models.choices import JobKind, Split
 from memories.retrieval.config import config_of_version, serving_config
 from memories.retrieval.query import Config
 from memories.tuning import answer_overlap, current_grades
@@ -30,14 +30,14 @@ from memories.tuning.traced_sets import write_count
 from scoring.dedup import normalize
 from scoring.term import Mask
 
-# What is tested, and whether more of it is better.
+# Metric: whether higher is better.
 TESTED_METRICS = {MAIN_METRIC: True, FALSE_ABSTENTION: False, FALSE_ANSWER: False}
-TESTED_SPLITS = ("", Part.HOLDOUT)  # all queries, and those that nobody tuned on
-CHECK_VALID_FOR = timedelta(days=1)  # a check, where memories are written meanwhile
-MAX_CHANGED_QUERIES = 10  # changed questions that are named
-MAX_LIVE_QUERIES = 50  # questions that are asked again, where their candidates would be others
-LIVE_SECONDS = 60.0  # for those
-PROGRESS_EVERY = 10  # questions between two words of how far it is
+TESTED_SPLITS = ("", Split.HOLDOUT)  # all queries, and those that nobody tuned on
+CHECK_VALID_FOR = timedelta(days=1)  # if memories are written meanwhile
+MAX_CHANGED_QUERIES = 10  # named in the result
+MAX_LIVE_QUERIES = 50  # traces run again because their candidates would change
+LIVE_SECONDS = 60.0  # time budget of those
+PROGRESS_EVERY = 10  # traces between progress updates
 
 MeasurementPairs = Sequence[tuple[Measurement, Measurement]]
 
@@ -49,29 +49,29 @@ def latest_gate_job(namespace: Namespace, version_id: UUID) -> Job | None:
 
 
 def serving_version_id(namespace: Namespace) -> UUID | None:
-    """The profile version that serves; none where it is what ships."""
+    """The profile version that serves; None for the built-in default."""
     serving = namespace.serving
     return serving.profile_version_id if serving else None
 
 
 def gate_losses(job: Job) -> list[dict[str, Any]]:
     """The significant losses of a check."""
-    return [one for one in job.result.get("judge", {}).get("tests", ()) if one["loss"]]
+    return [test for test in job.result.get("judge", {}).get("tests", ()) if test["loss"]]
 
 
 def gate_configs(work: Work) -> tuple[Config, Config]:
-    """What served when the job was asked for, and the version."""
+    """The configuration that served when the job was submitted, and the version's."""
     against, wanted = work.job.params["against"], work.job.params["version"]
     versions = ProfileVersion.objects.within(work.namespace).select_related("profile")
     return serving_config(versions.get(id=against) if against else None), config_of_version(versions.get(id=wanted))
 
 
 def gate_judge_step(work: Work) -> None:
-    """Hold the version against what serves on every judged query, all together and the held-out ones."""
+    """Compare the version with what serves on all judged queries, and on the holdout split."""
     sets = list(JudgementSet.objects.within(work.namespace).filter(queries__isnull=False).distinct().order_by("id"))
-    # Before anything is asked: what is judged meanwhile makes the check old.
+    # Taken first: judgements made while it runs make the check outdated.
     work.step_result.update(
-        sets=[one.name for one in sets],
+        sets=[judgement_set.name for judgement_set in sets],
         fingerprint=judgements_fingerprint(work.namespace),
         writes=write_count(work.namespace),
     )
@@ -86,25 +86,25 @@ def gate_judge_step(work: Work) -> None:
 
 
 def judgements_fingerprint(namespace: Namespace) -> str:
-    """By what one sees that somebody has judged something, in any set."""
+    """Changes with the queries and judgements of any set."""
     return current_grades.judgement_sets_fingerprint(
         namespace, list(JudgementSet.objects.within(namespace).values_list("id", flat=True))
     )
 
 
 def outdated_reason(job: Job) -> str:
-    """Why a check does not count any more, if it does not: what is judged has changed, or it is from another day."""
-    namespace, told = job.namespace, job.result.get("judge", {})
-    if told.get("fingerprint") != judgements_fingerprint(namespace):
+    """Why a check is outdated, or an empty string."""
+    namespace, checked = job.namespace, job.result.get("judge", {})
+    if checked.get("fingerprint") != judgements_fingerprint(namespace):
         return "queries or judgements have changed since"
-    written = write_count(namespace) - told["writes"]
+    written = write_count(namespace) - checked["writes"]
     if written and job.finished_at and timezone.now() - job.finished_at > CHECK_VALID_FOR:
         return f"that was more than a day ago, and memories were written {written} time{'s' * (written > 1)} since"
     return ""
 
 
 def paired_test(pairs: MeasurementPairs, metric: str, split: str) -> dict[str, Any]:
-    """One metric over the queries of all sets: how it moves, and which way."""
+    """A paired test of one metric over the queries of all sets."""
     moves = [after.per_query[metric] - before.per_query[metric] for before, after in pairs]
     chosen = first_occurrences(
         pairs, [before.query_mask(metric, split) & after.query_mask(metric, split) for before, after in pairs]
@@ -129,7 +129,7 @@ def paired_test(pairs: MeasurementPairs, metric: str, split: str) -> dict[str, A
 
 
 def first_occurrences(pairs: MeasurementPairs, masks: Sequence[Mask]) -> list[Mask]:
-    """The chosen queries without those that an earlier set has as well: a question counts once."""
+    """Masks without the queries that an earlier set has too: each query counts once."""
     seen, first = set[tuple[Any, ...]](), []
     for (before, _), mask in zip(pairs, masks, strict=True):
         mine = mask.copy()
@@ -144,49 +144,49 @@ def first_occurrences(pairs: MeasurementPairs, masks: Sequence[Mask]) -> list[Ma
 
 def adjust_tests(tests: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Tests with Holm-corrected p-values, and whether each is a significant loss."""
-    p_values = adjust_p_values([one["p_value"] for one in tests], [one["won"] + one["lost"] for one in tests])
+    p_values = adjust_p_values([test["p_value"] for test in tests], [test["won"] + test["lost"] for test in tests])
     return [
-        {**one, "corrected": p_value, "loss": one["worse"] and p_value < SIGNIFICANCE_LEVEL}
-        for one, p_value in zip(tests, p_values, strict=True)
+        {**test, "corrected": p_value, "loss": test["worse"] and p_value < SIGNIFICANCE_LEVEL}
+        for test, p_value in zip(tests, p_values, strict=True)
     ]
 
 
 def unzip_pairs(pairs: MeasurementPairs) -> tuple[list[Measurement], list[Measurement]]:
-    """What serves on every set, and the version on every set."""
+    """The measurements before, and those after."""
     return [before for before, _ in pairs], [after for _, after in pairs]
 
 
 def concatenate_or_empty(parts: Sequence[Any]) -> Any:
-    """Arrays one after another; none at all are an empty one."""
+    """Concatenated arrays; an empty one if there are none."""
     return np.concatenate(parts) if parts else np.zeros(0)
 
 
 def gate_replay_step(work: Work) -> None:
-    """Rank what was asked lately by both, from the traces; where candidates would be others, ask some again."""
+    """Replay recent traces under both configurations; run a sample again if their candidates would change."""
     before, after = gate_configs(work)
     traces = list(answer_overlap.recent_traces(work.namespace))
-    again = [trace for trace in traces if answer_overlap.needs_new_query(trace, before, after)]
-    sample = again[:: max(1, -(-len(again) // MAX_LIVE_QUERIES))]
-    kept = [trace for trace in traces if not answer_overlap.needs_new_query(trace, before, after)]
-    whole, found = len(kept) + len(sample), list[answer_overlap.Overlap]()
-    for trace in kept:
-        found.append(answer_overlap.replay_overlap(trace, before, after))
-        if len(found) % PROGRESS_EVERY == 0:
-            work.record_progress(len(found), whole)
+    changed = [trace for trace in traces if answer_overlap.needs_new_query(trace, before, after)]
+    sample = changed[:: max(1, -(-len(changed) // MAX_LIVE_QUERIES))]
+    replayable = [trace for trace in traces if not answer_overlap.needs_new_query(trace, before, after)]
+    total, overlaps = len(replayable) + len(sample), list[answer_overlap.Overlap]()
+    for trace in replayable:
+        overlaps.append(answer_overlap.replay_overlap(trace, before, after))
+        if len(overlaps) % PROGRESS_EVERY == 0:
+            work.record_progress(len(overlaps), total)
     until, live = time.monotonic() + LIVE_SECONDS, 0
     for trace in sample:
         if time.monotonic() > until:
             break
-        found.append(answer_overlap.live_overlap(trace, before, after))
+        overlaps.append(answer_overlap.live_overlap(trace, before, after))
         live += 1
-        work.record_progress(len(found), whole)
+        work.record_progress(len(overlaps), total)
     work.step_result.update(
-        answer_overlap.overlap_summary(found, MAX_CHANGED_QUERIES),
+        answer_overlap.overlap_summary(overlaps, MAX_CHANGED_QUERIES),
         traces=len(traces),
-        other_candidates=len(again),
+        other_candidates=len(changed),
         live=live,
     )
-    work.record_progress(whole, whole)
+    work.record_progress(total, total)
 
 
 STEPS: dict[str, Step] = {"judge": gate_judge_step, "replay": gate_replay_step}

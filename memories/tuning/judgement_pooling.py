@@ -1,7 +1,7 @@
-"""The pool of a set: what several settings find for its queries, united, so that people judge what is really found.
+"""Pooling: the union of the results of several configurations for each query of a set, to be judged.
 
-A setting whose hits nobody has graded is measured wrong; unjudged@k tells how wrong: the share of its first k hits
-without a grade. Retrieval runs live, without a trace and without counting as an access.
+Unjudged results make a measurement unreliable; unjudged@k is the share of a configuration's first k results without a
+grade. Retrieval runs live, without a trace and without counting as an access.
 """
 
 from collections.abc import Mapping, Sequence
@@ -25,7 +25,7 @@ from scoring.systems import SYSTEMS
 
 DEFAULT_K, MAX_K = 10, 50
 MAX_CONFIGS = 10
-BATCH_SIZE = 20  # queries between two looks at whether the worker stops
+BATCH_SIZE = 20  # queries between progress updates
 UNJUDGED_SQL = f"""
     WITH RECURSIVE {RESOLVED_JUDGEMENTS}
     SELECT place.key, count(*), count(*) FILTER (WHERE s.query_id IS NULL)
@@ -41,7 +41,7 @@ UNJUDGED_SQL = f"""
 
 @dataclass(frozen=True)
 class UnjudgedShare:
-    """How much of what a setting finds nobody has graded."""
+    """The share of a configuration's results that are unjudged."""
 
     name: str
     found: int
@@ -49,56 +49,56 @@ class UnjudgedShare:
 
     @property
     def share(self) -> float:
-        """unjudged@k: of its first k hits over all queries, those without a grade."""
+        """unjudged@k: the share of its first k results over all queries without a grade."""
         return self.unjudged / self.found if self.found else 0.0
 
 
 class UnknownConfigError(ValueError):
-    """Names that stand for no setting; what is wrong with each."""
+    """A name of no configuration."""
 
 
 def serving_config_name(namespace: Namespace) -> str:
-    """The name of what a namespace serves."""
+    """The name of the serving configuration."""
     serving = namespace.serving
     version = serving.profile_version if serving else None
     return profile_version_name(version.profile.name, version.number) if version else DEFAULT_SYSTEM
 
 
 def config_by_name(namespace: Namespace, name: str) -> Config:
-    """The setting behind a name: of a system, or of a profile's version."""
+    """The configuration of a name: a system, or a profile version."""
     if name in SYSTEMS:
         return resolve_config(namespace, system=name, params={})
     return resolve_config(namespace, profile=name, params={})
 
 
 def config_names(namespace: Namespace, requested: Sequence[str]) -> list[str]:
-    """Names of settings, each once and with a profile's present version; without any, what serves."""
+    """Distinct names with their versions; by default the serving configuration."""
     names = []
     for name in requested or [serving_config_name(namespace)]:
         try:
-            found = config_by_name(namespace, name)
+            config = config_by_name(namespace, name)
         except UnknownProfileError as error:
             known = f"one of {', '.join(SYSTEMS)}, or a profile of this namespace"
             raise UnknownConfigError(f"must be {known}; got {name}") from error
         except ParamsError as error:
-            raise UnknownConfigError(f"cannot be used as it stands: {error}; got {name}") from error
-        names.append(found.label)
+            raise UnknownConfigError(f"cannot be used: {error}; got {name}") from error
+        names.append(config.label)
     return sorted(set(names), key=names.index)
 
 
 def pool_step(work: Work) -> None:
-    """Ask every query of the set by every setting; a query's pool is replaced whole."""
+    """Retrieve every query of the set under every configuration, and replace its pool."""
     params = work.job.params
     configs = {name: config_by_name(work.namespace, name) for name in params["configs"]}
-    here = JudgedQuery.objects.within(work.namespace).filter(judgement_set_id=params["set"]).order_by("id")
-    queries = list(here)
+    rows = JudgedQuery.objects.within(work.namespace).filter(judgement_set_id=params["set"]).order_by("id")
+    queries = list(rows)
     for first in range(work.job.done, len(queries), BATCH_SIZE):
         for query in queries[first : first + BATCH_SIZE]:
             replace_pool(query, pool_ranks(work.namespace, query, configs, params["k"]))
         work.record_progress(min(first + BATCH_SIZE, len(queries)), len(queries))
-    found = unjudged_shares(work.namespace, UUID(params["set"]), params["k"])
+    shares = unjudged_shares(work.namespace, UUID(params["set"]), params["k"])
     work.step_result.update(
-        unjudged={one.name: one.share for one in found if one.name in configs},
+        unjudged={share.name: share.share for share in shares if share.name in configs},
         queries=len(queries),
         at=timezone.now().isoformat(),
     )
@@ -108,22 +108,22 @@ def pool_step(work: Work) -> None:
 def pool_ranks(
     namespace: Namespace, query: JudgedQuery, configs: Mapping[str, Config], k: int
 ) -> dict[UUID, dict[str, int]]:
-    """Each memory that a setting answers with, and its place there."""
+    """The rank of each returned memory under each configuration."""
     first = next(iter(configs.values()))
-    question = Query(namespace=namespace, text=query.text, config=first, top_k=k, user=query.user, as_of=query.as_of)
-    reading = understand(question)
-    found: dict[UUID, dict[str, int]] = {}
-    for name, by in configs.items():
-        answer = retrieve(replace(question, config=by), reading)
-        rows = [] if answer.ranking.abstained else answer.ranking.order.rows.tolist()
-        for place, row in enumerate(rows, start=1):
-            found.setdefault(answer.candidates.rows[row]["id"], {})[name] = place
-    return found
+    request = Query(namespace=namespace, text=query.text, config=first, top_k=k, user=query.user, as_of=query.as_of)
+    parsed = understand(request)
+    ranks: dict[UUID, dict[str, int]] = {}
+    for name, config in configs.items():
+        retrieval = retrieve(replace(request, config=config), parsed)
+        rows = [] if retrieval.ranking.abstained else retrieval.ranking.order.rows.tolist()
+        for rank, row in enumerate(rows, start=1):
+            ranks.setdefault(retrieval.candidates.rows[row]["id"], {})[name] = rank
+    return ranks
 
 
 @transaction.atomic
 def replace_pool(query: JudgedQuery, ranks: Mapping[UUID, Mapping[str, int]]) -> None:
-    """Put a query's pool in the place of its last one, unless the query is gone meanwhile."""
+    """Replace a query's pool, unless the query was deleted meanwhile."""
     alive = JudgedQuery.objects.filter(namespace_id=query.namespace_id, id=query.id).select_for_update().exists()
     PooledMemory.objects.filter(namespace_id=query.namespace_id, query_id=query.id).delete()
     rows = (
@@ -142,7 +142,7 @@ def replace_pool(query: JudgedQuery, ranks: Mapping[UUID, Mapping[str, int]]) ->
 
 
 def unjudged_shares(namespace: Namespace, set_id: UUID, k: int) -> list[UnjudgedShare]:
-    """unjudged@k of every setting of the pool, by the grades of this moment."""
+    """unjudged@k of every pooled configuration, by current grades."""
     return [UnjudgedShare(*row) for row in fetch_judgement_rows(UNJUDGED_SQL, namespace, [set_id], k=k)]
 
 
@@ -154,7 +154,7 @@ def latest_pools(namespace: Namespace, sets: Sequence[UUID]) -> dict[UUID, Job]:
 
 
 def unfinished_pool_job(namespace: Namespace, set_id: UUID) -> Job | None:
-    """The pool of a set that is being made."""
+    """The unfinished pooling job of a set, if any."""
     open = Job.objects.within(namespace).filter(kind=JobKind.POOL, state__in=UNFINISHED, params__set=str(set_id))
     return open.order_by("created_at", "id").first()
 

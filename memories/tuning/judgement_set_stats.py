@@ -1,4 +1,4 @@
-"""What sets of judged queries hold, counted for all of them at once."""
+"""Counts of judgement sets, for many sets at once."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -8,7 +8,7 @@ from uuid import UUID
 from django.db.models import Count
 
 from memories.models import JudgedQuery, Namespace
-from memories.models.choices import Part, QueryKind, Status
+from memories.models.choices import QueryKind, Split, Status
 from memories.tuning.current_grades import COUNTED_STATUSES, RESOLVED_JUDGEMENTS, fetch_judgement_rows
 
 STATUSES = [status for status in Status.values if status != Status.MERGED]
@@ -30,43 +30,43 @@ GRADE_COUNTS_SQL = f"""
 
 @dataclass
 class JudgementSetStats:
-    """How much one set holds."""
+    """Counts of one set."""
 
     queries: int = 0
     judged: int = 0  # queries with any grade
-    lost: int = 0  # queries that have lost all of their answers
-    parts: Counter[str] = field(default_factory=Counter)
+    without_answers: int = 0  # answerable queries whose relevant memories are all gone
+    splits: Counter[str] = field(default_factory=Counter)
     kinds: Counter[str] = field(default_factory=Counter)
-    grades: int = 0  # that count today
-    merged: int = 0  # grades that count for what absorbed the judged memory
-    superseded: int = 0  # grades of memories that were superseded since
-    left_out: Counter[str] = field(default_factory=Counter)  # grades that count no more, by their memory's status
+    grades: int = 0  # that count now
+    merged: int = 0  # grades that count for the memory that absorbed the judged one
+    superseded: int = 0  # grades of superseded memories
+    left_out: Counter[str] = field(default_factory=Counter)  # grades left out, by their memory's status
 
     @property
     def unjudged(self) -> int:
-        """Queries for which nobody has judged anything yet."""
+        """Queries without judgements."""
         return self.queries - self.judged
 
 
 def judgement_set_stats(namespace: Namespace, set_ids: Sequence[UUID]) -> Mapping[UUID, JudgementSetStats]:
-    """Count some sets in two questions."""
-    told = {id: JudgementSetStats() for id in set_ids}
+    """Count sets by two SQL queries."""
+    stats = {id: JudgementSetStats() for id in set_ids}
     queries = JudgedQuery.objects.within(namespace).filter(judgement_set_id__in=set_ids)
-    by_sort = queries.values_list("judgement_set_id", "part", "kind").annotate(count=Count("id")).order_by()
-    for set_id, part, kind, count in by_sort:
-        tally = told[set_id]
+    by_kind = queries.values_list("judgement_set_id", "split", "kind").annotate(count=Count("id")).order_by()
+    for set_id, split, kind, count in by_kind:
+        tally = stats[set_id]
         tally.queries += count
-        tally.parts[Part(part)] += count
+        tally.splits[Split(split)] += count
         tally.kinds[QueryKind(kind)] += count
-    for set_id, judged, lost, merged, *counts in fetch_judgement_rows(
+    for set_id, judged, without_answers, merged, *counts in fetch_judgement_rows(
         GRADE_COUNTS_SQL, namespace, set_ids, answerable=QueryKind.ANSWERABLE
     ):
-        tally, by_status = told[set_id], dict(zip(STATUSES, counts, strict=True))
-        tally.judged, tally.lost, tally.merged = judged, lost, merged
+        tally, by_status = stats[set_id], dict(zip(STATUSES, counts, strict=True))
+        tally.judged, tally.without_answers, tally.merged = judged, without_answers, merged
         tally.grades, tally.superseded = (
             sum(by_status[status] for status in COUNTED_STATUSES),
             by_status[Status.SUPERSEDED],
         )
         gone = {status: count for status, count in by_status.items() if status not in COUNTED_STATUSES and count}
         tally.left_out = Counter(gone)
-    return told
+    return stats

@@ -1,4 +1,4 @@
-"""Which judgement set is meant."""
+"""Lookup of judgement sets."""
 
 from uuid import UUID
 
@@ -12,7 +12,7 @@ class UnknownJudgementSetError(LookupError):
 
 
 def choose_judgement_set(namespace: Namespace, name: str = "") -> JudgementSet:
-    """The set of a name or an id, else the one with most queries."""
+    """The set of a name or an id; by default the one with most queries."""
     sets = JudgementSet.objects.within(namespace)
     if name:
         found = sets.filter(name=name).first() or judgement_set_by_id(namespace, name)
@@ -25,7 +25,7 @@ def choose_judgement_set(namespace: Namespace, name: str = "") -> JudgementSet:
 
 
 def judgement_set_by_id(namespace: Namespace, text: str) -> JudgementSet | None:
-    """The set whose id a text is, if it is one."""
+    """The set of an id, if the text is one."""
     try:
         return JudgementSet.objects.within(namespace).filter(id=UUID(text)).first()
     except ValueError:

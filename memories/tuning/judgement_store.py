@@ -1,4 +1,4 @@
-"""Judged queries and grades on their way into a set: each query once, each pair with one grade, the last one given."""
+"""Storing judged queries and grades: each query once per set, one grade per pair; the last one wins."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -18,7 +18,7 @@ BATCH_SIZE = 2_000  # rows in a statement
 
 @dataclass(frozen=True)
 class NewQuery:
-    """A query as somebody brings it; what is not said stays as it is where the query is known."""
+    """A query to store; fields that are not given keep their value in an existing query."""
 
     text: str
     kind: str | None = None
@@ -29,78 +29,79 @@ class NewQuery:
 
     @property
     def key(self) -> tuple[Any, ...]:
-        """By what a query of a set is known again: its words, who asks and from when."""
+        """What identifies a query in a set: text, user and time."""
         return self.text, self.user, self.as_of
 
 
 @dataclass(frozen=True)
 class StoredQueries:
-    """What became of queries that were brought."""
+    """The outcome of storing queries."""
 
-    queries: Sequence[JudgedQuery]  # in their order
+    queries: Sequence[JudgedQuery]  # in the order given
     added: int
     grades: int
 
 
 @transaction.atomic
 def store_queries(judgement_set: JudgementSet, new_queries: Sequence[NewQuery], *, by: str) -> StoredQueries:
-    """Keep queries with their grades; those that the set has already take what is new of them.
+    """Store queries with their grades; existing queries are updated.
 
-    Grades weigh more than words: what is called never stored and has an answer here counts as answerable.
+    Grades override the given kind: an unanswerable query with a relevant memory counts as answerable.
     """
     lock_judgement_set(judgement_set)
-    here = JudgedQuery.objects.within(judgement_set.namespace).filter(judgement_set_id=judgement_set.id)
-    known = {judged_query_key(one): one for one in here.filter(text__in={one.text for one in new_queries})}
+    rows = JudgedQuery.objects.within(judgement_set.namespace).filter(judgement_set_id=judgement_set.id)
+    texts = {new.text for new in new_queries}
+    known = {judged_query_key(query): query for query in rows.filter(text__in=texts)}
     added: dict[tuple[Any, ...], JudgedQuery] = {}
     changed: dict[tuple[Any, ...], JudgedQuery] = {}
-    for one in new_queries:
-        query = known.get(one.key) or added.setdefault(one.key, new_judged_query(judgement_set, one))
-        said = {"kind": one.kind, "category": one.category, "overruled": None if one.kind is None else False}
-        for name, value in said.items():
+    for new in new_queries:
+        query = known.get(new.key) or added.setdefault(new.key, new_judged_query(judgement_set, new))
+        given = {"kind": new.kind, "category": new.category, "overruled": None if new.kind is None else False}
+        for name, value in given.items():
             if value is not None and value != getattr(query, name):
                 setattr(query, name, value)
-                if one.key in known:
-                    changed[one.key] = query
+                if new.key in known:
+                    changed[new.key] = query
     JudgedQuery.objects.bulk_create(added.values(), batch_size=BATCH_SIZE)
     if changed:
-        here.bulk_update(changed.values(), ["kind", "category", "overruled"], batch_size=BATCH_SIZE)
+        rows.bulk_update(changed.values(), ["kind", "category", "overruled"], batch_size=BATCH_SIZE)
     both = {**known, **added}
-    given = {(both[one.key].id, memory): grade for one in new_queries for memory, grade in one.grades.items()}
-    upsert_grades(judgement_set, given, by)
-    return StoredQueries([both[one.key] for one in new_queries], len(added), len(given))
+    grades = {(both[new.key].id, memory): grade for new in new_queries for memory, grade in new.grades.items()}
+    upsert_grades(judgement_set, grades, by)
+    return StoredQueries([both[new.key] for new in new_queries], len(added), len(grades))
 
 
 @transaction.atomic
 def store_grades(judgement_set: JudgementSet, grades: Mapping[tuple[UUID, UUID], int], *, by: str) -> None:
-    """Keep grades of pairs of a query and a memory."""
+    """Store grades of query-memory pairs."""
     lock_judgement_set(judgement_set)
     upsert_grades(judgement_set, grades, by)
 
 
 def lock_judgement_set(judgement_set: JudgementSet) -> None:
-    """Have others who bring something into the set wait: two at a time must not both make a query."""
+    """Serialise writers of a set, so that no query is stored twice."""
     JudgementSet.objects.within(judgement_set.namespace).select_for_update().get(id=judgement_set.id)
 
 
 def new_judged_query(judgement_set: JudgementSet, new: NewQuery) -> JudgedQuery:
-    """A query of a set, on the side that its text decides."""
+    """An unsaved query; its text decides its split."""
     return JudgedQuery(
         namespace_id=judgement_set.namespace_id,
         judgement_set_id=judgement_set.id,
         text=new.text,
         user=new.user,
         as_of=new.as_of,
-        part=split_of(new.text),
+        split=split_of(new.text),
     )
 
 
 def judged_query_key(query: JudgedQuery) -> tuple[Any, ...]:
-    """By what a kept query is known again."""
+    """What identifies a stored query."""
     return query.text, query.user, query.as_of
 
 
 def upsert_grades(judgement_set: JudgementSet, grades: Mapping[tuple[UUID, UUID], int], by: str) -> None:
-    """Write grades over those that were there."""
+    """Insert grades, or replace existing ones."""
     rows = (
         Judgement(namespace_id=judgement_set.namespace_id, query_id=query, memory_id=memory, grade=grade, judged_by=by)
         for (query, memory), grade in grades.items()
@@ -116,16 +117,16 @@ def upsert_grades(judgement_set: JudgementSet, grades: Mapping[tuple[UUID, UUID]
 
 
 def sync_query_kinds(namespace: Namespace, set_id: UUID) -> None:
-    """Have each query's kind follow its grades: what a memory answers was stored after all, for as long as it does."""
+    """Make each query's kind follow its grades: with a relevant memory it is answerable."""
     answers = Judgement.objects.within(namespace).filter(query_id=OuterRef("id"), grade__gt=0)
-    mine = JudgedQuery.objects.within(namespace).filter(judgement_set_id=set_id)
-    mine.filter(Exists(answers), kind=QueryKind.UNANSWERABLE).update(kind=QueryKind.ANSWERABLE, overruled=True)
-    mine.filter(~Exists(answers), overruled=True).update(kind=QueryKind.UNANSWERABLE, overruled=False)
+    queries = JudgedQuery.objects.within(namespace).filter(judgement_set_id=set_id)
+    queries.filter(Exists(answers), kind=QueryKind.UNANSWERABLE).update(kind=QueryKind.ANSWERABLE, overruled=True)
+    queries.filter(~Exists(answers), overruled=True).update(kind=QueryKind.UNANSWERABLE, overruled=False)
 
 
 @transaction.atomic
 def delete_grade(judgement_set: JudgementSet, query_id: UUID, memory_id: UUID) -> int:
-    """Take a grade back."""
+    """Delete a grade."""
     lock_judgement_set(judgement_set)
     count = Judgement.objects.within(judgement_set.namespace).filter(query_id=query_id, memory_id=memory_id).delete()[0]
     sync_query_kinds(judgement_set.namespace, judgement_set.id)

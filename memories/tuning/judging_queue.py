@@ -1,4 +1,4 @@
-"""What to judge next: pairs of a query and a memory that a pool found and nobody has graded."""
+"""The judging queue: pooled query-memory pairs without a grade."""
 
 import json
 from collections.abc import Sequence
@@ -10,7 +10,7 @@ from memories.models import Namespace
 from memories.models.choices import Status
 from memories.tuning.current_grades import RESOLVED_JUDGEMENTS, fetch_judgement_rows
 
-# Found by most settings first, then by the best place; the ids settle the rest, so that a pair keeps its place.
+# Found by most configurations first, then by best rank; ids break ties.
 UNJUDGED_PAIRS_SQL = f"""
     WITH RECURSIVE {RESOLVED_JUDGEMENTS}
     SELECT p.id, p.query_id, p.memory_id, p.ranks, p.found_by, p.best, count(*) OVER () AS left
@@ -27,7 +27,7 @@ UNJUDGED_PAIRS_SQL = f"""
 
 @dataclass(frozen=True)
 class UnjudgedPair:
-    """A query and a memory that nobody has graded for it."""
+    """A query and an ungraded memory."""
 
     id: UUID
     query_id: UUID
@@ -39,7 +39,7 @@ class UnjudgedPair:
 
 
 def unjudged_pairs(namespace: Namespace, set_id: UUID, limit: int, skipped: Sequence[UUID] = ()) -> list[UnjudgedPair]:
-    """The pairs that wait; those that were skipped come last."""
+    """The next pairs to judge; skipped ones come last."""
     values: dict[str, Any] = {"active": Status.ACTIVE, "most": limit, "skipped": list(skipped)}
     rows = fetch_judgement_rows(UNJUDGED_PAIRS_SQL, namespace, [set_id], **values)
     return [UnjudgedPair(id, query, memory, json.loads(ranks), *more) for id, query, memory, ranks, *more in rows]

@@ -99,7 +99,7 @@ def align_measurements(before: Measurement, after: Measurement) -> tuple[Measure
 
 def split_mask(queries: Sequence[JudgedQuery], split: str, category: str) -> Mask:
     """The queries of a split and a category; an empty string matches all."""
-    return np.array([split in ("", query.part) and category in ("", query.category) for query in queries], bool)
+    return np.array([split in ("", query.split) and category in ("", query.category) for query in queries], bool)
 
 
 def measure_config(arrays: Arrays, config: Config) -> Measurement:

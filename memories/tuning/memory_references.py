@@ -1,4 +1,4 @@
-"""Which stored memories a file means: by their ids, by their words, or by a name of their own in the metadata."""
+"""References to memories in files: by id, by content, or by a key of their metadata."""
 
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
@@ -18,7 +18,7 @@ METADATA_PREFIX = "metadata."
 
 @dataclass
 class ResolvedReferences:
-    """The memories that a file's references mean, found in one question for each way of referring."""
+    """The memories that references resolve to; one SQL query per kind of reference."""
 
     ids: set[UUID] = field(default_factory=set)
     by_text: dict[str, list[UUID]] = field(default_factory=dict)
@@ -27,13 +27,14 @@ class ResolvedReferences:
     def resolve(
         cls, namespace: Namespace, references: Iterable["UUID | str"], source: str = "content"
     ) -> "ResolvedReferences":
-        """Look references up: ids as they are, texts as a memory's content or under a key of its metadata."""
-        asked = set(references)
-        ids, texts = {one for one in asked if isinstance(one, UUID)}, {one for one in asked if isinstance(one, str)}
+        """Resolve ids as they are, and texts by content or by a key of the metadata."""
+        distinct = set(references)
+        ids = {reference for reference in distinct if isinstance(reference, UUID)}
+        texts = {reference for reference in distinct if isinstance(reference, str)}
         return cls(existing_memory_ids(namespace, ids), memories_by_text(namespace, texts, source))
 
     def lookup(self, reference: "UUID | str") -> UUID | str:
-        """The memory that a reference means, or what is wrong with it."""
+        """The memory of a reference, or an error message."""
         if isinstance(reference, UUID):
             return reference if reference in self.ids else f"must be a memory of this namespace; got {reference}"
         meant = self.by_text.get(reference, [])
@@ -45,27 +46,27 @@ class ResolvedReferences:
 
 
 def judgeable_memories(namespace: Namespace) -> NamespacedQuerySet[Memory]:
-    """What can be judged: a forgotten memory is as good as none."""
+    """The memories that can be judged: all but forgotten ones."""
     return Memory.objects.within(namespace).exclude(status=Status.FORGOTTEN)
 
 
 def existing_memory_ids(namespace: Namespace, ids: Collection[UUID]) -> set[UUID]:
-    """Those ids that are memories of the namespace."""
+    """The ids that exist in the namespace."""
     return set(judgeable_memories(namespace).filter(id__in=ids).values_list("id", flat=True)) if ids else set()
 
 
 def memories_by_text(namespace: Namespace, texts: Collection[str], source: str) -> dict[str, list[UUID]]:
-    """The memories behind each text; those that are active before all others, which are merged or superseded copies."""
+    """The memories of each text; inactive ones only if none is active."""
     if not texts:
         return {}
     column: Any = F("content")
     if source.startswith(METADATA_PREFIX):
         column = KeyTextTransform(source.removeprefix(METADATA_PREFIX), "metadata")
     order = Case(When(status=Status.ACTIVE, then=Value(0)), default=Value(1), output_field=IntegerField())
-    rows = judgeable_memories(namespace).annotate(said=column, order=order).filter(said__in=texts)
+    rows = judgeable_memories(namespace).annotate(text=column, order=order).filter(text__in=texts)
     found: dict[str, list[UUID]] = {}
-    for said, id, later in rows.order_by("order", "-id").values_list("said", "id", "order"):
-        if later and said in found:
-            continue  # an active one says the same, or a newer one that is gone as well
-        found.setdefault(said, []).append(id)
+    for text, id, inactive in rows.order_by("order", "-id").values_list("text", "id", "order"):
+        if inactive and text in found:
+            continue  # an active memory has this text, or a newer inactive one
+        found.setdefault(text, []).append(id)
     return found

@@ -1,4 +1,4 @@
-"""What a search makes as large as it can: a metric, less a price for errors of abstaining, query by query."""
+"""The objective of a search: a metric minus a penalty for abstention errors, per query."""
 
 from dataclasses import dataclass, replace
 
@@ -13,29 +13,29 @@ from scoring.term import Array, Mask
 
 @dataclass(frozen=True)
 class Objective:
-    """A metric of the queries that have an answer; with a price, every error of abstaining costs it."""
+    """A metric over answerable queries; with a price, each abstention error costs that much."""
 
     metric: str
     price: float = 0.0
 
     def query_mask(self, arrays: Arrays) -> Mask:
-        """The queries that count: those with an answer, and where errors cost something those that never had one.
+        """The queries that count: answerable ones, and with a price unanswerable ones too.
 
-        What nobody has judged yet, or what has lost its answers, is neither right nor wrong to answer.
+        Queries without judgements, or without any relevant memory left, count in neither.
         """
         return arrays.answerable | arrays.unanswerable if self.price else arrays.answerable
 
     def per_query(self, measurement: Measurement) -> Array:
-        """What each query that counts is worth."""
+        """The objective of each counted query."""
         answerable = measurement.arrays.answerable
         errors = np.where(answerable, measurement.per_query[FALSE_ABSTENTION], measurement.per_query[FALSE_ANSWER])
-        worth = np.where(answerable, measurement.per_query[self.metric], 0.0) - self.price * errors
-        return worth[self.query_mask(measurement.arrays)]
+        values = np.where(answerable, measurement.per_query[self.metric], 0.0) - self.price * errors
+        return values[self.query_mask(measurement.arrays)]
 
 
 @dataclass(frozen=True)
 class Gain:
-    """How much better one setting is than another on the same queries: with its interval and p-value."""
+    """The difference of two configurations on the same queries, with interval and p-value."""
 
     difference: float
     low: float
@@ -47,12 +47,12 @@ class Gain:
 
     @property
     def significant(self) -> bool:
-        """Whether it is better, and hardly by chance."""
+        """Whether it is significantly better."""
         return self.difference > 0 and self.p_value < SIGNIFICANCE_LEVEL
 
 
 def paired_gain(objective: Objective, before: Measurement, after: Measurement) -> Gain:
-    """Hold two settings against each other by a paired test."""
+    """Compare two configurations by a paired test."""
     moves = objective.per_query(after) - objective.per_query(before)
     mean, low, high = bootstrap(moves[:, None])[0] if len(moves) else Interval(0.0, 0.0, 0.0)
     p_value = randomisation_test(moves)
@@ -60,12 +60,12 @@ def paired_gain(objective: Objective, before: Measurement, after: Measurement) -
 
 
 def split_arrays(arrays: Arrays, split: str) -> Arrays:
-    """The queries of one part alone."""
-    return arrays_subset(arrays, np.array([query.part == split for query in arrays.queries], bool))
+    """The queries of one split."""
+    return arrays_subset(arrays, np.array([query.split == split for query in arrays.queries], bool))
 
 
 def arrays_subset(arrays: Arrays, mask: Mask) -> Arrays:
-    """Some queries, as if there were no others."""
+    """The arrays restricted to some queries."""
     number = np.cumsum(mask) - 1
     stacks = []
     for stack in arrays.stacks:

@@ -10,7 +10,7 @@ import numpy as np
 
 from memories.contracts.work import Step, Work, is_cancelled
 from memories.models import JudgementSet
-from memories.models.choices import Part
+from memories.models.choices import Split
 from memories.retrieval.query import Config
 from memories.tuning import traced_sets
 from memories.tuning.array_cache import cached_arrays
@@ -146,11 +146,11 @@ def search_arrays(work: Work, spec: SearchSpec) -> Arrays:
 
 def search_step(work: Work) -> None:
     """Try configurations on the tune split until the budget is spent or the job is cancelled; then pick one."""
-    if work.job.result.get("ask", {}).get("stopped"):
+    if work.job.result.get("trace", {}).get("stopped"):
         work.step_result.update(stopped=True, tried=0)
         return
     spec = SearchSpec.from_dict(work.job.params)
-    run = SearchRun(work, spec, split_arrays(search_arrays(work, spec), Part.TUNE))
+    run = SearchRun(work, spec, split_arrays(search_arrays(work, spec), Split.TUNE))
     run.run()
     work.step_result["chosen"] = simplest_change(spec.changes(run.search.best[0]), run.objective_values, run.is_valid)
     run.report()
@@ -245,7 +245,7 @@ def holdout_step(work: Work) -> None:
         return
     spec, chosen_values = SearchSpec.from_dict(work.job.params), work.job.result["search"]["chosen"]
     all_queries = search_arrays(work, spec)
-    for split in (Part.TUNE, Part.HOLDOUT):
+    for split in (Split.TUNE, Split.HOLDOUT):
         split_only = split_arrays(all_queries, split)
         baseline, candidate = (
             measure_config(split_only, spec.config),
@@ -256,11 +256,11 @@ def holdout_step(work: Work) -> None:
             "before": {name: one._asdict() for name, one in baseline.intervals().items()},
             "after": {name: one._asdict() for name, one in candidate.intervals().items()},
         }
-        if split == Part.HOLDOUT:
+        if split == Split.HOLDOUT:
             work.step_result["significant"] = (
                 bool(chosen_values) and paired_gain(spec.objective, baseline, candidate).significant
             )
     work.record_progress(1, 1)
 
 
-STEPS: dict[str, Step] = {"ask": search_trace_step, "search": search_step, "check": holdout_step}
+STEPS: dict[str, Step] = {"trace": search_trace_step, "search": search_step, "check": holdout_step}

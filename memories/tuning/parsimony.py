@@ -1,7 +1,7 @@
-"""What is taken from a search: not the best, but the smallest change that is as good (the one-standard-error rule).
+"""The one-standard-error rule: of a search's result, keep the smallest change that is as good as the best.
 
-The best of many settings is best partly by luck. What a parameter adds within one standard error of the best, query by
-query, is not worth having changed it: such parameters go back to the start, those that add least first.
+The best of many trials is best partly by luck. Parameters whose change gains less than one standard error of the
+per-query differences go back to their start, those that gain least first.
 """
 
 from collections.abc import Callable
@@ -16,8 +16,8 @@ from scoring.term import Array
 def simplest_change(
     changes: dict[str, Any], objective: Callable[[ParamValues], Array], is_valid: Callable[[ParamValues], bool]
 ) -> dict[str, Any]:
-    """A change without what it can do without; `worth` tells what each query is worth under one."""
-    best, kept = objective(changes), dict(changes)
+    """The smallest subset of a change within one standard error; `objective` gives each query's value under one."""
+    best, simplest = objective(changes), dict(changes)
     if within_one_standard_error(objective({}), best):
         return {}
     losses = {
@@ -26,20 +26,20 @@ def simplest_change(
         if is_valid(fewer := without_param(changes, name))
     }
     for name in sorted(losses, key=lambda name: losses[name]):
-        fewer = without_param(kept, name)
+        fewer = without_param(simplest, name)
         if is_valid(fewer) and within_one_standard_error(objective(fewer), best):
-            kept = fewer
-    return kept
+            simplest = fewer
+    return simplest
 
 
 def within_one_standard_error(values: Array, best: Array) -> bool:
     """Whether it loses at most one standard error of the differences."""
-    lost = best - values
-    if len(lost) < 2:
-        return float(lost.sum()) <= 0.0
-    return bool(lost.mean() <= np.std(lost, ddof=1) / np.sqrt(len(lost)))
+    losses = best - values
+    if len(losses) < 2:
+        return float(losses.sum()) <= 0.0
+    return bool(losses.mean() <= np.std(losses, ddof=1) / np.sqrt(len(losses)))
 
 
 def without_param(changes: ParamValues, name: str) -> dict[str, Any]:
     """A change with one parameter back at the start."""
-    return {one: value for one, value in changes.items() if one != name}
+    return {param: value for param, value in changes.items() if param != name}

@@ -1,4 +1,4 @@
-"""Write parameters that were tried or fitted, as a version of the policy that is not in force yet."""
+"""Drafts of the write policy: changed or fitted parameters as an unpublished version."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -8,11 +8,11 @@ from memories.models import Namespace, WritePolicyVersion
 from memories.tuning import policy_versions
 from memories.writing.write_policy import current_write_policy
 
-DEFAULT_POLICY_NAME = "default"  # the policy's name where none serves
+DEFAULT_POLICY_NAME = "default"  # if no policy serves
 
 
 def save_policy_draft(namespace: Namespace, changes: Mapping[str, Any], *, note: str, by: str) -> WritePolicyVersion:
-    """Keep what was moved as the next version of the policy that serves; nothing is decided by it yet."""
+    """Store changed parameters as the next, unpublished version of the serving policy."""
     whole = current_write_policy(namespace).with_values(**changes)
     return policy_versions.add_policy_version(
         namespace, name=serving_policy_name(namespace), params=whole.as_dict(), note=note, by=by
@@ -20,7 +20,7 @@ def save_policy_draft(namespace: Namespace, changes: Mapping[str, Any], *, note:
 
 
 def find_policy_draft(namespace: Namespace, id_text: str) -> WritePolicyVersion | None:
-    """The version that an address names, while another one serves."""
+    """The draft of an id in a URL, unless it serves."""
     try:
         version = find_policy_version(namespace, UUID(id_text))
     except ValueError:
@@ -30,12 +30,12 @@ def find_policy_draft(namespace: Namespace, id_text: str) -> WritePolicyVersion 
 
 
 def find_policy_version(namespace: Namespace, id: UUID) -> WritePolicyVersion | None:
-    """A version of a write policy of the namespace."""
+    """A write policy version by its id."""
     return WritePolicyVersion.objects.within(namespace).filter(id=id).select_related("policy").first()
 
 
 def serving_policy_name(namespace: Namespace) -> str:
-    """The name of the policy that serves."""
+    """The name of the serving policy."""
     serving = namespace.serving
     version = serving.policy_version if serving else None
     return version.policy.name if version else DEFAULT_POLICY_NAME

@@ -1,4 +1,4 @@
-"""Queries that agents really asked, drawn from traces into a set, to be judged."""
+"""Sampling of agents' queries from traces into a judgement set."""
 
 import hashlib
 from datetime import timedelta
@@ -21,20 +21,22 @@ MAX_TRACES = 100_000  # traces, the newest
 def add_sampled_queries(
     judgement_set: JudgementSet, *, days: int, most: int, way: SamplingMethod, by: str
 ) -> StoredQueries:
-    """Put distinct queries of the last days into a set, without judgements; those it has stay as they are."""
+    """Add distinct queries of the last days to a set, without judgements; existing ones are unchanged."""
     return store_queries(
         judgement_set, sample_traced_queries(judgement_set.namespace, days=days, most=most, way=way), by=by
     )
 
 
 def sample_traced_queries(namespace: Namespace, *, days: int, most: int, way: SamplingMethod) -> list[NewQuery]:
-    """The queries asked most often, or a sample that does not care how often: the same one whenever it is drawn.
+    """The most frequent queries, or a deterministic sample regardless of frequency.
 
-    What was asked only to compare is no agent's, and a question about the past is another than the same one today.
+    Shadow traces and queries about the past (`as_of`) are excluded.
     """
     since = first_id_at(timezone.now() - timedelta(days=days))
-    asked = Trace.objects.within(namespace).filter(shadow=False, id__gte=since, request__as_of=None)
-    newest = asked.order_by("-id").annotate(who=KeyTextTransform("user", "request")).values("query", "who")[:MAX_TRACES]
+    traces = Trace.objects.within(namespace).filter(shadow=False, id__gte=since, request__as_of=None)
+    newest = (
+        traces.order_by("-id").annotate(who=KeyTextTransform("user", "request")).values("query", "who")[:MAX_TRACES]
+    )
     counted: dict[tuple[str, str], tuple[int, str]] = {}
     for row in newest:
         key = normalize(row["query"]), row["who"] or ""
@@ -45,5 +47,5 @@ def sample_traced_queries(namespace: Namespace, *, days: int, most: int, way: Sa
 
 
 def hash_rank(text: str, user: str) -> tuple[str, str]:
-    """A query's place in an even sample: as good as random, and always the same."""
+    """Sort key of an even sample: pseudo-random and stable."""
     return hashlib.sha256(f"{text}\n{user}".encode()).hexdigest(), user

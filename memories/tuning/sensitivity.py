@@ -1,4 +1,4 @@
-"""What each parameter does to a metric over its whole range, all others as they stand."""
+"""Sensitivity: the metric over the range of each parameter, all others at their current values."""
 
 import time
 from collections.abc import Iterator, Sequence
@@ -14,14 +14,14 @@ from memories.tuning.measurement import measure_config
 from memories.tuning.optimiser import tunable_params
 from scoring.params import Choice, Declaration, Number, ParamsError
 
-CURVE_POINTS = 13  # of a curve
+CURVE_POINTS = 13
 RRF_K = "rrf_k"
-PAPER_K_VALUES = (20, 40, 50, 60, 70, 80, 120)  # where the paper looked at it
+PAPER_K_VALUES = (20, 40, 50, 60, 70, 80, 120)  # the paper's values of RRF k
 
 
 @dataclass(frozen=True)
 class SensitivityCurve:
-    """A parameter's values and the metric at each; the value where it stands, and the metric there."""
+    """The metric at values of a parameter, and at its current value."""
 
     name: str
     values: tuple[Any, ...]
@@ -41,7 +41,7 @@ class SensitivityCurve:
 
     @property
     def best(self) -> Any:
-        """The value at which the metric is highest; where it stands, if that is as good."""
+        """The value with the highest metric; the current one wins ties."""
         return self.current_value if self.current_metric >= self.highest else self.values[int(np.argmax(self.metric))]
 
     @property
@@ -51,14 +51,14 @@ class SensitivityCurve:
 
 
 def params_needing_new_query(config: Config) -> list[str]:
-    """The parameters that decide about the candidates, so that each value needs the questions asked anew."""
+    """The parameters that affect candidates, so that other values need new queries."""
     return [name for name, one in config.system.params.declarations().items() if one.scope == "candidates"]
 
 
 def sensitivity_curves(
     arrays: Arrays, config: Config, metric: str, split: str, seconds: float, names: Sequence[str] | None = None
 ) -> Iterator[SensitivityCurve]:
-    """The curves of one parameter after another, for as long as there is time; asked again, it goes on from there."""
+    """The curves of one parameter after another until the time is up; cached, so a second call continues."""
     until = time.monotonic() + seconds
     given = tuple(sorted(config.given.items()))
     for name in names or tunable_params(config):
@@ -70,17 +70,17 @@ def sensitivity_curves(
 
 
 def sensitivity_curve(arrays: Arrays, config: Config, name: str, metric: str, split: str) -> SensitivityCurve:
-    """One parameter tried over its range."""
+    """The curve of one parameter."""
     tried = {value: metric_at(arrays, config, name, value, metric, split) for value in curve_values(config, name)}
     found = {value: mean for value, mean in tried.items() if mean is not None}
-    stands = config.system.params.of(dict(config.given)).as_dict()[name]
+    current = config.system.params.of(dict(config.given)).as_dict()[name]
     return SensitivityCurve(
-        name, tuple(found), tuple(found.values()), stands, measure_config(arrays, config).mean(metric, split)
+        name, tuple(found), tuple(found.values()), current, measure_config(arrays, config).mean(metric, split)
     )
 
 
 def metric_at(arrays: Arrays, config: Config, name: str, value: Any, metric: str, split: str) -> float | None:
-    """The metric with one parameter elsewhere; none where a rule forbids that."""
+    """The metric at another value of a parameter; None if a rule forbids it."""
     given = {**config.given, name: value}
     try:
         config.system.params.of(given)
@@ -90,7 +90,7 @@ def metric_at(arrays: Arrays, config: Config, name: str, value: Any, metric: str
 
 
 def curve_values(config: Config, name: str) -> list[Any]:
-    """The values at which a parameter is tried, in order."""
+    """The values of a parameter on its curve, ascending."""
     declared: Declaration = config.system.params.declarations()[name]
     if isinstance(declared, Choice):
         return list(declared.options)

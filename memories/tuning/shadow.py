@@ -1,6 +1,6 @@
-"""A version that answers real questions beside the one that serves: compared and kept, and never told to anybody.
+"""Shadow: a version that answers a share of live traffic beside the serving one; its answers are stored and compared.
 
-Nothing of it is done while an agent waits: a job by the clock takes up the traces that came since it last looked.
+No request waits for it: a scheduled job processes the traces since its last run.
 """
 
 import json
@@ -28,23 +28,23 @@ from memories.tuning.answer_overlap import answer_overlap
 from memories.tuning.traced_sets import DEPTH
 from scoring.metrics import ndcg
 
-MAX_SCANNED, BATCH_SIZE = 5_000, 100  # traces among which is drawn, and that are loaded
-JOB_SECONDS = 50.0  # that one job takes; the next one begins within a minute
-MAX_FINISHED_JOBS = 10  # of those that are done
-MAX_REPORTED = 2_000  # pairs that a report counts, the newest
+MAX_SCANNED, BATCH_SIZE = 5_000, 100  # traces sampled from, and loaded at a time
+JOB_SECONDS = 50.0  # time limit of a job; the next one starts within a minute
+MAX_FINISHED_JOBS = 10  # older ones are deleted
+MAX_REPORTED = 2_000  # newest pairs that a report counts
 
 QueryKey: TypeAlias = tuple[str, str, str | None]
 
 
 @transaction.atomic
 def create_shadow(namespace: Namespace, version: ProfileVersion, percent: int, *, by: str) -> Shadow:
-    """Let a version follow what is asked from now on, in place of any other."""
+    """Make a version the shadow from now on, replacing any other."""
     Shadow.objects.within(namespace).delete()
     return Shadow.objects.create(namespace=namespace, version_id=version.id, percent=percent, by=by)
 
 
 def delete_shadow(namespace: Namespace) -> bool:
-    """Have no shadow any more; tell whether there was one. What it answered stays until its traces go."""
+    """Delete the shadow; returns whether there was one. Its traces stay until they expire."""
     count, _ = Shadow.objects.within(namespace).delete()
     return bool(count)
 
@@ -55,29 +55,29 @@ def active_shadow(namespace: Namespace) -> Shadow | None:
 
 
 def is_sampled(trace_id: UUID, percent: int) -> bool:
-    """Whether a trace is among the share that is answered again: by the random end of its id, so always the same."""
+    """Whether a trace is in the sampled share, by the random bits of its id."""
     return trace_id.int % 2**32 % 100 < percent
 
 
 def unseen_traces(shadow: Shadow) -> Any:
-    """The real traces that came since the shadow last looked, oldest first."""
+    """The live traces since the shadow's last run, oldest first."""
     real = Trace.objects.within(shadow.namespace).filter(shadow=False).order_by("id")
     return real.filter(id__gt=shadow.seen) if shadow.seen else real.filter(id__gte=first_id_at(shadow.since))
 
 
 def shadow_step(work: Work) -> None:
-    """Answer the share of the new traces again until none is left or time is up, and forget all but the last such jobs.
+    """Answer the sampled share of new traces until none is left or the time is up, and delete old jobs.
 
-    Each answer is kept with the mark of how far the shadow has come.
+    Each answer is stored together with the shadow's position.
     """
     shadow, until = active_shadow(work.namespace), time.monotonic() + JOB_SECONDS
     while shadow is not None and time.monotonic() < until:
         new = list(unseen_traces(shadow).values_list("id", flat=True)[:MAX_SCANNED])
         if not new:
             break
-        mine = [id for id in new if is_sampled(id, shadow.percent)]
-        answer_with_shadow(work, shadow, mine[:BATCH_SIZE])
-        if len(mine) <= BATCH_SIZE:
+        sampled = [id for id in new if is_sampled(id, shadow.percent)]
+        answer_with_shadow(work, shadow, sampled[:BATCH_SIZE])
+        if len(sampled) <= BATCH_SIZE:
             Shadow.objects.within(work.namespace).filter(id=shadow.id).update(seen=new[-1])
         shadow = active_shadow(work.namespace)
     done = Job.objects.within(work.namespace).filter(kind=JobKind.SHADOW).exclude(state__in=UNFINISHED)
@@ -88,17 +88,17 @@ def shadow_step(work: Work) -> None:
 def answer_with_shadow(work: Work, shadow: Shadow, ids: Sequence[UUID]) -> None:
     """Answer some traces by the shadow, oldest first."""
     traces = Trace.objects.within(work.namespace).filter(id__in=ids).select_related("namespace").order_by("id")
-    setting, grades = config_of_version(shadow.version), grades_by_query(work.namespace, traces)
+    config, grades = config_of_version(shadow.version), grades_by_query(work.namespace, traces)
     for trace in traces:
-        twin = shadow_trace(trace, setting, grades.get(trace_key(trace), {}))
+        shadowed = shadow_trace(trace, config, grades.get(trace_key(trace), {}))
         with transaction.atomic():
-            twin.save()
+            shadowed.save()
             Shadow.objects.within(work.namespace).filter(id=shadow.id).update(seen=trace.id)
             work.record_progress(work.job.done + 1, compared=1)
 
 
 def shadow_trace(trace: Trace, config: Config, grades: Mapping[UUID, int]) -> Trace:
-    """A trace's question as the shadow answers it, held against what was told."""
+    """The shadow's answer to a trace's query, compared with the answer given."""
     done = replay(trace, config)
     answer = build_answer(done.retrieval, explain="none")
     before = [result["id"] for result in trace.answer["results"][:DEPTH]]
@@ -111,7 +111,7 @@ def shadow_trace(trace: Trace, config: Config, grades: Mapping[UUID, int]) -> Tr
         "abstained": [found.abstained_before, found.abstained_after],
         "took_ms": None if not done.rerun_because else [sum(took.values()) for took in (trace.took_ms, answer.took_ms)],
         "rank_ms": [took.get("rank", 0.0) for took in (trace.took_ms, answer.took_ms)],
-        "ndcg": [answer_ndcg(some, grades) for some in (before, after)] if any(grades.values()) else None,
+        "ndcg": [answer_ndcg(ids, grades) for ids in (before, after)] if any(grades.values()) else None,
     }
     return Trace(
         namespace=trace.namespace,
@@ -135,7 +135,7 @@ def shadow_trace(trace: Trace, config: Config, grades: Mapping[UUID, int]) -> Tr
 
 
 def shadow_candidates(trace: Trace, replayed: Replay) -> dict[str, Any]:
-    """The candidates of an answer as a trace keeps them: the same ones, or those that were found live."""
+    """The candidates of a shadow trace: those of the original, or those of a new retrieval."""
     if not replayed.rerun_because:
         return {"candidates": trace.candidates, "signals": trace.signals}
     retrieval = replayed.retrieval
@@ -147,21 +147,21 @@ def shadow_candidates(trace: Trace, replayed: Replay) -> dict[str, Any]:
 
 
 def trace_key(trace: Trace) -> QueryKey:
-    """By what a question is known again: its words, who asks and from when."""
+    """What identifies a query: text, user and time."""
     return trace.query, trace.request.get("user") or "", trace.request.get("as_of")
 
 
 def grades_by_query(namespace: Namespace, traces: Iterable[Trace]) -> dict[QueryKey, dict[UUID, int]]:
-    """What is judged of these questions in any set, as it holds today; of those about the past nothing is told."""
+    """The current grades of the traced queries in any set; none for queries with an `as_of`."""
     wanted = {trace_key(trace) for trace in traces}
     queries = JudgedQuery.objects.within(namespace).filter(text__in={key[0] for key in wanted}, as_of=None)
     known: dict[QueryKey, dict[UUID, int]] = {}
     for set_id in queries.values_list("judgement_set_id", flat=True).distinct():
-        for one in current_grades.load_grades(namespace, set_id).queries:
-            key = one.query.text, one.query.user, None
-            if key in wanted and one.query.as_of is None:
-                mine = known.setdefault(key, {})
-                mine.update({memory: max(grade, mine.get(memory, 0)) for memory, grade in one.grades.items()})
+        for graded in current_grades.load_grades(namespace, set_id).queries:
+            key = graded.query.text, graded.query.user, None
+            if key in wanted and graded.query.as_of is None:
+                grades = known.setdefault(key, {})
+                grades.update({memory: max(grade, grades.get(memory, 0)) for memory, grade in graded.grades.items()})
     return known
 
 
@@ -173,41 +173,41 @@ def answer_ndcg(ids: Sequence[str], grades: Mapping[UUID, int]) -> float:
 
 
 def shadow_report(shadow: Shadow) -> dict[str, Any]:
-    """How the shadow's answers differ from those that were told, over the newest of them."""
-    mine = Trace.objects.within(shadow.namespace).filter(
+    """How the shadow's newest answers differ from those given."""
+    answered = Trace.objects.within(shadow.namespace).filter(
         profile_version_id=shadow.version_id, shadow=True, id__gte=first_id_at(shadow.since)
     )
-    pairs = [one for one in mine.order_by("-id").values_list("against", flat=True)[:MAX_REPORTED] if one]
-    judged = [one["ndcg"] for one in pairs if one["ndcg"]]
+    pairs = [pair for pair in answered.order_by("-id").values_list("against", flat=True)[:MAX_REPORTED] if pair]
+    judged = [pair["ndcg"] for pair in pairs if pair["ndcg"]]
     return {
         "compared": len(pairs),
-        "changed": sum(one["rbo"] < 1 - 1e-9 for one in pairs),
-        "jaccard": mean_or_none([one["jaccard"] for one in pairs]),
-        "rbo": mean_or_none([one["rbo"] for one in pairs]),
-        "newly_abstained": sum(one["abstained"] == [False, True] for one in pairs),
-        "newly_answered": sum(one["abstained"] == [True, False] for one in pairs),
-        "live": sum(one["took_ms"] is not None for one in pairs),
-        "took_ms": paired_medians([one["took_ms"] for one in pairs if one["took_ms"]]),
-        "rank_ms": paired_medians([one["rank_ms"] for one in pairs]),
+        "changed": sum(pair["rbo"] < 1 - 1e-9 for pair in pairs),
+        "jaccard": mean_or_none([pair["jaccard"] for pair in pairs]),
+        "rbo": mean_or_none([pair["rbo"] for pair in pairs]),
+        "newly_abstained": sum(pair["abstained"] == [False, True] for pair in pairs),
+        "newly_answered": sum(pair["abstained"] == [True, False] for pair in pairs),
+        "live": sum(pair["took_ms"] is not None for pair in pairs),
+        "took_ms": paired_medians([pair["took_ms"] for pair in pairs if pair["took_ms"]]),
+        "rank_ms": paired_medians([pair["rank_ms"] for pair in pairs]),
         "judged": len(judged),
         "won": sum(after > before for before, after in judged),
         "lost": sum(after < before for before, after in judged),
         "most_changed": [
-            {name: one[name] for name in ("trace", "jaccard", "rbo")}
-            for one in sorted(pairs, key=lambda one: (one["rbo"], one["trace"]))[:5]
-            if one["rbo"] < 1 - 1e-9
+            {name: pair[name] for name in ("trace", "jaccard", "rbo")}
+            for pair in sorted(pairs, key=lambda pair: (pair["rbo"], pair["trace"]))[:5]
+            if pair["rbo"] < 1 - 1e-9
         ],
     }
 
 
 def mean_or_none(values: Sequence[float]) -> float | None:
-    """The mean, where there is one."""
+    """The mean, or None without values."""
     return float(np.mean(values)) if values else None
 
 
 def paired_medians(pairs: Sequence[Sequence[float]]) -> list[float] | None:
-    """The median of what was told and of what the shadow did."""
-    return [float(one) for one in np.median(np.array(pairs), axis=0)] if pairs else None
+    """The medians of the serving and the shadow values."""
+    return [float(median) for median in np.median(np.array(pairs), axis=0)] if pairs else None
 
 
 STEPS: dict[str, Step] = {"compare": shadow_step}

@@ -69,7 +69,7 @@ def staleness(traced_set: TracedSet) -> Staleness:
     return Staleness(
         write_count(traced_set.namespace) - traced_set.writes,
         queries.exclude(id__in=rows.values("query_id")).count(),
-        rows.exclude(late=[]).count(),
+        rows.exclude(timed_out=[]).count(),
     )
 
 
@@ -130,14 +130,14 @@ def fill_traced_set(traced_set: TracedSet, progress: ProgressCallback) -> None:
         row = trace_query(evaluation_query(namespace, judged_query, config), traced_set.id, judged_query.id)
         with transaction.atomic():
             row.save(force_insert=True)
-            progress(position, len(judged_queries), asked=1)
-    for row in rows.exclude(late=[]).select_related("query"):
+            progress(position, len(judged_queries), traced=1)
+    for row in rows.exclude(timed_out=[]).select_related("query"):
         retried = trace_query(evaluation_query(namespace, row.query, config), traced_set.id, row.query_id)
         with transaction.atomic():
-            if len(retried.late) < len(row.late):
+            if len(retried.timed_out) < len(row.timed_out):
                 rows.filter(id=row.id).delete()
                 retried.save(force_insert=True)
-            progress(len(judged_queries), len(judged_queries), asked_again=1, late=int(bool(retried.late)))
+            progress(len(judged_queries), len(judged_queries), retried=1, timed_out=int(bool(retried.timed_out)))
     with transaction.atomic():
         traced_set.ready_at = timezone.now()
         traced_set.save(update_fields=["ready_at"])
@@ -193,8 +193,8 @@ def trace_query(query: Query, traced_set_id: UUID, query_id: UUID) -> TracedQuer
         plan=retrieval.query_plan.to_dict(),
         candidates=[row["id"] for row in retrieval.candidates.rows],
         signals=pack_signals(retrieval.signals, retrieval.candidates.fingerprints, retrieval.parsed.embedder),
-        late=sorted(retrieval.fetched.timed_out),
+        timed_out=sorted(retrieval.fetched.timed_out),
     )
 
 
-STEPS: dict[str, Step] = {"ask": trace_step}
+STEPS: dict[str, Step] = {"trace": trace_step}

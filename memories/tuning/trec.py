@@ -1,4 +1,4 @@
-"""Judged queries as TREC keeps them: a file of queries (`qid⇥text`) and one of judgements (`qid 0 docid grade`)."""
+"""Judged queries in TREC format: a file of queries (`qid⇥text`) and qrels (`qid 0 docid grade`)."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -12,25 +12,25 @@ from memories.tuning.judgement_store import NewQuery
 from memories.tuning.memory_references import METADATA_PREFIX, ResolvedReferences
 from memories.tuning.parsed_judgements import GRADES, MAX_QUERIES, ParsedJudgements
 
-MEMORY_ID = "id"  # a docid is a memory's own
+MEMORY_ID = "id"  # docids are memory ids
 COLUMNS = 4
 
 
 @dataclass
 class ParsedTrecFiles:
-    """Both files, understood line by line."""
+    """Both files, parsed."""
 
     texts: dict[str, str] = field(default_factory=dict)
     grades: dict[str, dict[str, tuple[int, int]]] = field(default_factory=dict)  # qid, docid: grade and its line
     problems: dict[str, Any] = field(default_factory=dict)
 
     def add_problem(self, file: str, line: int, message: str) -> None:
-        """Remember what is wrong with a line."""
+        """Record an error of a line."""
         self.problems[f"{file} line {line}"] = [message]
 
 
 def read_trec(namespace: Namespace, queries: str, qrels: str, docid: str = MEMORY_ID) -> ParsedJudgements:
-    """Read both files; a docid is a memory's id, or stands under a key of its metadata (`metadata.docid`)."""
+    """Read both files; a docid is a memory's id, or a value of its metadata (`metadata.docid`)."""
     files = ParsedTrecFiles()
     read_trec_queries(files, queries)
     read_qrels(files, qrels)
@@ -54,7 +54,7 @@ def read_trec(namespace: Namespace, queries: str, qrels: str, docid: str = MEMOR
 
 
 def docid_reference(docid_text: str, docid: str) -> UUID | str | None:
-    """What a docid refers to; none where it should be an id and is not."""
+    """The reference of a docid; None if it should be an id and is not."""
     if docid.startswith(METADATA_PREFIX):
         return docid_text
     try:
@@ -108,17 +108,17 @@ def read_qrels(files: ParsedTrecFiles, text: str) -> None:
 
 
 def numbered_lines(text: str) -> Iterator[tuple[int, str]]:
-    """The lines that hold anything, counted from 1; a byte order mark is no part of the first."""
+    """The non-empty lines, numbered from 1, without a byte order mark."""
     for number, line in enumerate(text.removeprefix("\ufeff").split("\n"), start=1):
         if line.strip():
             yield number, line
 
 
 def format_trec_queries(texts: Mapping[UUID, str]) -> Iterator[str]:
-    """The file of queries; a text is kept on its one line."""
+    """The file of queries; line breaks in a text become blanks."""
     return (f"{id}\t{' '.join(text.split())}" for id, text in texts.items())
 
 
 def format_qrels(grades: Mapping[UUID, Mapping[UUID, int]]) -> Iterator[str]:
-    """The file of judgements."""
+    """The qrels file."""
     return (f"{id} 0 {memory} {grade}" for id, judged in grades.items() for memory, grade in judged.items())

@@ -1,4 +1,4 @@
-"""The versions of a namespace's profiles, each with how far it has come."""
+"""The versions of a namespace's profiles with their states."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -11,12 +11,12 @@ from memories.tuning.measurement import MAIN_METRIC
 from memories.tuning.profile_versions import version_label
 from scoring.params import ParamsError
 
-MAX_VERSIONS = 100  # versions, the newest of all profiles
+MAX_VERSIONS = 100  # newest of all profiles
 
 
 @dataclass(frozen=True)
 class VersionEntry:
-    """One version: what it came from, what it changes, and whether it was measured and published."""
+    """A version: its parent, its changes, its evaluation, and whether it was published."""
 
     version: ProfileVersion
     parent: ProfileVersion | None
@@ -26,7 +26,7 @@ class VersionEntry:
 
     @property
     def state(self) -> str:
-        """How far it has come."""
+        """draft, evaluated or published."""
         if self.published:
             return "published"
         return "evaluated" if self.evaluation else "draft"
@@ -38,7 +38,7 @@ class VersionEntry:
 
     @property
     def parent_name(self) -> str:
-        """The version it was made from, or the defaults."""
+        """The version it was derived from, or the defaults."""
         return version_label(self.parent) if self.parent else "defaults"
 
     @property
@@ -48,7 +48,7 @@ class VersionEntry:
 
     @property
     def changes(self) -> list[str]:
-        """What it changes of its parent, or of what ships, in words."""
+        """The differences to its parent or to the built-in default, as text."""
         try:
             return version_differences(self.parent, self.version)
         except ParamsError as error:
@@ -73,7 +73,7 @@ def find_version(namespace: Namespace, id: UUID) -> ProfileVersion | None:
 
 
 def build_version_entries(namespace: Namespace, versions: Sequence[ProfileVersion]) -> list[VersionEntry]:
-    """Versions with all that is known of them."""
+    """Versions with their parents, evaluations and publications."""
     ids = [version.id for version in versions]
     wanted = {version.parent_id for version in versions if version.parent_id}
     parents = ProfileVersion.objects.within(namespace).select_related("profile").filter(id__in=wanted)

@@ -5,7 +5,7 @@ from typing import Any
 from rest_framework.exceptions import ValidationError
 
 from memories.models import JudgedQuery, Namespace
-from memories.models.choices import Part
+from memories.models.choices import Split
 from memories.retrieval.config import UnknownProfileError, resolve_config
 from memories.retrieval.query import Config
 from memories.tuning import optimiser
@@ -91,9 +91,9 @@ def search_spec_from_body(namespace: Namespace, body: dict[str, Any]) -> SearchS
     if unknown:
         raise ValidationError({"move": [f"must be some of {', '.join(allowed)}; got {', '.join(unknown)}"]})
     splits = set(
-        JudgedQuery.objects.within(namespace).filter(judgement_set_id=judgement_set.id).values_list("part", flat=True)
+        JudgedQuery.objects.within(namespace).filter(judgement_set_id=judgement_set.id).values_list("split", flat=True)
     )
-    if missing := [split.value for split in Part if split not in splits]:
+    if missing := [split.value for split in Split if split not in splits]:
         raise ValidationError({"set": [f"must have queries to tune on and others held out; got none in {missing[0]}"]})
     return SearchSpec(
         set=judgement_set.id,

@@ -2,7 +2,7 @@
 
 from rest_framework.exceptions import ValidationError
 
-from memories.models.choices import Part, QueryKind
+from memories.models.choices import QueryKind, Split
 from memories.tuning import judgement_pooling, query_sampling, trec
 from memories.tuning.judgement_export import EXPORT_FORMATS
 from memories.tuning.memory_references import METADATA_PREFIX
@@ -34,11 +34,11 @@ class JudgedQueriesQuery(PageQuery):
     """Filters of the query list."""
 
     q = Text(max_length=1_000, required=False, help_text="substring of the query's text, case-insensitive")
-    split = OneOf(choices=Part.values, required=False)
+    split = OneOf(choices=Split.values, required=False)
     kind = OneOf(choices=QueryKind.values, required=False)
     category = Text(max_length=50, required=False)
     unjudged = Flag(in_query=True, required=False, help_text="whether it has no judgements")
-    lost = Flag(in_query=True, required=False, help_text="whether its relevant memories are all gone")
+    without_answers = Flag(in_query=True, required=False, help_text="whether its relevant memories are all gone")
 
 
 class NewJudgedQueries(StrictObject):
@@ -103,7 +103,7 @@ class JudgementExportQuery(QueryString):
         choices=list(EXPORT_FORMATS), default=EXPORT_FORMATS[0], help_text="NDJSON, or one of the two TREC files"
     )
     current = Flag(in_query=True, default=False, help_text="grades resolved to current memories, not as given")
-    words = Flag(in_query=True, default=False, help_text="in JSON: memories by content, for another namespace")
+    by_content = Flag(in_query=True, default=False, help_text="in JSON: memories by content, for another namespace")
 
 
 class PoolRequest(StrictObject):

@@ -47,17 +47,14 @@ def save_judgement_set(judgement_set: JudgementSet) -> None:
 
 def filter_judged_queries(judgement_set: JudgementSet, query: dict[str, Any]) -> NamespacedQuerySet[JudgedQuery]:
     """The queries of a judgement set, filtered by a query string."""
-    columns = {"split": "part", "kind": "kind", "category": "category"}
-    filters: dict[str, Any] = {column: query[name] for name, column in columns.items() if name in query}
+    filters: dict[str, Any] = {name: query[name] for name in ("split", "kind", "category") if name in query}
     if "q" in query:
         filters["text__icontains"] = query["q"]
     rows = JudgedQuery.objects.within(judgement_set.namespace).filter(judgement_set_id=judgement_set.id, **filters)
-    if "lost" in query:
-        lost = [
-            one.query.id
-            for one in current_grades.load_grades(judgement_set.namespace, judgement_set.id).queries_without_answers
-        ]
-        rows = rows.filter(id__in=lost) if query["lost"] else rows.exclude(id__in=lost)
+    if "without_answers" in query:
+        grades = current_grades.load_grades(judgement_set.namespace, judgement_set.id)
+        ids = [graded.query.id for graded in grades.queries_without_answers]
+        rows = rows.filter(id__in=ids) if query["without_answers"] else rows.exclude(id__in=ids)
     if "unjudged" not in query:
         return rows
     graded = Exists(Judgement.objects.within(judgement_set.namespace).filter(query_id=OuterRef("id")))

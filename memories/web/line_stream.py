@@ -20,9 +20,9 @@ def join_lines(lines: Iterator[str]) -> Iterator[str]:
 
 
 def stream_judgement_set(
-    judgement_set: JudgementSet, *, shape: str, current: bool = False, words: bool = False
+    judgement_set: JudgementSet, *, shape: str, current: bool = False, by_content: bool = False
 ) -> StreamingHttpResponse:
     """Stream a judgement set in one of its export formats."""
-    lines = export_judgements(judgement_set, shape, resolved=current, by_content=words)
+    lines = export_judgements(judgement_set, shape, resolved=current, by_content=by_content)
     content_type = MEDIA_TYPE if shape == EXPORT_FORMATS[0] else f"{PLAIN_TEXT}; charset=utf-8"
     return StreamingHttpResponse(join_lines(lines), content_type=content_type)

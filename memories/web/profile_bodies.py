@@ -5,7 +5,7 @@ from uuid import UUID
 from django.http import Http404
 
 from memories.models import Namespace, ProfileVersion
-from memories.models.choices import Part
+from memories.models.choices import Split
 from memories.tuning import version_history
 from memories.web.fields import Identifier, Integer, OneOf, Text
 from memories.web.serializers import StrictObject
@@ -17,7 +17,7 @@ class EvaluateProfileSerializer(StrictObject):
     set = Text(
         max_length=100, required=False, help_text="judgement set by name or id; default: the one with most queries"
     )
-    split = OneOf(choices=Part.values, required=False, help_text="default: all queries")
+    split = OneOf(choices=Split.values, required=False, help_text="default: all queries")
 
 
 class PublishProfileSerializer(StrictObject):

@@ -6,10 +6,11 @@ than the whole. It's OK to be a little inexact here for the sake of simplicity.
 
 import threading
 import time
-from collections import OrderedDict
 from dataclasses import dataclass
 
 from django.conf import settings
+
+from memories.db.lru_cache import LRUCache
 
 PERIOD_SECONDS = {"second": 1, "minute": 60, "hour": 3_600, "day": 86_400}
 MAX_CALLERS = 10_000  # buckets per process
@@ -41,7 +42,7 @@ class TokenBuckets:
     """A bucket per caller, stored as the time at which it is full again (GCRA); an LRU cache."""
 
     def __init__(self) -> None:
-        self.full_at: OrderedDict[str, float] = OrderedDict()
+        self.full_at = LRUCache[str, float](MAX_CALLERS)
         self.lock = threading.Lock()
 
     def take_token(self, caller: str, rate: RateLimit) -> float:
@@ -50,11 +51,9 @@ class TokenBuckets:
         with self.lock:
             now = time.monotonic()
             # At most one period ahead: the rate may have been lowered.
-            full_at = min(max(self.full_at.pop(caller, now), now), now + rate.seconds)
+            full_at = min(max(self.full_at.get(caller) or now, now), now + rate.seconds)
             wait = full_at + step - now - rate.seconds - 1e-6  # slack for rounding
-            self.full_at[caller] = full_at + step if wait <= 0 else full_at
-            if len(self.full_at) > MAX_CALLERS:
-                self.full_at.popitem(last=False)
+            self.full_at.put(caller, full_at + step if wait <= 0 else full_at)
         return max(wait, 0.0)
 
 

@@ -43,7 +43,7 @@ class TraceQuery(PageQuery):
     best_below = Float(
         in_query=True, required=False, help_text="score of the top result; traces without results are left out"
     )
-    asked_by = OneOf(choices=list(CALLER_KINDS), required=False, help_text="agent: by API key; person: signed in")
+    requested_by = OneOf(choices=list(CALLER_KINDS), required=False, help_text="agent: by API key; person: signed in")
     since = DateTime(required=False, help_text="at this time or later")
     until = DateTime(required=False, help_text="before this time")
 
@@ -54,7 +54,7 @@ CONDITIONS: Mapping[str, Callable[[Any], Q]] = {
     "abstained": lambda abstained: Q(abstained=abstained),
     "slower_than": lambda milliseconds: Q(took__gt=milliseconds),
     "best_below": lambda score: Q(best_score__lt=score),
-    "asked_by": lambda asker: Q(api_key_id__isnull=asker == "person"),
+    "requested_by": lambda kind: Q(api_key_id__isnull=kind == "person"),
     # The condition on the id lets Postgres prune the daily partitions.
     "since": lambda time: Q(at__gte=time, id__gte=first_id_at(clamp_to_id_range(time) - ID_MARGIN)),
     "until": lambda time: Q(at__lt=time, id__lt=first_id_at(clamp_to_id_range(time) + ID_MARGIN)),

@@ -1,7 +1,6 @@
 """Fact vectors of a namespace, cached per process between batches."""
 
 import threading
-from collections import OrderedDict
 from dataclasses import dataclass
 from uuid import UUID
 
@@ -9,6 +8,7 @@ import numpy as np
 from django.db import transaction
 from numpy.typing import NDArray
 
+from memories.db.lru_cache import LRUCache
 from memories.models import Namespace
 from memories.models.choices import ChunkLevel, Route
 from memories.writing.bulk_copy import Vectors, copy_vectors_out
@@ -84,8 +84,8 @@ class CachedVectors:
         return CachedVectors(self.embedder, self.epoch, writes, buffer, length)
 
 
-_cache: OrderedDict[UUID, CachedVectors] = OrderedDict()
-_cache_lock = threading.Lock()
+_cache = LRUCache[UUID, CachedVectors](MAX_NAMESPACES)
+_append_lock = threading.Lock()  # versions of a namespace share a buffer
 
 
 def cached_vectors(namespace: Namespace, epoch: int, last: int, dimensions: int) -> CachedVectors:
@@ -93,12 +93,12 @@ def cached_vectors(namespace: Namespace, epoch: int, last: int, dimensions: int)
 
     Memories hidden since are still included; callers check the status.
     """
-    with _cache_lock:
-        cached = _cache.get(namespace.id)
-    if cached is None or (cached.embedder, cached.epoch) != (namespace.embedder, epoch):
+    version = namespace.embedder, epoch
+    cached = _cache.get(namespace.id, version=version)
+    if cached is None:
         cached = CachedVectors(namespace.embedder, epoch, -1, VectorBuffer(0, dimensions))
     fresh = fetch_vectors(namespace, dimensions, cached.writes, last)
-    with _cache_lock:
+    with _append_lock:
         current = cached.with_more(last, *fresh)
     # Cache only after commit: a rolled-back write's number is reused.
     transaction.on_commit(lambda: cache_vectors(namespace, current))
@@ -106,12 +106,8 @@ def cached_vectors(namespace: Namespace, epoch: int, last: int, dimensions: int)
 
 
 def cache_vectors(namespace: Namespace, current: CachedVectors) -> None:
-    """Cache a namespace's vectors and evict the least recently written namespace."""
-    with _cache_lock:
-        _cache[namespace.id] = current
-        _cache.move_to_end(namespace.id)
-        while len(_cache) > MAX_NAMESPACES:
-            _cache.popitem(last=False)
+    """Cache a namespace's vectors, valid for one embedder and epoch."""
+    _cache.put(namespace.id, current, version=(current.embedder, current.epoch))
 
 
 def fetch_vectors(namespace: Namespace, dimensions: int, after: int, last: int) -> tuple[NDArray[np.void], Vectors]:

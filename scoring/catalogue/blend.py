@@ -27,7 +27,7 @@ SOURCE = CatalogueSource(
             "MaxSim",
             "ours",
             fusion.maxsim,
-            note="For a memory longer than word_window words, the best of its passages, which overlap by half: in a "
+            note="For a memory longer than maxsim_window words, the best of its passages, which overlap by half: in a "
             "long text some token matches any query token.",
         ),
         Formula(

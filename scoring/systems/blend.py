@@ -58,9 +58,9 @@ class BlendParams(RetrieverParams, recall.ConfidenceGateParams, recall.Freshness
     )
     abstain_intercept: float = _abstain(2.3, "intercept of the answer probability")
     abstain_gap: float = _abstain(-10.1, "coefficient of the entity and answer type gap")
-    abstain_unmet: float = _abstain(-1.5, "coefficient of uncovered query terms")
+    abstain_uncovered: float = _abstain(-1.5, "coefficient of uncovered query terms")
 
-    rules = (not_all_zero(*(f"weight_{route}" for route in BLEND_RETRIEVERS)),)
+    rules = (not_all_zero(*(f"weight_{retriever}" for retriever in BLEND_RETRIEVERS)),)
 
 
 def blend_fusion(signals: Signals, params: BlendParams) -> Term:
@@ -70,13 +70,12 @@ def blend_fusion(signals: Signals, params: BlendParams) -> Term:
        + b_e \cdot \text{entity match} + b_t \cdot \text{proximity} $$
     """
     convex = []
-    weights = params.weights(*(f"weight_{route}" for route in BLEND_RETRIEVERS))
-    for route, weight in zip(BLEND_RETRIEVERS, weights, strict=True):
-        raw = feature(f"{route} score", signals.raw_scores(route))
+    weights = params.weights(*(f"weight_{retriever}" for retriever in BLEND_RETRIEVERS))
+    for retriever, weight in zip(BLEND_RETRIEVERS, weights, strict=True):
+        raw = feature(f"{retriever} score", signals.raw_scores(retriever))
         if raw.present is None or raw.present.any():  # a retriever without results contributes nothing
-            convex.append(
-                (weight * scale_in_batches(raw, signals.batches).with_name(f"{route} in batch")).with_name(route)
-            )
+            scaled = scale_in_batches(raw, signals.batches).with_name(f"{retriever} in batch")
+            convex.append((weight * scaled).with_name(retriever))
     boost = (params["entity_boost"] * feature("entity match", signals.entity_match)).only(signals.entity_match > 0)
     # Not scaled: if every memory is in the window, min–max scaling would give 0 for all.
     temporal = (params["temporal_boost"] * feature("proximity", signals.raw_scores("temporal"))).with_name(
@@ -116,12 +115,12 @@ def score(signals: Signals, params: BlendParams) -> Term:
     top = signals.batches.top_mask(base.value, signals.id_ranks, params.rerank_top)
     matched = feature("MaxSim", signals.maxsim)
     known = np.ones(len(signals), bool) if matched.present is None else matched.present
-    fused_share = ((const(1.0) - params["rerank"]) * base).with_name("kept of the fused score")
-    maxsim_share = (params["rerank"] * matched).only(top & known).with_name("word by word")
+    fused_share = ((const(1.0) - params["rerank"]) * base).with_name("fused share")
+    maxsim_share = (params["rerank"] * matched).only(top & known).with_name("MaxSim share")
     parts = [fused_share, maxsim_share]
     if not known.all():
         imputed = params["rerank"] * expected_maxsim(matched, base, signals.batches)
-        parts.append(imputed.only(top & ~known).with_name("words unknown"))
+        parts.append(imputed.only(top & ~known).with_name("expected MaxSim share"))
     trust = bounded_factor(feature("confidence", signals.confidence), params["trust"]).with_name("trust")
     age = bounded_factor(recall.recall_freshness(signals, params), params["age"]).with_name("age")
     return product([total(parts).with_name("relevance"), trust, age]).with_name("blend")
@@ -132,16 +131,18 @@ def answer_probability(signals: Signals, params: BlendParams, passed: Mask) -> A
 
     Only candidates that pass the gates count; if all memories of the entity are filtered, nothing is known of it.
 
-    $$ P = \sigma\left(\beta_0 + \beta_g (\max_{d} \text{met}_d - \max_{d \in F} \text{of whom}_d \cdot \text{met}_d)
-       + \beta_u \min_{d \in F} \text{unmet}_d\right) $$
+    $$ P = \sigma\left(\beta_0 + \beta_g (\max_{d} \text{coverage}_d
+       - \max_{d \in F} \text{entity match}_d \cdot \text{coverage}_d)
+       + \beta_u \min_{d \in F} \text{uncovered}_d\right) $$
     """
     batches = signals.batches
-    matching = passed & signals.of_what & (signals.of_whom > 0)
-    gap = batches.maximum(signals.met, passed) - batches.maximum(signals.of_whom * signals.met, matching)
-    unmet = np.where(batches.any(matching), batches.minimum(signals.unmet, matching), 1.0)
-    features = np.array([gap, unmet]).T
+    matching = passed & signals.answer_type_match & (signals.answer_entity_match > 0)
+    coverage = signals.term_coverage
+    gap = batches.maximum(coverage, passed) - batches.maximum(signals.answer_entity_match * coverage, matching)
+    uncovered = np.where(batches.any(matching), batches.minimum(signals.uncovered_terms, matching), 1.0)
+    features = np.array([gap, uncovered]).T
     return logistic_probability(
-        features, np.array([params.abstain_gap, params.abstain_unmet]), params.abstain_intercept
+        features, np.array([params.abstain_gap, params.abstain_uncovered]), params.abstain_intercept
     )
 
 
@@ -156,9 +157,9 @@ SYSTEM = System(
     answer_probability=answer_probability,
     batch_key=lambda signals: signals.batches.any(np.isfinite(signals.maxsim)),
     outputs={"fused": "fused", "relevance": "relevance"},
-    retriever_terms={route: route for route in BLEND_RETRIEVERS},
+    retriever_terms={retriever: retriever for retriever in BLEND_RETRIEVERS},
     weighted_by={
-        **{route: (f"weight_{route}",) for route in BLEND_RETRIEVERS},
+        **{retriever: (f"weight_{retriever}",) for retriever in BLEND_RETRIEVERS},
         "entity": ("weight_entity", "entity_boost", "abstain_gap"),  # the gap is between entities
         "temporal": ("weight_temporal", "temporal_boost"),
     },

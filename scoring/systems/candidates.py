@@ -41,10 +41,10 @@ class PoolParams(Params):
 class MaxSimParams(Params):
     """Parameters of the MaxSim reranker."""
 
-    word_power: float = _maxsim(1.5, "MaxSim exponent (higher favours close matches)", low=1, high=4, step=0.1)
-    word_before: float = _maxsim(0.95, "MaxSim weight of the preceding turn", low=0, high=1, step=0.05)
-    word_window: int = _maxsim(128, "MaxSim passage length", low=16, high=512, step=16, unit="words")
-    word_met: float = _maxsim(0.6, "similarity at which a query term is covered", low=0, high=1, step=0.05)
+    maxsim_power: float = _maxsim(1.5, "MaxSim exponent (higher favours close matches)", low=1, high=4, step=0.1)
+    maxsim_before: float = _maxsim(0.95, "MaxSim weight of the preceding turn", low=0, high=1, step=0.05)
+    maxsim_window: int = _maxsim(128, "MaxSim passage length", low=16, high=512, step=16, unit="words")
+    maxsim_covered: float = _maxsim(0.6, "similarity at which a query term is covered", low=0, high=1, step=0.05)
     stop_weight: float = _maxsim(0.5, "stop word weight", low=0, high=3, step=0.1)
 
 

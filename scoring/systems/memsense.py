@@ -51,7 +51,7 @@ def memsense_rrf(signals: Signals, params: MemsenseParams) -> Term:
 
     $$ \text{rrf_score} = \sum_{\text{route}} \frac{1}{15 + \text{rank}_{\text{route}}} $$
     """
-    ranks = {route: signals.rank_term(route) for route in MEMSENSE_RETRIEVERS}
+    ranks = {retriever: signals.rank_term(retriever) for retriever in MEMSENSE_RETRIEVERS}
     return rrf(ranks, dict.fromkeys(MEMSENSE_RETRIEVERS, const(1.0)), params["rrf_k"]).with_name("rrf_score")
 
 
@@ -163,7 +163,7 @@ def details(signals: Signals, params: MemsenseParams, row: int) -> dict[str, Any
 
 def found_by_any_retriever(signals: Signals) -> Mask:
     """Mask of candidates that a retriever found; the others are session neighbours of one."""
-    masks = [signals.rank_term(route).present for route in MEMSENSE_RETRIEVERS]
+    masks = [signals.rank_term(retriever).present for retriever in MEMSENSE_RETRIEVERS]
     mask: Mask = np.logical_or.reduce(
         [np.ones(len(signals), bool) if present is None else present for present in masks]
     )
@@ -181,7 +181,7 @@ SYSTEM = System(
     gates=gates,
     order=order,
     outputs={"final_score": "final_score"},
-    retriever_terms={route: route for route in MEMSENSE_RETRIEVERS},
+    retriever_terms={retriever: retriever for retriever in MEMSENSE_RETRIEVERS},
     details=details,
     ranks_conversations=True,
     batch_key=has_sessions,

@@ -53,8 +53,8 @@ def top_by_score(score: Term, signals: Signals, passed_rows: Codes, limit: int |
 
 def finding_retrievers(signals: Signals, retrievers: Sequence[str], row: int) -> list[str]:
     """The retrievers that found a candidate, best rank first."""
-    ranks = {route: float(signals.rank(route)[row]) for route in retrievers}
-    return sorted((route for route in retrievers if np.isfinite(ranks[route])), key=lambda route: ranks[route])
+    ranks = {name: float(signals.rank(name)[row]) for name in retrievers}
+    return sorted((name for name in retrievers if np.isfinite(ranks[name])), key=lambda name: ranks[name])
 
 
 def order_by_score(
@@ -124,8 +124,8 @@ class Ranking(NamedTuple):
 def rank(system: System, signals: Signals, params: Params, *, top_k: int, diversify: bool = False) -> Ranking:
     """Score the candidates, apply the gates, order the rest."""
     score, gates, passed, order = score_and_order(system, signals, params, top_k, diversify)
-    chance = float(system.answer_probability(signals, params, passed)[0]) if len(order.rows) else 0.0
-    return Ranking(score, gates, order, chance, abstained=chance < abstention_threshold(params))
+    probability = float(system.answer_probability(signals, params, passed)[0]) if len(order.rows) else 0.0
+    return Ranking(score, gates, order, probability, abstained=probability < abstention_threshold(params))
 
 
 def rank_batches(

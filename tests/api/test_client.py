@@ -108,9 +108,9 @@ def test_a_configuration_is_evaluated_saved_checked_published_and_rolled_back(li
     here = Namespace.objects.get(slug="here")
     known = Memory.objects.get(id=recall.remember("Maya plays the cello", source_level="direct")["memory"]["id"])
     judgement_set = JudgementSet.objects.create(namespace=here, name="music")
-    for number, part in enumerate(("tune", "holdout")):
+    for number, split in enumerate(("tune", "holdout")):
         query = JudgedQuery.objects.create(
-            namespace=here, judgement_set=judgement_set, text=f"cello {number}", kind="answerable", part=part
+            namespace=here, judgement_set=judgement_set, text=f"cello {number}", kind="answerable", split=split
         )
         Judgement.objects.create(namespace=here, query=query, memory=known, grade=3)
     job = recall.measure(system="recall")

@@ -111,7 +111,7 @@ def test_queries_that_only_one_side_has_run_are_left_out_of_a_comparison(
     client: Client, world: Namespace, judgement_set: JudgementSet
 ) -> None:
     JudgedQuery.objects.create(
-        namespace=world, judgement_set=judgement_set, text="new", kind=QueryKind.ANSWERABLE, part="tune"
+        namespace=world, judgement_set=judgement_set, text="new", kind=QueryKind.ANSWERABLE, split="tune"
     )
     trace_set(world, judgement_set, Config(SYSTEMS["recall"]))
     data = measure(client, world, system="recall", against={"system": "blend"}).json()

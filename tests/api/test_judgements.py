@@ -87,11 +87,11 @@ def test_queries_come_with_grades_and_are_found_by_part_kind_category_and_state(
         one["query"] for one in queries if split_of(str(one["query"])) == "holdout"
     }
     assert query_texts(q="NEV") == ["never"]
-    assert query_texts(lost="1") == []
+    assert query_texts(without_answers="1") == []
     Memory.objects.update(status=Status.FORGOTTEN)
-    assert query_texts(lost="1") == ["query 5", "query 3", "query 2", "query 1"]
+    assert query_texts(without_answers="1") == ["query 5", "query 3", "query 2", "query 1"]
     holds = send_request(f"{judgement_set.id}/", headers).json()["holds"]
-    assert (holds["queries"], holds["unjudged"], holds["lost"], holds["grades"]) == (11, 4, 4, 0)
+    assert (holds["queries"], holds["unjudged"], holds["without_answers"], holds["grades"]) == (11, 4, 4, 0)
     assert holds["left_out"] == {"forgotten": 7}
     assert holds["kinds"] == {"answerable": 10, "unanswerable": 1}
 
@@ -174,8 +174,8 @@ def test_queries_are_sampled_from_traces_over_rest(
     namespace: Namespace, headers: dict[str, str], judgement_set: JudgementSet
 ) -> None:
     row(Trace, namespace, query="Asked", request={"user": "", "as_of": None})
-    assert send_request(f"{judgement_set.id}/draw/", headers, {"days": 3, "way": "even"}).json()["added"] == 1
-    assert problem(send_request(f"{judgement_set.id}/draw/", headers, {"days": 0}), 400)
+    assert send_request(f"{judgement_set.id}/sample/", headers, {"days": 3, "way": "even"}).json()["added"] == 1
+    assert problem(send_request(f"{judgement_set.id}/sample/", headers, {"days": 0}), 400)
 
 
 def test_a_pool_is_started_as_a_job_and_watched(headers: dict[str, str], judgement_set: JudgementSet) -> None:

@@ -156,7 +156,7 @@ def test_an_invalid_search_request_is_refused_at_its_field(
 
 
 def test_a_set_without_a_hold_out_is_refused(client: Client, world: Namespace, judgement_set: JudgementSet) -> None:
-    JudgedQuery.objects.within(world).filter(judgement_set_id=judgement_set.id).update(part="tune")
+    JudgedQuery.objects.within(world).filter(judgement_set_id=judgement_set.id).update(split="tune")
     (error,) = problem(start_search(client, world, judgement_set), 400)["errors"]
     assert error["message"] == "must have queries to tune on and others held out; got none in holdout"
 

@@ -64,7 +64,7 @@ def test_a_row_has_the_query_and_its_outcome(client: Client, namespace: Namespac
         "best_score": 0.75,
         "results": 2,
         "took_ms": 5.5,
-        "asked_by": "person",
+        "requested_by": "person",
     }
     assert (empty["profile"], empty["best_score"], empty["results"]) == ({"name": None, "version": None}, None, 0)
     assert client.get(f"/api/v1/here/traces/{full['id']}/", headers=headers).json()["query"] == "Which oven?"
@@ -115,8 +115,8 @@ def test_pages_go_forth_and_back_over_days_while_traces_come(
         ({"since": "0001-01-01T00:00:00Z", "until": "9999-12-31T23:59:59Z", "abstained": "1"}, ["empty"]),
         ({"until": "1969-01-01T00:00:00Z"}, []),
         ({"since": "9999-01-01T00:00:00Z"}, []),
-        ({"asked_by": "agent"}, ["empty"]),
-        ({"asked_by": "person"}, ["slow", "100% sure?", "other"]),
+        ({"requested_by": "agent"}, ["empty"]),
+        ({"requested_by": "person"}, ["slow", "100% sure?", "other"]),
         ({"q": "s", "best_below": 0.95, "slower_than": 50}, ["slow"]),
     ],
 )

@@ -7,6 +7,7 @@ from importlib import import_module
 from io import StringIO
 from typing import Any
 
+import numpy as np
 import pytest
 from django.apps import apps
 from django.core.management import call_command
@@ -18,7 +19,18 @@ from django.utils import timezone
 
 from memories.db.ids import derived_id, uuid7
 from memories.db.json_codec import unpack_json
-from memories.models import Evaluation, Job, JudgedQuery, Namespace, Trace
+from memories.models import (
+    Evaluation,
+    Job,
+    JudgedQuery,
+    Namespace,
+    ProfileVersion,
+    Trace,
+    TracedQuery,
+    TracedSet,
+)
+from memories.retrieval.trace_codec import pack_signals, unpack_arrays
+from scoring.signals import Signals
 from tests.support.rows import row
 
 pytestmark = pytest.mark.django_db
@@ -72,7 +84,7 @@ def test_answers_stay_what_they_were_when_they_are_packed_and_when_that_is_taken
     assert (kept.answer, kept.results, kept.against) == (old, 1, against)
 
     new = {"results": [], "as_of": "2026-03-01T09:00:00Z"}
-    row(Trace, namespace, query="new", answer=new, at=kept.at + timedelta(seconds=1))
+    row(Trace, namespace, query="new", answer=new, at=kept.at + timedelta(seconds=1), signals=b"")
     call_command("migrate", "memories", "0024", verbosity=0)
     with connection.cursor() as cursor:
         cursor.execute("SELECT answer FROM memories_trace ORDER BY at")
@@ -140,15 +152,16 @@ def test_stored_words_are_renamed_and_renamed_back(monkeypatch: pytest.MonkeyPat
     days = [timezone.now() - timedelta(days=days) for days in (0, 0, 1, 2)]  # in partitions of their own
     for namespace in namespaces:
         for number, day in enumerate(days):
-            row(Trace, namespace, id=derived_id(day, f"{number} {namespace.slug}"), answer=NEW_ANSWER)
-        row(Trace, namespace, answer={"results": []}, against={"abstained": [False, True], "rbo": 0.5}, shadow=True)
+            row(Trace, namespace, id=derived_id(day, f"{number} {namespace.slug}"), answer=NEW_ANSWER, signals=b"")
+        against = {"abstained": [False, True], "rbo": 0.5}
+        row(Trace, namespace, answer={"results": []}, against=against, shadow=True, signals=b"")
         per_query = {"1": {"ndcg@10": 1.0, "false_abstention": 0.0}, "2": {"false_answer": 1.0}}
         row(Evaluation, namespace, metrics=NEW_METRICS, per_query=per_query)
         row(Job, namespace, kind="gate", result=NEW_GATE)
         row(Job, namespace, kind="optimise", params={"max_trials": 9}, result=NEW_SEARCH)
         row(Job, namespace, kind="evaluate", params={"set": "1", "split": "tune"})
         row(Job, namespace, kind="pool", params={"configs": ["blend"], "k": 5})
-        row(Job, namespace, kind="trace", result={"ask": {"chance": 1, "lost": 2}})
+        row(Job, namespace, kind="trace", result={"trace": {"chance": 1, "lost": 2}})
         row(JudgedQuery, namespace, kind="unanswerable")
     after = stored_json()
     call_command("migrate", "memories", "0025", verbosity=0)
@@ -189,6 +202,91 @@ def stored_json() -> dict[str, list[Any]]:
         cursor.execute("SELECT kind FROM memories_judgedquery")
         found["kind"] = [kind for (kind,) in cursor.fetchall()]
     return found
+
+
+# Parameters, explanations and jobs as they were stored before 0031, and after.
+OLD_PARAMS = {"word_power": 2.0, "word_met": 0.5, "abstain_unmet": -1.0, "rrf_k": 60}
+NEW_PARAMS = {"maxsim_power": 2.0, "maxsim_covered": 0.5, "abstain_uncovered": -1.0, "rrf_k": 60}
+OLD_TREE = {"name": "blend", "parts": [{"name": "word by word", "value": 0.5}, {"name": "trust", "value": 1.0}]}
+NEW_TREE = {"name": "blend", "parts": [{"name": "MaxSim share", "value": 0.5}, {"name": "trust", "value": 1.0}]}
+OLD_JOB = {
+    "ask": {"asked": 9, "asked_again": 1, "late": 1},
+    "search": {"chosen": {"abstain_unmet": -2.0}, "points": [{"changed": {"abstain_unmet": -2.0}}]},
+}
+NEW_JOB = {
+    "trace": {"traced": 9, "retried": 1, "timed_out": 1},
+    "search": {"chosen": {"abstain_uncovered": -2.0}, "points": [{"changed": {"abstain_uncovered": -2.0}}]},
+}
+NEW_COLUMNS = {"term_coverage", "uncovered_terms", "answer_entity_match", "answer_type_match", "fingerprints"}
+OLD_COLUMNS = {"met", "unmet", "of_whom", "of_what", "marks"}
+
+
+def test_stored_signals_and_parameters_are_renamed_and_renamed_back() -> None:
+    namespace = Namespace.objects.create(slug="here")
+    signals = Signals(ids=np.array(["a", "b"]), term_coverage=np.array([0.25, 0.75]))
+    packed = pack_signals(signals, [b"1" * 8, b"2" * 8], "minilm")
+    row(Trace, namespace, signals=packed, params=NEW_PARAMS, answer={"results": [{"explanation": NEW_TREE}]})
+    row(TracedQuery, namespace, signals=packed, timed_out=["bm25"])
+    for table in (ProfileVersion, TracedSet, Evaluation):
+        row(table, namespace, params=NEW_PARAMS)
+    wish = {"params": {"maxsim_window": 64}, "move": ["abstain_uncovered", "trust"]}
+    job = row(Job, namespace, kind="optimise", step="trace", params=wish, result=NEW_JOB)
+    other = row(Job, namespace, kind="gate", step="judge", params={"word_power": 1}, result={"ask": 1})
+
+    call_command("migrate", "memories", "0030", verbosity=0)
+    for table in ("trace", "tracedquery"):
+        arrays, head = unpack_arrays(stored_value(table, "signals"))
+        assert set(arrays) & (OLD_COLUMNS | NEW_COLUMNS) == OLD_COLUMNS
+        assert arrays["met"].tolist() == [0.25, 0.75]
+        assert arrays["marks"].tobytes() == b"1" * 8 + b"2" * 8
+        assert head["embedder"] == "minilm"
+    for table in ("trace", "profileversion", "tracedset", "evaluation"):
+        assert OLD_PARAMS in [json.loads(value) for value in stored_values(table, "params")]
+    assert unpack_json(stored_value("trace", "answer")) == {"results": [{"explanation": OLD_TREE}]}
+    assert dict(zip(stored_values("job", "id"), stored_values("job", "step"), strict=True)) == {
+        job.id: "ask",
+        other.id: "judge",
+    }
+    assert OLD_JOB in [json.loads(value) for value in stored_values("job", "result")]
+    old_wish = {"params": {"word_window": 64}, "move": ["abstain_unmet", "trust"]}
+    assert old_wish in [json.loads(value) for value in stored_values("job", "params")]
+
+    call_command("migrate", "memories", verbosity=0)
+    trace, query = Trace.objects.get(), TracedQuery.objects.get()
+    assert bytes(trace.signals) == bytes(query.signals) == packed
+    assert (trace.params, trace.answer) == (NEW_PARAMS, {"results": [{"explanation": NEW_TREE}]})
+    for model in (ProfileVersion, TracedSet, Evaluation):
+        assert NEW_PARAMS in list(model.objects.values_list("params", flat=True))
+    again, untouched = Job.objects.get(id=job.id), Job.objects.get(id=other.id)
+    assert (again.step, again.params, again.result) == ("trace", wish, NEW_JOB)
+    assert (untouched.params, untouched.result) == ({"word_power": 1}, {"ask": 1})
+
+
+def test_splits_and_timeouts_survive_the_renaming_of_their_columns() -> None:
+    namespace = Namespace.objects.create(slug="here")
+    row(JudgedQuery, namespace, split="holdout")
+    row(Evaluation, namespace, split="tune")
+    query = row(TracedQuery, namespace, signals=b"", timed_out=["bm25"])
+    call_command("migrate", "memories", "0029", verbosity=0)
+    assert "holdout" in stored_values("judgedquery", "part")
+    assert stored_values("evaluation", "part") == ["tune"]
+    assert stored_values("tracedquery", "late") == ['["bm25"]']
+    call_command("migrate", "memories", verbosity=0)
+    assert JudgedQuery.objects.filter(split="holdout").count() == 1
+    assert TracedQuery.objects.get(id=query.id).timed_out == ["bm25"]
+
+
+def stored_values(table: str, column: str) -> list[Any]:
+    """A column as the database holds it, whatever the models call it."""
+    with connection.cursor() as cursor:
+        cursor.execute(f"SELECT {column} FROM memories_{table}")
+        return [value for (value,) in cursor.fetchall()]
+
+
+def stored_value(table: str, column: str) -> bytes:
+    """The bytes of a table's only row."""
+    (value,) = stored_values(table, column)
+    return bytes(value)
 
 
 def test_a_relation_added_later_comes_with_its_column_and_its_foreign_key() -> None:

@@ -299,7 +299,7 @@ def test_weights_come_near_those_that_annotators_go_by(namespace: Namespace, cal
 
 
 def held_out(id: UUID) -> bool:
-    """Whether a memory is kept back: by its id alone."""
+    """Whether a memory is held out: by its id alone."""
     return hashlib.sha256(id.bytes).digest()[0] % 2 == 1
 
 

@@ -397,13 +397,13 @@ def test_pairs_are_sampled_from_all_cosines_but_not_those_that_no_threshold_deci
     client: Client, namespace: Namespace
 ) -> None:
     for _ in range(2):  # what is drawn is not drawn again
-        assert client.post("/here/dedup/draw/")["Location"] == "/here/dedup/#queue"
+        assert client.post("/here/dedup/sample/")["Location"] == "/here/dedup/#queue"
     drawn = ReviewItem.objects.within(namespace).order_by("-cosine")
     assert [round(one.cosine, 2) for one in drawn] == [0.95, 0.90, 0.86]
     page = client.get("/here/dedup/").content.decode()
     assert "3 pairs to review" in page
     Membership.objects.filter(namespace=namespace).update(role=Role.READ)
-    assert client.post("/here/dedup/draw/").status_code == 403
+    assert client.post("/here/dedup/sample/").status_code == 403
 
 
 def test_a_merge_that_was_split_counts_as_a_false_one(client: Client, waiting: ReviewItem) -> None:

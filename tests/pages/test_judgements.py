@@ -89,7 +89,7 @@ def test_the_sets_tell_what_they_hold_and_what_was_left_out(namespace: Namespace
     pool(judgement_set)
     text = visible_text(get_page(member_of(namespace)))
     graded = current_grades.load_grades(namespace, judgement_set.id)
-    tuned = sum(query.query.part == "tune" for query in graded.queries)
+    tuned = sum(query.query.split == "tune" for query in graded.queries)
     assert f"{tuned} + {5 - tuned}" in text
     assert "1 unjudged" in text
     assert "2 forgotten" in text
@@ -114,12 +114,12 @@ def test_a_set_tells_its_grades_as_they_hold_today(namespace: Namespace, judgeme
         assert part in text, part
     assert "Maya likes milk" not in page  # which was forgotten
     assert "a forgotten memory" in page
-    words = member_of(namespace).get(f"{one(judgement_set)}export/?words=1").getvalue().decode()
-    assert "Maya likes milk" not in words
+    exported = member_of(namespace).get(f"{one(judgement_set)}export/?by_content=1").getvalue().decode()
+    assert "Maya likes milk" not in exported
     assert "/here/lab/?query=What%20does%20Maya%20drink%3F&amp;user=maya" in page
-    lost = visible_text(get_page(member_of(namespace), f"{one(judgement_set)}?lost=1"))
-    assert "With milk?" in lost
-    assert "And before?" not in lost
+    shown = visible_text(get_page(member_of(namespace), f"{one(judgement_set)}?without_answers=1"))
+    assert "With milk?" in shown
+    assert "And before?" not in shown
 
 
 def test_queries_are_chosen_by_words_part_kind_and_state(namespace: Namespace, judgement_set: JudgementSet) -> None:
@@ -211,10 +211,10 @@ def test_trec_files_are_checked_and_imported(namespace: Namespace, judgement_set
 def test_queries_are_sampled_from_traces(namespace: Namespace, judgement_set: JudgementSet) -> None:
     member = member_of(namespace)
     row(Trace, namespace, query="Really asked", request={"user": "", "as_of": None})
-    wrong = member.post(f"{one(judgement_set)}draw/", {"days": "x", "most": "5", "way": "even"})
+    wrong = member.post(f"{one(judgement_set)}sample/", {"days": "x", "most": "5", "way": "even"})
     assert wrong.status_code == 400
     assert "must be an integer; got &quot;x&quot;" in wrong.content.decode()
-    assert member.post(f"{one(judgement_set)}draw/", {"days": "2", "most": "5", "way": "even"}).status_code == 302
+    assert member.post(f"{one(judgement_set)}sample/", {"days": "2", "most": "5", "way": "even"}).status_code == 302
     assert JudgedQuery.objects.filter(text="Really asked").exists()
     assert "1 query sampled, 1 of them new" in get_page(member, one(judgement_set))
 
@@ -287,7 +287,7 @@ def test_readers_look_and_strangers_see_nothing(namespace: Namespace, judgement_
             member_of(Namespace.objects.get(slug="there")).get(f"/there/judgements/{judgement_set.id}/").status_code
             == 404
         )
-    for part in ("delete/", "draw/", "grade/", "import/", "pool/"):
+    for part in ("delete/", "sample/", "grade/", "import/", "pool/"):
         assert reader.post(f"{one(judgement_set)}{part}").status_code == 403
         assert stranger.post(f"{one(judgement_set)}{part}").status_code == 404
     assert reader.post(f"{ADDRESS}new/", {"name": "x"}).status_code == 403

@@ -92,24 +92,24 @@ def test_words_find_the_memories_that_hold_all_of_them(signed_in: Client) -> Non
 
 
 def test_meaning_finds_other_words_and_records_no_access(signed_in: Client, home: Namespace) -> None:
-    page = page_text(signed_in, "/home/memories/?q=what+does+she+have+for+breakfast&by=meaning")
+    page = page_text(signed_in, "/home/memories/?q=what+does+she+have+for+breakfast&by=semantic")
     assert contents(page)[0] == MEMORIES[0][0]
     assert "cosine" in page
-    assert contents(page_text(signed_in, "/home/memories/?q=software&by=meaning&type=Fact&age=quarter")) == [
+    assert contents(page_text(signed_in, "/home/memories/?q=software&by=semantic&type=Fact&age=quarter")) == [
         MEMORIES[2][0]
     ]
     assert set(Memory.objects.within(home).values_list("access_count", flat=True)) == {0}
 
 
 def test_filters_that_choose_among_the_nearest_say_so(signed_in: Client) -> None:
-    some = page_text(signed_in, "/home/memories/?q=software&by=meaning&age=quarter")
+    some = page_text(signed_in, "/home/memories/?q=software&by=semantic&age=quarter")
     assert re.search(r"<b>\d</b> of the \d nearest pass(es)? these filters", some)
-    none = page_text(signed_in, f"/home/memories/?q=software&by=meaning&session={uuid4()}")
+    none = page_text(signed_in, f"/home/memories/?q=software&by=semantic&session={uuid4()}")
     assert contents(none) == []
     assert "nearest passes these filters." in none
     assert "contains all of these words" not in none
     assert "There is nothing to search semantically under these filters." in page_text(
-        signed_in, "/home/memories/?q=software&by=meaning&tag=nobody+has+it"
+        signed_in, "/home/memories/?q=software&by=semantic&tag=nobody+has+it"
     )
 
 
@@ -151,7 +151,7 @@ def test_htmx_is_shown_what_is_wrong_too(signed_in: Client) -> None:
 def test_a_search_by_meaning_that_takes_too_long_is_named(signed_in: Client, monkeypatch: pytest.MonkeyPatch) -> None:
     slow = Fetched(timed_out={"semantic": "took longer than 500 ms"})
     monkeypatch.setattr(filters, "fetch", lambda statements, config: slow)
-    page = page_text(signed_in, "/home/memories/?q=breakfast&by=meaning")
+    page = page_text(signed_in, "/home/memories/?q=breakfast&by=semantic")
     assert "The semantic search was left out: it took longer than 500 ms." in page
 
 

@@ -92,7 +92,7 @@ def test_a_running_search_is_polled_and_can_be_stopped(
     page = get_page(ada, f"/{world.slug}/optimise/")
     assert "The search is queued" in page
     assert 'data-poll="1"' in page
-    for step in ("ask", "search", "check"):  # every step begins without a total
+    for step in ("trace", "search", "check"):  # every step begins without a total
         Job.objects.within(world).filter(id=job.id).update(state=JobState.RUNNING, step=step, total=None)
         assert "Stop, keep the best" in get_page(ada, f"/{world.slug}/optimise/", headers={"HX-Request": "true"})
     stopped = ada.post(f"/{world.slug}/optimise/{job.id}/stop/")
@@ -211,7 +211,7 @@ def test_whoever_may_only_read_sees_and_does_not_act(
     client.force_login(user)
     assert "Searching requires the write role" in get_page(client, f"/{world.slug}/optimise/")
     assert client.post(f"/{world.slug}/optimise/start/", form_data(judgement_set)).status_code == 403
-    assert client.post(f"/{world.slug}/ablation/ask/", {"set": str(judgement_set.id)}).status_code == 403
+    assert client.post(f"/{world.slug}/ablation/trace/", {"set": str(judgement_set.id)}).status_code == 403
 
 
 def test_a_search_of_another_namespace_is_not_there(ada: Client, world: Namespace) -> None:
@@ -235,7 +235,7 @@ def test_an_untraced_set_can_be_run_for_the_ablation(
 ) -> None:
     address = f"/{world.slug}/ablation/?set={judgement_set.id}&by=recall&show=1"
     assert "Run the set" in get_page(ada, address)
-    ada.post(f"/{world.slug}/ablation/ask/", {"set": str(judgement_set.id), "by": "recall"})
+    ada.post(f"/{world.slug}/ablation/trace/", {"set": str(judgement_set.id), "by": "recall"})
     assert "The queries are being run" in get_page(ada, address)
     run_job(world.id, Job.objects.within(world).filter(kind=JobKind.TRACE).latest("created_at").id)
     assert "Unique results" in get_page(ada, address)

@@ -10,7 +10,7 @@ from playwright.sync_api import Page, expect
 from memories.contracts.new_memory import NewMemory
 from memories.jobs.attempt import run_job
 from memories.models import Job, JudgedQuery, Judgement, JudgementSet, Membership, Memory, Namespace
-from memories.models.choices import JobKind, Part, Role
+from memories.models.choices import JobKind, Role, Split
 from memories.pages.optimise.search_summary import NO_IMPROVEMENT
 from memories.writing.remember import remember
 
@@ -39,8 +39,8 @@ def test_a_person_searches_watches_and_looks_at_the_ablation(page: Page, live_se
     remember(namespace, [NewMemory(content=one) for one in contents], by="tests")
     whole = JudgementSet.objects.create(namespace=namespace, name="questions")
     for number, one in enumerate(contents * 2):
-        part = Part.HOLDOUT if number % 2 else Part.TUNE
-        query = JudgedQuery.objects.create(namespace=namespace, judgement_set=whole, text=one, part=part)
+        split = Split.HOLDOUT if number % 2 else Split.TUNE
+        query = JudgedQuery.objects.create(namespace=namespace, judgement_set=whole, text=one, split=split)
         memory = Memory.objects.within(namespace).get(content=one)
         Judgement.objects.create(namespace=namespace, query=query, memory=memory, grade=3)
     page.goto("/sign-in/?next=/here/optimise/")

@@ -66,8 +66,8 @@ def test_a_row_shows_query_outcome_and_caller(namespace: Namespace, reader: Clie
     for part in ("careful@3", ">agent<", ".7500", "250 ms", 'width="50.1%"', ">abstained<", "signed-in user"):
         assert part in text
     assert f"/here/lab/?trace={Trace.objects.get(query='Nothing?').id}" in text
-    assert queries(get_page(reader, "?asked_by=agent")) == ["Which oven?"]
-    assert queries(get_page(reader, "?asked_by=person")) == ["Nothing?"]
+    assert queries(get_page(reader, "?requested_by=agent")) == ["Which oven?"]
+    assert queries(get_page(reader, "?requested_by=person")) == ["Nothing?"]
     assert "style=" not in text
 
 

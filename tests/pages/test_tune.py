@@ -18,7 +18,7 @@ from pytest_django.live_server_helper import LiveServer
 
 from memories.contracts.number_format import format_number, format_percent
 from memories.models import Job, JudgedQuery, JudgementSet, Membership, Namespace, ProfileVersion
-from memories.models.choices import JobKind, Part, Role
+from memories.models.choices import JobKind, Role, Split
 from memories.retrieval.config import resolve_config
 from memories.retrieval.query import Config
 from memories.tuning.array_cache import cached_arrays
@@ -66,11 +66,11 @@ def get_page(client: Client, **params: Any) -> str:
     return collapse_whitespace(response.content.decode())
 
 
-def mean(namespace: Namespace, judgement_set: JudgementSet, part: str = Part.TUNE, **params: Any) -> float:
+def mean(namespace: Namespace, judgement_set: JudgementSet, split: str = Split.TUNE, **params: Any) -> float:
     """The metric, measured independently of the page."""
     start = resolve_config(namespace, params={})
     whole = judgement_set.traced.get(system=start.system.name)
-    return measure_config(cached_arrays(whole), Config(start.system, params)).mean(MAIN_METRIC, part)
+    return measure_config(cached_arrays(whole), Config(start.system, params)).mean(MAIN_METRIC, split)
 
 
 def test_the_page_shows_the_metric_of_what_is_served(
@@ -79,12 +79,12 @@ def test_the_page_shows_the_metric_of_what_is_served(
     assert METRIC.search(get_page(client))[1] == format_number(mean(namespace, judgement_set), 3)  # type: ignore[index]
 
 
-@pytest.mark.parametrize("part", ["all", "holdout"])
+@pytest.mark.parametrize("split", ["all", "holdout"])
 def test_the_metric_is_that_of_the_chosen_part(
-    client: Client, namespace: Namespace, judgement_set: JudgementSet, part: str
+    client: Client, namespace: Namespace, judgement_set: JudgementSet, split: str
 ) -> None:
-    expected = mean(namespace, judgement_set, "" if part == "all" else part)
-    assert METRIC.search(get_page(client, part=part))[1] == format_number(expected, 3)  # type: ignore[index]
+    expected = mean(namespace, judgement_set, "" if split == "all" else split)
+    assert METRIC.search(get_page(client, split=split))[1] == format_number(expected, 3)  # type: ignore[index]
 
 
 def test_a_changed_parameter_changes_the_metric_and_lists_lost_queries(
@@ -105,7 +105,7 @@ def test_a_candidate_parameter_needs_new_queries(
 def test_a_set_that_was_never_run_is_run_by_a_job(client: Client, namespace: Namespace) -> None:
     make_judgement_set(namespace)
     assert "have not been run with blend yet" in get_page(client)
-    assert client.post("/here/tune/ask/", {"here": ""}).status_code == 302
+    assert client.post("/here/tune/trace/", {"here": ""}).status_code == 302
     assert Job.objects.within(namespace).get(kind=JobKind.TRACE).params["system"] == "blend"
     assert "Running every query of the set once" in get_page(client)
 
@@ -118,7 +118,7 @@ def test_a_namespace_without_judgements_says_where_they_come_from(client: Client
     ("name", "value", "says"),
     [
         ("set", "nowhere", "must be one of questions"),
-        ("part", "half", "must be one of all, tune, holdout"),
+        ("split", "half", "must be one of all, tune, holdout"),
         ("metric", "f1", "must be one of ndcg@10"),
         ("by", "nobody", "must be a system"),
         ("p.trust", "7", "must be a number from 0 to 1; got 7.0"),
@@ -148,9 +148,9 @@ def test_a_constraint_broken_together_with_the_start_is_reported_and_the_rest_ap
 def test_another_start_has_its_own_sliders_and_drops_the_old_values(
     client: Client, namespace: Namespace, judgement_set: JudgementSet
 ) -> None:
-    sent = {"stood": "", "by": "recall", "part": "holdout", "p.abstain_below": "0.5", "p.rrf_k": "20"}
+    sent = {"stood": "", "by": "recall", "split": "holdout", "p.abstain_below": "0.5", "p.rrf_k": "20"}
     moved = client.get("/here/tune/", sent, headers={"HX-Request": "true"})
-    assert moved["HX-Redirect"] == "/here/tune/?by=recall&part=holdout"
+    assert moved["HX-Redirect"] == "/here/tune/?by=recall&split=holdout"
     page = client.get("/here/tune/", sent).content.decode()
     assert "Parameters of recall" in page
     assert "Some values in the URL are invalid" not in page
@@ -171,12 +171,12 @@ def test_a_system_of_which_hardly_anything_is_judged_leads_to_the_pool(
 def test_every_curve_runs_through_what_a_slider_would_show(namespace: Namespace, judgement_set: JudgementSet) -> None:
     start = resolve_config(namespace, params={})
     whole = cached_arrays(judgement_set.traced.get(system="blend"))
-    found = {one.name: one for one in sensitivity_curves(whole, start, MAIN_METRIC, Part.TUNE, 600)}
+    found = {one.name: one for one in sensitivity_curves(whole, start, MAIN_METRIC, Split.TUNE, 600)}
     assert list(found) == tunable_params(start)
     trust = found["trust"]
     assert list(trust.values) == curve_values(start, "trust")
     for value, metric in zip(trust.values, trust.metric, strict=True):
-        assert metric == measure_config(whole, Config(start.system, {"trust": value})).mean(MAIN_METRIC, Part.TUNE)
+        assert metric == measure_config(whole, Config(start.system, {"trust": value})).mean(MAIN_METRIC, Split.TUNE)
     assert found["abstain_below"].lowest == 0.0
 
 
@@ -196,12 +196,12 @@ def test_the_sweep_of_k_is_one_of_the_curves(client: Client, namespace: Namespac
     page = collapse_whitespace(client.get("/here/tune/sensitivity/", {"by": "recall"}).content.decode())
     assert "over RRF k, the smoothing constant" in page
     whole = cached_arrays(judgement_set.traced.get(system="recall"))
-    found = sweep_rrf_k(whole, Config(SYSTEMS["recall"]), MAIN_METRIC, Part.TUNE)
+    found = sweep_rrf_k(whole, Config(SYSTEMS["recall"]), MAIN_METRIC, Split.TUNE)
     assert [one.k for one in found.points] == list(PAPER_K_VALUES)
     table = re.search(r'<table class="sweep".*?</table>', page, re.DOTALL)
     assert table
     for one in found.points:
-        expected = measure_config(whole, Config(SYSTEMS["recall"], {"rrf_k": one.k})).intervals(Part.TUNE)[MAIN_METRIC]
+        expected = measure_config(whole, Config(SYSTEMS["recall"], {"rrf_k": one.k})).intervals(Split.TUNE)[MAIN_METRIC]
         assert one.metric == expected
         assert f"{format_number(expected.low, 3)} to {format_number(expected.high, 3)}" in table[0]
     assert "corrected for the number of values tried (Holm)" in page
@@ -242,7 +242,7 @@ def test_categories_and_errors_come_with_their_intervals(
     found = measure_config(
         cached_arrays(judgement_set.traced.get(system="blend")), resolve_config(namespace, params={})
     )
-    page = get_page(client, part="all")
+    page = get_page(client, split="all")
     for name in ("people", "things"):
         expected = found.intervals("", name)[MAIN_METRIC]
         assert f"{format_number(expected.low, 3)} to {format_number(expected.high, 3)}</small>" in page
@@ -263,8 +263,8 @@ def test_after_saving_the_page_shows_the_version_on_the_same_queries(
     client: Client, namespace: Namespace, judgement_set: JudgementSet
 ) -> None:
     name = "a&b #1 100%"
-    saved = client.post("/here/tune/save/", {"name": name, "here": "p.trust=0.4&part=all&metric=mrr"})
-    assert QueryDict(urlsplit(saved["Location"]).query).dict() == {"by": f"{name}@1", "part": "all", "metric": "mrr"}
+    saved = client.post("/here/tune/save/", {"name": name, "here": "p.trust=0.4&split=all&metric=mrr"})
+    assert QueryDict(urlsplit(saved["Location"]).query).dict() == {"by": f"{name}@1", "split": "all", "metric": "mrr"}
     assert f"Saved as {escape(name)}@1" in client.get(saved["Location"]).content.decode()
 
 
@@ -296,7 +296,7 @@ def test_a_reader_can_look_but_neither_run_nor_save(
 ) -> None:
     Membership.objects.filter(namespace=namespace).update(role=Role.READ)
     assert METRIC.search(get_page(client))
-    assert client.post("/here/tune/ask/", {"here": ""}).status_code == 403
+    assert client.post("/here/tune/trace/", {"here": ""}).status_code == 403
     assert client.post("/here/tune/save/", {"name": "x", "here": ""}).status_code == 403
 
 
@@ -332,7 +332,7 @@ def test_a_start_traced_with_other_queries_is_compared_on_the_shared_ones(
 ) -> None:
     JudgedQuery.objects.create(namespace=namespace, judgement_set=judgement_set, text="Who sings?", kind="unanswerable")
     trace_set(namespace, judgement_set, resolve_config(namespace, params={"bm25_k1": 2.0}))
-    page = get_page(client, part="all", **{"p.bm25_k1": "2"})
+    page = get_page(client, split="all", **{"p.bm25_k1": "2"})
     assert "nDCG@10, 7 queries" in page
     assert "false answers to 2 unanswerable queries" in page
     assert "never run with its own candidates" not in page

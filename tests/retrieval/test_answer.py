@@ -141,13 +141,17 @@ def test_an_answer_whose_candidates_are_all_filtered_names_the_gates(world: Name
 
 @pytest.mark.parametrize("below", [0.0, 0.3, 0.6, 0.9, 1.0])
 def test_an_answer_that_is_too_unlikely_is_withheld_with_its_nearest_misses(world: Namespace, below: float) -> None:
-    fitted = {"abstain_intercept": 1.0, "abstain_gap": -2.0, "abstain_unmet": -1.0}
+    fitted = {"abstain_intercept": 1.0, "abstain_gap": -2.0, "abstain_uncovered": -1.0}
     retrieval = retrieve(make_query(world, QUERY, "blend", params={**fitted, "abstain_below": below}, top_k=5))
     told = answer_to_dict(retrieval)
     signals, rows = retrieval.signals, retrieval.ranking.order.rows
-    fitting = [place for place, fits in enumerate(signals.of_whom) if fits > 0 and signals.of_what[place]]
-    gap = max(signals.met) - max(signals.met[place] * signals.of_whom[place] for place in fitting)
-    chance = 1 / (1 + math.exp(-(1 - 2 * gap - min(signals.unmet[place] for place in fitting))))
+    fitting = [
+        place for place, fits in enumerate(signals.answer_entity_match) if fits > 0 and signals.answer_type_match[place]
+    ]
+    gap = max(signals.term_coverage) - max(
+        signals.term_coverage[place] * signals.answer_entity_match[place] for place in fitting
+    )
+    chance = 1 / (1 + math.exp(-(1 - 2 * gap - min(signals.uncovered_terms[place] for place in fitting))))
     assert told["answer_probability"] == pytest.approx(chance)
     assert 0.3 < chance < 0.9
     assert told["abstained"] == (chance < below)
@@ -166,11 +170,13 @@ def test_an_answer_that_is_too_unlikely_is_withheld_with_its_nearest_misses(worl
 
 def test_a_memory_meets_a_query_by_the_words_that_say_what_is_asked(world: Namespace) -> None:
     retrieval = retrieve(make_query(world, "Is Alma allergic to hazelnuts?", "blend"))
-    met = dict(zip([row["content"] for row in retrieval.candidates.rows], retrieval.signals.met, strict=True))
-    unmet = dict(zip(met, retrieval.signals.unmet, strict=True))
-    assert max(met, key=lambda text: met[text]) == "Alma is allergic to hazelnuts"
-    assert unmet["Alma is allergic to hazelnuts"] == 0.0
-    assert max(unmet.values()) == 1.0
+    covered = dict(
+        zip([row["content"] for row in retrieval.candidates.rows], retrieval.signals.term_coverage, strict=True)
+    )
+    uncovered = dict(zip(covered, retrieval.signals.uncovered_terms, strict=True))
+    assert max(covered, key=lambda text: covered[text]) == "Alma is allergic to hazelnuts"
+    assert uncovered["Alma is allergic to hazelnuts"] == 0.0
+    assert max(uncovered.values()) == 1.0
 
 
 # Selection

@@ -25,14 +25,14 @@ def by_text(retrieval: Retrieval, column: str) -> dict[str, Any]:
 
 
 def test_a_query_for_a_number_is_not_answered_by_a_memory_without_one(world: Namespace) -> None:
-    holds = by_text(run_query(world, "How much coffee does Maya drink?"), "of_what")
+    holds = by_text(run_query(world, "How much coffee does Maya drink?"), "answer_type_match")
     assert not holds["Maya drinks her coffee black and early"]
     assert holds["Arrive counts forty people in three cities"]
     assert holds["Invoicing stores its data in PostgreSQL 16"]
 
 
 def test_where_no_kind_of_thing_is_asked_for_every_memory_holds_it(world: Namespace) -> None:
-    assert all(by_text(run_query(world, "What does Maya drink?"), "of_what").values())
+    assert all(by_text(run_query(world, "What does Maya drink?"), "answer_type_match").values())
 
 
 def test_a_query_for_an_amount_that_was_never_stored_is_less_likely_answered(world: Namespace) -> None:
@@ -41,42 +41,46 @@ def test_a_query_for_an_amount_that_was_never_stored_is_less_likely_answered(wor
 
 
 def test_of_a_person_a_memory_about_them_counts_more_than_one_that_mentions_them(world: Namespace) -> None:
-    of_whom = by_text(run_query(world, "What does Maya prefer?"), "of_whom")
-    assert of_whom["Maya prefers PostgreSQL for every new service"] == 1.0
-    assert 0 < of_whom["Priya reports to Maya since the summer"] < 1.0
-    assert of_whom["Arrive counts forty people in three cities"] == 0.0
+    answer_entity_match = by_text(run_query(world, "What does Maya prefer?"), "answer_entity_match")
+    assert answer_entity_match["Maya prefers PostgreSQL for every new service"] == 1.0
+    assert 0 < answer_entity_match["Priya reports to Maya since the summer"] < 1.0
+    assert answer_entity_match["Arrive counts forty people in three cities"] == 0.0
 
 
 def test_of_a_thing_a_mention_counts_as_much(world: Namespace) -> None:
-    of_whom = by_text(run_query(world, "Who uses PostgreSQL?"), "of_whom")
-    assert of_whom["Maya prefers PostgreSQL for every new service"] == 1.0
-    assert of_whom["Invoicing stores its data in PostgreSQL 16"] == 1.0
-    assert of_whom["Maya drinks her coffee black and early"] == 0.0
+    answer_entity_match = by_text(run_query(world, "Who uses PostgreSQL?"), "answer_entity_match")
+    assert answer_entity_match["Maya prefers PostgreSQL for every new service"] == 1.0
+    assert answer_entity_match["Invoicing stores its data in PostgreSQL 16"] == 1.0
+    assert answer_entity_match["Maya drinks her coffee black and early"] == 0.0
 
 
 def test_who_names_a_person_asks_about_the_person_whatever_else_is_named(world: Namespace) -> None:
-    of_whom = by_text(run_query(world, "When did Jonas leave Arrive?"), "of_whom")
-    assert of_whom["Jonas left Arrive for a bank in Oslo"] == 1.0
-    assert of_whom["Arrive counts forty people in three cities"] == 0.0
+    answer_entity_match = by_text(run_query(world, "When did Jonas leave Arrive?"), "answer_entity_match")
+    assert answer_entity_match["Jonas left Arrive for a bank in Oslo"] == 1.0
+    assert answer_entity_match["Arrive counts forty people in three cities"] == 0.0
 
 
 def test_who_is_only_described_may_stand_elsewhere(world: Namespace) -> None:
-    of_whom = by_text(run_query(world, "Where did the person go who reports to Maya?"), "of_whom")
-    assert set(of_whom.values()) == {1.0}
+    answer_entity_match = by_text(
+        run_query(world, "Where did the person go who reports to Maya?"), "answer_entity_match"
+    )
+    assert set(answer_entity_match.values()) == {1.0}
 
 
 def test_a_name_that_nobody_registered_must_be_said(world: Namespace) -> None:
-    of_whom = by_text(run_query(world, "What animal is Olle?"), "of_whom")
-    assert [text for text, fits in of_whom.items() if fits] == ["The cat of the neighbours is called Olle"]
+    answer_entity_match = by_text(run_query(world, "What animal is Olle?"), "answer_entity_match")
+    assert [text for text, fits in answer_entity_match.items() if fits] == ["The cat of the neighbours is called Olle"]
 
 
 def test_a_name_that_no_memory_holds_is_a_word_like_others(world: Namespace) -> None:
-    assert set(by_text(run_query(world, "How would one travel to Copenhagen?"), "of_whom").values()) == {1.0}
+    assert set(by_text(run_query(world, "How would one travel to Copenhagen?"), "answer_entity_match").values()) == {
+        1.0
+    }
 
 
 def test_an_identifier_that_no_memory_holds_is_not_answered(world: Namespace) -> None:
     unknown = run_query(world, "What was PLAT-2000 about?")
-    assert set(by_text(unknown, "of_whom").values()) == {0.0}
+    assert set(by_text(unknown, "answer_entity_match").values()) == {0.0}
     assert unknown.ranking.abstained
 
 
@@ -95,21 +99,25 @@ def test_how_much_is_not_a_word_that_a_memory_must_meet(world: Namespace) -> Non
 def test_where_no_words_are_stored_nothing_is_expected(world: Namespace) -> None:
     TokenStates.objects.within(world).delete()
     unknown = run_query(world, "What was PLAT-2000 about?")
-    assert set(by_text(unknown, "of_whom").values()) == {1.0}
+    assert set(by_text(unknown, "answer_entity_match").values()) == {1.0}
     assert not unknown.ranking.abstained
 
 
 def test_a_trace_from_before_expectations_fits_by_whom_it_names(world: Namespace) -> None:
     retrieval = run_query(world, "What does Maya prefer?")
     arrays, head = unpack_arrays(pack_signals(retrieval.signals, retrieval.candidates.fingerprints, "minilm"))
-    older = {name: array for name, array in arrays.items() if name not in ("of_whom", "of_what")}
+    older = {name: array for name, array in arrays.items() if name not in ("answer_entity_match", "answer_type_match")}
     signals = decode_signals(retrieval.signals.ids.tolist(), older, head, retrieval.signals.vectors)
-    assert np.array_equal(signals.of_whom > 0, signals.entity_match > 0)
-    assert signals.of_what.all()
+    assert np.array_equal(signals.answer_entity_match > 0, signals.entity_match > 0)
+    assert signals.answer_type_match.all()
 
 
 def test_without_the_entity_retriever_nobody_is_known_to_be_named(world: Namespace) -> None:
     named, said = run_query(world, "What does Maya prefer?").signals, run_query(world, "What animal is Olle?").signals
-    assert (without_retrievers(named, np.arange(len(named)), ["entity"]).of_whom == 1.0).all()
-    assert np.array_equal(without_retrievers(named, np.arange(len(named)), ["bm25"]).of_whom, named.of_whom)
-    assert np.array_equal(without_retrievers(said, np.arange(len(said)), ["entity"]).of_whom, said.of_whom)
+    assert (without_retrievers(named, np.arange(len(named)), ["entity"]).answer_entity_match == 1.0).all()
+    assert np.array_equal(
+        without_retrievers(named, np.arange(len(named)), ["bm25"]).answer_entity_match, named.answer_entity_match
+    )
+    assert np.array_equal(
+        without_retrievers(said, np.arange(len(said)), ["entity"]).answer_entity_match, said.answer_entity_match
+    )

@@ -58,7 +58,7 @@ class TestLongMemories:
 
     def test_with_a_wide_window_they_differ_less(self, namespace: Namespace) -> None:
         near, wide = (
-            retrieve(make_query(namespace, QUERY, "blend", params={"word_window": words})) for words in (64, 512)
+            retrieve(make_query(namespace, QUERY, "blend", params={"maxsim_window": words})) for words in (64, 512)
         )
         gaps = [self.match(one, TOGETHER) - self.match(one, APART) for one in (near, wide)]
         assert gaps[0] > gaps[1]

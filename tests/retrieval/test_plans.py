@@ -271,10 +271,10 @@ def matched_words(retrieval: Retrieval) -> dict[Any, float]:
         before = earlier.first() if memory.session_id else None
         beside = best.get(before.id) if before else None
         met = [
-            max(own, params.word_before * (beside[place] if beside else 0.0))
+            max(own, params.maxsim_before * (beside[place] if beside else 0.0))
             for place, own in enumerate(best[memory.id])
         ]
-        told = sum(w * m**params.word_power for w, m in zip(weights, met, strict=True))
+        told = sum(w * m**params.maxsim_power for w, m in zip(weights, met, strict=True))
         scores[memory.id] = told / sum(weights)
     return scores
 

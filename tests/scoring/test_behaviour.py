@@ -216,41 +216,41 @@ def test_maxsim_is_imputed_only_if_some_token_vectors_are_missing() -> None:
 
 def test_it_abstains_when_only_another_entity_has_the_answer() -> None:
     signals = Signals(
-        ids=np.array(["hers", "his"]), met=np.array([0.4, 0.8]), unmet=np.array([0.5, 0.0]),
-        of_whom=np.array([1.0, 0.0]), scores={"semantic": np.array([0.4, 0.3])},
+        ids=np.array(["hers", "his"]), term_coverage=np.array([0.4, 0.8]), uncovered_terms=np.array([0.5, 0.0]),
+        answer_entity_match=np.array([1.0, 0.0]), scores={"semantic": np.array([0.4, 0.3])},
     )  # fmt: skip
     system = SYSTEMS["blend"]
-    params = system.params(abstain_below=0.5, abstain_intercept=2.0, abstain_gap=-10.0, abstain_unmet=-1.0)
+    params = system.params(abstain_below=0.5, abstain_intercept=2.0, abstain_gap=-10.0, abstain_uncovered=-1.0)
     doubtful = rank(system, signals, params, top_k=3)
     assert doubtful.answer_probability == pytest.approx(1 / (1 + math.exp(2.5)))
     assert doubtful.abstained
-    assert not rank(system, replace(signals, of_whom=np.array([0.0, 1.0])), params, top_k=3).abstained
+    assert not rank(system, replace(signals, answer_entity_match=np.array([0.0, 1.0])), params, top_k=3).abstained
 
 
 def test_it_abstains_when_no_memory_matches_the_answer_type() -> None:
     signals = Signals(
-        ids=np.array(["hers", "his"]), met=np.array([0.8, 0.3]), unmet=np.array([0.0, 0.9]),
-        of_what=np.array([False, True]), scores={"semantic": np.array([0.4, 0.3])},
+        ids=np.array(["hers", "his"]), term_coverage=np.array([0.8, 0.3]), uncovered_terms=np.array([0.0, 0.9]),
+        answer_type_match=np.array([False, True]), scores={"semantic": np.array([0.4, 0.3])},
     )  # fmt: skip
     system = SYSTEMS["blend"]
-    params = system.params(abstain_below=0.5, abstain_intercept=2.0, abstain_gap=-10.0, abstain_unmet=-1.0)
+    params = system.params(abstain_below=0.5, abstain_intercept=2.0, abstain_gap=-10.0, abstain_uncovered=-1.0)
     assert rank(system, signals, params, top_k=3).answer_probability == pytest.approx(1 / (1 + math.exp(3.9)))
-    assert not rank(system, replace(signals, of_what=np.array([True, False])), params, top_k=3).abstained
-    nothing = rank(system, replace(signals, of_what=np.zeros(2, bool)), params, top_k=3)
+    assert not rank(system, replace(signals, answer_type_match=np.array([True, False])), params, top_k=3).abstained
+    nothing = rank(system, replace(signals, answer_type_match=np.zeros(2, bool)), params, top_k=3)
     assert nothing.answer_probability == pytest.approx(1 / (1 + math.exp(7.0)))
 
 
 def test_a_filtered_memory_does_not_raise_the_answer_probability() -> None:
     signals = Signals(
-        ids=np.array(["his", "was hers"]), met=np.array([0.8, 0.9]), unmet=np.zeros(2),
-        of_whom=np.array([0.0, 1.0]), scores={"semantic": np.array([0.4, 0.3])},
+        ids=np.array(["his", "was hers"]), term_coverage=np.array([0.8, 0.9]), uncovered_terms=np.zeros(2),
+        answer_entity_match=np.array([0.0, 1.0]), scores={"semantic": np.array([0.4, 0.3])},
     )  # fmt: skip
     system = SYSTEMS["blend"]
     expired = replace(signals, hours_left=np.array([np.inf, -1.0]))
     assert not rank(system, signals, system.params(), top_k=3).abstained
     assert rank(system, expired, system.params(), top_k=3).abstained
     # Nor does it lower it.
-    both_hers = replace(expired, of_whom=np.ones(2))
+    both_hers = replace(expired, answer_entity_match=np.ones(2))
     alone = rank(system, both_hers.permute(np.array([0])), system.params(), top_k=3)
     assert rank(system, both_hers, system.params(), top_k=3).answer_probability == alone.answer_probability
 

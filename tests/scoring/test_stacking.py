@@ -42,7 +42,7 @@ def signals_of_queries(seed: int, count: int) -> list[Signals]:
             one = replace(one, maxsim=np.full(size, np.inf))
         if rng.random() < 0.5:
             hours_left = np.where(rng.random(size) < 0.5, -1.0, np.inf)
-            one = replace(one, hours_left=hours_left, met=rng.random(size), unmet=rng.random(size))
+            one = replace(one, hours_left=hours_left, term_coverage=rng.random(size), uncovered_terms=rng.random(size))
         if rng.random() < 0.2:
             one = replace(one, importance=np.full(size, 0.5), cosine=np.full(size, 0.25), age_days=np.zeros(size))
         batches.append(replace(one, ids=np.char.add(f"{number:03}", one.ids)))

@@ -5,7 +5,7 @@ from uuid import uuid4
 import numpy as np
 
 from memories.models import JudgedQuery
-from memories.models.choices import Part
+from memories.models.choices import Split
 from memories.tuning.arrays import Arrays, Stack
 from scoring.signals import Signals
 from scoring.specificity import Plan
@@ -25,7 +25,7 @@ def make_arrays(system: System, several: list[Signals], grades: list[Array]) -> 
     return Arrays(
         system=system,
         queries=[
-            JudgedQuery(id=uuid4(), text=f"query {number}", part=Part.HOLDOUT if number % 3 == 2 else Part.TUNE)
+            JudgedQuery(id=uuid4(), text=f"query {number}", split=Split.HOLDOUT if number % 3 == 2 else Split.TUNE)
             for number in range(len(several))
         ],
         ideal=ideal,

@@ -4,7 +4,7 @@ from typing import Any
 
 from memories.contracts.work import Work
 from memories.models import Job, JudgedQuery, Judgement, JudgementSet, Memory, Namespace, TracedSet
-from memories.models.choices import JobKind, JobState, Part, QueryKind
+from memories.models.choices import JobKind, JobState, QueryKind, Split
 from memories.retrieval.query import Config
 from memories.tuning import traced_sets
 
@@ -35,7 +35,7 @@ def make_judgement_set(namespace: Namespace, name: str = "questions") -> Judgeme
             text=text,
             category="people" if "Who" in text else "things",
             kind=QueryKind.ANSWERABLE if grades else QueryKind.UNANSWERABLE,
-            part=Part.HOLDOUT if number % 3 == 2 else Part.TUNE,
+            split=Split.HOLDOUT if number % 3 == 2 else Split.TUNE,
         )
         for words, grade in grades.items():
             memory = Memory.objects.within(namespace).filter(content__contains=words, status="active").earliest("id")
@@ -52,7 +52,7 @@ def trace_set(namespace: Namespace, whole: JudgementSet, setting: Config) -> Tra
     }
     job = Job.objects.create(namespace=namespace, kind=JobKind.TRACE, params=params, by="tests", state=JobState.RUNNING)
     work = Work(namespace, job)
-    work.begin_step("ask")
+    work.begin_step("trace")
     traced_sets.trace_step(work)
     Job.objects.within(namespace).filter(id=job.id).update(state=JobState.DONE)
     found = traced_sets.latest_traced_set(namespace, whole, setting)

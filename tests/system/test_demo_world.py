@@ -9,7 +9,7 @@ import pytest
 
 from memories.demo.typed_jsonl import parse_typed, read_jsonl
 from memories.demo.world_records import CLOCK, FOLDER, DemoMemory, DemoRelation, DemoWorld, read_demo_world
-from memories.models.choices import Part
+from memories.models.choices import Split
 from memories.providers.embedder import embedder
 from memories.tuning.splits import split_of
 from scoring.dedup import similarity_band
@@ -92,5 +92,5 @@ def test_a_subject_is_an_entity_or_a_surface_form_and_nothing_else(subject: Any)
 
 def test_the_text_of_a_query_alone_decides_what_it_is_for(world: DemoWorld) -> None:
     parts = [split_of(query.query) for query in world.queries]
-    assert 0.6 < parts.count(Part.TUNE) / len(parts) < 0.8
+    assert 0.6 < parts.count(Split.TUNE) / len(parts) < 0.8
     assert split_of("Who reviews schema changes?") == split_of("  who reviews SCHEMA changes")

@@ -28,14 +28,27 @@ ROLES = {
 PRIVATE_WORDS = [
     *("asks again", "held back", "parted by", "half of the answers", "of 100 answers", "let go of", "never stored"),
     *("word by word", "how flat ranks count", "what the oldest memory keeps", "least confidence that comes back"),
-    *("journey", "twin", "rivals"),
+    *("journey", "twin", "rivals", "kept back", "tune part", "holdout part", "drawn from traces", "words unknown"),
+    *("recall_late_retrievers", "asked_by", "asked_at", "of_whom", "of_what", "unmet"),
 ]
 # In the names of tests; as whole words.
 PRIVATE_IN_TESTS = [
     *("held_back", "kept_back", "asked_again", "asks_again", "asked_live", "is_late", "late_retriever", "moment"),
     *("walls?", "number_of_questions", "told_in", "told_with", "journeys?", "twins?", "rivals?"),
 ]
-PRIVATE_FIELDS = {"chance", "late", "never_stored", "asks_again", "held_by", "invented", "outside", "told"}
+PRIVATE_FIELDS = {
+    *("chance", "late", "never_stored", "asks_again", "held_by", "invented", "outside", "told"),
+    *("part", "marks", "asked_by", "asked_at", "ask", "words", "draw"),
+    *("word_power", "word_before", "word_window", "word_met", "abstain_unmet"),
+}
+# Names that must not return in code: variables, attributes, parameters, functions, and keys spelt as strings.
+PRIVATE_NAMES = {
+    *("asks_again", "asked_again", "never_stored", "newly_silent", "held_by", "kept_lists", "let_go"),
+    "best_turn_routes",
+    *("of_whom", "of_what", "unmet", "marks", "asked_by", "asked_at"),
+    *("word_power", "word_before", "word_window", "word_met", "abstain_unmet", "recall_late_retrievers"),
+    *("furnish", "furnished", "poured", "heard", "twin", "rivals", "late_retrievers"),
+}
 
 
 @cache
@@ -87,6 +100,27 @@ def test_no_top_level_name_is_defined_twice() -> None:
             if isinstance(node, ast.FunctionDef | ast.ClassDef) and node.name not in ROLES:
                 places[node.name].append(str(path))
     assert {name: paths for name, paths in places.items() if len(paths) > 1} == {}
+
+
+def names(tree: ast.Module) -> Iterator[str]:
+    """All names of a module, and its strings."""
+    for node in ast.walk(tree):
+        match node:
+            case ast.Name(id=name) | ast.Attribute(attr=name) | ast.arg(arg=name) | ast.keyword(arg=str(name)):
+                yield name
+            case ast.FunctionDef(name=name) | ast.ClassDef(name=name) | ast.Constant(value=str(name)):
+                yield name
+
+
+def test_no_private_name_returns() -> None:
+    found = {str(path): sorted(PRIVATE_NAMES & set(names(tree))) for path, tree in modules(*PACKAGES, "benchmarks")}
+    assert {path: names for path, names in found.items() if names} == {}
+
+
+def test_no_colour_of_the_pages_has_a_private_name() -> None:
+    pattern = re.compile(r"(--|\bf-|\$)(words|time|paths|meaning)\b")
+    files = [*(ROOT / "static").glob("*.css"), *(ROOT / "static").glob("*.js"), *(ROOT / "templates").rglob("*.html")]
+    assert [path.name for path in files if pattern.search(path.read_text())] == []
 
 
 def imports_of_test_modules(source: str) -> list[str]:
@@ -162,6 +196,25 @@ def fields(node: object) -> Iterator[str]:
             yield from fields(value)
 
 
+def addresses(document: dict[str, object]) -> set[str]:
+    """The segments of all paths."""
+    paths = document["paths"]
+    assert isinstance(paths, dict)
+    return {segment for path in paths for segment in path.split("/")}
+
+
+def parameters(node: object) -> Iterator[str]:
+    """The names of all parameters of the query string."""
+    if isinstance(node, dict):
+        if node.get("in") == "query":
+            yield str(node["name"])
+        for value in node.values():
+            yield from parameters(value)
+    elif isinstance(node, list):
+        for value in node:
+            yield from parameters(value)
+
+
 @pytest.mark.parametrize("word", PRIVATE_WORDS)
 def test_no_text_of_the_api_uses_a_private_word(schema: dict[str, object], word: str) -> None:
     pattern = re.compile(rf"\b{re.escape(word)}\b", re.IGNORECASE)
@@ -169,4 +222,4 @@ def test_no_text_of_the_api_uses_a_private_word(schema: dict[str, object], word:
 
 
 def test_no_field_of_the_api_has_a_private_name(schema: dict[str, object]) -> None:
-    assert sorted(PRIVATE_FIELDS & set(fields(schema))) == []
+    assert sorted(PRIVATE_FIELDS & {*fields(schema), *parameters(schema), *addresses(schema)}) == []

@@ -13,7 +13,7 @@ from memories.jobs import tuning_jobs
 from memories.jobs.attempt import run_job
 from memories.jobs.submission import cancel_job
 from memories.models import Job, JudgedQuery, Judgement, JudgementSet, Memory, Namespace, TracedQuery, TracedSet
-from memories.models.choices import JobKind, JobState, Part, QueryKind
+from memories.models.choices import JobKind, JobState, QueryKind, Split
 from memories.retrieval.query import Config
 from memories.tuning import (
     evaluation_records,
@@ -109,7 +109,7 @@ def test_a_planted_optimum_is_found_by_the_job_while_memories_are_written(
     world: Namespace, judgement_set: JudgementSet, queries: list[str]
 ) -> None:
     for number, (content, *_) in enumerate(MEMORIES[:16]):
-        query = add_query(judgement_set, content, part=Part.HOLDOUT if number % 2 else Part.TUNE)
+        query = add_query(judgement_set, content, split=Split.HOLDOUT if number % 2 else Split.TUNE)
         memory = Memory.objects.within(world).filter(content=content).earliest("id")
         Judgement.objects.create(namespace=world, query=query, memory=memory, grade=3)
     # Where it starts nothing is answered; the best is to answer.
@@ -121,7 +121,7 @@ def test_a_planted_optimum_is_found_by_the_job_while_memories_are_written(
     )
     assert job.result["search"]["chosen"]["abstain_below"] < 1
     assert job.result["check"]["significant"]
-    assert job.result["check"][Part.HOLDOUT]["difference"] > 0.5
+    assert job.result["check"][Split.HOLDOUT]["difference"] > 0.5
 
 
 def test_queries_that_lost_their_answers_do_not_count_at_the_gate_and_merged_ones_count_for_another(
@@ -270,7 +270,7 @@ def test_a_query_whose_retriever_timed_out_is_traced_again_and_counted_where_it_
         row = ask(query, *more)
         times.append(query.text)
         if query.text == "backup" and not (better and times.count("backup") > 1):
-            row.late = ["bm25"]
+            row.timed_out = ["bm25"]
         return row
 
     monkeypatch.setattr(traced_sets, "trace_query", late)
@@ -296,7 +296,7 @@ def test_a_tracing_that_ends_leaves_those_of_others_that_go_on(world: Namespace,
 
 def test_a_job_whose_half_traced_set_is_gone_begins_another(world: Namespace, judgement_set: JudgementSet) -> None:
     job = tuning_jobs.submit_trace_job(world, judgement_set, Config(BLEND), by="tests")
-    job.step, job.result = "ask", {"ask": {"traced_set": "0192f000-0000-7000-8000-000000000000"}}
+    job.step, job.result = "trace", {"trace": {"traced_set": "0192f000-0000-7000-8000-000000000000"}}
     job.save()
     run_to_end(world, job)
     assert traced_sets.current_traced_set(world, judgement_set, Config(BLEND)) is not None

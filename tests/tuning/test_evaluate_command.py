@@ -9,7 +9,7 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from memories.models import Evaluation, JudgementSet, Namespace
-from memories.models.choices import Part
+from memories.models.choices import Split
 from memories.tuning.measurement import MAIN_METRIC
 from tests.support.judged_world import JUDGED_QUERIES
 from tests.support.profiles import ABSTAINING, GOOD, add_version
@@ -52,11 +52,11 @@ def test_a_version_that_is_not_good_enough_ends_with_1(versions: Any, bound: str
 
 def test_a_part_and_json_are_for_programs(world: Namespace, versions: Any) -> None:
     found = json.loads(
-        run_evaluate("asked", "--profile", "careful@1", "--part", "holdout", "--set", "questions", "--json")
+        run_evaluate("asked", "--profile", "careful@1", "--split", "holdout", "--set", "questions", "--json")
     )
     assert (found["profile"], found["on"]) == ("careful@1", "questions, holdout")
     made = Evaluation.objects.within(world).get(id=found["evaluation"])
-    assert (made.part, made.metrics) == (Part.HOLDOUT, found["metrics"])
+    assert (made.split, made.metrics) == (Split.HOLDOUT, found["metrics"])
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ from rest_framework.exceptions import ValidationError
 
 from memories.demo.world_records import read_demo_world
 from memories.models import JudgedQuery, Judgement, JudgementSet, Memory, Namespace, Trace
-from memories.models.choices import Part, QueryKind, Status
+from memories.models.choices import QueryKind, Split, Status
 from memories.tuning import current_grades, judgement_export, query_sampling, trec
 from memories.tuning.judgement_set_stats import judgement_set_stats
 from memories.tuning.judgement_store import NewQuery, store_grades, store_queries
@@ -53,10 +53,10 @@ def merged_memory(namespace: Namespace, into: UUID) -> UUID:
 
 
 GOLDEN = {
-    "Which database for the billing service?": Part.TUNE,
-    "Who reviews schema changes?": Part.TUNE,
-    "What did the team agree on in Lisbon?": Part.TUNE,
-    "": Part.HOLDOUT,
+    "Which database for the billing service?": Split.TUNE,
+    "Who reviews schema changes?": Split.TUNE,
+    "What did the team agree on in Lisbon?": Split.TUNE,
+    "": Split.HOLDOUT,
 }
 
 
@@ -70,13 +70,13 @@ def test_spelling_does_not_move_a_query_to_the_other_side() -> None:
 
 
 def test_about_seven_in_ten_are_tuned_on() -> None:
-    tuned = sum(split_of(f"question number {number}") == Part.TUNE for number in range(5_000))
+    tuned = sum(split_of(f"question number {number}") == Split.TUNE for number in range(5_000))
     assert tuned / 5_000 == pytest.approx(TUNE_SHARE, abs=0.02)
 
 
 def test_the_demo_has_both_sides() -> None:
     parts = [split_of(query.query) for query in read_demo_world().queries]
-    assert (parts.count(Part.TUNE), parts.count(Part.HOLDOUT)) == (115, 48)
+    assert (parts.count(Split.TUNE), parts.count(Split.HOLDOUT)) == (115, 48)
 
 
 # What holds today
@@ -176,14 +176,14 @@ def test_the_tally_of_many_sets_agrees_with_each_read_by_itself(
         graded, tally = current_grades.load_grades(namespace, one.id), told[one.id]
         assert tally.queries == len(graded.queries)
         assert tally.unjudged == sum(query.unjudged for query in graded.queries)
-        assert (tally.lost, tally.left_out, tally.superseded) == (
+        assert (tally.without_answers, tally.left_out, tally.superseded) == (
             len(graded.queries_without_answers),
             graded.left_out,
             graded.superseded,
         )
         assert tally.merged == graded.merged
-    assert told[other.id].lost == 1
-    assert told[judgement_set.id].parts[Part.TUNE] == sum(split_of(f"query {n}") == Part.TUNE for n in range(20))
+    assert told[other.id].without_answers == 1
+    assert told[judgement_set.id].splits[Split.TUNE] == sum(split_of(f"query {n}") == Split.TUNE for n in range(20))
 
 
 # Keeping

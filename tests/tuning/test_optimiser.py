@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memories.models.choices import Part
+from memories.models.choices import Split
 from memories.retrieval.query import Config
 from memories.tuning.arrays import Arrays
 from memories.tuning.measurement import FALSE_ABSTENTION, FALSE_ANSWER, MAIN_METRIC, measure_config
@@ -33,8 +33,8 @@ def is_valid(system: str, values: Any) -> bool:
 
 
 def run_search(whole: Arrays, names: tuple[str, ...], tries: int, seed: int = 1) -> ParamSearch:
-    """A search on the tune part, by hand."""
-    system, objective, tune = whole.system, Objective(MAIN_METRIC), split_arrays(whole, Part.TUNE)
+    """A search on the tune split, by hand."""
+    system, objective, tune = whole.system, Objective(MAIN_METRIC), split_arrays(whole, Split.TUNE)
     axes = [ParamAxis(name, system.params.declarations()[name]) for name in names]
     search = ParamSearch(
         axes, system.params().as_dict(), lambda values: is_valid(system.name, values), tries // 3, seed
@@ -46,7 +46,7 @@ def run_search(whole: Arrays, names: tuple[str, ...], tries: int, seed: int = 1)
 
 def simplify(whole: Arrays, search: ParamSearch) -> dict[str, Any]:
     """What is taken from a search."""
-    tune, usual = split_arrays(whole, Part.TUNE), whole.system.params().as_dict()
+    tune, usual = split_arrays(whole, Split.TUNE), whole.system.params().as_dict()
     changed = {name: value for name, value in search.best[0].items() if value != usual[name]}
     return simplest_change(
         changed,
@@ -57,7 +57,7 @@ def simplify(whole: Arrays, search: ParamSearch) -> dict[str, Any]:
 
 def test_a_planted_optimum_is_found_and_proven_on_the_hold_out() -> None:
     whole = planted_arrays(RECALL, 90)
-    held = split_arrays(whole, Part.HOLDOUT)
+    held = split_arrays(whole, Split.HOLDOUT)
     taken = simplify(whole, run_search(whole, WEIGHTS, 150))
     found = paired_gain(
         Objective(MAIN_METRIC), measure_config(held, Config(RECALL)), measure_config(held, Config(RECALL, taken))
@@ -72,7 +72,7 @@ def test_a_planted_optimum_is_found_and_proven_on_the_hold_out() -> None:
 @pytest.mark.parametrize("seed", [1, 2, 3])
 def test_on_noise_nothing_beats_what_is_there(seed: int) -> None:
     whole = noise_arrays(RECALL, 120)
-    held = split_arrays(whole, Part.HOLDOUT)
+    held = split_arrays(whole, Split.HOLDOUT)
     taken = simplify(whole, run_search(whole, WEIGHTS, 120, seed))
     found = paired_gain(
         Objective(MAIN_METRIC), measure_config(held, Config(RECALL)), measure_config(held, Config(RECALL, taken))
@@ -120,10 +120,10 @@ def test_a_search_of_a_switch_ends_when_both_sides_were_tried() -> None:
 def test_one_part_of_a_set_is_measured_as_within_the_whole() -> None:
     whole = planted_arrays(RECALL, 30)
     setting = Config(RECALL, {"weight_semantic": 0.4})
-    for part in Part:
-        assert measure_config(split_arrays(whole, part), setting).mean(MAIN_METRIC) == measure_config(
+    for split in Split:
+        assert measure_config(split_arrays(whole, split), setting).mean(MAIN_METRIC) == measure_config(
             whole, setting
-        ).mean(MAIN_METRIC, part)
+        ).mean(MAIN_METRIC, split)
 
 
 def test_an_error_of_abstaining_costs_its_price() -> None:

@@ -24,7 +24,7 @@ from memories.models import (
     Publication,
     Trace,
 )
-from memories.models.choices import JobState, Part
+from memories.models.choices import JobState, Split
 from memories.retrieval.config import resolve_config
 from memories.retrieval.query import Config
 from memories.retrieval.replay import replay
@@ -129,7 +129,7 @@ def test_an_evaluation_is_kept_with_intervals_and_each_querys_part(
     each = [one[MAIN_METRIC] for one in made.per_query.values() if MAIN_METRIC in one]
     assert made.metrics[MAIN_METRIC]["mean"] == pytest.approx(np.mean(each))
     assert len(made.per_query) == len(JUDGED_QUERIES)
-    held = evaluation_records.evaluate_version(world, version, judgement_set, Part.HOLDOUT, by="tests")
+    held = evaluation_records.evaluate_version(world, version, judgement_set, Split.HOLDOUT, by="tests")
     assert set(held.per_query) < set(made.per_query)
     assert evaluation_records.latest_evaluations(world, [version.id])[version.id].id == held.id
 

@@ -15,10 +15,10 @@ pytestmark = [pytest.mark.django_db, pytest.mark.xdist_group("retrieval")]
 
 # What is begun by which form, and on which page it is told.
 WORK: dict[str, tuple[JobKind, str, dict[str, Any], str]] = {
-    "asking for Tune": (JobKind.TRACE, "tune/ask/", {"here": ""}, "tune/"),
+    "asking for Tune": (JobKind.TRACE, "tune/trace/", {"here": ""}, "tune/"),
     "asking for the ablation": (
         JobKind.TRACE,
-        "ablation/ask/",
+        "ablation/trace/",
         {"set": "{set}", "by": "recall"},
         "ablation/?by=recall&show=1",
     ),
@@ -61,7 +61,12 @@ def test_work_that_was_left_is_found_again_with_how_far_it_is(
     job = Job.objects.within(world).get(kind=kind)
     other = member(world, "bo")
     for done in (3, 5):
-        state = {"state": JobState.RUNNING, "step": "ask" if kind == JobKind.OPTIMISE else "", "done": done, "total": 9}
+        state = {
+            "state": JobState.RUNNING,
+            "step": "trace" if kind == JobKind.OPTIMISE else "",
+            "done": done,
+            "total": 9,
+        }
         Job.objects.within(world).filter(id=job.id).update(**state)
         told = other.get(f"/{world.slug}/{page.format(**named)}").content.decode()
         assert f"{done} of 9" in told

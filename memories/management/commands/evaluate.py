@@ -9,7 +9,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from memories.management.arguments import existing_namespace, slug_argument
 from memories.management.job_command import CALLER
 from memories.models import Evaluation
-from memories.models.choices import Part
+from memories.models.choices import Split
 from memories.retrieval.config import UnknownProfileError, find_profile_version
 from memories.tuning.evaluation_records import evaluate_version
 from memories.tuning.judgement_sets import UnknownJudgementSetError, choose_judgement_set
@@ -45,15 +45,15 @@ class Command(BaseCommand):
         parser.add_argument("slug", type=slug_argument, help="the namespace")
         parser.add_argument("--profile", required=True, metavar="NAME[@N]", help="the latest version, or version N")
         parser.add_argument("--set", default="", help="a judgement set; default: the one with most queries")
-        parser.add_argument("--part", choices=Part.values, default="", help="default: all queries")
+        parser.add_argument("--split", choices=Split.values, default="", help="default: all queries")
         parser.add_argument("--fail-under", type=metric_bound, action="append", default=[], metavar="METRIC=VALUE")
         parser.add_argument("--json", action="store_true", help="the evaluation as JSON on standard output")
 
-    def handle(self, *args: Any, slug: str, profile: str, part: str, **options: Any) -> None:
+    def handle(self, *args: Any, slug: str, profile: str, split: str, **options: Any) -> None:
         namespace = existing_namespace(slug, returncode=2)
         try:
             version, judged = find_profile_version(namespace, profile), choose_judgement_set(namespace, options["set"])
-            evaluation = evaluate_version(namespace, version, judged, part, by=CALLER, progress=self.print_progress)
+            evaluation = evaluate_version(namespace, version, judged, split, by=CALLER, progress=self.print_progress)
         except UnknownProfileError as error:
             wrong = f"--profile must be a profile of {slug}, or name@version; got {profile!r}"
             raise CommandError(wrong, returncode=2) from error
@@ -61,7 +61,7 @@ class Command(BaseCommand):
             raise CommandError(f"--set {error}", returncode=2) from error
         except ParamsError as error:
             raise CommandError(str(error), returncode=2) from error
-        where = f"{judged.name}{f', {part}' if part else ''}"
+        where = f"{judged.name}{f', {split}' if split else ''}"
         self.stdout.write(
             evaluation_to_json(evaluation, version_label(version), where)
             if options["json"]

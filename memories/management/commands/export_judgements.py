@@ -24,7 +24,7 @@ class Command(BaseCommand):
         parser.add_argument(
             "--current", action="store_true", help="grades carried over to the memories that replaced the judged ones"
         )
-        parser.add_argument("--words", action="store_true", help="name memories by their content, not their ids")
+        parser.add_argument("--by-content", action="store_true", help="name memories by their content, not their ids")
 
     def handle(self, *args: Any, slug: str, file: Path | None, qrels: Path | None, **options: Any) -> None:
         namespace = existing_namespace(slug)
@@ -35,7 +35,9 @@ class Command(BaseCommand):
         if qrels is not None:
             self.write(qrels, export_judgements(judged, "qrels", resolved=options["current"]))
         shape = "jsonl" if qrels is None else "queries"
-        self.write(file, export_judgements(judged, shape, resolved=options["current"], by_content=options["words"]))
+        self.write(
+            file, export_judgements(judged, shape, resolved=options["current"], by_content=options["by_content"])
+        )
 
     def write(self, file: Path | None, lines: Iterable[str]) -> None:
         """Write lines to a new file, or to standard output."""

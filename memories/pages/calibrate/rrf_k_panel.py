@@ -63,7 +63,7 @@ class RRFKPanel:
         """Query string of the same sweep on the Tune page."""
         assert self.judgement_set is not None
         assert self.config is not None
-        return urlencode({"set": self.judgement_set.name, "by": self.config.label, "part": "all"})
+        return urlencode({"set": self.judgement_set.name, "by": self.config.label, "split": "all"})
 
 
 def save_best_rrf_k(namespace: Namespace, name: str, *, by: str) -> tuple[bool, str]:

@@ -1,7 +1,5 @@
 """The nearest pairs of a namespace with what keeps them apart; cached per process, invalidated by a write."""
 
-import threading
-from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -11,6 +9,7 @@ from uuid import UUID
 
 from django.utils import timezone
 
+from memories.db.lru_cache import LRUCache
 from memories.models import Memory, Namespace, NamespaceStatistics
 from memories.pages.dedup.neighbour_pairs import NeighbourPair, compare_memories
 from memories.writing.comparison import (
@@ -76,26 +75,20 @@ class PairSurvey:
         return self.version[:2] == version[:2] and timezone.now() - self.at < SAMPLE_MAX_AGE
 
 
-_cache: OrderedDict[UUID, PairSurvey] = OrderedDict()
-_cache_lock = threading.Lock()
+_cache = LRUCache[UUID, PairSurvey](MAX_CACHED)
 
 
 def find_survey(namespace: Namespace, *, wait: bool = False) -> PairSurvey | None:
     """The cached survey or a new one; None if that takes long and the caller does not wait."""
     statistics = NamespaceStatistics.objects.filter(namespace=namespace).first() or NamespaceStatistics()
     version = SurveyVersion(namespace.embedder, statistics.epoch, statistics.writes)
-    with _cache_lock:
-        cached = _cache.get(namespace.id)
+    cached = _cache.get(namespace.id)
     if cached and cached.is_current(version):
         return cached
     if statistics.documents > MAX_IMMEDIATE and not wait:
         return None
     survey = survey_pairs(namespace, version)
-    with _cache_lock:
-        _cache[namespace.id] = survey
-        _cache.move_to_end(namespace.id)
-        while len(_cache) > MAX_CACHED:
-            _cache.popitem(last=False)
+    _cache.put(namespace.id, survey)
     return survey
 
 

@@ -15,7 +15,7 @@ from memories.web.judgement_bodies import MAX_BODY_BYTES, PoolRequest, QuerySamp
 from memories.web.judgement_import import parse_judgement_lines
 from memories.web.serializers import StrictObject, valid_values
 
-QUERY_FILTERS = ("q", "split", "kind", "category", "unjudged", "lost")
+QUERY_FILTERS = ("q", "split", "kind", "category", "unjudged", "without_answers")
 SAMPLE_DEFAULTS = {"days": "30", "most": "100", "way": "frequent"}
 SAMPLING_LABELS = {"frequent": "the most frequent", "even": "an even sample"}
 BOOLEAN_TEXTS = {"true": "true", "1": "true", "false": "false", "0": "false"}

@@ -11,7 +11,7 @@ from django.template.defaultfilters import pluralize
 from memories.contracts.number_format import format_count
 from memories.jobs.registry import job_completion
 from memories.models import Job, JudgedQuery, Judgement, JudgementSet
-from memories.models.choices import Part, QueryKind, Status
+from memories.models.choices import QueryKind, Split, Status
 from memories.pages.lab.markup import GRADE_MEANINGS
 from memories.tuning import judgement_pooling, judging_queue
 from memories.tuning.current_grades import COUNTED_STATUSES
@@ -66,12 +66,12 @@ class SetRow:
     @property
     def tune_percent(self) -> float:
         """Share of tune queries, in percent."""
-        return 100 * self.stats.parts[Part.TUNE] / (self.stats.queries or 1)
+        return 100 * self.stats.splits[Split.TUNE] / (self.stats.queries or 1)
 
     @property
     def holdout_percent(self) -> float:
         """Share of holdout queries, in percent."""
-        return 100 * self.stats.parts[Part.HOLDOUT] / (self.stats.queries or 1)
+        return 100 * self.stats.splits[Split.HOLDOUT] / (self.stats.queries or 1)
 
 
 @dataclass(frozen=True)
@@ -195,7 +195,7 @@ class QueryRow:
     @property
     def is_holdout(self) -> bool:
         """Whether it is in the holdout split."""
-        return self.query.part == Part.HOLDOUT
+        return self.query.split == Split.HOLDOUT
 
     @property
     def is_unanswerable(self) -> bool:

@@ -14,7 +14,7 @@ from rest_framework.exceptions import ValidationError
 
 from memories.jobs import tuning_jobs
 from memories.models import JudgedQuery, Judgement, JudgementSet, Memory, Namespace
-from memories.models.choices import Part, Role
+from memories.models.choices import Role, Split
 from memories.pages.access import access_of, members_only, require_role
 from memories.pages.judgements import forms
 from memories.pages.judgements.judgement_rows import KIND_LABELS, PoolPanel, QueryRow, SetRow, query_count
@@ -101,7 +101,7 @@ def render_judgement_set(
         "row": SetRow(judgement_set, stats, pool.last, pool.serving),
         "ranking_options": {group: options for group, options in ranking_options(namespace).items() if group},
         "typed": params,
-        "splits": Part.values,
+        "splits": Split.values,
         "kinds": [(str(kind), label) for kind, label in KIND_LABELS.items()],
         "categories": query_categories(judgement_set),
         "sample": forms.SAMPLE_DEFAULTS,

@@ -196,7 +196,7 @@ def belief_chart(changes: list[HistoryRow], days: list[DailyAccess], now: dateti
     steps: Chart = {"type": "scatter", "mode": "lines", "hoverinfo": "skip"}
     steps |= {"x": [*times, now.strftime(DATETIME)], "y": [*values, values[-1]]}
     steps["line"] = {"color": "$ink", "width": 2, "shape": "hv"}
-    marks: Chart = {
+    points: Chart = {
         "type": "scatter",
         "mode": "markers",
         "x": times,
@@ -204,8 +204,8 @@ def belief_chart(changes: list[HistoryRow], days: list[DailyAccess], now: dateti
         "hovertext": hover,
         "hoverinfo": "text",
     }
-    marks["marker"] = {"size": 11, "symbol": shapes, "color": colours, "line": {"color": "$surface", "width": 1.5}}
-    data = [steps, marks]
+    points["marker"] = {"size": 11, "symbol": shapes, "color": colours, "line": {"color": "$surface", "width": 1.5}}
+    data = [steps, points]
     labels = [
         data_annotation(
             f" belief {format_number(values[-1], 1)}",

@@ -30,7 +30,7 @@ from scoring.specificity import Plan
 from scoring.systems.recall import ConfidenceGateParams
 
 MAX_NEAREST = 100  # results of a semantic search
-SEMANTIC_PLAN = Plan(name="meaning", retrievers=("semantic",))
+SEMANTIC_PLAN = Plan(name="semantic", retrievers=("semantic",))
 AGES = {"week": 7, "month": 30, "quarter": 90, "year": 365, "older": None}  # maximum days
 CONFIDENCE_BANDS = ("sure", "fair", "unsure")
 FILTERS = ("type", "confidence", "age", "tag", "entity", "session")
@@ -40,7 +40,7 @@ class MemoryListQuery(PageQuery):
     """Query parameters of the memory list."""
 
     q = Text(max_length=MAX_QUERY_CHARS, required=False)
-    by = OneOf(choices=["words", "meaning"], default="words")
+    by = OneOf(choices=["words", "semantic"], default="words")
     status = OneOf(choices=Status.values, default=Status.ACTIVE)
     type = OneOf(choices=MemoryType.values, required=False)
     confidence = OneOf(choices=CONFIDENCE_BANDS, required=False)
@@ -128,7 +128,7 @@ def select_memories(namespace: Namespace, params: Mapping[str, str]) -> MemorySe
     conditions |= {name: filter_condition(namespace, name, query[name], bands) for name in FILTERS if name in query}
     if "q" not in query:
         return MemorySelection(namespace, query, bands, conditions)
-    if query["by"] == "meaning":
+    if query["by"] == "semantic":
         cosines, timed_out = search_semantic(namespace, query)
         nearest = Q(id__in=list(cosines))
         return MemorySelection(namespace, query, bands, {**conditions, "q": nearest}, cosines, timed_out=timed_out)

@@ -9,7 +9,7 @@ from django.http import QueryDict
 from rest_framework.exceptions import ValidationError
 
 from memories.models import JudgementSet, Namespace
-from memories.models.choices import Part
+from memories.models.choices import Split
 from memories.pages.lab.forms import first_error_message, ranking_options
 from memories.pages.sliders import ParamGroup, param_groups
 from memories.retrieval.config import parse_config_label
@@ -129,5 +129,5 @@ def default_moves(config: Config) -> list[str]:
 
 def sets_with_split_counts(namespace: Namespace) -> Sequence[JudgementSet]:
     """The judgement sets with the number of queries in each split."""
-    counts = {split.value: Count("queries", filter=Q(queries__part=split)) for split in Part}
+    counts = {split.value: Count("queries", filter=Q(queries__split=split)) for split in Split}
     return list(JudgementSet.objects.within(namespace).annotate(**counts).order_by("name")[:MAX_SETS])

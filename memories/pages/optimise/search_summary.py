@@ -10,7 +10,7 @@ from memories.contracts.number_format import format_count, format_number, format
 from memories.contracts.work import CANCEL
 from memories.jobs.registry import job_completion
 from memories.models import Job, JudgedQuery, JudgementSet, Namespace
-from memories.models.choices import JobKind, JobState, Part
+from memories.models.choices import JobKind, JobState, Split
 from memories.models.job import UNFINISHED
 from memories.pages.optimise import charts
 from memories.pages.sliders import params_to_query
@@ -20,7 +20,7 @@ from memories.tuning.pareto import TRADEOFFS
 
 MAX_RUNS = 8  # other searches listed
 NO_IMPROVEMENT = "No improvement found"
-SPLIT_NAMES = {Part.TUNE: "tune", Part.HOLDOUT: "holdout"}
+SPLIT_NAMES = {Split.TUNE: "tune", Split.HOLDOUT: "holdout"}
 
 
 class FoundChange(NamedTuple):
@@ -49,7 +49,7 @@ def search_verdict(job: Job) -> str:
         return "Stopped before anything was tried"
     if not check.get("significant"):
         return NO_IMPROVEMENT
-    holdout = check[Part.HOLDOUT]
+    holdout = check[Split.HOLDOUT]
     low, high = format_number(holdout["low"], 3), format_number(holdout["high"], 3)
     better = f"{format_number(holdout['difference'], 3)} ({low} to {high})"
     return f"Better by {better}, p {format_p_value(holdout['p_value'])}"
@@ -60,7 +60,7 @@ def search_status(job: Job, spec: SearchSpec) -> str:
     found = job.result.get("search", {})
     if job.state == JobState.QUEUED:
         return "Waiting for a worker."
-    if job.step == "ask":
+    if job.step == "trace":
         done = f": {format_count(job.done)} of {format_count(job.total)} queries" if job.total else ""
         return f"The queries are being run{done}."
     if job.step == "check":
@@ -97,13 +97,13 @@ def changes_headline(count: int, *, finished: bool) -> str:
 def no_improvement_reason(job: Job) -> str:
     """Why a finished search found no improvement; empty if it did."""
     found, check = job.result.get("search", {}), job.result.get("check", {})
-    if job.state != JobState.DONE or check.get("significant") or Part.HOLDOUT not in check:
+    if job.state != JobState.DONE or check.get("significant") or Split.HOLDOUT not in check:
         return ""
     if not found["chosen"]:
         return (
             f"The best of {found['tried']} configurations is within one standard error of the start on the tune split."
         )
-    tune, holdout = check[Part.TUNE], check[Part.HOLDOUT]
+    tune, holdout = check[Split.TUNE], check[Split.HOLDOUT]
     return (
         f"The gain of {format_signed(tune['difference'], 3)} on the tune split is not significant on the holdout split:"
         f" {format_interval(holdout)}, p {format_p_value(holdout['p_value'])}."

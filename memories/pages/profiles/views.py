@@ -12,7 +12,7 @@ from django.views.decorators.http import require_GET
 from memories.contracts.number_format import format_number
 from memories.jobs.registry import job_completion
 from memories.models import Job, JudgementSet, Namespace, ProfileVersion, Publication, Trace
-from memories.models.choices import JobKind, JobState, Part, Role
+from memories.models.choices import JobKind, JobState, Role, Split
 from memories.models.job import UNFINISHED
 from memories.pages.access import access_of, members_only
 from memories.pages.job_rows import caller_names
@@ -26,7 +26,7 @@ from memories.web.profile_bodies import profile_version_or_404
 from scoring.params import ParamProblem
 from scoring.systems import SYSTEMS
 
-SPLIT_LABELS = {"": "judged queries", Part.TUNE: "tune queries", Part.HOLDOUT: "holdout queries"}
+SPLIT_LABELS = {"": "judged queries", Split.TUNE: "tune queries", Split.HOLDOUT: "holdout queries"}
 
 
 @require_GET
@@ -134,7 +134,7 @@ def render_profile_version(
         "may_write": access.allows(Role.WRITE),
         "admin": access.allows(Role.ADMIN),
         "sets": list(JudgementSet.objects.within(namespace).order_by("name")[:50]),
-        "splits": Part.values,
+        "splits": Split.values,
         **evaluation_context(namespace, entry),
         **check_context(namespace, entry),
     }
@@ -172,7 +172,7 @@ def evaluation_context(namespace: Namespace, entry: version_history.VersionEntry
         "evaluation": last,
         "metric_headline": metric_headline(rows[0]) if rows else "",
         "judgement_set": judgement_set,
-        "on": SPLIT_LABELS[last.part],
+        "on": SPLIT_LABELS[last.split],
         "metrics": rows,
     }
 

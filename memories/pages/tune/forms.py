@@ -8,7 +8,7 @@ from urllib.parse import urlencode
 from django.http import QueryDict
 
 from memories.models import JudgementSet, Namespace, TracedSet
-from memories.models.choices import Part
+from memories.models.choices import Split
 from memories.pages import sliders
 from memories.retrieval.config import override_params, parse_config_label, resolve_config
 from memories.retrieval.query import Config
@@ -16,7 +16,7 @@ from memories.tuning.measurement import MAIN_METRIC, METRICS
 from memories.tuning.traced_sets import latest_traced_set
 from scoring.systems import SYSTEMS
 
-SPLIT_LABELS = {Part.TUNE: "tune split", Part.HOLDOUT: "holdout split", "": "all"}
+SPLIT_LABELS = {Split.TUNE: "tune split", Split.HOLDOUT: "holdout split", "": "all"}
 
 
 @dataclass(frozen=True)
@@ -49,10 +49,10 @@ class TuneState:
         values = {
             "set": self.judgement_set.name if self.judgement_set else first,
             "by": self.by,
-            "part": self.split or "all",
+            "split": self.split or "all",
             "metric": self.metric,
         }
-        defaults = {"set": first, "by": "", "part": Part.TUNE, "metric": MAIN_METRIC}
+        defaults = {"set": first, "by": "", "split": Split.TUNE, "metric": MAIN_METRIC}
         given = {name: value for name, value in values.items() if value != defaults[name]}
         return urlencode({**given, **sliders.params_to_query(self.changed)})
 
@@ -65,9 +65,9 @@ def parse_tune_state(namespace: Namespace, data: QueryDict) -> TuneState:
     if data.get("set") and chosen and data["set"] not in (chosen.name, str(chosen.id)):
         problems["set"] = f"must be one of {', '.join(each.name for each in sets)}; got {data['set']!r}"
     start, by = resolve_start(namespace, data.get("by", ""), problems)
-    split = {"all": "", **{value: value for value in Part.values}}.get(data.get("part", Part.TUNE))
+    split = {"all": "", **{value: value for value in Split.values}}.get(data.get("split", Split.TUNE))
     if split is None:
-        problems["part"] = f"must be one of all, {', '.join(Part.values)}; got {data['part']!r}"
+        problems["split"] = f"must be one of all, {', '.join(Split.values)}; got {data['split']!r}"
     metric = data.get("metric", MAIN_METRIC)
     if metric not in METRICS:
         problems["metric"] = f"must be one of {', '.join(METRICS)}; got {metric!r}"
@@ -77,7 +77,7 @@ def parse_tune_state(namespace: Namespace, data: QueryDict) -> TuneState:
     if not start_changed(data):
         changed, param_problems = sliders.parse_valid_params(start.system.params, data, start_values)
         problems |= param_problems
-    split = Part.TUNE if split is None else split
+    split = Split.TUNE if split is None else split
     return TuneState(namespace, sets, chosen, by, split, metric, start, changed, problems)
 
 

@@ -1,4 +1,4 @@
-"""How far annotators agree, type by type, and the prior that follows from it."""
+"""Inter-annotator agreement by type, and the prior fitted to it."""
 
 import math
 from collections.abc import Callable, Hashable, Sequence
@@ -17,35 +17,35 @@ Z_95 = 1.96  # standard errors to either side, for 95 %
 
 
 class Kappa(NamedTuple):
-    """Agreement beyond chance, with the interval it lies in."""
+    """Cohen's kappa with its interval."""
 
     value: float
     low: float
     high: float
-    pairs: int = 1  # of annotators who share memories
-    undefined: int = 0  # of them, those who give one answer throughout, which agrees by chance alone
+    pairs: int = 1  # of annotators with memories in common
+    undefined: int = 0  # pairs that use one label only, which have no kappa
 
 
 @dataclass(frozen=True)
 class TypeAgreement:
-    """One type: whether annotators agree on what it is, and how often they agree with what was stored."""
+    """Agreement on one type: between annotators, and with the stored type."""
 
     type: str
-    kappa: Kappa | None  # none where too few share memories, or no two of them tell the type from others
+    kappa: Kappa | None  # None if too few memories are shared, or no pair of annotators uses both labels
     gate: float
     stored: int  # annotated memories stored as this type
-    agreed: int  # of them, those which every annotator calls so too
-    prior: float  # that serves
-    fitted: float | None  # none where too few are annotated
+    agreed: int  # of those, with the same type from every annotator
+    prior: float  # in the serving policy
+    fitted: float | None  # None if too few are annotated
 
     @property
     def valid(self) -> bool:
-        """Whether it passes the gate."""
+        """Whether its kappa passes the gate."""
         return self.kappa is not None and kappa_suffices(self.kappa.value, self.gate)
 
     @property
     def share(self) -> float | None:
-        """Agreement with what was stored."""
+        """Agreement with the stored type."""
         return self.agreed / self.stored if self.stored else None
 
     @property
@@ -55,13 +55,13 @@ class TypeAgreement:
 
 
 def agreement_by_type(annotated: AnnotatedSet, policy: WritePolicyParams) -> list[TypeAgreement]:
-    """Every type, against all others."""
+    """Every type against all others."""
     enough = len(annotated.shared) >= policy.annotated_by_two
     return [type_agreement(annotated, type, policy, enough=enough) for type in MemoryType.values]
 
 
 def type_agreement(annotated: AnnotatedSet, type: str, policy: WritePolicyParams, *, enough: bool) -> TypeAgreement:
-    """One type: kappa over “it is this” and “it is another”."""
+    """One type against all others."""
     kappa = mean_kappa(annotated, lambda word: word.type == type) if enough else None
     stored = [one for one in annotated.memories if one.type == type]
     agreed = sum(all(word.type == type for word in one.labels.values()) for one in stored)
@@ -83,9 +83,9 @@ def fit_prior(agreement: float, policy: WritePolicyParams) -> float:
 
 
 def mean_kappa(annotated: AnnotatedSet, label: Callable[[AnnotatorLabel], Hashable]) -> Kappa | None:
-    """Kappa of what annotators say; of more than two the mean over pairs, each by the memories that both know.
+    """Mean kappa over pairs of annotators, each on the memories that both annotated.
 
-    A pair that gives one answer throughout has no kappa: it is counted, and left out of the mean.
+    A pair that uses one label only has no kappa: it is counted and left out of the mean.
     """
     known: list[tuple[float, float, int]] = []
     for one, other in combinations(annotated.annotators, 2):
@@ -106,5 +106,5 @@ def mean_kappa(annotated: AnnotatedSet, label: Callable[[AnnotatorLabel], Hashab
 def annotator_labels(
     memories: Sequence[AnnotatedMemory], annotator: str, label: Callable[[AnnotatorLabel], Hashable]
 ) -> list[Hashable]:
-    """What one annotator says of some memories."""
+    """One annotator's labels of some memories."""
     return [label(one.labels[annotator]) for one in memories]

@@ -1,4 +1,4 @@
-"""The ground of a calibration: annotated memories, their signals, and what each annotator said."""
+"""Annotated memories as arrays: their signals and every annotator's labels."""
 
 import hashlib
 from collections.abc import Mapping, Sequence
@@ -16,14 +16,14 @@ from scoring.confidence import capped_confidence, grounded_confidence, repetitio
 from scoring.policy import WritePolicyParams
 from scoring.term import Array
 
-MAX_ANNOTATIONS = 5_000  # annotations that count, the newest
+MAX_ANNOTATIONS = 5_000  # newest annotations used
 SIGNALS = ("source", "repetition", "extractor", "prior")
 WEIGHTS = tuple(f"weight_{name}" for name in SIGNALS)
 COLUMNS = ("source_strength", "repetitions", "extractor_confidence", "type_prior", "grounding", "confirmed_at")
 
 
 class AnnotatorLabel(NamedTuple):
-    """What one annotator said of a memory."""
+    """One annotator's labels of a memory."""
 
     type: str
     right: bool
@@ -31,11 +31,11 @@ class AnnotatorLabel(NamedTuple):
 
 
 class AnnotatedMemory(NamedTuple):
-    """A memory as it is stored, and what was said of it, by annotator."""
+    """A stored memory and its labels by annotator."""
 
     id: UUID
-    type: str  # none where it is uncertain
-    raw_signals: tuple[float, float, float, float]  # its signals, the repetitions as a number
+    type: str  # empty if uncertain
+    raw_signals: tuple[float, float, float, float]  # repetitions as a count
     partial: bool
     confirmed: bool
     labels: dict[str, AnnotatorLabel]
@@ -43,23 +43,23 @@ class AnnotatedMemory(NamedTuple):
 
 @dataclass(frozen=True)
 class AnnotatedSet:
-    """All that was annotated, as arrays: one row a memory."""
+    """All annotated memories, one row each."""
 
     memories: Sequence[AnnotatedMemory]
 
     @cached_property
     def annotators(self) -> list[str]:
-        """Everybody who annotated, by name."""
+        """The annotators, sorted."""
         return sorted({name for one in self.memories for name in one.labels})
 
     @cached_property
     def shared(self) -> list[AnnotatedMemory]:
-        """The memories on which at least two have spoken."""
+        """The memories that at least two annotated."""
         return [one for one in self.memories if len(one.labels) > 1]
 
     @cached_property
     def signals(self) -> Array:
-        """The four signals, a column each."""
+        """The four confidence signals, one column each."""
         source, repetitions, extractor, prior = (
             np.array([one.raw_signals for one in self.memories], dtype=float).reshape(-1, len(SIGNALS)).T
         )
@@ -67,28 +67,28 @@ class AnnotatedSet:
 
     @cached_property
     def mean_confidence(self) -> Array:
-        """The confidence that annotators would give, on average."""
+        """The mean confidence given by annotators."""
         return self._mean("confidence")
 
     @cached_property
     def right_share(self) -> Array:
-        """The share of annotators who find it right."""
+        """The share of annotators who call it correct."""
         return self._mean("right")
 
     @cached_property
     def held_out(self) -> NDArray[np.bool_]:
-        """Which memories are kept back to check: half of them, by their ids alone, so that none ever changes sides."""
+        """Which memories are held out from the fit: half of them, by a hash of their ids."""
         return np.array([hashlib.sha256(one.id.bytes).digest()[0] % 2 == 1 for one in self.memories], dtype=bool)
 
     def predicted_confidence(self, weights: Mapping[str, float], policy: WritePolicyParams) -> Array:
-        """The confidence that the formula gives with some weights."""
+        """The confidence by the formula under some weights."""
         columns = dict(zip(SIGNALS, self.signals.T, strict=True))
         whole = weighted_confidence(columns, {name: np.asarray(weights[f"weight_{name}"]) for name in SIGNALS})
         whole = np.where(self._flags("partial"), grounded_confidence(whole, policy.grounding_penalty), whole)
         return np.asarray(np.where(self._flags("confirmed"), capped_confidence(whole, policy.confirmed_cap), whole))
 
     def fit_target(self, policy: WritePolicyParams) -> Array:
-        """What the weighted signals should come to: what grounding takes away afterwards is added first."""
+        """The target of the weighted signals: mean confidence with the grounding penalty undone."""
         return np.asarray(self.mean_confidence + self._flags("partial") * policy.grounding_penalty)
 
     def _mean(self, name: str) -> Array:
@@ -100,9 +100,9 @@ class AnnotatedSet:
 
 
 def load_annotated_set(namespace: Namespace) -> AnnotatedSet:
-    """What was annotated of memories that nobody has forgotten, in one question."""
-    told = Annotation.objects.within(namespace).exclude(memory__status=Status.FORGOTTEN)
-    rows = told.order_by("-created_at", "id").values(
+    """The annotations of memories that are not forgotten, by one SQL query."""
+    annotations = Annotation.objects.within(namespace).exclude(memory__status=Status.FORGOTTEN)
+    rows = annotations.order_by("-created_at", "id").values(
         *("memory_id", "annotator", "type", "right", "confidence", "memory__type", "memory__type_uncertain"),
         *(f"memory__{name}" for name in COLUMNS),
     )[:MAX_ANNOTATIONS]

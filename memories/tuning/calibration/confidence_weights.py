@@ -1,4 +1,4 @@
-"""The weights of the confidence formula, fitted to what annotators would give, and whether confidence is true."""
+"""Confidence weights fitted to annotators' confidence, and the reliability of confidence."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -20,61 +20,67 @@ class BeforeAfter:
 
 @dataclass(frozen=True)
 class FittedWeights:
-    """The four weights before and after, and the mean squared error on either half."""
+    """The four weights before and after, and their mean squared error on both halves."""
 
     served: Mapping[str, float]
     fitted: Mapping[str, float]
-    memories: int  # that were fitted on
+    memories: int  # fitted on
     error: BeforeAfter
     held_out: int
     held_out_error: BeforeAfter
 
     @property
     def improves(self) -> bool:
-        """Whether the half that was kept back bears it out."""
+        """Whether the error falls on the held-out half."""
         return self.held_out_error.after < self.held_out_error.before
 
 
 @dataclass(frozen=True)
 class Reliability:
-    """Confidence against truth, by the weights that serve and by the fitted ones."""
+    """Confidence against correctness, by the serving and the fitted weights."""
 
     memories: int
-    held_out: bool  # whether only memories that nothing was fitted on are told of
+    held_out: bool  # whether the bins hold only held-out memories
     before: list[ReliabilityBin]
     after: list[ReliabilityBin]
-    error: BeforeAfter | None  # ECE; none before anything is annotated
+    error: BeforeAfter | None  # ECE; None without annotations
 
 
 def serving_weights(policy: WritePolicyParams) -> dict[str, float]:
-    """The weights that serve, with the sum 1 that the formula gives them."""
+    """The serving weights, normalised to sum to 1."""
     return {name: float(one.value) for name, one in zip(WEIGHTS, policy.weights(*WEIGHTS), strict=True)}
 
 
 def fit_confidence_weights(annotated: AnnotatedSet, policy: WritePolicyParams) -> FittedWeights | None:
-    """Fit the weights on one half, and check them on the other; none where too little is annotated."""
-    learnt, kept = ~annotated.held_out, annotated.held_out
-    if len(annotated.memories) < policy.annotated_by_two or not learnt.any() or not kept.any():
+    """Fit the weights on one half and measure them on the other; None if too little is annotated."""
+    fitted_on, held_out = ~annotated.held_out, annotated.held_out
+    if len(annotated.memories) < policy.annotated_by_two or not fitted_on.any() or not held_out.any():
         return None
     wanted, served = annotated.fit_target(policy), serving_weights(policy)
-    # A weight of nothing has no logarithm to start from.
+    # A weight of 0 has no logarithm.
     start = np.maximum(np.array(list(served.values())), 1e-3)
     fit = fit_weights(
-        annotated.signals[learnt], wanted[learnt], start / start.sum(), steps=policy.fit_steps, rate=policy.fit_rate
+        annotated.signals[fitted_on],
+        wanted[fitted_on],
+        start / start.sum(),
+        steps=policy.fit_steps,
+        rate=policy.fit_rate,
     )
     found = dict(zip(WEIGHTS, [round(float(weight), 4) for weight in fit.weights], strict=True))
     errors = [
         (annotated.predicted_confidence(weights, policy) - annotated.mean_confidence) ** 2
         for weights in (served, found)
     ]
-    on_learnt, on_kept = (BeforeAfter(*(float(error[half].mean()) for error in errors)) for half in (learnt, kept))
-    return FittedWeights(served, found, int(learnt.sum()), on_learnt, int(kept.sum()), on_kept)
+    fit_error, held_out_error = (
+        BeforeAfter(*(float(error[half].mean()) for error in errors)) for half in (fitted_on, held_out)
+    )
+    return FittedWeights(served, found, int(fitted_on.sum()), fit_error, int(held_out.sum()), held_out_error)
 
 
 def reliability_report(
     annotated: AnnotatedSet, weights: FittedWeights | None, policy: WritePolicyParams
 ) -> Reliability:
-    """Confidence against truth: on what was kept back from the fit, or on everything where there is none."""
+    """Confidence against correctness: on the held-out half, or on all memories if no weights were fitted."""
     chosen = annotated.held_out if weights else np.ones(len(annotated.memories), dtype=bool)
     if not chosen.any():
         return Reliability(0, False, [], [], None)

@@ -6,12 +6,12 @@ from memories.contracts.number_format import format_number
 from memories.tuning.calibration.results import Calibration
 from scoring.calibration import Finding, recalibration
 
-ParamChanges = dict[str, dict[str, float]]  # write parameters, by the part that changes them
-UNKNOWN = 1.0  # stands for a kappa or a share that is not known
+ParamChanges = dict[str, dict[str, float]]  # write parameters by finding
+UNKNOWN = 1.0  # an unknown kappa or share
 
 
 def proposed_changes(calibration: Calibration) -> ParamChanges:
-    """The parts that can be kept: those that are known, differ from what serves, and that the gate lets pass."""
+    """The changes that can be drafted: known, different from the serving policy, and past the kappa gate."""
     policy, parts = calibration.policy, ParamChanges()
     first = calibration.preference
     if calibration.preference_first and first.fitted is not None:
@@ -32,7 +32,7 @@ def proposed_changes(calibration: Calibration) -> ParamChanges:
 
 
 def recalibration_triggers(calibration: Calibration) -> list[Finding]:
-    """The paper's two, where enough is known of each."""
+    """The paper's two triggers, if enough is known of each."""
     policy, kappa = calibration.policy, calibration.preference.kappa
     return recalibration(
         0.0 if calibration.direct_share is None else calibration.direct_share,
@@ -45,7 +45,7 @@ def recalibration_triggers(calibration: Calibration) -> list[Finding]:
 
 
 def calibration_findings(calibration: Calibration) -> list[Finding]:
-    """Everything worth saying, in the order in which to do it."""
+    """All findings, in the order in which to act on them."""
     changes = proposed_changes(calibration)
     return [
         *agreement_findings(calibration),
@@ -57,7 +57,7 @@ def calibration_findings(calibration: Calibration) -> list[Finding]:
 
 
 def agreement_findings(calibration: Calibration) -> Iterator[Finding]:
-    """Whether anything may be concluded at all."""
+    """Whether annotators agree well enough to conclude anything."""
     policy = calibration.policy
     if calibration.missing:
         have = f"{len(calibration.annotated.shared)} of {policy.annotated_by_two} memories are annotated by two"
@@ -69,7 +69,7 @@ def agreement_findings(calibration: Calibration) -> Iterator[Finding]:
 
 
 def trigger_findings(calibration: Calibration, changes: ParamChanges) -> Iterator[Finding]:
-    """The paper's triggers, with the prior that annotators' agreement gives."""
+    """The paper's triggers, with the fitted prior."""
     kappa, policy = calibration.preference.kappa, calibration.policy
     for one in recalibration_triggers(calibration):
         if one.change or kappa is None:
@@ -80,7 +80,7 @@ def trigger_findings(calibration: Calibration, changes: ParamChanges) -> Iterato
 
 
 def unclear_type_findings(calibration: Calibration) -> Iterator[Finding]:
-    """The types that fail the gate though all together pass it; of a Preference below its own limit is told first."""
+    """The types that fail the gate although the mean passes; Preference has its own finding."""
     gate = format_number(calibration.policy.kappa_gate)
     for one in calibration.types if calibration.valid else ():
         if one.kappa and not one.valid and not (one is calibration.preference and calibration.preference_first):
@@ -95,25 +95,25 @@ def with_article(type: str) -> str:
 
 
 def fit_findings(calibration: Calibration, changes: ParamChanges) -> Iterator[Finding]:
-    """What the fitted weights and priors are worth."""
+    """The effect of the fitted weights and priors."""
     if calibration.weights:
         error = calibration.weights.held_out_error
         before, after = format_number(error.before, 4), format_number(error.after, 4)
-        told = f"the error of {before} becomes {after} on the half kept back"
+        reason = f"the error of {before} becomes {after} on the held-out half"
         what = "move the weights" if calibration.weights.improves else "leave the weights where they are"
-        yield Finding(what, told, changes.get("weights", {}))
+        yield Finding(what, reason, changes.get("weights", {}))
     if change := changes.get("priors"):
         names = ", ".join(name.removeprefix("prior_").title() for name in change)
-        told = "how often annotators agree with the type that was stored gives others"
-        yield Finding(f"move the priors: {names}", told, change)
+        reason = "how often annotators agree with the type that was stored gives others"
+        yield Finding(f"move the priors: {names}", reason, change)
 
 
 def threshold_findings(calibration: Calibration, changes: ParamChanges) -> Iterator[Finding]:
-    """What the judged pairs say of the threshold above which two memories are merged."""
+    """The merge threshold with the lowest cost on judged pairs."""
     if calibration.best and "threshold" in changes:
         times = f"a false merge counted {format_number(calibration.policy.merge_cost)} times"
-        told = f"it costs least, {format_number(calibration.best.cost, 1)} % with {times}"
-        yield Finding(f"merge above {format_number(calibration.best.threshold)}", told, changes["threshold"])
+        reason = f"it costs least, {format_number(calibration.best.cost, 1)} % with {times}"
+        yield Finding(f"merge above {format_number(calibration.best.threshold)}", reason, changes["threshold"])
     elif calibration.pairs and calibration.best is None:
         have = f"of {len(calibration.pairs)} judged pairs too few lie on one side of it to weigh it against others"
         yield Finding(f"judge pairs on both sides of {format_number(calibration.policy.dedup_duplicate)}", have, {})

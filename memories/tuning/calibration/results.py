@@ -1,4 +1,4 @@
-"""A calibration from its annotations to what should change."""
+"""A calibration: agreement, fitted weights and priors, and thresholds."""
 
 from dataclasses import dataclass
 
@@ -19,14 +19,14 @@ from memories.writing.write_policy import current_write_policy
 from scoring.calibration import kappa_suffices
 from scoring.policy import WritePolicyParams
 
-MAX_MEMORIES = 5_000  # memories among which direct statements are counted
+MAX_MEMORIES = 5_000  # newest memories whose source level is counted
 
 
 @dataclass(frozen=True)
 class Calibration:
-    """All that annotations and judged pairs say of the constants."""
+    """What annotations and judged pairs say about the write parameters."""
 
-    policy: WritePolicyParams  # that serves, with the cost that was asked about
+    policy: WritePolicyParams  # the serving one, with the requested merge cost
     annotated: AnnotatedSet
     kappa: Kappa | None  # over all types
     kappa_right: Kappa | None  # over right and wrong
@@ -35,16 +35,16 @@ class Calibration:
     reliability: Reliability
     pairs: JudgedPairs
     table: list[ThresholdRow]
-    direct_share: float | None  # share of direct statements; none without a memory
+    direct_share: float | None  # None without memories
 
     @property
     def valid(self) -> bool:
-        """Whether annotators agree well enough for any of it to mean something."""
+        """Whether kappa passes the gate."""
         return self.kappa is not None and kappa_suffices(self.kappa.value, self.policy.kappa_gate)
 
     @property
     def missing(self) -> int:
-        """How many more memories two annotators must share before agreement is told."""
+        """How many more memories two annotators must share before agreement is reported."""
         return max(self.policy.annotated_by_two - len(self.annotated.shared), 0)
 
     @property
@@ -54,16 +54,16 @@ class Calibration:
 
     @property
     def preference_first(self) -> bool:
-        """Whether annotators agree too little on preferences to change anything else before their prior."""
+        """Whether agreement on preferences is too low to change anything before their prior."""
         kappa = self.preference.kappa
         return kappa is not None and kappa.value < self.policy.kappa_preference
 
     @property
     def best(self) -> ThresholdRow | None:
-        """The paper's threshold that costs least; among equals the one that serves, else the one that merges least.
+        """The paper's threshold with the lowest cost; among equals the serving one, else the highest.
 
-        None where too few pairs were judged on either side of the one that serves: most come from the band between
-        the two thresholds, and of what lies beyond they say nothing.
+        None if too few pairs were judged on either side of the serving one: most come from the band between the two
+        thresholds and say nothing about what lies beyond.
         """
         least = self.policy.annotated_each
         covered = [row for row in self.table if self.pairs.covers(row.threshold, least)]
@@ -73,21 +73,21 @@ class Calibration:
 
 
 def calibrate(namespace: Namespace, *, merge_cost: float | None = None) -> Calibration:
-    """Ask who agrees, fit what can be fitted, and sweep the thresholds; nothing is written."""
+    """Measure agreement, fit weights and priors, and sweep the thresholds; nothing is stored."""
     policy = current_write_policy(namespace)
     if merge_cost is not None:
         policy = policy.with_values(merge_cost=merge_cost)
-    told, pairs = load_annotated_set(namespace), load_judged_pairs(namespace)
-    enough = len(told.shared) >= policy.annotated_by_two
-    weights = fit_confidence_weights(told, policy)
+    annotated, pairs = load_annotated_set(namespace), load_judged_pairs(namespace)
+    enough = len(annotated.shared) >= policy.annotated_by_two
+    weights = fit_confidence_weights(annotated, policy)
     return Calibration(
         policy,
-        told,
-        mean_kappa(told, lambda word: word.type) if enough else None,
-        mean_kappa(told, lambda word: word.right) if enough else None,
-        agreement_by_type(told, policy),
+        annotated,
+        mean_kappa(annotated, lambda word: word.type) if enough else None,
+        mean_kappa(annotated, lambda word: word.right) if enough else None,
+        agreement_by_type(annotated, policy),
         weights,
-        reliability_report(told, weights, policy),
+        reliability_report(annotated, weights, policy),
         pairs,
         threshold_table(pairs, policy.dedup_duplicate, merge_cost=policy.merge_cost),
         direct_share(namespace, policy),
@@ -95,7 +95,7 @@ def calibrate(namespace: Namespace, *, merge_cost: float | None = None) -> Calib
 
 
 def direct_share(namespace: Namespace, policy: WritePolicyParams) -> float | None:
-    """How much of what was remembered lately was said directly."""
+    """The share of direct statements among the newest memories."""
     active = Memory.objects.within(namespace).filter(status=Status.ACTIVE, level__in=STATEMENTS)
     direct = Case(When(source_strength__gte=policy.source_direct, then=Value(1.0)), default=Value(0.0))
     newest = active.order_by("-created_at", "id").annotate(direct=direct)[:MAX_MEMORIES]

@@ -1,4 +1,4 @@
-"""A real server under one client and under four."""
+"""Latency over HTTP: the site under one client and under four."""
 
 import json
 import os
@@ -22,52 +22,52 @@ from memories.web.api_keys import make_key
 
 ROOT = Path(__file__).parents[2]
 CLIENTS = 4
-ROUNDS = 6  # parts of the questions
-PATIENCE = 120  # seconds
+ROUNDS = 6  # alternating between one client and four
+TIMEOUT = 120  # seconds
 MEGABYTE = 2**20
 
 
-def measure(namespace: Namespace, questions: Sequence[str]) -> None:
-    """Ask over HTTP, alone and four at once."""
+def measure_http(namespace: Namespace, queries: Sequence[str]) -> None:
+    """Send the queries by one client and by four at once, and print the latencies."""
     key = make_key()
     ApiKey.objects.create(namespace=namespace, name="benchmark", role=Role.WRITE, hash=key.hash, prefix=key.prefix)
     with server() as (process, port):
-        ask = partial(at_once, [Client(port, namespace.slug, key.plain) for _ in range(CLIENTS)])
-        ask([questions] * CLIENTS)  # as in use: every worker has been asked before
+        send = partial(send_concurrently, [Client(port, namespace.slug, key.plain) for _ in range(CLIENTS)])
+        send([queries] * CLIENTS)  # warms up every worker
         alone, together, failed = list[float](), list[float](), 0
         # In turn, so that both see the same machine, whose speed changes by a third within minutes.
         for round in range(ROUNDS):
-            some = questions[round::ROUNDS]
-            for took, shares in ((alone, [some]), (together, [some[place::CLIENTS] for place in range(CLIENTS)])):
-                for each, errors in ask(shares):
-                    took += each
+            batch = queries[round::ROUNDS]
+            for took, shares in ((alone, [batch]), (together, [batch[place::CLIENTS] for place in range(CLIENTS)])):
+                for times, errors in send(shares):
+                    took += times
                     failed += errors
-        half, slow = np.quantile(alone, 0.5), np.quantile(together, 0.95)
-        print(f"  over HTTP, alone     {half:6.1f} {np.quantile(alone, 0.95):7.1f}")
-        print(f"  over HTTP, {CLIENTS} at once {np.quantile(together, 0.5):6.1f} {slow:7.1f}", end="   ")
-        print(f"{slow / half:.1f} × what half of the answers take alone; {failed} failed")
-        held = [child.memory_info().rss / MEGABYTE for child in process.children(recursive=True) if is_worker(child)]
-        print(f"  each worker holds at most {max(held):.0f} MB")
+        p50, p95 = np.quantile(alone, 0.5), np.quantile(together, 0.95)
+        print(f"  over HTTP, alone     {p50:6.1f} {np.quantile(alone, 0.95):7.1f}")
+        print(f"  over HTTP, {CLIENTS} at once {np.quantile(together, 0.5):6.1f} {p95:7.1f}", end="   ")
+        print(f"p95 is {p95 / p50:.1f} × the p50 alone; {failed} failed")
+        memory = [child.memory_info().rss / MEGABYTE for child in process.children(recursive=True) if is_worker(child)]
+        print(f"  a worker uses at most {max(memory):.0f} MB")
 
 
-def at_once(clients: Sequence["Client"], shares: Sequence[Sequence[str]]) -> list[tuple[list[float], int]]:
-    """Let a client ask each share of the questions, all at the same time."""
+def send_concurrently(clients: Sequence["Client"], shares: Sequence[Sequence[str]]) -> list[tuple[list[float], int]]:
+    """Send each share of the queries by its own client, all at the same time."""
     with ThreadPoolExecutor(len(shares)) as pool:
-        return list(pool.map(lambda client, share: client.ask(share), clients, shares))
+        return list(pool.map(lambda client, share: client.send(share), clients, shares))
 
 
 class Client:
-    """A connection that is kept."""
+    """A client with a persistent connection."""
 
     def __init__(self, port: int, slug: str, secret: str) -> None:
         self.connection = HTTPConnection("127.0.0.1", port)
         self.path = f"/api/v1/{slug}/retrieve/"
         self.headers = {"Authorization": f"Bearer {secret}", "Content-Type": "application/json"}
 
-    def ask(self, questions: Sequence[str]) -> tuple[list[float], int]:
-        """How many milliseconds each question took, and how many failed."""
+    def send(self, queries: Sequence[str]) -> tuple[list[float], int]:
+        """The milliseconds that each query took, and the number that failed."""
         took, failed = [], 0
-        for text in questions:
+        for text in queries:
             began = time.perf_counter()
             self.connection.request("POST", self.path, json.dumps({"query": text, "record": False}), self.headers)
             answer = self.connection.getresponse()
@@ -79,7 +79,7 @@ class Client:
 
 @contextmanager
 def server() -> Iterator[tuple[psutil.Process, int]]:
-    """The site as `make run` brings it up, on a free port."""
+    """The site as `make run` starts it, on a free port."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
@@ -92,12 +92,12 @@ def server() -> Iterator[tuple[psutil.Process, int]]:
         yield psutil.Process(process.pid), port
     finally:
         process.terminate()
-        process.wait(PATIENCE)
+        process.wait(TIMEOUT)
 
 
 def wait_for(port: int) -> None:
-    """Until the site is ready."""
-    until = time.monotonic() + PATIENCE
+    """Wait until the site is ready."""
+    until = time.monotonic() + TIMEOUT
     while time.monotonic() < until:
         try:
             connection = HTTPConnection("127.0.0.1", port, timeout=5)
@@ -107,9 +107,9 @@ def wait_for(port: int) -> None:
         except OSError:
             pass
         time.sleep(0.2)
-    raise TimeoutError(f"the site was not ready within {PATIENCE} s")
+    raise TimeoutError(f"the site was not ready within {TIMEOUT} s")
 
 
 def is_worker(process: psutil.Process) -> bool:
-    """Whether a process is one of Python's, and not the database's."""
+    """Whether a process is a Python process, not Postgres."""
     return "python" in process.name()

@@ -1,4 +1,4 @@
-"""What a namespace in use has for the pages that improve it: grades, annotations, versions, a set asked, a search."""
+"""Seeds what the tuning pages show: grades, annotations, profile versions, traced sets and a search."""
 
 from uuid import UUID
 
@@ -19,65 +19,65 @@ from memories.writing.bulk_copy import copy_rows
 
 BY = "benchmark"
 GRADES = (3, 2, 2, 1, 1, 1, 0, 0, 0, 0)  # of the first results, from the top
-ANNOTATED, VERSIONS, SETTINGS, SECONDS = 1_000, 30, 100, 600
+ANNOTATED, VERSIONS, TRIALS, SECONDS = 1_000, 30, 100, 600
 
 
-def improved(namespace: Namespace) -> None:
-    """Make what is missing."""
-    whole = JudgementSet.objects.within(namespace).earliest("id")
+def seed_tuning(namespace: Namespace) -> None:
+    """Seed what is missing."""
+    judgement_set = JudgementSet.objects.within(namespace).earliest("id")
     if not Judgement.objects.within(namespace).exists():
-        judge(namespace, whole)
-        speak(namespace)
+        seed_grades(namespace, judgement_set)
+        seed_annotations(namespace)
     if not ProfileVersion.objects.within(namespace).exists():
-        version(namespace)
+        seed_versions(namespace)
     served = resolve_config(namespace, params={})
-    for start in (served, sweep_config(namespace)):
-        traced_sets.ensure_traced_set(namespace, whole, start)
+    for config in (served, sweep_config(namespace)):
+        traced_sets.ensure_traced_set(namespace, judgement_set, config)
     if not Job.objects.within(namespace).filter(kind=JobKind.OPTIMISE).exists():
-        search(namespace, whole)
+        run_search(namespace, judgement_set)
 
 
-def judge(namespace: Namespace, whole: JudgementSet) -> None:
-    """Grade what came back for the questions that left a trace."""
-    queries = dict(whole.queries.values_list("text", "id"))
+def seed_grades(namespace: Namespace, judgement_set: JudgementSet) -> None:
+    """Grade the results of traced queries by their rank."""
+    queries = dict(judgement_set.queries.values_list("text", "id"))
     rows = [
-        Judgement(namespace_id=namespace.id, query_id=queries[trace.query], memory_id=UUID(one["id"]), grade=grade)
+        Judgement(namespace_id=namespace.id, query_id=queries[trace.query], memory_id=UUID(result["id"]), grade=grade)
         for trace in Trace.objects.within(namespace).only("query", "answer")
         if trace.query in queries
-        for one, grade in zip(trace.answer["results"], GRADES, strict=False)
+        for result, grade in zip(trace.answer["results"], GRADES, strict=False)
     ]
-    copy_rows(Judgement, list({(one.query_id, one.memory_id): one for one in rows}.values()))
+    copy_rows(Judgement, list({(row.query_id, row.memory_id): row for row in rows}.values()))
 
 
-def speak(namespace: Namespace) -> None:
-    """What two annotators say of the same memories; one of five times they differ."""
+def seed_annotations(namespace: Namespace) -> None:
+    """Two annotators on the same memories; they disagree on one in five."""
     memories = Memory.objects.within(namespace).filter(status="active").order_by("id")[:ANNOTATED]
-    said = [
+    annotations = [
         NewAnnotation(memory.id, who, memory.type, right=place % 5 > first, confidence=0.9)
         for place, memory in enumerate(memories)
-        for first, who in enumerate(("one", "other"))
+        for first, who in enumerate(("first", "second"))
     ]
-    annotate(namespace, said)
+    annotate(namespace, annotations)
 
 
-def version(namespace: Namespace) -> None:
-    """Versions of a profile, each with another k."""
+def seed_versions(namespace: Namespace) -> None:
+    """Versions of a profile, each with another RRF k."""
     for number in range(VERSIONS):
         params = {"rrf_k": 20.0 + number}
         add_profile_version(namespace, name="tried", system="recall", params=params, parent=None, note="", by=BY)
 
 
-def search(namespace: Namespace, whole: JudgementSet) -> None:
-    """One search, to its end."""
+def run_search(namespace: Namespace, judgement_set: JudgementSet) -> None:
+    """Run one search of the optimiser."""
     served = resolve_config(namespace, params={})
-    wish = SearchSpec(
-        set=whole.id,
+    spec = SearchSpec(
+        set=judgement_set.id,
         config=served,
         move=tuple(tunable_params(served)),
         objective=Objective(MAIN_METRIC),
         against=DIVERSITY,
-        max_trials=SETTINGS,
+        max_trials=TRIALS,
         seconds=SECONDS,
         seed=optimiser.DEFAULT_SEED,
     )
-    run_job(namespace.id, tuning_jobs.submit_search_job(namespace, wish, by=BY).id)
+    run_job(namespace.id, tuning_jobs.submit_search_job(namespace, spec, by=BY).id)
