@@ -18,8 +18,7 @@ from memories.retrieval.answer import build_answer
 from memories.retrieval.config import override_params, resolve_config
 from memories.retrieval.query import Config
 from memories.retrieval.replay import replay
-from memories.retrieval.trace import config_from_trace
-from memories.retrieval.trace_redaction import redact_forgotten
+from memories.retrieval.trace import config_from_trace, redact_forgotten
 from memories.web.fields import Identifier, JsonObject, OneOf
 from memories.web.http_errors import params_validation_error
 from memories.web.serializers import QueryString, StrictObject

@@ -20,7 +20,7 @@ from memories.models import ApiKey, Namespace, Trace
 from memories.pages.access import members_only
 from memories.pages.request_data import api_request, query_params_dict
 from memories.retrieval.retrieve import STEPS
-from memories.retrieval.trace_redaction import redact_forgotten
+from memories.retrieval.trace import redact_forgotten
 from memories.web.fields import DateTime, Identifier
 from memories.web.layout import render_page
 from memories.web.pagination import paginate

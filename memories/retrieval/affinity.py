@@ -7,7 +7,7 @@ from uuid import UUID
 import numpy as np
 
 from memories.models.choices import Status
-from memories.retrieval.candidate_sql import CandidateTables
+from memories.retrieval.candidate_rows import CandidateTables
 from memories.retrieval.query import Query
 from scoring.term import Array
 

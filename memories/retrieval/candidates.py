@@ -13,26 +13,31 @@ from memories.db.id_arrays import Ids, format_ids, id_array, id_halves, to_uuids
 from memories.models.evidence import HISTORY_COLUMNS
 from memories.retrieval.affinity import affinity_shares, affinity_statement
 from memories.retrieval.as_of import fold_events
-from memories.retrieval.candidate_sql import (
+from memories.retrieval.candidate_rows import (
     ACCESSES,
+    ALWAYS,
     COLUMNS,
     COSINES,
+    MICROSECOND,
+    NEVER,
     NIL_UUID,
+    NO_VECTOR,
     NUMBERS,
     STATEMENTS_BY_NEED,
     STATEMENTS_FOR_ALL,
     TOKENS,
     CandidateTables,
+    MemoryRows,
+    Timestamps,
+    load_candidate_vectors,
     memory_rows,
+    postgres_microseconds,
 )
-from memories.retrieval.candidate_vectors import NO_VECTOR, load_candidate_vectors
 from memories.retrieval.expected_answer import answer_fit
-from memories.retrieval.fetch import Fetched
+from memories.retrieval.fetch import Fetched, RankedList
 from memories.retrieval.maxsim import maxsim_features
-from memories.retrieval.memory_rows import ALWAYS, MICROSECOND, NEVER, MemoryRows, Timestamps, postgres_microseconds
 from memories.retrieval.parse import ParsedQuery
 from memories.retrieval.query import Query
-from memories.retrieval.ranked_list import RankedList
 from memories.retrieval.scope import CandidateScope
 from memories.retrieval.session_neighbours import SessionPlaces, session_places
 from scoring import signals as known

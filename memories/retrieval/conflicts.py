@@ -6,7 +6,7 @@ from uuid import UUID
 
 from memories.db.pipeline import Statement, fetch_pipeline
 from memories.retrieval.as_of import DATED_AS_OF
-from memories.retrieval.candidate_sql import uuid_array_literal
+from memories.retrieval.candidate_rows import uuid_array_literal
 from memories.retrieval.query import Query
 from memories.retrieval.scope import CandidateScope
 

@@ -8,7 +8,7 @@ from uuid import UUID
 import numpy as np
 
 from memories.db.id_arrays import id_halves
-from memories.retrieval.memory_rows import MemoryRows
+from memories.retrieval.candidate_rows import MemoryRows
 from memories.retrieval.query_terms import WORD_PATTERN, QueryTerms
 from memories.text.answer_types import AnswerType, contains_answer_type, expected_answer_type, relative_clause_start
 from memories.text.capitalised_names import capitalised_mentions

@@ -2,17 +2,45 @@
 
 import logging
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cached_property, lru_cache
+from uuid import UUID
 
+import numpy as np
 import psycopg
 from django.conf import settings
 from django.db import connection
 from psycopg.errors import QueryCanceled
 
+from memories.db.id_arrays import ID, Ids, to_uuids
 from memories.db.pipeline import Statement, raise_database_error, run_pipeline, set_config
-from memories.retrieval.ranked_list import EMPTY_LIST, RankedList
+from scoring.term import Array
+
+
+class RankedList(Mapping[UUID, float]):
+    """The memories of a retriever with its scores, best first."""
+
+    def __init__(self, ids: Ids, scores: Array) -> None:
+        self.ids, self.scores = ids, scores
+
+    @cached_property
+    def by_id(self) -> dict[UUID, float]:
+        """The score of each."""
+        return dict(zip(to_uuids(self.ids), self.scores.tolist(), strict=True))
+
+    def __getitem__(self, id: UUID) -> float:
+        return self.by_id[id]
+
+    def __iter__(self) -> Iterator[UUID]:
+        return iter(self.by_id)
+
+    def __len__(self) -> int:
+        return len(self.scores)
+
+
+EMPTY_LIST = RankedList(np.empty(0, ID), np.empty(0))
+
 
 logger = logging.getLogger(__name__)
 

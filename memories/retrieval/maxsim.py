@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memories.providers.token_matrix import TOKEN_DIMENSIONS
-from memories.retrieval.candidate_sql import CandidateTables
+from memories.retrieval.candidate_rows import CandidateTables
 from memories.retrieval.parse import ParsedQuery
 from scoring.fusion import best_token_matches, split_passages, weighted_match
 from scoring.term import Array

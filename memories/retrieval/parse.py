@@ -4,6 +4,7 @@ import re
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 from functools import cached_property
 from uuid import UUID
 
@@ -12,15 +13,68 @@ from pgvector import Vector
 
 from memories.models import Namespace
 from memories.providers.embedder import TokenEmbedder, embedder
-from memories.retrieval.cues import TimeWindow, find_time_window, recency_intent, type_cue
 from memories.retrieval.expected_answer import ExpectedAnswer, expected_answer
 from memories.retrieval.query import Query
 from memories.retrieval.query_terms import QueryTerms, load_query_terms
+from memories.text.dates import date_mentions
 from memories.text.entity_mentions import EntityMatch, best_match_per_entity, entity_matches
 from memories.text.entity_registry import PERSON
+from memories.text.intervals import TimeInterval
 from memories.text.registry_cache import current_registry
-from scoring.specificity import TEMPORAL_PRECISION, TYPE_CUE_STRENGTH, entity_density, lexical_rarity
+from scoring.signals import INTENTS
+from scoring.specificity import (
+    TEMPORAL_PRECISION,
+    TYPE_CUE_STRENGTH,
+    TemporalCue,
+    TypeCue,
+    entity_density,
+    lexical_rarity,
+)
 from scoring.term import Array
+
+
+def _any(*words: str) -> re.Pattern[str]:
+    return re.compile(rf"\b(?:{'|'.join(words)})\b", re.IGNORECASE)
+
+
+EXPLICIT = _any("entit(?:y|ies)", "events?", "facts?", "preferences?", "relations?", "relationships?")
+IMPLIED = _any(
+    *("prefer(?:s|red)?", "likes?", "loves?", "hates?", "favou?rites?", "enjoys?", "wants?"),
+    *("when", "happen(?:s|ed)?", "who", "whom", "reports? to", "works? (?:with|for)", "knows?", "married"),
+)
+# Vague times, in days before now.
+VAGUE = {_any("recently", "lately", "these days", "nowadays", "of late"): 30, _any("a while ago", "back then"): 365}
+FRESH = _any("now", "right now", "today", "tonight", "currently?", "current", "latest", "at the moment", "this morning")
+BACKGROUND = _any("history", "background", "overview", "in general", "usually", "always", "over the years", "ever")
+
+
+@dataclass(frozen=True)
+class TimeWindow:
+    """The time a query refers to, and how precisely."""
+
+    interval: TimeInterval
+    cue: TemporalCue
+
+
+def type_cue(text: str) -> TypeCue:
+    """How clearly a query names a memory type."""
+    return "explicit" if EXPLICIT.search(text) else "implied" if IMPLIED.search(text) else "none"
+
+
+def find_time_window(text: str, now: datetime) -> TimeWindow | None:
+    """The first time a query names: a date is exact, “last week” relative, “recently” vague."""
+    for one in date_mentions(text, now):
+        return TimeWindow(one.when, "relative" if one.relative else "exact")
+    for words, days in VAGUE.items():
+        if words.search(text):
+            return TimeWindow(TimeInterval(now - timedelta(days=days), now), "vague")
+    return None
+
+
+def recency_intent(text: str) -> str:
+    """HIGH for queries about now, LOW for background, else MEDIUM."""
+    high, medium, low = INTENTS
+    return high if FRESH.search(text) else low if BACKGROUND.search(text) else medium
 
 
 @dataclass(frozen=True, eq=False)

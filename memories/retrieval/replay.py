@@ -8,8 +8,13 @@ from memories.contracts.answer import ParsedReport
 from memories.db.id_arrays import format_ids, id_array
 from memories.models import Trace
 from memories.models.choices import Status
-from memories.retrieval.candidate_sql import STATEMENTS_FOR_ALL, VECTORS, CandidateTables, memory_rows
-from memories.retrieval.candidate_vectors import load_candidate_vectors
+from memories.retrieval.candidate_rows import (
+    STATEMENTS_FOR_ALL,
+    VECTORS,
+    CandidateTables,
+    load_candidate_vectors,
+    memory_rows,
+)
 from memories.retrieval.candidates import Candidates, rows_as_of
 from memories.retrieval.fetch import Fetched
 from memories.retrieval.plan import QueryPlan

@@ -7,7 +7,7 @@ from uuid import UUID
 
 from django.db import connection
 
-from memories.retrieval.candidate_sql import uuid_array_literal
+from memories.retrieval.candidate_rows import uuid_array_literal
 from memories.retrieval.scope import CandidateScope
 from scoring.signals import LEVELS
 

@@ -1,6 +1,8 @@
 """Traces: a retrieval stored so that it can be explained and replayed."""
 
 import random
+from collections.abc import Iterable
+from dataclasses import replace
 from functools import cache
 from typing import Any
 from uuid import UUID
@@ -9,11 +11,12 @@ from django.conf import settings
 from django.db import connection
 from django.utils import timezone
 
-from memories.contracts.answer import Answer
+from memories.contracts.answer import Answer, TracedAnswer
 from memories.db.ids import uuid7
 from memories.db.json_codec import encode_json, pack_json
 from memories.db.pipeline import Statement, fetch_pipeline
-from memories.models import Trace
+from memories.models import Memory, Namespace, Trace
+from memories.models.choices import Status
 from memories.retrieval.query import Config, Filters, Query
 from memories.retrieval.retrieve import Retrieval
 from memories.retrieval.trace_codec import LAYOUT, pack_signals
@@ -109,3 +112,29 @@ def config_from_trace(trace: Trace) -> Config:
     """The configuration that a trace was ranked by."""
     request = trace.request
     return Config(SYSTEMS[trace.system], trace.params, request["profile"], request["version"], trace.profile_version_id)
+
+
+def redact_forgotten(trace: Trace) -> TracedAnswer:
+    """The answer as served; forgotten memories keep their numbers and lose their text."""
+    answer = TracedAnswer.from_dict({**trace.answer, "trace": str(trace.id), "gone": []})
+    shown = [result.id for result in answer.results] + [miss.id for miss in answer.nearest]
+    gone = forgotten_ids(trace.namespace, shown)
+    if not gone:
+        return answer
+    groups = {type: [entry for entry in group if entry.id not in gone] for type, group in answer.context.items()}
+    return replace(
+        answer,
+        results=[replace(result, content="", gone=True) if result.id in gone else result for result in answer.results],
+        nearest=[replace(miss, content="", gone=True) if miss.id in gone else miss for miss in answer.nearest],
+        context={type: group for type, group in groups.items() if group},
+        gone=sorted(gone),
+    )
+
+
+def forgotten_ids(namespace: Namespace, ids: Iterable[UUID]) -> set[UUID]:
+    """Those of some memories that were forgotten or erased."""
+    wanted = set(ids)
+    if not wanted:
+        return set()
+    stored = Memory.objects.within(namespace).filter(id__in=wanted).exclude(status=Status.FORGOTTEN)
+    return wanted - set(stored.values_list("id", flat=True))

@@ -10,7 +10,7 @@ import numpy as np
 import orjson
 from numpy.typing import NDArray
 
-from memories.retrieval.candidate_vectors import FINGERPRINT_BYTES
+from memories.retrieval.candidate_rows import FINGERPRINT_BYTES
 from scoring.signals import Edges, Signals
 from scoring.term import Array
 

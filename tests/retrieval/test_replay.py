@@ -15,8 +15,7 @@ from memories.models.choices import Route
 from memories.retrieval.config import override_params
 from memories.retrieval.replay import replay
 from memories.retrieval.retrieve import retrieve
-from memories.retrieval.trace import config_from_trace, to_json_text
-from memories.retrieval.trace_redaction import redact_forgotten
+from memories.retrieval.trace import config_from_trace, redact_forgotten, to_json_text
 from memories.writing.correct import correct_memory
 from memories.writing.edit import edit_memory
 from memories.writing.feedback import confirm_memory, contradict_memories, forget_memory

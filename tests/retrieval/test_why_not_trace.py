@@ -11,8 +11,7 @@ from memories.models import Memory, Namespace, Trace
 from memories.retrieval.config import override_params
 from memories.retrieval.replay import replay
 from memories.retrieval.trace import config_from_trace
-from memories.retrieval.why_not import why_not
-from memories.retrieval.why_not_trace import TracedWhyNot, why_not_in_trace
+from memories.retrieval.why_not import TracedWhyNot, why_not, why_not_in_trace
 from memories.writing.correct import correct_memory
 from memories.writing.feedback import confirm_memory
 from memories.writing.remember import remember

@@ -11,7 +11,7 @@ from rapidfuzz.fuzz import WRatio
 from memories.db.pipeline import Statement, fetch_pipeline
 from memories.models import Entity, EntityAlias, Namespace
 from memories.pages.request_data import is_uuid
-from memories.retrieval.candidate_sql import uuid_array_literal
+from memories.retrieval.candidate_rows import uuid_array_literal
 from scoring.dedup import normalize
 
 MAX_COMPARED = 20_000  # names that a misspelt one is compared with

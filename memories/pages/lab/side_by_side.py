@@ -8,8 +8,7 @@ from memories.pages.lab import charts, forms
 from memories.retrieval.compare import compare_systems, ranking_agreement
 from memories.retrieval.config import parse_config_label, resolve_config
 from memories.retrieval.retrieve import Retrieval
-from memories.retrieval.trace import query_from_trace
-from memories.retrieval.trace_redaction import redact_forgotten
+from memories.retrieval.trace import query_from_trace, redact_forgotten
 from scoring.params import ParamsError
 from scoring.systems import SYSTEMS
 

@@ -19,8 +19,7 @@ from memories.retrieval.config import resolve_config
 from memories.retrieval.query import Query
 from memories.retrieval.replay import Replay
 from memories.retrieval.retrieve import Retrieval, retrieve
-from memories.retrieval.why_not import ordinal
-from memories.retrieval.why_not_trace import why_not_in_trace
+from memories.retrieval.why_not import ordinal, why_not_in_trace
 from scoring.params import Number, Params
 
 if TYPE_CHECKING:

@@ -1,19 +1,65 @@
-"""SQL for the candidates' rows: one statement per table, however many candidates there are."""
+"""The candidates' rows: one statement per table, however many candidates there are, read by column."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 from functools import cached_property, lru_cache
+from hashlib import blake2b
 from itertools import chain
-from typing import Any
+from typing import Any, overload
 from uuid import UUID
 
 import numpy as np
+from numpy.typing import NDArray
 
-from memories.db.id_arrays import Ids, to_uuids
+from memories.db.id_arrays import Ids, to_uuids, uuid_from_halves
 from memories.db.pipeline import Statement, fetch_pipeline, set_config
 from memories.models.choices import EdgeKind, Route
-from memories.retrieval.memory_rows import MemoryRows
+from memories.providers.embedder import embedder
 from memories.retrieval.query import Query
+from scoring.term import Array
+
+EPOCH, MICROSECOND = datetime(2000, 1, 1, tzinfo=UTC), timedelta(microseconds=1)
+ROW_FIELDS = ("type", "level", "status", "content", "confidence")
+Timestamps = NDArray[np.int64]  # microseconds since EPOCH, as Postgres stores them
+ALWAYS, NEVER = np.iinfo(np.int64).min, np.iinfo(np.int64).max  # -infinity and infinity
+
+
+class MemoryRows(Sequence[Mapping[str, Any]]):
+    """Memories in id order; a row is built when it is read, as few are."""
+
+    def __init__(self, columns: Mapping[str, Any]) -> None:
+        self.columns = columns
+
+    @cached_property
+    def ids(self) -> Sequence[UUID]:
+        """Their ids."""
+        stored: Ids = self.columns["id"]
+        return to_uuids(stored)
+
+    def __len__(self) -> int:
+        return len(self.columns["id"])
+
+    @overload
+    def __getitem__(self, place: int) -> Mapping[str, Any]: ...
+    @overload
+    def __getitem__(self, place: slice) -> Sequence[Mapping[str, Any]]: ...
+    def __getitem__(self, place: int | slice) -> Mapping[str, Any] | Sequence[Mapping[str, Any]]:
+        if isinstance(place, slice):
+            return [self[each] for each in range(*place.indices(len(self)))]
+        fields = {name: self.columns[name][place] for name in ROW_FIELDS}
+        id = uuid_from_halves(*self.columns["id"][place].item())
+        return {"id": id, **fields, "confidence": float(fields["confidence"])}
+
+    def column(self, name: str) -> Any:
+        """One column."""
+        return self.columns[name]
+
+
+def postgres_microseconds(at: datetime) -> int:
+    """A datetime as Postgres stores it."""
+    return (at - EPOCH) // MICROSECOND
+
 
 NUMBERS = (
     *("confidence", "belief", "provenance_depth", "importance", "quality"),
@@ -191,3 +237,30 @@ def split_categories(categories: str) -> tuple[str, ...]:
 def uuid_array_literal(ids: Iterable[UUID | str]) -> str:
     """Ids as a Postgres array literal."""
     return "{" + ",".join(map(str, ids)) + "}"
+
+
+HEADER_BYTES = 4  # of a binary vector
+FINGERPRINT_BYTES = 8
+NO_VECTOR = bytes(FINGERPRINT_BYTES)
+
+
+def load_candidate_vectors(tables: CandidateTables, stored: Sequence[tuple[UUID, bytes]]) -> tuple[Array, list[bytes]]:
+    """The vectors of the full texts in id order, and a fingerprint of each; NO_VECTOR for one that is missing."""
+    dimensions = embedder(tables.embedder).dimensions
+    vectors = np.zeros((len(tables), dimensions))
+    vectors[:, 0] = 1.0
+    fingerprints = [NO_VECTOR] * len(tables)
+    if not stored:
+        return vectors, fingerprints
+    positions = [tables.positions[memory.int] for memory, _ in stored]
+    native = decode_vectors([packed for _, packed in stored], dimensions)
+    vectors[positions] = native
+    for position, row in zip(positions, native, strict=True):
+        fingerprints[position] = blake2b(row.data, digest_size=FINGERPRINT_BYTES).digest()
+    return vectors, fingerprints
+
+
+def decode_vectors(stored: Iterable[bytes], dimensions: int) -> NDArray[np.float32]:
+    """Binary vectors as the rows of a matrix."""
+    rows = np.frombuffer(b"".join([packed[HEADER_BYTES:] for packed in stored]), dtype=">f4")
+    return rows.reshape(-1, dimensions).astype(np.float32)
