@@ -14,6 +14,8 @@ SOURCE = CatalogueSource(
             "ours",
             blend.blend_fusion,
             symbols="wᵢ the weight of a retriever, bₑ and bₜ the boosts",
+            note="A retriever whose weights are all 0 is not asked. By default these are graph traversal and context: "
+            "asking them too changed no ranking of LoCoMo's 916 and RealMem's 682 queries.",
         ),
         Formula(
             "Blend",
