@@ -59,7 +59,7 @@ def ablation_page(request: HttpRequest, namespace: Namespace) -> HttpResponse:
         try:
             context |= ablation_context(namespace, typed)
         except ValidationError as error:
-            context["wrong"] = [{"at": at, "message": message} for at, message in search_form_errors(error).items()]
+            context["problems"] = search_form_errors(error)
             status = 200 if htmx else 400  # htmx does not swap error responses
     context |= {"sets": sets, "ranking_options": ranking_options(namespace), "metrics": METRIC_NAMES.items()}
     response = render_page(request, TEMPLATE, context, partial="result", status=status)

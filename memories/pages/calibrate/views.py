@@ -30,7 +30,7 @@ from memories.tuning.calibration.results import calibrate
 from memories.tuning.policy_drafts import find_policy_draft
 from memories.tuning.profile_versions import MAX_NAME_LENGTH
 from memories.web.layout import render_page
-from memories.web.validation_errors import flatten_errors
+from memories.web.validation_errors import flatten_errors, validation_problems
 from memories.writing.recompute import preview_policy
 from memories.writing.write_errors import NotFoundError
 from memories.writing.write_policy import current_write_policy
@@ -110,7 +110,7 @@ def annotate_memory(request: HttpRequest, namespace: Namespace) -> HttpResponse:
         body = forms.annotation_request_body(request.POST, annotator_name(request))
         annotate(namespace, [forms.annotation_from_body(body)])
     except ValidationError as error:
-        problems = [ParamProblem(problem["at"], problem["message"]) for problem in flatten_errors(error.detail)]
+        problems = validation_problems(error)
     except NotFoundError as error:
         problems = [ParamProblem("memory", str(error))]
     here = QueryDict(request.POST.get("here", ""))

@@ -31,7 +31,7 @@ from memories.tuning.policy_drafts import find_policy_draft, save_policy_draft
 from memories.web.layout import render_page
 from memories.web.review_items import DecisionSerializer
 from memories.web.serializers import valid_values
-from memories.web.validation_errors import flatten_errors
+from memories.web.validation_errors import validation_problems
 from memories.writing.review import decide_review
 from memories.writing.write_errors import NotFoundError, RefusedError
 from memories.writing.write_policy import current_write_policy
@@ -162,10 +162,7 @@ def decide_pair(request: HttpRequest, namespace: Namespace, id: UUID) -> HttpRes
     except NotFoundError as error:
         raise Http404(str(error)) from error
     except ValidationError as error:
-        refusals, status = (
-            [ParamProblem(problem["at"], problem["message"]) for problem in flatten_errors(error.detail)],
-            400,
-        )
+        refusals, status = validation_problems(error), 400
     except RefusedError as error:
         refusals, status = [ParamProblem("", str(error))], 409
     if refusals or getattr(request, "htmx", False):
