@@ -11,7 +11,7 @@ function updateSelection() {
   all.hidden = false;
   all.checked = selected > 0 && selected === boxes.length;
   all.indeterminate = selected > 0 && selected < boxes.length;
-  document.querySelector("[data-chosen]").textContent = selected ? `With the ${selected} chosen:` : "Choose all";
+  document.querySelector("[data-chosen]").textContent = selected ? `With the ${selected} selected:` : "Select all";
   for (const button of document.querySelectorAll(".bulk button")) button.disabled = !selected;
 }
 
