@@ -25,17 +25,13 @@ def thresholds_text(policy: WritePolicyParams) -> str:
 
 @dataclass(frozen=True)
 class ThresholdSlider(sliders.Slider):
-    """A slider whose number input keeps a typed number, even if it is out of bounds."""
+    """A slider whose number input keeps what was typed, even if it is invalid."""
 
     typed: str = ""
 
     @property
     def input_value(self) -> str:
-        try:
-            float(self.typed)
-        except ValueError:
-            return super().input_value
-        return self.typed
+        return self.typed or super().input_value
 
 
 def threshold_sliders(data: QueryDict, policy: WritePolicyParams, serving: WritePolicyParams) -> list[sliders.Slider]:

@@ -290,7 +290,11 @@ def neighbours_chart(neighbours: list[MemoryNeighbour], policy: WritePolicyParam
     distinct = band_label("distinct", (low + escalate) / 2)
     wide = [distinct, band_label("ask the judge", (escalate + duplicate) / 2)]
     wide.append(band_label("duplicate", (duplicate + 1) / 2))
-    narrow = [distinct, band_label("judge", duplicate, xanchor="right"), band_label("merge", 1.005, xanchor="right")]
+    narrow = [
+        distinct,
+        band_label("judge", duplicate, xanchor="right", xshift=-8),
+        band_label("merge", 1.005, xanchor="right"),
+    ]
     return {
         "data": [dots],
         "layout": {
