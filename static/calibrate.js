@@ -1,7 +1,10 @@
-// Annotation by keyboard: 1 to 5 choose the type, y and n right or wrong, + and − the confidence, Enter saves, s skips.
-import { isShortcut } from "./keyboard.js";
+// Annotation by keyboard: 1 to 5 choose the type, y and n right or wrong, + and − the confidence,
+// Enter saves, s skips.
+import { listen } from "./events.js";
+import { isShortcut, runAction } from "./keyboard.js";
 
-const CONTROLS = "a, button, summary, select, textarea, input:not([type=range]):not([type=radio])"; // have keys of their own
+// These have keys of their own.
+const CONTROLS = "a, button, summary, select, textarea, input:not([type=range]):not([type=radio])";
 
 const annotationForm = () => document.getElementById("word");
 const confidenceSlider = () => document.getElementById("confidence");
@@ -28,11 +31,7 @@ const ACTIONS = {
 function onKeydown(event) {
   if (!annotationForm() || !isShortcut(event, CONTROLS)) return;
   const choice = annotationForm().querySelector(`[data-key="${CSS.escape(event.key)}"]`);
-  if (choice) choice.checked = true;
-  else if (Object.hasOwn(ACTIONS, event.key)) ACTIONS[event.key]();
-  else return;
-  event.preventDefault();
+  runAction(event, choice ? { [event.key]: () => { choice.checked = true; } } : ACTIONS);
 }
 
-document.addEventListener("keydown", onKeydown);
-document.addEventListener("input", showConfidence);
+listen({ keydown: onKeydown, input: showConfidence });

@@ -1,5 +1,6 @@
 // Draws every <figure data-figure="id"> with Plotly from the JSON block with that id, in the current theme.
 // A chart is {data, layout, narrow}; a string such as "$ink" or "$semantic" is a colour token of recall.css.
+import { listen } from "./events.js";
 
 const probe = document.createElement("i");
 probe.hidden = true;
@@ -56,8 +57,7 @@ function drawAll() {
   document.querySelectorAll("[data-figure]").forEach(draw);
 }
 
-document.addEventListener("htmx:afterSettle", drawAll);
-document.addEventListener("recall:theme", drawAll);
+listen({ "htmx:afterSettle": drawAll, "recall:theme": drawAll });
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", drawAll);
 
 let resizeTimer;

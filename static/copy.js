@@ -1,5 +1,6 @@
 // Copying: a link with data-copy copies its URL, a button with data-copy="id" the value of that field.
 // Without access to the clipboard the link is followed and the field is selected.
+import { delegate } from "./events.js";
 
 async function copyLink(link) {
   await navigator.clipboard.writeText(link.href);
@@ -18,10 +19,9 @@ async function copyField(button) {
   }
 }
 
-document.addEventListener("click", (event) => {
-  const trigger = event.target.closest("[data-copy]");
-  if (trigger?.dataset.copy) copyField(trigger);
-  else if (trigger && navigator.clipboard) {
+delegate("click", "[data-copy]", (trigger, event) => {
+  if (trigger.dataset.copy) copyField(trigger);
+  else if (navigator.clipboard) {
     event.preventDefault();
     copyLink(trigger);
   }

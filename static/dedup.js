@@ -1,4 +1,5 @@
 // Thresholds are dragged on the histogram: a line moves its slider, the slider requests a new chart.
+import { listen } from "./events.js";
 
 const GRAB_DISTANCE = 14; // pixels
 
@@ -62,8 +63,10 @@ function keepOrder(event) {
   other.dispatchEvent(new Event("input", { bubbles: true }));
 }
 
-document.addEventListener("input", keepOrder);
-document.addEventListener("pointerdown", startDrag);
-document.addEventListener("pointermove", onPointerMove);
-document.addEventListener("pointerup", endDrag);
-document.addEventListener("pointercancel", endDrag);
+listen({
+  input: keepOrder,
+  pointerdown: startDrag,
+  pointermove: onPointerMove,
+  pointerup: endDrag,
+  pointercancel: endDrag,
+});

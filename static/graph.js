@@ -1,4 +1,6 @@
 // The drawing of the graph: zoom, pan, and the neighbours of the entity under the pointer.
+import { delegate, listen } from "./events.js";
+import { runAction } from "./keyboard.js";
 
 const MAX_EDGE_LABELS = 14;
 const MAX_ZOOM = 12;
@@ -41,18 +43,16 @@ function pointOf(svg, event) {
 }
 
 // The wheel zooms with Ctrl or while the drawing has the focus; otherwise it scrolls the page.
-function onWheel(event) {
-  const svg = event.target.closest?.(".graph");
-  if (!svg || !(event.ctrlKey || document.activeElement === svg)) return;
+function onWheel(svg, event) {
+  if (!(event.ctrlKey || document.activeElement === svg)) return;
   event.preventDefault();
   zoom(svg, Math.exp(-event.deltaY / 400), pointOf(svg, event));
 }
 
 let drag = null;
 
-function startDrag(event) {
-  const svg = event.target.closest?.(".graph");
-  if (!svg || event.button || event.pointerType === "touch") return;
+function startDrag(svg, event) {
+  if (event.button || event.pointerType === "touch") return;
   drag = { svg, from: pointOf(svg, event), moved: false };
 }
 
@@ -70,9 +70,8 @@ function endDrag() {
 }
 
 // Highlights the edges of a node, with their predicates, and the nodes at their other ends.
-function highlight(event) {
-  const svg = event.target.closest?.(".graph");
-  if (!svg || drag?.moved) return;
+function highlight(svg, event) {
+  if (drag?.moved) return;
   clearHighlight(svg);
   const node = event.target.closest(".dots a");
   if (!node) return;
@@ -120,11 +119,12 @@ function addName(node) {
   node.firstChild.append(svgElement("text", { class: "for-now", x: 9, y: 4 }, name));
 }
 
-function onKeydown(event) {
-  const svg = event.target;
-  if (!svg.classList?.contains("graph") || event.ctrlKey || event.metaKey) return;
+function onKeydown(svg, event) {
+  if (event.target !== svg || event.ctrlKey || event.metaKey) return;
   const step = viewOf(svg).width / 8;
-  const action = {
+  const wholeShown = svg.dataset.near === "1" && viewOf(svg).width === svg.whole.width;
+  if (wholeShown && event.key.startsWith("Arrow")) return;
+  runAction(event, {
     "+": () => zoom(svg, 1.5),
     "=": () => zoom(svg, 1.5),
     "-": () => zoom(svg, 1 / 1.5),
@@ -133,27 +133,22 @@ function onKeydown(event) {
     ArrowRight: () => pan(svg, step, 0),
     ArrowUp: () => pan(svg, 0, -step),
     ArrowDown: () => pan(svg, 0, step),
-  }[event.key];
-  const wholeShown = svg.dataset.near === "1" && viewOf(svg).width === svg.whole.width;
-  if (!action || (wholeShown && event.key.startsWith("Arrow"))) return;
-  event.preventDefault();
-  action();
+  });
 }
 
-function onClick(event) {
-  const button = event.target.closest?.("[data-zoom]");
-  if (button) {
-    const svg = button.closest(".canvas").querySelector(".graph");
-    const factor = Number(button.dataset.zoom);
-    if (factor) zoom(svg, factor);
-    else setView(svg, svg.whole);
-  }
-  const node = event.target.closest?.(".dots a, [data-to]");
-  if (!node || event.ctrlKey || event.metaKey || event.shiftKey) return;
-  if (drag?.moved) event.preventDefault();
-  else if (document.querySelector(".graph .root")) {
-    // Paths from an entity are drawn in place.
-    event.preventDefault();
+function onZoom(button) {
+  const svg = button.closest(".canvas").querySelector(".graph");
+  const factor = Number(button.dataset.zoom);
+  if (factor) zoom(svg, factor);
+  else setView(svg, svg.whole);
+}
+
+// Paths from an entity are drawn in place.
+function followNode(node, event) {
+  if (event.ctrlKey || event.metaKey || event.shiftKey) return;
+  const walking = document.querySelector(".graph .root");
+  if (drag?.moved || walking) event.preventDefault();
+  if (!drag?.moved && walking) {
     htmx.ajax("GET", node.getAttribute("href"), { target: "#shown", swap: "outerHTML" });
   }
 }
@@ -169,16 +164,13 @@ function initialise() {
   }
 }
 
-document.addEventListener("wheel", onWheel, { passive: false });
-document.addEventListener("pointerdown", startDrag);
-document.addEventListener("pointermove", onPointerMove);
-document.addEventListener("pointerup", endDrag);
-document.addEventListener("pointerover", highlight);
-document.addEventListener("focusin", highlight);
-document.addEventListener("keydown", onKeydown);
-document.addEventListener("click", onClick);
-document.addEventListener("dragstart", (event) => {
-  if (event.target.closest?.(".graph")) event.preventDefault();
-});
-document.addEventListener("htmx:afterSettle", initialise);
+delegate("wheel", ".graph", onWheel, { passive: false });
+delegate("pointerdown", ".graph", startDrag);
+delegate("pointerover", ".graph", highlight);
+delegate("focusin", ".graph", highlight);
+delegate("keydown", ".graph", onKeydown);
+delegate("dragstart", ".graph", (svg, event) => event.preventDefault());
+delegate("click", "[data-zoom]", onZoom);
+delegate("click", ".dots a, [data-to]", followNode);
+listen({ pointermove: onPointerMove, pointerup: endDrag, "htmx:afterSettle": initialise });
 initialise();

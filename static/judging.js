@@ -1,4 +1,5 @@
 // Judging by keyboard: 0 to 3 grade the pair, s skips it, u undoes the last grade.
+import { listen } from "./events.js";
 import { isShortcut } from "./keyboard.js";
 
 const ACTIONS = { s: "skip", u: "undo" };
@@ -12,4 +13,4 @@ function onKeydown(event) {
   button.click();
 }
 
-document.addEventListener("keydown", onKeydown);
+listen({ keydown: onKeydown });

@@ -1,5 +1,6 @@
 // The Lab's keyboard shortcuts, and the state that survives an htmx swap: current hit, open explanations.
-import { isShortcut } from "./keyboard.js";
+import { delegate, listen } from "./events.js";
+import { isShortcut, runAction, stepFrom } from "./keyboard.js";
 import { changedParams, isChanged } from "./sliders.js";
 
 let currentId = null; // element id of the current hit
@@ -21,8 +22,7 @@ function markCurrent(hit) {
 
 function step(offset) {
   const all = hits();
-  const index = all.findIndex((hit) => hit.id === currentId);
-  const next = all[Math.min(Math.max(index + offset, 0), all.length - 1)];
+  const next = stepFrom(all, all.findIndex((hit) => hit.id === currentId), offset);
   if (!next) return;
   markCurrent(next);
   next.focus({ preventScroll: true });
@@ -39,10 +39,7 @@ const ACTIONS = { j: () => step(1), k: () => step(-1), e: toggleExplanation };
 function onKeydown(event) {
   if (!isShortcut(event)) return;
   const grade = "0123".includes(event.key) && currentHit()?.querySelector(`.judge button[value$=" ${event.key}"]`);
-  if (grade) grade.click();
-  else if (Object.hasOwn(ACTIONS, event.key)) ACTIONS[event.key]();
-  else return;
-  event.preventDefault();
+  runAction(event, grade ? { [event.key]: () => grade.click() } : ACTIONS);
 }
 
 // Only changed parameters go into the URL.
@@ -125,9 +122,7 @@ function updateCounts() {
   document.getElementById("count").textContent = `${form.querySelectorAll(".param.changed").length} changed`;
 }
 
-function onParamChange(event) {
-  const param = event.target.closest("#params .param");
-  if (!param) return;
+function onParamChange(param) {
   const choice = param.querySelector("select, [type=checkbox]");
   if (choice) param.classList.toggle("changed", isChanged(choice));
   updateCounts();
@@ -148,15 +143,9 @@ function restoreOpenState(event) {
   document.body.dispatchEvent(new CustomEvent("lab:moved"));
 }
 
-function onClick(event) {
-  const hit = event.target.closest(".hits > li");
-  if (hit && !event.target.closest("a, button, input")) markCurrent(hit);
-  const link = event.target.closest('a[href^="#p-"]');
-  if (link) revealSlider(document.getElementById(link.hash.slice(1)));
-}
-
 // A parameter in an explanation links to its slider, even in a collapsed group.
-function revealSlider(slider) {
+function revealSlider(link) {
+  const slider = document.getElementById(link.hash.slice(1));
   if (!slider) return;
   slider.closest("details").open = true;
   document.querySelector(".rail > .fold").open = true;
@@ -164,8 +153,7 @@ function revealSlider(slider) {
 }
 
 // A profile is saved with the current slider values.
-function onSubmit({ target: form }) {
-  if (form.id !== "save") return;
+function addParams(form) {
   form.querySelectorAll("[name^='p.']").forEach((field) => field.remove());
   for (const [name, value] of changedParams(paramsForm())) {
     const field = document.createElement("input");
@@ -174,13 +162,18 @@ function onSubmit({ target: form }) {
   }
 }
 
-document.addEventListener("keydown", onKeydown);
-document.addEventListener("click", onClick);
-document.addEventListener("submit", onSubmit);
-document.addEventListener("input", onParamChange);
-document.addEventListener("change", onParamChange);
-document.addEventListener("htmx:configRequest", configureRequest);
-document.addEventListener("htmx:beforeSend", stampRequest);
-document.addEventListener("htmx:beforeOnLoad", dropStale);
-document.addEventListener("htmx:beforeSwap", saveOpenState);
-document.addEventListener("htmx:afterSwap", restoreOpenState);
+delegate("click", ".hits > li", (hit, event) => {
+  if (!event.target.closest("a, button, input")) markCurrent(hit);
+});
+delegate("click", 'a[href^="#p-"]', revealSlider);
+delegate("submit", "#save", addParams);
+delegate("input", "#params .param", onParamChange);
+delegate("change", "#params .param", onParamChange);
+listen({
+  keydown: onKeydown,
+  "htmx:configRequest": configureRequest,
+  "htmx:beforeSend": stampRequest,
+  "htmx:beforeOnLoad": dropStale,
+  "htmx:beforeSwap": saveOpenState,
+  "htmx:afterSwap": restoreOpenState,
+});

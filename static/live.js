@@ -1,5 +1,6 @@
 // Polling: an element with data-poll="3" and hx-trigger="recall:poll" is refreshed every 3 seconds,
 // never while the tab is hidden, and, if data-pausable, not while a button with data-pause is pressed.
+import { delegate, listen } from "./events.js";
 
 const MAX_ROWS = 200; // new rows before polling pauses by itself
 
@@ -18,9 +19,7 @@ function poll() {
   }
 }
 
-function togglePause(event) {
-  const button = event.target.closest("[data-pause]");
-  if (!button) return;
+function togglePause(button) {
   const pressed = button.getAttribute("aria-pressed") !== "true";
   button.setAttribute("aria-pressed", pressed);
   button.textContent = pressed ? "Resume" : "Pause";
@@ -42,7 +41,7 @@ function announce() {
   else line.textContent = arrived ? `Live, ${arrived} new` : "Live";
 }
 
-document.addEventListener("click", togglePause);
-document.addEventListener("htmx:afterSettle", announce);
+delegate("click", "[data-pause]", togglePause);
+listen({ "htmx:afterSettle": announce });
 setInterval(poll, 1000);
 announce();

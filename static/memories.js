@@ -1,5 +1,7 @@
-// Selecting memories: one checkbox for the whole page, and the number selected. Each checkbox also works without script.
-import { isShortcut } from "./keyboard.js";
+// Selecting memories: one checkbox for the whole page, and the number selected.
+// Each checkbox also works without script.
+import { listen } from "./events.js";
+import { isShortcut, runAction, stepFrom } from "./keyboard.js";
 
 function updateSelection() {
   const all = document.querySelector("[data-choose-all]");
@@ -9,7 +11,7 @@ function updateSelection() {
   all.hidden = false;
   all.checked = selected > 0 && selected === boxes.length;
   all.indeterminate = selected > 0 && selected < boxes.length;
-  document.querySelector("[data-chosen]").textContent = selected ? `With the ${selected} chosen:` : "Choose all";
+  document.querySelector("[data-chosen]").textContent = selected ? `With the ${selected} selected:` : "Select all";
   for (const button of document.querySelectorAll(".bulk button")) button.disabled = !selected;
 }
 
@@ -22,14 +24,12 @@ function onChange(event) {
 
 // j and k move the focus from memory to memory.
 function onKeydown(event) {
-  const step = { j: 1, k: -1 }[event.key];
-  if (!step || !isShortcut(event)) return;
+  if (!isShortcut(event)) return;
   const rows = [...document.querySelectorAll("[data-row]")];
   const index = rows.indexOf(event.target.closest("tr")?.querySelector("[data-row]"));
-  rows[Math.min(Math.max(index + step, 0), rows.length - 1)]?.focus();
+  const focus = (offset) => stepFrom(rows, index, offset)?.focus();
+  runAction(event, { j: () => focus(1), k: () => focus(-1) });
 }
 
-document.addEventListener("change", onChange);
-document.addEventListener("keydown", onKeydown);
-document.addEventListener("htmx:afterSettle", updateSelection);
+listen({ change: onChange, keydown: onKeydown, "htmx:afterSettle": updateSelection });
 updateSelection();

@@ -1,4 +1,5 @@
 // The frame of every page: theme, menus, the "/" key, keyboard access to scrollers, failed requests.
+import { listen } from "./events.js";
 import { isShortcut } from "./keyboard.js";
 
 const YEAR = 365 * 24 * 3600; // seconds
@@ -74,13 +75,19 @@ function onRequestEnd({ detail }) {
   if (detail.successful && (detail.elt === failedElement || !failedElement?.isConnected)) removeFailure();
 }
 
-document.addEventListener("submit", chooseTheme);
-document.addEventListener("click", closeMenus);
-document.addEventListener("keydown", closeMenus);
-document.addEventListener("keydown", focusQuery);
-document.addEventListener("htmx:afterSwap", markScrollers);
+function onKeydown(event) {
+  closeMenus(event);
+  focusQuery(event);
+}
+
+listen({
+  submit: chooseTheme,
+  click: closeMenus,
+  keydown: onKeydown,
+  "htmx:afterSwap": markScrollers,
+  "htmx:responseError": showFailure,
+  "htmx:sendError": showFailure,
+  "htmx:afterRequest": onRequestEnd,
+});
 addEventListener("resize", markScrollers);
 markScrollers();
-document.addEventListener("htmx:responseError", showFailure);
-document.addEventListener("htmx:sendError", showFailure);
-document.addEventListener("htmx:afterRequest", onRequestEnd);

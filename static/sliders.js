@@ -1,4 +1,5 @@
 // Keeps a slider, its number input (which is what is sent), its fill and its "changed" mark in sync.
+import { delegate, listen } from "./events.js";
 
 // Slider position to value and back; log sliders work in log10 units.
 const valueAt = (range) => ("log" in range.dataset ? Number((10 ** range.value).toPrecision(3)) : Number(range.value));
@@ -16,9 +17,8 @@ function setValue(param, value, source) {
   param.querySelector(".reset").hidden = !changed;
 }
 
-function onInput({ target }) {
-  const param = target.closest(".param");
-  if (!param || target.value === "") return;
+function onInput(param, { target }) {
+  if (target.value === "") return;
   if (target.type === "range") setValue(param, valueAt(target), target);
   else if (target.type === "number") setValue(param, target.value, target);
 }
@@ -61,5 +61,5 @@ function reset(event) {
   params[0]?.querySelector("input, select").dispatchEvent(new Event("change", { bubbles: true }));
 }
 
-document.addEventListener("input", onInput);
-document.addEventListener("click", reset);
+delegate("input", ".param", onInput);
+listen({ click: reset });

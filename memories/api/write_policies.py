@@ -5,7 +5,6 @@ from uuid import UUID
 
 from django.db import transaction
 from django.db.models import Prefetch
-from django.http import Http404
 from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
 from rest_framework.request import Request
@@ -19,6 +18,7 @@ from memories.models.choices import JobKind, Role
 from memories.tuning import policy_versions
 from memories.web.fields import Flag, JsonObject, Text
 from memories.web.http_errors import params_validation_error
+from memories.web.profile_bodies import policy_version_or_404
 from memories.web.serializers import QueryString, StrictObject
 from memories.writing.recompute import preview_policy
 from scoring import policy
@@ -158,9 +158,8 @@ class PolicyPreviewView(NamespacedView):
     def get(self, request: Request, namespace: str, id: UUID) -> Response:
         """Return how many stored memories a version would change, and by how much."""
         QueryString.from_request(request)
-        return Response(
-            preview_policy(self.namespace, policy.WritePolicyParams.of(policy_version_or_404(self, id).params))
-        )
+        version = policy_version_or_404(self.namespace, id)
+        return Response(preview_policy(self.namespace, policy.WritePolicyParams.of(version.params)))
 
 
 class PolicyPublishView(NamespacedView):
@@ -177,16 +176,8 @@ class PolicyPublishView(NamespacedView):
     @idempotent
     def post(self, request: Request, namespace: str, id: UUID) -> Response:
         """Publish a version and, if requested, start the recompute job: both or neither."""
-        body, version = PublishPolicySerializer.from_request(request), policy_version_or_404(self, id)
+        body, version = PublishPolicySerializer.from_request(request), policy_version_or_404(self.namespace, id)
         with transaction.atomic():
             policy_versions.publish_policy(self.namespace, version.id, note=body["note"], by=self.access.caller)
             job = start_job(self, JobKind.RECOMPUTE, {"version": str(version.id)}) if body["recompute"] else None
         return Response(PolicyPublicationSerializer({"version": version, "job": job}).data)
-
-
-def policy_version_or_404(view: NamespacedView, id: UUID) -> WritePolicyVersion:
-    """Load a policy version of the view's namespace, or raise 404."""
-    version = WritePolicyVersion.objects.within(view.namespace).filter(id=id).first()
-    if version is None:
-        raise Http404(f"There is no policy version {id} here.")
-    return version

@@ -19,6 +19,13 @@ def submit_trace_job(namespace: Namespace, judgement_set: JudgementSet, config: 
     return submit_job(namespace, JobKind.TRACE, params, by=by)
 
 
+def unfinished_trace_job(namespace: Namespace, judgement_set: JudgementSet, system: str = "") -> Job | None:
+    """The newest unfinished job that traces a judgement set, by one system or by any."""
+    params = {"params__set": str(judgement_set.id), **({"params__system": system} if system else {})}
+    jobs = Job.objects.within(namespace).filter(kind=JobKind.TRACE, state__in=UNFINISHED, **params)
+    return jobs.order_by("created_at").last()
+
+
 def submit_evaluation_job(
     namespace: Namespace, version: ProfileVersion, judgement_set: JudgementSet, split: str, *, by: str
 ) -> Job:

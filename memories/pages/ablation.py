@@ -13,9 +13,8 @@ from rest_framework.exceptions import ValidationError
 
 from memories.contracts.number_format import format_p_value
 from memories.jobs import tuning_jobs
-from memories.models import Job, JudgementSet, Namespace
-from memories.models.choices import JobKind, Role
-from memories.models.job import UNFINISHED
+from memories.models import JudgementSet, Namespace
+from memories.models.choices import Role
 from memories.pages.access import access_of, members_only, require_role
 from memories.pages.lab.forms import ranking_options
 from memories.pages.optimise.forms import search_form_errors, sets_with_split_counts
@@ -59,8 +58,8 @@ def ablation_page(request: HttpRequest, namespace: Namespace) -> HttpResponse:
         try:
             context |= ablation_context(namespace, typed)
         except ValidationError as error:
-            context["wrong"] = [{"at": at, "message": message} for at, message in search_form_errors(error).items()]
-            status = 200 if htmx else 400  # htmx does not swap error responses
+            context["problems"] = search_form_errors(error)
+            status = 400
     context |= {"sets": sets, "ranking_options": ranking_options(namespace), "metrics": METRIC_NAMES.items()}
     response = render_page(request, TEMPLATE, context, partial="result", status=status)
     if htmx:
@@ -104,7 +103,8 @@ def ablation_context(namespace: Namespace, raw: dict[str, str]) -> dict[str, Any
     judgement_set, config, metric = parse_ablation_form(namespace, raw)
     traced = traced_sets.latest_traced_set(namespace, judgement_set, config)
     if traced is None:
-        return {"tracing_job": ablation_tracing_job(namespace, judgement_set, config), "untraced": True}
+        job = tuning_jobs.unfinished_trace_job(namespace, judgement_set, config.system.name)
+        return {"tracing_job": job, "untraced": True}
     features = cached_arrays(traced)
     report = ablate_retrievers(sample_queries(features), config, Objective(metric))
     return {
@@ -125,12 +125,6 @@ def sample_queries(features: Arrays) -> Arrays:
     """All queries, or every n-th of a large set."""
     every = -(-len(features.queries) // MAX_QUERIES)
     return features if every <= 1 else arrays_subset(features, np.arange(len(features.queries)) % every == 0)
-
-
-def ablation_tracing_job(namespace: Namespace, judgement_set: JudgementSet, config: Config) -> Job | None:
-    """The unfinished job that traces the set, if any."""
-    unfinished = Job.objects.within(namespace).filter(kind=JobKind.TRACE, state__in=UNFINISHED)
-    return unfinished.filter(params__set=str(judgement_set.id), params__system=config.system.name).first()
 
 
 def ablation_headline(report: AblationReport) -> str:

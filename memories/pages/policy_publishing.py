@@ -2,20 +2,18 @@
 
 from uuid import UUID
 
-from django.http import Http404, HttpRequest
+from django.http import HttpRequest
 
 from memories.models import Namespace, WritePolicyVersion
 from memories.models.choices import Role
 from memories.pages.access import require_role
 from memories.tuning import policy_versions
-from memories.tuning.policy_drafts import find_policy_version
+from memories.web.profile_bodies import policy_version_or_404
 
 
 def publish_policy_draft(request: HttpRequest, namespace: Namespace, id: UUID) -> WritePolicyVersion:
     """Publish a draft; requires the admin role."""
     access = require_role(request, namespace, Role.ADMIN)
-    version = find_policy_version(namespace, id)
-    if version is None:
-        raise Http404(f"There is no policy version {id} in this namespace.")
+    version = policy_version_or_404(namespace, id)
     policy_versions.publish_policy(namespace, version.id, note=version.note, by=access.caller)
     return version

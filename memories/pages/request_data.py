@@ -17,6 +17,14 @@ def api_request(request: HttpRequest) -> Request:
     return Request(cleaned)
 
 
+def request_for_page(request: HttpRequest, path: str, query: QueryDict) -> HttpRequest:
+    """A request for the page that a form was submitted from."""
+    page_request = copy(request)
+    page_request.path = path
+    vars(page_request)["GET"] = query
+    return page_request
+
+
 def query_params_dict(request: Request) -> dict[str, str]:
     """The query parameters, last value of each."""
     params: dict[str, str] = request.query_params.dict()

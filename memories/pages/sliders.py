@@ -154,17 +154,17 @@ def parse_changed_params(
 
 def parse_valid_params(
     params: type[Params], data: QueryDict, start_values: Mapping[str, Any]
-) -> tuple[dict[str, Any], dict[str, str]]:
+) -> tuple[dict[str, Any], list[ParamProblem]]:
     """The valid parameters that differ from the start, and the problems of the invalid ones."""
-    problems: dict[str, str] = {}
+    problems: dict[str, ParamProblem] = {}  # the last of each parameter
     remaining, start = data.copy(), params.of(start_values).as_dict()
     while True:
         try:
-            return parse_changed_params(params, remaining, start), problems
+            return parse_changed_params(params, remaining, start), list(problems.values())
         except ParamsError as error:
             # The start is valid, so at least one offending value is in the data: drop it and try again.
             for problem in error.problems:
-                problems[problem.at] = problem.message
+                problems[problem.at] = problem
                 keys = [f"{PREFIX}{name}" for name in problem.among or (problem.at,)]
                 remaining.pop(next((key for key in keys if key in remaining), ""), None)
 

@@ -82,10 +82,7 @@ def trace_list_page(request: HttpRequest, namespace: Namespace) -> HttpResponse:
         found = paginate(drf_request, namespace, filter_traces(namespace, query), query, by_id=True)
     except ValidationError as error:
         problems = list(flatten_errors(error.detail))
-        status = 200 if getattr(request, "htmx", False) else 400  # htmx does not swap error responses
-        return render_page(
-            request, "memories/traces.html", context | {"wrong": problems}, partial="found", status=status
-        )
+        return render_page(request, "memories/traces.html", context | {"wrong": problems}, partial="found", status=400)
     filters = {name: text for name, text in query_params_dict(drf_request).items() if name not in ("cursor", "limit")}
     now = timezone.now()
     newest = found.rows[0].id if found.rows else first_id_at(now)

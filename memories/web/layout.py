@@ -94,8 +94,9 @@ def menu_links(
 def render_page(
     request: HttpRequest, template: str, context: dict[str, Any], *, partial: str = "", status: int = 200
 ) -> HttpResponse:
-    """The whole page, or only `partial` for an htmx request."""
-    htmx = getattr(request, "htmx", False)
-    response = render(request, f"{template}#{partial}" if partial and htmx else template, context, status=status)
+    """The whole page, or only `partial` for an htmx request: with status 200, as htmx does not swap in errors."""
+    if partial and getattr(request, "htmx", False):
+        template, status = f"{template}#{partial}", 200
+    response = render(request, template, context, status=status)
     patch_vary_headers(response, ["HX-Request"])
     return response

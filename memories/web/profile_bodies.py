@@ -4,9 +4,10 @@ from uuid import UUID
 
 from django.http import Http404
 
-from memories.models import Namespace, ProfileVersion
+from memories.models import Namespace, ProfileVersion, WritePolicyVersion
 from memories.models.choices import Split
 from memories.tuning import version_history
+from memories.tuning.policy_drafts import find_policy_version
 from memories.web.fields import Identifier, Integer, OneOf, Text
 from memories.web.serializers import StrictObject
 
@@ -44,4 +45,12 @@ def profile_version_or_404(namespace: Namespace, id: UUID) -> ProfileVersion:
     version = version_history.find_version(namespace, id)
     if version is None:
         raise Http404(f"There is no profile version {id} here.")
+    return version
+
+
+def policy_version_or_404(namespace: Namespace, id: UUID) -> WritePolicyVersion:
+    """Load a version of a write policy of a namespace, or raise 404."""
+    version = find_policy_version(namespace, id)
+    if version is None:
+        raise Http404(f"There is no policy version {id} here.")
     return version

@@ -3,6 +3,10 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from rest_framework.exceptions import ValidationError
+
+from scoring.params import ParamProblem
+
 WHOLE_BODY = "body"  # the place of an error that belongs to no single field
 MAX_ERRORS = 50
 MAX_PLACE_CHARS = 200  # a place is made of the caller's own field names
@@ -19,6 +23,11 @@ def flatten_errors(detail: Any, at: str = "") -> Iterator[dict[str, str]]:
             yield from flatten_errors(inner, at if isinstance(inner, str) else f"{at}.{index}".lstrip("."))
     else:
         yield {"at": at or WHOLE_BODY, "message": str(detail)}
+
+
+def validation_problems(error: ValidationError) -> list[ParamProblem]:
+    """A form's errors, as those of invalid parameters."""
+    return [ParamProblem(item["at"], item["message"]) for item in flatten_errors(error.detail)]
 
 
 def truncate_errors(errors: list[dict[str, str]]) -> list[dict[str, str]]:

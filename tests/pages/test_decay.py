@@ -167,7 +167,7 @@ def test_a_wrong_value_is_reported_with_what_is_allowed(
     client: Client, namespace: Namespace, asked: dict[str, str]
 ) -> None:
     page = get_page(client, **asked)
-    assert "Some values are invalid" in page
+    assert "Some values in the URL are invalid" in page
     assert next(iter(asked.values())) in page
 
 

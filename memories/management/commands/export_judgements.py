@@ -7,6 +7,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from memories.management.arguments import existing_namespace, slug_argument
+from memories.management.line_files import write_new_file
 from memories.models import JudgementSet
 from memories.tuning.judgement_export import export_judgements
 
@@ -45,9 +46,4 @@ class Command(BaseCommand):
             for line in lines:
                 self.stdout.write(line)
             return
-        try:
-            with file.open("x", encoding="utf-8") as out:
-                count = sum(1 for line in lines if out.write(f"{line}\n"))
-        except OSError as error:
-            raise CommandError(f"{file} cannot be written: {error.strerror}.") from error
-        self.stderr.write(f"{count} lines in {file}.")
+        self.stderr.write(f"{write_new_file(file, lines)} lines in {file}.")

@@ -1,13 +1,15 @@
 """Export a namespace."""
 
-import os
 from pathlib import Path
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import BaseCommand, CommandParser
 
 from memories.management.arguments import existing_namespace, slug_argument
+from memories.management.line_files import write_new_file
 from memories.transfer.export import export_namespace
+
+OWNER_ONLY = 0o600  # the file contains everything
 
 
 class Command(BaseCommand):
@@ -17,19 +19,14 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("slug", type=slug_argument, help="the namespace")
-        parser.add_argument("file", nargs="?", help="a new file; default: standard output")
+        parser.add_argument("file", nargs="?", type=Path, help="a new file; default: standard output")
         parser.add_argument("--without-vectors", action="store_true", help="smaller; a restore re-embeds the texts")
 
-    def handle(self, *args: Any, slug: str, file: str | None, without_vectors: bool, **options: Any) -> None:
+    def handle(self, *args: Any, slug: str, file: Path | None, without_vectors: bool, **options: Any) -> None:
         lines = export_namespace(existing_namespace(slug), vectors=not without_vectors)
         if file is None:
             for line in lines:
                 self.stdout.write(line)
             return
-        try:
-            # Readable by its owner only: it contains everything.
-            with open(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as out:
-                count = sum(1 for line in lines if out.write(f"{line}\n"))
-        except OSError as error:
-            raise CommandError(f"{file} cannot be written: {error.strerror}.") from error
-        self.stderr.write(f"{count} lines, {Path(file).stat().st_size} bytes.")
+        count = write_new_file(file, lines, mode=OWNER_ONLY)
+        self.stderr.write(f"{count} lines, {file.stat().st_size} bytes.")

@@ -13,7 +13,7 @@ from memories.tuning.annotation_records import NewAnnotation
 from memories.web.annotation_bodies import MAX_ANNOTATIONS, NewAnnotationSerializer
 from memories.web.serializers import line_body, valid_values
 from memories.web.validation_errors import flatten_errors
-from scoring.params import ParamProblem
+from scoring.params import ParamProblem, ParamsError
 from scoring.policy import WritePolicyParams
 
 MERGE_COST = "merge_cost"
@@ -30,8 +30,7 @@ PART_TITLES = {
 
 def parse_merge_cost(data: QueryDict, serving: WritePolicyParams) -> tuple[dict[str, float], list[ParamProblem]]:
     """The merge cost of a query string or form if it differs from the serving one, and errors."""
-    parsed, errors = sliders.parse_valid_params(WritePolicyParams, data, serving.as_dict())
-    problems = [ParamProblem(at, message) for at, message in errors.items()]
+    parsed, problems = sliders.parse_valid_params(WritePolicyParams, data, serving.as_dict())
     return {name: cost for name, cost in parsed.items() if name == MERGE_COST}, problems
 
 
@@ -80,10 +79,10 @@ def read_annotation_file(reader: LineReader) -> Iterator[NewAnnotation]:
             raise ValidationError({f"line {line.number}": [f"{first['at']} {first['message']}"]}) from error
 
 
-def draft_refusal(chosen: Sequence[str], proposals: Collection[str], problems: Sequence[ParamProblem]) -> str:
+def draft_refusal(chosen: Sequence[str], proposals: Collection[str], problems: list[ParamProblem]) -> str:
     """Why the chosen parts cannot be saved; empty if they can."""
     if problems:
-        return "; ".join(f"{problem.at} {problem.message}" for problem in problems)
+        return str(ParamsError(problems))
     if unknown := sorted(set(chosen) - set(proposals)):
         return f"{', '.join(unknown)} is not proposed now"
     if not chosen:

@@ -1,6 +1,5 @@
 """Views of the Calibrate page: annotate memories, see what was fitted to them, and save it as a draft."""
 
-from copy import copy
 from typing import Any
 from urllib.parse import urlencode
 from uuid import UUID
@@ -23,6 +22,7 @@ from memories.pages.calibrate.annotation_task import AnnotationTask, annotation_
 from memories.pages.calibrate.calibration_summary import CalibrationSummary
 from memories.pages.calibrate.rrf_k_panel import RRFKPanel, save_best_rrf_k
 from memories.pages.policy_publishing import publish_policy_draft
+from memories.pages.request_data import request_for_page
 from memories.tuning import policy_drafts
 from memories.tuning.annotation_records import annotate
 from memories.tuning.calibration.findings import calibration_findings, proposed_changes
@@ -30,7 +30,7 @@ from memories.tuning.calibration.results import calibrate
 from memories.tuning.policy_drafts import find_policy_draft
 from memories.tuning.profile_versions import MAX_NAME_LENGTH
 from memories.web.layout import render_page
-from memories.web.validation_errors import flatten_errors
+from memories.web.validation_errors import flatten_errors, validation_problems
 from memories.writing.recompute import preview_policy
 from memories.writing.write_errors import NotFoundError
 from memories.writing.write_policy import current_write_policy
@@ -65,7 +65,6 @@ def render_calibrate(
     context = {**calibrate_context(request, namespace, task), "oob": partial == "answered"}
     if not getattr(request, "htmx", False):
         context |= {"k_panel": RRFKPanel.load(namespace), "max_name_length": MAX_NAME_LENGTH}
-    status = 200 if getattr(request, "htmx", False) else status  # htmx does not swap in an error
     response = render_page(request, TEMPLATE, context, partial=partial, status=status)
     response["HX-Replace-Url"] = f"{context['path']}?{context['here']}" if context["here"] else context["path"]
     return response
@@ -110,14 +109,13 @@ def annotate_memory(request: HttpRequest, namespace: Namespace) -> HttpResponse:
         body = forms.annotation_request_body(request.POST, annotator_name(request))
         annotate(namespace, [forms.annotation_from_body(body)])
     except ValidationError as error:
-        problems = [ParamProblem(problem["at"], problem["message"]) for problem in flatten_errors(error.detail)]
+        problems = validation_problems(error)
     except NotFoundError as error:
         problems = [ParamProblem("memory", str(error))]
-    here = QueryDict(request.POST.get("here", ""))
+    here, path = QueryDict(request.POST.get("here", "")), resolve_url("calibrate", namespace.slug)
     if not problems and not getattr(request, "htmx", False):
-        return HttpResponseRedirect(f"{resolve_url('calibrate', namespace.slug)}?{here.urlencode()}")
-    page_request = copy(request)
-    vars(page_request)["GET"] = here
+        return HttpResponseRedirect(f"{path}?{here.urlencode()}")
+    page_request = request_for_page(request, path, here)
     typed = request.POST.dict() if problems else None
     task = annotation_task(page_request, namespace, typed=typed, problems=problems)
     return render_calibrate(page_request, namespace, task=task, partial="answered", status=400 if problems else 200)

@@ -55,7 +55,7 @@ def decay_page(request: HttpRequest, namespace: Namespace) -> HttpResponse:
             for group in sliders.param_groups(params_type, values, start_values)
             if (used := [slider for slider in group.sliders if slider.name in family.params])
         ],
-        "problems": [*(ParamProblem(at, message) for at, message in param_problems.items()), *date_problems],
+        "problems": [*param_problems, *date_problems],
         "start": start,
         "by": until.date(),
         "changed": len(changed),

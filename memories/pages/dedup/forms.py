@@ -14,8 +14,7 @@ THRESHOLDS = ("dedup_duplicate", "dedup_escalate")
 
 def parse_thresholds(data: QueryDict, serving: WritePolicyParams) -> tuple[dict[str, float], list[ParamProblem]]:
     """The thresholds that differ from the serving policy, and errors."""
-    parsed, errors = sliders.parse_valid_params(WritePolicyParams, data, serving.as_dict())
-    problems = [ParamProblem(at, message) for at, message in errors.items()]
+    parsed, problems = sliders.parse_valid_params(WritePolicyParams, data, serving.as_dict())
     return {name: value for name, value in parsed.items() if name in THRESHOLDS}, problems
 
 

@@ -17,7 +17,7 @@ from memories.pages.dedup.pair_survey import MIN_COSINE, find_survey
 from memories.pages.dedup.word_diff import DiffPiece, word_diff
 from memories.web.pagination import Page, paginate
 from memories.web.review_items import review_items
-from memories.web.validation_errors import flatten_errors
+from memories.web.validation_errors import validation_problems
 from scoring.params import ParamProblem
 
 PAGE_SIZE = 5
@@ -63,7 +63,7 @@ def load_review_panel(request: Request, namespace: Namespace) -> tuple[ReviewPan
         page = paginate(request, namespace, rows, {"limit": PAGE_SIZE, **cursor})
     except ValidationError as error:
         page = paginate(request, namespace, rows, {"limit": PAGE_SIZE})
-        problems = [ParamProblem(problem["at"], problem["message"]) for problem in flatten_errors(error.detail)]
+        problems = validation_problems(error)
     reviews = [PendingReview(item, *word_diff(item.first.content, item.second.content)) for item in page.rows]
     return ReviewPanel(reviews, page, rows.values("id")[: MAX_COUNTED + 1].count()), problems
 

@@ -1,7 +1,6 @@
 """Views of the Dedup page: move the thresholds, decide pairs of the review queue, save a draft."""
 
 from collections.abc import Mapping, Sequence
-from copy import copy
 from typing import Any
 from urllib.parse import urlencode
 from uuid import UUID
@@ -25,13 +24,13 @@ from memories.pages.dedup.pair_survey import MAX_IMMEDIATE, SAMPLE_MAX_AGE, Pair
 from memories.pages.dedup.review_panel import load_review_panel, queue_pair_sample
 from memories.pages.dedup.similarity_bands import BAND_OUTCOMES, band_tallies, bands_headline, group_by_band
 from memories.pages.policy_publishing import publish_policy_draft
-from memories.pages.request_data import api_request
+from memories.pages.request_data import api_request, request_for_page
 from memories.tuning.judged_pairs import MAX_PAIRS, JudgedPairs, ThresholdRow, load_judged_pairs, threshold_table
 from memories.tuning.policy_drafts import find_policy_draft, save_policy_draft
 from memories.web.layout import render_page
 from memories.web.review_items import DecisionSerializer
 from memories.web.serializers import valid_values
-from memories.web.validation_errors import flatten_errors
+from memories.web.validation_errors import validation_problems
 from memories.writing.review import decide_review
 from memories.writing.write_errors import NotFoundError, RefusedError
 from memories.writing.write_policy import current_write_policy
@@ -99,7 +98,6 @@ def render_dedup(
         "path": request.path,
         **pairs_context,
     }
-    status = 200 if getattr(request, "htmx", False) else status  # htmx does not swap in an error
     response = render_page(request, TEMPLATE, context, partial="shown", status=status)
     response["HX-Replace-Url"] = f"{request.path}?{urlencode(here)}" if here else request.path
     return response
@@ -162,23 +160,13 @@ def decide_pair(request: HttpRequest, namespace: Namespace, id: UUID) -> HttpRes
     except NotFoundError as error:
         raise Http404(str(error)) from error
     except ValidationError as error:
-        refusals, status = (
-            [ParamProblem(problem["at"], problem["message"]) for problem in flatten_errors(error.detail)],
-            400,
-        )
+        refusals, status = validation_problems(error), 400
     except RefusedError as error:
         refusals, status = [ParamProblem("", str(error))], 409
+    path = resolve_url("dedup", namespace.slug)
     if refusals or getattr(request, "htmx", False):
-        return render_dedup(dedup_page_request(request, namespace, here), namespace, refusals=refusals, status=status)
-    return HttpResponseRedirect(f"{resolve_url('dedup', namespace.slug)}?{here.urlencode()}#queue")
-
-
-def dedup_page_request(request: HttpRequest, namespace: Namespace, here: QueryDict) -> HttpRequest:
-    """A request for the page that a form was submitted from."""
-    page_request = copy(request)
-    page_request.path = resolve_url("dedup", namespace.slug)
-    vars(page_request)["GET"] = here
-    return page_request
+        return render_dedup(request_for_page(request, path, here), namespace, refusals=refusals, status=status)
+    return HttpResponseRedirect(f"{path}?{here.urlencode()}#queue")
 
 
 @require_POST

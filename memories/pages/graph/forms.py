@@ -1,6 +1,6 @@
 """The Graph's query string: from which entity to which, over which edges, and the changed parameters."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlencode
@@ -8,7 +8,7 @@ from urllib.parse import urlencode
 from django.http import QueryDict
 
 from memories.pages import sliders
-from scoring.params import number
+from scoring.params import ParamProblem, number
 from scoring.systems.recall import RecallParams
 
 
@@ -52,7 +52,7 @@ class GraphQuery:
     to: str
     predicate: str
     changed: Mapping[str, Any]
-    problems: Mapping[str, str]
+    problems: Sequence[ParamProblem]
 
     @classmethod
     def parse(cls, data: QueryDict) -> "GraphQuery":

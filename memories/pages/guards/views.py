@@ -87,7 +87,7 @@ def escape_context(data: QueryDict, policy: WritePolicyParams) -> dict[str, Any]
         "label": charts.escape_chart_label(steps),
         "groups": [group for group in groups if group.name == PARAM_GROUP],
         "changed": changed,
-        "param_problems": problems,
+        "problems": problems,
     }
 
 

@@ -83,7 +83,6 @@ def render_judging(
         "may_write": access_of(request, namespace).allows(Role.WRITE),
         "wrong": errors,
     }
-    status = 200 if getattr(request, "htmx", False) else status  # htmx does not swap in an error
     response = render_page(request, "memories/judging.html", context, partial="pair", status=status)
     response["HX-Replace-Url"] = judging_url(judgement_set, here)
     return response

@@ -119,7 +119,7 @@ def render_judgement_set(
         context |= {"page": page, "queries": [QueryRow(query) for query in page.rows]}
     except ValidationError as error:
         context["filter_errors"] = list(flatten_errors(error.detail))
-        status = 200 if getattr(request, "htmx", False) else 400  # htmx does not swap in an error
+        status = 400
     return render_page(request, SET_TEMPLATE, context | form_context, partial="queries", status=status)
 
 

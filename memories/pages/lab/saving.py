@@ -17,6 +17,7 @@ from memories.pages.lab import forms, grades, markup
 from memories.retrieval.trace import config_from_trace
 from memories.tuning import profile_versions
 from memories.web.layout import render_page
+from scoring.params import ParamsError
 
 GRADES = range(4)
 
@@ -52,7 +53,7 @@ def save_lab_profile(request: HttpRequest, namespace: Namespace) -> HttpResponse
     start_params = {**trace.plan["params"], **start.given}
     changed, problems = sliders.parse_valid_params(start.system.params, request.POST, start_params)
     if problems:
-        return render_lab_refusal(request, "; ".join(f"{at} {message}" for at, message in problems.items()))
+        return render_lab_refusal(request, str(ParamsError(problems)))
     version = profile_versions.add_profile_version(
         namespace,
         name=name,

@@ -89,7 +89,7 @@ class LabState:
         try:
             self.config = override_params(self.start, self.changed)
         except ParamsError as error:
-            self.problems |= {problem.at: problem.message for problem in error.problems}
+            self.problems += error.problems
             self.changed, self.config = {}, self.start
         self.raw = forms.form_values_from_trace(trace)
         self.before = {name: params.of(dict(self.start_params)).as_dict()[name] for name in self.changed}

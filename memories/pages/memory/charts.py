@@ -25,9 +25,12 @@ from scoring.policy import WritePolicyParams
 from scoring.systems.recall import FreshnessParams
 
 CURVE_POINTS = 121
-MIN_LABEL_GAP = 0.03  # between cosines labelled on the same side
+# Distance between cosines labelled on the same side, as a share of the axis.
+LABEL_GAP, NARROW_LABEL_GAP = 0.04, 0.1
 MAX_NODES = 10  # of the graph, on each side
 DATETIME = "%Y-%m-%d %H:%M"
+MIN_BELIEF_SPAN = timedelta(days=2)  # of the axis of belief
+DAY_MS = 86_400_000
 EVENT_SYMBOLS = {"contradicted": "x", "corroborated": "triangle-up", "confirmed": "diamond"}
 
 
@@ -233,13 +236,21 @@ def belief_chart(changes: list[HistoryRow], days: list[DailyAccess], now: dateti
         "data": data,
         "layout": {
             "margin": {"l": 36, "r": 84, "t": 12, "b": 26},
-            "xaxis": {"type": "date", "showgrid": False, "nticks": 7},
+            "xaxis": {"type": "date", "showgrid": False, "nticks": 7, **belief_range(changes[0].at, now)},
             "yaxis": {"range": [low, top], **axis_ticks(levels)},
             "shapes": [line_shape(0, 1, policy.belief_protected, policy.belief_protected, xref="paper", line=dashed)],
             "annotations": labels,
         },
         "narrow": {"margin": {"l": 24, "r": 76}, "xaxis": {"nticks": 3}},
     }
+
+
+def belief_range(first: datetime, now: datetime) -> Chart:
+    """At least two days, so that the axis of a new memory counts days; otherwise what Plotly chooses."""
+    if now - first >= MIN_BELIEF_SPAN:
+        return {}
+    middle = first + (now - first) / 2
+    return {"range": [(middle + side * MIN_BELIEF_SPAN / 2).strftime(DATETIME) for side in (-1, 1)], "dtick": DAY_MS}
 
 
 def neighbours_chart(neighbours: list[MemoryNeighbour], policy: WritePolicyParams) -> Chart:
@@ -271,15 +282,19 @@ def neighbours_chart(neighbours: list[MemoryNeighbour], policy: WritePolicyParam
         rest = {"yref": "paper", "fillcolor": colour, "line": {"width": 0}, "layer": "below"}
         return {"type": "rect", "x0": x0, "x1": x1, "y0": 0, "y1": 1, **rest}
 
-    def band_label(text: str, x: float) -> Chart:
-        return data_annotation(text, x, 1, yref="paper", yanchor="bottom", font={"size": 11, "color": "$ink-2"})
+    def band_label(text: str, x: float, **more: Any) -> Chart:
+        place = {"yref": "paper", "yanchor": "bottom", "font": {"size": 11, "color": "$ink-2"}, **more}
+        return data_annotation(text, x, 1, **place)
 
     edge = {"color": "$ink-2", "width": 1.5}
-    cosines = [
-        data_annotation(format_number(neighbour.cosine, 3), neighbour.cosine, 0, yshift=15 if place % 2 else -15)
-        for place, neighbour in enumerate(labelled_neighbours(neighbours))
+    distinct = band_label("distinct", (low + escalate) / 2)
+    wide = [distinct, band_label("ask the judge", (escalate + duplicate) / 2)]
+    wide.append(band_label("duplicate", (duplicate + 1) / 2))
+    narrow = [
+        distinct,
+        band_label("judge", duplicate, xanchor="right", xshift=-8),
+        band_label("merge", 1.005, xanchor="right"),
     ]
-    bands = [band_label("distinct", (low + escalate) / 2), band_label("duplicate", (duplicate + 1) / 2)]
     return {
         "data": [dots],
         "layout": {
@@ -296,19 +311,22 @@ def neighbours_chart(neighbours: list[MemoryNeighbour], policy: WritePolicyParam
                 line_shape(low, 1, 0, 0),
                 *(line_shape(at, at, 0, 1, yref="paper", line=edge) for at in (escalate, duplicate)),
             ],
-            "annotations": [*bands, band_label("ask the judge", (escalate + duplicate) / 2), *cosines],
+            "annotations": [*wide, *cosine_labels(neighbours, LABEL_GAP * (1 - low))],
         },
-        "narrow": {"annotations": [*bands, band_label("judge", (escalate + duplicate) / 2), *cosines]},
+        "narrow": {"annotations": [*narrow, *cosine_labels(neighbours, NARROW_LABEL_GAP * (1 - low))]},
     }
 
 
-def labelled_neighbours(neighbours: list[MemoryNeighbour]) -> list[MemoryNeighbour]:
-    """Those whose labels do not overlap; labels alternate above and below the axis."""
-    labelled: list[MemoryNeighbour] = []
+def cosine_labels(neighbours: list[MemoryNeighbour], min_gap: float) -> list[Chart]:
+    """Labels that do not overlap, alternately below and above the axis."""
+    labelled: list[float] = []
     for neighbour in neighbours:
-        if all(abs(other.cosine - neighbour.cosine) >= MIN_LABEL_GAP for other in labelled[-2:-1]):
-            labelled.append(neighbour)
-    return labelled
+        if all(abs(cosine - neighbour.cosine) >= min_gap for cosine in labelled[-2:-1]):
+            labelled.append(neighbour.cosine)
+    return [
+        data_annotation(format_number(cosine, 3), cosine, 0, yshift=15 if place % 2 else -15)
+        for place, cosine in enumerate(labelled)
+    ]
 
 
 def memory_graph_chart(graph: MemoryGraph) -> Chart:

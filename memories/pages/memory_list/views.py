@@ -66,9 +66,8 @@ def render_memory_list(
         problems, status = [{"at": "", "message": str(error)}], 503
     context |= {"problems": problems, "request_id": current_request_id.get()}
     htmx: Any = getattr(request, "htmx", None)
-    if not htmx or htmx.history_restore_request:
-        return render_page(request, TEMPLATE, context, status=status)
-    return render_page(request, TEMPLATE, context, partial="found")  # htmx does not swap error responses
+    partial = "" if htmx and htmx.history_restore_request else "found"
+    return render_page(request, TEMPLATE, context, partial=partial, status=status)
 
 
 def memory_list_context(request: HttpRequest, access: Access, params: dict[str, str]) -> dict[str, Any]:

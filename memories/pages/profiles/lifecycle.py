@@ -25,7 +25,7 @@ from memories.web.profile_bodies import (
     profile_version_or_404,
 )
 from memories.web.serializers import valid_values
-from memories.web.validation_errors import flatten_errors
+from memories.web.validation_errors import validation_problems
 from memories.writing.write_errors import RefusedError
 from scoring.params import ParamProblem, ParamsError
 
@@ -137,8 +137,3 @@ def import_profile_yaml(request: HttpRequest, namespace: Namespace) -> HttpRespo
     except ParamsError as error:
         return render_profile_list(request, namespace, problems=error.problems, status=400)
     return redirect("profiles-one", namespace.slug, version.id)
-
-
-def validation_problems(error: ValidationError) -> list[ParamProblem]:
-    """A form's errors as problems."""
-    return [ParamProblem(item["at"], item["message"]) for item in flatten_errors(error.detail)]

@@ -1,6 +1,6 @@
 """The Tune page's query string: judged set, split, metric, start configuration and changed parameters."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlencode
@@ -14,6 +14,7 @@ from memories.retrieval.config import override_params, parse_config_label, resol
 from memories.retrieval.query import Config
 from memories.tuning.measurement import MAIN_METRIC, METRICS
 from memories.tuning.traced_sets import latest_traced_set
+from scoring.params import ParamProblem
 from scoring.systems import SYSTEMS
 
 SPLIT_LABELS = {Split.TUNE: "tune split", Split.HOLDOUT: "holdout split", "": "all"}
@@ -31,7 +32,7 @@ class TuneState:
     metric: str
     start: Config
     changed: Mapping[str, Any]
-    problems: Mapping[str, str]
+    problems: Sequence[ParamProblem]
 
     @property
     def config(self) -> Config:
@@ -59,24 +60,26 @@ class TuneState:
 
 def parse_tune_state(namespace: Namespace, data: QueryDict) -> TuneState:
     """Parse the query string; an invalid value is reported and replaced by its default."""
-    problems: dict[str, str] = {}
+    problems: list[ParamProblem] = []
     sets = list(JudgementSet.objects.within(namespace).order_by("created_at", "id"))
     chosen = next((each for each in sets if data.get("set") in (each.name, str(each.id))), sets[0] if sets else None)
     if data.get("set") and chosen and data["set"] not in (chosen.name, str(chosen.id)):
-        problems["set"] = f"must be one of {', '.join(each.name for each in sets)}; got {data['set']!r}"
+        names = ", ".join(each.name for each in sets)
+        problems.append(ParamProblem("set", f"must be one of {names}; got {data['set']!r}"))
     start, by = resolve_start(namespace, data.get("by", ""), problems)
     split = {"all": "", **{value: value for value in Split.values}}.get(data.get("split", Split.TUNE))
     if split is None:
-        problems["split"] = f"must be one of all, {', '.join(Split.values)}; got {data['split']!r}"
+        got = data["split"]
+        problems.append(ParamProblem("split", f"must be one of all, {', '.join(Split.values)}; got {got!r}"))
     metric = data.get("metric", MAIN_METRIC)
     if metric not in METRICS:
-        problems["metric"] = f"must be one of {', '.join(METRICS)}; got {metric!r}"
+        problems.append(ParamProblem("metric", f"must be one of {', '.join(METRICS)}; got {metric!r}"))
         metric = MAIN_METRIC
     start_values = start.system.params.of(dict(start.given)).as_dict()
     changed: dict[str, Any] = {}
     if not start_changed(data):
         changed, param_problems = sliders.parse_valid_params(start.system.params, data, start_values)
-        problems |= param_problems
+        problems += param_problems
     split = Split.TUNE if split is None else split
     return TuneState(namespace, sets, chosen, by, split, metric, start, changed, problems)
 
@@ -86,10 +89,11 @@ def start_changed(data: QueryDict) -> bool:
     return data.get("stood", data.get("by", "")) != data.get("by", "")
 
 
-def resolve_start(namespace: Namespace, by: str, problems: dict[str, str]) -> tuple[Config, str]:
+def resolve_start(namespace: Namespace, by: str, problems: list[ParamProblem]) -> tuple[Config, str]:
     """The start configuration: what is served, a system's defaults, or a profile version."""
     try:
         return resolve_config(namespace, **parse_config_label(by), params={}), by
     except LookupError:
-        problems["by"] = f"must be a system ({', '.join(SYSTEMS)}) or a profile with its version; got {by!r}"
+        message = f"must be a system ({', '.join(SYSTEMS)}) or a profile with its version; got {by!r}"
+        problems.append(ParamProblem("by", message))
         return resolve_config(namespace, params={}), ""

@@ -12,10 +12,9 @@ from django_htmx.http import HttpResponseClientRedirect
 
 from memories.jobs.registry import job_completion
 from memories.jobs.submission import BusyError
-from memories.jobs.tuning_jobs import submit_trace_job
-from memories.models import Job, Namespace
-from memories.models.choices import JobKind, Role
-from memories.models.job import UNFINISHED
+from memories.jobs.tuning_jobs import submit_trace_job, unfinished_trace_job
+from memories.models import Namespace
+from memories.models.choices import Role
 from memories.pages import sliders
 from memories.pages.access import access_of, members_only, require_role
 from memories.pages.lab.forms import ranking_options
@@ -83,12 +82,7 @@ def tune_form_context(request: HttpRequest, state: TuneState) -> dict[str, Any]:
 
 def tune_tracing_job(state: TuneState) -> dict[str, Any] | None:
     """The unfinished job that traces this set, with its progress."""
-    unfinished = Job.objects.within(state.namespace).filter(kind=JobKind.TRACE, state__in=UNFINISHED)
-    job = (
-        unfinished.filter(params__set=str(state.judgement_set.id)).order_by("created_at").last()
-        if state.judgement_set
-        else None
-    )
+    job = unfinished_trace_job(state.namespace, state.judgement_set) if state.judgement_set else None
     return {"job": job, "percent": 100 * job_completion(job)} if job else None
 
 

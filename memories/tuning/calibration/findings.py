@@ -99,12 +99,12 @@ def fit_findings(calibration: Calibration, changes: ParamChanges) -> Iterator[Fi
     if calibration.weights:
         error = calibration.weights.held_out_error
         before, after = format_number(error.before, 4), format_number(error.after, 4)
-        reason = f"the error of {before} becomes {after} on the held-out half"
+        reason = f"the error of {before} becomes {after} on the holdout half"
         what = "move the weights" if calibration.weights.improves else "leave the weights where they are"
         yield Finding(what, reason, changes.get("weights", {}))
     if change := changes.get("priors"):
         names = ", ".join(name.removeprefix("prior_").title() for name in change)
-        reason = "how often annotators agree with the type that was stored gives others"
+        reason = "fitted to how often annotators agree with the stored type"
         yield Finding(f"move the priors: {names}", reason, change)
 
 
