@@ -44,6 +44,7 @@ FAST = {
     "autovacuum": "off",
     "max_connections": "200",
 }
+NEEDS_POSTGRES = {"db", "transactional_db", "live_server", "django_db_setup"}
 POSTGRES_HOME = "RECALL_TEST_POSTGRES"
 HOME_LOCK = pytest.StashKey[IO[str]]()
 # No deadline: the time of one example depends on the machine. `make fuzz` looks further, and elsewhere each time.
@@ -63,6 +64,13 @@ def pytest_configure(config: pytest.Config) -> None:
     # Apart from what a site in the same folder counts.
     settings.METRICS = Path(tempfile.mkdtemp(prefix="metrics"))
     os.environ["PROMETHEUS_MULTIPROC_DIR"] = str(settings.METRICS)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark what needs Postgres, directly or by a fixture: `make check` leaves it out."""
+    for item in items:
+        if item.get_closest_marker("django_db") or NEEDS_POSTGRES & set(getattr(item, "fixturenames", ())):
+            item.add_marker("database")
 
 
 def free_home(folder: Path) -> tuple[IO[str], Path]:

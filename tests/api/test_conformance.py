@@ -35,7 +35,7 @@ from tests.support.judged_world import make_judgement_set
 from tests.support.profiles import add_version
 from tests.support.retrieval_world import memory, store_world
 
-pytestmark = pytest.mark.xdist_group("retrieval")
+pytestmark = [pytest.mark.xdist_group("retrieval"), pytest.mark.hypothesis]
 
 EXAMPLES = examples(1, fuzz=10)
 ENOUGH = examples(3, fuzz=10)  # for an operation to succeed with one of them

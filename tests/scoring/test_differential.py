@@ -50,6 +50,7 @@ def random_judgements(seed: int) -> tuple[dict[str, dict[str, int]], dict[str, l
     return judged, {query: rng.permutation(documents)[:30].tolist() for query in judged}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("ours", "theirs"),
     [
