@@ -1,6 +1,6 @@
 # Two commands: `make run` starts the site, `make test` runs all checks. Both set up what they need.
 
-.PHONY: run test check lint bench bench-quality bench-speed demo-world screenshots clean chromium
+.PHONY: run test check fuzz lint bench bench-quality bench-speed demo-world screenshots clean chromium
 .DEFAULT_GOAL := run
 
 BIN := .venv/bin
@@ -39,7 +39,11 @@ test: .venv/dev.stamp chromium lint
 
 # What one runs while working: lint, types, layers and the tests that need neither a database nor a running site.
 check: .venv/dev.stamp lint
-	$(BIN)/python -m pytest -n 2 -q -m "not django_db and not xdist_group"
+	$(BIN)/python -m pytest -n 2 -q -m "not database and not slow and not xdist_group"
+
+# Property tests and generated API requests with many examples, other ones each time.
+fuzz: .venv/dev.stamp
+	$(BIN)/python -m pytest -n 2 --dist loadgroup --hypothesis-profile fuzz -m hypothesis
 
 lint: .venv/dev.stamp
 	$(BIN)/ruff check .

@@ -20,8 +20,11 @@ from pytest_django.live_server_helper import LiveServer
 from memories.models import JudgementSet, Namespace
 from recall_site import data_folder
 from recall_site.postgres import Postgres, embedded_database_settings
+from tests.support.examples import FUZZ
 from tests.support.judged_world import make_judgement_set
+from tests.support.postgres import query_database
 from tests.support.retrieval_world import store_world
+from tests.support.site import EVERYBODY, Site, copy_data
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 BROWSER_OPTIONS = [
@@ -41,23 +44,33 @@ FAST = {
     "autovacuum": "off",
     "max_connections": "200",
 }
+NEEDS_POSTGRES = {"db", "transactional_db", "live_server", "django_db_setup"}
 POSTGRES_HOME = "RECALL_TEST_POSTGRES"
 HOME_LOCK = pytest.StashKey[IO[str]]()
-# How long one example takes tells of the machine, not of the law.
-hypotheses.register_profile("unhurried", deadline=None)
-hypotheses.load_profile("unhurried")
+# No deadline: the time of one example depends on the machine. `make fuzz` looks further, and elsewhere each time.
+hypotheses.register_profile("ci", deadline=None, derandomize=True, database=None, max_examples=40)
+hypotheses.register_profile(FUZZ, deadline=None, max_examples=200)
+hypotheses.load_profile("ci")
 
 
 def pytest_configure(config: pytest.Config) -> None:
     """Serve static files from where they lie, and choose the folder of this session's Postgres."""
     settings.STORAGES["staticfiles"] = {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"}
     settings.WHITENOISE_AUTOREFRESH = settings.WHITENOISE_USE_FINDERS = True
+    settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
     if not hasattr(config, "workerinput"):
         config.stash[HOME_LOCK], home = free_home(settings.DATA / "tests")
         os.environ[POSTGRES_HOME] = str(home)  # which xdist's workers inherit
     # Apart from what a site in the same folder counts.
     settings.METRICS = Path(tempfile.mkdtemp(prefix="metrics"))
     os.environ["PROMETHEUS_MULTIPROC_DIR"] = str(settings.METRICS)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark what needs Postgres, directly or by a fixture: `make check` leaves it out."""
+    for item in items:
+        if item.get_closest_marker("django_db") or NEEDS_POSTGRES & set(getattr(item, "fixturenames", ())):
+            item.add_marker("database")
 
 
 def free_home(folder: Path) -> tuple[IO[str], Path]:
@@ -122,6 +135,29 @@ def judgement_set(world: Namespace, django_db_blocker: Any) -> Iterator[Judgemen
     yield judgement_set
     with django_db_blocker.unblock():
         judgement_set.delete()
+
+
+@pytest.fixture(scope="session")
+def first_start(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
+    """The data folder that a first start leaves, and what it printed; its users belong to the xdist group `start`."""
+    home = tmp_path_factory.mktemp("first") / "data"
+    site = Site(home).wait_until_up()
+    assert site.get("/health/ready") == '{"status": "ready"}'
+    assert site.stop() == 0
+    return home, site.output.read_text()
+
+
+@pytest.fixture(scope="session")
+def empty_data(first_start: tuple[Path, str], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A migrated data folder without users and namespaces, to be copied."""
+    data = copy_data(first_start[0], tmp_path_factory.mktemp("empty") / "data")
+    server = Postgres(data)
+    server.join()
+    try:
+        query_database(data, EVERYBODY)
+    finally:
+        server.leave()
+    return data
 
 
 @pytest.fixture(scope="session")

@@ -30,13 +30,15 @@ from memories.tuning import profile_publication
 from memories.tuning.judgement_store import NewQuery, store_queries
 from memories.tuning.policy_versions import add_policy_version
 from tests.support.access import key_to
+from tests.support.examples import examples, is_fuzzing
 from tests.support.judged_world import make_judgement_set
 from tests.support.profiles import add_version
 from tests.support.retrieval_world import memory, store_world
 
-pytestmark = pytest.mark.xdist_group("retrieval")
+pytestmark = [pytest.mark.xdist_group("retrieval"), pytest.mark.hypothesis]
 
-EXAMPLES = {GenerationMode.POSITIVE: 3, GenerationMode.NEGATIVE: 2}
+EXAMPLES = examples(1, fuzz=10)
+ENOUGH = examples(3, fuzz=10)  # for an operation to succeed with one of them
 CHECKS = [
     not_a_server_error,
     status_code_conformance,
@@ -143,8 +145,8 @@ def removal_order(label: str) -> int:
     return 2 * label.startswith("DELETE") + label.endswith("correct/")
 
 
-def run_operation(operation: Any, mode: GenerationMode, call: Call, existing_ids: dict[str, str]) -> bool:
-    """Run an operation with every key; whether it succeeded for any."""
+def run_operation(operation: Any, mode: GenerationMode, call: Call, existing_ids: dict[str, str], count: int) -> bool:
+    """Run so many examples of an operation with every key; whether it succeeded for any."""
     place = operation.path.removeprefix("/api/v1/{namespace}/").split("/")[0]
     path = {"namespace": "asked", "id": existing_ids.get(place, "")}
     statuses = set()
@@ -160,8 +162,8 @@ def run_operation(operation: Any, mode: GenerationMode, call: Call, existing_ids
             statuses.add(response.status_code)
 
     rules = settings(
-        max_examples=EXAMPLES[mode],
-        derandomize=True,
+        max_examples=count,
+        derandomize=not is_fuzzing(),
         database=None,
         deadline=None,
         phases=[Phase.generate],
@@ -188,8 +190,11 @@ def test_every_operation_answers_every_role_as_its_schema_says(
                 yield case.call(base_url=live_server.url, headers=key | headers, session=session)
 
         for operation in operations:
-            if not run_operation(operation, GenerationMode.POSITIVE, call, existing_ids):
+            counts = (EXAMPLES, ENOUGH)
+            if not any(
+                run_operation(operation, GenerationMode.POSITIVE, call, existing_ids, count) for count in counts
+            ):
                 failed.add(operation.label)
             if operation.label != TAKES_NOTHING:
-                run_operation(operation, GenerationMode.NEGATIVE, call, existing_ids)
+                run_operation(operation, GenerationMode.NEGATIVE, call, existing_ids, EXAMPLES)
     assert failed == NEVER_DONE

@@ -22,7 +22,7 @@ from tests.support.site import bare_environment
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.xdist_group("start")]
 
 PATIENCE = 60  # seconds
-MANY = 600
+MANY = 450  # more than two batches
 Command = Callable[..., subprocess.Popen[str]]
 
 

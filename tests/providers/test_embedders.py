@@ -23,6 +23,8 @@ from memories.providers.token_matrix import TOKEN_DIMENSIONS, TokenMatrix
 from memories.providers.wordllama import WordLlamaEmbedder
 from scoring.fusion import maxsim
 
+pytestmark = pytest.mark.slow
+
 DEMO = Path(settings.ROOT) / "memories" / "demo"
 TEXTS = [
     "PostgreSQL 15 runs the billing service.",

@@ -17,6 +17,8 @@ from memories.text.entity_registry import EntityRegistry, KnownEntity
 from memories.text.spacy_names import RecogniserError, load_recogniser
 from memories.writing.remember import remember
 
+pytestmark = pytest.mark.slow
+
 CAFE = UUID(int=1)
 
 

@@ -20,6 +20,7 @@ from memories.writing.correct import correct_memory
 from memories.writing.edit import edit_memory
 from memories.writing.feedback import confirm_memory, contradict_memories, forget_memory
 from scoring.systems import SYSTEMS
+from tests.support.examples import examples
 from tests.support.retrieval_world import NOW, answer_to_dict, make_query, memory
 from tests.support.scoring_inputs import random_params
 from tests.support.traces import ranking_outcome, record_trace
@@ -51,7 +52,7 @@ def later_world(world: Namespace) -> Namespace:
 
 
 @pytest.mark.parametrize("system", SYSTEMS)
-@settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(5, fuzz=12), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     text=st.sampled_from(QUERIES),
     seed=st.integers(0, 2**32 - 1),

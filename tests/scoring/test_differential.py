@@ -12,6 +12,7 @@ from scoring import metrics
 from scoring.bm25 import bm25
 from scoring.diversity import mmr
 from scoring.graph import traverse
+from tests.support.examples import examples
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")  # ranx compiles with numba, which warns of its own accord
@@ -49,6 +50,7 @@ def random_judgements(seed: int) -> tuple[dict[str, dict[str, int]], dict[str, l
     return judged, {query: rng.permutation(documents)[:30].tolist() for query in judged}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("ours", "theirs"),
     [
@@ -87,7 +89,7 @@ def naive_mmr(
     return chosen
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(20, fuzz=60))
 @given(st.integers(0, 10_000), st.integers(1, 25), st.floats(0.0, 1.0), st.sampled_from([0.5, 0.94, np.inf]))
 def test_mmr_picks_what_the_naive_loop_picks(seed: int, n: int, balance: float, skip: float) -> None:
     rng = np.random.default_rng(seed)
@@ -100,7 +102,7 @@ def test_mmr_picks_what_the_naive_loop_picks(seed: int, n: int, balance: float, 
     )
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(15, fuzz=40))
 @given(st.integers(0, 10_000), st.integers(1, 20))
 def test_mmr_with_tags_counts_the_larger_of_cosine_and_tag_overlap(seed: int, n: int) -> None:
     rng = np.random.default_rng(seed)
@@ -119,7 +121,7 @@ def test_mmr_with_tags_counts_the_larger_of_cosine_and_tag_overlap(seed: int, n:
     assert [pick.row for pick in picks] == naive_mmr(relevance.tolist(), alike, 0.78, 8, 0.94)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(20, fuzz=60))
 @given(st.lists(st.tuples(st.integers(0, 8), st.integers(0, 8), st.floats(0.01, 1.0)), max_size=20))
 def test_traversal_finds_the_best_of_all_paths(edges: list[tuple[int, int, float]]) -> None:
     scores = (1.0, 0.6, 0.35)
@@ -138,7 +140,7 @@ def test_traversal_finds_the_best_of_all_paths(edges: list[tuple[int, int, float
     assert {entity: reached.score for entity, reached in traverse(edges, [0], scores).items()} == pytest.approx(best)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(20, fuzz=60))
 @given(st.permutations(range(8)), st.permutations(range(8)), st.sampled_from([0.5, 0.9, 0.98]))
 def test_rank_biased_overlap_is_the_sum_over_all_depths(one: list[int], other: list[int], p: float) -> None:
     # Two full rankings of the same things agree wholly beyond their end, so the infinite sum can be written out.
@@ -147,7 +149,7 @@ def test_rank_biased_overlap_is_the_sum_over_all_depths(one: list[int], other: l
     assert metrics.rank_biased_overlap(one, other, p) == pytest.approx(endless, abs=1e-9)
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=examples(25, fuzz=80))
 @given(st.lists(st.integers(0, 12), unique=True, max_size=10), st.lists(st.integers(0, 12), unique=True, max_size=10))
 def test_rank_biased_overlap_is_symmetric_and_within_bounds(one: list[int], other: list[int]) -> None:
     overlap = metrics.rank_biased_overlap(one, other, 0.9)
@@ -156,7 +158,7 @@ def test_rank_biased_overlap_is_symmetric_and_within_bounds(one: list[int], othe
     assert metrics.rank_biased_overlap(one, one, 0.9) == pytest.approx(1.0)
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=examples(25, fuzz=80))
 @given(st.permutations(range(7)))
 def test_kendalls_tau_counts_the_pairs_that_agree(order: list[int]) -> None:
     pairs = [(a, b) for a in range(7) for b in range(a + 1, 7)]

@@ -14,6 +14,7 @@ from scoring.signals import Signals
 from scoring.stacking import stack_signals
 from scoring.systems import SYSTEMS
 from scoring.systems.system import System, rank, rank_batches
+from tests.support.examples import examples
 from tests.support.scoring_inputs import batch, with_sessions, without_retrievers
 
 MAKERS = (batch, with_sessions, without_retrievers)
@@ -49,7 +50,7 @@ def signals_of_queries(seed: int, count: int) -> list[Signals]:
     return batches
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(12, fuzz=40))
 @given(data=st.data(), seed=st.integers(0, 10_000), diversify=st.booleans(), top_k=st.sampled_from([1, 5, 10, 100]))
 @pytest.mark.parametrize("system", SYSTEMS.values(), ids=SYSTEMS)
 def test_a_stack_is_ranked_as_each_of_its_batches(
@@ -102,7 +103,7 @@ def test_the_deviation_of_each_batch_is_bit_identical() -> None:
     np.testing.assert_array_equal(stack.batches.standard_deviations(values), each)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(20, fuzz=60))
 @given(pairs=st.lists(st.tuples(st.sets(st.integers(0, 199)), st.sets(st.integers(0, 199))), min_size=1, max_size=9))
 def test_tags_are_shared_as_sets_share_them(pairs: list[tuple[set[int], set[int]]]) -> None:
     tags = np.array([[[tag in one for tag in range(200)] for one in pair] for pair in pairs])

@@ -12,6 +12,8 @@ from pathlib import Path
 import pytest
 from django.conf import settings
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(settings.ROOT)
 RUN_EXAMPLES = """
 import doctest, sys

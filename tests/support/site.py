@@ -1,6 +1,7 @@
 """The site and its commands as processes of their own."""
 
 import os
+import shutil
 import signal
 import socket
 import subprocess
@@ -19,6 +20,7 @@ from recall_site import environment
 from recall_site.postgres import read_pid
 from tests.support.postgres import postmaster, query_database
 
+EVERYBODY = "TRUNCATE auth_user, memories_namespace CASCADE"
 PATIENCE = 240  # seconds; a first start on a busy machine
 
 
@@ -114,6 +116,16 @@ class Site:
     def query(self, statement: str) -> list[tuple[object, ...]]:
         """Ask the site's embedded database."""
         return query_database(self.data, statement)
+
+
+def copy_data(source: Path, target: Path) -> Path:
+    """A copy of a stopped site's data folder, with its owners."""
+    shutil.copytree(source, target)
+    if os.geteuid() == 0:
+        for path in [target / "postgres", *(target / "postgres").rglob("*")]:
+            owner = (source / path.relative_to(target)).stat()
+            os.chown(path, owner.st_uid, owner.st_gid)
+    return target
 
 
 def bare_environment(**added: object) -> dict[str, str]:

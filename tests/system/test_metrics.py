@@ -18,7 +18,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from memories.client import Recall
 from memories.client.transport import RecallError
 from tests.support.problems import problem
-from tests.support.site import Site, bare_environment
+from tests.support.site import Site, bare_environment, copy_data
 
 pytestmark = [pytest.mark.django_db, pytest.mark.xdist_group("start")]
 RATE = 60
@@ -54,8 +54,8 @@ class Running:
 
 
 @pytest.fixture(scope="module")
-def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
-    made = Running(tmp_path_factory.mktemp("metrics") / "data")
+def running(empty_data: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
+    made = Running(copy_data(empty_data, tmp_path_factory.mktemp("metrics") / "data"))
     yield made
     assert made.site.stop() == 0
 

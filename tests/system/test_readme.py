@@ -19,6 +19,7 @@ from django.core.management import call_command
 from pytest_django.live_server_helper import LiveServer
 
 from memories.models import ApiKey, Namespace
+from tests.support.site import copy_data
 
 README = (Path(settings.ROOT) / "README.md").read_text()
 COMMANDS = [line for block in re.findall(r"```sh\n(.*?)```", README, re.DOTALL) for line in block.splitlines()]
@@ -79,14 +80,16 @@ def test_the_operators_commands_work(capsys: pytest.CaptureFixture[str]) -> None
     assert capsys.readouterr().out.splitlines()[-1].startswith(key.prefix)
 
 
-def test_make_run_brings_the_site_up(tmp_path: Path) -> None:
+@pytest.mark.xdist_group("start")
+def test_make_run_brings_the_site_up(tmp_path: Path, empty_data: Path) -> None:
     (command,) = commands("make run")
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    # Other tests cover the demo world.
-    settings_env = {"PORT": str(port), "RECALL_DATA": str(tmp_path / "data"), "PATH": path, "RECALL_DEMO": "off"}
+    # Other tests cover the first start and the demo world.
+    data = copy_data(empty_data, tmp_path / "data")
+    settings_env = {"PORT": str(port), "RECALL_DATA": str(data), "PATH": path, "RECALL_DEMO": "off"}
     env = {**os.environ, **settings_env}
     env.pop("DJANGO_SETTINGS_MODULE", None)
     running = subprocess.Popen(

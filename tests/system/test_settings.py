@@ -98,6 +98,7 @@ def answer_behind_a_proxy(**variables: str) -> dict[str, str]:
     return headers
 
 
+@pytest.mark.slow
 def test_browsers_are_held_to_tls_only_behind_a_trusted_proxy_and_an_https_origin() -> None:
     origin = {"CSRF_TRUSTED_ORIGINS": "https://recall.example.com"}
     assert answer_behind_a_proxy(**origin, TRUST_PROXY="on")["Strict-Transport-Security"] == "max-age=31536000"

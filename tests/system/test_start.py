@@ -1,7 +1,6 @@
 """`python -m recall_site`: first start, second start, stops, crashes and refusals."""
 
 import os
-import shutil
 import signal
 import socket
 import subprocess
@@ -17,33 +16,17 @@ from django.conf import settings
 
 from recall_site.postgres import PORT, Postgres, embedded_database_settings
 from tests.support.postgres import postmaster, processes_of
-from tests.support.site import PATIENCE, Site, bare_environment, free_port
+from tests.support.site import EVERYBODY, PATIENCE, Site, bare_environment, copy_data, free_port
 
 pytestmark = pytest.mark.xdist_group("start")
 
 Run = Callable[..., "Site"]
 
 
-@pytest.fixture(scope="module")
-def first_start(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
-    """The data folder that a first start leaves, and what it printed."""
-    home = tmp_path_factory.mktemp("first") / "data"
-    site = Site(home).wait_until_up()
-    assert site.get("/health/ready") == '{"status": "ready"}'
-    assert site.stop() == 0
-    return home, site.output.read_text()
-
-
 @pytest.fixture
 def home(tmp_path: Path, first_start: tuple[Path, str]) -> Path:
     """A copy of a data folder that has been started once."""
-    copy = tmp_path / "data"
-    shutil.copytree(first_start[0], copy)
-    if os.geteuid() == 0:
-        for path in [copy / "postgres", *(copy / "postgres").rglob("*")]:
-            source = (first_start[0] / path.relative_to(copy)).stat()
-            os.chown(path, source.st_uid, source.st_gid)
-    return copy
+    return copy_data(first_start[0], tmp_path / "data")
 
 
 @pytest.fixture
@@ -94,7 +77,9 @@ def test_the_second_start_keeps_the_data_and_repeats_nothing(run: Run, home: Pat
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP], ids=lambda number: number.name)
 def test_a_signal_stops_everything_quietly(run: Run, home: Path, number: signal.Signals) -> None:
     site = run().wait_until_up()
+    worker = site.worker()
     assert site.stop(number) == 0
+    assert not worker.is_running()
     assert "Traceback" not in site.output.read_text()
     assert processes_of(home) == []
 
@@ -122,16 +107,6 @@ def test_connections_are_kept_alive_and_a_request_under_way_is_answered_when_the
     idle.close()
     busy.close()
     assert site.process.wait(PATIENCE) == 0
-
-
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=lambda number: number.name)
-def test_the_worker_goes_with_the_site(run: Run, home: Path, number: signal.Signals) -> None:
-    site = run().wait_until_up()
-    worker = site.worker()
-    assert site.stop(number) == 0
-    assert not worker.is_running()
-    assert "Traceback" not in site.output.read_text()
-    assert processes_of(home) == []
 
 
 def test_a_worker_that_is_killed_comes_back(run: Run) -> None:
@@ -233,9 +208,6 @@ def test_a_chosen_password_replaces_the_one_that_was_made(run: Run) -> None:
     assert "Sign in as demo, password correct horse" in site.output.read_text()
     site.stop()
     assert "the password set earlier" in run().wait_until_up().output.read_text()
-
-
-EVERYBODY = "TRUNCATE auth_user, memories_namespace CASCADE"
 
 
 def test_a_database_in_use_gets_no_demo(run: Run, home: Path) -> None:

@@ -159,7 +159,7 @@ def world() -> DemoWorld:
 
 
 @pytest.fixture(scope="module")
-def registry(world: DemoWorld) -> EntityRegistry:
+def demo_registry(world: DemoWorld) -> EntityRegistry:
     return EntityRegistry(
         KnownEntity(identifier(one.key), one.name, one.kind, one.aliases) for one in world.entities.values()
     )
@@ -170,18 +170,18 @@ def is_literal(entity: DemoEntity, text: str) -> bool:
     return any(re.search(rf"(?<!\w){re.escape(fold_spelling(name))}(?!\w)", fold_spelling(text)) for name in names)
 
 
-def readings(world: DemoWorld, registry: EntityRegistry) -> Iterator[tuple[set[str], set[str], set[str]]]:
+def readings(world: DemoWorld, demo_registry: EntityRegistry) -> Iterator[tuple[set[str], set[str], set[str]]]:
     """For each memory: entities found, listed, and listed with a literal mention."""
     names = {identifier(key): key for key in world.entities}
     for memory in world.memories.values():
-        found = {names[one.entity_id] for one in entities_in(memory.content, registry)}
+        found = {names[one.entity_id] for one in entities_in(memory.content, demo_registry)}
         listed = set(memory.entities)
         yield found, listed, {key for key in listed if is_literal(world.entities[key], memory.content)}
 
 
-def test_what_the_demo_memories_name_is_found_and_little_else(world: DemoWorld, registry: EntityRegistry) -> None:
+def test_what_the_demo_memories_name_is_found_and_little_else(world: DemoWorld, demo_registry: EntityRegistry) -> None:
     found, hits, literal, literal_hits = 0, 0, 0, 0
-    for got, listed, named in readings(world, registry):
+    for got, listed, named in readings(world, demo_registry):
         found, hits = found + len(got), hits + len(got & listed)
         literal, literal_hits = literal + len(named), literal_hits + len(got & named)
     assert hits / found >= 0.97
@@ -189,8 +189,10 @@ def test_what_the_demo_memories_name_is_found_and_little_else(world: DemoWorld, 
 
 
 def test_every_demo_entity_is_found_in_a_sentence_with_any_of_its_names(
-    world: DemoWorld, registry: EntityRegistry
+    world: DemoWorld, demo_registry: EntityRegistry
 ) -> None:
     for entity in world.entities.values():
         for name in (entity.name, *entity.aliases):
-            assert identifier(entity.key) in {one.entity_id for one in entities_in(f"It is {name}.", registry)}, name
+            assert identifier(entity.key) in {one.entity_id for one in entities_in(f"It is {name}.", demo_registry)}, (
+                name
+            )

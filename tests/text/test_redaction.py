@@ -14,6 +14,7 @@ from memories.text.secret_redaction import redact_text
 from memories.web.api_keys import make_key
 from memories.writing.prepare import redact_memory
 from memories.writing.turns.conversation import Conversation, NewTurn, redact_conversation
+from tests.support.examples import examples
 
 PEM = "-----BEGIN RSA PRIVATE KEY-----\nProc-Type: 4,ENCRYPTED\n\nMIIEowIBAAKCAQEA7bq\n-----END RSA PRIVATE KEY-----"
 # Assembled here, so that no scanner takes them for real.
@@ -157,7 +158,7 @@ def test_no_card_number_survives(before: str, number: str, after: str) -> None:
     assert number not in redact_text(f"{before} {number} {after}")[0]
 
 
-@settings(max_examples=40)  # hypothesis is slow to generate addresses
+@settings(max_examples=examples(15, fuzz=40))  # hypothesis is slow to generate addresses
 @given(before=around, address=st.emails(), after=around)
 def test_no_address_survives(before: str, address: str, after: str) -> None:
     left, found = redact_text(f"{before} {address} {after}")

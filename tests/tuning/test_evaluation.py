@@ -27,6 +27,7 @@ from memories.tuning.measurement import (
 )
 from memories.writing.lock import lock_namespace
 from scoring.systems import SYSTEMS
+from tests.support.examples import examples
 from tests.support.judged_world import make_judgement_set, trace_set
 from tests.support.scoring_inputs import random_params
 
@@ -68,7 +69,7 @@ def live_answer(namespace: Namespace, query: JudgedQuery, setting: Config) -> li
 
 
 @pytest.mark.parametrize("system", SYSTEMS)
-@settings(max_examples=6, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(3, fuzz=6), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(seed=st.integers(0, 2**32 - 1))
 def test_arrays_answer_every_query_as_a_live_retrieval_does(
     world: Namespace, arrays: dict[str, Arrays], system: str, seed: int

@@ -17,6 +17,7 @@ from memories.tuning.parsimony import simplest_change
 from scoring.params import ParamsError
 from scoring.searching import ParamAxis, ParamSearch
 from scoring.systems import SYSTEMS
+from tests.support.examples import examples
 from tests.support.judged_arrays import noise_arrays, planted_arrays
 
 WEIGHTS = ("weight_semantic", "weight_bm25", "rrf_k", "half_life_fact")
@@ -88,7 +89,7 @@ def test_the_same_seed_tries_the_same_configurations_and_another_seed_others() -
     assert first[0][0] == {name: RECALL.params().as_dict()[name] for name in WEIGHTS}
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=examples(10, fuzz=30))
 @given(data=st.data(), seed=st.integers(0, 1000))
 @pytest.mark.parametrize("system", SYSTEMS)
 def test_every_proposed_configuration_is_valid_on_the_steps_of_its_sliders_and_new(

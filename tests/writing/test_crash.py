@@ -15,7 +15,7 @@ import pytest
 
 from memories.providers.token_matrix import TOKEN_DIMENSIONS
 from tests.support.postgres import postmaster
-from tests.support.site import Site, run_manage
+from tests.support.site import Site, copy_data, run_manage
 
 pytestmark = pytest.mark.xdist_group("start")
 
@@ -25,8 +25,8 @@ WORDLLAMA, MINILM = EMBEDDERS = "wordllama-256", "all-MiniLM-L6-v2"  # the secon
 
 
 @pytest.fixture
-def data(tmp_path: Path) -> Path:
-    return tmp_path / "data"
+def data(tmp_path: Path, empty_data: Path) -> Path:
+    return copy_data(empty_data, tmp_path / "data")
 
 
 @pytest.fixture

@@ -33,6 +33,7 @@ from memories.writing.merge import split_memory
 from memories.writing.remember import remember
 from memories.writing.review import decide_review
 from memories.writing.write_errors import NotFoundError, RefusedError
+from tests.support.examples import examples
 from tests.support.explanations import evaluate
 from tests.support.rows import review_item
 from tests.support.search_index import indexed_memories
@@ -514,7 +515,7 @@ MEMORIES = st.fixed_dictionaries(
 
 
 # Each example builds two worlds of real rows: too slow to shrink.
-@settings(max_examples=8, deadline=None, derandomize=True, phases=[Phase.generate])
+@settings(max_examples=examples(4, fuzz=8), derandomize=True, phases=[Phase.generate])
 @given(
     before=st.lists(st.sampled_from(sorted(ACTS)), max_size=4),
     between=st.lists(st.sampled_from([*sorted(ACTS), "merge another"]), max_size=5),

@@ -30,6 +30,7 @@ from memories.writing.neighbours import (
 from memories.writing.remember import remember
 from memories.writing.vector_cache import CachedVectors, VectorBuffer
 from scoring.dedup import normalize
+from tests.support.examples import examples
 
 pytestmark = pytest.mark.django_db
 NOW = datetime(2026, 3, 2, 12, tzinfo=UTC)
@@ -212,7 +213,7 @@ def test_the_vector_cache_the_index_and_a_scan_find_the_same(namespace: Namespac
 
 
 @given(st.integers(0, 2**32 - 1), st.floats(-0.2, 0.99), st.sampled_from([3, 8, 257]))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(15, fuzz=40))
 def test_a_search_by_sketches_finds_exactly_what_is_close_enough(seed: int, least: float, dimensions: int) -> None:
     generator = np.random.default_rng(seed)
     vectors = generator.standard_normal((70, dimensions)).astype(np.float32)

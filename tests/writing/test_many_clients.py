@@ -10,7 +10,7 @@ from urllib.request import Request, urlopen
 
 import pytest
 
-from tests.support.site import Site, run_manage
+from tests.support.site import Site, copy_data, run_manage
 
 pytestmark = pytest.mark.xdist_group("start")
 
@@ -20,9 +20,9 @@ THINGS = ("sailing", "coffee", "Bach", "running")
 
 
 @pytest.fixture(scope="module")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+def site(empty_data: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     """A server with two processes, started once per module."""
-    data = tmp_path_factory.mktemp("many") / "data"
+    data = copy_data(empty_data, tmp_path_factory.mktemp("many") / "data")
     started = Site(data, RECALL_DEMO="off", WORKERS=2).wait_until_up()
     yield started
     started.stop()

@@ -24,6 +24,7 @@ from memories.writing.remember import remember
 from memories.writing.turns.conversation import Conversation, NewTurn
 from memories.writing.turns.ingest import IngestResult, ingest
 from memories.writing.turns.route_texts import load_route_texts
+from tests.support.examples import examples
 from tests.support.reflection import NOW, add_entity, reflect
 
 pytestmark = pytest.mark.django_db
@@ -90,7 +91,7 @@ turns = st.tuples(st.sampled_from(["user", "assistant", "system"]), st.sampled_f
 requests = st.tuples(st.lists(turns, min_size=1, max_size=4), st.sampled_from(["monday", "tuesday"]), st.booleans())
 
 
-@settings(max_examples=8, deadline=None, derandomize=True, phases=[Phase.generate])
+@settings(max_examples=examples(4, fuzz=8), derandomize=True, phases=[Phase.generate])
 @given(submitted=st.lists(requests, min_size=1, max_size=4), data=st.data())
 def test_the_new_embedder_has_what_the_old_one_has_and_as_visible(submitted: list[Any], data: st.DataObject) -> None:
     namespace = make_namespace()
