@@ -31,6 +31,7 @@ LABELS = {
     "words unknown": "expected MaxSim share",
 }
 STEPS = {"ask": "trace"}
+TIMES = {"read": "parse"}
 COUNTS = {"asked": "traced", "asked_again": "retried", "late": "timed_out"}
 TRACING_JOBS = "kind IN ('trace', 'optimise')"
 
@@ -82,6 +83,7 @@ def answer(value: Any, to: Direction) -> Any:
     def result(item: Any) -> Any:
         return stored_json.rename_at(item, "explanation", lambda node: labels(node, to))
 
+    value = stored_json.rename_at(value, "took_ms", partial(stored_json.rename, names=to(TIMES)))
     for key in ("results", "nearest"):
         value = stored_json.rename_at(value, key, lambda items: stored_json.rename_each(items, result))
     return value
@@ -103,6 +105,7 @@ def rename_stored(schema_editor: Any, to: Direction) -> None:
             rewrite(cursor, f"memories_{table}", "signals", change, load=load_signals, dump=dump_signals)
         for table in ("profileversion", "trace", "tracedset", "evaluation"):
             rewrite(cursor, f"memories_{table}", "params", params)
+        rewrite(cursor, "memories_trace", "took_ms", partial(stored_json.rename, names=to(TIMES)))
         packed = {"load": stored_json.load_packed, "dump": stored_json.dump_packed}
         rewrite(cursor, "memories_trace", "answer", partial(answer, to=to), **packed)
         rewrite(cursor, "memories_job", "params", partial(everywhere, names=to(PARAMS)), where=TRACING_JOBS)

@@ -24,7 +24,7 @@ from scoring.specificity import Plan
 from scoring.systems.system import Ranking, rank
 
 # The timed steps, in their order.
-STEPS = ("read", "embed", "retrieve", "load", "rerank", "rank")
+STEPS = ("parse", "embed", "retrieve", "load", "rerank", "rank")
 
 
 @dataclass
@@ -74,8 +74,8 @@ def retrieve(query: Query, parsed: ParsedQuery | None = None) -> Retrieval:
     """Parse the query, plan, fetch every retriever's list, load the candidates, rerank and rank them."""
     watch = Stopwatch()
     parsed = parsed or understand(query)
-    watch.lap("read")
-    watch.split("embed", parsed.embedding_ms, of="read")
+    watch.lap("parse")
+    watch.split("embed", parsed.embedding_ms, of="parse")
     query_plan = choose_plan(parsed, query.config)
     params = query.config.params_under(query_plan.plan)
     with snapshot():

@@ -126,7 +126,7 @@ def test_a_list_is_chosen_by_how_it_went(
     trace_row(namespace, "other", 0, system="recall", best_score=0.9)
     trace_row(namespace, "empty", 1, abstained=True, api_key_id=ApiKey.objects.within(namespace).get().id)
     trace_row(namespace, "100% sure?", 2, best_score=0.2)
-    trace_row(namespace, "slow", 3, best_score=0.9, took_ms={"read": 60.0, "retrieve": 70.0})
+    trace_row(namespace, "slow", 3, best_score=0.9, took_ms={"parse": 60.0, "retrieve": 70.0})
     trace_row(namespace, "shadowed", 4, shadow=True)
     trace_row(empty_namespace("there"), "foreign", 5)
     assert list_queries(headers, **chosen) == found

@@ -225,7 +225,8 @@ def test_stored_signals_and_parameters_are_renamed_and_renamed_back() -> None:
     namespace = Namespace.objects.create(slug="here")
     signals = Signals(ids=np.array(["a", "b"]), term_coverage=np.array([0.25, 0.75]))
     packed = pack_signals(signals, [b"1" * 8, b"2" * 8], "minilm")
-    row(Trace, namespace, signals=packed, params=NEW_PARAMS, answer={"results": [{"explanation": NEW_TREE}]})
+    answer, times = {"results": [{"explanation": NEW_TREE}], "took_ms": {"parse": 1.5}}, {"parse": 1.5, "rank": 1.0}
+    row(Trace, namespace, signals=packed, params=NEW_PARAMS, answer=answer, took_ms=times)
     row(TracedQuery, namespace, signals=packed, timed_out=["bm25"])
     for table in (ProfileVersion, TracedSet, Evaluation):
         row(table, namespace, params=NEW_PARAMS)
@@ -242,7 +243,9 @@ def test_stored_signals_and_parameters_are_renamed_and_renamed_back() -> None:
         assert head["embedder"] == "minilm"
     for table in ("trace", "profileversion", "tracedset", "evaluation"):
         assert OLD_PARAMS in [json.loads(value) for value in stored_values(table, "params")]
-    assert unpack_json(stored_value("trace", "answer")) == {"results": [{"explanation": OLD_TREE}]}
+    old_answer = {"results": [{"explanation": OLD_TREE}], "took_ms": {"read": 1.5}}
+    assert unpack_json(stored_value("trace", "answer")) == old_answer
+    assert [json.loads(value) for value in stored_values("trace", "took_ms")] == [{"read": 1.5, "rank": 1.0}]
     assert dict(zip(stored_values("job", "id"), stored_values("job", "step"), strict=True)) == {
         job.id: "ask",
         other.id: "judge",
@@ -254,7 +257,7 @@ def test_stored_signals_and_parameters_are_renamed_and_renamed_back() -> None:
     call_command("migrate", "memories", verbosity=0)
     trace, query = Trace.objects.get(), TracedQuery.objects.get()
     assert bytes(trace.signals) == bytes(query.signals) == packed
-    assert (trace.params, trace.answer) == (NEW_PARAMS, {"results": [{"explanation": NEW_TREE}]})
+    assert (trace.params, trace.answer, trace.took_ms) == (NEW_PARAMS, answer, times)
     for model in (ProfileVersion, TracedSet, Evaluation):
         assert NEW_PARAMS in list(model.objects.values_list("params", flat=True))
     again, untouched = Job.objects.get(id=job.id), Job.objects.get(id=other.id)

@@ -57,7 +57,7 @@ def test_a_row_shows_query_outcome_and_caller(namespace: Namespace, reader: Clie
         answer={"results": [{}, {}]},
         results=2,
         best_score=0.75,
-        took_ms={"read": 200.0, "rank": 50.4},
+        took_ms={"parse": 200.0, "rank": 50.4},
         api_key_id=agent.id,
     )
     trace_row(namespace, "Nothing?", -1, abstained=True)

@@ -20,7 +20,7 @@ FIRST_TRACE_AT = datetime(2026, 3, 1, 9, tzinfo=UTC)
 def trace_row(namespace: Namespace, query: str, hour: int = 0, **given: Any) -> Trace:
     """Store a trace some hours after the first."""
     at = FIRST_TRACE_AT + timedelta(hours=hour)
-    defaults = {"system": "blend", "request": {"profile": "", "version": None}, "took_ms": {"read": 4.0, "rank": 1.5}}
+    defaults = {"system": "blend", "request": {"profile": "", "version": None}, "took_ms": {"parse": 4.0, "rank": 1.5}}
     made: Trace = row(Trace, namespace, id=derived_id(at, query), at=at, query=query, **defaults | given)
     return made
 
