@@ -32,15 +32,10 @@ from django.db import connection
 from pgvector import Vector
 
 from benchmarks.speed import http_load, seed, worlds
-from memories.models import (
-    Namespace,
-    Trace,
-)
+from memories.models import Namespace, Trace
 from memories.models.choices import EMBEDDERS
 from memories.providers.embedder import embedder
-from memories.retrieval.answer import (
-    build_answer,
-)
+from memories.retrieval.answer import build_answer
 from memories.retrieval.config import resolve_config
 from memories.retrieval.query import Query
 from memories.retrieval.replay import replay
