@@ -51,6 +51,7 @@ def random_judgements(seed: int) -> tuple[dict[str, dict[str, int]], dict[str, l
 
 
 @pytest.mark.slow
+@pytest.mark.xdist_group("retrieval")  # where ranx is compiled anyway
 @pytest.mark.parametrize(
     ("ours", "theirs"),
     [

@@ -44,6 +44,14 @@ def run(home: Path) -> Iterator[Run]:
             site.stop(signal.SIGTERM)
 
 
+@pytest.fixture(scope="module")
+def second_start(first_start: tuple[Path, str], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    """A site over data that has been started once, for tests that change nothing."""
+    site = Site(copy_data(first_start[0], tmp_path_factory.mktemp("second") / "data")).wait_until_up()
+    yield site
+    assert site.stop() == 0
+
+
 def refusal(data: Path, **variables: object) -> str:
     """The one line a site prints that cannot start."""
     site = Site(data, **variables)
@@ -62,13 +70,13 @@ def test_the_first_start_tells_its_steps_and_how_to_sign_in(first_start: tuple[P
     assert processes_of(home) == []
 
 
-def test_the_second_start_keeps_the_data_and_repeats_nothing(run: Run, home: Path) -> None:
-    site = run().wait_until_up()
+def test_the_second_start_keeps_the_data_and_repeats_nothing(second_start: Site) -> None:
+    site = second_start
     printed = site.output.read_text()
     assert "Applying" not in printed
     assert "Loading" not in printed
     assert "Collecting" not in printed
-    assert f"password {(home / 'password').read_text().strip()}" in printed
+    assert f"password {(site.data / 'password').read_text().strip()}" in printed
     assert site.query("SELECT username FROM auth_user") == [("demo",)]
     site.get("/admin/login/?next=/admin/")
     site.get("/api/v1/docs/")
@@ -188,13 +196,13 @@ def test_a_pid_file_naming_another_program_does_not_keep_postgres_down(run: Run,
         other.wait()
 
 
-def test_a_command_shares_the_server_of_a_running_site(run: Run, home: Path) -> None:
-    site = run().wait_until_up()
+def test_a_command_shares_the_server_of_a_running_site(second_start: Site) -> None:
+    home = second_start.data
     server = postmaster(home)
     command = [sys.executable, "manage.py", "showmigrations", "auth"]
     subprocess.run(command, cwd=settings.ROOT, env=bare_environment(RECALL_DATA=home), check=True, capture_output=True)
     assert postmaster(home) == server
-    assert site.get("/health/ready") == '{"status": "ready"}'
+    assert second_start.get("/health/ready") == '{"status": "ready"}'
 
 
 def test_a_command_alone_starts_and_stops_the_server(home: Path) -> None:

@@ -312,6 +312,7 @@ def test_a_set_goes_out_as_lines_and_comes_in_equal(namespace: Namespace, judgem
 # TREC
 
 
+@pytest.mark.xdist_group("retrieval")  # where ranx is compiled anyway
 @pytest.mark.filterwarnings("ignore::numba.core.errors.NumbaWarning")  # of code that ranx has it compile
 def test_trec_files_go_out_and_in_and_mean_the_same_to_another_reader(
     namespace: Namespace, judgement_set: JudgementSet, tmp_path: Any
