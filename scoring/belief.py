@@ -58,8 +58,8 @@ def belief_from_history(
     8.5
     """
     belief = Belief(start, 0, 0)
-    for one in evidence:
-        belief = update_belief(belief, one, boost=boost, penalty=penalty, protected=protected, needed=needed)
+    for kind in evidence:
+        belief = update_belief(belief, kind, boost=boost, penalty=penalty, protected=protected, needed=needed)
     return belief
 
 

@@ -30,9 +30,9 @@ def saturation(frequency: Array, length: Array | float, average_length: float, k
     array([0.   , 1.   , 1.774, 1.964])
     """
     length_norm = k1 * (1.0 - b + b * np.asarray(length) / (average_length or 1.0))
-    top, bottom = np.broadcast_arrays(frequency * (k1 + 1.0), frequency + length_norm)
+    numerator, denominator = np.broadcast_arrays(frequency * (k1 + 1.0), frequency + length_norm)
     # A term that does not occur adds 0; with k1 = 0 the quotient would be 0 ÷ 0.
-    return np.asarray(np.divide(top, bottom, out=np.zeros(top.shape), where=top > 0))
+    return np.asarray(np.divide(numerator, denominator, out=np.zeros(numerator.shape), where=numerator > 0))
 
 
 def bm25(
@@ -54,5 +54,5 @@ def bm25(
     ...      documents=10, average_length=10, k1=1.2, b=0.75).round(3)
     array([1.614, 3.963])
     """
-    each = saturation(frequencies, lengths[:, None], average_length, k1, b)
-    return np.asarray(each @ idf(documents, containing))
+    saturated = saturation(frequencies, lengths[:, None], average_length, k1, b)
+    return np.asarray(saturated @ idf(documents, containing))

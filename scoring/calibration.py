@@ -75,8 +75,8 @@ def fit_weights(signals: Array, ratings: Array, start: Array, *, steps: int, rat
 
 
 def _softmax(theta: Array) -> Array:
-    raised = np.exp(theta - theta.max())
-    return np.asarray(raised / raised.sum())
+    exponentials = np.exp(theta - theta.max())
+    return np.asarray(exponentials / exponentials.sum())
 
 
 def _squared_error(signals: Array, weights: Array, ratings: Array) -> float:
@@ -180,9 +180,9 @@ def expected_calibration_error(confidence: Array, correct: Array, bins: int) -> 
     >>> round(expected_calibration_error(np.array([0.9, 0.9]), np.array([1.0, 0.0]), 10), 2)
     0.4
     """
-    place = np.minimum((confidence * bins).astype(int), bins - 1)
-    size = np.bincount(place, minlength=bins)
-    gap = np.abs(np.bincount(place, correct, bins) - np.bincount(place, confidence, bins))
+    index = np.minimum((confidence * bins).astype(int), bins - 1)
+    size = np.bincount(index, minlength=bins)
+    gap = np.abs(np.bincount(index, correct, bins) - np.bincount(index, confidence, bins))
     return float(gap.sum() / size.sum()) if size.sum() else 0.0
 
 
@@ -192,8 +192,8 @@ class ReliabilityBin(NamedTuple):
     low: float
     high: float
     memories: int
-    confidence: float  # means
-    right: float
+    confidence: float  # mean
+    right: float  # share of correct memories
 
 
 def reliability_curve(confidence: Array, correct: Array, bins: int) -> list[ReliabilityBin]:
@@ -201,16 +201,20 @@ def reliability_curve(confidence: Array, correct: Array, bins: int) -> list[Reli
 
     $$ \text{acc}(b) \ \text{against}\ \text{conf}(b) $$
 
-    >>> [one.memories for one in reliability_curve(np.array([0.55, 0.5, 0.9]), np.array([1.0, 0.0, 1.0]), 10)]
+    >>> [bin.memories for bin in reliability_curve(np.array([0.55, 0.5, 0.9]), np.array([1.0, 0.0, 1.0]), 10)]
     [2, 1]
     """
-    place = np.minimum((confidence * bins).astype(int), bins - 1)
+    index = np.minimum((confidence * bins).astype(int), bins - 1)
     return [
         ReliabilityBin(
-            at / bins, (at + 1) / bins, int(mine.sum()), float(confidence[mine].mean()), float(correct[mine].mean())
+            number / bins,
+            (number + 1) / bins,
+            int(inside.sum()),
+            float(confidence[inside].mean()),
+            float(correct[inside].mean()),
         )
-        for at in np.unique(place)
-        for mine in [place == at]
+        for number in np.unique(index)
+        for inside in [index == number]
     ]
 
 
@@ -254,5 +258,9 @@ def index_alert(found: Sequence[Sequence[Hashable]], exact: Sequence[Sequence[Ha
     >>> index_alert([["a", "b"]], [["a", "c"]], threshold=0.95)
     True
     """
-    shares = [len(set(a) & set(b)) / len(b) for a, b in zip(found, exact, strict=True) if b]
-    return bool(shares) and float(np.mean(shares)) < threshold
+    recalls = [
+        len(set(indexed) & set(nearest)) / len(nearest)
+        for indexed, nearest in zip(found, exact, strict=True)
+        if nearest
+    ]
+    return bool(recalls) and float(np.mean(recalls)) < threshold

@@ -92,10 +92,10 @@ def extractor_confidence(logprobs: Sequence[float] | Array) -> float:
     >>> round(extractor_confidence([-0.1, -0.3, -0.2]), 4)
     0.8187
     """
-    each = np.asarray(logprobs, dtype=float)
-    if not (each <= 0).all():
-        raise ValueError(f"logprobs must be numbers from −∞ to 0; got {each[~(each <= 0)][0]:g}")
-    return float(exp(np.asarray(each.mean())))
+    values = np.asarray(logprobs, dtype=float)
+    if not (values <= 0).all():
+        raise ValueError(f"logprobs must be numbers from −∞ to 0; got {values[~(values <= 0)][0]:g}")
+    return float(exp(np.asarray(values.mean())))
 
 
 def extractor_class(model: str) -> str:

@@ -63,8 +63,8 @@ def conflicts(one: FactStatement, other: FactStatement) -> tuple[str, ...]:
     >>> conflicts(FactStatement("Runs PostgreSQL 14"), FactStatement("Runs PostgreSQL 15"))
     ('another number',)
     """
-    a, b = (normalize(each.content) or each.content for each in (one, other))
-    reasons = [reason for reason, read in ASPECTS.items() if _differ(read(a), read(b))]
+    a, b = (normalize(statement.content) or statement.content for statement in (one, other))
+    reasons = [reason for reason, values in ASPECTS.items() if _differ(values(a), values(b))]
     if is_negated(a) != is_negated(b):
         reasons.append("negation")
     if _signs_differ(a, b):
@@ -124,37 +124,36 @@ ASPECTS: Mapping[str, Callable[[str], set[str]]] = {
 
 def _normalize_numbers(text: str) -> str:
     """The text with number words as digits, without thousands separators and versions."""
-    digits = _COUNT.sub(lambda at: str(_COUNTS.index(at[1])), _VERSION.sub(" ", text))
+    digits = _COUNT.sub(lambda match: str(_COUNTS.index(match[1])), _VERSION.sub(" ", text))
     return _THOUSANDS.sub("", digits)
 
 
-def _differ(here: set[str], there: set[str]) -> bool:
+def _differ(first: set[str], second: set[str]) -> bool:
     """Whether each set has an element the other lacks."""
-    return bool(here - there and there - here)
+    return bool(first - second and second - first)
 
 
 def _signs_differ(a: str, b: str) -> bool:
     """Whether the same name has a different suffix (C++, C#), or texts without letters differ."""
     if not re.search(r"\w", a + b):
         return a != b
-    here, there = (set(_SIGNED.findall(text)) for text in (a, b))
-    signed = {name for name, sign in here | there if sign}
-    return _differ(*({name + sign for name, sign in names if name in signed} for names in (here, there)))
+    first, second = (set(_SIGNED.findall(text)) for text in (a, b))
+    signed = {name for name, sign in first | second if sign}
+    return _differ(*({name + sign for name, sign in names if name in signed} for names in (first, second)))
 
 
 def _roles_swapped(a: list[str], b: list[str]) -> bool:
     """Whether exactly two shared words changed places; one extra word on either side is ignored."""
     shared = set(a) & set(b)
-    here, there = [word for word in a if word in shared], [word for word in b if word in shared]
-    if here == there or len(shared) < max(len(set(a)), len(set(b))) - 1 or sorted(here) != sorted(there):
+    first, second = [word for word in a if word in shared], [word for word in b if word in shared]
+    if first == second or len(shared) < max(len(set(a)), len(set(b))) - 1 or sorted(first) != sorted(second):
         return False
-    return sum(x != y for x, y in zip(here, there, strict=True)) == 2
+    return sum(x != y for x, y in zip(first, second, strict=True)) == 2
 
 
 def _values_differ(one: FactStatement, other: FactStatement) -> bool:
     if not (one.subject and one.predicate and one.object and other.object):
         return False
-    same = normalize(one.subject) == normalize(other.subject) and normalize_predicate(
-        one.predicate
-    ) == normalize_predicate(other.predicate)
-    return same and normalize(one.object) != normalize(other.object)
+    same_subject = normalize(one.subject) == normalize(other.subject)
+    same_predicate = normalize_predicate(one.predicate) == normalize_predicate(other.predicate)
+    return same_subject and same_predicate and normalize(one.object) != normalize(other.object)

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from scoring.term import Array, Codes, Mask, Quantity, maximum
 
-WORD_BITS = 64  # bits
+WORD_BITS = 64
 
 Vectors: TypeAlias = NDArray[np.floating[Any]]  # compared in single precision, as stored
 BitSets: TypeAlias = NDArray[np.uint64]

@@ -5,8 +5,7 @@ from typing import Literal
 
 import numpy as np
 
-from scoring.confidence import confirmed_source_strength as at_confirmed_level
-from scoring.confidence import extractor_class, repetition
+from scoring.confidence import confirmed_source_strength, extractor_class, repetition
 from scoring.dedup import merged_repetitions
 from scoring.policy import WritePolicyParams
 from scoring.signals import TYPES
@@ -33,7 +32,7 @@ def source_signal(evidence: Evidence, policy: WritePolicyParams) -> Term:
     """s: the strongest source level; a confirmation raises it."""
     levels = evidence.levels or {policy.source_default}
     strongest = policy[max((f"source_{level}" for level in sorted(levels)), key=lambda name: float(policy[name].value))]
-    return at_confirmed_level(strongest, policy["confirmed_level"]) if evidence.confirmed else strongest
+    return confirmed_source_strength(strongest, policy["confirmed_level"]) if evidence.confirmed else strongest
 
 
 def repetition_signal(evidence: Evidence) -> Term:
@@ -52,7 +51,7 @@ def prior_signal(evidence: Evidence, policy: WritePolicyParams) -> Term:
     """t: the prior of the memory's type, or of an absorbed type if that is higher."""
     types = [evidence.type, *sorted(evidence.absorbed)]
     priors = [policy[f"prior_{type.lower() if type in TYPES else 'unknown'}"] for type in types]
-    return max(priors, key=lambda one: float(one.value))
+    return max(priors, key=lambda prior: float(prior.value))
 
 
 def observe_again(evidence: Evidence) -> Evidence:
@@ -72,10 +71,10 @@ def merge_evidence(one: Evidence, other: Evidence, policy: WritePolicyParams) ->
     >>> merge_evidence(haiku, opus, WritePolicyParams()).model
     'opus'
     """
-    stronger = max((one, other), key=lambda each: float(extractor_signal(each, policy).value))
+    stronger = max((one, other), key=lambda evidence: float(extractor_signal(evidence, policy).value))
     verdicts: tuple[Grounding, ...] = ("supported", "partial", "unsupported")
     return Evidence(
-        levels=frozenset(level for each in (one, other) for level in each.levels or (policy.source_default,)),
+        levels=frozenset(level for evidence in (one, other) for level in evidence.levels or (policy.source_default,)),
         repetitions=merged_repetitions(one.repetitions, other.repetitions),
         type=one.type,
         model=stronger.model,

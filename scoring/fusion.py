@@ -115,27 +115,27 @@ def best_token_matches(query: NDArray[Any], tokens: NDArray[Any], starts: NDArra
 class Passages(NamedTuple):
     """Texts split into passages that overlap by half."""
 
-    halves: NDArray[np.intp]  # offset of each half
-    first: NDArray[np.intp]  # index of the halves of each passage
-    second: NDArray[np.intp]
+    halves: NDArray[np.intp]  # token offset of each half
+    first: NDArray[np.intp]  # index of each passage's first half
+    second: NDArray[np.intp]  # and of its second
     starts: NDArray[np.intp]  # index of the first passage of each text
 
 
 def split_passages(lengths: NDArray[np.intp], size: int) -> Passages:
     """Split texts into passages of `size` tokens; a shorter text is one passage.
 
-    >>> cut = split_passages(np.array([3, 9]), 4)
-    >>> cut.halves.tolist(), cut.first.tolist(), cut.second.tolist(), cut.starts.tolist()
-    ([0, 2, 3, 5, 7, 9, 11], [0, 2, 3, 4, 5], [1, 3, 4, 5, 6], [0, 1])
+    >>> passages = split_passages(np.array([3, 9]), 4)
+    >>> [array.tolist() for array in passages]
+    [[0, 2, 3, 5, 7, 9, 11], [0, 2, 3, 4, 5], [1, 3, 4, 5, 6], [0, 1]]
     """
     half = size // 2
     counts = -(-lengths // half)
     text = np.repeat(np.arange(len(lengths)), counts)
-    place = np.arange(len(text)) - (np.cumsum(counts) - counts)[text]
-    last = place == counts[text] - 1
+    index = np.arange(len(text)) - (np.cumsum(counts) - counts)[text]
+    last = index == counts[text] - 1
     first = np.flatnonzero(~last | (counts[text] == 1))
     passage_counts = np.maximum(counts - 1, 1)
-    halves = (np.cumsum(lengths) - lengths)[text] + half * place
+    halves = (np.cumsum(lengths) - lengths)[text] + half * index
     return Passages(halves, first, first + ~last[first], np.cumsum(passage_counts) - passage_counts)
 
 

@@ -78,11 +78,11 @@ def traverse(
 
 def adjacency_lists(edges: Iterable[tuple[int, int, float]]) -> AdjacencyLists:
     """Undirected adjacency lists: neighbour, confidence and edge index."""
-    joined: dict[int, list[tuple[int, float, int]]] = {}
-    for index, (one, other, confidence) in enumerate(edges):
-        joined.setdefault(one, []).append((other, confidence, index))
-        joined.setdefault(other, []).append((one, confidence, index))
-    return joined
+    adjacency: dict[int, list[tuple[int, float, int]]] = {}
+    for index, (source, target, confidence) in enumerate(edges):
+        adjacency.setdefault(source, []).append((target, confidence, index))
+        adjacency.setdefault(target, []).append((source, confidence, index))
+    return adjacency
 
 
 def path_widths(adjacency: AdjacencyLists, roots: Iterable[int], hops: int) -> PathWidths:
@@ -91,22 +91,22 @@ def path_widths(adjacency: AdjacencyLists, roots: Iterable[int], hops: int) -> P
     for _ in range(hops):
         reached: dict[int, float] = {}
         for entity, confidence in layers[-1].items():
-            for other, edge, _ in adjacency.get(entity, ()):
-                reached[other] = max(reached.get(other, 0.0), path_confidence((confidence, edge)))
+            for neighbour, edge, _ in adjacency.get(entity, ()):
+                reached[neighbour] = max(reached.get(neighbour, 0.0), path_confidence((confidence, edge)))
         layers.append(reached)
     return layers
 
 
 def best_paths(layers: PathWidths, hop_scores: Sequence[float]) -> dict[int, ReachedEntity]:
     """The best-scoring of the widest paths to each entity, over all lengths."""
-    roots, *onward = layers
-    found: dict[int, ReachedEntity] = {}
-    for hops, reached in enumerate(onward, start=1):
+    roots, *later_layers = layers
+    best: dict[int, ReachedEntity] = {}
+    for hops, reached in enumerate(later_layers, start=1):
         for entity, confidence in reached.items():
             score = hop_score(hops, hop_scores) * confidence
-            if entity not in roots and (entity not in found or score > found[entity].score):
-                found[entity] = ReachedEntity(hops, confidence, score)
-    return found
+            if entity not in roots and (entity not in best or score > best[entity].score):
+                best[entity] = ReachedEntity(hops, confidence, score)
+    return best
 
 
 def path_edges(adjacency: AdjacencyLists, layers: PathWidths, end: int, hops: int) -> list[int]:
@@ -117,9 +117,13 @@ def path_edges(adjacency: AdjacencyLists, layers: PathWidths, end: int, hops: in
     [0, 1]
     """
     path: list[int] = []
-    for before in reversed(layers[:hops]):
-        last = ((before[other], edge, -index, other) for other, edge, index in adjacency[end] if other in before)
-        _, _, index, end = max(last, key=lambda one: (path_confidence(one[:2]), *one[1:3]))
+    for layer in reversed(layers[:hops]):
+        last_edges = (
+            (layer[neighbour], edge, -index, neighbour)
+            for neighbour, edge, index in adjacency[end]
+            if neighbour in layer
+        )
+        _, _, index, end = max(last_edges, key=lambda last: (path_confidence(last[:2]), *last[1:3]))
         path.append(-index)
     return path[::-1]
 
@@ -130,18 +134,19 @@ def edge_reach(edges: Edges, anchors: Mask, depth: int, kinds: Sequence[str]) ->
     $$ \text{boost}(m) = \max\{b_{\text{kind}} : \text{anchor} \leadsto m \text{ ends in an edge of that kind}\} $$
     """
     start, end, kind = edges.undirected
-    landed = np.zeros((len(kinds), len(anchors)), bool)
+    reached = np.zeros((len(kinds), len(anchors)), bool)
     paths = np.flatnonzero(anchors)[:, None]
     for _ in range(depth):
-        first, behind = np.searchsorted(start, paths[:, -1]), np.searchsorted(start, paths[:, -1], side="right")
-        leaving = behind - first
-        path = np.repeat(np.arange(len(paths)), leaving)
-        edge = np.repeat(behind - np.cumsum(leaving), leaving) + np.arange(len(path))
+        # The edges from the end of each path are a slice of the edges sorted by start.
+        first, stop = np.searchsorted(start, paths[:, -1]), np.searchsorted(start, paths[:, -1], side="right")
+        degree = stop - first
+        path = np.repeat(np.arange(len(paths)), degree)
+        edge = np.repeat(stop - np.cumsum(degree), degree) + np.arange(len(path))
         new = (paths[path] != end[edge][:, None]).all(axis=1)
         path, edge = path[new], edge[new]
-        landed[kind[edge], end[edge]] = True
+        reached[kind[edge], end[edge]] = True
         paths = np.column_stack([paths[path], end[edge]])
-    return dict(zip(kinds, landed, strict=True))
+    return dict(zip(kinds, reached, strict=True))
 
 
 def strongest_edge(edges: Edges, anchors: Mask) -> Array:

@@ -23,8 +23,8 @@ def dcg(grades: Array, at: int) -> Array:
     >>> dcg(np.array([[3.0, 0.0, 1.0]]), 10)
     array([7.5])
     """
-    seen = grades[:, :at]
-    return np.asarray((np.exp2(seen) - 1.0) @ _discounts(seen.shape[1]))
+    top = grades[:, :at]
+    return np.asarray((np.exp2(top) - 1.0) @ _discounts(top.shape[1]))
 
 
 def ndcg(grades: Array, ideal: Array, at: int) -> Array:
@@ -84,13 +84,13 @@ def kendall_tau(one: Sequence[Hashable], other: Sequence[Hashable]) -> float | N
     >>> kendall_tau("abc", "acb")
     0.3333333333333333
     """
-    place = {item: rank for rank, item in enumerate(other)}
-    shared = np.array([place[item] for item in one if item in place])
+    ranks = {item: rank for rank, item in enumerate(other)}
+    shared = np.array([ranks[item] for item in one if item in ranks])
     pairs = len(shared) * (len(shared) - 1) // 2
     if not pairs:
         return None
-    above = np.triu(np.sign(shared[None, :] - shared[:, None]), 1)
-    return float(above.sum()) / pairs
+    signs = np.triu(np.sign(shared[None, :] - shared[:, None]), 1)
+    return float(signs.sum()) / pairs
 
 
 def rank_biased_overlap(one: Sequence[Hashable], other: Sequence[Hashable], persistence: float) -> float:

@@ -43,7 +43,7 @@ def bootstrap(values: Array) -> list[Interval]:
         return [Interval(0.0, 0.0, 0.0)] * values.shape[1]
     means = _resample_counts(len(values)) @ values / len(values)
     low, high = np.quantile(means, (0.025, 0.975), axis=0)
-    return [Interval(*map(float, one)) for one in zip(values.mean(axis=0), low, high, strict=True)]
+    return [Interval(*map(float, bounds)) for bounds in zip(values.mean(axis=0), low, high, strict=True)]
 
 
 def wilson_interval(outcomes: Array) -> Interval:
@@ -52,7 +52,7 @@ def wilson_interval(outcomes: Array) -> Interval:
     $$ \frac{\hat{p} + \frac{z^2}{2n} \pm z \sqrt{\frac{\hat{p}(1 - \hat{p})}{n} + \frac{z^2}{4n^2}}}
             {1 + \frac{z^2}{n}} $$
 
-    >>> [round(one, 3) for one in wilson_interval(np.array([0.0] * 20))], wilson_interval(np.zeros(0))
+    >>> [round(bound, 3) for bound in wilson_interval(np.array([0.0] * 20))], wilson_interval(np.zeros(0))
     ([0.0, 0.0, 0.161], Interval(mean=0.0, low=0.0, high=0.0))
     """
     if not len(outcomes):

@@ -77,13 +77,13 @@ class ParamSearch:
     @property
     def best(self) -> tuple[ParamValues, float]:
         """The best point so far and its score; the first on ties."""
-        return max(self.evaluated, key=lambda one: one[1])
+        return max(self.evaluated, key=lambda point: point[1])
 
     def propose(self) -> ParamValues | None:
         """The next new valid point; None if the space is exhausted."""
         for _ in range(MAX_REJECTED):
-            place = self._queue.pop(0) if self._queue else self._next_position()
-            values = {axis.name: axis.value(float(at)) for axis, at in zip(self.axes, place, strict=True)}
+            point = self._queue.pop(0) if self._queue else self._next_position()
+            values = {axis.name: axis.value(float(position)) for axis, position in zip(self.axes, point, strict=True)}
             key = tuple(values.values())
             if key not in self._seen and self.is_valid(values):
                 self._seen.add(key)
@@ -97,19 +97,16 @@ class ParamSearch:
         if self._queue:
             return
         self._without_gain = 0 if better else self._without_gain + 1
-        if self._without_gain > 4 * len(
-            self.axes
-        ):  # no improvement nearby: halve the stride, restart wide after the smallest
+        # No improvement nearby: halve the stride; after the smallest, start again from the largest.
+        if self._without_gain > 4 * len(self.axes):
             self._stride = self._stride / 2 if self._stride / 2 >= MIN_STRIDE else MAX_STRIDE
             self._without_gain = 0
 
     def _hypercube(self) -> list[Array]:
         """Latin hypercube sample: one point per stratum of each axis."""
-        parts = [self._rng.permutation(self.initial_samples) for _ in self.axes]
-        return list(
-            (np.column_stack(parts) + self._rng.random((self.initial_samples, len(self.axes))))
-            / max(self.initial_samples, 1)
-        )
+        strata = np.column_stack([self._rng.permutation(self.initial_samples) for _ in self.axes])
+        offsets = self._rng.random((self.initial_samples, len(self.axes)))
+        return list((strata + offsets) / max(self.initial_samples, 1))
 
     def _next_position(self) -> Array:
         best = self._position_of(self.best[0])
@@ -118,10 +115,10 @@ class ParamSearch:
         self._turn += 1
         if self._turn % 2:
             return self._step(best)
-        elite = sorted(self.evaluated, key=lambda one: -one[1])[:ELITE_SIZE]
-        one, other = (self._position_of(elite[index][0]) for index in self._rng.integers(0, len(elite), 2))
+        elite = sorted(self.evaluated, key=lambda point: -point[1])[:ELITE_SIZE]
+        first, second = (self._position_of(elite[index][0]) for index in self._rng.integers(0, len(elite), 2))
         noise = self._rng.normal(0.0, self._stride / 4, len(self.axes))
-        return np.asarray(best + self._rng.uniform(0.3, 1.0) * (one - other) + noise)
+        return np.asarray(best + self._rng.uniform(0.3, 1.0) * (first - second) + noise)
 
     def _step(self, best: Array) -> Array:
         """The best point with one parameter moved by the stride, at least one slider step."""
@@ -130,8 +127,8 @@ class ParamSearch:
         if not isinstance(declared, Number):
             moved[axis] = self._rng.random()
             return moved
-        least = 0.0 if declared.log else declared.step / (declared.high - declared.low)
-        moved[axis] += self._rng.choice((-1.0, 1.0)) * max(self._stride * self._rng.uniform(0.5, 1.0), least)
+        slider_step = 0.0 if declared.log else declared.step / (declared.high - declared.low)
+        moved[axis] += self._rng.choice((-1.0, 1.0)) * max(self._stride * self._rng.uniform(0.5, 1.0), slider_step)
         return moved
 
     def _position_of(self, values: ParamValues) -> Array:

@@ -50,13 +50,13 @@ UNIT_TOLERANCE = 0.01  # of a squared norm; half-precision storage loses a littl
 
 
 def column(neutral: float, dtype: type = float) -> Any:
-    """An array field; filled with the neutral value unless given."""
+    """An array field, filled with the neutral value if it is not passed."""
     return field(default=None, metadata={"neutral": neutral, "dtype": dtype})
 
 
 @dataclass(frozen=True)
 class Edges:
-    """Typed edges between candidates, by row; `kind` indexes `EDGES`."""
+    """Typed edges between candidates, by row; `kind` indexes `EDGE_KINDS`."""
 
     source: Codes = field(default_factory=lambda: np.empty(0, np.intp))
     target: Codes = field(default_factory=lambda: np.empty(0, np.intp))
@@ -116,9 +116,8 @@ class Signals:
     intent: str = "MEDIUM"
     lengths: Codes | None = None  # of the batches, if candidates of several queries are stacked
     vector_rows: Codes | None = None  # row of each candidate's vector, if several share one
-    sort_keys: Codes | None = (
-        None  # sort keys equivalent to the ids, if known: sorting many ids takes longer than scoring them
-    )
+    # Sort keys equivalent to the ids, if known: sorting many ids takes longer than scoring them.
+    sort_keys: Codes | None = None
 
     def __post_init__(self) -> None:
         columns = []
@@ -162,18 +161,18 @@ class Signals:
 
     def _check_relations(self) -> None:
         """Reject vectors that are not unit length, and vectors, tags or edges that do not match the candidates."""
-        n = len(self)
+        count = len(self)
         if self.vectors is not None:
-            if self.vector_rows is None and len(self.vectors) != n:
-                raise ValueError(f"vectors must be one for each of {n} candidates; got {len(self.vectors)}")
+            if self.vector_rows is None and len(self.vectors) != count:
+                raise ValueError(f"vectors must be one for each of {count} candidates; got {len(self.vectors)}")
             norms = np.einsum("ij,ij->i", self.vectors, self.vectors)
             if not (np.abs(norms - 1.0) < UNIT_TOLERANCE).all():
                 raise ValueError("vectors must have length 1; got one that does not")
-        if self.tags is not None and len(self.tags) != n:
-            raise ValueError(f"tags must be one row for each of {n} candidates; got {len(self.tags)}")
+        if self.tags is not None and len(self.tags) != count:
+            raise ValueError(f"tags must be one row for each of {count} candidates; got {len(self.tags)}")
         ends = np.concatenate([self.edges.source, self.edges.target])
-        if ends.size and not (ends.min() >= 0 and ends.max() < n):
-            raise ValueError(f"edges must join candidates 0 to {n - 1}; got one to {ends.max()}")
+        if ends.size and not (ends.min() >= 0 and ends.max() < count):
+            raise ValueError(f"edges must join candidates 0 to {count - 1}; got one to {ends.max()}")
 
     def __len__(self) -> int:
         return len(self.ids)

@@ -15,7 +15,7 @@ def stack_signals(signals_by_query: Sequence[Signals]) -> Signals:
     starts = np.cumsum(lengths) - lengths
     ids = np.concatenate([signals.ids for signals in signals_by_query])
     columns = [name for name in Signals.columns() if name != "session"]
-    vectors, vector_of = stack_vectors(signals_by_query, ids)
+    vectors, vector_rows = stack_vectors(signals_by_query, ids)
     return Signals(
         ids=ids,
         session=stack_sessions(signals_by_query),
@@ -29,7 +29,7 @@ def stack_signals(signals_by_query: Sequence[Signals]) -> Signals:
         },
         edges=stack_edges(signals_by_query, starts),
         vectors=vectors,
-        vector_rows=vector_of,
+        vector_rows=vector_rows,
         tags=stack_tags(signals_by_query),
         intent=signals_by_query[0].intent,
         lengths=lengths,
@@ -93,7 +93,7 @@ def select_candidates(stack: Signals, rows: Codes) -> Signals:
     within = (new_row[stack.edges.source] >= 0) & (new_row[stack.edges.target] >= 0)
     counts = np.bincount(stack.batches.batch_index[rows], minlength=len(stack.batches))
     columns = Signals.columns()
-    vector_of = np.arange(len(stack)) if stack.vector_rows is None else stack.vector_rows
+    vector_rows = np.arange(len(stack)) if stack.vector_rows is None else stack.vector_rows
     return Signals(
         ids=stack.ids[rows],
         ranks={retriever: ranks[rows] for retriever, ranks in stack.ranks.items()},
@@ -105,7 +105,7 @@ def select_candidates(stack: Signals, rows: Codes) -> Signals:
             stack.edges.weight[within],
         ),
         vectors=stack.vectors,
-        vector_rows=None if stack.vectors is None else vector_of[rows],
+        vector_rows=None if stack.vectors is None else vector_rows[rows],
         tags=None if stack.tags is None else stack.tags[rows],
         intent=stack.intent,
         lengths=counts[counts > 0],

@@ -110,18 +110,18 @@ class Term:
         mask = rows >= 0
         return self._take(rows, mask, np.flatnonzero(mask))
 
-    def _take(self, rows: NDArray[np.intp], there: Mask, at: NDArray[np.intp]) -> Term:
+    def _take(self, rows: NDArray[np.intp], mask: Mask, targets: NDArray[np.intp]) -> Term:
         if self.value.ndim == 0 and self.present is None:
-            return self if len(at) == len(rows) else self.only(there)
+            return self if len(targets) == len(rows) else self.only(mask)
         # Usually only a few rows are present; compute those only.
         value, present = np.zeros(len(rows)), np.zeros(len(rows), bool)
-        value[at] = self.value if self.value.ndim == 0 else self.value[rows[at]]
-        present[at] = True if self.present is None else self.present[rows[at]]
+        value[targets] = self.value if self.value.ndim == 0 else self.value[rows[targets]]
+        present[targets] = True if self.present is None else self.present[rows[targets]]
         return Term(
             self.name if isinstance(self.name, str) else self.name[rows],
             self.value if self.value.ndim == 0 else value,
             self.op,
-            tuple(part._take(rows, there, at) for part in self.parts),
+            tuple(part._take(rows, mask, targets) for part in self.parts),
             present,
         )
 
@@ -131,11 +131,11 @@ class Term:
 
     def terms_by_name(self) -> dict[str, Term]:
         """The first term for every name in the tree; a parameter only if nothing else has the name."""
-        found: dict[str, Term] = {}
+        terms: dict[str, Term] = {}
         for term in self.walk():
-            if isinstance(term.name, str) and (term.name not in found or found[term.name].op == "param" != term.op):
-                found[term.name] = term
-        return found
+            if isinstance(term.name, str) and (term.name not in terms or terms[term.name].op == "param" != term.op):
+                terms[term.name] = term
+        return terms
 
     def walk(self) -> Iterator[Term]:
         """Walk the tree depth first, from the root; a shared term is yielded once."""
@@ -228,14 +228,14 @@ def apply_operation(op: str, *operands: Operand) -> Term:
     """Apply an operation; the result is present where all operands are."""
     parts = tuple([part if isinstance(part, Term) else _leaf(part) for part in operands])
     value = np.asarray(OPERATIONS[op](*[part.value for part in parts]))
-    return Term(op, value, op, _flat(op, parts) if op in ASSOCIATIVE else parts, _all_present(parts))
+    return Term(op, value, op, _flatten(op, parts) if op in ASSOCIATIVE else parts, _all_present(parts))
 
 
 def _leaf(value: Array | float) -> Term:
     return feature("given", value) if isinstance(value, np.ndarray) else const(value)
 
 
-def _flat(op: str, parts: tuple[Term, ...]) -> tuple[Term, ...]:
+def _flatten(op: str, parts: tuple[Term, ...]) -> tuple[Term, ...]:
     """Flatten (a + b) + c into one sum of three, unless the inner sum is named."""
     first = parts[0]
     if first.op == op and isinstance(first.name, str) and first.name == op:
@@ -313,11 +313,8 @@ def _reduce_present(op: str, combine: np.ufunc, neutral: float, parts: list[Term
 
 def scale_in_batches(x: Term, batches: Batches) -> Term:
     """Min–max scaling over the candidates of a batch that have a value; 0 if none has one or all are equal."""
-    x = (
-        x
-        if x.value.ndim or x.present is None
-        else Term(x.name, np.full(len(x.present), x.value), x.op, x.parts, x.present)
-    )
+    if not x.value.ndim and x.present is not None:
+        x = Term(x.name, np.full(len(x.present), x.value), x.op, x.parts, x.present)
     low, high = (batches.broadcast(reduce(x.value, x.present)) for reduce in (batches.minimum, batches.maximum))
     bounds = tuple(Term(name, bound, "input") for name, bound in (("batch min", low), ("batch max", high)))
     value = x.value if x.present is None else np.where(x.present, x.value, low)

@@ -12,14 +12,14 @@ from scoring.term import Array, Codes, Mask
 
 
 def remaining_candidates(signals: Signals, dropped: Collection[str]) -> Codes:
-    """The rows that remain: in another retriever's list, or adjacent in a session to one that is."""
+    """The rows that remain: in another retriever's list, or next to such a row in its session."""
     listed = listed_by(signals, signals.ranks.keys() - {*dropped, RERANK})
     unlisted = ~listed & ~listed_by(signals, dropped)
     if unlisted.any():
         # Session codes are per query, so neighbours never cross queries.
-        place = signals.session * (signals.position.max() + 3) + signals.position
-        listed_places = place[listed & (signals.session >= 0)]
-        listed |= unlisted & (np.isin(place, listed_places + 1) | np.isin(place, listed_places - 1))
+        slot = signals.session * (signals.position.max() + 3) + signals.position
+        listed_slots = slot[listed & (signals.session >= 0)]
+        listed |= unlisted & (np.isin(slot, listed_slots + 1) | np.isin(slot, listed_slots - 1))
     return np.flatnonzero(listed)
 
 

@@ -1,6 +1,6 @@
 """The base of all contracts: JSON out and in, by converters compiled once from the type hints.
 
-A field with a default is optional: JSON leaves it out while it has its default. A field annotated with `Flat` holds an
+A field with a default is optional: JSON omits it while it has its default. A field annotated with `Flat` holds an
 object whose keys JSON puts next to the other fields. The first string of an `Annotated` hint documents the field.
 """
 
@@ -25,7 +25,7 @@ class Flat:
 
 @dataclass(frozen=True)
 class ContractField:
-    """One field of a contract: its type without annotations, and what they say."""
+    """One field of a contract: its type without annotations, and the annotations."""
 
     name: str
     hint: Any
@@ -35,7 +35,7 @@ class ContractField:
 
     @property
     def json_hint(self) -> Any:
-        """The type in JSON, which leaves out a field that has its default None."""
+        """The type in JSON, which omits a field whose default is None."""
         return without_none(self.hint) if self.default is None else self.hint
 
 
@@ -63,7 +63,7 @@ class JsonContract:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Self:
-        """Decode JSON; a missing field takes its default, or is empty: a trace may be older than it."""
+        """Decode JSON; a missing field takes its default or is empty, as a trace may be older than the field."""
         values = {}
         for field in contract_fields(cast(Any, cls)):
             if field.flat:
@@ -84,7 +84,7 @@ def contract_fields(contract: type) -> tuple[ContractField, ...]:
         {field.name: field for field in fields(contract)} if is_dataclass(contract) else {}
     )
     optional: frozenset[str] = getattr(contract, "__optional_keys__", frozenset())
-    found = []
+    result = []
     for name, annotated in get_type_hints(contract, include_extras=True).items():
         if declared and name not in declared:
             continue
@@ -93,8 +93,8 @@ def contract_fields(contract: type) -> tuple[ContractField, ...]:
         doc = next((note for note in notes if isinstance(note, str)), "")
         flat = next((note for note in notes if isinstance(note, Flat)), None)
         default = declared[name].default if declared else (... if name in optional else MISSING)
-        found.append(ContractField(name, hint, doc, flat, default))
-    return tuple(found)
+        result.append(ContractField(name, hint, doc, flat, default))
+    return tuple(result)
 
 
 def strip_required(hint: Any) -> Any:
@@ -114,7 +114,7 @@ def json_layout(contract: type) -> tuple[tuple[str, Any, bool, Converter | None]
 
 @cache
 def encoder(hint: Any) -> Converter | None:
-    """What turns a value of this type into JSON; None if there are no contracts within."""
+    """The function that turns a value of this type into JSON; None if the type holds no contracts."""
     return converter(hint, lambda leaf: contract_encoder(leaf) if is_contract(leaf) else None)
 
 
@@ -131,7 +131,7 @@ def copy_values(contract: JsonContract) -> dict[str, Any]:
 
 @cache
 def decoder(hint: Any) -> Converter | None:
-    """What turns JSON into a value of this type; None if it is one already."""
+    """The function that turns JSON into a value of this type; None if JSON already is one."""
     return converter(hint, lambda leaf: leaf.from_dict if is_contract(leaf) else DECODERS.get(leaf))
 
 
@@ -151,9 +151,9 @@ def converter(hint: Any, convert_leaf: Callable[[Any], Converter | None]) -> Con
 
 
 def without_none(hint: Any) -> Any:
-    """The type of an optional value that is there."""
-    [known] = [arg for arg in get_args(hint) if arg is not NoneType]
-    return known
+    """An optional type without None."""
+    [inner] = [arg for arg in get_args(hint) if arg is not NoneType]
+    return inner
 
 
 def convert_optional(convert: Converter, value: Any) -> Any:

@@ -13,7 +13,7 @@ MEDIA_TYPE = "application/x-ndjson"
 MAX_LINE_BYTES = 1_000_000
 READ_BYTES = 1 << 20  # per read when skipping
 MAX_PROBLEMS = 50  # reported per line
-MAX_PLACE_CHARS = 200  # a place is made of the caller's own field names
+MAX_PLACE_CHARS = 200  # a place consists of the caller's own field names
 WHOLE_LINE = "body"  # the place of a problem that belongs to no single field
 
 
@@ -42,7 +42,7 @@ class LineBatch(NamedTuple):
 
 
 class InvalidLineError(Exception):
-    """A line that is no storable JSON; `problems` holds the messages by place."""
+    """A line that is not storable JSON; `problems` holds the messages by place."""
 
     def __init__(self, problems: Mapping[str, list[str]]) -> None:
         super().__init__("; ".join(f"{place}: {' '.join(messages)}" for place, messages in problems.items()))
@@ -67,15 +67,15 @@ class LineReader:
         """Yield the lines that are not blank."""
         while raw := self._count(self.stream.readline(MAX_LINE_BYTES + 1)):
             self.number += 1
-            length, last = len(raw), raw
-            while len(last) == MAX_LINE_BYTES + 1 and not last.endswith(b"\n"):
-                last = self._count(self.stream.readline(MAX_LINE_BYTES + 1))
-                length += len(last)
+            length, chunk = len(raw), raw
+            while len(chunk) == MAX_LINE_BYTES + 1 and not chunk.endswith(b"\n"):
+                chunk = self._count(self.stream.readline(MAX_LINE_BYTES + 1))
+                length += len(chunk)
             if raw.strip():
-                yield Line(self.number, raw.rstrip(b"\r\n"), length - last.endswith(b"\n"))
+                yield Line(self.number, raw.rstrip(b"\r\n"), length - chunk.endswith(b"\n"))
 
     def skip(self, size: int, number: int) -> None:
-        """Skip what was read before: that many bytes, up to that line."""
+        """Skip the `size` bytes, up to line `number`, that were read before."""
         while self.size < size and self._count(self.stream.read(min(READ_BYTES, size - self.size))):
             pass
         self.number = number
@@ -107,7 +107,7 @@ def parse_line(line: Line) -> Any:
 
 
 def line_message(error: InvalidJsonError) -> str:
-    """Why a line is no JSON, without the parser's own line number, which is always 1."""
+    """Why a line is not JSON, without the parser's line number, which is always 1."""
     if isinstance(cause := error.__cause__, json.JSONDecodeError):
         return f"must be JSON; at column {cause.colno}: {cause.msg}"
     return str(error)

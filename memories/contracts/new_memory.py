@@ -57,7 +57,7 @@ class NewMemory:
         return self.type not in TYPES
 
     def initial_evidence(self, grounding: Grounding) -> Evidence:
-        """Its initial evidence."""
+        """The evidence it starts with."""
         return Evidence(
             levels=frozenset(utterance.level for utterance in self.utterances if utterance.level),
             type=self.type,
@@ -68,6 +68,6 @@ class NewMemory:
 
 
 def mean_logprob(logprobs: tuple[float, ...]) -> float:
-    """The mean log-probability; invalid log-probabilities are refused."""
-    extractor_confidence(logprobs)
+    """The mean log-probability (ValueError if one is positive)."""
+    extractor_confidence(logprobs)  # validates
     return sum(logprobs) / len(logprobs)

@@ -1,4 +1,4 @@
-"""A running job as its steps see it: progress, results so far, cancellation. Also what a step is."""
+"""A running job as its steps see it: progress, results so far, cancellation."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from django.utils import timezone
 from memories.models import Job, Namespace
 
 CANCEL = "stop"  # key among a job's parameters, which workers read and never write
-# Called after every committed batch; may raise WorkerStoppedError to have the rest done later.
+# Called after every committed batch; may raise WorkerStoppedError to postpone the rest.
 JobProgressCallback: TypeAlias = Callable[[Job], None]
 
 
@@ -58,7 +58,7 @@ class Work:
         self.record_progress(0)
 
     def record_progress(self, done: int, total: int | None = None, **counts: int) -> None:
-        """Save how far the step is, and add counts to its result.
+        """Save the progress of the step, and add counts to its result.
 
         Called in the transaction of the batch, so that a crash loses both or neither.
         """
@@ -71,8 +71,8 @@ class Work:
 
     def save(self, *columns: str) -> None:
         """Save some columns of the job if this attempt still owns it."""
-        own = Job.objects.within(self.namespace).filter(id=self.job.id, run=self.job.run)
-        if not own.update(**{column: getattr(self.job, column) for column in columns}):
+        owned = Job.objects.within(self.namespace).filter(id=self.job.id, run=self.job.run)
+        if not owned.update(**{column: getattr(self.job, column) for column in columns}):
             raise StaleAttemptError(f"job {self.job.id}")
 
 

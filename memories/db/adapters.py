@@ -1,6 +1,6 @@
 """Vectors and arrays in Postgres' binary format, registered through psycopg's adapters.
 
-Loaders and dumpers of the binary format do not concern Django's own cursors, which speak text.
+Django's own cursors use the text format, so binary loaders and dumpers do not affect them.
 """
 
 from typing import Any
@@ -56,7 +56,7 @@ class ArrayDumper(Dumper):
 
 
 def array_loader(dtype: np.dtype[Any]) -> type[Loader]:
-    """A loader of arrays without NULL into numpy, about ten times as fast as value by value."""
+    """A loader of arrays without NULL into numpy, about ten times as fast as loading each value."""
     element = np.dtype([("size", ">i4"), ("value", dtype.newbyteorder(">"))])
 
     class ArrayLoader(Loader):
@@ -88,7 +88,7 @@ _registered: WeakSet[Connection] = WeakSet()
 
 
 def register_adapters(raw: Connection) -> None:
-    """Register them on a connection, once."""
+    """Register the adapters on a connection, once."""
     if raw in _registered:
         return
     raw.adapters.register_dumper(Vector, VectorDumper)

@@ -1,4 +1,4 @@
-"""UUIDs as numpy arrays: creating, hashing and comparing UUID objects dominates otherwise."""
+"""UUIDs as numpy arrays, as creating, hashing and comparing UUID objects would dominate a retrieval."""
 
 from collections.abc import Iterable, Sequence
 from itertools import accumulate, pairwise
@@ -29,7 +29,7 @@ def uuid_from_halves(head: int, tail: int) -> UUID:
 
 def to_uuids(ids: Ids) -> list[UUID]:
     """An array as UUIDs."""
-    return [uuid_from_halves(*both) for both in ids.tolist()]
+    return [uuid_from_halves(*halves) for halves in ids.tolist()]
 
 
 def format_ids(ids: Ids) -> NDArray[np.str_]:
@@ -40,23 +40,23 @@ def format_ids(ids: Ids) -> NDArray[np.str_]:
     """
     values = np.array([ids["head"], ids["tail"]], ">u8").T.tobytes().hex().encode()
     digits = np.frombuffer(values, np.uint8).reshape(-1, 32)
-    signs = np.full((len(ids), 36), ord("-"), np.uint32)
+    chars = np.full((len(ids), 36), ord("-"), np.uint32)
     for hyphens, (start, end) in enumerate(pairwise(GROUPS)):
-        signs[:, start + hyphens : end + hyphens] = digits[:, start:end]
-    return signs.view("U36")[:, 0] if len(ids) else np.empty(0, "U36")
+        chars[:, start + hyphens : end + hyphens] = digits[:, start:end]
+    return chars.view("U36")[:, 0] if len(ids) else np.empty(0, "U36")
 
 
-def unite_ids(several: Sequence[Ids]) -> tuple[Ids, list[NDArray[np.intp]]]:
+def unite_ids(arrays: Sequence[Ids]) -> tuple[Ids, list[NDArray[np.intp]]]:
     """The sorted union of several arrays, and the index of each element in it."""
     # As plain integers: numpy compares structured values one field at a time.
-    whole = np.concatenate([np.empty(0, np.uint64), *(np.ascontiguousarray(one).view(np.uint64) for one in several)])
-    heads, tails = whole[::2], whole[1::2]
+    halves = np.concatenate([np.empty(0, np.uint64), *(np.ascontiguousarray(ids).view(np.uint64) for ids in arrays)])
+    heads, tails = halves[::2], halves[1::2]
     order = np.lexsort((tails, heads))
     heads, tails = heads[order], tails[order]
     new = np.ones(len(order), bool)
     new[1:] = (heads[1:] != heads[:-1]) | (tails[1:] != tails[:-1])
-    places = np.empty(len(order), np.intp)
-    places[order] = np.cumsum(new) - 1
-    ends = [0, *accumulate(map(len, several))]
+    indexes = np.empty(len(order), np.intp)
+    indexes[order] = np.cumsum(new) - 1
+    ends = [0, *accumulate(map(len, arrays))]
     union = np.stack([heads[new], tails[new]], axis=1).view(ID)[:, 0]
-    return union, [places[start:end] for start, end in pairwise(ends)]
+    return union, [indexes[start:end] for start, end in pairwise(ends)]

@@ -13,7 +13,7 @@ from uuid import UUID
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 RANDOM_BITS = 74
-NAME_BITS = 42  # of the random bits of a replayed id; the others count
+NAME_BITS = 42  # of the random bits of a replayed id; the others count up
 _lock = Lock()
 _latest = 0
 _entropy = bytearray()
@@ -22,7 +22,7 @@ _replay: ContextVar[Iterator[UUID] | None] = ContextVar("replay", default=None)
 
 
 def uuid7() -> UUID:
-    """A new id, greater than all this process generated before."""
+    """A new id, greater than all that this process has generated."""
     global _latest
     if (replay := _replay.get()) is not None:
         return next(replay)
@@ -52,7 +52,7 @@ def id_timestamp(identifier: UUID) -> datetime:
 
 
 def first_id_at(at: datetime) -> UUID:
-    """The smallest id of a time: the lower bound of a range."""
+    """The smallest id of a time, as the lower bound of a range."""
     return _uuid(_milliseconds(at), 0)
 
 
@@ -64,9 +64,9 @@ def derived_id(at: datetime, name: str) -> UUID:
 @contextmanager
 def replay_ids(at: datetime, name: str) -> Iterator[None]:
     """Make `uuid7` return ascending ids of a past time, the same on every replay of a name."""
-    # The high bits count, so that ids ascend within the millisecond; the low bits tell names apart.
+    # The high bits count up, so that ids ascend within the millisecond; the low bits depend on the name.
     ids = (
-        _uuid(_milliseconds(at), place << NAME_BITS | _digest(f"{name} {place}") % 2**NAME_BITS) for place in count()
+        _uuid(_milliseconds(at), number << NAME_BITS | _digest(f"{name} {number}") % 2**NAME_BITS) for number in count()
     )
     token = _replay.set(ids)
     try:

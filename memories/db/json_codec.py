@@ -1,6 +1,6 @@
-"""JSON that is only read as a whole, compressed: Postgres takes longer to store the same as jsonb.
+"""Compressed JSON for values that are only read as a whole, which Postgres stores faster than jsonb.
 
-Values stored before compression are plain JSON and are read as such.
+Values from before compression are plain JSON.
 """
 
 import zlib

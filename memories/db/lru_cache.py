@@ -21,7 +21,7 @@ class LRUCache(Generic[Key, Value]):
         return len(self._entries)
 
     def get(self, key: Key, *, version: Hashable = None) -> Value | None:
-        """The value of a key if it is of this version."""
+        """The value of a key, if it is of this version."""
         with self._lock:
             entry = self._entries.get(key)
             if entry is None or entry[0] != version:
@@ -30,7 +30,7 @@ class LRUCache(Generic[Key, Value]):
             return entry[1]
 
     def put(self, key: Key, value: Value, *, version: Hashable = None) -> None:
-        """Store a value, and evict others until all fit; one that is too large by itself is not stored."""
+        """Store a value and evict the least recently used until all fit; one larger than the cache empties it."""
         with self._lock:
             if key in self._entries:
                 self._evict(key)

@@ -1,4 +1,4 @@
-"""SQL statements in one round trip, by psycopg's pipeline mode, with binary results; and one snapshot for several."""
+"""SQL statements in one round trip, by psycopg's pipeline mode, with binary results; and snapshots."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -30,8 +30,8 @@ class PipelineResult:
 
 
 def run_pipeline(statements: Sequence[Statement]) -> PipelineResult:
-    """Send all statements at once; those behind one that fails are not executed."""
-    with connection.cursor() as django_cursor:  # connects, and checks the connection's health once a request
+    """Send all statements at once; those after one that fails are not executed."""
+    with connection.cursor() as django_cursor:  # connects, and checks the connection's health once per request
         raw: psycopg.Connection[Any] = django_cursor.connection
     connection.validate_no_broken_transaction()
     register_adapters(raw)
@@ -48,12 +48,12 @@ def run_pipeline(statements: Sequence[Statement]) -> PipelineResult:
                 error = early
     except psycopg.Error as late:
         error = error or root_cause(late)
-    done = [cursor for cursor in cursors if cursor.pgresult is not None]
-    return PipelineResult([cursor.fetchall() if cursor.description else [] for cursor in done], error)
+    executed = [cursor for cursor in cursors if cursor.pgresult is not None]
+    return PipelineResult([cursor.fetchall() if cursor.description else [] for cursor in executed], error)
 
 
 def root_cause(error: psycopg.Error) -> psycopg.Error:
-    """The error of the statement that failed; those behind it only report that the pipeline is aborted."""
+    """The error of the statement that failed; those after it only report that the pipeline is aborted."""
     while isinstance(error, PipelineAborted) and isinstance(error.__context__, psycopg.Error):
         error = error.__context__
     return error
@@ -68,13 +68,13 @@ def fetch_pipeline(statements: Sequence[Statement]) -> list[Rows]:
 
 
 def raise_database_error(error: psycopg.Error) -> NoReturn:
-    """Raise psycopg's error as Django's; a lost connection is replaced with the next request."""
+    """Raise psycopg's error as Django's, so that Django replaces a lost connection at the next request."""
     with connection.wrap_database_errors:
         raise error
 
 
 def set_config(settings: Mapping[str, str], *columns: str) -> Statement:
-    """Set parameters of the database until the end of the transaction; may select more columns, which come last."""
+    """Set Postgres settings until the end of the transaction; further columns are selected after them."""
     calls = (f"set_config('{name}', '{value}', true)" for name, value in settings.items())
     return Statement(f"SELECT {', '.join((*calls, *columns))}")
 

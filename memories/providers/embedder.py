@@ -15,8 +15,8 @@ from memories.text.provider_error import ProviderError
 
 Vectors: TypeAlias = NDArray[np.float32]
 
-# Before onnxruntime is imported: since 1.29 it reports its use to Microsoft, from a thread that keeps a forked process
-# from exiting.
+# Set before onnxruntime is imported: since 1.29 it sends telemetry from a thread that keeps a forked process from
+# exiting.
 os.environ["ORT_DISABLE_TELEMETRY"] = "1"
 
 
@@ -114,13 +114,13 @@ def warm_up(name: str) -> None:
 
 
 def unload() -> None:
-    """Free all embedders, such as before a fork."""
+    """Free all embedders, as before a fork."""
     _loaded.clear()
 
 
 @contextmanager
 def replace_embedder(model: Embedder) -> Iterator[None]:
-    """Let another model take the place of the embedder of its name for a while."""
+    """Replace the embedder of the model's name within the context."""
     original, _loaded[model.name] = embedder(model.name), model
     try:
         yield

@@ -131,11 +131,11 @@ def fold_quote(text: str) -> str:
 
 
 def content_logprobs(content: str, tokens: Sequence[AnswerToken]) -> tuple[float, ...]:
-    """The log-probabilities of a memory's tokens; of the whole answer's if they cannot be located."""
+    """The log-probabilities of a memory's tokens; of the whole answer if they cannot be located."""
     if not tokens:
         return ()
-    whole = "".join(token.text for token in tokens)
-    start = whole.find(content)
+    text = "".join(token.text for token in tokens)
+    start = text.find(content)
     if start < 0:  # escaped in the JSON
         return tuple(token.logprob for token in tokens)
     position, logprobs = 0, []

@@ -2,7 +2,7 @@
 
 The axes are the first 96 eigenvectors of the states' second moment (PCA without centring, since cosines are taken from
 the origin) over the demo world's memories and turns. Stored token states depend on the file minilm_axes.npy: if it
-changes, they must be computed again.
+changes, they must be recomputed.
 """
 
 import json

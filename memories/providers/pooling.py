@@ -1,4 +1,4 @@
-"""Long texts are embedded in pieces, whose vectors are pooled."""
+"""Pooling: a long text is embedded in pieces, and its vector is their weighted mean."""
 
 from collections.abc import Iterator, Sequence
 

@@ -1,4 +1,4 @@
-"""Checks that the settings name providers that exist; done when the app is ready, before anything is served."""
+"""Checks that the settings name providers that exist, when the app is ready."""
 
 from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured

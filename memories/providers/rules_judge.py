@@ -17,7 +17,7 @@ _WORD = re.compile(r"\w+")
 _CLAUSE = re.compile(r"[.!?;,:]\s|\bbut\b|\s[-–—]\s")
 _FIRST_PERSON = re.compile(r"\b(?:i|me|my|mine|we|us|our|ours)\b")
 _NAME = re.compile(r"\b[^\W\d_a-z]\w+")
-# Stop words of the comparison.
+# Stop words.
 _COMMON = parse_words(
     """
     a an the and or but of to in on at by for from with as is are was were be been has have had do does did will would
@@ -58,14 +58,14 @@ def grounding(content: str, evidence: str) -> Grounding:
         memory_stems -= {stem for name in _NAME.findall(content) for stem in stems(name)} - text_stems
     covered = share(memory_stems, text_stems)
     values = [(parse(memory), parse(text)) for parse in (numbers, dates, versions)]
-    if covered < PARTIAL_FROM or any(here - there and there - here for here, there in values):
+    if covered < PARTIAL_FROM or any(claimed - stated and stated - claimed for claimed, stated in values):
         return "unsupported"
     clause = max(_CLAUSE.split(text), key=lambda part: len(memory_stems & stems(part)))
     if is_negated(memory) != is_negated(clause):
         # A negation elsewhere in a long text may be about something else.
         denied = share(memory_stems, stems(clause)) >= SUPPORTED_FROM or (is_negated(memory) and not is_negated(text))
         return "unsupported" if denied else "partial"
-    values_match = all(here <= there for here, there in values)
+    values_match = all(claimed <= stated for claimed, stated in values)
     return "supported" if covered >= SUPPORTED_FROM and values_match else "partial"
 
 
@@ -73,8 +73,9 @@ def same(first: str, second: str) -> bool | None:
     """Whether two similar memories have the same words in the same order; None if that is undecided."""
     if comparable_words(first) == comparable_words(second):
         return True
-    a, b = stems(first), stems(second)
-    return False if share(a | b, a & b) < DISTINCT_BELOW else None
+    first_stems, second_stems = stems(first), stems(second)
+    common, union = first_stems & second_stems, first_stems | second_stems
+    return False if share(union, common) < DISTINCT_BELOW else None
 
 
 def contradicts(first: str, second: str) -> bool | None:

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 TOKEN_DIMENSIONS = 96
-STEPS = 127  # int8 is symmetric up to here
+STEPS = 127  # the largest int8
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,5 +43,5 @@ class TokenMatrix:
         """The rows as unit vectors, whose products are cosines."""
         rows = self.states.astype(np.float32)
         lengths = np.linalg.norm(rows, axis=1, keepdims=True)
-        units: NDArray[np.float32] = rows / np.maximum(lengths, 1e-9)
-        return units
+        normalised: NDArray[np.float32] = rows / np.maximum(lengths, 1e-9)
+        return normalised

@@ -32,7 +32,7 @@ class WordLlamaEmbedder:
     @counters.count_embeddings
     def embed(self, texts: Sequence[str]) -> Vectors:
         """One unit vector per text."""
-        # Not the package's own embed, which pads a batch to its longest text: one megabyte of text costs gigabytes.
+        # Not the package's own embed: it pads a batch to its longest text, so a megabyte of text costs gigabytes.
         sums = np.zeros((len(texts), self.dimensions), dtype=np.float32)
         for row, text in enumerate(texts):
             ids = self._tokenizer.encode(text, add_special_tokens=False).ids

@@ -1,1 +1,1 @@
-"""From a query to an explained answer: reading, plan, retrievers, candidates, ranking, trace."""
+"""From a query to an explained answer: parse, plan, fetch, load candidates, rerank, rank, trace."""

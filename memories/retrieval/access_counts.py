@@ -15,7 +15,7 @@ logger = logging.getLogger(__name__)
 MAX_WAIT = 10.0  # seconds to wait for locks on the memories
 RETRY_INTERVAL = 0.01  # seconds
 
-# SKIP LOCKED avoids deadlocks: memories that others have locked are counted by a later attempt.
+# SKIP LOCKED avoids deadlocks: a memory locked by another transaction is counted by a later attempt.
 COUNT = """
     WITH free AS (
         SELECT id FROM memories_memory WHERE namespace_id = %(namespace)s AND id = ANY(%(ids)s)
@@ -23,11 +23,11 @@ COUNT = """
     ),
     counted AS ({counted}),
     days AS (
-        INSERT INTO memories_dailyaccess AS known (namespace_id, memory_id, day, count)
+        INSERT INTO memories_dailyaccess AS stored (namespace_id, memory_id, day, count)
         SELECT %(namespace)s, id, %(day)s, 1 FROM counted
-        ON CONFLICT (namespace_id, memory_id, day) DO UPDATE SET count = known.count + excluded.count
+        ON CONFLICT (namespace_id, memory_id, day) DO UPDATE SET count = stored.count + excluded.count
     ),
-    moved AS (
+    updated AS (
         UPDATE memories_memory m SET access_count = access_count + 1, last_accessed_at = %(now)s
         FROM counted WHERE m.namespace_id = %(namespace)s AND m.id = counted.id
     )
@@ -49,23 +49,23 @@ def record_access(query: Query, ids: Iterable[UUID]) -> None:
     values: dict[str, Any] = {"namespace": query.namespace.id, "user": query.user, "session": query.session}
     values |= {"now": now, "day": now.date()}
     statement = COUNT.format(counted=FIRST_RETURN if query.session else EVERY_RETURN)
-    left, until = set(ids), time.monotonic() + MAX_WAIT
-    while left := count_accesses(statement, values, left):
-        if time.monotonic() > until:
-            logger.warning("%s accesses were not counted: the memories are locked", len(left))
+    remaining, deadline = set(ids), time.monotonic() + MAX_WAIT
+    while remaining := count_accesses(statement, values, remaining):
+        if time.monotonic() > deadline:
+            logger.warning("%s accesses were not counted: the memories are locked", len(remaining))
             return
         time.sleep(RETRY_INTERVAL)
 
 
 def count_accesses(statement: str, values: dict[str, Any], ids: set[UUID]) -> set[UUID]:
-    """Count the memories that are not locked; return those left that still exist."""
+    """Count the memories that are not locked; return the locked ones that still exist."""
     if not ids:
         return ids
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute(statement, {**values, "ids": list(ids)})
-        left = ids - {memory for (memory,) in cursor.fetchall()}
-    if not left:
-        return left
+        locked = ids - {memory for (memory,) in cursor.fetchall()}
+    if not locked:
+        return locked
     with connection.cursor() as cursor:
-        cursor.execute(STILL_STORED, {**values, "ids": list(left)})
+        cursor.execute(STILL_STORED, {**values, "ids": list(locked)})
         return {memory for (memory,) in cursor.fetchall()}

@@ -42,7 +42,7 @@ AS_OF_NOTE = (
 def build_answer(
     retrieval: Retrieval, *, explain: Explain = "parts", token_budget: int | None = None, trace: UUID | None = None
 ) -> Answer:
-    """The answer of a retrieval; `trace` is the id under which it will be stored."""
+    """The answer of a retrieval; `trace` is the id its trace will have."""
     query, ranking, config = retrieval.query, retrieval.ranking, retrieval.query.config
     results = build_results(retrieval, explain)
     current = [result for result in results if result.current]
@@ -124,19 +124,19 @@ def build_results(retrieval: Retrieval, explain: Explain) -> list[Result]:
             level=memory["level"],
             content=memory["content"],
             confidence=memory["confidence"],
-            age_days=ages[place],
-            rank=place + 1,
-            score=scores[place],
-            retrievers=hits[place],
-            outputs={name: column[place] for name, column in outputs.items()},
+            age_days=ages[index],
+            rank=index + 1,
+            score=scores[index],
+            retrievers=hits[index],
+            outputs={name: column[index] for name, column in outputs.items()},
             details=cast(SystemDetails, system.details(signals, retrieval.params, row)),
             outdated=memory["id"] in outdated,
             conflicts_with=conflicts.get(memory["id"], ()),
             gone=memory["status"] == Status.FORGOTTEN,
-            explanation=explanations[place] if explanations else None,
-            selection=selections[place] if selections else None,
+            explanation=explanations[index] if explanations else None,
+            selection=selections[index] if selections else None,
         )
-        for place, (row, memory) in enumerate(zip(order.tolist(), memories, strict=True))
+        for index, (row, memory) in enumerate(zip(order.tolist(), memories, strict=True))
     ]
 
 
@@ -162,9 +162,9 @@ def result_explanations(score: Term, rows: Codes, explain: Explain) -> list[Expl
         return []
     if explain == "full":
         return cast(list[Explanation], score.trees(rows))
-    flat = cast(list[Explanation], score.shallow().trees(rows))
+    trees = cast(list[Explanation], score.shallow().trees(rows))
     return [
-        {**tree, "parts": [{"name": part["name"], "value": part["value"]} for part in tree["parts"]]} for tree in flat
+        {**tree, "parts": [{"name": part["name"], "value": part["value"]} for part in tree["parts"]]} for tree in trees
     ]
 
 
@@ -207,7 +207,7 @@ def abstention_reason(retrieval: Retrieval) -> str:
 
 
 def format_distinct(low: float, high: float) -> tuple[str, str]:
-    """Two numbers with as many decimals as tell them apart, two at the least.
+    """Format two numbers with as few decimals as tell them apart, at least two.
 
     >>> format_distinct(0.5, 0.69), format_distinct(0.6899, 0.69)
     (('0.50', '0.69'), ('0.6899', '0.6900'))

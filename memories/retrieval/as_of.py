@@ -10,7 +10,7 @@ from memories.db.pipeline import Statement, fetch_pipeline
 from memories.models import Memory, Namespace, ScoreEvent
 from memories.models.choices import Status
 
-# Memories whose status changed since, with the status they had: of the last event before, else of the first.
+# Memories whose status changed since, with the status then: after the last event until then, else after the first.
 STATUS_AS_OF = f"""
     SELECT m.id, m.status, coalesce(
         (SELECT e.after->>'status' FROM memories_scoreevent e
@@ -29,23 +29,23 @@ STATUS_AS_OF = f"""
 """
 
 DATES = ("event_at", "event_until", "valid_from", "valid_until")
-OTHER_COLUMNS = [one.column for one in Memory._meta.concrete_fields if one.column not in DATES]
-# The memories with their dates before the first change since.
+OTHER_COLUMNS = [field.column for field in Memory._meta.concrete_fields if field.column not in DATES]
+# The memories with their dates then: those before the first change since.
 DATED_AS_OF = f"""(
     SELECT {", ".join(f'm."{name}"' for name in OTHER_COLUMNS)}, {
     ", ".join(
-        f"CASE WHEN moved.dates ? '{name}' THEN (moved.dates->>'{name}')::timestamptz ELSE m.{name} END AS {name}"
+        f"CASE WHEN changed.dates ? '{name}' THEN (changed.dates->>'{name}')::timestamptz ELSE m.{name} END AS {name}"
         for name in DATES
     )
 }
     FROM memories_memory m LEFT JOIN (
-        SELECT memory_id, jsonb_object_agg(name, was) AS dates FROM (
-            SELECT DISTINCT ON (e.memory_id, date.name) e.memory_id, date.name, e.before->>date.name AS was
+        SELECT memory_id, jsonb_object_agg(name, value) AS dates FROM (
+            SELECT DISTINCT ON (e.memory_id, date.name) e.memory_id, date.name, e.before->>date.name AS value
             FROM memories_scoreevent e CROSS JOIN unnest(ARRAY{list(DATES)}) AS date(name)
             WHERE e.namespace_id = %(namespace)s AND e.at > %(as_of)s AND e.before ? date.name
             ORDER BY e.memory_id, date.name, e.at, e.id
         ) AS first GROUP BY memory_id
-    ) AS moved ON moved.memory_id = m.id
+    ) AS changed ON changed.memory_id = m.id
     WHERE m.namespace_id = %(namespace)s
 )"""
 
@@ -60,15 +60,15 @@ class Past:
 
     @classmethod
     def load(cls, namespace: Namespace, as_of: datetime) -> "Past":
-        """Read the events. A forgotten memory stays forgotten."""
+        """Compare the status then and now; a forgotten memory stays forgotten."""
         [rows] = fetch_pipeline([Statement(STATUS_AS_OF, {"namespace": namespace.id, "as_of": as_of})])
-        gone = tuple(id for id, now, then in rows if then == Status.ACTIVE and now != Status.ACTIVE)
-        back = tuple(id for id, now, then in rows if then != Status.ACTIVE and now == Status.ACTIVE)
-        return cls(as_of, gone, back)
+        hidden = tuple(id for id, now, then in rows if then == Status.ACTIVE and now != Status.ACTIVE)
+        activated = tuple(id for id, now, then in rows if then != Status.ACTIVE and now == Status.ACTIVE)
+        return cls(as_of, hidden, activated)
 
 
 def fold_events(namespace: Namespace, ids: Iterable[UUID], as_of: datetime) -> Mapping[UUID, dict[str, Any]]:
-    """The values of memories as of a time; one older than its events has those of the first."""
+    """The values of memories as of a time; before a memory's first event, those after it."""
     folded: dict[UUID, dict[str, Any]] = {}
     events = ScoreEvent.objects.within(namespace).filter(memory_id__in=list(ids)).order_by("memory_id", "at", "id")
     for memory, at, after in events.values_list("memory_id", "at", "after"):

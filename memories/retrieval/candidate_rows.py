@@ -23,49 +23,11 @@ EPOCH, MICROSECOND = datetime(2000, 1, 1, tzinfo=UTC), timedelta(microseconds=1)
 ROW_FIELDS = ("type", "level", "status", "content", "confidence")
 Timestamps = NDArray[np.int64]  # microseconds since EPOCH, as Postgres stores them
 ALWAYS, NEVER = np.iinfo(np.int64).min, np.iinfo(np.int64).max  # -infinity and infinity
-
-
-class MemoryRows(Sequence[Mapping[str, Any]]):
-    """Memories in id order; a row is built when it is read, as few are."""
-
-    def __init__(self, columns: Mapping[str, Any]) -> None:
-        self.columns = columns
-
-    @cached_property
-    def ids(self) -> Sequence[UUID]:
-        """Their ids."""
-        stored: Ids = self.columns["id"]
-        return to_uuids(stored)
-
-    def __len__(self) -> int:
-        return len(self.columns["id"])
-
-    @overload
-    def __getitem__(self, place: int) -> Mapping[str, Any]: ...
-    @overload
-    def __getitem__(self, place: slice) -> Sequence[Mapping[str, Any]]: ...
-    def __getitem__(self, place: int | slice) -> Mapping[str, Any] | Sequence[Mapping[str, Any]]:
-        if isinstance(place, slice):
-            return [self[each] for each in range(*place.indices(len(self)))]
-        fields = {name: self.columns[name][place] for name in ROW_FIELDS}
-        id = uuid_from_halves(*self.columns["id"][place].item())
-        return {"id": id, **fields, "confidence": float(fields["confidence"])}
-
-    def column(self, name: str) -> Any:
-        """One column."""
-        return self.columns[name]
-
-
-def postgres_microseconds(at: datetime) -> int:
-    """A datetime as Postgres stores it."""
-    return (at - EPOCH) // MICROSECOND
-
-
 NUMBERS = (
     *("confidence", "belief", "provenance_depth", "importance", "quality"),
     *("access_count", "useful", "not_useful"),
 )
-# Columns of one type are aggregated into one array without NULL, which numpy reads at once: half the time of rows.
+# Columns of one type are aggregated into one array without NULL, which numpy reads as a whole: twice as fast as rows.
 # The nil UUID and infinite timestamps stand for NULL.
 NIL_UUID = UUID(int=0)
 IDS = {"id": "id", **{name: f"coalesce({name}, '{NIL_UUID}')" for name in ("subject_id", "session_id", "cluster_id")}}
@@ -76,10 +38,10 @@ TIMES = {
 }
 VALUES = {**{name: f"{name}::float8" for name in NUMBERS}, "memory_score": "coalesce(memory_score, 'NaN')"}
 CATEGORIES = ("type", "kind", "level", "status")
-SEPARATOR = " "  # part of no category
+SEPARATOR = " "  # occurs in no category
 COLUMNS = (*IDS, *TIMES, *VALUES, *CATEGORIES, "content")
 AGGREGATED = {
-    **{f"of_{place}": f"ARRAY[{', '.join(kind.values())}]" for place, kind in enumerate((IDS, TIMES, VALUES))},
+    **{f"array_{index}": f"ARRAY[{', '.join(kind.values())}]" for index, kind in enumerate((IDS, TIMES, VALUES))},
     "categories": f" || '{SEPARATOR}' || ".join(CATEGORIES),
     "content": "content",
 }
@@ -87,7 +49,7 @@ MEMORIES = f"""
     SELECT {", ".join(f"array_agg({name})" for name in AGGREGATED)} FROM (
         SELECT {", ".join(f"{column} AS {name}" for name, column in AGGREGATED.items())} FROM memories_memory m
         WHERE m.{{}} AND m.id = ANY(%(ids)s::uuid[]) ORDER BY m.id
-    ) AS each_one
+    ) AS ordered
 """
 TAGS = "SELECT memory_id, tag FROM memories_memorytag WHERE {} AND memory_id = ANY(%(ids)s::uuid[])"
 MENTIONS = "SELECT memory_id, entity_id FROM memories_mention WHERE {} AND memory_id = ANY(%(ids)s::uuid[])"
@@ -133,16 +95,16 @@ RETURNED = """
     WHERE {} AND "user" = %(user)s AND session = %(session)s AND memory_id = ANY(%(ids)s::uuid[])
         AND returned_at <= %(now)s
 """
-# A merged memory passes its accesses on.
+# The accesses of a merged memory count for the one it was merged into.
 ACCESSES = """
     SELECT counted.id, sum(d.count) FROM (
-        SELECT id, id AS used FROM unnest(%(ids)s::uuid[]) AS asked(id)
+        SELECT id, id AS accessed FROM unnest(%(ids)s::uuid[]) AS candidate(id)
         UNION ALL
         SELECT a.merged_into_id, a.id FROM memories_memory a
         WHERE a.namespace_id = %(namespace)s AND a.merged_into_id = ANY(%(ids)s::uuid[])
-            AND a.id <> ALL(%(gone)s::uuid[])
+            AND a.id <> ALL(%(hidden_since)s::uuid[])
     ) AS counted
-    JOIN memories_dailyaccess d ON d.namespace_id = %(namespace)s AND d.memory_id = counted.used
+    JOIN memories_dailyaccess d ON d.namespace_id = %(namespace)s AND d.memory_id = counted.accessed
     WHERE d.day <= %(now)s::date GROUP BY counted.id
 """
 CENTROIDS = """
@@ -158,8 +120,8 @@ FULL_VECTORS = f"""
 VECTORS = f"SELECT v.memory_id, v.vector {FULL_VECTORS} ANY(%(ids)s::uuid[])"
 # In the order of the ids; 0 without a vector.
 COSINES = f"""
-    SELECT array_agg(coalesce(1 - (v.vector <=> %(vector)s::vector), 0) ORDER BY candidate.place)
-    FROM unnest(%(without_cosine)s::uuid[]) WITH ORDINALITY AS candidate(id, place)
+    SELECT array_agg(coalesce(1 - (v.vector <=> %(vector)s::vector), 0) ORDER BY candidate.position)
+    FROM unnest(%(without_cosine)s::uuid[]) WITH ORDINALITY AS candidate(id, position)
     LEFT JOIN LATERAL (SELECT v.vector {FULL_VECTORS} candidate.id LIMIT 1) v ON true
 """
 IN_NAMESPACE = "namespace_id = %(namespace)s"
@@ -175,7 +137,7 @@ STATEMENTS_BY_NEED = {
     "vectors": VECTORS,
 }
 
-# All are lookups by id; planning each for its number of ids would take longer.
+# All are lookups by id: a custom plan per number of ids costs more than it saves.
 GENERIC_PLAN = set_config({"plan_cache_mode": "force_generic_plan"})
 
 
@@ -185,14 +147,14 @@ class CandidateTables:
 
     query: Query
     embedder: str
-    id_array: Ids  # in their order
+    id_array: Ids
 
     def __len__(self) -> int:
         return len(self.id_array)
 
     @cached_property
     def ids(self) -> Sequence[UUID]:
-        """Their ids."""
+        """The ids as UUIDs."""
         return to_uuids(self.id_array)
 
     @cached_property
@@ -218,8 +180,39 @@ class CandidateTables:
         return dict(zip(statements, rows, strict=True))
 
 
+class MemoryRows(Sequence[Mapping[str, Any]]):
+    """Memories in id order, stored by column; few rows are read, so each is built on access."""
+
+    def __init__(self, columns: Mapping[str, Any]) -> None:
+        self.columns = columns
+
+    @cached_property
+    def ids(self) -> Sequence[UUID]:
+        """The ids as UUIDs."""
+        stored: Ids = self.columns["id"]
+        return to_uuids(stored)
+
+    def __len__(self) -> int:
+        return len(self.columns["id"])
+
+    @overload
+    def __getitem__(self, index: int) -> Mapping[str, Any]: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[Mapping[str, Any]]: ...
+    def __getitem__(self, index: int | slice) -> Mapping[str, Any] | Sequence[Mapping[str, Any]]:
+        if isinstance(index, slice):
+            return [self[row] for row in range(*index.indices(len(self)))]
+        fields = {name: self.columns[name][index] for name in ROW_FIELDS}
+        id = uuid_from_halves(*self.columns["id"][index].item())
+        return {"id": id, **fields, "confidence": float(fields["confidence"])}
+
+    def column(self, name: str) -> Any:
+        """One column."""
+        return self.columns[name]
+
+
 def memory_rows(stored: Sequence[Sequence[Any]]) -> MemoryRows:
-    """The rows of the statement `memories`."""
+    """The result of the statement MEMORIES as rows."""
     if not stored or stored[0][0] is None:
         return MemoryRows(dict.fromkeys(COLUMNS, np.empty(0)))
     *arrays, categories, contents = stored[0]
@@ -230,8 +223,13 @@ def memory_rows(stored: Sequence[Sequence[Any]]) -> MemoryRows:
 
 @lru_cache(maxsize=1_000)
 def split_categories(categories: str) -> tuple[str, ...]:
-    """The categories of a memory, of which few combinations occur."""
+    """The categories of a memory; cached, as few combinations occur."""
     return tuple(categories.split(SEPARATOR))
+
+
+def postgres_microseconds(at: datetime) -> int:
+    """A datetime as Postgres stores it."""
+    return (at - EPOCH) // MICROSECOND
 
 
 def uuid_array_literal(ids: Iterable[UUID | str]) -> str:
@@ -245,7 +243,7 @@ NO_VECTOR = bytes(FINGERPRINT_BYTES)
 
 
 def load_candidate_vectors(tables: CandidateTables, stored: Sequence[tuple[UUID, bytes]]) -> tuple[Array, list[bytes]]:
-    """The vectors of the full texts in id order, and a fingerprint of each; NO_VECTOR for one that is missing."""
+    """The full-text vectors in id order, with fingerprints; a unit vector and NO_VECTOR for a missing one."""
     dimensions = embedder(tables.embedder).dimensions
     vectors = np.zeros((len(tables), dimensions))
     vectors[:, 0] = 1.0
@@ -253,9 +251,9 @@ def load_candidate_vectors(tables: CandidateTables, stored: Sequence[tuple[UUID,
     if not stored:
         return vectors, fingerprints
     positions = [tables.positions[memory.int] for memory, _ in stored]
-    native = decode_vectors([packed for _, packed in stored], dimensions)
-    vectors[positions] = native
-    for position, row in zip(positions, native, strict=True):
+    decoded = decode_vectors([packed for _, packed in stored], dimensions)
+    vectors[positions] = decoded
+    for position, row in zip(positions, decoded, strict=True):
         fingerprints[position] = blake2b(row.data, digest_size=FINGERPRINT_BYTES).digest()
     return vectors, fingerprints
 

@@ -40,20 +40,19 @@ from memories.retrieval.parse import ParsedQuery
 from memories.retrieval.query import Query
 from memories.retrieval.scope import CandidateScope
 from memories.retrieval.session_neighbours import SessionPlaces, session_places
-from scoring import signals as known
 from scoring.fusion import rank_rows
-from scoring.signals import KINDS, LEVELS, TYPES, Edges, Signals
+from scoring.signals import EDGE_KINDS, KINDS, LEVELS, TYPES, Edges, Signals
 from scoring.systems.candidates import MaxSimParams
 from scoring.systems.system import System
 from scoring.term import Array, Codes, Mask
 
-HOUR, DAY = (timedelta(**one) / MICROSECOND for one in ({"hours": 1}, {"days": 1}))
-# Retrievers whose score is the cosine, which every candidate has anyway.
+HOUR, DAY = timedelta(hours=1) / MICROSECOND, timedelta(days=1) / MICROSECOND
+# Retrievers whose score is the cosine to the full text, which every candidate has as a feature.
 BY_COSINE = frozenset({"semantic", "vec_full"})
 # Column values for NULL.
 NULL_VALUES = {"memory_score": np.nan, "valid_from": ALWAYS, "valid_until": NEVER}
 NO_ID = id_halves(NIL_UUID)
-EDGE_KINDS = {kind: place for place, kind in enumerate(known.EDGE_KINDS)}
+EDGE_CODES = {kind: code for code, kind in enumerate(EDGE_KINDS)}
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,7 +126,7 @@ def load_candidates(
         cluster_cosine=cluster_cosines(loaded.get("clusters", ()), rows, parsed),
         **match,
         entity_match=np.where(np.isfinite(entity_scores), entity_scores, 0.0),
-        affinity=affinity_shares(tables, loaded.get("mentions", ()), tags, loaded.get("used most", ())),
+        affinity=affinity_shares(tables, loaded.get("mentions", ()), tags, loaded.get("affinity", ())),
         returned=returned_before(tables, loaded.get("returned", ())),
         ranks={name: list_ranks(values, cosine) if len(lists[name]) else values for name, values in scores.items()},
         scores=scores,
@@ -142,8 +141,8 @@ def load_candidates(
 
 def valid_since(rows: MemoryRows) -> Timestamps:
     """Since when each memory is valid: as stated, or since it was stored."""
-    stated: Timestamps = rows.column("valid_from")
-    return np.where(stated == ALWAYS, rows.column("created_at"), stated)
+    valid_from: Timestamps = rows.column("valid_from")
+    return np.where(valid_from == ALWAYS, rows.column("created_at"), valid_from)
 
 
 def hours_left(until: Timestamps, now: int) -> Array:
@@ -160,8 +159,9 @@ def statements_read_by(system: System) -> dict[str, str]:
 
 def token_statement(parsed: ParsedQuery, scope: CandidateScope, params: Any) -> dict[str, str]:
     """The statement for token states, if the system reranks by MaxSim and the query has tokens."""
-    matched = isinstance(params, MaxSimParams) and parsed.tokens is not None and len(parsed.tokens)
-    return {"tokens": TOKENS.format(active=scope.active)} if matched else {}
+    if not isinstance(params, MaxSimParams) or parsed.tokens is None or not len(parsed.tokens):
+        return {}
+    return {"tokens": TOKENS.format(active=scope.active)}
 
 
 def query_cosines(
@@ -173,8 +173,8 @@ def query_cosines(
         cosine = np.clip(vectors @ parsed.vector, -1.0, 1.0)
         cosine[[fingerprint == NO_VECTOR for fingerprint in fingerprints]] = 0.0
         return cosine, vectors, fingerprints
-    for (others,) in loaded.get("cosines", ()):
-        cosine[np.isnan(cosine)] = [] if others is None else others
+    for (missing,) in loaded.get("cosines", ()):
+        cosine[np.isnan(cosine)] = [] if missing is None else missing
     return np.clip(cosine, -1.0, 1.0), None, [NO_VECTOR] * len(tables)
 
 
@@ -184,7 +184,7 @@ def rows_as_of(tables: CandidateTables, scope: CandidateScope, rows: MemoryRows)
     if as_of is None:
         return rows
     history = fold_events(tables.query.namespace, tables.ids, as_of)
-    accesses = dict(tables.fetch({"accesses": ACCESSES}, gone=list(scope.hidden_since))["accesses"])
+    accesses = dict(tables.fetch({"accesses": ACCESSES}, hidden_since=list(scope.hidden_since))["accesses"])
     for row, id in enumerate(rows.ids):
         for name, value in history.get(id, {}).items():
             if name in COLUMNS and name in HISTORY_COLUMNS:
@@ -256,13 +256,13 @@ def candidate_edges(tables: CandidateTables, rows: Sequence[tuple[UUID, UUID, st
     return Edges(
         source=np.array([tables.positions[source.int] for source, *_ in rows], dtype=np.intp),
         target=np.array([tables.positions[target.int] for _, target, *_ in rows], dtype=np.intp),
-        kind=np.array([EDGE_KINDS[kind] for *_, kind, _ in rows], dtype=np.intp),
+        kind=np.array([EDGE_CODES[kind] for *_, kind, _ in rows], dtype=np.intp),
         weight=np.array([weight for *_, weight in rows], dtype=float),
     )
 
 
 def tags_by_memory(rows: Iterable[tuple[UUID, str]]) -> dict[UUID, set[str]]:
-    """The tags of each candidate."""
+    """The tags of each memory."""
     tags: dict[UUID, set[str]] = {}
     for memory, tag in rows:
         tags.setdefault(memory, set()).add(tag)

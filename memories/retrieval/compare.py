@@ -1,4 +1,4 @@
-"""One query by several systems side by side, and the agreement of their rankings."""
+"""One query under several configurations, and the agreement of their rankings."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace

@@ -1,6 +1,7 @@
-"""Resolves the configuration: what the caller names, else what the namespace serves, else the default."""
+"""Resolves the configuration of a query: the system or profile it names, else the serving profile, else the default."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from memories.models import Namespace, ProfileVersion
 from memories.retrieval.query import VERSION_SEPARATOR, Config
@@ -20,13 +21,13 @@ def resolve_config(
 ) -> Config:
     """Resolve the configuration (ParamsError, UnknownProfileError)."""
     if system:
-        found = Config(SYSTEMS[system], mode_preset(namespace, SYSTEMS[system]))
+        config = Config(SYSTEMS[system], mode_preset(namespace, SYSTEMS[system]))
     elif profile:
-        found = config_of_version(find_profile_version(namespace, profile))
+        config = config_of_version(find_profile_version(namespace, profile))
     else:
         serving = namespace.serving
-        found = serving_config(serving.profile_version if serving else None)
-    return override_params(found, params)
+        config = serving_config(serving.profile_version if serving else None)
+    return override_params(config, params)
 
 
 def parse_config_label(label: str) -> dict[str, str]:
@@ -38,7 +39,7 @@ def override_params(config: Config, params: Mapping[str, object]) -> Config:
     """The configuration with the caller's parameters on top."""
     given = {**config.given, **params}
     config.system.params.of(given)  # validates
-    return Config(config.system, given, config.profile, config.version, config.version_id)
+    return replace(config, given=given)
 
 
 def mode_preset(namespace: Namespace, system: System) -> Mapping[str, object]:
@@ -48,10 +49,10 @@ def mode_preset(namespace: Namespace, system: System) -> Mapping[str, object]:
 
 def find_profile_version(namespace: Namespace, name: str) -> ProfileVersion:
     """A profile version by name: the latest, or the one numbered after the @."""
-    plain, _, number = name.rpartition(VERSION_SEPARATOR)
-    numbered = plain and number.isdecimal()
-    chosen = {"profile__name": plain, "number": int(number)} if numbered else {"profile__name": name}
-    versions = ProfileVersion.objects.within(namespace).filter(**chosen).select_related("profile")
+    profile, _, number = name.rpartition(VERSION_SEPARATOR)
+    numbered = profile and number.isdecimal()
+    lookup = {"profile__name": profile, "number": int(number)} if numbered else {"profile__name": name}
+    versions = ProfileVersion.objects.within(namespace).filter(**lookup).select_related("profile")
     version = versions.order_by("number").last()
     if version is None:
         raise UnknownProfileError(name)

@@ -23,7 +23,7 @@ def find_conflicts(
 ) -> tuple[dict[UUID, list[UUID]], set[UUID]]:
     """The active memories that contradict each result, and the results that are outdated.
 
-    Of two that contradict each other the one valid since later holds, whether it was returned or not.
+    Of two memories that contradict each other, the one valid from the later time wins, returned or not.
     """
     conflicts: dict[UUID, list[UUID]] = {}
     results = set(ids)
@@ -33,17 +33,17 @@ def find_conflicts(
     validity = load_validity(query, {id for pair in pairs for id in pair})
     outdated = set()
     for source, target in pairs:
-        for result, rival in ((source, target), (target, source)):
-            if result in results and rival in validity:
-                conflicts.setdefault(result, []).append(rival)
-                (since, valid), own = validity[rival], validity.get(result)
-                if valid and own is not None and (since, rival) > (own[0], result):
+        for result, opposite in ((source, target), (target, source)):
+            if result in results and opposite in validity:
+                conflicts.setdefault(result, []).append(opposite)
+                (since, valid), own = validity[opposite], validity.get(result)
+                if valid and own is not None and (since, opposite) > (own[0], result):
                     outdated.add(result)
     return conflicts, outdated
 
 
 def load_validity(query: Query, ids: set[UUID]) -> dict[UUID, tuple[datetime, bool]]:
-    """The start of validity of those memories that are active at the query's time, and whether they are valid then."""
+    """When each memory active at the query's time became valid, and whether it still is."""
     scope = CandidateScope.for_query(query)
     sql = VALIDITY.format(memories=DATED_AS_OF if query.as_of else "memories_memory", active=scope.active)
     values = {**scope.values, "ids": uuid_array_literal(ids), "now": query.now}

@@ -18,7 +18,7 @@ from memories.text.stopwords import CALENDAR_WORDS, FUNCTION_WORDS, HOLIDAYS
 from scoring.term import Array, Mask
 
 NOT_NAMES = CALENDAR_WORDS | FUNCTION_WORDS | HOLIDAYS
-TYPE_CHECKED = 32  # candidates checked, best first
+TYPE_CHECKED = 32  # best candidates whose answer type is checked
 
 
 @dataclass(frozen=True)
@@ -31,36 +31,33 @@ class ExpectedAnswer:
     surface_forms: tuple[str, ...]  # of the people
     only_people: bool  # no other entities
     descriptive: bool  # the entities only describe somebody: “who taught Maya”
-    unregistered: tuple[str, ...]  # names without an entity, if there are no others
-    has_identifier: bool  # whether one of those is an identifier
+    unregistered: tuple[str, ...]  # names without an entity; only if the query names no entity
+    has_identifier: bool  # among the unregistered names
 
 
 def expected_answer(
     text: str, entities: Sequence[EntityMatch], people: frozenset[UUID], terms: QueryTerms
 ) -> ExpectedAnswer:
     """What a query expects; an unregistered name counts if memories hold it or if it is an identifier."""
-    said = (
-        []
-        if entities
-        else [name for name in unregistered_names(text) if is_identifier(name) or occurs_in_memories(name, terms)]
-    )
+    names = [] if entities else unregistered_names(text)
+    names = [name for name in names if is_identifier(name) or occurs_in_memories(name, terms)]
     clause = relative_clause_start(text)
     return ExpectedAnswer(
         text=text,
         answer_type=expected_answer_type(text),
         people=people,
-        surface_forms=tuple(one.surface.casefold() for one in entities if one.entity_id in people),
-        only_people=all(one.entity_id in people for one in entities),
-        descriptive=clause is not None and all(text.find(one.surface) > clause for one in entities),
-        unregistered=tuple(name.casefold() for name in said),
-        has_identifier=any(map(is_identifier, said)),
+        surface_forms=tuple(match.surface.casefold() for match in entities if match.entity_id in people),
+        only_people=all(match.entity_id in people for match in entities),
+        descriptive=clause is not None and all(text.find(match.surface) > clause for match in entities),
+        unregistered=tuple(name.casefold() for name in names),
+        has_identifier=any(map(is_identifier, names)),
     )
 
 
 def unregistered_names(text: str) -> list[str]:
-    """Names by capitalisation or form, without dates."""
-    found = [*(one for one in capitalised_mentions(text) if one.certain), *find_identifiers(text)]
-    surfaces = dict.fromkeys(one.surface for one in found)
+    """Names by capitalisation or form, without calendar and function words."""
+    capitalised = (mention for mention in capitalised_mentions(text) if mention.certain)
+    surfaces = dict.fromkeys(mention.surface for mention in (*capitalised, *find_identifiers(text)))
     return [name for name in surfaces if not {word.casefold() for word in WORD_PATTERN.findall(name)} <= NOT_NAMES]
 
 
@@ -70,7 +67,7 @@ def is_identifier(name: str) -> bool:
     >>> [is_identifier(name) for name in ("PLAT-1187", "E24", "k8s", "Lisbon")]
     [True, True, False, False]
     """
-    return sum(sign.isdigit() for sign in name) > 1
+    return sum(char.isdigit() for char in name) > 1
 
 
 def occurs_in_memories(name: str, query_terms: QueryTerms) -> bool:
@@ -82,31 +79,32 @@ def occurs_in_memories(name: str, query_terms: QueryTerms) -> bool:
 def answer_fit(rows: MemoryRows, expected: ExpectedAnswer, match: Array | None, coverage: Array) -> dict[str, Any]:
     """Entity match and answer type match of each candidate."""
     texts: Sequence[str] = rows.column("content")
-    named = np.zeros(len(texts)) if match is None else np.where(np.isfinite(match), match, 0.0)
-    whom = entity_match(rows, texts, expected, named)
-    return {"answer_entity_match": whom, "answer_type_match": answer_type_match(texts, expected, whom * coverage)}
+    entity_scores = np.zeros(len(texts)) if match is None else np.where(np.isfinite(match), match, 0.0)
+    entities = entity_match(rows, texts, expected, entity_scores)
+    types = answer_type_match(texts, expected, entities * coverage)
+    return {"answer_entity_match": entities, "answer_type_match": types}
 
 
 def entity_match(rows: MemoryRows, texts: Sequence[str], expected: ExpectedAnswer, match: Array) -> Array:
-    """1 for memories of the query's entities, 0 for others, in between for mentions of people.
+    """1 for memories about the query's entities, 0 for others, in between for mere mentions of people.
 
     People take precedence over other entities. If the query names no entity, or none of any candidate, all match.
     """
-    everybody = np.ones(len(texts))
+    all_match = np.ones(len(texts))
     if expected.descriptive:
-        return everybody
+        return all_match
     if (match > 0).any():
         if not expected.people:
             return np.where(match > 0, 1.0, 0.0)
-        theirs = match if expected.only_people else match * mentions_person(rows, texts, expected)
-        return theirs / theirs.max() if theirs.any() else everybody
-    held = contains_any(texts, expected.unregistered)
-    return held.astype(float) if held.any() or expected.has_identifier else everybody
+        of_people = match if expected.only_people else match * mentions_person(rows, texts, expected)
+        return of_people / of_people.max() if of_people.any() else all_match
+    named = contains_any(texts, expected.unregistered)
+    return named.astype(float) if named.any() or expected.has_identifier else all_match
 
 
 def mentions_person(rows: MemoryRows, texts: Sequence[str], expected: ExpectedAnswer) -> Mask:
     """Which memories are about one of the people or contain the name."""
-    people = {id_halves(one) for one in expected.people}
+    people = {id_halves(person) for person in expected.people}
     subjects = np.array([subject in people for subject in rows.column("subject_id").tolist()], dtype=bool)
     return subjects | contains_any(texts, expected.surface_forms)
 
@@ -119,10 +117,10 @@ def contains_any(texts: Sequence[str], names: Sequence[str]) -> Mask:
 
 
 def answer_type_match(texts: Sequence[str], expected: ExpectedAnswer, coverage: Array) -> Mask:
-    """Which of the best candidates contain the answer type; all, if the query only describes."""
+    """Which of the best candidates contain the answer type; all, if the query asks for none or is descriptive."""
     if not expected.answer_type or expected.descriptive:
         return np.ones(len(texts), dtype=bool)
-    found = np.zeros(len(texts), dtype=bool)
+    matches = np.zeros(len(texts), dtype=bool)
     best = np.argsort(-coverage, kind="stable")[:TYPE_CHECKED]
-    found[best] = [contains_answer_type(expected.answer_type, texts[place], expected.text) for place in best]
-    return found
+    matches[best] = [contains_answer_type(expected.answer_type, texts[row], expected.text) for row in best]
+    return matches

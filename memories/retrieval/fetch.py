@@ -17,6 +17,14 @@ from memories.db.id_arrays import ID, Ids, to_uuids
 from memories.db.pipeline import Statement, raise_database_error, run_pipeline, set_config
 from scoring.term import Array
 
+logger = logging.getLogger(__name__)
+
+SAVEPOINT = Statement("SAVEPOINT retrievers")
+ROLLBACK_TO_SAVEPOINT = Statement("ROLLBACK TO SAVEPOINT retrievers")
+RELEASE_SAVEPOINT = Statement("RELEASE SAVEPOINT retrievers")
+NO_TIME_LIMIT = Statement("SET LOCAL statement_timeout TO DEFAULT")
+CLOCK = "(1000 * extract(epoch FROM clock_timestamp()))::float8"  # ms
+
 
 class RankedList(Mapping[UUID, float]):
     """The memories of a retriever with its scores, best first."""
@@ -26,7 +34,7 @@ class RankedList(Mapping[UUID, float]):
 
     @cached_property
     def by_id(self) -> dict[UUID, float]:
-        """The score of each."""
+        """Scores by memory id, best first."""
         return dict(zip(to_uuids(self.ids), self.scores.tolist(), strict=True))
 
     def __getitem__(self, id: UUID) -> float:
@@ -42,18 +50,9 @@ class RankedList(Mapping[UUID, float]):
 EMPTY_LIST = RankedList(np.empty(0, ID), np.empty(0))
 
 
-logger = logging.getLogger(__name__)
-
-SAVEPOINT = Statement("SAVEPOINT retrievers")
-ROLLBACK_TO_SAVEPOINT = Statement("ROLLBACK TO SAVEPOINT retrievers")
-RELEASE_SAVEPOINT = Statement("RELEASE SAVEPOINT retrievers")
-NO_TIME_LIMIT = Statement("SET LOCAL statement_timeout TO DEFAULT")
-CLOCK = "(1000 * extract(epoch FROM clock_timestamp()))::float8"  # ms
-
-
 @dataclass
 class Fetched:
-    """The ranked list of each retriever, why the others gave none, and how long each took."""
+    """The ranked list of each retriever, why the others have none, and how long each took."""
 
     lists: dict[str, RankedList] = field(default_factory=dict)
     timed_out: dict[str, str] = field(default_factory=dict)
@@ -61,10 +60,10 @@ class Fetched:
 
 
 def fetch(statements: Mapping[str, Statement | None], config: Mapping[str, str] | None = None) -> Fetched:
-    """The lists of all retrievers, in one transaction with some database settings.
+    """The ranked list of each retriever, under the given Postgres settings.
 
-    A retriever without a statement has an empty list. Postgres skips what follows a failed statement, so those behind
-    it are sent again.
+    A retriever without a statement has an empty list. Postgres skips the statements after a failed one, so they are
+    sent again.
     """
     fetched = Fetched()
     pending = {name: as_arrays(statement) for name, statement in statements.items() if statement}
@@ -81,10 +80,9 @@ def fetch(statements: Mapping[str, Statement | None], config: Mapping[str, str] 
 def fetch_until_failure(
     pending: Mapping[str, Statement], config: Mapping[str, str], fetched: Fetched
 ) -> dict[str, Statement]:
-    """Run the statements, record what they give, and return those behind the first that failed."""
+    """Run the statements, record their lists, and return the statements after the first that failed."""
     began = time.perf_counter()
-    ends = [RELEASE_SAVEPOINT, NO_TIME_LIMIT]
-    result = run_pipeline([SAVEPOINT, set_config(config, CLOCK), *pending.values(), *ends])
+    result = run_pipeline([SAVEPOINT, set_config(config, CLOCK), *pending.values(), RELEASE_SAVEPOINT, NO_TIME_LIMIT])
     if len(result.rows) < 2:
         assert result.error is not None
         raise_database_error(result.error)
@@ -108,17 +106,17 @@ def fetch_until_failure(
 
 @lru_cache(maxsize=256)
 def array_sql(sql: str) -> str:
-    """A list as two arrays in one row, with the time at which it was complete."""
+    """The SQL of a list as two arrays in one row, with the time at which it was complete."""
     return f"SELECT array_agg(memory_id), array_agg(score), {CLOCK} FROM ({sql}) AS list(memory_id, score)"
 
 
 def as_arrays(statement: Statement) -> Statement:
-    """The statement that gives a retriever's list as arrays."""
+    """A retriever's statement with its list as arrays."""
     return statement._replace(sql=array_sql(statement.sql))
 
 
 def failure_reason(retriever: str, error: psycopg.Error) -> str:
-    """Why a retriever gave nothing; a lost connection concerns the whole retrieval."""
+    """Why a retriever has no list; a lost connection fails the whole retrieval."""
     if isinstance(error, QueryCanceled):
         return f"took longer than {settings.RECALL_RETRIEVER_MS} ms"
     if connection.connection.closed:

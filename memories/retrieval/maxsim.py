@@ -19,55 +19,54 @@ def maxsim_features(
 ) -> dict[str, Any]:
     """MaxSim and term coverage of each candidate.
 
-    MaxSim is that of the best passage, as a long text contains something similar to any token somewhere. It is infinite
+    MaxSim is that of the best passage: somewhere in a long text there is something similar to any token. It is infinite
     for candidates without token states.
     """
     count = len(tables)
-    found = {"maxsim": np.full(count, np.inf), "term_coverage": np.ones(count), "uncovered_terms": np.zeros(count)}
+    defaults = {"maxsim": np.full(count, np.inf), "term_coverage": np.ones(count), "uncovered_terms": np.zeros(count)}
     stored = {memory: packed for memory, _, packed in tokens if packed}
     if not stored or parsed.tokens is None:
-        return found
-    before = {memory: other for memory, other, _ in tokens if other}
-    columns = {memory: place for place, memory in enumerate(stored)}
+        return defaults
+    previous = {memory: predecessor for memory, predecessor, _ in tokens if predecessor}
+    index = {memory: number for number, memory in enumerate(stored)}
     lengths = np.array([len(packed) // TOKEN_DIMENSIONS for packed in stored.values()], dtype=np.intp)
-    cut = split_passages(lengths, params.maxsim_window)
-    halves = best_token_matches(parsed.tokens.astype(np.float32), token_states(stored), cut.halves)
-    best = np.maximum(halves[:, cut.first], halves[:, cut.second])
-    ends = np.append(cut.starts[1:], best.shape[1])
-    with_before = best.copy()
-    for memory, other in before.items():
-        if memory in columns and other in columns:
-            here, there = columns[memory], columns[other]
-            mine = slice(cut.starts[here], ends[here])
-            # Of the previous memory, its last passage.
-            with_before[:, mine] = np.maximum(best[:, mine], params.maxsim_before * best[:, ends[there] - 1][:, None])
-    by_passage = weighted_match(with_before, parsed.token_weights(params.stop_weight), params.maxsim_power)
-    each = {
-        "maxsim": np.maximum.reduceat(by_passage, cut.starts),
-        **term_coverage(np.maximum.reduceat(best, cut.starts, axis=1), parsed, params.maxsim_covered),
+    passages = split_passages(lengths, params.maxsim_window)
+    halves = best_token_matches(parsed.tokens.astype(np.float32), token_states(stored), passages.halves)
+    best = np.maximum(halves[:, passages.first], halves[:, passages.second])
+    ends = np.append(passages.starts[1:], best.shape[1])
+    with_previous = best.copy()
+    for memory, predecessor in previous.items():
+        if memory in index and predecessor in index:
+            own = slice(passages.starts[index[memory]], ends[index[memory]])
+            last_passage = best[:, ends[index[predecessor]] - 1][:, None]
+            with_previous[:, own] = np.maximum(best[:, own], params.maxsim_before * last_passage)
+    by_passage = weighted_match(with_previous, parsed.token_weights(params.stop_weight), params.maxsim_power)
+    features = {
+        "maxsim": np.maximum.reduceat(by_passage, passages.starts),
+        **term_coverage(np.maximum.reduceat(best, passages.starts, axis=1), parsed, params.maxsim_covered),
     }
-    known = np.array([columns.get(memory, -1) for memory in tables.ids], dtype=np.intp)
-    return {name: np.where(known >= 0, each[name][known], usual) for name, usual in found.items()}
+    columns = np.array([index.get(memory, -1) for memory in tables.ids], dtype=np.intp)
+    return {name: np.where(columns >= 0, features[name][columns], default) for name, default in defaults.items()}
 
 
 def token_states(packed: Mapping[UUID, bytes]) -> NDArray[np.float32]:
-    """All token states, normalised; quantisation scales cancel out."""
+    """All token states, normalised, so that their quantisation scales cancel out."""
     states = np.frombuffer(b"".join(packed.values()), dtype=np.int8).reshape(-1, TOKEN_DIMENSIONS)
-    words = states.astype(np.float32)
-    lengths = np.linalg.norm(words, axis=1, keepdims=True)
-    units: NDArray[np.float32] = words / np.maximum(lengths, 1e-9)
-    return units
+    vectors = states.astype(np.float32)
+    norms = np.linalg.norm(vectors, axis=1, keepdims=True)
+    normalised: NDArray[np.float32] = vectors / np.maximum(norms, 1e-9)
+    return normalised
 
 
 def term_coverage(best: NDArray[Any], parsed: ParsedQuery, threshold: float) -> dict[str, Array]:
     """Mean similarity to the content words of the query, and the share of them below the threshold."""
-    asked = parsed.content_tokens()
-    if not asked:
+    content = parsed.content_tokens()
+    if not content:
         return {"term_coverage": np.ones(best.shape[1]), "uncovered_terms": np.zeros(best.shape[1])}
-    weights = np.array([weight for _, weight in asked])
-    likeness = np.array([best[tokens].mean(axis=0) for tokens, _ in asked])
-    whole = weights.sum()
+    weights = np.array([weight for _, weight in content])
+    similarities = np.array([best[tokens].mean(axis=0) for tokens, _ in content])
+    total = weights.sum()
     return {
-        "term_coverage": np.asarray(weights @ likeness / whole),
-        "uncovered_terms": np.asarray(weights @ (likeness < threshold) / whole),
+        "term_coverage": np.asarray(weights @ similarities / total),
+        "uncovered_terms": np.asarray(weights @ (similarities < threshold) / total),
     }

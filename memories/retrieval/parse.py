@@ -33,19 +33,24 @@ from scoring.specificity import (
 from scoring.term import Array
 
 
-def _any(*words: str) -> re.Pattern[str]:
+def _any_of(*words: str) -> re.Pattern[str]:
     return re.compile(rf"\b(?:{'|'.join(words)})\b", re.IGNORECASE)
 
 
-EXPLICIT = _any("entit(?:y|ies)", "events?", "facts?", "preferences?", "relations?", "relationships?")
-IMPLIED = _any(
+EXPLICIT_TYPE = _any_of("entit(?:y|ies)", "events?", "facts?", "preferences?", "relations?", "relationships?")
+IMPLIED_TYPE = _any_of(
     *("prefer(?:s|red)?", "likes?", "loves?", "hates?", "favou?rites?", "enjoys?", "wants?"),
     *("when", "happen(?:s|ed)?", "who", "whom", "reports? to", "works? (?:with|for)", "knows?", "married"),
 )
-# Vague times, in days before now.
-VAGUE = {_any("recently", "lately", "these days", "nowadays", "of late"): 30, _any("a while ago", "back then"): 365}
-FRESH = _any("now", "right now", "today", "tonight", "currently?", "current", "latest", "at the moment", "this morning")
-BACKGROUND = _any("history", "background", "overview", "in general", "usually", "always", "over the years", "ever")
+# How many days before now a vague time starts.
+VAGUE_TIMES = {
+    _any_of("recently", "lately", "these days", "nowadays", "of late"): 30,
+    _any_of("a while ago", "back then"): 365,
+}
+FRESH = _any_of(
+    "now", "right now", "today", "tonight", "currently?", "current", "latest", "at the moment", "this morning"
+)
+BACKGROUND = _any_of("history", "background", "overview", "in general", "usually", "always", "over the years", "ever")
 
 
 @dataclass(frozen=True)
@@ -56,30 +61,9 @@ class TimeWindow:
     cue: TemporalCue
 
 
-def type_cue(text: str) -> TypeCue:
-    """How clearly a query names a memory type."""
-    return "explicit" if EXPLICIT.search(text) else "implied" if IMPLIED.search(text) else "none"
-
-
-def find_time_window(text: str, now: datetime) -> TimeWindow | None:
-    """The first time a query names: a date is exact, “last week” relative, “recently” vague."""
-    for one in date_mentions(text, now):
-        return TimeWindow(one.when, "relative" if one.relative else "exact")
-    for words, days in VAGUE.items():
-        if words.search(text):
-            return TimeWindow(TimeInterval(now - timedelta(days=days), now), "vague")
-    return None
-
-
-def recency_intent(text: str) -> str:
-    """HIGH for queries about now, LOW for background, else MEDIUM."""
-    high, medium, low = INTENTS
-    return high if FRESH.search(text) else low if BACKGROUND.search(text) else medium
-
-
 @dataclass(frozen=True, eq=False)
 class ParsedQuery:
-    """A parsed query."""
+    """What was recognised in a query, and its embedding."""
 
     text: str
     entities: Sequence[EntityMatch]
@@ -118,28 +102,23 @@ class ParsedQuery:
         }
 
     def content_tokens(self) -> list[tuple[list[int], float]]:
-        """The tokens of each content word with its idf: no stop words, no names, and none beside an identifier."""
+        """The tokens of each content word, with its idf; no stop words or names, and none beside an identifier."""
         if self.expected.has_identifier:
             return []
-        # The words of an unregistered name of several words may occur without the name; "much" is in the answer type.
+        # The words of a longer unregistered name count: they also occur apart. "much" belongs to the answer type.
         names = (
-            *(one.surface for one in self.entities),
+            *(match.surface for match in self.entities),
             *(name for name in self.expected.unregistered if " " not in name),
             "much",
         )
         name_terms = {term for surface in names for term in self.terms.lexemes_of(surface)}
-        idfs = dict(
-            zip(
-                self.terms.document_frequencies,
-                self.terms.idfs(list(self.terms.document_frequencies)).tolist(),
-                strict=True,
-            )
-        )
+        lexemes = list(self.terms.document_frequencies)
+        idfs = dict(zip(lexemes, self.terms.idfs(lexemes).tolist(), strict=True))
         content = []
         for start, end, terms in self.embedded_terms.spans:
             if not terms or terms & name_terms:
                 continue
-            if tokens := [place for place, (a, b) in enumerate(self.spans) if start < b and a < end]:
+            if tokens := [token for token, (first, last) in enumerate(self.spans) if start < last and first < end]:
                 content.append((tokens, max(idfs.get(term, self.terms.max_idf) for term in terms)))
         return content
 
@@ -176,16 +155,37 @@ def understand(query: Query) -> ParsedQuery:
     )
 
 
+def type_cue(text: str) -> TypeCue:
+    """How clearly a query names a memory type."""
+    return "explicit" if EXPLICIT_TYPE.search(text) else "implied" if IMPLIED_TYPE.search(text) else "none"
+
+
+def find_time_window(text: str, now: datetime) -> TimeWindow | None:
+    """The first time a query names: a date is exact, “last week” relative, “recently” vague."""
+    for mention in date_mentions(text, now):
+        return TimeWindow(mention.when, "relative" if mention.relative else "exact")
+    for pattern, days in VAGUE_TIMES.items():
+        if pattern.search(text):
+            return TimeWindow(TimeInterval(now - timedelta(days=days), now), "vague")
+    return None
+
+
+def recency_intent(text: str) -> str:
+    """HIGH for queries about now, LOW for background, else MEDIUM."""
+    high, medium, low = INTENTS
+    return high if FRESH.search(text) else low if BACKGROUND.search(text) else medium
+
+
 def remove_names(text: str, people: Sequence[str]) -> str:
-    """The text without names of people, which BM25 and the entity graph find and which distract the embedding.
+    """The text without names of people, which distract the embedding; BM25 and the entity graph find them.
 
     A text of names alone is unchanged.
     """
     if not people:
         return text
     names = "|".join(re.escape(name) for name in sorted(people, key=len, reverse=True))
-    bare = " ".join(re.sub(rf"(?<!\w)(?:{names})(?:['’]s)?(?!\w)", " ", text).split())
-    return bare if re.search(r"\w", bare) else text
+    remaining = " ".join(re.sub(rf"(?<!\w)(?:{names})(?:['’]s)?(?!\w)", " ", text).split())
+    return remaining if re.search(r"\w", remaining) else text
 
 
 def embed_query(namespace: Namespace, text: str) -> tuple[Array, Array | None, tuple[tuple[int, int], ...]]:

@@ -1,4 +1,4 @@
-"""Chooses the plan of a query: retrievers, weights, diversification."""
+"""Chooses the plan of a query: which retrievers to ask, how deep, with which weights."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -30,7 +30,7 @@ class QueryPlan:
     reranker: str = ""
 
     def to_dict(self) -> dict[str, Any]:
-        """As an answer and a trace store it."""
+        """As a trace stores it."""
         own = {"specificity": self.specificity, "reranker": self.reranker}
         return {**vars(self.plan), "retrievers": list(self.plan.retrievers), **own}
 
@@ -49,11 +49,11 @@ def choose_plan(parsed: ParsedQuery, config: Config) -> QueryPlan:
     if not isinstance(params, PlanParams):
         return QueryPlan(Plan("all", retrievers=system.retrievers))
     parts = {name: feature(name, np.asarray(value)) for name, value in parsed.specificity_parts.items()}
-    names = dict(zip(parts, params.weights(*(SPECIFICITY_WEIGHTS[name] for name in parts)), strict=True))
-    whole = specificity(parts, names).with_name("specificity")
-    chosen = plan_for(
-        float(whole.value),
-        max((one.confidence for one in parsed.entities), default=0.0),
+    weights = dict(zip(parts, params.weights(*(SPECIFICITY_WEIGHTS[name] for name in parts)), strict=True))
+    score = specificity(parts, weights).with_name("specificity")
+    plan = plan_for(
+        float(score.value),
+        max((match.confidence for match in parsed.entities), default=0.0),
         parsed.specificity_parts["temporal_precision"],
         precise=params.precise_from,
         exploratory=params.exploratory_below,
@@ -63,11 +63,11 @@ def choose_plan(parsed: ParsedQuery, config: Config) -> QueryPlan:
         entity_weight=params.entity_plan_weight,
         temporal_weight=params.temporal_plan_weight,
     )
-    return QueryPlan(chosen, whole.tree())
+    return QueryPlan(plan, score.tree())
 
 
 def asked_retrievers(query: Query, plan: Plan, params: Params) -> tuple[str, ...]:
-    """The retrievers of the plan that can change a score; the others would cost time and find nothing that counts."""
+    """The retrievers of the plan that can change a score; one of weight 0 is not asked."""
     system = query.config.system
     retrievers = system.retrievers if query.all_retrievers else system.weighted_retrievers(params)
     return tuple(retriever for retriever in retrievers if retriever in plan.retrievers)

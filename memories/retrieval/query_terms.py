@@ -15,7 +15,7 @@ from scoring.bm25 import idf
 from scoring.term import Array
 
 WORD_PATTERN = re.compile(r"\w+")
-# The whole text, and each of its words alone, which tells where its lexemes are; a stop word has none.
+# The lexemes of the whole text (place 1) and of each word alone, which locates them; a stop word has none.
 LEXEMES = """
     SELECT word.place, w.lexeme, coalesce(statistic.documents, 0)
     FROM unnest(array_prepend(%(text)s::text, string_to_array(%(words)s, ' '))) WITH ORDINALITY AS word(text, place)
@@ -44,52 +44,52 @@ class QueryTerms:
         )
 
     def idfs(self, terms: list[str]) -> Array:
-        """The idf of lexemes; one that no memory holds counts as if one did."""
+        """The idf of lexemes; one that occurs in no memory counts as if it occurred in one."""
         counts = np.array([max(self.document_frequencies[term], 1) for term in terms], dtype=float)
         return idf(float(max(self.documents, 1)), counts)
 
     @property
     def max_idf(self) -> float:
-        """The idf of a term that one memory holds."""
+        """The idf of a term that occurs in one memory."""
         return float(idf(float(max(self.documents, 1)), np.array(1.0)))
 
     def restricted_to(self, text: str) -> "QueryTerms":
         """The terms of a shortened text."""
-        known = {self.text[a:b]: terms for a, b, terms in self.spans}
-        found = (match.span() for match in WORD_PATTERN.finditer(text))
-        spans = tuple((a, b, known.get(text[a:b], frozenset[str]())) for a, b in found)
-        holding = {term: self.document_frequencies[term] for _, _, terms in spans for term in sorted(terms)}
-        return QueryTerms(text, self.documents, self.average_length, holding, spans)
+        lexemes = {self.text[start:end]: terms for start, end, terms in self.spans}
+        words = (match.span() for match in WORD_PATTERN.finditer(text))
+        spans = tuple((start, end, lexemes.get(text[start:end], frozenset[str]())) for start, end in words)
+        frequencies = {term: self.document_frequencies[term] for _, _, terms in spans for term in sorted(terms)}
+        return QueryTerms(text, self.documents, self.average_length, frequencies, spans)
 
     def lexemes_of(self, surface: str) -> frozenset[str]:
         """The lexemes of part of the query."""
-        said = (self._lexemes.get(word.casefold(), set()) for word in WORD_PATTERN.findall(surface))
-        return frozenset[str]().union(*said)
+        words = WORD_PATTERN.findall(surface)
+        return frozenset[str]().union(*(self._lexemes.get(word.casefold(), set()) for word in words))
 
     @cached_property
     def _lexemes(self) -> dict[str, set[str]]:
         """The lexemes of each word, case-folded."""
-        found: dict[str, set[str]] = {}
+        lexemes: dict[str, set[str]] = {}
         for start, end, terms in self.spans:
-            found.setdefault(self.text[start:end].casefold(), set()).update(terms)
-        return found
+            lexemes.setdefault(self.text[start:end].casefold(), set()).update(terms)
+        return lexemes
 
     def token_weights(self, tokens: tuple[tuple[int, int], ...], stop_weight: float) -> Array:
         """The weight of each embedder token: the idf of its word, divided among the word's tokens.
 
         A stop word has a small fixed weight and punctuation none; if all are 0, all weigh the same.
         """
-        words = [self._at(*token) for token in tokens]
+        words = [self._word_at(*token) for token in tokens]
         counts = Counter(words)
         idfs = dict(zip(self.document_frequencies, self.idfs(list(self.document_frequencies)).tolist(), strict=True))
         word_weights = [max((idfs[term] for term in terms), default=stop_weight) for _, _, terms in self.spans]
         weights = np.array([0.0 if word is None else word_weights[word] / counts[word] for word in words])
         return weights if weights.any() else np.ones(len(weights))
 
-    def _at(self, start: int, end: int) -> int | None:
+    def _word_at(self, start: int, end: int) -> int | None:
         """The index of the first word that overlaps a span."""
-        place = bisect_right(self.spans, start, key=lambda span: span[1])
-        return place if place < len(self.spans) and self.spans[place][0] < end else None
+        index = bisect_right(self.spans, start, key=lambda span: span[1])
+        return index if index < len(self.spans) and self.spans[index][0] < end else None
 
 
 def load_query_terms(namespace: Namespace, text: str) -> QueryTerms:
@@ -103,7 +103,7 @@ def load_query_terms(namespace: Namespace, text: str) -> QueryTerms:
     for place, lexeme, _ in rows:
         by_place.setdefault(place, set()).add(lexeme)
     frequencies = {lexeme: count for place, lexeme, count in rows if place == 1}
-    # A word alone may be parsed otherwise than in its text: only lexemes of the text count.
+    # A word alone may be parsed differently than in its text: only lexemes of the text count.
     lexemes = {
         word: frozenset(by_place.get(place, set()) & frequencies.keys()) for place, word in enumerate(words, start=2)
     }

@@ -29,7 +29,7 @@ from scoring.systems import SYSTEMS
 
 @dataclass(frozen=True, eq=False)
 class Replay:
-    """A retrieval from a trace, or a live one and why."""
+    """A retrieval replayed from a trace, or a live one and the parameters that required it."""
 
     retrieval: Retrieval
     rerun_because: tuple[str, ...] = ()  # parameters that need a new query
@@ -37,7 +37,7 @@ class Replay:
 
 
 def replay(trace: Trace, config: Config) -> Replay:
-    """Rank a trace's candidates under a configuration; one that changes the candidates runs live."""
+    """Rank a trace's candidates under a configuration; one that changes the candidates needs a new query."""
     if changed_params := params_needing_rerun(trace, config):
         return Replay(retrieve(query_from_trace(trace, config)), changed_params)
     watch = Stopwatch()
@@ -62,7 +62,7 @@ def rank_trace(trace: Trace, candidates: Candidates, config: Config, watch: Stop
 
 
 def params_needing_rerun(trace: Trace, config: Config) -> tuple[str, ...]:
-    """What differs from the trace and changes the candidates: the system, or parameters."""
+    """What differs from the trace and would change its candidates: the system, or parameters."""
     system = config.system
     if system.name != trace.system:
         return ("system",)

@@ -27,14 +27,14 @@ def rerank(
     """The candidates with the reranker's list, and the plan with its name; a failing reranker is left out and named."""
     if not isinstance(params, PlanParams) or not wants_reranker(params, query_plan):
         return candidates, query_plan
-    words = maxsim_ranks(candidates)
+    by_maxsim = maxsim_ranks(candidates)
     if settings.RECALL_RERANKER == MAXSIM:
-        return candidates.with_list(RERANK, words), replace(query_plan, reranker=MAXSIM)
+        return candidates.with_list(RERANK, by_maxsim), replace(query_plan, reranker=MAXSIM)
     began = time.perf_counter()
     try:
         model = load_reranker()
         scores = cross_encoder_scores(
-            model, query.text, candidates, rows_to_rerank(candidates, words, params.rerank_top)
+            model, query.text, candidates, rows_to_rerank(candidates, by_maxsim, params.rerank_top)
         )
     except RerankerError as error:
         logger.error("the reranker failed", exc_info=error)
@@ -42,8 +42,8 @@ def rerank(
         return candidates, query_plan
     finally:
         fetched.took_ms[RERANK] = 1000 * (time.perf_counter() - began)
-    listed = candidates.with_list(RERANK, list_ranks(scores, candidates.signals.cosine), scores)
-    return listed, replace(query_plan, reranker=model.name)
+    reranked = candidates.with_list(RERANK, list_ranks(scores, candidates.signals.cosine), scores)
+    return reranked, replace(query_plan, reranker=model.name)
 
 
 def wants_reranker(params: PlanParams, query_plan: QueryPlan) -> bool:
@@ -52,7 +52,7 @@ def wants_reranker(params: PlanParams, query_plan: QueryPlan) -> bool:
 
 
 def load_reranker() -> Reranker:
-    """The configured cross-encoder; its path must not appear in an answer."""
+    """The configured cross-encoder; the error omits its path, as an answer shows it."""
     try:
         return reranker(settings.RECALL_RERANKER)
     except RerankerError as error:
@@ -60,24 +60,24 @@ def load_reranker() -> Reranker:
 
 
 def maxsim_ranks(candidates: Candidates) -> Array:
-    """Ranks by MaxSim; none without token states."""
+    """Ranks by MaxSim; infinity without token states."""
     signals = candidates.signals
-    matched = np.where(np.isfinite(signals.maxsim), 1.0 + signals.maxsim, 0.0)
-    return retriever_ranks(matched, signals.cosine, signals.id_ranks)
+    scores = np.where(np.isfinite(signals.maxsim), 1.0 + signals.maxsim, 0.0)
+    return retriever_ranks(scores, signals.cosine, signals.id_ranks)
 
 
-def rows_to_rerank(candidates: Candidates, words: Array, most: int) -> list[int]:
+def rows_to_rerank(candidates: Candidates, by_maxsim: Array, top: int) -> list[int]:
     """The candidates for the cross-encoder: by MaxSim, then by cosine.
 
     Independent of score parameters, so that a replay has the same list.
     """
     signals = candidates.signals
-    chosen: list[int] = np.lexsort((signals.id_ranks, -signals.cosine, words))[:most].tolist()
-    return chosen
+    rows: list[int] = np.lexsort((signals.id_ranks, -signals.cosine, by_maxsim))[:top].tolist()
+    return rows
 
 
 def cross_encoder_scores(model: Reranker, text: str, candidates: Candidates, rows: list[int]) -> Array:
-    """The model's scores; infinity for the rest."""
+    """The model's scores of some candidates; infinity for the rest."""
     scores = np.full(len(candidates), np.inf)
     if rows:
         texts = [candidates.rows[row]["content"] for row in rows]

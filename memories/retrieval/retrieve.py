@@ -23,7 +23,7 @@ from scoring.signals import Signals
 from scoring.specificity import Plan
 from scoring.systems.system import Ranking, rank
 
-# The timed steps, in their order.
+# The timed steps, in order.
 STEPS = ("parse", "embed", "retrieve", "load", "rerank", "rank")
 
 
@@ -35,19 +35,19 @@ class Stopwatch:
     since: float = field(default_factory=time.perf_counter)
 
     def lap(self, step: str) -> None:
-        """End a step."""
+        """End a step and start the next."""
         now = time.perf_counter()
         self.took_ms[step], self.since = 1000 * (now - self.since), now
 
     def split(self, part: str, took_ms: float, *, of: str) -> None:
-        """Time a part of a step apart."""
+        """Count a part of a step as a step of its own."""
         took = min(took_ms, self.took_ms[of])
         self.took_ms |= {of: self.took_ms[of] - took, part: took}
 
 
 @dataclass(frozen=True, eq=False)
 class Retrieval:
-    """A query and everything its answer is made of."""
+    """A query and everything its answer is built from."""
 
     query: Query
     parsed: ParsedQuery | None  # None in a replay
@@ -94,7 +94,7 @@ def retrieve(query: Query, parsed: ParsedQuery | None = None) -> Retrieval:
 
 
 def retriever_context(query: Query, parsed: ParsedQuery, params: Params, depth: int | None = None) -> RetrieverContext:
-    """What the retrievers of a query share; why-not looks deeper than the answer."""
+    """What the retrievers of a query share; why-not passes a greater depth than the answer's."""
     indexed = parsed.terms.documents >= SCAN_BELOW and parsed.embedder in EMBEDDERS
     answer_depth = list_depth(params, query.top_k)
     scope = CandidateScope.for_query(query)
@@ -107,10 +107,10 @@ def retriever_statements(context: RetrieverContext, retrievers: Sequence[str]) -
 
 
 def database_settings(context: RetrieverContext) -> dict[str, str]:
-    """How Postgres plans and searches for the retrievers.
+    """Postgres settings for the retrievers.
 
-    Compiling or parallelising takes longer than most of them run, and so would planning each anew; only with filters
-    does the best plan depend on their values.
+    JIT compilation, parallel workers and custom plans cost more than they save; only with filters does the best plan
+    depend on the values.
     """
     plan = "force_generic_plan" if context.scope.plain else "auto"
     planner = {"jit": "off", "max_parallel_workers_per_gather": "0", "plan_cache_mode": plan}
@@ -118,6 +118,6 @@ def database_settings(context: RetrieverContext) -> dict[str, str]:
 
 
 def rank_candidates(query: Query, signals: Signals, params: Params, plan: Plan) -> Ranking:
-    """Rank by the query's system; a plan may want fewer than the caller."""
+    """Rank by the query's system; the plan may lower `top_k`."""
     top_k = min(query.top_k, plan.top_k or query.top_k)
     return rank(query.config.system, signals, params, top_k=top_k, diversify=plan.diversify)

@@ -40,13 +40,13 @@ def session_places(scope: CandidateScope, ids: Sequence[UUID]) -> SessionPlaces:
         cursor.execute(SESSION_ORDER.format(scope=scope.condition), {**scope.values, "ids": uuid_array_literal(ids)})
         rows = cursor.fetchall()
     positions = {id: LEVELS.index(level) * LEVEL_OFFSET + place for id, level, place in rows}
-    wanted = set(ids)
-    # A neighbour is the row before or after; each session starts at 1.
-    beside = [
-        mine
-        for (one, _, _), (other, _, place) in pairwise(rows)
+    candidates = set(ids)
+    # A neighbour is the row before or after; each level of a session starts at 1.
+    neighbours = [
+        neighbour
+        for (first, _, _), (second, _, place) in pairwise(rows)
         if place > 1
-        for mine, found in ((one, other), (other, one))
-        if found in wanted and mine not in wanted
+        for neighbour, candidate in ((first, second), (second, first))
+        if candidate in candidates and neighbour not in candidates
     ]
-    return SessionPlaces({id: positions[id] for id in {*wanted, *beside} if id in positions}, beside)
+    return SessionPlaces({id: positions[id] for id in {*candidates, *neighbours} if id in positions}, neighbours)

@@ -16,13 +16,13 @@ from scoring.params import Choice, Declaration, Number, Params, ParamsError
 from scoring.searching import ParamAxis
 from scoring.systems.system import Ranking
 
-MAX_TRIALS = 100  # values of a slider; one with fewer steps is tried on each
+MAX_TRIALS = 100  # values of a slider; one with fewer steps is tried at each
 HALVINGS = 12
 CANDIDATE_GROUP = "Candidates"  # the parameters that set the length of the lists
 
 
 class Trial(NamedTuple):
-    """A value to try, its distance from the current value, and its neighbour on the way there."""
+    """A value to try, its distance from the current value, and the value tried just before it."""
 
     fraction: float
     param: str
@@ -36,6 +36,12 @@ class ChangeSearch:
 
     change: ParamChange | None
     tried: Sequence[str]
+
+
+def smallest_change(retrieval: Retrieval, memory: UUID, list_ranks: Mapping[str, ListRank]) -> ChangeSearch:
+    """The change of one parameter that brings a memory into the answer, smallest as a fraction of its range."""
+    row = candidate_row(retrieval, memory)
+    return search_other_candidates(retrieval, memory, list_ranks) if row is None else Reranking(retrieval, row).search()
 
 
 def answer_rank(retrieval: Retrieval, memory: UUID) -> int | None:
@@ -55,12 +61,6 @@ def rank_in_order(ranking: Ranking, row: int) -> int | None:
     return None if ranking.abstained or not len(places) else int(places[0]) + 1
 
 
-def smallest_change(retrieval: Retrieval, memory: UUID, list_ranks: Mapping[str, ListRank]) -> ChangeSearch:
-    """The change of one parameter, smallest as a fraction of its range, that brings a memory into the answer."""
-    row = candidate_row(retrieval, memory)
-    return search_other_candidates(retrieval, memory, list_ranks) if row is None else Reranking(retrieval, row).search()
-
-
 @dataclass(frozen=True, eq=False)
 class Reranking:
     """The candidates of a retrieval, reranked to follow the rank of one of them."""
@@ -74,7 +74,11 @@ class Reranking:
         retrieval, system = self.retrieval, self.retrieval.query.config.system
         unasked = system.weights_of(set(system.retrievers) - set(retrieval.asked))
         declarations = retrieval.params.declarations()
-        return {name: one for name, one in declarations.items() if one.scope == "score" and name not in unasked}
+        return {
+            name: declared
+            for name, declared in declarations.items()
+            if declared.scope == "score" and name not in unasked
+        }
 
     def search(self) -> ChangeSearch:
         """Try values, nearest first, until none is left that could be a smaller change."""
@@ -183,14 +187,14 @@ def range_fraction(params: Params, name: str, value: Any) -> float:
 def search_other_candidates(retrieval: Retrieval, memory: UUID, list_ranks: Mapping[str, ListRank]) -> ChangeSearch:
     """Try longer lists and unasked retrievers, by new queries, for a memory that no list reaches."""
     params, config = retrieval.params, retrieval.query.config
-    found = {retriever: entry.rank for retriever, entry in list_ranks.items() if entry.rank}
-    ranks = [rank for retriever, rank in found.items() if retriever in retrieval.asked]
-    weights = config.system.weights_of(found.keys() - set(retrieval.asked))
+    list_rank = {retriever: entry.rank for retriever, entry in list_ranks.items() if entry.rank}
+    ranks = [rank for retriever, rank in list_rank.items() if retriever in retrieval.asked]
+    weights = config.system.weights_of(list_rank.keys() - set(retrieval.asked))
     trials = sorted({*list_length_trials(params, retrieval.query.top_k, ranks), *first_weight_trials(params, weights)})
     tried = tuple(dict.fromkeys(trial.param for trial in trials))
     for trial in trials:
-        longer = replace(retrieval.query, config=replace(config, given={**config.given, trial.param: trial.value}))
-        if rank := answer_rank(retrieve(longer, retrieval.parsed), memory):
+        query = replace(retrieval.query, config=replace(config, given={**config.given, trial.param: trial.value}))
+        if rank := answer_rank(retrieve(query, retrieval.parsed), memory):
             return ChangeSearch(ParamChange(trial.param, trial.nearer, trial.value, trial.fraction, rank), tried)
     return ChangeSearch(None, tried)
 

@@ -22,7 +22,7 @@ from memories.retrieval.retrieve import Retrieval
 from memories.retrieval.trace_codec import LAYOUT, pack_signals
 from scoring.systems import SYSTEMS
 
-# A request does not wait for the disk: a crash may lose the last traces, and nothing else.
+# A request does not wait for the disk: a crash may lose the last traces, but nothing else.
 ASYNC_COMMIT = ", set_config('synchronous_commit', 'off', true)"
 
 
@@ -66,7 +66,7 @@ def store_trace(retrieval: Retrieval, answer: Answer, *, key: UUID | None) -> UU
 
 @cache
 def insert_sql(*columns: str) -> str:
-    """The INSERT of these columns."""
+    """The INSERT statement of a trace."""
     values = ", ".join(f"%({name})s" for name in columns)
     return f"INSERT INTO {Trace._meta.db_table} ({', '.join(columns)}) VALUES ({values}) RETURNING id"
 
@@ -117,8 +117,8 @@ def config_from_trace(trace: Trace) -> Config:
 def redact_forgotten(trace: Trace) -> TracedAnswer:
     """The answer as served; forgotten memories keep their numbers and lose their text."""
     answer = TracedAnswer.from_dict({**trace.answer, "trace": str(trace.id), "gone": []})
-    shown = [result.id for result in answer.results] + [miss.id for miss in answer.nearest]
-    gone = forgotten_ids(trace.namespace, shown)
+    ids = [result.id for result in answer.results] + [miss.id for miss in answer.nearest]
+    gone = forgotten_ids(trace.namespace, ids)
     if not gone:
         return answer
     groups = {type: [entry for entry in group if entry.id not in gone] for type, group in answer.context.items()}
@@ -133,8 +133,8 @@ def redact_forgotten(trace: Trace) -> TracedAnswer:
 
 def forgotten_ids(namespace: Namespace, ids: Iterable[UUID]) -> set[UUID]:
     """Those of some memories that were forgotten or erased."""
-    wanted = set(ids)
-    if not wanted:
+    unique = set(ids)
+    if not unique:
         return set()
-    stored = Memory.objects.within(namespace).filter(id__in=wanted).exclude(status=Status.FORGOTTEN)
-    return wanted - set(stored.values_list("id", flat=True))
+    stored = Memory.objects.within(namespace).filter(id__in=unique).exclude(status=Status.FORGOTTEN)
+    return unique - set(stored.values_list("id", flat=True))

@@ -1,4 +1,4 @@
-"""Signals as bytes, exact to the bit, without the vectors, which are stored by fingerprint."""
+"""Signals as bytes, exact to the bit; of the vectors, only their fingerprints."""
 
 import zlib
 from collections.abc import Mapping, Sequence
@@ -38,7 +38,7 @@ def pack_signals(signals: Signals, fingerprints: Sequence[bytes], embedder: str)
 
 
 def unpack_arrays(data: bytes, prefix: str = "") -> tuple[Mapping[str, NDArray[Any]], Mapping[str, Any]]:
-    """The packed arrays whose names start with a prefix, and the header."""
+    """The packed arrays whose names start with a prefix, and the header; the inverse of `pack_signals`."""
     raw = zlib.decompress(data)
     size = int.from_bytes(raw[:4])
     header = orjson.loads(raw[4 : 4 + size])
@@ -57,7 +57,7 @@ def decode_signals(
     header: Mapping[str, Any],
     vectors: Array | None,
 ) -> Signals:
-    """The signals of a trace, which may be older than some of the columns; vectors come from their table."""
+    """The signals of a trace, which may be older than some of the columns; a trace has no vectors."""
     columns = {name: arrays[name] for name in COLUMNS if name in arrays}
     if "answer_entity_match" not in arrays:
         named = arrays["entity_match"] > 0
@@ -75,6 +75,6 @@ def decode_signals(
 
 
 def unpack_fingerprints(arrays: Mapping[str, NDArray[Any]]) -> list[bytes]:
-    """The fingerprint of each candidate's vectors."""
+    """The fingerprint of each candidate's vector."""
     packed = arrays["fingerprints"].tobytes()
     return [packed[start : start + FINGERPRINT_BYTES] for start in range(0, len(packed), FINGERPRINT_BYTES)]

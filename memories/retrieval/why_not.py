@@ -32,7 +32,15 @@ from memories.retrieval.smallest_change import (
 )
 
 ZERO_WEIGHT = "not asked, because its weight is 0"
-MAX_DEPTH = 10_000  # ranks of a list that are searched for the memory
+MAX_DEPTH = 10_000  # of a list searched for the memory
+
+
+@dataclass(frozen=True)
+class TracedWhyNot:
+    """Why a memory was not returned, and why it took a live query to say, if it did."""
+
+    why_not: WhyNot
+    live: str = ""
 
 
 def why_not(query: Query, memory: UUID) -> WhyNot:
@@ -40,6 +48,25 @@ def why_not(query: Query, memory: UUID) -> WhyNot:
     retrieval = retrieve(query)
     exclusions = find_exclusions(query, Memory.objects.within(query.namespace).get(id=memory))
     return explain_miss(retrieval, memory, exclusions, {} if exclusions else list_ranks_of(retrieval, memory))
+
+
+def why_not_in_trace(trace: Trace, replayed: Replay, memory: Memory) -> TracedWhyNot:
+    """Diagnose from the candidates of a trace; a memory that was not among them needs a new query."""
+    retrieval = replayed.retrieval
+    if replayed.rerun_because:
+        exclusions = find_exclusions(retrieval.query, memory)
+        list_ranks = {} if exclusions else list_ranks_of(retrieval, memory.id)
+        return TracedWhyNot(
+            explain_miss(retrieval, memory.id, exclusions, list_ranks), "the ranking needed a new query"
+        )
+    row = candidate_row(retrieval, memory.id)
+    if row is not None:
+        return TracedWhyNot(explain_miss(retrieval, memory.id, [], list_ranks_at_trace(retrieval, row)))
+    if exclusions := exclusions_at_trace(trace, retrieval, memory):
+        return TracedWhyNot(explain_miss(retrieval, memory.id, exclusions, {}))
+    now = why_not(retrieval.query, memory.id)
+    reason = f"It was no candidate when the query ran. Run again now: {now.reason[0].lower()}{now.reason[1:]}"
+    return TracedWhyNot(replace(now, reason=reason), "a trace stores nothing of a memory that was no candidate")
 
 
 def explain_miss(
@@ -65,29 +92,37 @@ def explain_miss(
 
 def find_exclusions(query: Query, stored: Memory) -> list[str]:
     """Why a memory cannot be a candidate: its status, or a filter of the query."""
-    filters, why = query.filters, []
+    filters, exclusions = query.filters, []
     if query.as_of is None:
         if stored.status != Status.ACTIVE:
-            why.append(f"its status is {stored.status}")
+            exclusions.append(f"its status is {stored.status}")
     else:
         past = Past.load(query.namespace, query.as_of)
         active = (
             stored.status == Status.ACTIVE and stored.id not in past.active_since
         ) or stored.id in past.hidden_since
         if stored.created_at > query.as_of:
-            why.append("it was not stored yet")
+            exclusions.append("it was not stored yet")
         elif not active:
-            why.append("it was not active then")
+            exclusions.append("it was not active then")
     if stored.level not in query.levels:
-        why.append(f"its level is {stored.level}; the filter is {', '.join(query.levels)}")
+        exclusions.append(f"its level is {stored.level}; the filter is {', '.join(query.levels)}")
     if filters.types and (stored.type_uncertain or stored.type not in filters.types):
         type = "uncertain" if stored.type_uncertain else stored.type
-        why.append(f"its type is {type}; the filter is {', '.join(filters.types)}")
+        exclusions.append(f"its type is {type}; the filter is {', '.join(filters.types)}")
     if filters.users and stored.user not in filters.users:
-        why.append(f"its user is {stored.user or 'nobody'}; the filter is {', '.join(filters.users)}")
+        exclusions.append(f"its user is {stored.user or 'nobody'}; the filter is {', '.join(filters.users)}")
     if filters.tags and not set(filters.tags) & set(stored.tag_names):
-        why.append(f"it has none of the tags {', '.join(filters.tags)}")
-    return why
+        exclusions.append(f"it has none of the tags {', '.join(filters.tags)}")
+    return exclusions
+
+
+def exclusions_at_trace(trace: Trace, retrieval: Retrieval, memory: Memory) -> list[str]:
+    """Why a memory could not be a candidate at the time of a trace."""
+    # UUIDv7 ids order by creation, even where the namespace's clock stands still.
+    if memory.id > trace.id:
+        return ["it was not stored yet"]
+    return find_exclusions(replace(retrieval.query, as_of=trace.as_of), memory)
 
 
 def list_ranks_of(retrieval: Retrieval, memory: UUID) -> dict[str, ListRank]:
@@ -115,8 +150,33 @@ def list_ranks_of(retrieval: Retrieval, memory: UUID) -> dict[str, ListRank]:
     return ranks
 
 
+def list_ranks_at_trace(retrieval: Retrieval, row: int) -> dict[str, ListRank]:
+    """A candidate's rank in each retriever's list at the time of a trace."""
+    signals, plan, timed_out = retrieval.signals, retrieval.query_plan.plan, retrieval.fetched.timed_out
+    depth = list_depth(retrieval.params, retrieval.query.top_k)
+    [hits] = retriever_hits(signals, [row])
+    ranks: dict[str, ListRank] = {}
+    for retriever in retrieval.query.config.system.retrievers:
+        length = int(np.isfinite(signals.ranks[retriever]).sum()) if retriever in signals.ranks else 0
+        if retriever in hits:
+            ranks[retriever] = ListRank(hits[retriever].rank, hits[retriever].score, "")
+        elif retriever not in plan.retrievers:
+            ranks[retriever] = not_listed(f"the plan {plan.name} does not run it")
+        elif retriever not in retrieval.asked:
+            ranks[retriever] = not_listed(ZERO_WEIGHT)
+        elif retriever in timed_out:
+            ranks[retriever] = not_listed(timed_out[retriever])
+        elif retriever in NEEDS and not getattr(retrieval.parsed_in_trace, NEEDS[retriever]):
+            ranks[retriever] = not_listed("the query has nothing for it to search for")
+        elif not length:
+            ranks[retriever] = not_listed("it found nothing")
+        else:
+            ranks[retriever] = not_listed(f"not among the {'first ' if length >= depth else ''}{length} that it found")
+    return ranks
+
+
 def why_not_listed(retrieval: Retrieval, retriever: str, rank: int | None, depth: int) -> str:
-    """Why a retriever that was asked again did not list a memory then; empty if it did."""
+    """Why a memory was not in the list of a retriever, given its rank now; empty if it was."""
     if rank is None:
         return "it does not find it"
     if rank > depth:
@@ -125,7 +185,7 @@ def why_not_listed(retrieval: Retrieval, retriever: str, rank: int | None, depth
 
 
 def not_listed(why: str) -> ListRank:
-    """No rank in a list, and why."""
+    """A missing rank, and why."""
     return ListRank(None, None, why)
 
 
@@ -164,7 +224,7 @@ def miss_sentence(
 
 
 def change_sentence(search: ChangeSearch, *, candidate: bool) -> str:
-    """What brings a memory in, or what was tried in vain."""
+    """What brings a memory in, or what was tried without success."""
     if (change := search.change) is not None:
         is_number = isinstance(change.after, int | float) and not isinstance(change.after, bool)
         after, before = (f"{value:g}" if is_number else f"{value}" for value in (change.after, change.before))
@@ -183,63 +243,3 @@ def ordinal(rank: int) -> str:
     """A rank as an ordinal number."""
     ending = {1: "st", 2: "nd", 3: "rd"}.get(rank % 10 if rank % 100 not in (11, 12, 13) else 0, "th")
     return f"{rank}{ending}"
-
-
-@dataclass(frozen=True)
-class TracedWhyNot:
-    """Why a memory was not returned, and why the trace alone could not say so."""
-
-    why_not: WhyNot
-    live: str = ""
-
-
-def why_not_in_trace(trace: Trace, replayed: Replay, memory: Memory) -> TracedWhyNot:
-    """Diagnose from the candidates of a trace; a memory that was not among them needs a new query."""
-    retrieval = replayed.retrieval
-    if replayed.rerun_because:
-        exclusions = find_exclusions(retrieval.query, memory)
-        list_ranks = {} if exclusions else list_ranks_of(retrieval, memory.id)
-        return TracedWhyNot(
-            explain_miss(retrieval, memory.id, exclusions, list_ranks), "the ranking needed a new query"
-        )
-    row = candidate_row(retrieval, memory.id)
-    if row is not None:
-        return TracedWhyNot(explain_miss(retrieval, memory.id, [], list_ranks_at_trace(retrieval, row)))
-    if exclusions := exclusions_at_trace(trace, retrieval, memory):
-        return TracedWhyNot(explain_miss(retrieval, memory.id, exclusions, {}))
-    now = why_not(retrieval.query, memory.id)
-    reason = f"It was no candidate when the query ran. Run again now: {now.reason[0].lower()}{now.reason[1:]}"
-    return TracedWhyNot(replace(now, reason=reason), "a trace stores nothing of a memory that was no candidate")
-
-
-def exclusions_at_trace(trace: Trace, retrieval: Retrieval, memory: Memory) -> list[str]:
-    """Why a memory could be no candidate at the time of a trace."""
-    # UUIDv7 ids order by creation, even where the namespace's clock stands still.
-    if memory.id > trace.id:
-        return ["it was not stored yet"]
-    return find_exclusions(replace(retrieval.query, as_of=trace.as_of), memory)
-
-
-def list_ranks_at_trace(retrieval: Retrieval, row: int) -> dict[str, ListRank]:
-    """A candidate's rank in each retriever's list at the time of a trace."""
-    signals, plan, timed_out = retrieval.signals, retrieval.query_plan.plan, retrieval.fetched.timed_out
-    depth = list_depth(retrieval.params, retrieval.query.top_k)
-    [hits] = retriever_hits(signals, [row])
-    ranks: dict[str, ListRank] = {}
-    for retriever in retrieval.query.config.system.retrievers:
-        length = int(np.isfinite(signals.ranks[retriever]).sum()) if retriever in signals.ranks else 0
-        if retriever in hits:
-            ranks[retriever] = ListRank(hits[retriever].rank, hits[retriever].score, "")
-        elif retriever not in plan.retrievers:
-            ranks[retriever] = not_listed(f"the plan {plan.name} does not run it")
-        elif retriever not in retrieval.asked:
-            ranks[retriever] = not_listed(ZERO_WEIGHT)
-        elif retriever in timed_out:
-            ranks[retriever] = not_listed(timed_out[retriever])
-        elif retriever in NEEDS and not getattr(retrieval.parsed_in_trace, NEEDS[retriever]):
-            ranks[retriever] = not_listed("the query has nothing for it to search for")
-        elif not length:
-            ranks[retriever] = not_listed("it found nothing")
-        else:
-            ranks[retriever] = not_listed(f"not among the {'first ' if length >= depth else ''}{length} that it found")
-    return ranks

@@ -16,7 +16,7 @@ def _query_pattern(pattern: str) -> re.Pattern[str]:
 
 _PAYING = "costs?|earns?|pays?|paid|spends?|spent|worth|charged?|owes?|makes?|raised?|saved?|donated?"
 _PAID = "prices?|costs?|salary|rent|mortgage|debt|bill|fees?|loan|budget|wages?"
-# “How many” is left out: it can be counted from memories without a number.
+# “How many” is left out: the answer may be counted from memories that hold no number.
 ANSWER_TYPE_PATTERNS: tuple[tuple[AnswerType, re.Pattern[str]], ...] = (
     (
         "money",
@@ -60,11 +60,13 @@ def expected_answer_type(query: str) -> AnswerType:
     """
     if OPEN_QUESTION.match(query):
         return ""
-    return next((kind for kind, form in ANSWER_TYPE_PATTERNS if form.search(query)), "")
+    return next((answer_type for answer_type, pattern in ANSWER_TYPE_PATTERNS if pattern.search(query)), "")
 
 
 def contains_answer_type(answer_type: AnswerType, text: str, query: str = "") -> bool:
-    """Whether a text contains an answer of this type; dates and times are no numbers, names in the question not new.
+    """Whether a text contains an answer of this type.
+
+    Dates and times are not numbers, and a name from the question is not an answer.
 
     >>> contains_answer_type("money", "It costs 1,090 kronor"), contains_answer_type("", "Yes")
     (True, True)
@@ -120,7 +122,7 @@ def _is_version_prefix(before: str) -> bool:
 
 
 def relative_clause_start(query: str) -> int | None:
-    """The start of a relative clause about a person: “the team that owns it”, not “that Maya owns”."""
+    """The start of a relative clause that describes somebody: “the team that owns it”, not “that Maya owns”."""
     match = RELATIVE.search(query)
     return match.start() if match else None
 

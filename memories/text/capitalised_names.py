@@ -80,15 +80,15 @@ def is_capitalised(word: str) -> bool:
 
 def split_words(text: str) -> list[TextWord]:
     """Split a text into words."""
-    result: list[TextWord] = []
+    words: list[TextWord] = []
     end = 0
     for match in WORD_PATTERN.finditer(text):
         start, surface = match.start(), match[0]
         before, bare = text[end:start], surface if is_ascii_alpha(surface) else POSSESSIVE.sub("", surface)
-        initial = not result or ends_sentence(result[-1], before)
-        result.append(TextWord(bare, start, before, initial, bare is not surface, is_capitalised(bare)))
+        initial = not words or ends_sentence(words[-1], before)
+        words.append(TextWord(bare, start, before, initial, bare is not surface, is_capitalised(bare)))
         end = match.end()
-    return result
+    return words
 
 
 def ends_sentence(previous: TextWord, before: str) -> bool:
@@ -113,18 +113,18 @@ def capitalised_mentions(text: str) -> Iterator[CapitalisedMention]:
         span = _trim_span(text_words[index:stop]) if stop - index <= MAX_SPAN_WORDS else []
         if span and span[-1].end - span[0].start > 1:
             following = text_words[stop : stop + 2]
-            sure = (
+            certain = (
                 len(span) > 1
                 or not span[0].starts_sentence
                 or _is_initial_name(span[0], following, capitalised_elsewhere)
             )
             start, end = span[0].start, span[-1].end
-            yield CapitalisedMention(text[start:end], start, end, sure and not shouted)
+            yield CapitalisedMention(text[start:end], start, end, certain and not shouted)
         index = stop
 
 
 def _span_end(text_words: list[TextWord], start: int) -> int:
-    """The end of the run that starts with this capital; particles count only between capitals."""
+    """The end of the run of capitalised words from here; particles count only between them."""
     end = start + 1
     for index in range(end, len(text_words)):
         word = text_words[index]
@@ -158,7 +158,7 @@ def _trim_span(span: list[TextWord]) -> list[TextWord]:
 
 
 def _is_initial_name(word: TextWord, following: list[TextWord], capitalised_elsewhere: set[str]) -> bool:
-    """Whether a sentence-initial word would be capitalised anywhere."""
+    """Whether a sentence-initial word would also be capitalised within a sentence."""
     if word.possessive or word.text in capitalised_elsewhere or (len(word.text) > 1 and word.text.isupper()):
         return True
     if not following:

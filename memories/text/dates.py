@@ -33,11 +33,11 @@ class DateMention:
 
 def date_mentions(text: str, said_at: datetime) -> list[DateMention]:
     """All date expressions of a text, in order and without overlap; dates out of range are skipped."""
-    taken: list[DateMention] = []
+    mentions: list[DateMention] = []
     for mention in _match_dates(text, said_at.date()):
-        if not any(mention.start < other.end and other.start < mention.end for other in taken):
-            taken.append(mention)
-    return sorted(taken, key=lambda mention: mention.start)
+        if not any(mention.start < other.end and other.start < mention.end for other in mentions):
+            mentions.append(mention)
+    return sorted(mentions, key=lambda mention: mention.start)
 
 
 def _match_dates(text: str, today: date) -> Iterator[DateMention]:
@@ -128,12 +128,12 @@ def _weekday(number: int, today: date, ahead: int) -> date:
 
 def _season(name: str, today: date, ahead: int) -> TimeInterval:
     first = SEASONS[name]
-    own = months_interval(today.year, first, 3)
-    if ahead < 0 and own.until.date() > today:
+    this_year = months_interval(today.year, first, 3)
+    if ahead < 0 and this_year.until.date() > today:
         return months_interval(today.year - 1, first, 3)
-    if ahead > 0 and own.start.date() <= today:
+    if ahead > 0 and this_year.start.date() <= today:
         return months_interval(today.year + 1, first, 3)
-    return own
+    return this_year
 
 
 def _on_weekday(match: re.Match[str], today: date) -> TimeInterval:
@@ -159,8 +159,8 @@ def _date_pattern(text: str) -> re.Pattern[str]:
     return re.compile(rf"(?<!\w)(?:{text})(?!\w)", re.IGNORECASE)
 
 
-# Every pattern below needs one of these; most texts have none and skip the search. Matched in lower case: a
-# case-insensitive search is three times slower.
+# Every pattern below needs one of these; most texts have none and skip the search. Matched against lower case: a
+# case-insensitive search takes three times as long.
 _HINT_WORDS = (
     "(?:day|week|month|year)s?",
     "weekend",
@@ -214,6 +214,6 @@ DATE_PATTERNS: tuple[tuple[re.Pattern[str], bool, DateParser], ...] = (
     (
         _date_pattern(rf"(?:in|since|during|back in|of|from|by) (?P<year>{_YEAR})"),
         False,
-        lambda m, _: year_interval(int(m["year"])),
+        lambda match, _: year_interval(int(match["year"])),
     ),
 )

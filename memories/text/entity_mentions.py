@@ -1,4 +1,4 @@
-"""Entity mentions in a text: by rules, by the recogniser and by registry."""
+"""Entity mentions in a text: by rule, by the spaCy pipeline and by the registry."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -34,7 +34,7 @@ def entity_matches(text: str, registry: EntityRegistry) -> list[EntityMatch]:
     """Every mention in a text that resolves to an entity."""
     if not registry:
         return []
-    surfaces = list(dict.fromkeys(one.surface for one in find_mentions(text, registry)))
+    surfaces = list(dict.fromkeys(mention.surface for mention in find_mentions(text, registry)))
     matches = zip(surfaces, map(only_candidate, registry.candidates_for_all(surfaces)), strict=True)
     return [EntityMatch(match.entity_id, surface, match.confidence) for surface, match in matches if match]
 
@@ -102,7 +102,7 @@ def _longest_name_at(text_tokens: list[TextToken], index: int, registry: EntityR
 
 
 def _is_name_use(surface: str, registry: EntityRegistry) -> bool:
-    """Tell a name from a word of the same spelling: "will", "May" and "it" are no names, IT is if registered."""
+    """Whether a word is used as a name: "will", "May" and "it" are not, IT is if registered."""
     if len(surface) == 1 or surface.casefold() in STOP_WORDS:
         return surface.isupper() and surface in registry.names and surface.casefold() not in ("i", "a")
     return True
@@ -114,7 +114,7 @@ def _drop_namesakes(
     """Drop a given name followed by an unknown family name: Maya Berg is not Maya Lindqvist."""
     starts = {mention.start for mention in known}
     span_at = {span.start: span for span in spans}
-    result = []
+    remaining = []
     for mention in known:
         span = span_at.get(mention.start, mention)
         rest = span.surface[len(mention.surface) :].lstrip()
@@ -122,5 +122,5 @@ def _drop_namesakes(
             registry.kinds[match.entity_id] == PERSON for match in registry.candidates(mention.surface, fuzzy=False)
         )
         if not (given_name and rest and span.end - len(rest) not in starts):
-            result.append(mention)
-    return result
+            remaining.append(mention)
+    return remaining

@@ -14,7 +14,7 @@ from scoring.dedup import normalize
 
 PERSON = "person"
 EXACT, PARTIAL, SHORT_FORM = 1.0, 0.95, 0.9
-# Ratios closer than this are ties.
+# Fuzzy ratios closer than this are ties.
 MARGIN = 0.01
 MAX_CACHED_SURFACES = 20_000  # surface forms cached per registry
 
@@ -85,7 +85,7 @@ class EntityRegistry:
             self._firms[" ".join(words)].add(entity.entity_id)
 
     def resolve(self, surface: str, *, fuzzy: bool = True) -> EntityCandidate | None:
-        """The only entity a surface form can mean; None if it is unknown or ambiguous."""
+        """The entity of a surface form; None if it is unknown or ambiguous."""
         return only_candidate(self.candidates(surface, fuzzy=fuzzy))
 
     def candidates(self, surface: str, *, fuzzy: bool = True) -> tuple[EntityCandidate, ...]:
@@ -125,24 +125,22 @@ class EntityRegistry:
             (SHORT_FORM, lambda: self._people.by_short_form(surface)),
         )
         for confidence, rule in rules if full_key else ():
-            if found := rule():
-                return tuple(EntityCandidate(identifier, confidence) for identifier in sorted(found))
+            if entities := rule():
+                return tuple(EntityCandidate(entity_id, confidence) for entity_id in sorted(entities))
         return ()
 
     def _best_fuzzy(self, ratios: dict[int, float]) -> tuple[EntityCandidate, ...]:
         """The entities with the most similar names."""
         best: dict[UUID, float] = {}
         for index, ratio in ratios.items():
-            for identifier in self._keys[self._fuzzy_keys[index]]:
-                best[identifier] = max(best.get(identifier, 0.0), ratio)
+            for entity_id in self._keys[self._fuzzy_keys[index]]:
+                best[entity_id] = max(best.get(entity_id, 0.0), ratio)
         top = max(best.values(), default=0.0)
         return tuple(
-            EntityCandidate(identifier, best[identifier])
-            for identifier in sorted(best)
-            if best[identifier] > top - MARGIN
+            EntityCandidate(entity_id, best[entity_id]) for entity_id in sorted(best) if best[entity_id] > top - MARGIN
         )
 
 
 def only_candidate(candidates: Sequence[EntityCandidate]) -> EntityCandidate | None:
-    """The only candidate, if there is exactly one."""
+    """The candidate, if there is exactly one."""
     return candidates[0] if len(candidates) == 1 else None

@@ -78,5 +78,5 @@ def unit_interval(name: str, anchor: date, ahead: int) -> TimeInterval:
     return year_interval(anchor.year + ahead)
 
 
-def _format_day(one: date) -> str:
-    return f"{one.day} {MONTHS[one.month - 1].title()} {one.year}"
+def _format_day(day: date) -> str:
+    return f"{day.day} {MONTHS[day.month - 1].title()} {day.year}"

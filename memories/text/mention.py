@@ -14,7 +14,7 @@ class TextMention:
 
 
 def coverage_mask(text: str, mentions: Iterable[TextMention]) -> bytearray:
-    """A mask of the characters that mentions cover."""
+    """A mask of the characters that the mentions cover."""
     mask = bytearray(len(text))
     for mention in mentions:
         mask[mention.start : mention.end] = b"\1" * (mention.end - mention.start)
@@ -22,11 +22,11 @@ def coverage_mask(text: str, mentions: Iterable[TextMention]) -> bytearray:
 
 
 def drop_overlaps(text: str, mentions: Iterable[TextMention]) -> list[TextMention]:
-    """Mentions without overlap, longest first, in text order."""
-    result: list[TextMention] = []
+    """Mentions without overlap, in text order; of two that overlap, the longer is kept."""
+    selected: list[TextMention] = []
     mask = bytearray(len(text))
     for candidate in sorted(mentions, key=lambda mention: (mention.start - mention.end, mention.start)):
         if 1 not in mask[candidate.start : candidate.end]:
             mask[candidate.start : candidate.end] = b"\1" * (candidate.end - candidate.start)
-            result.append(candidate)
-    return sorted(result, key=lambda mention: mention.start)
+            selected.append(candidate)
+    return sorted(selected, key=lambda mention: mention.start)

@@ -1,4 +1,4 @@
-"""Card numbers and IBANs in a text, told from phone numbers, timestamps and ids by prefix and check digits."""
+"""Card numbers and IBANs in a text; prefix and check digits rule out phone numbers, timestamps and ids."""
 
 import re
 from collections.abc import Iterator
@@ -17,8 +17,8 @@ CARD_PATTERN = re.compile(
     r"|35(?:2[89]|[3-8]\d)\d{12,15}"  # JCB
     r"|(?:50|5[6-8]|6304|67)\d{9,17}"  # Maestro
 )
-MIN_CARD_DIGITS, MAX_CARD_DIGITS = 13, 19  # digits
-MAX_PHONE_DIGITS = 15  # digits, per E.164
+MIN_CARD_DIGITS, MAX_CARD_DIGITS = 13, 19
+MAX_PHONE_DIGITS = 15  # E.164
 # A UUID, which is skipped, or digits in one piece or in groups of at least three.
 _DIGIT_RUN = re.compile(
     r"\b[0-9A-Fa-f]{8}-(?:[0-9A-Fa-f]{4}-){3}[0-9A-Fa-f]{12}\b"

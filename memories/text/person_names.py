@@ -35,7 +35,7 @@ class PersonIndex:
 
     def by_full_name(self, surface: str) -> set[UUID]:
         """People by given and family name; middle names may be missing."""
-        return self._match_full_names(surface, lambda said, known: said[0] == known[0] and said[-1] == known[-1])
+        return self._match_full_names(surface, lambda words, known: words[0] == known[0] and words[-1] == known[-1])
 
     def by_short_form(self, surface: str) -> set[UUID]:
         """People by nickname or initial with the family name, or by nickname alone."""
@@ -45,13 +45,13 @@ class PersonIndex:
         """People by nickname alone."""
         return {person for formal in RELATED_NAMES.get(name, ()) for person in self._given.get(formal, ())}
 
-    def _match_full_names(self, surface: str, fits: Callable[[Sequence[str], Sequence[str]], bool]) -> set[UUID]:
+    def _match_full_names(self, surface: str, matches: Callable[[Sequence[str], Sequence[str]], bool]) -> set[UUID]:
         """People one of whose full names matches."""
         words = name_words(surface)
         if len(words) < 2:
             return set()
         candidates = self._family.get(words[-1], set()) | self._given.get(words[0], set())
-        return {person for person in candidates if any(fits(words, known) for known in self._full.get(person, ()))}
+        return {person for person in candidates if any(matches(words, known) for known in self._full.get(person, ()))}
 
 
 def name_words(name: str) -> list[str]:
@@ -88,6 +88,6 @@ def matches_short_form(words: Sequence[str], known: Sequence[str]) -> bool:
     return given and family
 
 
-def is_initial(one: str, other: str) -> bool:
+def is_initial(first: str, second: str) -> bool:
     """Whether one word is the initial of the other."""
-    return one[0] == other[0] and 1 in (len(one), len(other))
+    return first[0] == second[0] and 1 in (len(first), len(second))

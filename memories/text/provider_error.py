@@ -1,4 +1,4 @@
-"""The base error of every embedder, extractor, judge, reranker and recogniser; the API answers it with 503."""
+"""The base error of embedders, extractors, judges, rerankers and recognisers; the API answers with 503."""
 
 
 class ProviderError(RuntimeError):

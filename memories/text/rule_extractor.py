@@ -1,4 +1,4 @@
-"""The extractor without a model: statements about people, rewritten in the third person, with type, time and source."""
+"""The extractor without a model: statements about people, in the third person, with type, time and source level."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -25,7 +25,7 @@ CONTRACTED_IS = re.compile(r"\w+['’]s ")
 
 
 class RuleExtractor:
-    """Extracts sentence by sentence; everything else is left to the turn's chunk."""
+    """Extracts sentence by sentence; the rest stays in the turn's chunk."""
 
     name = MODEL
 
@@ -67,11 +67,11 @@ class Speakers:
 
 def build_statement_memory(sentence: str, people: set[str], turn: Turn, speaker: str, listener: str) -> ExtractedMemory:
     """Build a memory from one statement."""
-    times = date_mentions(sentence, turn.said_at)
-    parsed = parse_statement(sentence, dated=bool(times))
+    dates = date_mentions(sentence, turn.said_at)
+    parsed = parse_statement(sentence, dated=bool(dates))
     subject = listener if people == {LISTENER} else speaker
     # The evidence gets the resolved dates too, or a judge could not ground them.
-    dated_sentence = add_dates(sentence, times)
+    dated_sentence = add_dates(sentence, dates)
     content = to_third_person(dated_sentence, speaker, listener)
     # “Life's been tough” contains no name.
     names = [
@@ -88,21 +88,19 @@ def build_statement_memory(sentence: str, people: set[str], turn: Turn, speaker:
         level=source_level(sentence, people, turn),
         turn_id=turn.id,
         model=MODEL,
-        entities=tuple(
-            dict.fromkeys(name for name in [*named_people(people, speaker, listener, turn), *names] if name)
-        ),
+        entities=tuple(dict.fromkeys(name for name in [*named_people(people, speaker, listener), *names] if name)),
         tags=topic_tags(sentence),
         kind=Kind.EPISODIC if parsed.type == MemoryType.EVENT else Kind.SEMANTIC,
         evidence=f"{speaker} to {listener}: {dated_sentence}" if LISTENER in people else f"{speaker}: {dated_sentence}",
         happened_at=turn.said_at,
-        event_at=times[0].when.start if times else None,
-        event_until=times[0].when.until if times else None,
+        event_at=dates[0].when.start if dates else None,
+        event_until=dates[0].when.until if dates else None,
     )
 
 
-def add_dates(sentence: str, times: Sequence[DateMention]) -> str:
+def add_dates(sentence: str, dates: Sequence[DateMention]) -> str:
     """A sentence with the resolved date after each relative one, so that it can be read later."""
-    for date in reversed(times):
+    for date in reversed(dates):
         if date.relative:
             sentence = f"{sentence[: date.end]} ({date.when}){sentence[date.end :]}"
     return sentence
@@ -117,7 +115,7 @@ def source_level(sentence: str, people: set[str], turn: Turn) -> SourceLevel:
     return SourceLevel.DIRECT if people & {SPEAKER, BOTH} else SourceLevel.STRONG_INFERENCE
 
 
-def named_people(people: set[str], speaker: str, listener: str, turn: Turn) -> list[str]:
+def named_people(people: set[str], speaker: str, listener: str) -> list[str]:
     """The named people among speaker and listener that a sentence is about."""
-    people_mentioned = [speaker] * bool(people != {LISTENER}) + [listener] * bool(LISTENER in people)
-    return [name for name in people_mentioned if not name.startswith("The ")]
+    names = [speaker] * (people != {LISTENER}) + [listener] * (LISTENER in people)
+    return [name for name in names if not name.startswith("The ")]  # “The user” is no name

@@ -1,6 +1,6 @@
 """Redaction of secrets in a text: keys, card numbers, IBANs and e-mail addresses.
 
-Every pattern is linear: repeats are possessive, and after a long failed attempt the next one starts behind it.
+Every pattern runs in linear time: repeats are possessive, and after a long failed match the next starts behind it.
 """
 
 import math
@@ -14,8 +14,8 @@ from memories.text.payment_numbers import card_spans, iban_spans
 _LABEL = r"[A-Z ]{0,30}PRIVATE KEY(?: BLOCK)?-----"
 # By a substring every match contains; texts without it skip the search.
 KEY_PATTERNS = {
-    mark: re.compile(shape)
-    for mark, shape in {
+    marker: re.compile(pattern)
+    for marker, pattern in {
         # Without an end marker, as much as looks like a key.
         "-----BEGIN": rf"-----BEGIN {_LABEL}"
         rf"(?:(?:[^-]|-(?!----))*+-----END {_LABEL}|(?:\s*+[A-Za-z0-9+/=]{{16,}}+)*+)",
@@ -97,9 +97,9 @@ def redact_keys(text: str, counts: Counter[str]) -> str:
         if marker in text:
             text = pattern.sub(lambda _: _placeholder("key", counts), text)
     if "://" in text:
-        text = _URL_PASSWORD.sub(lambda at: at[1] + _placeholder("key", counts), text)
+        text = _URL_PASSWORD.sub(lambda match: match[1] + _placeholder("key", counts), text)
     if _SECRET_NAMES.search(text):
-        text = _ASSIGNED_SECRET.sub(lambda at: at[1] + _redact_assigned(at[2], counts), text)
+        text = _ASSIGNED_SECRET.sub(lambda match: match[1] + _redact_assigned(match[2], counts), text)
     return text
 
 
@@ -113,7 +113,7 @@ def _redact_assigned(value: str, counts: Counter[str]) -> str:
 
 def entropy(text: str) -> float:
     """Shannon entropy in bits per character."""
-    return -sum(n / len(text) * math.log2(n / len(text)) for n in Counter(text).values())
+    return -sum(count / len(text) * math.log2(count / len(text)) for count in Counter(text).values())
 
 
 def redact_payments(text: str, counts: Counter[str]) -> str:
@@ -129,7 +129,7 @@ def redact_payments(text: str, counts: Counter[str]) -> str:
 
 def redact_emails(text: str, counts: Counter[str]) -> str:
     """Redact e-mail addresses; `package@1.2.3` is none."""
-    return _EMAIL.sub(lambda at: _redact_email(at, counts), text) if "@" in text else text
+    return _EMAIL.sub(lambda match: _redact_email(match, counts), text) if "@" in text else text
 
 
 def _redact_email(match: re.Match[str], counts: Counter[str]) -> str:

@@ -18,15 +18,15 @@ def split_sentences(text: str) -> list[str]:
     >>> split_sentences("Met Dr. Berg at 9 a.m. today. It went well! Really?")
     ['Met Dr. Berg at 9 a.m. today.', 'It went well!', 'Really?']
     """
-    result: list[str] = []
+    sentences: list[str] = []
     start = 0
     for match in SENTENCE_END.finditer(text):
         if _sentence_continues(text, start, match):
             continue
-        result.append(text[start : match.end()].strip())
+        sentences.append(text[start : match.end()].strip())
         start = match.end()
-    result.append(text[start:].strip())
-    return [sentence for sentence in result if sentence]
+    sentences.append(text[start:].strip())
+    return [sentence for sentence in sentences if sentence]
 
 
 def _sentence_continues(text: str, start: int, end: re.Match[str]) -> bool:

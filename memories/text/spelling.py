@@ -73,20 +73,20 @@ def tokenize_text(text: str) -> list[TextToken]:
     >>> [token.key for token in tokenize_text("cargo-bike, C++")]
     ['cargo', 'bike', ',', 'c', '+', '+']
     """
-    result: list[TextToken] = []
+    tokens: list[TextToken] = []
     end, hyphen = -1, False
     for match in TOKEN.finditer(text):
-        symbol, (start, stop) = match[0], match.span()
+        surface, (start, stop) = match[0], match.span()
         glued, end = start == end, stop
-        if glued and symbol in "-‐‑":
+        if glued and surface in "-‐‑":
             hyphen = True
             continue
-        result.append(TextToken(fold_spelling(symbol), start, stop, glued and not hyphen))
+        tokens.append(TextToken(fold_spelling(surface), start, stop, glued and not hyphen))
         hyphen = False
-    return result
+    return tokens
 
 
 def name_tokens(name: str) -> tuple[tuple[str, bool], ...]:
-    """Tokenise a name the way `tokenize_text` splits a text."""
-    split_name = tokenize_text(name.strip(OUTER_PUNCTUATION))
-    return tuple((token.key, token.glued and index > 0) for index, token in enumerate(split_name))
+    """The tokens of a name, as `tokenize_text` finds them in a text: key, and whether it is glued to the one before."""
+    tokens = tokenize_text(name.strip(OUTER_PUNCTUATION))
+    return tuple((token.key, token.glued and index > 0) for index, token in enumerate(tokens))

@@ -70,8 +70,8 @@ def strip_pleasantries(sentence: str) -> str:
 
 def content_words(sentence: str) -> list[str]:
     """The content words of a sentence."""
-    lowered = (match[0].casefold().replace("’", "'") for match in WORD.finditer(sentence))
-    return [word for word in lowered if len(word) > 1 and word not in FUNCTION_WORDS and word not in FILLERS]
+    words = (match[0].casefold().replace("’", "'") for match in WORD.finditer(sentence))
+    return [word for word in words if len(word) > 1 and word not in FUNCTION_WORDS and word not in FILLERS]
 
 
 def is_statement(sentence: str) -> bool:

@@ -1,8 +1,8 @@
-"""Capitalised words that are no names."""
+"""Word lists for finding names: stop words, calendar words, particles, titles, legal forms."""
 
 
 def parse_words(text: str) -> frozenset[str]:
-    """Parse a list of words."""
+    """A word list, separated by white space."""
     return frozenset(text.split())
 
 

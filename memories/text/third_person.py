@@ -52,10 +52,10 @@ def to_third_person(sentence: str, speaker: str, listener: str) -> str:
 
 def people_in(sentence: str) -> set[str]:
     """Whom a sentence is about: its speaker, the listener, or the speaker with others."""
-    lowered = (match[0].casefold().replace("’", "'") for match in WORD.finditer(sentence))
+    words = (match[0].casefold().replace("’", "'") for match in WORD.finditer(sentence))
     return {
         PRONOUNS[base][0]
-        for word in lowered
+        for word in words
         if (base := MISSING_APOSTROPHE.get(word, word).partition("'")[0]) in PRONOUNS
     }
 

@@ -11,7 +11,7 @@ MODAL = parse_words(
 PAST = parse_words(
     """
     ate awoke beat became began bent bet bit blew bought bound bred broke brought built burnt burst came caught chose
-    clung cost crept cut dealt did did dreamt drank drew drove dug dwelt fed fell felt fled flew forbade forgave forgot
+    clung cost crept cut dealt did dreamt drank drew drove dug dwelt fed fell felt fled flew forbade forgave forgot
     fought found froze gave got grew ground had heard held hid hit hung hurt kept knelt knew laid lay led leapt learnt
     left lent let lit lost made meant met mistook overcame overheard paid pled proved put quit ran rang read rebuilt
     rode rose said sang sank sat saw sent set shook shone shot showed shut slept slid smelt sold sought spent spilt

@@ -22,8 +22,8 @@ def _pool(top_k: int) -> int:
 
 
 def _first_in_one_list() -> float:
-    found = Signals(ids=np.array(["a"]), ranks={"vec_full": np.array([1.0])})
-    return float(memsense.memsense_rrf(found, _params).value[0])
+    signals = Signals(ids=np.array(["a"]), ranks={"vec_full": np.array([1.0])})
+    return float(memsense.memsense_rrf(signals, _params).value[0])
 
 
 SOURCE = CatalogueSource(

@@ -24,13 +24,12 @@ def _rrf(rank: float, k: float) -> float:
 
 def _appendix_c() -> Signals:
     """Signals of Appendix C at retrieval time."""
-    ranks = {"semantic": np.array([3.0]), "bm25": np.array([1.0])}
     return Signals(
         ids=np.array(["a"]),
         type=np.array([TYPES.index("Preference")]),
         age_days=np.array([90.0]),
         access_count=np.array([4.0]),
-        ranks=ranks,
+        ranks={"semantic": np.array([3.0]), "bm25": np.array([1.0])},
     )
 
 

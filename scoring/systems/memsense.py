@@ -67,22 +67,23 @@ def best_in_session(values: Array, members: Mask, session: Codes, tiebreak: Code
 def neighbour_anchors(signals: Signals, values: Array, found: Mask) -> Codes:
     """For each candidate that no retriever found, the better of its two session neighbours; −1 where there is none."""
     anchors = np.full(len(signals), -1, np.intp)
-    placed = (signals.session >= 0) & (signals.position >= 0)
-    missing, rows = np.flatnonzero(~found & placed), np.flatnonzero(found & placed)
+    in_session = (signals.session >= 0) & (signals.position >= 0)
+    missing, rows = np.flatnonzero(~found & in_session), np.flatnonzero(found & in_session)
     if not len(missing) or not len(rows):
         return anchors
-    place = signals.session * (signals.position.max() + 3) + signals.position
-    rows = rows[np.isin(place[rows], np.concatenate([place[missing] - 1, place[missing] + 1]))]
+    # One number per position over all sessions, with gaps between sessions.
+    slot = signals.session * (signals.position.max() + 3) + signals.position
+    rows = rows[np.isin(slot[rows], np.concatenate([slot[missing] - 1, slot[missing] + 1]))]
     if not len(rows):
         return anchors
-    rows = rows[np.lexsort((-signals.id_ranks[rows], values[rows], place[rows]))]
+    rows = rows[np.lexsort((-signals.id_ranks[rows], values[rows], slot[rows]))]
     highest = np.full(len(missing), -np.inf)
     for step in (-1, 1):
-        # Rows are sorted by value within a position: the last one is the best.
-        beside = rows[np.searchsorted(place[rows], place[missing] + step, side="right") - 1]
-        better = (place[beside] == place[missing] + step) & (values[beside] > highest)
-        anchors[missing[better]] = beside[better]
-        highest = np.where(better, values[beside], highest)
+        # Rows are sorted by value within a slot: the last one is the best.
+        neighbour = rows[np.searchsorted(slot[rows], slot[missing] + step, side="right") - 1]
+        better = (slot[neighbour] == slot[missing] + step) & (values[neighbour] > highest)
+        anchors[missing[better]] = neighbour[better]
+        highest = np.where(better, values[neighbour], highest)
     return anchors
 
 

@@ -4,8 +4,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import ClassVar
 
-from scoring.confidence import capped_confidence, grounded_confidence
-from scoring.confidence import weighted_confidence as weighed
+from scoring.confidence import capped_confidence, grounded_confidence, weighted_confidence
 from scoring.evidence import Evidence, extractor_signal, prior_signal, repetition_signal, source_signal
 from scoring.freshness import access_boost, effective_freshness
 from scoring.fusion import rrf
@@ -164,7 +163,7 @@ def memory_confidence(evidence: Evidence, policy: WritePolicyParams) -> Term:
         "prior": prior_signal(evidence, policy),
     }
     weights = dict(zip(signals, policy.weights(*(f"weight_{name}" for name in signals)), strict=True))
-    term = weighed(signals, weights)
+    term = weighted_confidence(signals, weights)
     if evidence.grounding == "partial":
         term = grounded_confidence(term, policy["grounding_penalty"])
     if evidence.confirmed:
@@ -176,11 +175,10 @@ def rejection_reason(evidence: Evidence, policy: WritePolicyParams) -> str:
     """Why the memory must not be stored; empty if it may be."""
     if evidence.grounding == "unsupported":
         return "its source does not support it"
-    if (
-        evidence.grounding == "partial"
-        and (left := float(memory_confidence(evidence, policy).value)) < policy.grounding_floor
-    ):
-        return f"only partly grounded, so it keeps {left:.2f}, and the floor is {policy.grounding_floor:.2f}"
+    if evidence.grounding == "partial":
+        confidence = float(memory_confidence(evidence, policy).value)
+        if confidence < policy.grounding_floor:
+            return f"only partly grounded, so it keeps {confidence:.2f}, and the floor is {policy.grounding_floor:.2f}"
     return ""
 
 

@@ -26,18 +26,21 @@ def select_by_mmr(
     signals: Signals, rows: Codes, relevance: Array, top_k: int, tags: BitSets | None = None, **options: float
 ) -> Order:
     """Select rows, grouped by batch, by MMR within each batch; picks are reported for a single batch only."""
-    chosen = np.full((len(signals.batches), min(top_k, int(signals.batches.counts(rows).max(initial=0)))), -1)
+    selected = np.full((len(signals.batches), min(top_k, int(signals.batches.counts(rows).max(initial=0)))), -1)
     picks: tuple[Pick, ...] = ()
     for batches, lines in signals.batches.by_size(rows):
         for start in range(0, len(batches), MMR_BLOCK_SIZE):
-            part, mine = batches[start : start + MMR_BLOCK_SIZE], lines[start : start + MMR_BLOCK_SIZE]
-            marked = None if tags is None else tags[mine]
-            found = mmr(relevance[mine], signals.vectors_of(mine), top_k=top_k, tags=marked, **options)
-            taken = np.take_along_axis(mine, found.rows, axis=1)
-            chosen[part, : taken.shape[1]] = np.where(found.rows >= 0, taken, -1)
+            block = slice(start, start + MMR_BLOCK_SIZE)
+            block_rows = lines[block]
+            block_tags = None if tags is None else tags[block_rows]
+            selection = mmr(
+                relevance[block_rows], signals.vectors_of(block_rows), top_k=top_k, tags=block_tags, **options
+            )
+            picked_rows = np.take_along_axis(block_rows, selection.rows, axis=1)
+            selected[batches[block], : picked_rows.shape[1]] = np.where(selection.rows >= 0, picked_rows, -1)
             if len(signals.batches) == 1:
-                picks = tuple(pick_by_row(one, mine[0]) for one in found.picks(0))
-    return Order(chosen[chosen >= 0], picks)
+                picks = tuple(pick_by_row(pick, block_rows[0]) for pick in selection.picks(0))
+    return Order(selected[selected >= 0], picks)
 
 
 def pick_by_row(pick: Pick, rows: Codes) -> Pick:
@@ -133,10 +136,9 @@ def rank_batches(
 ) -> tuple[Codes, Mask]:
     """Rank stacked batches, each as `rank` would: result rows grouped by batch, and which batches abstain."""
     _, _, passed, order = score_and_order(system, signals, params, top_k, diversify)
-    answered = np.bincount(signals.batches.batch_index[order.rows], minlength=len(signals.batches)) > 0
-    return order.rows, np.where(
-        answered, system.answer_probability(signals, params, passed), 0.0
-    ) < abstention_threshold(params)
+    has_results = np.bincount(signals.batches.batch_index[order.rows], minlength=len(signals.batches)) > 0
+    probabilities = np.where(has_results, system.answer_probability(signals, params, passed), 0.0)
+    return order.rows, probabilities < abstention_threshold(params)
 
 
 def score_and_order(

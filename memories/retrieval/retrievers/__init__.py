@@ -1,4 +1,4 @@
-"""The retrievers by name: each writes one SQL statement, or none where the query gives it nothing to look for."""
+"""The retrievers by name: each writes one SQL statement, or none if the query has nothing for it to search for."""
 
 from collections.abc import Callable, Mapping
 
@@ -17,5 +17,5 @@ RETRIEVERS: Mapping[str, Callable[[RetrieverContext], Statement | None]] = {
     "lexical": lexical.sql,
     **{route.value: semantic.route_sql(route) for route in Route if route != Route.CONTEXT},
 }
-# What a query must name for a retriever to have something to look for.
+# What the parsed query must have for a retriever to have something to search for.
 NEEDS: Mapping[str, str] = {"entity": "entities", "traversal": "entities", "temporal": "window"}

@@ -8,15 +8,15 @@ from memories.retrieval.retrievers.context import JOIN_MEMORY, RetrieverContext,
 from scoring.bm25 import TS_RANK_NORMALIZATION, TS_WEIGHTS
 from scoring.systems.candidates import RetrieverParams
 
-# Exact up to this many postings. Beyond, the rarest terms within the budget find candidates, two at least, and the
-# common terms score only the best of those.
+# Exact up to this many postings. Beyond, only the rarest terms within the budget find candidates, at least two, and
+# the common terms score only the best of those.
 FINDING_BUDGET = 4_000
 MIN_FINDING_TERMS = 2
 MIN_LEADERS = 300
 TS_RANK_BUDGET = 2_000  # memories whose text ts_rank_cd parses
 DEFAULTS = RetrieverParams()  # the constants of systems that declare none
 
-# Term scores are summed in integers of this unit, so that neither order nor rounding decides.
+# Term scores are summed in integers of this unit, so that the sum depends neither on order nor on rounding.
 UNIT = 2**30
 TERM_SCORE = """round(terms.units * (p.frequency * %(k1_plus_1)s
     / (p.frequency + %(k1)s * (%(one_minus_b)s + %(b)s * p.length / %(average_length)s))))"""
@@ -33,7 +33,7 @@ OF_LEADERS = "p.memory_id = ANY(ARRAY(SELECT id FROM leaders)) AND p.term = ANY(
 HIDDEN_POSTINGS = """hidden AS MATERIALIZED (
     SELECT h.id AS memory_id, w.lexeme AS term, coalesce(cardinality(w.positions), 1) AS frequency, h.length
     FROM memories_memory h, unnest(to_tsvector(%(config)s::regconfig, h.content)) w
-    WHERE h.namespace_id = %(namespace)s AND h.id = ANY(%(gone)s::uuid[]) AND w.lexeme = ANY(%(terms)s)
+    WHERE h.namespace_id = %(namespace)s AND h.id = ANY(%(hidden_since)s::uuid[]) AND w.lexeme = ANY(%(terms)s)
 )"""
 
 

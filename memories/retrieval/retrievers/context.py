@@ -1,4 +1,4 @@
-"""What a retriever knows when it writes its SQL statement, and the fragments that several share."""
+"""What a retriever is given to write its SQL statement, and the fragments that several share."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -20,7 +20,7 @@ class RetrieverContext:
     params: Any
     depth: int  # how many memories a list may hold
     indexed: bool  # whether the namespace is searched by the HNSW index
-    answer_depth: int = 0  # depth of the answer's own lists, where why-not looks further down
+    answer_depth: int = 0  # depth of the answer's lists, if why-not searches deeper
 
     def statement(self, sql: str, **values: Any) -> Statement:
         """A statement that gives `(memory_id, score)`, best first, with the values all retrievers share."""
@@ -32,8 +32,8 @@ class RetrieverContext:
         return Statement(sql, self.scope.values | shared | values)
 
 
-# One lookup by primary key per row found: a plain join is planned by statistics that a growing namespace has outrun,
-# and may scan all of its rows.
+# One lookup by primary key per row found: with the stale statistics of a growing namespace, a plain join may be planned
+# as a scan of all its rows.
 JOIN_MEMORY = """
     JOIN LATERAL (
         SELECT * FROM memories_memory m WHERE m.namespace_id = %(namespace)s AND m.id = found.id LIMIT 1
@@ -49,13 +49,13 @@ JOIN_VECTOR = f"""
 DISTANCE = "v.vector <=> %(vector)s::vector"
 # Ties are broken by cosine; memories without a vector come last.
 NEAREST = f"{DISTANCE} NULLS LAST, m.id"
-# Facts whose type or subject is uncertain are found by BM25, semantic and graph search only; pieces of a conversation
-# have neither type nor subject, but a speaker and a time.
+# Facts of uncertain type or subject are left to BM25, semantic and graph traversal; chunks of a conversation have no
+# type or subject, but a speaker and a time.
 CERTAIN = f"""
     (NOT m.type_uncertain OR m.level NOT IN ('{ChunkLevel.FACT}', '{ChunkLevel.SUMMARY}'))
     AND m.subject_fallback IS NULL
 """
-# Has an index of its own.
+# The condition has a partial index of its own.
 JOIN_CERTAIN_MEMORY = JOIN_MEMORY.replace("LIMIT 1", f"AND {CERTAIN} LIMIT 1")
 
 

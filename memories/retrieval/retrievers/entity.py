@@ -28,11 +28,11 @@ ENTITY_MEMORIES = """
 
 
 def sql(context: RetrieverContext) -> Statement | None:
-    """Confidence of the entity match, weighted down for a mere mention; a memory's best match counts."""
+    """Scored by the confidence of the entity match, lower for a mere mention; a memory's best match counts."""
     entities = context.parsed.entities
     if not entities:
         return None
-    # Hundreds may tie: rows are looked up nearest first, until the list is full.
+    # Hundreds may tie: memories are looked up nearest first, until the list is full.
     statement = f"""
         WITH {ENTITY_MEMORIES},
         best AS (SELECT id, max(score) AS score FROM entity_memories GROUP BY id),

@@ -43,7 +43,7 @@ def sql(context: RetrieverContext) -> Statement | None:
 
 
 def candidate_tags(text: str) -> list[str]:
-    """The tags that up to three consecutive words of a query could spell."""
+    """The tags that up to MAX_TAG_WORDS consecutive words of a query may spell."""
     words = [word.strip(".,;:!?()\"'“”’") for word in text.casefold().split()]
     runs = (words[start : start + length] for length in range(1, MAX_TAG_WORDS + 1) for start in range(len(words)))
     return sorted({separator.join(run) for run in runs if all(run) for separator in TAG_SEPARATORS})

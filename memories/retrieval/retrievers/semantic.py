@@ -11,8 +11,8 @@ from memories.retrieval.retrievers.context import RetrieverContext
 
 MIN_EF_SEARCH, MAX_EF_SEARCH = 80, 1_000  # pgvector's own maximum
 OF_NAMESPACE = "v.namespace_id = %(namespace)s"
-# One generic plan for all namespaces: an estimate of the namespace's share of the table would lead the planner away
-# from the HNSW index.
+# Hides the condition from the planner: with an estimate of the namespace's share of the table, the generic plan would
+# avoid the HNSW index.
 OF_NAMESPACE_UNESTIMATED = f"CASE WHEN {OF_NAMESPACE} THEN true ELSE false END"
 
 
@@ -27,19 +27,19 @@ def sql(context: RetrieverContext, route: Route = Route.FULL) -> Statement:
 
 
 def route_sql(route: Route) -> Callable[[RetrieverContext], Statement]:
-    """The retriever of another vector of each memory."""
+    """The retriever by another route, one of a memory's other vectors."""
     return partial(sql, route=route)
 
 
 def hnsw_settings(depth: int) -> dict[str, str]:
-    """Iterate until enough rows match: the nearest in the index may be another namespace's, or filtered out."""
+    """Iterate until enough rows match: the nearest in the index may belong to another namespace, or be filtered."""
     ef_search = min(max(depth, MIN_EF_SEARCH), MAX_EF_SEARCH)
     return {"hnsw.iterative_scan": "strict_order", "hnsw.ef_search": str(ef_search)}
 
 
 @lru_cache(maxsize=256)
 def hnsw_sql(condition: str, plain: bool, route: Route, embedder: str, namespace: str) -> str:
-    """The nearest by index, and of the vectors it does not hold."""
+    """The nearest by index, merged with a scan of the vectors that are not indexed."""
     # The planner uses the index only with this cast and the embedder as a literal.
     halfvec = f"halfvec({EMBEDDERS[embedder]})"
     by_index = nearest_sql(
@@ -47,7 +47,7 @@ def hnsw_sql(condition: str, plain: bool, route: Route, embedder: str, namespace
         plain,
         route,
         among=f"AND v.embedder = {Literal(embedder).as_string()} AND v.indexed",
-        order=f"v.vector::{halfvec} <=> %(vector)s::vector::{halfvec}",  # with ties by id it would sort all
+        order=f"v.vector::{halfvec} <=> %(vector)s::vector::{halfvec}",  # a second sort key would rule the index out
         namespace=namespace,
     )
     scan = partial(nearest_sql, condition, plain, route)
@@ -72,8 +72,8 @@ def nearest_sql(
     order: str = "v.vector <=> %(vector)s::vector, v.memory_id",
     namespace: str = OF_NAMESPACE,
 ) -> str:
-    """The nearest vectors in some order; without filters the vector's own row tells whether it is in scope."""
-    # With the namespace on both tables the planner would estimate it after all.
+    """The nearest vectors in a given order; without filters, the vector's own row says whether it is in scope."""
+    # A namespace condition on both tables would bring the estimate back.
     same_namespace = "m.namespace_id = v.namespace_id AND " if namespace == OF_NAMESPACE else ""
     join = "" if plain else f"JOIN memories_memory m ON {same_namespace}m.id = v.memory_id"
     in_scope = "v.active AND v.level = ANY(%(levels)s)" if plain else condition

@@ -1,4 +1,4 @@
-"""Temporal: memories that take place, hold or were said in the time window of the query, or near it."""
+"""Temporal: memories that take place, are valid or were said in the query's time window, or near it."""
 
 import math
 from datetime import UTC, datetime, timedelta
@@ -11,7 +11,7 @@ from memories.retrieval.retrievers.context import CERTAIN, JOIN_VECTOR, NEAREST,
 from memories.retrieval.retrievers.semantic import OF_NAMESPACE_UNESTIMATED, hnsw_sql
 from scoring.freshness import MIN_WINDOW_WIDTH
 
-# When its event takes place, else when it holds, else when it was said.
+# When its event takes place, else when it is valid, else when it was said.
 BEGINS = "coalesce(m.event_at, m.valid_from, m.happened_at, m.created_at)"
 ENDS = f"""CASE WHEN m.event_at IS NOT NULL THEN coalesce(m.event_until, m.event_at)
     WHEN m.valid_from IS NOT NULL THEN coalesce(m.valid_until, m.valid_from) ELSE {BEGINS} END"""
@@ -38,7 +38,7 @@ NEAR_WINDOW = f"""(
 
 
 def sql(context: RetrieverContext) -> Statement | None:
-    """A Gaussian of the distance from the window: 1 inside it."""
+    """Scored by a Gaussian of the distance from the window, 1 inside it."""
     if context.parsed.window is None:
         return None
     if "as_of" in context.scope.values:
@@ -51,7 +51,7 @@ def sql(context: RetrieverContext) -> Statement | None:
 
 
 def window_values(context: RetrieverContext) -> dict[str, Any]:
-    """The window, how far around it is near, and how many memories are a crowd."""
+    """The window, the margins around it, and how many memories are a crowd."""
     assert context.parsed.window is not None
     interval = context.parsed.window.interval
     half_width = max((interval.until - interval.start).total_seconds() / 2, MIN_WINDOW_WIDTH)
@@ -71,7 +71,7 @@ def window_values(context: RetrieverContext) -> dict[str, Any]:
 
 
 def gaussian_sql(context: RetrieverContext, memories: str) -> str:
-    """The top of some memories by the Gaussian."""
+    """The top memories of a table by the Gaussian."""
     return top_sql(f"""
         SELECT m.id, exp(-power({WINDOW_DISTANCE}, 2) / (2 * %(sigma)s * %(sigma)s)) AS score
         FROM {memories} m WHERE {context.scope.condition} AND {CERTAIN} AND {WINDOW_DISTANCE} <= %(farthest)s
@@ -79,7 +79,7 @@ def gaussian_sql(context: RetrieverContext, memories: str) -> str:
 
 
 def window_sql(context: RetrieverContext) -> str:
-    """If the window itself fills the list, the nearest in it; else also memories near it; nothing if it is a crowd."""
+    """The nearest in the window if they fill the list, else also memories near it; nothing if it is a crowd."""
     in_scope = f"{CERTAIN} AND {context.scope.condition}"
     return f"""
         WITH crowd AS MATERIALIZED (
@@ -89,7 +89,7 @@ def window_sql(context: RetrieverContext) -> str:
         ),
         beginning AS NOT MATERIALIZED (SELECT m.id FROM memories_memory m WHERE {BEGINS_IN_WINDOW} AND {in_scope}),
         full_list AS MATERIALIZED (
-            SELECT count(*) = %(depth)s AS there FROM (SELECT 1 FROM beginning LIMIT %(depth)s) AS first_ones
+            SELECT count(*) = %(depth)s AS there FROM (SELECT 1 FROM beginning LIMIT %(depth)s) AS first_rows
             WHERE NOT (SELECT there FROM crowd)
         )
         SELECT * FROM ({gaussian_sql(context, NEAR_WINDOW)}) AS near
@@ -113,7 +113,7 @@ def crowd_sql(context: RetrieverContext) -> str:
 
 
 def shift_datetime(start: datetime, seconds: float) -> datetime:
-    """A datetime so many seconds later, clamped to what a datetime can hold."""
+    """A datetime some seconds later, clamped to the range of datetime."""
     try:
         return start + timedelta(seconds=seconds)
     except OverflowError:

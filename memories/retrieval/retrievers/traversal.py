@@ -6,7 +6,7 @@ from typing import Any
 from memories.db.pipeline import Statement
 from memories.retrieval.retrievers.context import JOIN_MEMORY, RetrieverContext, top_sql
 
-OVERREAD = 2  # paths read per place in the list, as several may lead to one memory
+OVERREAD = 2  # paths read per memory of the list, as several may lead to the same one
 # An edge is valid as long as the memory it was extracted from, and leads both ways. One index lookup per entity: a
 # join may be planned to read all edges of the namespace.
 EDGES_FROM = """
@@ -16,7 +16,7 @@ EDGES_FROM = """
             SELECT 1 FROM memories_memory m WHERE m.namespace_id = %(namespace)s AND m.id = e.memory_id AND {active}
         ))
 """
-# Whether the rest of a path can still lead into the list.
+# Whether a longer path can still enter the list.
 WORTHWHILE = "%(beyond_{hops})s * {end}.confidence >= (SELECT score FROM filled_{hops})"
 ABOUT = """
     SELECT m.id FROM memories_memory m
@@ -31,7 +31,7 @@ MENTIONING = f"""
 
 
 def sql(context: RetrieverContext) -> Statement | None:
-    """Hop weight times the weakest edge of the path; the best path to each entity counts."""
+    """Scored by hop weight times the weakest edge of the path; the best path to each entity counts."""
     if not context.parsed.entities:
         return None
     params = context.params
@@ -49,7 +49,7 @@ def sql(context: RetrieverContext) -> Statement | None:
 
 @lru_cache(maxsize=256)
 def traversal_sql(hops: int, condition: str, active: str) -> str:
-    """The top memories along all paths; a path is not followed where all beyond it would rank below a full list."""
+    """The top memories along all paths; a path is pruned if nothing beyond it can enter a list that is already full."""
     best_paths = f"""
         SELECT id, max(score) AS score FROM first WHERE (SELECT there FROM enough) GROUP BY id
         UNION ALL
@@ -70,7 +70,7 @@ def traversal_sql(hops: int, condition: str, active: str) -> str:
 
 
 def hop_ctes(number: int, last: int, condition: str, active: str) -> str:
-    """CTEs of a hop: the entities reached over their best paths, all so far, and the score that fills a list."""
+    """CTEs of a hop: the entities it reaches, all reached so far, and the score at the end of a full list."""
     before = number - 1
     edge_worthwhile, path_worthwhile = (
         WORTHWHILE.format(hops=before, end=end) if before else "true" for end in ("e", "h")
@@ -80,7 +80,7 @@ def hop_ctes(number: int, last: int, condition: str, active: str) -> str:
         for here, there in (("source_id", "target_id"), ("target_id", "source_id"))
     )
     paths = " UNION ALL ".join(
-        f"SELECT entity_id, %(hop_{each})s * confidence AS score FROM hop_{each}" for each in range(1, number + 1)
+        f"SELECT entity_id, %(hop_{hop})s * confidence AS score FROM hop_{hop}" for hop in range(1, number + 1)
     )
     ctes = f"""
         hop_{number} AS MATERIALIZED (
@@ -107,12 +107,12 @@ def hop_ctes(number: int, last: int, condition: str, active: str) -> str:
 
 
 def paths_sql(number: int, condition: str) -> str:
-    """Memories about or mentioning the entities reached by a hop, best path first."""
+    """Memories about or mentioning the entities reached up to a hop, best path first."""
     about, mentioning = (fragment.format(scope=condition) for fragment in (ABOUT, MENTIONING))
     return f"""
         SELECT found.id, path.score FROM (
             SELECT entity_id, score * weight AS score, mentioned FROM reached_{number}
-            CROSS JOIN (VALUES (1.0::float8, false), (%(mention_weight)s::float8, true)) AS each(weight, mentioned)
+            CROSS JOIN (VALUES (1.0::float8, false), (%(mention_weight)s::float8, true)) AS relation(weight, mentioned)
             WHERE score * weight > 0 ORDER BY 2 DESC
         ) AS path CROSS JOIN LATERAL ({about} UNION ALL {mentioning} OFFSET 0) AS found ORDER BY path.score DESC
     """
