@@ -1,56 +1,35 @@
-"""The candidates' rows: one statement per table, however many candidates there are, read by column."""
+"""The candidates' rows: one statement per table, however many candidates there are."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
-from functools import cached_property, lru_cache
+from functools import cached_property
 from hashlib import blake2b
-from itertools import chain
-from typing import Any, overload
+from typing import Any
 from uuid import UUID
 
 import numpy as np
 from numpy.typing import NDArray
 
-from memories.db.id_arrays import Ids, to_uuids, uuid_from_halves
 from memories.db.pipeline import Statement, fetch_pipeline, set_config
 from memories.models.choices import EdgeKind, Route
 from memories.providers.embedder import embedder
 from memories.retrieval.query import Query
 from scoring.term import Array
 
-EPOCH, MICROSECOND = datetime(2000, 1, 1, tzinfo=UTC), timedelta(microseconds=1)
-ROW_FIELDS = ("type", "level", "status", "content", "confidence")
-Timestamps = NDArray[np.int64]  # microseconds since EPOCH, as Postgres stores them
-ALWAYS, NEVER = np.iinfo(np.int64).min, np.iinfo(np.int64).max  # -infinity and infinity
+HEADER_BYTES = 4  # of a binary vector
+FINGERPRINT_BYTES = 8
+NO_VECTOR = bytes(FINGERPRINT_BYTES)
+MemoryRow = dict[str, Any]  # by the names of COLUMNS
 NUMBERS = (
     *("confidence", "belief", "provenance_depth", "importance", "quality"),
     *("access_count", "useful", "not_useful"),
 )
-# Columns of one type are aggregated into one array without NULL, which numpy reads as a whole: twice as fast as rows.
-# The nil UUID and infinite timestamps stand for NULL.
-NIL_UUID = UUID(int=0)
-IDS = {"id": "id", **{name: f"coalesce({name}, '{NIL_UUID}')" for name in ("subject_id", "session_id", "cluster_id")}}
-TIMES = {
-    "created_at": "created_at",
-    "valid_from": "coalesce(valid_from, '-infinity')",
-    "valid_until": "coalesce(valid_until, 'infinity')",
-}
-VALUES = {**{name: f"{name}::float8" for name in NUMBERS}, "memory_score": "coalesce(memory_score, 'NaN')"}
-CATEGORIES = ("type", "kind", "level", "status")
-SEPARATOR = " "  # occurs in no category
-COLUMNS = (*IDS, *TIMES, *VALUES, *CATEGORIES, "content")
-AGGREGATED = {
-    **{f"array_{index}": f"ARRAY[{', '.join(kind.values())}]" for index, kind in enumerate((IDS, TIMES, VALUES))},
-    "categories": f" || '{SEPARATOR}' || ".join(CATEGORIES),
-    "content": "content",
-}
-MEMORIES = f"""
-    SELECT {", ".join(f"array_agg({name})" for name in AGGREGATED)} FROM (
-        SELECT {", ".join(f"{column} AS {name}" for name, column in AGGREGATED.items())} FROM memories_memory m
-        WHERE m.{{}} AND m.id = ANY(%(ids)s::uuid[]) ORDER BY m.id
-    ) AS ordered
-"""
+COLUMNS = (
+    *("id", "subject_id", "session_id", "cluster_id", "type", "kind", "level", "status", "content"),
+    *("created_at", "valid_from", "valid_until", "memory_score"),
+    *NUMBERS,
+)
+MEMORIES = f"SELECT {', '.join(COLUMNS)} FROM memories_memory WHERE {{}} AND id = ANY(%(ids)s::uuid[]) ORDER BY id"
 TAGS = "SELECT memory_id, tag FROM memories_memorytag WHERE {} AND memory_id = ANY(%(ids)s::uuid[])"
 MENTIONS = "SELECT memory_id, entity_id FROM memories_mention WHERE {} AND memory_id = ANY(%(ids)s::uuid[])"
 # The token states of each candidate, and of its predecessor of the same level in the session.
@@ -147,20 +126,15 @@ class CandidateTables:
 
     query: Query
     embedder: str
-    id_array: Ids
+    ids: Sequence[UUID]
 
     def __len__(self) -> int:
-        return len(self.id_array)
+        return len(self.ids)
 
     @cached_property
-    def ids(self) -> Sequence[UUID]:
-        """The ids as UUIDs."""
-        return to_uuids(self.id_array)
-
-    @cached_property
-    def positions(self) -> dict[int, int]:
-        """Position by `UUID.int`, which hashes ten times as fast as the UUID."""
-        return {id.int: position for position, id in enumerate(self.ids)}
+    def positions(self) -> dict[UUID, int]:
+        """The position of each candidate."""
+        return {id: position for position, id in enumerate(self.ids)}
 
     def fetch(self, statements: Mapping[str, str], **more: Any) -> dict[str, list[Any]]:
         """The rows of each statement by its name, in one round trip."""
@@ -168,7 +142,7 @@ class CandidateTables:
             return {name: [] for name in statements}
         values = {
             "namespace": self.query.namespace.id,
-            "ids": self.id_array,
+            "ids": self.ids,
             "now": self.query.now,
             "user": self.query.user,
             "session": self.query.session,
@@ -180,66 +154,14 @@ class CandidateTables:
         return dict(zip(statements, rows, strict=True))
 
 
-class MemoryRows(Sequence[Mapping[str, Any]]):
-    """Memories in id order, stored by column; few rows are read, so each is built on access."""
-
-    def __init__(self, columns: Mapping[str, Any]) -> None:
-        self.columns = columns
-
-    @cached_property
-    def ids(self) -> Sequence[UUID]:
-        """The ids as UUIDs."""
-        stored: Ids = self.columns["id"]
-        return to_uuids(stored)
-
-    def __len__(self) -> int:
-        return len(self.columns["id"])
-
-    @overload
-    def __getitem__(self, index: int) -> Mapping[str, Any]: ...
-    @overload
-    def __getitem__(self, index: slice) -> Sequence[Mapping[str, Any]]: ...
-    def __getitem__(self, index: int | slice) -> Mapping[str, Any] | Sequence[Mapping[str, Any]]:
-        if isinstance(index, slice):
-            return [self[row] for row in range(*index.indices(len(self)))]
-        fields = {name: self.columns[name][index] for name in ROW_FIELDS}
-        id = uuid_from_halves(*self.columns["id"][index].item())
-        return {"id": id, **fields, "confidence": float(fields["confidence"])}
-
-    def column(self, name: str) -> Any:
-        """One column."""
-        return self.columns[name]
-
-
-def memory_rows(stored: Sequence[Sequence[Any]]) -> MemoryRows:
-    """The result of the statement MEMORIES as rows."""
-    if not stored or stored[0][0] is None:
-        return MemoryRows(dict.fromkeys(COLUMNS, np.empty(0)))
-    *arrays, categories, contents = stored[0]
-    numbers = chain.from_iterable(array.T for array in arrays)
-    split = map(list, zip(*map(split_categories, categories), strict=True))
-    return MemoryRows(dict(zip(COLUMNS, [*numbers, *split, contents], strict=True)))
-
-
-@lru_cache(maxsize=1_000)
-def split_categories(categories: str) -> tuple[str, ...]:
-    """The categories of a memory; cached, as few combinations occur."""
-    return tuple(categories.split(SEPARATOR))
-
-
-def postgres_microseconds(at: datetime) -> int:
-    """A datetime as Postgres stores it."""
-    return (at - EPOCH) // MICROSECOND
+def memory_rows(stored: Sequence[Sequence[Any]]) -> list[MemoryRow]:
+    """The result of the statement MEMORIES, by column name."""
+    return [dict(zip(COLUMNS, row, strict=True)) for row in stored]
 
 
 def uuid_array_literal(ids: Iterable[UUID | str]) -> str:
     """Ids as a Postgres array literal."""
     return "{" + ",".join(map(str, ids)) + "}"
-
-
-HEADER_BYTES = 4  # of a binary vector
-FINGERPRINT_BYTES = 8
-NO_VECTOR = bytes(FINGERPRINT_BYTES)
 
 
 def load_candidate_vectors(tables: CandidateTables, stored: Sequence[tuple[UUID, bytes]]) -> tuple[Array, list[bytes]]:
@@ -250,7 +172,7 @@ def load_candidate_vectors(tables: CandidateTables, stored: Sequence[tuple[UUID,
     fingerprints = [NO_VECTOR] * len(tables)
     if not stored:
         return vectors, fingerprints
-    positions = [tables.positions[memory.int] for memory, _ in stored]
+    positions = [tables.positions[memory] for memory, _ in stored]
     decoded = decode_vectors([packed for _, packed in stored], dimensions)
     vectors[positions] = decoded
     for position, row in zip(positions, decoded, strict=True):

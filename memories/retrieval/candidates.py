@@ -9,29 +9,22 @@ from uuid import UUID
 import numpy as np
 from pgvector import Vector
 
-from memories.db.id_arrays import Ids, format_ids, id_array, id_halves, to_uuids, unite_ids
 from memories.models.evidence import HISTORY_COLUMNS
 from memories.retrieval.affinity import affinity_shares, affinity_statement
 from memories.retrieval.as_of import fold_events
 from memories.retrieval.candidate_rows import (
     ACCESSES,
-    ALWAYS,
     COLUMNS,
     COSINES,
-    MICROSECOND,
-    NEVER,
-    NIL_UUID,
     NO_VECTOR,
     NUMBERS,
     STATEMENTS_BY_NEED,
     STATEMENTS_FOR_ALL,
     TOKENS,
     CandidateTables,
-    MemoryRows,
-    Timestamps,
+    MemoryRow,
     load_candidate_vectors,
     memory_rows,
-    postgres_microseconds,
 )
 from memories.retrieval.expected_answer import answer_fit
 from memories.retrieval.fetch import Fetched, RankedList
@@ -46,12 +39,9 @@ from scoring.systems.candidates import MaxSimParams
 from scoring.systems.system import System
 from scoring.term import Array, Codes, Mask
 
-HOUR, DAY = timedelta(hours=1) / MICROSECOND, timedelta(days=1) / MICROSECOND
+HOUR, DAY = timedelta(hours=1), timedelta(days=1)
 # Retrievers whose score is the cosine to the full text, which every candidate has as a feature.
 BY_COSINE = frozenset({"semantic", "vec_full"})
-# Column values for NULL.
-NULL_VALUES = {"memory_score": np.nan, "valid_from": ALWAYS, "valid_until": NEVER}
-NO_ID = id_halves(NIL_UUID)
 EDGE_CODES = {kind: code for code, kind in enumerate(EDGE_KINDS)}
 
 
@@ -59,7 +49,7 @@ EDGE_CODES = {kind: code for code, kind in enumerate(EDGE_KINDS)}
 class Candidates:
     """The candidates in id order, as rows and as features."""
 
-    ids: Ids
+    ids: Sequence[UUID]
     rows: Sequence[Mapping[str, Any]]
     signals: Signals
     fingerprints: Sequence[bytes]  # of their vectors
@@ -84,44 +74,43 @@ def load_candidates(
 ) -> Candidates:
     """Everything a system reads of the candidates, in a fixed number of statements."""
     lists = fetched.lists
-    ids, indexes = unite_ids([ranked.ids for ranked in lists.values()])
-    places = session_places(scope, to_uuids(ids)) if query.config.system.ranks_conversations else SessionPlaces()
-    if places.neighbours:
-        ids, indexes = unite_ids([*(ranked.ids for ranked in lists.values()), id_array(places.neighbours)])
-    list_rows = dict(zip(lists, indexes, strict=False))
+    ids = sorted(set().union(*lists.values()))
+    places = session_places(scope, ids) if query.config.system.ranks_conversations else SessionPlaces()
+    ids = sorted({*ids, *places.neighbours})
     tables = CandidateTables(query, parsed.embedder, ids)
+    list_rows = {name: [tables.positions[id] for id in ranked] for name, ranked in lists.items()}
     cosine = np.full(len(ids), np.nan)
     for name in lists.keys() & BY_COSINE:
-        cosine[list_rows[name]] = lists[name].scores
+        cosine[list_rows[name]] = list(lists[name].values())
     loaded = tables.fetch(
         statements_read_by(query.config.system)
         | token_statement(parsed, scope, params)
         | affinity_statement(query, params),
         **scope.values,
         vector=parsed.vector_param,
-        without_cosine=ids[np.isnan(cosine)],
+        without_cosine=[id for id, known in zip(ids, np.isfinite(cosine), strict=True) if not known],
     )
     rows = rows_as_of(tables, scope, memory_rows(loaded["memories"]))
     cosine, vectors, fingerprints = query_cosines(tables, loaded, cosine, parsed)
     tags = tags_by_memory(loaded.get("tags", ()))
-    now, created = postgres_microseconds(query.now), rows.column("created_at")
+    now = query.now
     scores = {name: retriever_scores(ranked, list_rows[name], cosine, name) for name, ranked in lists.items()}
     match = maxsim_features(tables, loaded.get("tokens", ()), parsed, params)
     if np.isfinite(match["maxsim"]).any():
         match |= answer_fit(rows, parsed.expected, scores.get("entity"), match["term_coverage"])
     entity_scores = scores.get("entity", np.zeros(len(ids)))
     signals = Signals(
-        ids=format_ids(ids),
+        ids=np.array([str(id) for id in ids], dtype="U36"),
         sort_keys=np.arange(len(ids)),
         type=category_codes(rows, "type", TYPES),
         kind=category_codes(rows, "kind", KINDS),
         level=category_codes(rows, "level", LEVELS),
-        session=session_codes(rows.column("session_id")),
+        session=session_codes(rows),
         position=session_positions(places, tables),
-        age_days=(now - created) / DAY,
-        valid_hours=(now - valid_since(rows)) / HOUR,
-        hours_left=hours_left(rows.column("valid_until"), now),
-        memory_score=rows.column("memory_score"),
+        age_days=np.array([(now - row["created_at"]) / DAY for row in rows]),
+        valid_hours=np.array([(now - (row["valid_from"] or row["created_at"])) / HOUR for row in rows]),
+        hours_left=np.array([hours_until(row["valid_until"], now) for row in rows]),
+        memory_score=np.array([row["memory_score"] for row in rows], dtype=float),
         cosine=cosine,
         cluster_cosine=cluster_cosines(loaded.get("clusters", ()), rows, parsed),
         **match,
@@ -134,20 +123,14 @@ def load_candidates(
         vectors=vectors,
         tags=tag_matrix(tables, tags),
         intent=parsed.intent,
-        **{name: rows.column(name) for name in NUMBERS},
+        **{name: np.array([row[name] for row in rows], dtype=float) for name in NUMBERS},
     )
     return Candidates(ids, rows, signals, fingerprints, loaded["contradictions"])
 
 
-def valid_since(rows: MemoryRows) -> Timestamps:
-    """Since when each memory is valid: as stated, or since it was stored."""
-    valid_from: Timestamps = rows.column("valid_from")
-    return np.where(valid_from == ALWAYS, rows.column("created_at"), valid_from)
-
-
-def hours_left(until: Timestamps, now: int) -> Array:
-    """Hours until each memory expires; infinity if never."""
-    return np.where(until == NEVER, np.inf, (until - now) / HOUR)
+def hours_until(end: datetime | None, now: datetime) -> float:
+    """Hours until a memory expires; infinity if never."""
+    return float("inf") if end is None else (end - now) / HOUR
 
 
 def statements_read_by(system: System) -> dict[str, str]:
@@ -178,38 +161,37 @@ def query_cosines(
     return np.clip(cosine, -1.0, 1.0), None, [NO_VECTOR] * len(tables)
 
 
-def rows_as_of(tables: CandidateTables, scope: CandidateScope, rows: MemoryRows) -> MemoryRows:
+def rows_as_of(tables: CandidateTables, scope: CandidateScope, rows: list[MemoryRow]) -> list[MemoryRow]:
     """The rows as of the query's `as_of`, folded from their events; today's rows without one."""
     as_of = tables.query.as_of
     if as_of is None:
         return rows
     history = fold_events(tables.query.namespace, tables.ids, as_of)
     accesses = dict(tables.fetch({"accesses": ACCESSES}, hidden_since=list(scope.hidden_since))["accesses"])
-    for row, id in enumerate(rows.ids):
-        for name, value in history.get(id, {}).items():
-            if name in COLUMNS and name in HISTORY_COLUMNS:
-                rows.column(name)[row] = stored_value(name, value)
-        rows.column("access_count")[row] = accesses.get(id, 0)
-    return rows
+    return [
+        row | column_values(history.get(row["id"], {})) | {"access_count": accesses.get(row["id"], 0)} for row in rows
+    ]
 
 
-def stored_value(name: str, value: Any) -> Any:
-    """The value of an event as a candidate's column stores it."""
-    if name in NULL_VALUES and value is None:
-        return NULL_VALUES[name]
-    return postgres_microseconds(datetime.fromisoformat(value)) if name in ("valid_from", "valid_until") else value
+def column_values(event_values: Mapping[str, Any]) -> MemoryRow:
+    """The values of events that are columns of a candidate's row."""
+    return {
+        name: datetime.fromisoformat(value) if name in ("valid_from", "valid_until") and value else value
+        for name, value in event_values.items()
+        if name in COLUMNS and name in HISTORY_COLUMNS
+    }
 
 
-def category_codes(rows: MemoryRows, name: str, order: Sequence[str]) -> Codes:
+def category_codes(rows: Sequence[MemoryRow], name: str, order: Sequence[str]) -> Codes:
     """A column of categories as their indexes."""
     codes = {category: index for index, category in enumerate(order)}
-    return np.fromiter(map(codes.__getitem__, rows.column(name)), np.intp, len(rows))
+    return np.array([codes[row[name]] for row in rows], dtype=np.intp)
 
 
-def session_codes(ids: Ids) -> Codes:
-    """Session ids numbered from 0; −1 for none."""
-    numbers = {NO_ID: -1}
-    return np.fromiter((numbers.setdefault(id, len(numbers) - 1) for id in ids.tolist()), np.intp, len(ids))
+def session_codes(rows: Sequence[MemoryRow]) -> Codes:
+    """Sessions numbered from 0; −1 for none."""
+    numbers: dict[UUID | None, int] = {None: -1}
+    return np.array([numbers.setdefault(row["session_id"], len(numbers) - 1) for row in rows], dtype=np.intp)
 
 
 def session_positions(places: SessionPlaces, tables: CandidateTables) -> Codes:
@@ -219,10 +201,10 @@ def session_positions(places: SessionPlaces, tables: CandidateTables) -> Codes:
     return np.array([places.positions.get(id, -1) for id in tables.ids], dtype=np.intp)
 
 
-def retriever_scores(ranked: RankedList, rows: Codes, cosine: Array, retriever: str) -> Array:
+def retriever_scores(ranked: RankedList, rows: list[int], cosine: Array, retriever: str) -> Array:
     """A retriever's scores of all candidates; infinity for those it did not find."""
     scores = np.full(len(cosine), np.inf)
-    scores[rows] = cosine[rows] if retriever in BY_COSINE else ranked.scores
+    scores[rows] = cosine[rows] if retriever in BY_COSINE else list(ranked.values())
     return scores
 
 
@@ -231,31 +213,31 @@ def list_ranks(scores: Array, cosine: Array) -> Array:
     return rank_rows(np.flatnonzero(np.isfinite(scores)), scores, cosine, np.arange(len(scores)))
 
 
-def cluster_cosines(centroids: Sequence[tuple[UUID, bytes]], rows: MemoryRows, parsed: ParsedQuery) -> Array:
+def cluster_cosines(centroids: Sequence[tuple[UUID, bytes]], rows: Sequence[MemoryRow], parsed: ParsedQuery) -> Array:
     """The query's cosine to the centroid of each candidate's cluster; NaN without a cluster."""
     if not centroids:
         return np.full(len(rows), np.nan)
-    cosines: dict[tuple[int, int], float] = {}
+    cosines: dict[UUID | None, float] = {}
     for cluster, packed in centroids:
         centroid = np.asarray(Vector.from_binary(packed).to_list(), dtype=float)
         norm = float(np.linalg.norm(centroid))
-        cosines[id_halves(cluster)] = float(centroid @ parsed.vector) / norm if norm else 0.0
-    return np.array([cosines.get(cluster, np.nan) for cluster in rows.column("cluster_id").tolist()])
+        cosines[cluster] = float(centroid @ parsed.vector) / norm if norm else 0.0
+    return np.array([cosines.get(row["cluster_id"], np.nan) for row in rows])
 
 
 def returned_before(tables: CandidateTables, rows: Sequence[tuple[UUID]]) -> Mask:
     """Which candidates were returned earlier in the query's session."""
     returned = np.zeros(len(tables), dtype=bool)
     if tables.query.session:
-        returned[[tables.positions[memory.int] for (memory,) in rows]] = True
+        returned[[tables.positions[memory] for (memory,) in rows]] = True
     return returned
 
 
 def candidate_edges(tables: CandidateTables, rows: Sequence[tuple[UUID, UUID, str, float]]) -> Edges:
     """The edges between candidates."""
     return Edges(
-        source=np.array([tables.positions[source.int] for source, *_ in rows], dtype=np.intp),
-        target=np.array([tables.positions[target.int] for _, target, *_ in rows], dtype=np.intp),
+        source=np.array([tables.positions[source] for source, *_ in rows], dtype=np.intp),
+        target=np.array([tables.positions[target] for _, target, *_ in rows], dtype=np.intp),
         kind=np.array([EDGE_CODES[kind] for *_, kind, _ in rows], dtype=np.intp),
         weight=np.array([weight for *_, weight in rows], dtype=float),
     )

@@ -7,8 +7,7 @@ from uuid import UUID
 
 import numpy as np
 
-from memories.db.id_arrays import id_halves
-from memories.retrieval.candidate_rows import MemoryRows
+from memories.retrieval.candidate_rows import MemoryRow
 from memories.retrieval.query_terms import WORD_PATTERN, QueryTerms
 from memories.text.answer_types import AnswerType, contains_answer_type, expected_answer_type, relative_clause_start
 from memories.text.capitalised_names import capitalised_mentions
@@ -76,16 +75,18 @@ def occurs_in_memories(name: str, query_terms: QueryTerms) -> bool:
     return bool(terms) and all(query_terms.document_frequencies[term] for term in terms)
 
 
-def answer_fit(rows: MemoryRows, expected: ExpectedAnswer, match: Array | None, coverage: Array) -> dict[str, Any]:
+def answer_fit(
+    rows: Sequence[MemoryRow], expected: ExpectedAnswer, match: Array | None, coverage: Array
+) -> dict[str, Any]:
     """Entity match and answer type match of each candidate."""
-    texts: Sequence[str] = rows.column("content")
+    texts = [row["content"] for row in rows]
     entity_scores = np.zeros(len(texts)) if match is None else np.where(np.isfinite(match), match, 0.0)
     entities = entity_match(rows, texts, expected, entity_scores)
     types = answer_type_match(texts, expected, entities * coverage)
     return {"answer_entity_match": entities, "answer_type_match": types}
 
 
-def entity_match(rows: MemoryRows, texts: Sequence[str], expected: ExpectedAnswer, match: Array) -> Array:
+def entity_match(rows: Sequence[MemoryRow], texts: Sequence[str], expected: ExpectedAnswer, match: Array) -> Array:
     """1 for memories about the query's entities, 0 for others, in between for mere mentions of people.
 
     People take precedence over other entities. If the query names no entity, or none of any candidate, all match.
@@ -102,10 +103,9 @@ def entity_match(rows: MemoryRows, texts: Sequence[str], expected: ExpectedAnswe
     return named.astype(float) if named.any() or expected.has_identifier else all_match
 
 
-def mentions_person(rows: MemoryRows, texts: Sequence[str], expected: ExpectedAnswer) -> Mask:
+def mentions_person(rows: Sequence[MemoryRow], texts: Sequence[str], expected: ExpectedAnswer) -> Mask:
     """Which memories are about one of the people or contain the name."""
-    people = {id_halves(person) for person in expected.people}
-    subjects = np.array([subject in people for subject in rows.column("subject_id").tolist()], dtype=bool)
+    subjects = np.array([row["subject_id"] in expected.people for row in rows], dtype=bool)
     return subjects | contains_any(texts, expected.surface_forms)
 
 

@@ -2,20 +2,17 @@
 
 import logging
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from uuid import UUID
 
-import numpy as np
 import psycopg
 from django.conf import settings
 from django.db import connection
 from psycopg.errors import QueryCanceled
 
-from memories.db.id_arrays import ID, Ids, to_uuids
 from memories.db.pipeline import Statement, raise_database_error, run_pipeline, set_config
-from scoring.term import Array
 
 logger = logging.getLogger(__name__)
 
@@ -26,28 +23,7 @@ NO_TIME_LIMIT = Statement("SET LOCAL statement_timeout TO DEFAULT")
 CLOCK = "(1000 * extract(epoch FROM clock_timestamp()))::float8"  # ms
 
 
-class RankedList(Mapping[UUID, float]):
-    """The memories of a retriever with its scores, best first."""
-
-    def __init__(self, ids: Ids, scores: Array) -> None:
-        self.ids, self.scores = ids, scores
-
-    @cached_property
-    def by_id(self) -> dict[UUID, float]:
-        """Scores by memory id, best first."""
-        return dict(zip(to_uuids(self.ids), self.scores.tolist(), strict=True))
-
-    def __getitem__(self, id: UUID) -> float:
-        return self.by_id[id]
-
-    def __iter__(self) -> Iterator[UUID]:
-        return iter(self.by_id)
-
-    def __len__(self) -> int:
-        return len(self.scores)
-
-
-EMPTY_LIST = RankedList(np.empty(0, ID), np.empty(0))
+RankedList = dict[UUID, float]  # memories with a retriever's scores, best first
 
 
 @dataclass
@@ -71,7 +47,7 @@ def fetch(statements: Mapping[str, Statement | None], config: Mapping[str, str] 
     while pending:
         pending = fetch_until_failure(pending, limits, fetched)
     return Fetched(
-        {name: fetched.lists.get(name, EMPTY_LIST) for name in statements if name not in fetched.timed_out},
+        {name: fetched.lists.get(name, {}) for name in statements if name not in fetched.timed_out},
         fetched.timed_out,
         {name: fetched.took_ms.get(name, 0.0) for name in statements},
     )
@@ -88,9 +64,9 @@ def fetch_until_failure(
         raise_database_error(result.error)
     clock = started = result.rows[1][0][-1]
     remaining = dict(pending)
-    for name, [(*arrays, finished)] in zip(pending, result.rows[2:], strict=False):
+    for name, [(ids, scores, finished)] in zip(pending, result.rows[2:], strict=False):
         del remaining[name]
-        fetched.lists[name] = EMPTY_LIST if arrays[0] is None else RankedList(*arrays)
+        fetched.lists[name] = dict(zip(ids or (), scores or (), strict=True))
         fetched.took_ms[name], clock = finished - clock, finished
     if result.error is None:
         return {}

@@ -5,7 +5,6 @@ from typing import Any
 from uuid import UUID
 
 from memories.contracts.answer import ParsedReport
-from memories.db.id_arrays import format_ids, id_array
 from memories.models import Trace
 from memories.models.choices import Status
 from memories.retrieval.candidate_rows import (
@@ -84,25 +83,25 @@ def load_trace_candidates(trace: Trace) -> tuple[Candidates, tuple[UUID, ...]]:
     """
     arrays, header = unpack_arrays(bytes(trace.signals))
     ids, fingerprints, query = list(trace.candidates), unpack_fingerprints(arrays), query_from_trace(trace)
-    tables = CandidateTables(query, header["embedder"], id_array(ids))
+    tables = CandidateTables(query, header["embedder"], ids)
     reads_vectors = "vectors" in SYSTEMS[trace.system].optional_features
     fetched = tables.fetch(STATEMENTS_FOR_ALL | ({"vectors": VECTORS} if reads_vectors else {}))
     today = memory_rows(fetched["memories"])
-    forgotten = [status == Status.FORGOTTEN for status in today.column("status")]
+    forgotten = {row["id"] for row in today if row["status"] == Status.FORGOTTEN}
     rows_then = rows_as_of(tables, CandidateScope.for_query(query), today)
-    stored = {row["id"]: row for row, gone in zip(rows_then, forgotten, strict=True) if not gone}
+    stored = {row["id"]: row for row in rows_then if row["id"] not in forgotten}
     vectors, fingerprints_now = (
         load_candidate_vectors(tables, fetched["vectors"]) if reads_vectors and ids else (None, fingerprints)
     )
     changed = tuple(
         id for id, then, now in zip(ids, fingerprints, fingerprints_now, strict=True) if then != now or id not in stored
     )
-    signals = decode_signals(format_ids(tables.id_array), arrays, header, vectors)
+    signals = decode_signals([str(id) for id in ids], arrays, header, vectors)
     gone_row = {"content": "", "status": Status.FORGOTTEN}
     rows = [
         {**stored.get(id, gone_row), "id": id, **result_fields_from_signals(signals, row)} for row, id in enumerate(ids)
     ]
-    return Candidates(tables.id_array, rows, signals, fingerprints, fetched["contradictions"]), changed
+    return Candidates(ids, rows, signals, fingerprints, fetched["contradictions"]), changed
 
 
 def result_fields_from_signals(signals: Signals, row: int) -> dict[str, Any]:

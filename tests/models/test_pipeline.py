@@ -11,7 +11,6 @@ from django.db.transaction import TransactionManagementError
 from django.test.utils import CaptureQueriesContext
 from pgvector import Vector
 
-from memories.db.id_arrays import id_array, to_uuids
 from memories.db.pipeline import Statement, fetch_pipeline, run_pipeline, set_config
 
 pytestmark = pytest.mark.django_db
@@ -121,34 +120,11 @@ def test_vectors_are_sent_and_read_in_binary() -> None:
     assert norm == pytest.approx(float(np.linalg.norm(vector)))
 
 
-def test_arrays_of_numbers_are_loaded_into_numpy() -> None:
-    id = UUID("01a1e9ad-9529-7eda-a773-d55aec8051e6")
-    values = np.array([0.1, -0.0, np.inf, 1e300])
-    sql = """SELECT %(values)s, %(none)s, ARRAY[1, -2], ARRAY['2000-01-01 00:00:01Z'::timestamptz, 'infinity'],
-        ARRAY[%(id)s::uuid], ARRAY[[1, 2, 3], [4, 5, 6]]::float8[]"""
-    [[(floats, none, integers, times, ids, matrix)]] = fetch_pipeline(
-        [Statement(sql, {"values": values, "none": np.empty(0), "id": id})]
-    )
-    assert floats.tobytes() == values.tobytes()
-    assert none.tolist() == []
-    assert integers.tolist() == [1, -2]
-    assert times.tolist() == [1_000_000, 2**63 - 1]
-    assert to_uuids(ids) == [id]
-    assert matrix.tolist() == [[1, 2, 3], [4, 5, 6]]
-
-
-def test_an_array_with_null_is_refused() -> None:
-    with pytest.raises(ValueError, match="must hold no NULL"):
-        fetch_pipeline([Statement("SELECT ARRAY[1.5::float8, NULL]")])
-
-
-def test_arrays_of_ids_and_of_floats_are_distinguished() -> None:
-    ids = [UUID(int=1), UUID(int=2**127)]
-    values = {"ids": id_array(ids), "numbers": np.array([0.5])}
+def test_lists_of_ids_and_of_floats_are_arrays() -> None:
+    ids, numbers = [UUID(int=1), UUID(int=2**127)], [0.1, -0.0, float("inf"), 1e300]
+    statement = Statement("SELECT %(ids)s::uuid[], %(numbers)s::float8[]", {"ids": ids, "numbers": numbers})
     for _ in range(2):
-        [[(loaded, numbers)]] = fetch_pipeline([Statement("SELECT %(ids)s::uuid[], %(numbers)s::float8[]", values)])
-        assert to_uuids(loaded) == ids
-        assert numbers.tolist() == [0.5]
+        assert fetch_pipeline([statement]) == [[(ids, numbers)]]
 
 
 def test_settings_last_until_the_end_of_the_transaction() -> None:

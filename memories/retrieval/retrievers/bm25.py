@@ -63,7 +63,7 @@ def bm25_values(context: RetrieverContext, terms: list[str]) -> dict[str, Any]:
     finds = finding_flags(statistics, terms, FINDING_BUDGET)
     return {
         "terms": terms,
-        "units": UNIT * statistics.idfs(terms),
+        "units": (UNIT * statistics.idfs(terms)).tolist(),
         "finds": finds,
         "common": [term for term, finding in zip(terms, finds, strict=True) if not finding],
         "leaders": max(MIN_LEADERS, context.answer_depth or context.depth),
