@@ -68,7 +68,7 @@ class Past:
 
 
 def fold_events(namespace: Namespace, ids: Iterable[UUID], as_of: datetime) -> Mapping[UUID, dict[str, Any]]:
-    """The values of memories as of a time; before a memory's first event, those after it."""
+    """The values of memories as of a time, folded from their events; before its first event, those after the first."""
     folded: dict[UUID, dict[str, Any]] = {}
     events = ScoreEvent.objects.within(namespace).filter(memory_id__in=list(ids)).order_by("memory_id", "at", "id")
     for memory, at, after in events.values_list("memory_id", "at", "after"):

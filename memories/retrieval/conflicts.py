@@ -43,7 +43,7 @@ def find_conflicts(
 
 
 def load_validity(query: Query, ids: set[UUID]) -> dict[UUID, tuple[datetime, bool]]:
-    """When each memory active at the query's time became valid, and whether it still is."""
+    """The start of validity of each memory active at the query's time, and whether it is valid then."""
     scope = CandidateScope.for_query(query)
     sql = VALIDITY.format(memories=DATED_AS_OF if query.as_of else "memories_memory", active=scope.active)
     values = {**scope.values, "ids": uuid_array_literal(ids), "now": query.now}

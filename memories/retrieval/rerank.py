@@ -52,7 +52,7 @@ def wants_reranker(params: PlanParams, query_plan: QueryPlan) -> bool:
 
 
 def load_reranker() -> Reranker:
-    """The configured cross-encoder; the error omits its path, as an answer shows it."""
+    """The configured cross-encoder; its error, which an answer shows, omits the path."""
     try:
         return reranker(settings.RECALL_RERANKER)
     except RerankerError as error:

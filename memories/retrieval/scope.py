@@ -21,7 +21,7 @@ class CandidateScope:
     condition: str
     active: str  # the part about status, as of the query's time
     values: dict[str, Any] = field(default_factory=dict)
-    plain: bool = True  # no filters and no as_of: status and level decide, which vectors and postings hold themselves
+    plain: bool = True  # no filters and no as_of: only status and level count, which vectors and postings store too
     hidden_since: tuple[UUID, ...] = ()  # active as of the query's time, hidden since
 
     @classmethod

@@ -22,7 +22,7 @@ CANDIDATE_GROUP = "Candidates"  # the parameters that set the length of the list
 
 
 class Trial(NamedTuple):
-    """A value to try, its distance from the current value, and the value tried just before it."""
+    """A value to try, its distance from the current value, and the next value towards the current one."""
 
     fraction: float
     param: str
@@ -69,7 +69,7 @@ class Reranking:
     row: int
 
     @cached_property
-    def declared(self) -> Mapping[str, Declaration]:
+    def score_params(self) -> Mapping[str, Declaration]:
         """The parameters that only affect the score; the weight of a retriever that was not asked needs a new query."""
         retrieval, system = self.retrieval, self.retrieval.query.config.system
         unasked = system.weights_of(set(system.retrievers) - set(retrieval.asked))
@@ -83,21 +83,21 @@ class Reranking:
     def search(self) -> ChangeSearch:
         """Try values, nearest first, until none is left that could be a smaller change."""
         best: ParamChange | None = None
-        trials = [trial for name in self.declared if self.has_effect(name) for trial in self.trials(name)]
+        trials = [trial for name in self.score_params if self.has_effect(name) for trial in self.trials(name)]
         for trial in sorted(trials, key=lambda trial: trial[:2]):
             if best is not None and self.fraction(trial.param, trial.nearer) >= best.fraction:
                 continue
             if self.rank_at(trial.param, trial.value):
                 change = self.change(trial.param, self.refine(trial))
                 best = change if best is None or change.fraction < best.fraction else best
-        return ChangeSearch(best, tuple(self.declared))
+        return ChangeSearch(best, tuple(self.score_params))
 
     def trials(self, name: str) -> Iterator[Trial]:
         """The values of a parameter, from the current one outwards."""
-        declared, before = self.declared[name], getattr(self.retrieval.params, name)
+        declared, before = self.score_params[name], getattr(self.retrieval.params, name)
         if not isinstance(declared, Number):
-            others = declared.options if isinstance(declared, Choice) else (False, True)
-            yield from (Trial(1.0, name, value, value) for value in others if value != before)
+            options = declared.options if isinstance(declared, Choice) else (False, True)
+            yield from (Trial(1.0, name, value, value) for value in options if value != before)
             return
         values = slider_values(name, declared)
         below, above = (
@@ -130,7 +130,7 @@ class Reranking:
 
     def has_effect(self, name: str) -> bool:
         """Whether a parameter matters here: either end of its range or the middle changes the ranking."""
-        axis, now = ParamAxis(name, self.declared[name]), self.retrieval.ranking
+        axis, now = ParamAxis(name, self.score_params[name]), self.retrieval.ranking
         rankings = (self.ranking(name, axis.value(position)) for position in (0.0, 1.0, 0.5))
         return any(ranking is None or not same_ranking(ranking, now) for ranking in rankings)
 
@@ -138,7 +138,7 @@ class Reranking:
         """The nearest value that brings the memory in, by bisection between a trial and its neighbour."""
         if trial.nearer == trial.value:
             return trial.value
-        axis = ParamAxis(trial.param, self.declared[trial.param])
+        axis = ParamAxis(trial.param, self.score_params[trial.param])
         outside, inside = trial.nearer, trial.value
         for _ in range(HALVINGS):
             middle = axis.value((axis.position(outside) + axis.position(inside)) / 2)

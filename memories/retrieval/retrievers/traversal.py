@@ -10,8 +10,8 @@ OVERREAD = 2  # paths read per memory of the list, as several may lead to the sa
 # An edge is valid as long as the memory it was extracted from, and leads both ways. One index lookup per entity: a
 # join may be planned to read all edges of the namespace.
 EDGES_FROM = """
-    SELECT e.{there} AS entity_id, e.confidence FROM memories_entityedge e
-    WHERE e.namespace_id = %(namespace)s AND e.{here} = h.entity_id AND e.created_at <= %(known_by)s
+    SELECT e.{end} AS entity_id, e.confidence FROM memories_entityedge e
+    WHERE e.namespace_id = %(namespace)s AND e.{start} = h.entity_id AND e.created_at <= %(known_by)s
         AND {worthwhile} AND (e.memory_id IS NULL OR EXISTS (
             SELECT 1 FROM memories_memory m WHERE m.namespace_id = %(namespace)s AND m.id = e.memory_id AND {active}
         ))
@@ -76,8 +76,8 @@ def hop_ctes(number: int, last: int, condition: str, active: str) -> str:
         WORTHWHILE.format(hops=before, end=end) if before else "true" for end in ("e", "h")
     )
     edges = " UNION ALL ".join(
-        EDGES_FROM.format(here=here, there=there, active=active, worthwhile=edge_worthwhile)
-        for here, there in (("source_id", "target_id"), ("target_id", "source_id"))
+        EDGES_FROM.format(start=start, end=end, active=active, worthwhile=edge_worthwhile)
+        for start, end in (("source_id", "target_id"), ("target_id", "source_id"))
     )
     paths = " UNION ALL ".join(
         f"SELECT entity_id, %(hop_{hop})s * confidence AS score FROM hop_{hop}" for hop in range(1, number + 1)
