@@ -157,10 +157,11 @@ class EvidenceState:
             setattr(self.memory, name, value)
         after = self.history_columns()
         before, self.recorded = self.recorded, after
-        believed, self.belief_term = self.belief_term, None
+        belief_term, self.belief_term = self.belief_term, None
         changed = {name: value for name, value in after.items() if before.get(name, self) != value}
         if not changed:
             return
+        parts = self._derivation(changed, belief_term) if before else initial_derivation(self.evidence, self.policy)
         self.events.append(
             ScoreEvent(
                 namespace_id=self.memory.namespace_id,
@@ -169,7 +170,7 @@ class EvidenceState:
                 cause=cause,
                 before={name: history_value(before[name]) for name in changed if name in before},
                 after={name: history_value(value) for name, value in changed.items()},
-                parts=self._derivation(changed, believed) if before else initial_derivation(self.evidence, self.policy),
+                parts=parts,
                 other_id=other,
                 by=by,
             )
@@ -270,8 +271,8 @@ def load_evidence(namespace: Namespace, ids: Iterable[UUID], policy: WritePolicy
     if not id_set:
         return {}
     memories = Memory.objects.within(namespace).filter(id__in=id_set).prefetch_related("sources", "mentions")
-    summaries, backers = source_summaries(namespace, id_set), corroborating_origins(namespace, id_set)
+    summaries, corroborators = source_summaries(namespace, id_set), corroborating_origins(namespace, id_set)
     return {
-        memory.id: EvidenceState.from_rows(memory, summaries[memory.id], backers.get(memory.id, set()), policy)
+        memory.id: EvidenceState.from_rows(memory, summaries[memory.id], corroborators.get(memory.id, set()), policy)
         for memory in memories
     }

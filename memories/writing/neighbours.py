@@ -55,7 +55,7 @@ def nearest_memories(
             chosen[index] = [
                 hit for hit in related if hit in related[:MAX_NEIGHBOURS] or hit in same_subject[:MAX_NEIGHBOURS]
             ]
-            # All slots were taken; there may be more beyond the limit.
+            # Done unless other neighbours took the slots: then there may be more beyond the limit.
             if len(neighbours) < limit or len(same_subject) >= MAX_NEIGHBOURS:
                 pending.remove(index)
         limit *= MAX_NEIGHBOURS
@@ -128,11 +128,11 @@ def query_neighbours(
     """Search in the database, one SQL query for all vectors."""
     neighbours: list[list[Neighbour]] = [[] for _ in vectors]
     statement = f"""
-        SELECT q.place, found.memory_id, found.distance
+        SELECT q.place, nearest.memory_id, nearest.distance
         FROM unnest(%s::vector[]) WITH ORDINALITY AS q(vector, place)
         CROSS JOIN LATERAL (
             SELECT v.memory_id, {distance} AS distance {SEARCHABLE_SQL} {condition} ORDER BY {distance} LIMIT {limit}
-        ) found
+        ) nearest
     """
     # One literal for all: psycopg would quote every vector of a list separately.
     literal = "{" + ",".join(f'"{Vector(vector).to_text()}"' for vector in vectors) + "}"
