@@ -50,19 +50,19 @@ class StackPart(NamedTuple):
 
 
 def stack_without(stack: Stack, system: System, dropped: frozenset[str]) -> list[StackPart]:
-    """A stack as if some retrievers had not been asked; queries that lost candidates may be scored otherwise."""
+    """A stack as if some retrievers had not been asked; queries that lose candidates may take another scoring path."""
     signals, batches = stack.signals, stack.signals.batches
     rows = remaining_candidates(signals, dropped)
     reduced = without_retrievers(signals, rows, dropped)
-    own = np.unique(batches.batch_index[rows])
+    batch_numbers = np.unique(batches.batch_index[rows])
     keys = system.batch_key(reduced)
     parts = []
     for key in (True, False):
-        chosen = np.flatnonzero(keys == key)
-        inside = np.flatnonzero(np.isin(reduced.batches.batch_index, chosen))
-        if len(inside):
-            part = reduced if len(inside) == len(rows) else select_candidates(reduced, inside)
-            parts.append(StackPart(part, own[chosen], rows[inside]))
+        same_key = np.flatnonzero(keys == key)
+        part_rows = np.flatnonzero(np.isin(reduced.batches.batch_index, same_key))
+        if len(part_rows):
+            part = reduced if len(part_rows) == len(rows) else select_candidates(reduced, part_rows)
+            parts.append(StackPart(part, batch_numbers[same_key], rows[part_rows]))
     return parts
 
 
@@ -117,8 +117,8 @@ class Arrays:
 
     def asked_parts(self, stack: Stack, params: Params) -> Sequence[StackPart]:
         """A stack as if only the retrievers with a weight had been asked, as in a live retrieval."""
-        asked = self.system.weighted_retrievers(params)
-        dropped = frozenset(stack.signals.ranks) & (set(self.system.retrievers) - set(asked))
+        weighted = self.system.weighted_retrievers(params)
+        dropped = frozenset(stack.signals.ranks) & (set(self.system.retrievers) - set(weighted))
         if not dropped:
             every_batch, every_row = np.arange(len(stack.queries)), np.arange(len(stack.signals))
             return [StackPart(stack.signals, every_batch, every_row)]
@@ -135,18 +135,18 @@ def candidate_grades(grades: Mapping[UUID, int], ids: Sequence[str]) -> Array:
 def ideal_grades(grades: Sequence[Mapping[UUID, int]]) -> Array:
     """The grades of each query, best first."""
     best = np.zeros((len(grades), max(map(len, grades), default=0)))
-    for row, each in enumerate(grades):
-        best[row, : len(each)] = sorted(each.values(), reverse=True)
+    for row, by_memory in enumerate(grades):
+        best[row, : len(by_memory)] = sorted(by_memory.values(), reverse=True)
     return best
 
 
 def candidate_vectors(namespace: Namespace, rows: Sequence[TracedQuery]) -> Mapping[UUID, Vectors]:
     """The vector of every candidate, for systems that compare candidates."""
-    wanted = {id for row in rows for id in row.candidates}
-    found = MemoryVector.objects.within(namespace).filter(
-        embedder=namespace.embedder, route=Route.FULL, memory_id__in=wanted
+    ids = {id for row in rows for id in row.candidates}
+    stored = MemoryVector.objects.within(namespace).filter(
+        embedder=namespace.embedder, route=Route.FULL, memory_id__in=ids
     )
-    return {id: np.asarray(vector, dtype=np.float32) for id, vector in found.values_list("memory_id", "vector")}
+    return {id: np.asarray(vector, dtype=np.float32) for id, vector in stored.values_list("memory_id", "vector")}
 
 
 def build_stacks(
@@ -156,30 +156,31 @@ def build_stacks(
     vectors: Mapping[UUID, Vectors],
 ) -> list[Stack]:
     """The queries with candidates, grouped by plan and scoring path."""
-    alike: dict[Hashable, list[tuple[int, Signals, Array]]] = defaultdict(list)
+    groups: dict[Hashable, list[tuple[int, Signals, Array]]] = defaultdict(list)
     plans: dict[Hashable, Plan] = {}
-    for number, row in enumerate(rows):
+    for index, row in enumerate(rows):
         if not row.candidates:
             continue
         signals, plan = unpack_signals(row, vectors), QueryPlan.from_dict(row.plan).plan
         key = (repr(plan), signals.intent, bool(system.batch_key(signals)[0]))
         plans[key] = plan
-        alike[key].append((number, signals, candidate_grades(grades.get(row.query_id, {}), signals.ids.tolist())))
+        groups[key].append((index, signals, candidate_grades(grades.get(row.query_id, {}), signals.ids.tolist())))
     return [
         Stack(
             plans[key],
-            np.array([number for number, _, _ in some]),
-            stack_signals([signals for _, signals, _ in some]),
-            np.concatenate([grade for _, _, grade in some]),
+            np.array([index for index, _, _ in group]),
+            stack_signals([signals for _, signals, _ in group]),
+            np.concatenate([grade for _, _, grade in group]),
         )
-        for key, some in alike.items()
+        for key, group in groups.items()
     ]
 
 
 def unpack_signals(row: TracedQuery, vectors: Mapping[UUID, Any]) -> Signals:
     """The signals of a traced query."""
     packed, head = unpack_arrays(bytes(row.signals))
-    known = next(iter(vectors.values()), None)
-    nowhere = None if known is None else np.eye(1, len(known), dtype=np.float32)[0]
-    mine = None if known is None else np.array([vectors.get(id, nowhere) for id in row.candidates])
-    return decode_signals([str(id) for id in row.candidates], packed, head, mine)
+    any_vector = next(iter(vectors.values()), None)
+    # For candidates without a vector.
+    placeholder = None if any_vector is None else np.eye(1, len(any_vector), dtype=np.float32)[0]
+    row_vectors = None if any_vector is None else np.array([vectors.get(id, placeholder) for id in row.candidates])
+    return decode_signals([str(id) for id in row.candidates], packed, head, row_vectors)
