@@ -36,7 +36,7 @@ CORROBORATION_SQL = """
 
 
 class SourceSummary(NamedTuple):
-    """The source levels and types of a memory; an uncertain type is empty."""
+    """The source levels and types of a memory and those merged into it; an uncertain type is empty."""
 
     levels: frozenset[str] = frozenset()
     types: frozenset[str] = frozenset()
@@ -53,7 +53,7 @@ def source_origins(rows: Iterable[MemorySource]) -> set[Origin]:
 
 
 def source_summary_sql(condition: str) -> str:
-    """SQL for the levels and types of memories; `condition` selects among `m`."""
+    """SQL for the source summaries of the memories `m` that satisfy `condition`."""
     type = "CASE WHEN m.type_uncertain THEN '' ELSE m.type END::text AS type"
     return f"""
         WITH RECURSIVE family AS (
@@ -71,7 +71,7 @@ def source_summary_sql(condition: str) -> str:
 
 
 def source_summaries(namespace: Namespace, ids: Collection[UUID]) -> dict[UUID, SourceSummary]:
-    """The source levels and types of memories."""
+    """The source summary of each memory."""
     with connection.cursor() as cursor:
         cursor.execute(source_summary_sql("m.id = ANY(%(ids)s)"), {"namespace": namespace.id, "ids": list(ids)})
         return {

@@ -128,8 +128,8 @@ def query_neighbours(
     """Search in the database, one SQL query for all vectors."""
     neighbours: list[list[Neighbour]] = [[] for _ in vectors]
     statement = f"""
-        SELECT q.place, nearest.memory_id, nearest.distance
-        FROM unnest(%s::vector[]) WITH ORDINALITY AS q(vector, place)
+        SELECT q.ordinal, nearest.memory_id, nearest.distance
+        FROM unnest(%s::vector[]) WITH ORDINALITY AS q(vector, ordinal)
         CROSS JOIN LATERAL (
             SELECT v.memory_id, {distance} AS distance {SEARCHABLE_SQL} {condition} ORDER BY {distance} LIMIT {limit}
         ) nearest
@@ -138,6 +138,6 @@ def query_neighbours(
     literal = "{" + ",".join(f'"{Vector(vector).to_text()}"' for vector in vectors) + "}"
     with connection.cursor() as cursor:
         cursor.execute(statement, [literal, namespace.id, namespace.embedder])
-        for index, memory, cosine_distance in cursor.fetchall():
-            neighbours[index - 1].append(Neighbour(memory, 1.0 - cosine_distance))
+        for ordinal, memory, cosine_distance in cursor.fetchall():
+            neighbours[ordinal - 1].append(Neighbour(memory, 1.0 - cosine_distance))
     return neighbours

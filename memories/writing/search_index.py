@@ -40,7 +40,7 @@ INDEX_SQL = f"""
 LENGTHS_SQL = """
     SELECT (SELECT coalesce(sum(coalesce(cardinality(w.positions), 1)), 0)
         FROM unnest(to_tsvector(%(config)s::regconfig, text)) w)
-    FROM unnest(%(texts)s::text[]) WITH ORDINALITY AS t(text, place) ORDER BY place
+    FROM unnest(%(texts)s::text[]) WITH ORDINALITY AS t(text, ordinal) ORDER BY ordinal
 """
 UNINDEX_SQL = """
     WITH removed AS (
