@@ -28,7 +28,7 @@ from scoring.without_retrievers import remaining_candidates, without_retrievers
 MAX_RANKINGS, MAX_CURVES = 64, 512  # cached per set
 MAX_REDUCED = 32  # stacks without some retrievers, cached per set
 
-Ranked = tuple[Array, Array, Mask]  # grades by rank, places in the stacks, which queries are answered
+Ranked = tuple[Array, Array, Mask]  # grades by rank, rows in the stacks, which queries are answered
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,7 +45,7 @@ class StackPart(NamedTuple):
     """Some candidates of a stack that are scored alike."""
 
     signals: Signals
-    batches: Codes  # their queries' places in the stack
+    batches: Codes  # positions of their queries in the stack
     rows: Codes  # their rows in the stack
 
 
@@ -92,12 +92,12 @@ class Arrays:
         return np.array([query.kind == QueryKind.UNANSWERABLE for query in self.queries], bool)
 
     def rank(self, config: Config) -> Ranked:
-        """Rank every query: grades by rank (−1 if unjudged), places in the stacks, and which queries are answered.
+        """Rank every query: grades by rank (−1 if unjudged), rows in the stacks, and which queries are answered.
 
-        Beyond the end of an answer, the grade is 0 and the place −1.
+        Beyond the end of an answer, the grade is 0 and the row −1.
         """
         grades = np.zeros((len(self.queries), DEPTH))
-        places = np.full((len(self.queries), DEPTH), -1)
+        result_rows = np.full((len(self.queries), DEPTH), -1)
         answered = np.zeros(len(self.queries), bool)
         for stack in self.stacks:
             top_k = min(DEPTH, stack.plan.top_k or DEPTH)
@@ -108,12 +108,12 @@ class Arrays:
                 )
                 queries, batch = stack.queries[part.batches], part.signals.batches.batch_index[ranked]
                 counts = np.bincount(batch, minlength=len(queries))
-                place = np.arange(len(ranked)) - np.repeat(np.cumsum(counts) - counts, counts)
+                position = np.arange(len(ranked)) - np.repeat(np.cumsum(counts) - counts, counts)
                 returned = ~abstained[batch]
-                where, rows = (queries[batch[returned]], place[returned]), part.rows[ranked[returned]]
-                grades[where], places[where] = stack.grades[rows], rows
+                where, rows = (queries[batch[returned]], position[returned]), part.rows[ranked[returned]]
+                grades[where], result_rows[where] = stack.grades[rows], rows
                 answered[queries] = ~abstained & (counts > 0)
-        return grades, places, answered
+        return grades, result_rows, answered
 
     def asked_parts(self, stack: Stack, params: Params) -> Sequence[StackPart]:
         """A stack as if only the retrievers with a weight had been asked, as in a live retrieval."""

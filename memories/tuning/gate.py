@@ -124,7 +124,7 @@ def paired_test(pairs: MeasurementPairs, metric: str, split: str) -> dict[str, A
 
 
 def first_occurrences(pairs: MeasurementPairs, masks: Sequence[Mask]) -> list[Mask]:
-    """Masks without the queries that an earlier set has too: each query counts once."""
+    """Masks that count each query once: one that an earlier set contains is dropped."""
     seen, first_masks = set[tuple[Any, ...]](), []
     for (before, _), mask in zip(pairs, masks, strict=True):
         unseen = mask.copy()

@@ -28,14 +28,14 @@ MAX_CONFIGS = 10
 BATCH_SIZE = 20  # queries between progress updates
 UNJUDGED_SQL = f"""
     WITH RECURSIVE {RESOLVED_JUDGEMENTS}
-    SELECT place.key, count(*), count(*) FILTER (WHERE s.query_id IS NULL)
+    SELECT rank.key, count(*), count(*) FILTER (WHERE s.query_id IS NULL)
     FROM memories_judgedquery q
     JOIN memories_pooledmemory p ON p.namespace_id = q.namespace_id AND p.query_id = q.id
-    CROSS JOIN LATERAL jsonb_each(p.ranks) place
+    CROSS JOIN LATERAL jsonb_each(p.ranks) rank
     LEFT JOIN (SELECT DISTINCT query_id, current_id FROM resolved) s
         ON s.query_id = p.query_id AND s.current_id = p.memory_id
     WHERE q.namespace_id = %(namespace)s AND p.namespace_id = %(namespace)s AND q.judgement_set_id = ANY(%(sets)s)
-        AND place.value::int <= %(k)s
+        AND rank.value::int <= %(k)s
     GROUP BY 1 ORDER BY 1
 """
 
@@ -45,7 +45,7 @@ class UnjudgedShare:
     """The share of a configuration's results that are unjudged."""
 
     name: str
-    found: int
+    found: int  # results pooled
     unjudged: int
 
     @property

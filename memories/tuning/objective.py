@@ -21,7 +21,7 @@ class Objective:
     def query_mask(self, arrays: Arrays) -> Mask:
         """The queries that count: answerable ones, and with a price unanswerable ones too.
 
-        Queries without judgements, or without any relevant memory left, count in neither.
+        Queries without judgements, or without any relevant memory left, never count.
         """
         return arrays.answerable | arrays.unanswerable if self.price else arrays.answerable
 

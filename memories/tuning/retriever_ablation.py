@@ -75,9 +75,9 @@ def ablate_retriever(baseline: Measurement, retriever: str, objective: Objective
         queries += int(stack.signals.batches.any(listed).sum())
         weighted = arrays.system.weighted_retrievers(baseline.config.params_under(stack.plan))
         unique_relevant = listed & ~listed_by(stack.signals, set(weighted) - {retriever}) & (stack.grades > 0)
-        places = baseline.places[stack.queries]
+        rows = baseline.places[stack.queries]
         unique += int(unique_relevant.sum())
-        returned += int(unique_relevant[places[places >= 0]].sum())
+        returned += int(unique_relevant[rows[rows >= 0]].sum())
     return RetrieverAblation(
         retriever,
         queries,

@@ -89,10 +89,10 @@ def mean_kappa(annotated: AnnotatedSet, label: Callable[[AnnotatorLabel], Hashab
     """
     kappas: list[tuple[float, float, int]] = []  # kappa, standard error, memories
     for first, second in combinations(annotated.annotators, 2):
-        both = [memory for memory in annotated.shared if first in memory.labels and second in memory.labels]
-        if both:
-            labels = annotator_labels(both, first, label), annotator_labels(both, second, label)
-            kappas.append((cohens_kappa(*labels), kappa_standard_error(*labels), len(both)))
+        common = [memory for memory in annotated.shared if first in memory.labels and second in memory.labels]
+        if common:
+            labels = annotator_labels(common, first, label), annotator_labels(common, second, label)
+            kappas.append((cohens_kappa(*labels), kappa_standard_error(*labels), len(common)))
     defined = [kappa for kappa in kappas if not math.isnan(kappa[0])]
     if not defined:
         return None

@@ -49,12 +49,12 @@ class Calibration:
 
     @property
     def preference(self) -> TypeAgreement:
-        """The type whose prior comes first."""
+        """Agreement on preferences, whose prior is calibrated first."""
         return next(agreement for agreement in self.types if agreement.type == MemoryType.PREFERENCE)
 
     @property
     def preference_first(self) -> bool:
-        """Whether agreement on preferences is too low to change anything before their prior."""
+        """Whether agreement on preferences is so low that their prior must be changed first."""
         kappa = self.preference.kappa
         return kappa is not None and kappa.value < self.policy.kappa_preference
 
