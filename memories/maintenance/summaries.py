@@ -66,7 +66,7 @@ def find_groups(namespace: Namespace, scopes: Sequence[SummaryScope]) -> tuple[l
         # Around a centre, not pairwise: all members must be close to the text that will represent them.
         groups = consolidation_groups(vectors[rows].astype(float), policy.consolidation) if rows else []
         large = [members for members in groups if len(members) >= policy.consolidation_members]
-        similar += [(scope, [rows[place] for place in members]) for members in large]
+        similar += [(scope, [rows[index] for index in members]) for members in large]
     member_ids = {ids[row] for _, members in similar for row in members}
     memories = {memory.id: memory for memory in Memory.objects.within(namespace).filter(id__in=member_ids)}
     consistent = [
@@ -76,7 +76,7 @@ def find_groups(namespace: Namespace, scopes: Sequence[SummaryScope]) -> tuple[l
 
 
 def consistent_group(scope: SummaryScope, members: Sequence[Memory], vectors: Vectors) -> SummaryGroup:
-    """The medoid and the members that do not contradict it; the next central one if that keeps more members."""
+    """The medoid and the members that do not contradict it; among the most central, the one that keeps most members."""
     central = np.argsort(-(vectors @ vectors.T).sum(axis=1), kind="stable")[:MEDOIDS_TRIED]
     groups = [
         SummaryGroup(
@@ -84,7 +84,7 @@ def consistent_group(scope: SummaryScope, members: Sequence[Memory], vectors: Ve
             tuple(member for member in members if not conflicts(memory_statement(medoid), memory_statement(member))),
             medoid,
         )
-        for medoid in (members[place] for place in central.tolist())
+        for medoid in (members[index] for index in central.tolist())
     ]
     return max(groups, key=lambda group: len(group.members))
 
