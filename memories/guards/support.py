@@ -71,9 +71,9 @@ def judge_claims(
 def closest_bases(claim: Claim, bases: Sequence[Basis]) -> list[Basis]:
     """The memories that share most words with a claim; ties in their order."""
     claim_stems = stems(claim.text)
-    shares = {place: share(claim_stems, stems(basis.text)) for place, basis in enumerate(bases)}
-    order = sorted((place for place, shared in shares.items() if shared), key=lambda place: (-shares[place], place))
-    return [bases[place] for place in order[:MAX_JUDGED_BASES]]
+    shares = {index: share(claim_stems, stems(basis.text)) for index, basis in enumerate(bases)}
+    order = sorted((index for index, shared in shares.items() if shared), key=lambda index: (-shares[index], index))
+    return [bases[index] for index in order[:MAX_JUDGED_BASES]]
 
 
 def best_support(claim: Claim, verdicts: Sequence[tuple[Basis, Grounding]], registry: EntityRegistry) -> ClaimSupport:
