@@ -1,1 +1,1 @@
-"""The world a newcomer explores: one user, her team and eighteen months of their assistant's memories."""
+"""The demo world: one user, her team and eighteen months of their assistant's memories."""

@@ -1,4 +1,4 @@
-"""What people said of the demo world: judged queries, annotations of memories, verdicts on pairs."""
+"""Assessments of the demo world: judged queries, annotations of memories, verdicts on pairs."""
 
 from collections.abc import Iterator, Mapping
 from uuid import UUID

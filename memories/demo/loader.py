@@ -24,7 +24,7 @@ USER = "demo"
 
 
 def load_demo_world(slug: str) -> Namespace:
-    """Restore the shipped export, or write the world anew for another embedder than the export's."""
+    """Restore the shipped export, or write the world from its sources if the embedder differs from the export's."""
     exported = world_export.read_export_namespace()
     if exported["embedder"] == settings.RECALL_EMBEDDER:
         return restore_demo_world(slug, datetime.fromisoformat(exported["created_at"]))

@@ -25,7 +25,7 @@ def store_sample_traces(namespace: Namespace) -> None:
 
     No access is counted.
     """
-    key, _ = issue_key(namespace, name=AGENT, role=Role.READ)  # its secret is not kept
+    key, _ = issue_key(namespace, name=AGENT, role=Role.READ)  # its secret is not stored
     served = resolve_config(namespace, params={})
     defaults = (resolve_config(namespace, system=name, params={}) for name in SYSTEMS)
     configs, by_agent = cycle(config for default in defaults for config in (served, default)), cycle(BY_AGENT)

@@ -32,6 +32,6 @@ def restore_export(namespace: Namespace) -> None:
 
 
 def save_export(namespace: Namespace, path: Path) -> int:
-    """Export a namespace to a file that depends on its rows alone; the number of lines."""
+    """Export a namespace to a file that depends on its rows alone; returns the number of lines."""
     with path.open("wb") as file, gzip.GzipFile("", "wb", compresslevel=9, fileobj=file, mtime=0) as stream:
         return sum(1 for line in export_namespace(namespace) if stream.write(f"{line}\n".encode()))

@@ -88,8 +88,10 @@ class WorldWriter:
         """Apply the session's corrections, then remember its other memories and those it repeats."""
         memories = [memory for memory in self.world.memories.values() if memory.session == session.key]
         for memory in memories:
-            if wrong := self.world.corrections.get(memory.key):
-                outcome, _ = correct_memory(self.namespace, self.memories[wrong], vars(self.new_memory(memory)), by=BY)
+            if corrected := self.world.corrections.get(memory.key):
+                outcome, _ = correct_memory(
+                    self.namespace, self.memories[corrected], vars(self.new_memory(memory)), by=BY
+                )
                 self.memories[memory.key] = outcome.memory.id
         fresh = [memory for memory in memories if memory.key not in self.world.corrections]
         repeated = [memory for memory in self.world.memories.values() if session.key in memory.observed]
@@ -98,7 +100,7 @@ class WorldWriter:
         self.memories |= {memory.key: outcome.memory.id for memory, outcome in zip(fresh, outcomes, strict=False)}
 
     def finish_corrections(self) -> None:
-        """Supersede what was corrected as of a day that has come."""
+        """Supersede the memories whose correction has started."""
         due = due_supersessions(self.namespace).order_by("id").values_list("id", flat=True)
         with lock_memories(self.namespace, *due, by=BY) as locked:
             finish_supersessions(locked)
@@ -124,14 +126,14 @@ class WorldWriter:
 
     def new_memory(self, memory: DemoMemory) -> NewMemory:
         """A memory as a caller of the API would send it."""
-        named = self.world.entities.get(memory.object or "")
+        object_entity = self.world.entities.get(memory.object or "")
         subject = memory.subject
         return NewMemory(
             content=memory.content,
             type=memory.type,
             subject=subject.surface if isinstance(subject, UnresolvedSubject) else self.world.entities[subject].name,
             predicate=memory.predicate,
-            object=named.name if named else memory.object or "",
+            object=object_entity.name if object_entity else memory.object or "",
             utterances=tuple(Utterance(source.level, self.turns[source.turn]) for source in memory.sources),
             model=memory.extractor.model,
             logprobs=memory.extractor.logprobs,

@@ -72,16 +72,16 @@ def collect_bases(
     memories: Sequence[UUID] = (),
     texts: Iterable[str] = (),
 ) -> list[Basis]:
-    """The results of a trace and of a query asked now, memories by id and texts, each once; raises NotFoundError."""
+    """The results of a trace and of a new query, memories by id and texts, each once; raises NotFoundError."""
     ids = [*trace_result_ids(trace), *(retrieve_ids(namespace, query) if query else ()), *memories]
     rows = Memory.objects.within(namespace).filter(id__in=ids).exclude(status=Status.FORGOTTEN) if ids else ()
     stored = {row.id: Basis(row.content, row.id, row.subject_surface) for row in rows}
     for id in memories:
         if id not in stored:
             raise NotFoundError(id)
-    # Results of the trace that were forgotten since support nothing.
-    found = [stored[id] for id in dict.fromkeys(ids) if id in stored]
-    return [*found, *(Basis(text) for text in dict.fromkeys(texts))]
+    # Results of the trace that have been forgotten since are left out.
+    memory_bases = [stored[id] for id in dict.fromkeys(ids) if id in stored]
+    return [*memory_bases, *(Basis(text) for text in dict.fromkeys(texts))]
 
 
 def trace_result_ids(trace: Trace | None) -> list[UUID]:

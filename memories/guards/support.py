@@ -1,4 +1,4 @@
-"""Which memory supports a claim, how far, and what is missing if it does not."""
+"""Which memory supports a claim, how far, and what is missing otherwise."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -34,7 +34,7 @@ class Basis:
 
     @property
     def text(self) -> str:
-        """The content, preceded by its subject if the words leave that out."""
+        """The content, preceded by its subject if it does not name it."""
         named = not self.subject or self.subject.casefold() in self.content.casefold()
         return self.content if named else f"{self.subject}: {self.content}"
 
@@ -70,10 +70,10 @@ def judge_claims(
 
 def closest_bases(claim: Claim, bases: Sequence[Basis]) -> list[Basis]:
     """The memories that share most words with a claim; ties in their order."""
-    wanted = stems(claim.text)
-    shares = {place: share(wanted, stems(basis.text)) for place, basis in enumerate(bases)}
-    order = sorted((place for place, shared in shares.items() if shared), key=lambda place: (-shares[place], place))
-    return [bases[place] for place in order[:MAX_JUDGED_BASES]]
+    claim_stems = stems(claim.text)
+    shares = {index: share(claim_stems, stems(basis.text)) for index, basis in enumerate(bases)}
+    order = sorted((index for index, shared in shares.items() if shared), key=lambda index: (-shares[index], index))
+    return [bases[index] for index in order[:MAX_JUDGED_BASES]]
 
 
 def best_support(claim: Claim, verdicts: Sequence[tuple[Basis, Grounding]], registry: EntityRegistry) -> ClaimSupport:
@@ -86,12 +86,12 @@ def best_support(claim: Claim, verdicts: Sequence[tuple[Basis, Grounding]], regi
 
 def _support(claim: Claim, basis: Basis, verdict: Grounding, registry: EntityRegistry) -> ClaimSupport:
     """A verdict, lowered to partial if a rule objects."""
-    against = objections(claim, basis, registry)
-    if verdict == "supported" and against:
+    rule_objections = objections(claim, basis, registry)
+    if verdict == "supported" and rule_objections:
         verdict = "partial"
     if verdict == "supported":
         return ClaimSupport(claim, verdict, basis)
-    return ClaimSupport(claim, verdict, basis, "; ".join(against or _reasons(claim, basis)))
+    return ClaimSupport(claim, verdict, basis, "; ".join(rule_objections or _reasons(claim, basis)))
 
 
 def objections(claim: Claim, basis: Basis, registry: EntityRegistry) -> list[str]:
@@ -130,7 +130,7 @@ def _is_denial(claim: Claim, basis: Basis) -> bool:
 
 
 def _reasons(claim: Claim, basis: Basis) -> list[str]:
-    """What a judge may have seen: a negation, or words that the memory lacks."""
+    """The likely reasons of a judge: a negation, or words that the memory lacks."""
     if NEGATION in _conflicts(claim, basis):
         return [f"it differs: {NEGATION}"]
     known = stems(basis.text)

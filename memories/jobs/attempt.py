@@ -49,7 +49,7 @@ def run_job(namespace_id: UUID, job_id: UUID, on_progress: JobProgressCallback =
 
 @transaction.atomic
 def claim_job(namespace_id: UUID, job_id: UUID, on_progress: JobProgressCallback) -> Work | None:
-    """Start an attempt; from here on an earlier one presumed dead can write nothing."""
+    """Start an attempt; an earlier one presumed dead can no longer write."""
     namespace = Namespace.objects.filter(id=namespace_id).first()
     job = Job.objects.within(namespace).select_for_update().filter(id=job_id).first() if namespace else None
     if namespace is None or job is None or job.state not in UNFINISHED:
@@ -117,5 +117,5 @@ def format_job_error(error: Exception) -> str:
     name = type(error).__name__
     if isinstance(error, SAFE_ERRORS):
         return f"{name}: {' '.join(str(error).split())}"[:MAX_ERROR_LENGTH]
-    place = traceback.extract_tb(error.__traceback__)[-1]
-    return f"{name} in {place.name}, {place.filename.rpartition('/')[2]} line {place.lineno}"
+    frame = traceback.extract_tb(error.__traceback__)[-1]
+    return f"{name} in {frame.name}, {frame.filename.rpartition('/')[2]} line {frame.lineno}"

@@ -1,4 +1,4 @@
-"""The steps of each kind of job, by dotted path, and how far a job is."""
+"""The steps of each kind of job, by dotted path, and a job's completion."""
 
 from collections.abc import Mapping
 

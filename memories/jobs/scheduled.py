@@ -22,7 +22,7 @@ CHANGE_TABLES = (ScoreEvent, Entity, EntityAlias, Publication)
 
 
 def start_due_reflections() -> list[Job]:
-    """Submit a reflection of each changed namespace; those with their own clock have no nights."""
+    """Submit a reflection of each changed namespace, except those with a fixed clock."""
     jobs = []
     for namespace in Namespace.objects.filter(clock=None).order_by("id"):
         if changed_since_reflection(namespace):

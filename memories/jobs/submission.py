@@ -10,7 +10,7 @@ from memories.models import Job, Namespace
 from memories.models.choices import JobKind
 from memories.models.job import UNFINISHED
 
-CANCELLABLE = (JobKind.OPTIMISE,)  # a partial result of the others is worth nothing
+CANCELLABLE = (JobKind.OPTIMISE,)  # the others have no useful partial result
 
 
 class BusyError(Exception):

@@ -18,9 +18,9 @@ from memories.jobs.job_queue import HEARTBEAT_TIMEOUT, QUEUE, REVIVE_SQL
 logger = logging.getLogger(__name__)
 
 CONCURRENCY = 2  # jobs
-HEARTBEAT_SECONDS = 5.0  # seconds
-REVIVE_SECONDS = 10.0  # seconds between searches for jobs whose worker died
-BACKOFF_SECONDS = (1, 2, 5, 10, 30)  # seconds before reconnecting
+HEARTBEAT_SECONDS = 5.0
+REVIVE_SECONDS = 10.0  # between searches for jobs whose worker died
+BACKOFF_SECONDS = (1, 2, 5, 10, 30)  # before reconnecting
 STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
@@ -38,7 +38,7 @@ def worker_connector() -> Iterator[None]:
 
 
 async def run_until_stopped(parent_pid: int | None) -> None:
-    """Reconnect after every outage of the database."""
+    """Run until stopped, reconnecting after every outage of the database."""
     stopped, loop, failures = asyncio.Event(), asyncio.get_running_loop(), 0
 
     def stop() -> None:
@@ -46,15 +46,15 @@ async def run_until_stopped(parent_pid: int | None) -> None:
             os._exit(1)
         stopped.set()
 
-    for number in STOP_SIGNALS:
-        loop.add_signal_handler(number, stop)
+    for signal_number in STOP_SIGNALS:
+        loop.add_signal_handler(signal_number, stop)
     while not stopped.is_set() and not parent_exited(parent_pid):
-        began = loop.time()
+        started_at = loop.time()
         try:
             await run_until_disconnected(stopped, parent_pid)
         except (ConnectorException, PoolTimeout) as error:
             logger.warning("Cannot reach the queue: %s", error.__cause__ or error)
-        failures = 0 if loop.time() - began > BACKOFF_SECONDS[-1] else failures
+        failures = 0 if loop.time() - started_at > BACKOFF_SECONDS[-1] else failures
         await sleep_unless_stopped(stopped, BACKOFF_SECONDS[min(failures, len(BACKOFF_SECONDS) - 1)])
         failures += 1
 
@@ -89,9 +89,9 @@ async def run_until_disconnected(stopped: asyncio.Event, parent_pid: int | None)
 async def revive_stalled_jobs() -> None:
     """Requeue the jobs of dead workers, at once and then periodically."""
     while True:
-        found = await app.connector.execute_query_all_async(REVIVE_SQL, queue=QUEUE, dead=HEARTBEAT_TIMEOUT)
-        if found:
-            logger.warning("Requeued %d jobs of dead workers", len(found))
+        revived = await app.connector.execute_query_all_async(REVIVE_SQL, queue=QUEUE, dead=HEARTBEAT_TIMEOUT)
+        if revived:
+            logger.warning("Requeued %d jobs of dead workers", len(revived))
         await asyncio.sleep(REVIVE_SECONDS)
 
 

@@ -1,4 +1,4 @@
-"""Summaries of similar memories about one subject; the members stay, and the summary follows when they change."""
+"""Summaries of similar memories about one subject; the members stay, and a summary is replaced when they change."""
 
 from collections.abc import Mapping, Sequence
 from uuid import UUID
@@ -37,8 +37,8 @@ def consolidate(work: Work) -> None:
         groups, left_out = find_groups(work.namespace, batch)
         stored = stored_summaries(work.namespace, batch)
         new = [group for group in groups if group.ids not in stored.values()]
-        wanted = {group.ids for group in groups}
-        stale = {summary: members for summary, members in stored.items() if members not in wanted}
+        group_ids = {group.ids for group in groups}
+        stale = {summary: members for summary, members in stored.items() if members not in group_ids}
         prefetch_related_objects([member for group in new for member in group.members], "sources")
         texts = [new_summary(group.medoid, group.members) for group in new]
         prepared = prepare_memories(work.namespace, texts) if new else None
@@ -51,7 +51,7 @@ def consolidate(work: Work) -> None:
 
 
 def stored_summaries(namespace: Namespace, scopes: Sequence[SummaryScope]) -> dict[UUID, frozenset[UUID]]:
-    """The active summaries of some scopes, and the memories each is made of."""
+    """The active summaries of some scopes, with their members."""
     members: dict[UUID, set[UUID]] = {
         summary: set() for summary, _ in active_in_scopes(namespace, scopes, ChunkLevel.SUMMARY)
     }
@@ -70,16 +70,16 @@ def write_summaries(
     members = Memory.objects.within(work.namespace).filter(id__in={id for group in groups for id in group.ids})
     active = set(members.filter(status=Status.ACTIVE).values_list("id", flat=True))
     written: dict[UUID, frozenset[UUID]] = {}
-    for place, group in enumerate(groups):
+    for index, group in enumerate(groups):
         if not group.ids <= active:
             continue
-        state = batch.new_state(place)
+        state = batch.new_state(index)
         duplicate = batch.exact_duplicate(state)
         if duplicate is None:
             set_summary_subject(state.memory, group)
-            batch.store(place, state, Status.ACTIVE, "")
+            batch.store(index, state, Status.ACTIVE, "")
         elif duplicate.memory.level != ChunkLevel.SUMMARY:
-            continue  # this very text is stored as a fact
+            continue  # the same text is stored as a fact
         summary = (duplicate or state).memory
         written[summary.id] = group.ids
         example = {"memory": str(summary.id), "content": summary.content, "members": len(group.ids)}
@@ -119,7 +119,11 @@ def retire_summaries(locked: LockedMemories, stale: SummaryMembers, written: Sum
         if summary in written:
             continue
         state = locked.get(summary)
-        overlaps = [(len(members & taken), successor) for successor, taken in written.items() if members & taken]
+        overlaps = [
+            (len(members & new_members), successor)
+            for successor, new_members in written.items()
+            if members & new_members
+        ]
         successor = max(overlaps)[1] if overlaps else None
         status = Status.SUPERSEDED if successor else Status.ARCHIVED
         reason = "its members changed" if successor else "its members are no longer similar"

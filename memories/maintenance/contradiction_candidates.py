@@ -70,8 +70,8 @@ class FactIndex:
         own_rows = [self.rows[memory] for memory in batch if memory in self.rows]
         pairs, left_out = [], 0
         for row, cosines in zip(own_rows, self.vectors[own_rows] @ self.vectors.T, strict=True):
-            nominated = self._candidate_rows(row, cosines, policy).tolist()
-            others = [other for other in nominated if other < row or self.ids[other] not in fresh]
+            candidate_rows = self._candidate_rows(row, cosines, policy).tolist()
+            others = [other for other in candidate_rows if other < row or self.ids[other] not in fresh]
             left_out += max(0, len(others) - MAX_COMPARED)
             for other in sorted(others, key=lambda other: -cosines[other])[:MAX_COMPARED]:
                 first, last = sorted((row, other))

@@ -1,4 +1,4 @@
-"""Contradictions the write path did not see: pairs are nominated, judged, and lower the belief of both sides once."""
+"""Contradictions the write path did not see: candidate pairs are judged, and each lowers both beliefs once."""
 
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
@@ -34,7 +34,7 @@ class JudgedPair(NamedTuple):
     cosine: float
 
 
-# True: they contradict each other; None: a person should look.
+# True: they contradict each other; None: undecided.
 PairJudge = Callable[[Sequence[JudgedPair], WritePolicyParams], list[bool | None]]
 
 
@@ -49,13 +49,13 @@ def find_contradictions(work: Work, judge_pairs: PairJudge | None = None) -> Non
     index, policy = FactIndex.load(work.namespace), current_write_policy(work.namespace)
     done = len(fresh) - len(waiting)
     for batch in in_batches(waiting):
-        found = index.candidates(batch, set(fresh), policy)
-        opposed, unsure = opposed_pairs(work.namespace, found.pairs, judge_pairs)
+        candidates = index.candidates(batch, set(fresh), policy)
+        opposed, unsure = opposed_pairs(work.namespace, candidates.pairs, judge_pairs)
         with lock_memories(work.namespace, *ids_in_pairs(opposed), by=work.job.by) as locked:
             count = sum(record_contradiction(work, locked, pair) for pair in opposed)
             done += len(batch)
             work.step_result["through"] = str(batch[-1])
-            counts = {"pairs": len(found.pairs), "left_out": found.left_out, "unsure": unsure}
+            counts = {"pairs": len(candidates.pairs), "left_out": candidates.left_out, "unsure": unsure}
             work.record_progress(done, len(fresh), looked_at=len(batch), **counts, contradictions=count)
 
 
@@ -104,7 +104,7 @@ def record_contradiction(work: Work, locked: LockedMemories, pair: MemoryPair) -
 
 
 def withdraw_corroboration(work: Work, locked: LockedMemories, pair: MemoryPair) -> bool:
-    """Delete a supporting edge, and recompute both beliefs as if it had never been."""
+    """Delete a supporting edge, and recompute both beliefs without it."""
     states = active_states(locked, pair)
     if states is None:
         return False
@@ -134,7 +134,7 @@ def settled_pairs(namespace: Namespace, pairs: Sequence[MemoryPair]) -> set[tupl
     """The pairs that already count as contradictions, or that a person has decided."""
     ids = ids_in_pairs(pairs)
     edges = MemoryEdge.objects.within(namespace).filter(kind=EdgeKind.CONTRADICTION, source_id__in=ids)
-    # Whoever deleted such an edge does not want it back.
+    # An edge that was deleted on purpose must not come back.
     events = ScoreEvent.objects.within(namespace).filter(cause="contradicted", memory_id__in=ids)
     reviews = ReviewItem.objects.within(namespace).filter(~Q(state=Verdict.PENDING), first_id__in=ids)
     rows: list[tuple[UUID | None, UUID | None]] = [
@@ -174,7 +174,7 @@ def judge_pairs_by_rule(pairs: Sequence[JudgedPair], policy: WritePolicyParams) 
 
 
 def judge_pair_by_rule(pair: JudgedPair, policy: WritePolicyParams) -> bool | None:
-    """Whether a pair contradicts itself; None if the rules fire but the texts differ too much to be sure."""
+    """Whether two memories contradict each other; None if the rules fire but the texts differ too much to be sure."""
     later, earlier, cosine = pair
     reasons = () if are_unrelated(later, earlier) else conflict_reasons(later, earlier)
     if not is_contradiction(later, earlier, reasons):
@@ -182,8 +182,9 @@ def judge_pair_by_rule(pair: JudgedPair, policy: WritePolicyParams) -> bool | No
     if DIFFERENT_VALUE in reasons and is_single_valued(later.predicate):
         return True
     # Rules made for near-identical texts also see another number in “born in 2021” and “moved in 2025”.
-    a, b = content_stems(later), content_stems(earlier)
-    similar = cosine >= minimum_cosine(policy) or len(a & b) >= policy.contradiction_words * len(a | b)
+    later_stems, earlier_stems = content_stems(later), content_stems(earlier)
+    shared, union = later_stems & earlier_stems, later_stems | earlier_stems
+    similar = cosine >= minimum_cosine(policy) or len(shared) >= policy.contradiction_words * len(union)
     return True if similar else None
 
 

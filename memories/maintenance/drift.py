@@ -62,9 +62,9 @@ def detect_drift(work: Work) -> None:
         drifted += drifted_entities(fetch_all(PERIODS_SQL, values | {"entities": batch}), policy)
         work.record_progress(work.job.done + len(batch), len(entities))
     drifted.sort(key=lambda entity: (-entity["distance"], entity["entity"]))
-    found = Entity.objects.within(namespace).filter(id__in=[entity["entity"] for entity in drifted])
-    names = dict(found.values_list("id", "name"))
-    # Set, not added: a restarted step finds the same again.
+    rows = Entity.objects.within(namespace).filter(id__in=[entity["entity"] for entity in drifted])
+    names = dict(rows.values_list("id", "name"))
+    # Overwritten, not appended to: a restarted step finds the same again.
     work.step_result["examples"] = [
         {**entity, "name": names[UUID(entity["entity"])]} for entity in drifted[:MAX_EXAMPLES]
     ]

@@ -56,7 +56,7 @@ class Erasure:
     """
 
     namespace: Namespace
-    user: str | None = None  # to be forgotten
+    user: str | None = None  # whose data is erased
     with_turns: bool = False
     erased: Counter[str] = field(default_factory=Counter)
 
@@ -78,10 +78,10 @@ class Erasure:
         self.erased += erase_user_records(self.namespace, self.user)
 
     @transaction.atomic
-    def _erase_batch(self, wanted: Sequence[UUID]) -> None:
+    def _erase_batch(self, batch: Sequence[UUID]) -> None:
         """Erase some memories and everything that contains them, under the namespace's lock."""
         lock_namespace(self.namespace)
-        namespace, ids = self.namespace, with_dependents(self.namespace, wanted, self.user)
+        namespace, ids = self.namespace, with_dependents(self.namespace, batch, self.user)
         turns = exclusive_turns(namespace, ids) if self.with_turns else []
         ids = with_dependents(namespace, [*ids, *chunks_with_turns(namespace, turns)], self.user)
         memories = list(Memory.objects.within(namespace).filter(id__in=ids))
@@ -111,7 +111,7 @@ class Erasure:
 
     @transaction.atomic
     def _erase_sessions(self, sessions: Sequence[UUID]) -> None:
-        """Erase sessions, and first the memories that have come from them meanwhile."""
+        """Erase sessions, after the memories that have come from them meanwhile."""
         lock_namespace(self.namespace)
         self.erase(session_memories(self.namespace, sessions))
         self._hand_over()
@@ -120,7 +120,7 @@ class Erasure:
 
     @transaction.atomic
     def _hand_over(self) -> None:
-        """Hand memories that others have said, too, over to them."""
+        """Hand memories that other users stated as well over to them."""
         assert self.user is not None
         lock_namespace(self.namespace)
         shared = user_memories(self.namespace, self.user)
@@ -138,7 +138,7 @@ class Erasure:
 
 
 def invalidate_caches(namespace: Namespace) -> None:
-    """Make every process reload the names and vectors it has cached of a namespace."""
+    """Invalidate the names and vectors that processes have cached of a namespace."""
     NamespaceStatistics.objects.filter(namespace=namespace).update(epoch=F("epoch") + 1)
 
 

@@ -41,7 +41,7 @@ ERASE_SQL = {
         DELETE FROM memories_idempotencyrecord
         WHERE namespace_id = %(namespace)s AND ({contains_id_sql("memory_ids")} OR {names_id_sql("response::text")})
     """,
-    # The statistics keep a term after the last memory that contains it is gone.
+    # Term statistics outlive the last memory that contains the term.
     "term statistics": """
         DELETE FROM memories_termstatistic known
         USING (

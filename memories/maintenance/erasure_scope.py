@@ -1,4 +1,4 @@
-"""Which memories an erasure takes along: duplicates and summaries do not outlive what they were made of."""
+"""The scope of an erasure: merged duplicates and summaries are erased with the memories they derive from."""
 
 from collections.abc import Collection, Sequence
 from datetime import datetime
@@ -36,24 +36,24 @@ def session_memories(namespace: Namespace, sessions: Sequence[UUID]) -> list[UUI
 def with_dependents(namespace: Namespace, ids: Sequence[UUID], user: str | None = None) -> list[UUID]:
     """Memories, those merged into them and the summaries of them, each after the one it depends on.
 
-    When a user is erased, memories other users have said too are left out, and merged memories of other users.
+    When a user is erased, memories that other users stated as well and other users' merged memories are left out.
     """
     shared = said_by_others(namespace, ids, user) if user is not None else ()
-    found = dict.fromkeys(id for id in ids if id not in shared)
-    fresh = list(found)
+    scope = dict.fromkeys(id for id in ids if id not in shared)
+    fresh = list(scope)
     while fresh:
         merged = Memory.objects.within(namespace).filter(merged_into_id__in=fresh)
         if user is not None:
             merged = merged.filter(user=user)
         summaries = MemoryEdge.objects.within(namespace).filter(target_id__in=fresh, kind=EdgeKind.SUMMARY_OF)
         dependents = [*merged.values_list("id", flat=True), *summaries.values_list("source_id", flat=True)]
-        fresh = [id for id in dict.fromkeys(dependents) if id not in found]
-        found |= dict.fromkeys(fresh)
-    return list(found)
+        fresh = [id for id in dict.fromkeys(dependents) if id not in scope]
+        scope |= dict.fromkeys(fresh)
+    return list(scope)
 
 
 def said_by_others(namespace: Namespace, memories: Collection[UUID], user: str) -> set[UUID]:
-    """Those of some memories that another user has said, too."""
+    """The memories that another user has stated as well."""
     return set(sources_of_others(namespace, memories, user).values_list("memory_id", flat=True))
 
 

@@ -22,7 +22,7 @@ from memories.retrieval.retrieve import database_settings, retriever_context
 from memories.retrieval.retrievers import semantic
 
 SAMPLE_SIZE = 20  # queries per measurement
-RECENT_TRACES = 200  # among which they are looked for
+RECENT_TRACES = 200  # from which they are taken
 TOP = 10
 MINIMUM_RECALL = 0.95
 SCAN_TIMEOUT_MS = 30_000
@@ -101,8 +101,8 @@ def measured_queries(namespace: Namespace, texts: list[str]) -> Iterator[tuple[Q
 
 def recall_at_top(query: Query, parsed: ParsedQuery) -> float | None:
     """The share of the exact nearest that the index finds; None if there are none."""
-    exact, found = (semantic_top(query, parsed, large=large) for large in (False, True))
-    return len(set(exact) & set(found)) / len(exact) if exact else None
+    exact, approximate = (semantic_top(query, parsed, large=large) for large in (False, True))
+    return len(set(exact) & set(approximate)) / len(exact) if exact else None
 
 
 def semantic_top(query: Query, parsed: ParsedQuery, *, large: bool) -> list[UUID]:

@@ -19,10 +19,10 @@ def cluster_vectors(vectors: Vectors, count: int, known: Vectors) -> tuple[Vecto
     labels = nearest_centroids(vectors, centroids)
     for _ in range(MAX_ROUNDS):
         centroids = mean_directions(vectors, labels, centroids)
-        moved = nearest_centroids(vectors, centroids)
-        if (moved == labels).all():
+        reassigned = nearest_centroids(vectors, centroids)
+        if (reassigned == labels).all():
             break
-        labels = moved
+        labels = reassigned
     return centroids, labels
 
 
@@ -48,9 +48,9 @@ def nearest_centroids(vectors: Vectors, centroids: Vectors) -> Labels:
 def mean_directions(vectors: Vectors, labels: Labels, centroids: Vectors) -> Vectors:
     """The normalised mean of each cluster; an empty cluster keeps its centroid."""
     order = np.argsort(labels, kind="stable")
-    places, starts = np.unique(labels[order], return_index=True)
+    clusters, starts = np.unique(labels[order], return_index=True)
     sums = np.add.reduceat(vectors[order], starts, axis=0)
     means = centroids.copy()
     lengths = np.linalg.norm(sums, axis=1, keepdims=True)
-    means[places] = sums / np.where(lengths > 0, lengths, 1)
+    means[clusters] = sums / np.where(lengths > 0, lengths, 1)
     return means

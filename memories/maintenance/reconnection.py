@@ -38,11 +38,11 @@ class NewNames:
 
     @property
     def last(self) -> UUID:
-        """The newest name's id; memories after it knew all names."""
+        """The newest name's id; later memories were resolved with all names."""
         return max(self.newest.values())
 
     def may_occur_in(self, memory: Memory) -> bool:
-        """Whether a memory seems to name one of them; only the full registry can tell for sure."""
+        """Whether a memory may name one of them; only the full registry decides."""
         names = [memory.object] if memory.object else []
         names += [memory.subject_surface] if memory.subject_fallback else []
         return any(self.registry.candidates_for_all(names)) or bool(entities_in(memory.content, self.registry))

@@ -1,4 +1,4 @@
-"""The steps of a reflection in order, and those short enough to live here."""
+"""The steps of a reflection, in order; the short ones are defined here."""
 
 from django.db import transaction
 
@@ -45,7 +45,7 @@ def archive_doubted(work: Work) -> None:
     threshold = current_write_policy(work.namespace).belief_archive
     facts = Memory.objects.within(work.namespace).filter(status=Status.ACTIVE, level=ChunkLevel.FACT)
     rows = list(facts.filter(belief__lt=threshold).order_by("belief", "id").values_list("id", "belief"))
-    # Those archived by an earlier attempt were candidates, too.
+    # Including those that an earlier attempt archived.
     work.step_result["candidates"] = len(rows) + work.step_result.get("archived", 0)
     work.step_result.setdefault(
         "examples", [{"memory": str(memory), "belief": belief} for memory, belief in rows[:MAX_EXAMPLES]]

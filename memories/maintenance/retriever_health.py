@@ -111,4 +111,4 @@ def step_latencies(traces: Sequence[Mapping[str, Any]]) -> list[StepLatency]:
     """The latency of each step, then of the whole retrieval."""
     times = {name: [trace["took_ms"][name] for trace in traces if name in trace["took_ms"]] for name in STEPS}
     times["total"] = [sum(trace["took_ms"].values()) for trace in traces if trace["took_ms"]]
-    return [StepLatency(name, *np.percentile(ms, (50, 95)).tolist()) for name, ms in times.items() if ms]
+    return [StepLatency(name, *np.percentile(values, (50, 95)).tolist()) for name, values in times.items() if values]

@@ -60,23 +60,23 @@ def find_groups(namespace: Namespace, scopes: Sequence[SummaryScope]) -> tuple[l
     compared = [memory for facts in by_scope.values() for memory in facts[-MAX_COMPARED_FACTS:]]
     ids, vectors = load_fact_vectors(namespace, compared)
     row_numbers = {memory: row for row, memory in enumerate(ids)}
-    close: list[tuple[SummaryScope, list[int]]] = []
+    similar: list[tuple[SummaryScope, list[int]]] = []
     for scope, facts in by_scope.items():
         rows = [row_numbers[memory] for memory in facts if memory in row_numbers]
         # Around a centre, not pairwise: all members must be close to the text that will represent them.
         groups = consolidation_groups(vectors[rows].astype(float), policy.consolidation) if rows else []
         large = [members for members in groups if len(members) >= policy.consolidation_members]
-        close += [(scope, [rows[place] for place in members]) for members in large]
-    wanted = {ids[row] for _, members in close for row in members}
-    memories = {memory.id: memory for memory in Memory.objects.within(namespace).filter(id__in=wanted)}
+        similar += [(scope, [rows[index] for index in members]) for members in large]
+    member_ids = {ids[row] for _, members in similar for row in members}
+    memories = {memory.id: memory for memory in Memory.objects.within(namespace).filter(id__in=member_ids)}
     consistent = [
-        consistent_group(scope, [memories[ids[row]] for row in members], vectors[members]) for scope, members in close
+        consistent_group(scope, [memories[ids[row]] for row in members], vectors[members]) for scope, members in similar
     ]
     return [group for group in consistent if len(group.members) >= policy.consolidation_members], left_out
 
 
 def consistent_group(scope: SummaryScope, members: Sequence[Memory], vectors: Vectors) -> SummaryGroup:
-    """The medoid and the members that do not contradict it; the next central one if that keeps more members."""
+    """The medoid and the members that do not contradict it; among the most central, the one that keeps most members."""
     central = np.argsort(-(vectors @ vectors.T).sum(axis=1), kind="stable")[:MEDOIDS_TRIED]
     groups = [
         SummaryGroup(
@@ -84,7 +84,7 @@ def consistent_group(scope: SummaryScope, members: Sequence[Memory], vectors: Ve
             tuple(member for member in members if not conflicts(memory_statement(medoid), memory_statement(member))),
             medoid,
         )
-        for medoid in (members[place] for place in central.tolist())
+        for medoid in (members[index] for index in central.tolist())
     ]
     return max(groups, key=lambda group: len(group.members))
 
@@ -93,11 +93,11 @@ def active_in_scopes(
     namespace: Namespace, scopes: Sequence[SummaryScope], level: ChunkLevel
 ) -> Iterator[tuple[UUID, SummaryScope]]:
     """The active memories of some scopes by id, each with its scope."""
-    subjects, wanted = {scope.subject for scope in scopes}, set(scopes)
+    subjects, scope_set = {scope.subject for scope in scopes}, set(scopes)
     active = Memory.objects.within(namespace).filter(status=Status.ACTIVE, level=level)
     about = active.filter(Q(subject_id__in=subjects) | Q(subject_fallback__in=subjects)).annotate(about=ABOUT)
     for memory, subject, user in about.order_by("id").values_list("id", "about", "user"):
-        if SummaryScope(subject, user) in wanted:
+        if SummaryScope(subject, user) in scope_set:
             yield memory, SummaryScope(subject, user)
 
 
@@ -123,7 +123,7 @@ def new_summary(medoid: Memory, members: Sequence[Memory]) -> NewMemory:
 
 
 def summary_text(medoid: Memory, members: Sequence[Memory]) -> str:
-    """The medoid's text, then the members that add most words; repeating one member alone would add nothing."""
+    """The medoid's text, then those of the members that add most words."""
     quoted, known = [medoid.content.rstrip(". ")], stems(medoid.content)
     others = [member for member in members if member.id != medoid.id]
     while others and len(quoted) < MAX_QUOTED:

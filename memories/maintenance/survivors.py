@@ -72,7 +72,7 @@ def recompute_evidence(namespace: Namespace, ids: Iterable[UUID]) -> int:
 
 
 def remove_inherited_metadata(namespace: Namespace, targets: Iterable[UUID], erased: Iterable[Memory]) -> None:
-    """Remove from merge targets what erased memories had contributed."""
+    """Remove from merge targets the tags, entities and metadata inherited from erased memories."""
     erased_ids = {memory.id for memory in erased}
     for target in Memory.objects.within(namespace).filter(id__in=targets):
         absorbed = list(target.absorbed.order_by("id"))

@@ -1,4 +1,4 @@
-"""The choices of the data, in the papers' terms."""
+"""The choices of the models' fields, in the papers' terms."""
 
 from django.db.models import TextChoices
 

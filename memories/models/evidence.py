@@ -132,7 +132,7 @@ class MemorySource(Namespaced):
 
 
 class ScoreEvent(Immutable):
-    """One change of a memory's signals, belief or status, and its cause; past states are folded from these."""
+    """One change of a memory's signals, belief or status, and its cause; past states are replayed from these."""
 
     memory_id = models.UUIDField()
     memory: Reference["Memory"] = Reference("Memory", related_name="events")

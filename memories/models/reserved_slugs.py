@@ -6,7 +6,7 @@ from django.urls import URLPattern, URLResolver, get_resolver
 
 
 def reserved_slugs() -> set[str]:
-    """The words that stand in the place of a slug, at the site's root and in the API."""
+    """The path segments the site uses where a slug would be, at its root and in the API."""
     paths = [route.split("/") for route in _routes(get_resolver().url_patterns)]
     roots = {parts[0] for parts in paths}
     in_api = {parts[2] for parts in paths if parts[:2] == ["api", "v1"] and len(parts) > 2}

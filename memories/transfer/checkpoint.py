@@ -1,4 +1,4 @@
-"""The checkpoint of an import, saved in the transaction that stores what it read: a crash loses and repeats nothing."""
+"""The checkpoint of an import, saved in the transaction of its batch: a crash neither loses nor repeats a line."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -80,7 +80,7 @@ class Checkpoint:
             raise ConcurrentImportError("Another process is importing this file: let it finish.")
 
     def advance(self, read: LineReader | LineBatch, outcomes: Iterable[str]) -> None:
-        """Move behind what was read, in the transaction that stores it."""
+        """Advance past what was read, in the transaction that stores it."""
         job = self.job
         job.result = {"place": read.position, "outcomes": dict(Counter(self.counts) + Counter(outcomes))}
         job.done, job.moved_at = read.number, timezone.now()

@@ -51,7 +51,7 @@ OMITTED_TABLES: tuple[type[Model], ...] = (
     TracedSet,
 )
 VECTOR_TABLES: tuple[type[Model], ...] = (MemoryVector, TokenStates)
-LOCAL_COLUMNS = ("namespace_id", "written", "indexed")  # set anew by the database that restores
+LOCAL_COLUMNS = ("namespace_id", "written", "indexed")  # set by the restoring database
 MAX_CHAIN = 10_000  # rows that refer to each other; rows in a cycle come last, and a restore refuses them
 
 
@@ -117,11 +117,11 @@ def rows_sql(table: type[Model]) -> str:
     name = quote(table._meta.db_table)
     values = ", ".join(f"{encoded_sql(field)} AS {quote(column)}" for column, field in exported_columns(table).items())
     key = ", ".join(f"t.{quote(str(field.column))}" for field in table._meta.pk_fields)
-    own = [quote(column) for column in referenced_tables(table).get(table, ())]
+    self_references = [quote(column) for column in referenced_tables(table).get(table, ())]
     with_sql, join, order = "", "", key
-    if own:
-        refers = " OR ".join(f"t.{column} IS NOT NULL" for column in own)
-        follows = " OR ".join(f"t.{column} = c.id" for column in own)
+    if self_references:
+        refers = " OR ".join(f"t.{column} IS NOT NULL" for column in self_references)
+        follows = " OR ".join(f"t.{column} = c.id" for column in self_references)
         with_sql = f"""
             WITH RECURSIVE chain(id, depth) AS (
                 SELECT t.id, 1 FROM {name} t WHERE t.namespace_id = %(namespace)s AND ({refers})

@@ -22,7 +22,7 @@ BatchWriter = Callable[[Iterator[LineBatch]], Iterator[tuple[LineBatch, Callable
 
 @dataclass
 class FileImport:
-    """A file on its way into a namespace: memories, or the rows of an export."""
+    """The import of one file: memories, or the rows of an export."""
 
     namespace: Namespace
     checkpoint: Checkpoint

@@ -79,7 +79,7 @@ def value_or_refusal(line: Line) -> tuple[Any, LineOutcome | None]:
     try:
         return parse_line(line), None
     except InvalidLineError as error:
-        problems = [{"at": place, "message": message} for place, [message] in error.problems.items()]
+        problems = [{"at": location, "message": message} for location, [message] in error.problems.items()]
         return None, {"outcome": "refused", "problems": problems}
 
 

@@ -28,8 +28,8 @@ def estimated_memories() -> float:
 class StatisticsRefresh:
     """Refreshes the statistics during a bulk write: after `MIN_MEMORIES`, then whenever they have grown tenfold.
 
-    Without it the planner takes a table that was empty a moment ago to be empty still, and scans it for every row that
-    refers to it. Skipped if the planner already knows of as many memories.
+    Otherwise the planner still takes a filled table for empty, and scans it for every row that refers to it. Skipped
+    if the planner already knows of as many memories.
     """
 
     def __init__(self) -> None:

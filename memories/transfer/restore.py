@@ -45,7 +45,7 @@ class ExportLineError(ImportStoppedError):
 
 
 def apply_header(namespace: Namespace, line: Line) -> bool:
-    """Give an empty namespace the columns of the header; returns whether vectors follow."""
+    """Set the columns of an empty namespace from the header; returns whether vectors follow."""
     header = parse_object(line)
     if header["recall"] != FORMAT_VERSION:
         raise ExportLineError(line.number, f"recall must be {FORMAT_VERSION}; got {quote_value(header['recall'])}")
@@ -66,7 +66,7 @@ def apply_header(namespace: Namespace, line: Line) -> bool:
     try:
         namespace.full_clean()
     except ValidationError as error:
-        messages = [f"{column}: {' '.join(wrong)}" for column, wrong in error.message_dict.items()]
+        messages = [f"{column}: {' '.join(problems)}" for column, problems in error.message_dict.items()]
         raise ExportLineError(line.number, "; ".join(messages)) from error
     namespace.save()
     return bool(header.get("vectors", True))
@@ -87,7 +87,7 @@ def filled_table(namespace: Namespace) -> str:
 
 @dataclass
 class Restore:
-    """The rows of an export on their way into a namespace."""
+    """The restore of an export's rows into a namespace."""
 
     namespace: Namespace
     vectors: bool

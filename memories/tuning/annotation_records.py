@@ -36,7 +36,7 @@ class AnnotationCounts(NamedTuple):
 
 @transaction.atomic
 def annotate(namespace: Namespace, annotations: Sequence[NewAnnotation]) -> AnnotationCounts:
-    """Store annotations, all or none; the last one per annotator and memory wins (NotFoundError)."""
+    """Store annotations, all or none; the last per annotator and memory wins. Raises NotFoundError."""
     latest = {(new.memory, new.annotator): new for new in annotations}
     visible = Memory.objects.within(namespace).exclude(status=Status.FORGOTTEN)
     existing_ids = set(visible.filter(id__in={memory for memory, _ in latest}).values_list("id", flat=True))

@@ -36,10 +36,10 @@ class Overlap(NamedTuple):
 
 def recent_traces(namespace: Namespace, limit: int = MAX_TRACES) -> Iterator[Trace]:
     """The latest traces of live traffic, newest first."""
-    real = Trace.objects.within(namespace).filter(shadow=False).select_related("namespace").order_by("-id")
-    ids = list(real.values_list("id", flat=True)[:limit])
+    live = Trace.objects.within(namespace).filter(shadow=False).select_related("namespace").order_by("-id")
+    ids = list(live.values_list("id", flat=True)[:limit])
     for start in range(0, len(ids), CHUNK_SIZE):
-        yield from real.filter(id__in=ids[start : start + CHUNK_SIZE]).defer("answer")
+        yield from live.filter(id__in=ids[start : start + CHUNK_SIZE]).defer("answer")
 
 
 def needs_new_query(trace: Trace, *configs: Config) -> bool:
@@ -79,16 +79,18 @@ def answer_overlap(trace: UUID, before: Sequence[str], after: Sequence[str]) -> 
 def overlap_summary(overlaps: Sequence[Overlap], max_named: int) -> dict[str, Any]:
     """Means over many queries, and those whose answer changes most."""
     changed = sorted(
-        (pair for pair in overlaps if not pair.identical), key=lambda pair: (pair.rbo, pair.jaccard, str(pair.trace))
+        (overlap for overlap in overlaps if not overlap.identical),
+        key=lambda overlap: (overlap.rbo, overlap.jaccard, str(overlap.trace)),
     )
     return {
         "compared": len(overlaps),
         "changed": len(changed),
-        "jaccard": float(np.mean([pair.jaccard for pair in overlaps])) if overlaps else None,
-        "rbo": float(np.mean([pair.rbo for pair in overlaps])) if overlaps else None,
-        "newly_abstained": sum(pair.abstained_after and not pair.abstained_before for pair in overlaps),
-        "newly_answered": sum(pair.abstained_before and not pair.abstained_after for pair in overlaps),
+        "jaccard": float(np.mean([overlap.jaccard for overlap in overlaps])) if overlaps else None,
+        "rbo": float(np.mean([overlap.rbo for overlap in overlaps])) if overlaps else None,
+        "newly_abstained": sum(overlap.abstained_after and not overlap.abstained_before for overlap in overlaps),
+        "newly_answered": sum(overlap.abstained_before and not overlap.abstained_after for overlap in overlaps),
         "most_changed": [
-            {"trace": str(pair.trace), "jaccard": pair.jaccard, "rbo": pair.rbo} for pair in changed[:max_named]
+            {"trace": str(overlap.trace), "jaccard": overlap.jaccard, "rbo": overlap.rbo}
+            for overlap in changed[:max_named]
         ],
     }

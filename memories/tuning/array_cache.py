@@ -1,4 +1,4 @@
-"""The arrays of traced sets, cached per process; of a set that changes, only what has changed is loaded again."""
+"""Arrays of traced sets, cached per process; a set that has changed is refreshed only where it differs."""
 
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, replace
@@ -70,22 +70,24 @@ def ensure_arrays(
 def refresh_arrays(traced_set: TracedSet, cached: CachedArrays | None, write_fingerprint: Hashable) -> CachedArrays:
     """Update cached arrays by what has changed; most writes touch no judged memory and no candidate."""
     content = candidates_fingerprint(traced_set)
-    now = current_grades.load_grades(traced_set.namespace, traced_set.judgement_set_id)
-    queries = {graded.query.id: graded.query for graded in now.queries}
+    graded_set = current_grades.load_grades(traced_set.namespace, traced_set.judgement_set_id)
+    queries = {graded.query.id: graded.query for graded in graded_set.queries}
     if cached is None or cached.content_fingerprint != content:
-        return CachedArrays(write_fingerprint, content, now.grades, build_arrays(traced_set, queries, now.grades))
-    whole = cached.arrays
-    mine = [queries.get(query.id, query) for query in whole.queries]
-    if now.grades == cached.grades and all(map(same_judged_query, whole.queries, mine)):
+        return CachedArrays(
+            write_fingerprint, content, graded_set.grades, build_arrays(traced_set, queries, graded_set.grades)
+        )
+    arrays = cached.arrays
+    current_queries = [queries.get(query.id, query) for query in arrays.queries]
+    if graded_set.grades == cached.grades and all(map(same_judged_query, arrays.queries, current_queries)):
         return replace(cached, write_fingerprint=write_fingerprint)
-    changed = {id for id in queries if now.grades[id] != cached.grades.get(id)}
+    changed = {id for id in queries if graded_set.grades[id] != cached.grades.get(id)}
     changed_arrays = replace(
-        whole,
-        queries=mine,
-        ideal=ideal_grades([now.grades.get(query.id, {}) for query in mine]),
-        stacks=[regrade_stack(stack, mine, now.grades, changed) for stack in whole.stacks],
+        arrays,
+        queries=current_queries,
+        ideal=ideal_grades([graded_set.grades.get(query.id, {}) for query in current_queries]),
+        stacks=[regrade_stack(stack, current_queries, graded_set.grades, changed) for stack in arrays.stacks],
     )
-    return CachedArrays(write_fingerprint, content, now.grades, changed_arrays)
+    return CachedArrays(write_fingerprint, content, graded_set.grades, changed_arrays)
 
 
 def candidates_fingerprint(traced_set: TracedSet) -> Hashable:
@@ -108,9 +110,9 @@ def candidates_fingerprint(traced_set: TracedSet) -> Hashable:
 def build_arrays(traced_set: TracedSet, queries: Mapping[UUID, JudgedQuery], grades: Grades) -> Arrays:
     """Load a traced set as arrays."""
     namespace, system = traced_set.namespace, SYSTEMS[traced_set.system]
-    found = TracedQuery.objects.within(namespace).filter(traced_set_id=traced_set.id, query_id__in=list(queries))
-    rows = list(found.order_by("query_id"))
-    # Checked after its rows were read: if it still exists, they were complete.
+    traced = TracedQuery.objects.within(namespace).filter(traced_set_id=traced_set.id, query_id__in=list(queries))
+    rows = list(traced.order_by("query_id"))
+    # After reading its rows: if the set still exists, they were complete.
     TracedSet.objects.within(namespace).get(id=traced_set.id)
     vectors = candidate_vectors(namespace, rows) if "vectors" in system.optional_features else {}
     return Arrays(
@@ -123,16 +125,16 @@ def build_arrays(traced_set: TracedSet, queries: Mapping[UUID, JudgedQuery], gra
 
 
 def same_judged_query(before: JudgedQuery, after: JudgedQuery) -> bool:
-    """Whether a query counts as before."""
+    """Whether nothing that evaluation reads of a query has changed."""
     return all(getattr(before, name) == getattr(after, name) for name in ("kind", "category", "split", "text"))
 
 
 def regrade_stack(stack: Stack, queries: list[JudgedQuery], grades: Grades, changed: set[UUID]) -> Stack:
     """A stack with current grades for the queries whose grades have changed."""
     values, batches = stack.grades.copy(), stack.signals.batches
-    for place, number in enumerate(stack.queries.tolist()):
-        if (query := queries[number].id) in changed:
-            start = int(batches.starts[place])
-            mine = slice(start, start + int(batches.lengths[place]))
-            values[mine] = candidate_grades(grades.get(query, {}), stack.signals.ids[mine].tolist())
+    for batch, index in enumerate(stack.queries.tolist()):
+        if (query := queries[index].id) in changed:
+            start = int(batches.starts[batch])
+            rows = slice(start, start + int(batches.lengths[batch]))
+            values[rows] = candidate_grades(grades.get(query, {}), stack.signals.ids[rows].tolist())
     return replace(stack, grades=values) if not np.array_equal(values, stack.grades) else stack

@@ -28,7 +28,7 @@ from scoring.without_retrievers import remaining_candidates, without_retrievers
 MAX_RANKINGS, MAX_CURVES = 64, 512  # cached per set
 MAX_REDUCED = 32  # stacks without some retrievers, cached per set
 
-Ranked = tuple[Array, Array, Mask]  # grades by rank, places in the stacks, which queries are answered
+Ranked = tuple[Array, Array, Mask]  # grades by rank, rows in the stacks, which queries are answered
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,24 +45,24 @@ class StackPart(NamedTuple):
     """Some candidates of a stack that are scored alike."""
 
     signals: Signals
-    batches: Codes  # their queries' places in the stack
+    batches: Codes  # positions of their queries in the stack
     rows: Codes  # their rows in the stack
 
 
 def stack_without(stack: Stack, system: System, dropped: frozenset[str]) -> list[StackPart]:
-    """A stack as if some retrievers had not been asked; queries that lost candidates may be scored otherwise."""
+    """A stack as if some retrievers had not been asked; queries that lose candidates may take another scoring path."""
     signals, batches = stack.signals, stack.signals.batches
     rows = remaining_candidates(signals, dropped)
     reduced = without_retrievers(signals, rows, dropped)
-    own = np.unique(batches.batch_index[rows])
+    batch_numbers = np.unique(batches.batch_index[rows])
     keys = system.batch_key(reduced)
     parts = []
     for key in (True, False):
-        chosen = np.flatnonzero(keys == key)
-        inside = np.flatnonzero(np.isin(reduced.batches.batch_index, chosen))
-        if len(inside):
-            part = reduced if len(inside) == len(rows) else select_candidates(reduced, inside)
-            parts.append(StackPart(part, own[chosen], rows[inside]))
+        same_key = np.flatnonzero(keys == key)
+        part_rows = np.flatnonzero(np.isin(reduced.batches.batch_index, same_key))
+        if len(part_rows):
+            part = reduced if len(part_rows) == len(rows) else select_candidates(reduced, part_rows)
+            parts.append(StackPart(part, batch_numbers[same_key], rows[part_rows]))
     return parts
 
 
@@ -92,12 +92,12 @@ class Arrays:
         return np.array([query.kind == QueryKind.UNANSWERABLE for query in self.queries], bool)
 
     def rank(self, config: Config) -> Ranked:
-        """Rank every query: grades by rank (−1 if unjudged), places in the stacks, and which queries are answered.
+        """Rank every query: grades by rank (−1 if unjudged), rows in the stacks, and which queries are answered.
 
-        Beyond the end of an answer, the grade is 0 and the place −1.
+        Beyond the end of an answer, the grade is 0 and the row −1.
         """
         grades = np.zeros((len(self.queries), DEPTH))
-        places = np.full((len(self.queries), DEPTH), -1)
+        result_rows = np.full((len(self.queries), DEPTH), -1)
         answered = np.zeros(len(self.queries), bool)
         for stack in self.stacks:
             top_k = min(DEPTH, stack.plan.top_k or DEPTH)
@@ -108,17 +108,17 @@ class Arrays:
                 )
                 queries, batch = stack.queries[part.batches], part.signals.batches.batch_index[ranked]
                 counts = np.bincount(batch, minlength=len(queries))
-                place = np.arange(len(ranked)) - np.repeat(np.cumsum(counts) - counts, counts)
+                position = np.arange(len(ranked)) - np.repeat(np.cumsum(counts) - counts, counts)
                 returned = ~abstained[batch]
-                where, rows = (queries[batch[returned]], place[returned]), part.rows[ranked[returned]]
-                grades[where], places[where] = stack.grades[rows], rows
+                where, rows = (queries[batch[returned]], position[returned]), part.rows[ranked[returned]]
+                grades[where], result_rows[where] = stack.grades[rows], rows
                 answered[queries] = ~abstained & (counts > 0)
-        return grades, places, answered
+        return grades, result_rows, answered
 
     def asked_parts(self, stack: Stack, params: Params) -> Sequence[StackPart]:
         """A stack as if only the retrievers with a weight had been asked, as in a live retrieval."""
-        asked = self.system.weighted_retrievers(params)
-        dropped = frozenset(stack.signals.ranks) & (set(self.system.retrievers) - set(asked))
+        weighted = self.system.weighted_retrievers(params)
+        dropped = frozenset(stack.signals.ranks) & (set(self.system.retrievers) - set(weighted))
         if not dropped:
             every_batch, every_row = np.arange(len(stack.queries)), np.arange(len(stack.signals))
             return [StackPart(stack.signals, every_batch, every_row)]
@@ -135,18 +135,18 @@ def candidate_grades(grades: Mapping[UUID, int], ids: Sequence[str]) -> Array:
 def ideal_grades(grades: Sequence[Mapping[UUID, int]]) -> Array:
     """The grades of each query, best first."""
     best = np.zeros((len(grades), max(map(len, grades), default=0)))
-    for row, each in enumerate(grades):
-        best[row, : len(each)] = sorted(each.values(), reverse=True)
+    for row, by_memory in enumerate(grades):
+        best[row, : len(by_memory)] = sorted(by_memory.values(), reverse=True)
     return best
 
 
 def candidate_vectors(namespace: Namespace, rows: Sequence[TracedQuery]) -> Mapping[UUID, Vectors]:
     """The vector of every candidate, for systems that compare candidates."""
-    wanted = {id for row in rows for id in row.candidates}
-    found = MemoryVector.objects.within(namespace).filter(
-        embedder=namespace.embedder, route=Route.FULL, memory_id__in=wanted
+    ids = {id for row in rows for id in row.candidates}
+    stored = MemoryVector.objects.within(namespace).filter(
+        embedder=namespace.embedder, route=Route.FULL, memory_id__in=ids
     )
-    return {id: np.asarray(vector, dtype=np.float32) for id, vector in found.values_list("memory_id", "vector")}
+    return {id: np.asarray(vector, dtype=np.float32) for id, vector in stored.values_list("memory_id", "vector")}
 
 
 def build_stacks(
@@ -156,30 +156,31 @@ def build_stacks(
     vectors: Mapping[UUID, Vectors],
 ) -> list[Stack]:
     """The queries with candidates, grouped by plan and scoring path."""
-    alike: dict[Hashable, list[tuple[int, Signals, Array]]] = defaultdict(list)
+    groups: dict[Hashable, list[tuple[int, Signals, Array]]] = defaultdict(list)
     plans: dict[Hashable, Plan] = {}
-    for number, row in enumerate(rows):
+    for index, row in enumerate(rows):
         if not row.candidates:
             continue
         signals, plan = unpack_signals(row, vectors), QueryPlan.from_dict(row.plan).plan
         key = (repr(plan), signals.intent, bool(system.batch_key(signals)[0]))
         plans[key] = plan
-        alike[key].append((number, signals, candidate_grades(grades.get(row.query_id, {}), signals.ids.tolist())))
+        groups[key].append((index, signals, candidate_grades(grades.get(row.query_id, {}), signals.ids.tolist())))
     return [
         Stack(
             plans[key],
-            np.array([number for number, _, _ in some]),
-            stack_signals([signals for _, signals, _ in some]),
-            np.concatenate([grade for _, _, grade in some]),
+            np.array([index for index, _, _ in group]),
+            stack_signals([signals for _, signals, _ in group]),
+            np.concatenate([grade for _, _, grade in group]),
         )
-        for key, some in alike.items()
+        for key, group in groups.items()
     ]
 
 
 def unpack_signals(row: TracedQuery, vectors: Mapping[UUID, Any]) -> Signals:
     """The signals of a traced query."""
     packed, head = unpack_arrays(bytes(row.signals))
-    known = next(iter(vectors.values()), None)
-    nowhere = None if known is None else np.eye(1, len(known), dtype=np.float32)[0]
-    mine = None if known is None else np.array([vectors.get(id, nowhere) for id in row.candidates])
-    return decode_signals([str(id) for id in row.candidates], packed, head, mine)
+    any_vector = next(iter(vectors.values()), None)
+    # For candidates without a vector.
+    placeholder = None if any_vector is None else np.eye(1, len(any_vector), dtype=np.float32)[0]
+    row_vectors = None if any_vector is None else np.array([vectors.get(id, placeholder) for id in row.candidates])
+    return decode_signals([str(id) for id in row.candidates], packed, head, row_vectors)

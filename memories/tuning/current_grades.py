@@ -36,14 +36,14 @@ RESOLVED_JUDGEMENTS = """
         SELECT c.origin, m.id, m.status, m.merged_into_id
         FROM chain c JOIN memories_memory m ON m.id = c.absorbed_by
         WHERE m.namespace_id = %(namespace)s AND c.status = 'merged'
-    ), standing AS (
-        SELECT set_id, query_id, memory_id, grade, memory_id AS now_id, status FROM judged WHERE status <> 'merged'
+    ), resolved AS (
+        SELECT set_id, query_id, memory_id, grade, memory_id AS current_id, status FROM judged WHERE status <> 'merged'
         UNION ALL
         SELECT j.set_id, j.query_id, j.memory_id, j.grade, c.id, c.status
         FROM judged j JOIN chain c ON c.origin = j.memory_id WHERE j.status = 'merged' AND c.status <> 'merged'
     )
 """
-GRADES_SQL = f"WITH RECURSIVE {RESOLVED_JUDGEMENTS} SELECT query_id, memory_id, now_id, grade, status FROM standing"
+GRADES_SQL = f"WITH RECURSIVE {RESOLVED_JUDGEMENTS} SELECT query_id, memory_id, current_id, grade, status FROM resolved"
 
 
 @dataclass
@@ -64,7 +64,7 @@ class GradedQuery:
 
     @property
     def unjudged(self) -> bool:
-        """Whether it has no judgements yet."""
+        """Whether no memory has been judged for it."""
         return not self.grades and not self.left_out
 
     @property
@@ -82,27 +82,27 @@ class GradedSet:
     @cached_property
     def grades(self) -> Mapping[UUID, Mapping[UUID, int]]:
         """Each query's grades by memory."""
-        return {one.query.id: one.grades for one in self.queries}
+        return {graded.query.id: graded.grades for graded in self.queries}
 
     @cached_property
     def left_out(self) -> Mapping[Status, int]:
         """The number of grades left out, by the status of their memories."""
-        return Counter(status for one in self.queries for status in one.left_out.values())
+        return Counter(status for graded in self.queries for status in graded.left_out.values())
 
     @property
     def merged(self) -> int:
         """The number of grades that count for another memory than the judged one."""
-        return sum(len(one.merged) for one in self.queries)
+        return sum(len(graded.merged) for graded in self.queries)
 
     @property
     def superseded(self) -> int:
         """The number of graded memories that were superseded."""
-        return sum(len(one.superseded) for one in self.queries)
+        return sum(len(graded.superseded) for graded in self.queries)
 
     @cached_property
     def queries_without_answers(self) -> Sequence[GradedQuery]:
         """The answerable queries whose relevant memories are all gone."""
-        return [one for one in self.queries if one.lost_answers]
+        return [graded for graded in self.queries if graded.lost_answers]
 
 
 def judgement_sets_fingerprint(namespace: Namespace, set_ids: Sequence[UUID]) -> str:
@@ -117,20 +117,20 @@ def judgement_sets_fingerprint(namespace: Namespace, set_ids: Sequence[UUID]) ->
 def load_grades(namespace: Namespace, set_id: UUID) -> GradedSet:
     """A set with its current grades, by two SQL queries whatever its size."""
     rows = JudgedQuery.objects.within(namespace).filter(judgement_set_id=set_id).order_by("id")
-    found = {query.id: GradedQuery(query) for query in rows}
-    for query, judged, now, grade, status in fetch_judgement_rows(GRADES_SQL, namespace, [set_id]):
-        if (one := found.get(query)) is None:  # added between the two queries
+    by_id = {query.id: GradedQuery(query) for query in rows}
+    for query, judged, current, grade, status in fetch_judgement_rows(GRADES_SQL, namespace, [set_id]):
+        if (graded := by_id.get(query)) is None:  # added between the two queries
             continue
-        one.had_answer |= grade > 0
-        if judged != now:
-            one.merged[judged] = now
+        graded.had_answer |= grade > 0
+        if judged != current:
+            graded.merged[judged] = current
         if status not in COUNTED_STATUSES:
-            one.left_out[judged] = Status(status)
+            graded.left_out[judged] = Status(status)
             continue
-        one.grades[now] = max(grade, one.grades.get(now, 0))
+        graded.grades[current] = max(grade, graded.grades.get(current, 0))
         if status == Status.SUPERSEDED:
-            one.superseded.add(now)
-    return GradedSet(list(found.values()))
+            graded.superseded.add(current)
+    return GradedSet(list(by_id.values()))
 
 
 def fetch_judgement_rows(

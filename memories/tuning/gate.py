@@ -42,30 +42,6 @@ PROGRESS_EVERY = 10  # traces between progress updates
 MeasurementPairs = Sequence[tuple[Measurement, Measurement]]
 
 
-def latest_gate_job(namespace: Namespace, version_id: UUID) -> Job | None:
-    """The newest check of a version, finished or not."""
-    found = Job.objects.within(namespace).filter(kind=JobKind.GATE, params__version=str(version_id))
-    return found.order_by("-created_at", "id").first()
-
-
-def serving_version_id(namespace: Namespace) -> UUID | None:
-    """The profile version that serves; None for the built-in default."""
-    serving = namespace.serving
-    return serving.profile_version_id if serving else None
-
-
-def gate_losses(job: Job) -> list[dict[str, Any]]:
-    """The significant losses of a check."""
-    return [test for test in job.result.get("judge", {}).get("tests", ()) if test["loss"]]
-
-
-def gate_configs(work: Work) -> tuple[Config, Config]:
-    """The configuration that served when the job was submitted, and the version's."""
-    against, wanted = work.job.params["against"], work.job.params["version"]
-    versions = ProfileVersion.objects.within(work.namespace).select_related("profile")
-    return serving_config(versions.get(id=against) if against else None), config_of_version(versions.get(id=wanted))
-
-
 def gate_judge_step(work: Work) -> None:
     """Compare the version with what serves on all judged queries, and on the holdout split."""
     sets = list(JudgementSet.objects.within(work.namespace).filter(queries__isnull=False).distinct().order_by("id"))
@@ -83,82 +59,6 @@ def gate_judge_step(work: Work) -> None:
         [paired_test(pairs, metric, split) for split in TESTED_SPLITS for metric in TESTED_METRICS]
     )
     work.record_progress(1, 1)
-
-
-def judgements_fingerprint(namespace: Namespace) -> str:
-    """Changes with the queries and judgements of any set."""
-    return current_grades.judgement_sets_fingerprint(
-        namespace, list(JudgementSet.objects.within(namespace).values_list("id", flat=True))
-    )
-
-
-def outdated_reason(job: Job) -> str:
-    """Why a check is outdated, or an empty string."""
-    namespace, checked = job.namespace, job.result.get("judge", {})
-    if checked.get("fingerprint") != judgements_fingerprint(namespace):
-        return "queries or judgements have changed since"
-    written = write_count(namespace) - checked["writes"]
-    if written and job.finished_at and timezone.now() - job.finished_at > CHECK_VALID_FOR:
-        return f"that was more than a day ago, and memories were written {written} time{'s' * (written > 1)} since"
-    return ""
-
-
-def paired_test(pairs: MeasurementPairs, metric: str, split: str) -> dict[str, Any]:
-    """A paired test of one metric over the queries of all sets."""
-    moves = [after.per_query[metric] - before.per_query[metric] for before, after in pairs]
-    chosen = first_occurrences(
-        pairs, [before.query_mask(metric, split) & after.query_mask(metric, split) for before, after in pairs]
-    )
-    found = paired_comparison(metric, concatenate_or_empty(moves), concatenate_or_empty(chosen).astype(bool))
-    mean = [
-        concatenate_or_empty([one.per_query[metric][mask] for one, mask in zip(side, chosen, strict=True)])
-        for side in unzip_pairs(pairs)
-    ]
-    return {
-        "metric": metric,
-        "split": split,
-        "queries": len(mean[0]),
-        "before": float(mean[0].mean()) if len(mean[0]) else None,
-        "after": float(mean[1].mean()) if len(mean[1]) else None,
-        "difference": found.difference,
-        "p_value": found.p_value,
-        "won": found.won if TESTED_METRICS[metric] else found.lost,
-        "lost": found.lost if TESTED_METRICS[metric] else found.won,
-        "worse": found.difference < 0 if TESTED_METRICS[metric] else found.difference > 0,
-    }
-
-
-def first_occurrences(pairs: MeasurementPairs, masks: Sequence[Mask]) -> list[Mask]:
-    """Masks without the queries that an earlier set has too: each query counts once."""
-    seen, first = set[tuple[Any, ...]](), []
-    for (before, _), mask in zip(pairs, masks, strict=True):
-        mine = mask.copy()
-        for row in np.flatnonzero(mask).tolist():
-            query = before.arrays.queries[row]
-            key = normalize(query.text), query.user, query.as_of
-            mine[row] = key not in seen
-            seen.add(key)
-        first.append(mine)
-    return first
-
-
-def adjust_tests(tests: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Tests with Holm-corrected p-values, and whether each is a significant loss."""
-    p_values = adjust_p_values([test["p_value"] for test in tests], [test["won"] + test["lost"] for test in tests])
-    return [
-        {**test, "corrected": p_value, "loss": test["worse"] and p_value < SIGNIFICANCE_LEVEL}
-        for test, p_value in zip(tests, p_values, strict=True)
-    ]
-
-
-def unzip_pairs(pairs: MeasurementPairs) -> tuple[list[Measurement], list[Measurement]]:
-    """The measurements before, and those after."""
-    return [before for before, _ in pairs], [after for _, after in pairs]
-
-
-def concatenate_or_empty(parts: Sequence[Any]) -> Any:
-    """Concatenated arrays; an empty one if there are none."""
-    return np.concatenate(parts) if parts else np.zeros(0)
 
 
 def gate_replay_step(work: Work) -> None:
@@ -187,6 +87,108 @@ def gate_replay_step(work: Work) -> None:
         live=live,
     )
     work.record_progress(total, total)
+
+
+def gate_configs(work: Work) -> tuple[Config, Config]:
+    """The configuration that served when the job was submitted, and the version's."""
+    against, version = work.job.params["against"], work.job.params["version"]
+    versions = ProfileVersion.objects.within(work.namespace).select_related("profile")
+    return serving_config(versions.get(id=against) if against else None), config_of_version(versions.get(id=version))
+
+
+def paired_test(pairs: MeasurementPairs, metric: str, split: str) -> dict[str, Any]:
+    """A paired test of one metric over the queries of all sets."""
+    deltas = [after.per_query[metric] - before.per_query[metric] for before, after in pairs]
+    masks = first_occurrences(
+        pairs, [before.query_mask(metric, split) & after.query_mask(metric, split) for before, after in pairs]
+    )
+    comparison = paired_comparison(metric, concatenate_or_empty(deltas), concatenate_or_empty(masks).astype(bool))
+    before_values, after_values = (
+        concatenate_or_empty(
+            [measurement.per_query[metric][mask] for measurement, mask in zip(side, masks, strict=True)]
+        )
+        for side in unzip_pairs(pairs)
+    )
+    return {
+        "metric": metric,
+        "split": split,
+        "queries": len(before_values),
+        "before": float(before_values.mean()) if len(before_values) else None,
+        "after": float(after_values.mean()) if len(after_values) else None,
+        "difference": comparison.difference,
+        "p_value": comparison.p_value,
+        "won": comparison.won if TESTED_METRICS[metric] else comparison.lost,
+        "lost": comparison.lost if TESTED_METRICS[metric] else comparison.won,
+        "worse": comparison.difference < 0 if TESTED_METRICS[metric] else comparison.difference > 0,
+    }
+
+
+def first_occurrences(pairs: MeasurementPairs, masks: Sequence[Mask]) -> list[Mask]:
+    """Masks that count each query once: one that an earlier set contains is dropped."""
+    seen, first_masks = set[tuple[Any, ...]](), []
+    for (before, _), mask in zip(pairs, masks, strict=True):
+        unseen = mask.copy()
+        for row in np.flatnonzero(mask).tolist():
+            query = before.arrays.queries[row]
+            key = normalize(query.text), query.user, query.as_of
+            unseen[row] = key not in seen
+            seen.add(key)
+        first_masks.append(unseen)
+    return first_masks
+
+
+def unzip_pairs(pairs: MeasurementPairs) -> tuple[list[Measurement], list[Measurement]]:
+    """The measurements before, and those after."""
+    return [before for before, _ in pairs], [after for _, after in pairs]
+
+
+def concatenate_or_empty(parts: Sequence[Any]) -> Any:
+    """Concatenated arrays; an empty one if there are none."""
+    return np.concatenate(parts) if parts else np.zeros(0)
+
+
+def adjust_tests(tests: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Tests with Holm-corrected p-values, and whether each is a significant loss."""
+    p_values = adjust_p_values([test["p_value"] for test in tests], [test["won"] + test["lost"] for test in tests])
+    return [
+        {**test, "corrected": p_value, "loss": test["worse"] and p_value < SIGNIFICANCE_LEVEL}
+        for test, p_value in zip(tests, p_values, strict=True)
+    ]
+
+
+def judgements_fingerprint(namespace: Namespace) -> str:
+    """Changes with the queries and judgements of any set."""
+    return current_grades.judgement_sets_fingerprint(
+        namespace, list(JudgementSet.objects.within(namespace).values_list("id", flat=True))
+    )
+
+
+def latest_gate_job(namespace: Namespace, version_id: UUID) -> Job | None:
+    """The newest check of a version, finished or not."""
+    jobs = Job.objects.within(namespace).filter(kind=JobKind.GATE, params__version=str(version_id))
+    return jobs.order_by("-created_at", "id").first()
+
+
+def serving_version_id(namespace: Namespace) -> UUID | None:
+    """The profile version that serves; None for the built-in default."""
+    serving = namespace.serving
+    return serving.profile_version_id if serving else None
+
+
+def gate_losses(job: Job) -> list[dict[str, Any]]:
+    """The significant losses of a check."""
+    return [test for test in job.result.get("judge", {}).get("tests", ()) if test["loss"]]
+
+
+def outdated_reason(job: Job) -> str:
+    """Why a check is outdated, or an empty string."""
+    namespace, checked = job.namespace, job.result.get("judge", {})
+    if checked.get("fingerprint") != judgements_fingerprint(namespace):
+        return "queries or judgements have changed since"
+    written = write_count(namespace) - checked["writes"]
+    if written and job.finished_at and timezone.now() - job.finished_at > CHECK_VALID_FOR:
+        return f"that was more than a day ago, and memories were written {written} time{'s' * (written > 1)} since"
+    return ""
 
 
 STEPS: dict[str, Step] = {"judge": gate_judge_step, "replay": gate_replay_step}

@@ -52,9 +52,9 @@ def judgement_json_lines(
     """One line per query; empty fields are omitted."""
     contents: dict[UUID, str] = {}
     if by_content:
-        ids = {memory for given in grades.values() for memory in given}
+        ids = {memory for by_memory in grades.values() for memory in by_memory}
         contents = dict(judgeable_memories(judgement_set.namespace).filter(id__in=ids).values_list("id", "content"))
-    for query, given in grades.items():
+    for query, by_memory in grades.items():
         optional = {"category": query.category, "user": query.user, "as_of": query.as_of and query.as_of.isoformat()}
         line = {
             "query": query.text,
@@ -62,7 +62,7 @@ def judgement_json_lines(
             **{name: value for name, value in optional.items() if value},
             "judgements": [
                 {"memory": {"content": contents[memory]} if by_content else str(memory), "grade": grade}
-                for memory, grade in given.items()
+                for memory, grade in by_memory.items()
                 if not by_content or memory in contents  # forgotten memories have no content
             ],
         }

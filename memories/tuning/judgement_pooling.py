@@ -28,13 +28,14 @@ MAX_CONFIGS = 10
 BATCH_SIZE = 20  # queries between progress updates
 UNJUDGED_SQL = f"""
     WITH RECURSIVE {RESOLVED_JUDGEMENTS}
-    SELECT place.key, count(*), count(*) FILTER (WHERE s.query_id IS NULL)
+    SELECT rank.key, count(*), count(*) FILTER (WHERE s.query_id IS NULL)
     FROM memories_judgedquery q
     JOIN memories_pooledmemory p ON p.namespace_id = q.namespace_id AND p.query_id = q.id
-    CROSS JOIN LATERAL jsonb_each(p.ranks) place
-    LEFT JOIN (SELECT DISTINCT query_id, now_id FROM standing) s ON s.query_id = p.query_id AND s.now_id = p.memory_id
+    CROSS JOIN LATERAL jsonb_each(p.ranks) rank
+    LEFT JOIN (SELECT DISTINCT query_id, current_id FROM resolved) s
+        ON s.query_id = p.query_id AND s.current_id = p.memory_id
     WHERE q.namespace_id = %(namespace)s AND p.namespace_id = %(namespace)s AND q.judgement_set_id = ANY(%(sets)s)
-        AND place.value::int <= %(k)s
+        AND rank.value::int <= %(k)s
     GROUP BY 1 ORDER BY 1
 """
 
@@ -44,7 +45,7 @@ class UnjudgedShare:
     """The share of a configuration's results that are unjudged."""
 
     name: str
-    found: int
+    found: int  # results pooled
     unjudged: int
 
     @property
@@ -54,7 +55,7 @@ class UnjudgedShare:
 
 
 class UnknownConfigError(ValueError):
-    """A name of no configuration."""
+    """A name that no configuration has."""
 
 
 def serving_config_name(namespace: Namespace) -> str:
@@ -65,7 +66,7 @@ def serving_config_name(namespace: Namespace) -> str:
 
 
 def config_by_name(namespace: Namespace, name: str) -> Config:
-    """The configuration of a name: a system, or a profile version."""
+    """The configuration of a name, which is a system or a profile version."""
     if name in SYSTEMS:
         return resolve_config(namespace, system=name, params={})
     return resolve_config(namespace, profile=name, params={})
@@ -78,8 +79,8 @@ def config_names(namespace: Namespace, requested: Sequence[str]) -> list[str]:
         try:
             config = config_by_name(namespace, name)
         except UnknownProfileError as error:
-            known = f"one of {', '.join(SYSTEMS)}, or a profile of this namespace"
-            raise UnknownConfigError(f"must be {known}; got {name}") from error
+            allowed = f"one of {', '.join(SYSTEMS)}, or a profile of this namespace"
+            raise UnknownConfigError(f"must be {allowed}; got {name}") from error
         except ParamsError as error:
             raise UnknownConfigError(f"cannot be used: {error}; got {name}") from error
         names.append(config.label)
@@ -124,20 +125,20 @@ def pool_ranks(
 @transaction.atomic
 def replace_pool(query: JudgedQuery, ranks: Mapping[UUID, Mapping[str, int]]) -> None:
     """Replace a query's pool, unless the query was deleted meanwhile."""
-    alive = JudgedQuery.objects.filter(namespace_id=query.namespace_id, id=query.id).select_for_update().exists()
+    exists = JudgedQuery.objects.filter(namespace_id=query.namespace_id, id=query.id).select_for_update().exists()
     PooledMemory.objects.filter(namespace_id=query.namespace_id, query_id=query.id).delete()
     rows = (
         PooledMemory(
             namespace_id=query.namespace_id,
             query_id=query.id,
             memory_id=memory,
-            ranks=places,
-            found_by=len(places),
-            best=min(places.values()),
+            ranks=rank_by_config,
+            found_by=len(rank_by_config),
+            best=min(rank_by_config.values()),
         )
-        for memory, places in ranks.items()
+        for memory, rank_by_config in ranks.items()
     )
-    if alive:
+    if exists:
         PooledMemory.objects.bulk_create(rows)
 
 
@@ -155,8 +156,8 @@ def latest_pools(namespace: Namespace, sets: Sequence[UUID]) -> dict[UUID, Job]:
 
 def unfinished_pool_job(namespace: Namespace, set_id: UUID) -> Job | None:
     """The unfinished pooling job of a set, if any."""
-    open = Job.objects.within(namespace).filter(kind=JobKind.POOL, state__in=UNFINISHED, params__set=str(set_id))
-    return open.order_by("created_at", "id").first()
+    jobs = Job.objects.within(namespace).filter(kind=JobKind.POOL, state__in=UNFINISHED, params__set=str(set_id))
+    return jobs.order_by("created_at", "id").first()
 
 
 STEPS: dict[str, Step] = {"pool": pool_step}

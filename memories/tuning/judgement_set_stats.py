@@ -18,8 +18,8 @@ COUNTED_SQL = ", ".join(f"'{status}'" for status in COUNTED_STATUSES)
 GRADE_COUNTS_SQL = f"""
     WITH RECURSIVE {RESOLVED_JUDGEMENTS}, by_query AS (
         SELECT set_id, query_id, bool_or(grade > 0) AS had, bool_or(grade > 0 AND status IN ({COUNTED_SQL})) AS has,
-            count(*) FILTER (WHERE memory_id <> now_id) AS merged, {COUNTS}
-        FROM standing GROUP BY 1, 2
+            count(*) FILTER (WHERE memory_id <> current_id) AS merged, {COUNTS}
+        FROM resolved GROUP BY 1, 2
     )
     SELECT b.set_id, count(*), count(*) FILTER (WHERE b.had AND NOT b.has AND q.kind = %(answerable)s),
         sum(b.merged)::int, {SUMS}
@@ -63,10 +63,9 @@ def judgement_set_stats(namespace: Namespace, set_ids: Sequence[UUID]) -> Mappin
     ):
         tally, by_status = stats[set_id], dict(zip(STATUSES, counts, strict=True))
         tally.judged, tally.without_answers, tally.merged = judged, without_answers, merged
-        tally.grades, tally.superseded = (
-            sum(by_status[status] for status in COUNTED_STATUSES),
-            by_status[Status.SUPERSEDED],
+        tally.grades = sum(by_status[status] for status in COUNTED_STATUSES)
+        tally.superseded = by_status[Status.SUPERSEDED]
+        tally.left_out = Counter(
+            {status: count for status, count in by_status.items() if status not in COUNTED_STATUSES and count}
         )
-        gone = {status: count for status, count in by_status.items() if status not in COUNTED_STATUSES and count}
-        tally.left_out = Counter(gone)
     return stats

@@ -15,11 +15,11 @@ def choose_judgement_set(namespace: Namespace, name: str = "") -> JudgementSet:
     """The set of a name or an id; by default the one with most queries."""
     sets = JudgementSet.objects.within(namespace)
     if name:
-        found = sets.filter(name=name).first() or judgement_set_by_id(namespace, name)
+        judgement_set = sets.filter(name=name).first() or judgement_set_by_id(namespace, name)
     else:
-        found = sets.annotate(size=Count("queries")).filter(size__gt=0).order_by("-size", "name").first()
-    if found is not None:
-        return found
+        judgement_set = sets.annotate(size=Count("queries")).filter(size__gt=0).order_by("-size", "name").first()
+    if judgement_set is not None:
+        return judgement_set
     known = ", ".join(sets.order_by("name").values_list("name", flat=True)[:20]) or "none yet"
     raise UnknownJudgementSetError(f"must be a judgement set of this namespace with queries ({known}); got {name!r}")
 

@@ -56,8 +56,8 @@ def store_queries(judgement_set: JudgementSet, new_queries: Sequence[NewQuery], 
     changed: dict[tuple[Any, ...], JudgedQuery] = {}
     for new in new_queries:
         query = known.get(new.key) or added.setdefault(new.key, new_judged_query(judgement_set, new))
-        given = {"kind": new.kind, "category": new.category, "overruled": None if new.kind is None else False}
-        for name, value in given.items():
+        updates = {"kind": new.kind, "category": new.category, "overruled": None if new.kind is None else False}
+        for name, value in updates.items():
             if value is not None and value != getattr(query, name):
                 setattr(query, name, value)
                 if new.key in known:
@@ -65,10 +65,10 @@ def store_queries(judgement_set: JudgementSet, new_queries: Sequence[NewQuery], 
     JudgedQuery.objects.bulk_create(added.values(), batch_size=BATCH_SIZE)
     if changed:
         rows.bulk_update(changed.values(), ["kind", "category", "overruled"], batch_size=BATCH_SIZE)
-    both = {**known, **added}
-    grades = {(both[new.key].id, memory): grade for new in new_queries for memory, grade in new.grades.items()}
+    by_key = {**known, **added}
+    grades = {(by_key[new.key].id, memory): grade for new in new_queries for memory, grade in new.grades.items()}
     upsert_grades(judgement_set, grades, by)
-    return StoredQueries([both[new.key] for new in new_queries], len(added), len(grades))
+    return StoredQueries([by_key[new.key] for new in new_queries], len(added), len(grades))
 
 
 @transaction.atomic

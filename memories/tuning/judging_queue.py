@@ -19,7 +19,7 @@ UNJUDGED_PAIRS_SQL = f"""
     JOIN memories_memory m ON m.namespace_id = p.namespace_id AND m.id = p.memory_id
     WHERE q.namespace_id = %(namespace)s AND p.namespace_id = %(namespace)s AND m.namespace_id = %(namespace)s
         AND q.judgement_set_id = ANY(%(sets)s) AND m.status = %(active)s
-        AND NOT EXISTS (SELECT FROM standing s WHERE s.query_id = p.query_id AND s.now_id = p.memory_id)
+        AND NOT EXISTS (SELECT FROM resolved s WHERE s.query_id = p.query_id AND s.current_id = p.memory_id)
     ORDER BY p.id = ANY(%(skipped)s), p.found_by DESC, p.best, p.query_id, p.memory_id
     LIMIT %(most)s
 """

@@ -22,7 +22,7 @@ METRICS = tuple(METRIC_NAMES)
 FALSE_ABSTENTION, FALSE_ANSWER = "false_abstention", "false_answer"
 ERROR_NAMES = {FALSE_ABSTENTION: "False abstentions", FALSE_ANSWER: "False answers"}
 MAIN_METRIC = "ndcg@10"
-SIGNIFICANCE_LEVEL = 0.05  # significance level
+SIGNIFICANCE_LEVEL = 0.05
 
 
 @dataclass(frozen=True, eq=False)

@@ -37,12 +37,12 @@ class ResolvedReferences:
         """The memory of a reference, or an error message."""
         if isinstance(reference, UUID):
             return reference if reference in self.ids else f"must be a memory of this namespace; got {reference}"
-        meant = self.by_text.get(reference, [])
-        if len(meant) == 1:
-            return meant[0]
-        if not meant:
+        matches = self.by_text.get(reference, [])
+        if len(matches) == 1:
+            return matches[0]
+        if not matches:
             return f"must be what a memory of this namespace says; got {quote_value(reference)}"
-        return f"must mean one memory, and {len(meant)} have it: name one by its id; got {quote_value(reference)}"
+        return f"must mean one memory, and {len(matches)} have it: name one by its id; got {quote_value(reference)}"
 
 
 def judgeable_memories(namespace: Namespace) -> NamespacedQuerySet[Memory]:
@@ -64,9 +64,9 @@ def memories_by_text(namespace: Namespace, texts: Collection[str], source: str) 
         column = KeyTextTransform(source.removeprefix(METADATA_PREFIX), "metadata")
     order = Case(When(status=Status.ACTIVE, then=Value(0)), default=Value(1), output_field=IntegerField())
     rows = judgeable_memories(namespace).annotate(text=column, order=order).filter(text__in=texts)
-    found: dict[str, list[UUID]] = {}
+    by_text: dict[str, list[UUID]] = {}
     for text, id, inactive in rows.order_by("order", "-id").values_list("text", "id", "order"):
-        if inactive and text in found:
+        if inactive and text in by_text:
             continue  # an active memory has this text, or a newer inactive one
-        found.setdefault(text, []).append(id)
-    return found
+        by_text.setdefault(text, []).append(id)
+    return by_text

@@ -21,7 +21,7 @@ class Objective:
     def query_mask(self, arrays: Arrays) -> Mask:
         """The queries that count: answerable ones, and with a price unanswerable ones too.
 
-        Queries without judgements, or without any relevant memory left, count in neither.
+        Queries without judgements, or without any relevant memory left, never count.
         """
         return arrays.answerable | arrays.unanswerable if self.price else arrays.answerable
 
@@ -53,10 +53,10 @@ class Gain:
 
 def paired_gain(objective: Objective, before: Measurement, after: Measurement) -> Gain:
     """Compare two configurations by a paired test."""
-    moves = objective.per_query(after) - objective.per_query(before)
-    mean, low, high = bootstrap(moves[:, None])[0] if len(moves) else Interval(0.0, 0.0, 0.0)
-    p_value = randomisation_test(moves)
-    return Gain(mean, low, high, p_value, int((moves > 0).sum()), int((moves < 0).sum()), len(moves))
+    deltas = objective.per_query(after) - objective.per_query(before)
+    mean, low, high = bootstrap(deltas[:, None])[0] if len(deltas) else Interval(0.0, 0.0, 0.0)
+    p_value = randomisation_test(deltas)
+    return Gain(mean, low, high, p_value, int((deltas > 0).sum()), int((deltas < 0).sum()), len(deltas))
 
 
 def split_arrays(arrays: Arrays, split: str) -> Arrays:
@@ -66,17 +66,17 @@ def split_arrays(arrays: Arrays, split: str) -> Arrays:
 
 def arrays_subset(arrays: Arrays, mask: Mask) -> Arrays:
     """The arrays restricted to some queries."""
-    number = np.cumsum(mask) - 1
+    new_index = np.cumsum(mask) - 1
     stacks = []
     for stack in arrays.stacks:
-        mine = mask[stack.queries]
-        rows = np.flatnonzero(mine[stack.signals.batches.batch_index])
+        selected = mask[stack.queries]
+        rows = np.flatnonzero(selected[stack.signals.batches.batch_index])
         if len(rows):
-            queries = number[stack.queries[mine]]
+            queries = new_index[stack.queries[selected]]
             stacks.append(Stack(stack.plan, queries, select_candidates(stack.signals, rows), stack.grades[rows]))
     return replace(
         arrays,
-        queries=[query for query, mine in zip(arrays.queries, mask, strict=True) if mine],
+        queries=[query for query, selected in zip(arrays.queries, mask, strict=True) if selected],
         ideal=arrays.ideal[mask],
         stacks=stacks,
         candidates=sum(len(stack.signals) for stack in stacks),

@@ -178,7 +178,7 @@ class SearchRun:
             return False
 
     def objective_values(self, values: ParamValues) -> Array:
-        """The objective of each query under some values."""
+        """The objective of each query under some parameter values."""
         return self.spec.objective.per_query(measure_config(self.arrays, self.spec.config_with(values)))
 
     def run(self) -> None:
@@ -247,19 +247,16 @@ def holdout_step(work: Work) -> None:
     all_queries = search_arrays(work, spec)
     for split in (Split.TUNE, Split.HOLDOUT):
         split_only = split_arrays(all_queries, split)
-        baseline, candidate = (
-            measure_config(split_only, spec.config),
-            measure_config(split_only, spec.config_with(chosen_values)),
-        )
+        baseline = measure_config(split_only, spec.config)
+        candidate = measure_config(split_only, spec.config_with(chosen_values))
+        gain = paired_gain(spec.objective, baseline, candidate)
         work.step_result[split] = {
-            **asdict(paired_gain(spec.objective, baseline, candidate)),
-            "before": {name: one._asdict() for name, one in baseline.intervals().items()},
-            "after": {name: one._asdict() for name, one in candidate.intervals().items()},
+            **asdict(gain),
+            "before": {name: interval._asdict() for name, interval in baseline.intervals().items()},
+            "after": {name: interval._asdict() for name, interval in candidate.intervals().items()},
         }
         if split == Split.HOLDOUT:
-            work.step_result["significant"] = (
-                bool(chosen_values) and paired_gain(spec.objective, baseline, candidate).significant
-            )
+            work.step_result["significant"] = bool(chosen_values) and gain.significant
     work.record_progress(1, 1)
 
 

@@ -51,16 +51,16 @@ def result_diversity(measurement: Measurement) -> float:
     """
     values: list[float] = []
     for stack in measurement.arrays.stacks:
-        places = measurement.places[stack.queries]
-        places = places[(places >= 0).sum(axis=1) > 1]
-        if not len(places):
+        rows = measurement.places[stack.queries]
+        rows = rows[(rows >= 0).sum(axis=1) > 1]
+        if not len(rows):
             continue
-        present = places >= 0
+        present = rows >= 0
         signals = stack.signals
         if signals.vectors is None:
-            values += distinct_session_share(np.where(present, signals.session[places], -1), present).tolist()
+            values += distinct_session_share(np.where(present, signals.session[rows], -1), present).tolist()
             continue
-        vectors = np.where(present[:, :, None], signals.vectors_of(places), 0.0)
+        vectors = np.where(present[:, :, None], signals.vectors_of(rows), 0.0)
         counts, total = present.sum(axis=1), vectors.sum(axis=1)
         pairwise = np.einsum("ij,ij->i", total, total) - np.einsum("ijk,ijk->i", vectors, vectors)
         values += (1.0 - pairwise / (counts * (counts - 1))).tolist()

@@ -11,7 +11,7 @@ GRADES = range(4)
 
 @dataclass
 class ParsedJudgements:
-    """The queries of a file and its problems by place; a file with a problem is not stored."""
+    """The queries of a file and its problems by location; a file with a problem is not stored."""
 
     queries: list[NewQuery] = field(default_factory=list)
     problems: dict[str, Any] = field(default_factory=dict)

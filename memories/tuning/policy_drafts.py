@@ -13,9 +13,9 @@ DEFAULT_POLICY_NAME = "default"  # if no policy serves
 
 def save_policy_draft(namespace: Namespace, changes: Mapping[str, Any], *, note: str, by: str) -> WritePolicyVersion:
     """Store changed parameters as the next, unpublished version of the serving policy."""
-    whole = current_write_policy(namespace).with_values(**changes)
+    policy = current_write_policy(namespace).with_values(**changes)
     return policy_versions.add_policy_version(
-        namespace, name=serving_policy_name(namespace), params=whole.as_dict(), note=note, by=by
+        namespace, name=serving_policy_name(namespace), params=policy.as_dict(), note=note, by=by
     )
 
 

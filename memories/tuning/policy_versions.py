@@ -14,7 +14,7 @@ from scoring import policy
 def add_policy_version(
     namespace: Namespace, *, name: str, params: Mapping[str, Any], note: str, by: str
 ) -> WritePolicyVersion:
-    """Store a configuration as the next version of a policy (ParamsError)."""
+    """Store a configuration as the next version of a policy; raises ParamsError."""
     complete = policy.WritePolicyParams.of(params).as_dict()
     return versions.add_next_version(
         WritePolicyVersion, namespace, name=name, params=complete, note=note, created_by=by
@@ -23,7 +23,7 @@ def add_policy_version(
 
 @transaction.atomic
 def publish_policy(namespace: Namespace, version_id: UUID, *, note: str, by: str) -> Publication:
-    """Make a policy version decide how new evidence counts; the serving profile is unchanged."""
+    """Make a policy version serve; the serving profile is unchanged."""
     return versions.save_publication(
         namespace, versions.lock_serving(namespace), note=note, by=by, policy_version_id=version_id
     )

@@ -16,7 +16,7 @@ MAX_NAME_LENGTH: int = Profile._meta.get_field("name").max_length or 0
 def add_profile_version(
     namespace: Namespace, *, name: str, system: str, params: Mapping[str, Any], parent: UUID | None, note: str, by: str
 ) -> ProfileVersion:
-    """Store a configuration as the next version of a profile, unpublished (ParamsError)."""
+    """Store a configuration as the next, unpublished version of a profile; raises ParamsError."""
     if system not in SYSTEMS:
         raise ParamsError([ParamProblem("system", f"must be one of {', '.join(SYSTEMS)}; got {system!r}")])
     SYSTEMS[system].params.of(params)

@@ -12,6 +12,7 @@ from scoring.params import ParamProblem, ParamsError
 
 FIELDS = {"profile": str, "version": int, "parent": str, "system": str, "note": str, "params": dict}
 REQUIRED = ("profile", "system")
+TYPE_NAMES = {str: "a string", int: "an integer", dict: "a mapping"}
 MAX_LENGTH = 100_000  # characters
 
 
@@ -29,7 +30,7 @@ def profile_to_yaml(version: ProfileVersion) -> str:
 
 
 def load_profile_yaml(namespace: Namespace, text: str, *, by: str) -> ProfileVersion:
-    """Store a YAML document as the next version of its profile; an unchanged one adds no version (ParamsError)."""
+    """Store a YAML document as the next version of its profile; an unchanged one adds none. Raises ParamsError."""
     fields = parse_profile_yaml(text)
     name, system, note, params = fields["profile"], fields["system"], fields.get("note", ""), fields.get("params", {})
     if problem := profile_versions.profile_name_problem(name):
@@ -37,9 +38,8 @@ def load_profile_yaml(namespace: Namespace, text: str, *, by: str) -> ProfileVer
     latest = find_version_by_name(namespace, name)
     if latest and (latest.system, latest.note, latest.params) == (system, note, params):
         return latest
-    parent = (
-        find_version_by_name(namespace, fields["parent"]) if "parent" in fields else None
-    )  # unknown here: falls back to the latest version
+    # A parent unknown here falls back to the latest version.
+    parent = find_version_by_name(namespace, fields["parent"]) if "parent" in fields else None
     return profile_versions.add_profile_version(
         namespace, name=name, system=system, params=params, parent=parent.id if parent else None, note=note, by=by
     )
@@ -66,9 +66,6 @@ def parse_profile_yaml(text: str) -> Mapping[str, Any]:
     if problems:
         raise ParamsError(problems)
     return fields
-
-
-TYPE_NAMES = {str: "a string", int: "an integer", dict: "a mapping"}
 
 
 def find_version_by_name(namespace: Namespace, name: str) -> ProfileVersion | None:

@@ -15,7 +15,7 @@ from scoring.dedup import normalize
 SamplingMethod = Literal["frequent", "even"]
 SAMPLING_METHODS: tuple[SamplingMethod, ...] = get_args(SamplingMethod)
 MAX_QUERIES, MAX_DAYS = 1_000, 365
-MAX_TRACES = 100_000  # traces, the newest
+MAX_TRACES = 100_000  # newest traces considered
 
 
 def add_sampled_queries(
@@ -37,13 +37,13 @@ def sample_traced_queries(namespace: Namespace, *, days: int, most: int, way: Sa
     newest = (
         traces.order_by("-id").annotate(who=KeyTextTransform("user", "request")).values("query", "who")[:MAX_TRACES]
     )
-    counted: dict[tuple[str, str], tuple[int, str]] = {}
+    counts: dict[tuple[str, str], tuple[int, str]] = {}  # (text, user): frequency and newest spelling
     for row in newest:
         key = normalize(row["query"]), row["who"] or ""
-        times, text = counted.get(key, (0, row["query"]))
-        counted[key] = times + 1, text
-    order = sorted(counted, key=lambda key: (-counted[key][0], key) if way == "frequent" else (0, hash_rank(*key)))
-    return [NewQuery(counted[key][1], user=key[1]) for key in order[:most] if key[0]]
+        count, text = counts.get(key, (0, row["query"]))
+        counts[key] = count + 1, text
+    order = sorted(counts, key=lambda key: (-counts[key][0], key) if way == "frequent" else (0, hash_rank(*key)))
+    return [NewQuery(counts[key][1], user=key[1]) for key in order[:most] if key[0]]
 
 
 def hash_rank(text: str, user: str) -> tuple[str, str]:

@@ -60,9 +60,9 @@ def ablate_retrievers(arrays: Arrays, config: Config, objective: Objective) -> A
 
 def adjust_ablation_p_values(ablations: Sequence[RetrieverAblation]) -> list[RetrieverAblation]:
     """Holm-adjust the p-values over the retrievers."""
-    gains = [one.gain for one in ablations]
-    p_values = adjust_p_values([one.p_value for one in gains], [one.won + one.lost for one in gains])
-    return [replace(one, corrected=p_value) for one, p_value in zip(ablations, p_values, strict=True)]
+    gains = [ablation.gain for ablation in ablations]
+    p_values = adjust_p_values([gain.p_value for gain in gains], [gain.won + gain.lost for gain in gains])
+    return [replace(ablation, corrected=p_value) for ablation, p_value in zip(ablations, p_values, strict=True)]
 
 
 def ablate_retriever(baseline: Measurement, retriever: str, objective: Objective) -> RetrieverAblation:
@@ -73,13 +73,11 @@ def ablate_retriever(baseline: Measurement, retriever: str, objective: Objective
     for stack in arrays.stacks:
         listed = np.isfinite(stack.signals.rank(retriever))
         queries += int(stack.signals.batches.any(listed).sum())
-        asked = arrays.system.weighted_retrievers(baseline.config.params_under(stack.plan))
-        unique_relevant = listed & ~listed_by(stack.signals, set(asked) - {retriever}) & (stack.grades > 0)
-        places = baseline.places[stack.queries]
-        unique, returned = (
-            unique + int(unique_relevant.sum()),
-            returned + int(unique_relevant[places[places >= 0]].sum()),
-        )
+        weighted = arrays.system.weighted_retrievers(baseline.config.params_under(stack.plan))
+        unique_relevant = listed & ~listed_by(stack.signals, set(weighted) - {retriever}) & (stack.grades > 0)
+        rows = baseline.places[stack.queries]
+        unique += int(unique_relevant.sum())
+        returned += int(unique_relevant[rows[rows >= 0]].sum())
     return RetrieverAblation(
         retriever,
         queries,
@@ -112,7 +110,7 @@ def list_overlaps(arrays: Arrays) -> list[list[float | None]]:
     for stack in arrays.stacks:
         query_of_row, count = stack.signals.batches.batch_index, len(stack.signals.batches)
         top = [stack.signals.rank(retriever) <= OVERLAP_DEPTH for retriever in retrievers]
-        sizes = [np.bincount(query_of_row, weights=first, minlength=count) for first in top]
+        sizes = [np.bincount(query_of_row, weights=in_top, minlength=count) for in_top in top]
         for first in range(len(retrievers)):
             for second in range(first, len(retrievers)):
                 smaller = np.minimum(sizes[first], sizes[second])

@@ -19,7 +19,7 @@ from scoring.params import Number
 from scoring.resampling import Interval
 from scoring.systems import SYSTEMS
 
-SYSTEMS_WITH_K = tuple(name for name, one in SYSTEMS.items() if RRF_K in one.params.declarations())
+SYSTEMS_WITH_K = tuple(name for name, system in SYSTEMS.items() if RRF_K in system.params.declarations())
 
 
 @dataclass(frozen=True)
@@ -49,12 +49,12 @@ class Sweep:
     @property
     def current_point(self) -> SweepPoint:
         """The point at the current k."""
-        return next(one for one in self.points if one.current)
+        return next(point for point in self.points if point.current)
 
     @property
     def best(self) -> SweepPoint:
         """The best point; the current one wins ties."""
-        return max(self.points, key=lambda one: (one.metric.mean, one.current))
+        return max(self.points, key=lambda point: (point.metric.mean, point.current))
 
     @property
     def improves(self) -> bool:
@@ -82,12 +82,13 @@ def sweep_rrf_k(arrays: Arrays, config: Config, metric: str = MAIN_METRIC, split
 
 def adjust_sweep_p_values(points: list[SweepPoint]) -> list[SweepPoint]:
     """Holm-adjust the p-values; the current k is not tested."""
-    others = [one for one in points if not one.current]
+    tested = [point for point in points if not point.current]
     p_values = adjust_p_values(
-        [one.comparison.p_value for one in others], [one.comparison.won + one.comparison.lost for one in others]
+        [point.comparison.p_value for point in tested],
+        [point.comparison.won + point.comparison.lost for point in tested],
     )
-    by_k = dict(zip([one.k for one in others], p_values, strict=True))
-    return [replace(one, p_value=by_k.get(one.k, 1.0)) for one in points]
+    by_k = dict(zip([point.k for point in tested], p_values, strict=True))
+    return [replace(point, p_value=by_k.get(point.k, 1.0)) for point in points]
 
 
 def sweep_config(namespace: Namespace) -> Config:

@@ -52,7 +52,9 @@ class SensitivityCurve:
 
 def params_needing_new_query(config: Config) -> list[str]:
     """The parameters that affect candidates, so that other values need new queries."""
-    return [name for name, one in config.system.params.declarations().items() if one.scope == "candidates"]
+    return [
+        name for name, declaration in config.system.params.declarations().items() if declaration.scope == "candidates"
+    ]
 
 
 def sensitivity_curves(
@@ -71,11 +73,11 @@ def sensitivity_curves(
 
 def sensitivity_curve(arrays: Arrays, config: Config, name: str, metric: str, split: str) -> SensitivityCurve:
     """The curve of one parameter."""
-    tried = {value: metric_at(arrays, config, name, value, metric, split) for value in curve_values(config, name)}
-    found = {value: mean for value, mean in tried.items() if mean is not None}
+    means = {value: metric_at(arrays, config, name, value, metric, split) for value in curve_values(config, name)}
+    valid = {value: mean for value, mean in means.items() if mean is not None}
     current = config.system.params.of(dict(config.given)).as_dict()[name]
     return SensitivityCurve(
-        name, tuple(found), tuple(found.values()), current, measure_config(arrays, config).mean(metric, split)
+        name, tuple(valid), tuple(valid.values()), current, measure_config(arrays, config).mean(metric, split)
     )
 
 
@@ -91,13 +93,13 @@ def metric_at(arrays: Arrays, config: Config, name: str, value: Any, metric: str
 
 def curve_values(config: Config, name: str) -> list[Any]:
     """The values of a parameter on its curve, ascending."""
-    declared: Declaration = config.system.params.declarations()[name]
-    if isinstance(declared, Choice):
-        return list(declared.options)
-    if not isinstance(declared, Number):
+    declaration: Declaration = config.system.params.declarations()[name]
+    if isinstance(declaration, Choice):
+        return list(declaration.options)
+    if not isinstance(declaration, Number):
         return [False, True]
-    spaced = np.geomspace if declared.log else np.linspace
-    tried = {float(f"{value:.6g}") for value in spaced(declared.low, declared.high, CURVE_POINTS)}
-    tried |= set(PAPER_K_VALUES) if name == RRF_K else set()
-    tried = {min(max(value, declared.low), declared.high) for value in tried}
-    return sorted({round(value) for value in tried}) if declared.is_integer else sorted(tried)
+    spaced = np.geomspace if declaration.log else np.linspace
+    values = {float(f"{value:.6g}") for value in spaced(declaration.low, declaration.high, CURVE_POINTS)}
+    values |= set(PAPER_K_VALUES) if name == RRF_K else set()
+    values = {min(max(value, declaration.low), declaration.high) for value in values}
+    return sorted({round(value) for value in values}) if declaration.is_integer else sorted(values)

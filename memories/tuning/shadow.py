@@ -61,8 +61,8 @@ def is_sampled(trace_id: UUID, percent: int) -> bool:
 
 def unseen_traces(shadow: Shadow) -> Any:
     """The live traces since the shadow's last run, oldest first."""
-    real = Trace.objects.within(shadow.namespace).filter(shadow=False).order_by("id")
-    return real.filter(id__gt=shadow.seen) if shadow.seen else real.filter(id__gte=first_id_at(shadow.since))
+    live = Trace.objects.within(shadow.namespace).filter(shadow=False).order_by("id")
+    return live.filter(id__gt=shadow.seen) if shadow.seen else live.filter(id__gte=first_id_at(shadow.since))
 
 
 def shadow_step(work: Work) -> None:
@@ -80,9 +80,9 @@ def shadow_step(work: Work) -> None:
         if len(sampled) <= BATCH_SIZE:
             Shadow.objects.within(work.namespace).filter(id=shadow.id).update(seen=new[-1])
         shadow = active_shadow(work.namespace)
-    done = Job.objects.within(work.namespace).filter(kind=JobKind.SHADOW).exclude(state__in=UNFINISHED)
-    older = done.order_by("-created_at", "-id").values_list("id", flat=True)[MAX_FINISHED_JOBS:]
-    done.filter(id__in=list(older)).delete()
+    finished = Job.objects.within(work.namespace).filter(kind=JobKind.SHADOW).exclude(state__in=UNFINISHED)
+    older = finished.order_by("-created_at", "-id").values_list("id", flat=True)[MAX_FINISHED_JOBS:]
+    finished.filter(id__in=list(older)).delete()
 
 
 def answer_with_shadow(work: Work, shadow: Shadow, ids: Sequence[UUID]) -> None:
@@ -99,17 +99,17 @@ def answer_with_shadow(work: Work, shadow: Shadow, ids: Sequence[UUID]) -> None:
 
 def shadow_trace(trace: Trace, config: Config, grades: Mapping[UUID, int]) -> Trace:
     """The shadow's answer to a trace's query, compared with the answer given."""
-    done = replay(trace, config)
-    answer = build_answer(done.retrieval, explain="none")
+    replayed = replay(trace, config)
+    answer = build_answer(replayed.retrieval, explain="none")
     before = [result["id"] for result in trace.answer["results"][:DEPTH]]
     after = [str(id) for id in answer.result_ids[:DEPTH]]
-    found = answer_overlap(trace.id, before, after)
+    overlap = answer_overlap(trace.id, before, after)
     against = {
         "trace": str(trace.id),
-        "jaccard": found.jaccard,
-        "rbo": found.rbo,
-        "abstained": [found.abstained_before, found.abstained_after],
-        "took_ms": None if not done.rerun_because else [sum(took.values()) for took in (trace.took_ms, answer.took_ms)],
+        "jaccard": overlap.jaccard,
+        "rbo": overlap.rbo,
+        "abstained": [overlap.abstained_before, overlap.abstained_after],
+        "took_ms": [sum(took.values()) for took in (trace.took_ms, answer.took_ms)] if replayed.rerun_because else None,
         "rank_ms": [took.get("rank", 0.0) for took in (trace.took_ms, answer.took_ms)],
         "ndcg": [answer_ndcg(ids, grades) for ids in (before, after)] if any(grades.values()) else None,
     }
@@ -117,11 +117,11 @@ def shadow_trace(trace: Trace, config: Config, grades: Mapping[UUID, int]) -> Tr
         namespace=trace.namespace,
         as_of=trace.as_of,
         query=trace.query,
-        request=request_to_dict(done.retrieval.query),
+        request=request_to_dict(replayed.retrieval.query),
         profile_version_id=config.version_id,
         system=config.system.name,
         params=dict(config.given),
-        plan=json.loads(to_json_text(done.retrieval.query_plan.to_dict())),
+        plan=json.loads(to_json_text(replayed.retrieval.query_plan.to_dict())),
         layout=trace.layout,
         answer=answer.to_dict(),
         results=len(answer.results),
@@ -130,7 +130,7 @@ def shadow_trace(trace: Trace, config: Config, grades: Mapping[UUID, int]) -> Tr
         best_score=answer.results[0].score if answer.results else None,
         took_ms=answer.took_ms,
         shadow=True,
-        **shadow_candidates(trace, done),
+        **shadow_candidates(trace, replayed),
     )
 
 
@@ -153,23 +153,23 @@ def trace_key(trace: Trace) -> QueryKey:
 
 def grades_by_query(namespace: Namespace, traces: Iterable[Trace]) -> dict[QueryKey, dict[UUID, int]]:
     """The current grades of the traced queries in any set; none for queries with an `as_of`."""
-    wanted = {trace_key(trace) for trace in traces}
-    queries = JudgedQuery.objects.within(namespace).filter(text__in={key[0] for key in wanted}, as_of=None)
-    known: dict[QueryKey, dict[UUID, int]] = {}
+    keys = {trace_key(trace) for trace in traces}
+    queries = JudgedQuery.objects.within(namespace).filter(text__in={key[0] for key in keys}, as_of=None)
+    by_key: dict[QueryKey, dict[UUID, int]] = {}
     for set_id in queries.values_list("judgement_set_id", flat=True).distinct():
         for graded in current_grades.load_grades(namespace, set_id).queries:
             key = graded.query.text, graded.query.user, None
-            if key in wanted and graded.query.as_of is None:
-                grades = known.setdefault(key, {})
+            if key in keys and graded.query.as_of is None:
+                grades = by_key.setdefault(key, {})
                 grades.update({memory: max(grade, grades.get(memory, 0)) for memory, grade in graded.grades.items()})
-    return known
+    return by_key
 
 
 def answer_ndcg(ids: Sequence[str], grades: Mapping[UUID, int]) -> float:
     """nDCG@10 of one answer."""
-    seen = np.array([[grades.get(UUID(id), 0) for id in ids] or [0]], dtype=float)
-    best = np.array([sorted(grades.values(), reverse=True)], dtype=float)
-    return float(ndcg(seen, best, DEPTH)[0])
+    graded = np.array([[grades.get(UUID(id), 0) for id in ids] or [0]], dtype=float)
+    ideal = np.array([sorted(grades.values(), reverse=True)], dtype=float)
+    return float(ndcg(graded, ideal, DEPTH)[0])
 
 
 def shadow_report(shadow: Shadow) -> dict[str, Any]:

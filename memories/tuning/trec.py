@@ -34,23 +34,27 @@ def read_trec(namespace: Namespace, queries: str, qrels: str, docid: str = MEMOR
     files = ParsedTrecFiles()
     read_trec_queries(files, queries)
     read_qrels(files, qrels)
-    named = {name for grades in files.grades.values() for name in grades}
-    references = {name: docid_reference(name, docid) for name in named}
-    known = ResolvedReferences.resolve(namespace, (one for one in references.values() if one is not None), docid)
-    found = ParsedJudgements(problems=files.problems)
+    docids = {name for grades in files.grades.values() for name in grades}
+    references = {name: docid_reference(name, docid) for name in docids}
+    resolved = ResolvedReferences.resolve(
+        namespace, (reference for reference in references.values() if reference is not None), docid
+    )
+    parsed = ParsedJudgements(problems=files.problems)
     for qid, text in files.texts.items():
         grades: dict[UUID, int] = {}
         for name, (grade, line) in files.grades.get(qid, {}).items():
-            meant = references[name]
+            reference = references[name]
             memory = (
-                known.lookup(meant) if meant is not None else f"docid must be a memory's id; got {quote_value(name)}"
+                resolved.lookup(reference)
+                if reference is not None
+                else f"docid must be a memory's id; got {quote_value(name)}"
             )
             if isinstance(memory, UUID):
                 grades[memory] = max(grade, grades.get(memory, 0))
             else:
                 files.add_problem("qrels", line, memory)
-        found.queries.append(NewQuery(text, grades=grades))
-    return found
+        parsed.queries.append(NewQuery(text, grades=grades))
+    return parsed
 
 
 def docid_reference(docid_text: str, docid: str) -> UUID | str | None:
@@ -73,8 +77,8 @@ def read_trec_queries(files: ParsedTrecFiles, text: str) -> None:
         elif qid in files.texts:
             files.add_problem("queries", number, f"must have a qid of its own; {qid} came before")
         elif len(query) > MAX_QUERY_CHARS or storage_error(query):
-            wrong = storage_error(query) or f"must have at most {MAX_QUERY_CHARS} characters; got {len(query)}"
-            files.add_problem("queries", number, wrong)
+            problem = storage_error(query) or f"must have at most {MAX_QUERY_CHARS} characters; got {len(query)}"
+            files.add_problem("queries", number, problem)
         elif len(files.texts) == MAX_QUERIES:
             return files.add_problem("queries", number, f"is more than {MAX_QUERIES} queries")
         else:

@@ -75,21 +75,21 @@ def find_version(namespace: Namespace, id: UUID) -> ProfileVersion | None:
 def build_version_entries(namespace: Namespace, versions: Sequence[ProfileVersion]) -> list[VersionEntry]:
     """Versions with their parents, evaluations and publications."""
     ids = [version.id for version in versions]
-    wanted = {version.parent_id for version in versions if version.parent_id}
-    parents = ProfileVersion.objects.within(namespace).select_related("profile").filter(id__in=wanted)
+    parent_ids = {version.parent_id for version in versions if version.parent_id}
+    parents = ProfileVersion.objects.within(namespace).select_related("profile").filter(id__in=parent_ids)
     by_id = {parent.id: parent for parent in parents}
-    measured = evaluation_records.latest_evaluations(namespace, ids)
+    evaluations = evaluation_records.latest_evaluations(namespace, ids)
     publications = Publication.objects.within(namespace).filter(profile_version_id__in=ids)
     published = set(publications.values_list("profile_version_id", flat=True))
     serving = namespace.serving
-    served = serving.profile_version_id if serving else None
+    serving_id = serving.profile_version_id if serving else None
     return [
         VersionEntry(
             version,
             by_id.get(version.parent_id) if version.parent_id else None,
-            measured.get(version.id),
+            evaluations.get(version.id),
             version.id in published,
-            version.id == served,
+            version.id == serving_id,
         )
         for version in versions
     ]

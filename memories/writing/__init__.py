@@ -1,1 +1,1 @@
-"""The write path: resolve, ground, score, deduplicate, store and corroborate one memory from request to row."""
+"""The write path: prepare, lock, decide, flush; and every later change to a stored memory."""

@@ -1,4 +1,4 @@
-"""WriteBatch: what is known of the namespace, what is new, and the rows to flush."""
+"""WriteBatch: the new memories, the stored ones they are compared with, and the rows to flush."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -47,12 +47,12 @@ class WriteBatch:
     observations: list[list[Observation]]
     drafts: list[Memory]
     neighbours: list[list[Neighbour]]
-    known: dict[UUID, EvidenceState]
+    known: dict[UUID, EvidenceState]  # stored memories to compare with
     by_hash: dict[bytes, EvidenceState]
     cosines: Array  # pairwise cosines within the batch
     buffer: RowBuffer
-    decided: dict[int, EvidenceState] = field(default_factory=dict)
-    reobserved: set[UUID] = field(default_factory=set)
+    decided: dict[int, EvidenceState] = field(default_factory=dict)  # new memories so far, by index
+    reobserved: set[UUID] = field(default_factory=set)  # known memories stated again
     # (survivor, absorbed, the survivor's attributes before the merge)
     merges: list[tuple[Memory, EvidenceState, MemoryAttributes]] = field(default_factory=list)
     rehashed: list[Memory] = field(default_factory=list)  # memories whose content hash changed
@@ -212,11 +212,15 @@ class WriteBatch:
         stored = MemoryTag.objects.within(self.namespace).filter(memory_id__in=tags) if tags else ()
         for tag in stored:
             tags[tag.memory_id].add(tag.tag)
-        for memory, gone, attributes in self.merges:
-            own: set[str] = set(gone.memory.given_tags or ())
-            added = {"tags": own, "entities": {*map(str, gone.entities)}, "metadata": {*gone.memory.metadata}}
-            record_inherited(gone.events, attributes | {"tags": tags[memory.id]}, added)
-            tags[memory.id] |= own
+        for memory, absorbed, attributes in self.merges:
+            absorbed_tags: set[str] = set(absorbed.memory.given_tags or ())
+            added = {
+                "tags": absorbed_tags,
+                "entities": {*map(str, absorbed.entities)},
+                "metadata": {*absorbed.memory.metadata},
+            }
+            record_inherited(absorbed.events, attributes | {"tags": tags[memory.id]}, added)
+            tags[memory.id] |= absorbed_tags
             if memory.given_tags is not None:
                 memory.given_tags = tags[memory.id]
 
@@ -275,15 +279,15 @@ def find_same_subject_and_predicate(
     namespace: Namespace, new_memories: Sequence[NewMemory], resolved_entities: Sequence[ResolvedEntities]
 ) -> set[UUID]:
     """Stored memories with the same subject and predicate as a new one, for single-valued predicates."""
-    wanted = [
+    single_valued = [
         (resolved.subject_key, new.predicate)
         for new, resolved in zip(new_memories, resolved_entities, strict=True)
         if is_single_valued(new.predicate)
     ]
-    keys = {key for key, _ in wanted if key}
+    keys = {key for key, _ in single_valued if key}
     if not keys:
         return set()
-    predicates = {spelling for _, predicate in wanted for spelling in predicate_spellings(predicate)}
+    predicates = {spelling for _, predicate in single_valued for spelling in predicate_spellings(predicate)}
     matches = Memory.objects.within(namespace).filter(
         Q(subject_id__in=keys) | Q(subject_fallback__in=keys),
         predicate__in=predicates,

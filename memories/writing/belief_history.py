@@ -56,9 +56,9 @@ def withdraw_evidence(state: EvidenceState, removed: BeliefStep, count: int = 1)
     events = score_history(state)
     steps_so_far = belief_steps(events)
     initial = events[0].after.get("belief", state.policy.belief_start) if events else state.policy.belief_start
-    first = feature("belief at the start", np.asarray(initial))
+    start = feature("belief at the start", np.asarray(initial))
     before, after = (
-        fold_belief_steps(selected, first, state.policy)
+        fold_belief_steps(selected, start, state.policy)
         for selected in (steps_so_far, remove_steps(steps_so_far, removed, count))
     )
     memory = state.memory

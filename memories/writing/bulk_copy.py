@@ -18,7 +18,6 @@ from psycopg.types.json import Jsonb
 from memories.models.keys import Namespaced
 
 Vectors: TypeAlias = NDArray[np.float32]
-Values: TypeAlias = Sequence[Any] | Mapping[str, Any]
 
 COPY_HEAD, COPY_TAIL = 19, 2  # bytes of a binary COPY's header and trailer
 

@@ -40,7 +40,7 @@ class Outcome:
 
     @property
     def memory(self) -> Memory:
-        """The row as the whole batch leaves it."""
+        """The memory's row, final once the batch is flushed."""
         return self.state.memory
 
     @property

@@ -13,7 +13,7 @@ from memories.writing.supersede import awaits_correction, cancel_supersession, l
 from memories.writing.write_errors import IntervalError
 
 INTERVALS = (("valid_from", "valid_until"), ("event_at", "event_until"))
-FREE_TEXT_FIELDS = ("tags", "metadata")  # free text of the caller
+FREE_TEXT_FIELDS = ("tags", "metadata")  # redacted
 # Merged memories are edited through their survivor.
 EDITABLE_STATUSES = frozenset(Status) - {Status.MERGED}
 
@@ -32,9 +32,8 @@ def edit_memory(namespace: Namespace, memory: UUID, changes: Mapping[str, Any], 
             if start and end and start > end:
                 raise IntervalError(first, last, start, end)
         if tags is not None:
-            set_tags(
-                state, {tag[:MAX_COLUMN_LENGTH] for tag in tags}
-            )  # “[e-mail]” may be longer than the address it replaces
+            # “[e-mail]” may be longer than the address it replaces.
+            set_tags(state, {tag[:MAX_COLUMN_LENGTH] for tag in tags})
         start_changed = "valid_from" in columns and columns["valid_from"] != state.memory.valid_from
         state.record(locked.now, "edited", by, **columns)
         if start_changed:

@@ -36,7 +36,7 @@ CORROBORATION_SQL = """
 
 
 class SourceSummary(NamedTuple):
-    """The source levels and types of a memory; an uncertain type is empty."""
+    """The source levels and types of a memory and those merged into it; an uncertain type is empty."""
 
     levels: frozenset[str] = frozenset()
     types: frozenset[str] = frozenset()
@@ -53,7 +53,7 @@ def source_origins(rows: Iterable[MemorySource]) -> set[Origin]:
 
 
 def source_summary_sql(condition: str) -> str:
-    """SQL for the levels and types of memories; `condition` selects among `m`."""
+    """SQL for the source summaries of the memories `m` that satisfy `condition`."""
     type = "CASE WHEN m.type_uncertain THEN '' ELSE m.type END::text AS type"
     return f"""
         WITH RECURSIVE family AS (
@@ -71,7 +71,7 @@ def source_summary_sql(condition: str) -> str:
 
 
 def source_summaries(namespace: Namespace, ids: Collection[UUID]) -> dict[UUID, SourceSummary]:
-    """The source levels and types of memories."""
+    """The source summary of each memory."""
     with connection.cursor() as cursor:
         cursor.execute(source_summary_sql("m.id = ANY(%(ids)s)"), {"namespace": namespace.id, "ids": list(ids)})
         return {
@@ -157,10 +157,11 @@ class EvidenceState:
             setattr(self.memory, name, value)
         after = self.history_columns()
         before, self.recorded = self.recorded, after
-        believed, self.belief_term = self.belief_term, None
+        belief_term, self.belief_term = self.belief_term, None
         changed = {name: value for name, value in after.items() if before.get(name, self) != value}
         if not changed:
             return
+        parts = self._derivation(changed, belief_term) if before else initial_derivation(self.evidence, self.policy)
         self.events.append(
             ScoreEvent(
                 namespace_id=self.memory.namespace_id,
@@ -169,7 +170,7 @@ class EvidenceState:
                 cause=cause,
                 before={name: history_value(before[name]) for name in changed if name in before},
                 after={name: history_value(value) for name, value in changed.items()},
-                parts=self._derivation(changed, believed) if before else initial_derivation(self.evidence, self.policy),
+                parts=parts,
                 other_id=other,
                 by=by,
             )
@@ -270,8 +271,8 @@ def load_evidence(namespace: Namespace, ids: Iterable[UUID], policy: WritePolicy
     if not id_set:
         return {}
     memories = Memory.objects.within(namespace).filter(id__in=id_set).prefetch_related("sources", "mentions")
-    summaries, backers = source_summaries(namespace, id_set), corroborating_origins(namespace, id_set)
+    summaries, corroborators = source_summaries(namespace, id_set), corroborating_origins(namespace, id_set)
     return {
-        memory.id: EvidenceState.from_rows(memory, summaries[memory.id], backers.get(memory.id, set()), policy)
+        memory.id: EvidenceState.from_rows(memory, summaries[memory.id], corroborators.get(memory.id, set()), policy)
         for memory in memories
     }

@@ -13,7 +13,7 @@ from scoring import evidence
 
 
 def confirm_memory(namespace: Namespace, memory: UUID, *, by: str) -> EvidenceState:
-    """Record a user's confirmation: a stronger source, one more observation, no grounding penalty, and a cap."""
+    """Record a user's confirmation: a stronger source, one more observation, no grounding penalty; caps confidence."""
     with lock_memories(namespace, memory, by=by) as locked:
         state = locked.get(memory)
         state.evidence = evidence.confirm_evidence(state.evidence)

@@ -68,7 +68,7 @@ def shortest_edge_path(namespace: Namespace, kind: EdgeKind, start: UUID, end: U
 def relate_entities(
     namespace: Namespace, source: Entity, predicate: str, target: Entity, confidence: float
 ) -> EntityEdge:
-    """Add an edge between two entities on the caller's word, without a memory."""
+    """Add an edge between two entities that the caller asserts without a memory."""
     edge = EntityEdge(namespace=namespace, source=source, predicate=predicate, target=target, confidence=confidence)
     edge.created_at = namespace.now
     try:

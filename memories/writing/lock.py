@@ -15,8 +15,8 @@ from memories.writing.evidence import EvidenceState, load_evidence
 from memories.writing.write_errors import NotFoundError, RefusedError, wrong_status_error
 from memories.writing.write_policy import current_write_policy
 
-# Foreign key checks cache their plan per connection; planned on empty tables it would be a sequential scan for the life
-# of the connection.
+# No sequential scans: a foreign key check caches its plan per connection, and one planned while a table was empty would
+# scan it for the life of the connection.
 LOCK_SQL = """
     UPDATE memories_namespacestatistics SET writes = writes + 1 WHERE namespace_id = %s
     RETURNING writes, set_config('enable_seqscan', 'off', true)
@@ -40,7 +40,7 @@ def lock_namespace(namespace: Namespace) -> None:
 
 @dataclass
 class LockedMemories:
-    """Some memories of one namespace, held under its lock."""
+    """Memories of one namespace, loaded under its lock."""
 
     namespace: Namespace
     by: str
@@ -57,7 +57,7 @@ class LockedMemories:
         return state
 
     def get_fact(self, memory: UUID) -> EvidenceState:
-        """Return an active fact, or raise; a chunk of a conversation states nothing."""
+        """Return an active fact, or raise; chunks and summaries are refused."""
         state = self.get(memory)
         if state.memory.level != ChunkLevel.FACT:
             message = f"Memory {memory} is a {state.memory.level} of a conversation and not a fact."

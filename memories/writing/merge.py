@@ -66,7 +66,7 @@ def merge_memories(locked: LockedMemories, survivor: EvidenceState, absorbed: Ev
 
 
 def confirmation_count(state: EvidenceState) -> int:
-    """Observations without a source: confirmations."""
+    """The confirmations of a memory: observations without an origin."""
     return state.evidence.repetitions + 1 - len(state.origins)
 
 

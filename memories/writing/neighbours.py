@@ -55,7 +55,7 @@ def nearest_memories(
             chosen[index] = [
                 hit for hit in related if hit in related[:MAX_NEIGHBOURS] or hit in same_subject[:MAX_NEIGHBOURS]
             ]
-            # All slots were taken; there may be more beyond the limit.
+            # Done unless other neighbours took the slots: then there may be more beyond the limit.
             if len(neighbours) < limit or len(same_subject) >= MAX_NEIGHBOURS:
                 pending.remove(index)
         limit *= MAX_NEIGHBOURS
@@ -128,16 +128,16 @@ def query_neighbours(
     """Search in the database, one SQL query for all vectors."""
     neighbours: list[list[Neighbour]] = [[] for _ in vectors]
     statement = f"""
-        SELECT q.place, found.memory_id, found.distance
-        FROM unnest(%s::vector[]) WITH ORDINALITY AS q(vector, place)
+        SELECT q.ordinal, nearest.memory_id, nearest.distance
+        FROM unnest(%s::vector[]) WITH ORDINALITY AS q(vector, ordinal)
         CROSS JOIN LATERAL (
             SELECT v.memory_id, {distance} AS distance {SEARCHABLE_SQL} {condition} ORDER BY {distance} LIMIT {limit}
-        ) found
+        ) nearest
     """
     # One literal for all: psycopg would quote every vector of a list separately.
     literal = "{" + ",".join(f'"{Vector(vector).to_text()}"' for vector in vectors) + "}"
     with connection.cursor() as cursor:
         cursor.execute(statement, [literal, namespace.id, namespace.embedder])
-        for index, memory, cosine_distance in cursor.fetchall():
-            neighbours[index - 1].append(Neighbour(memory, 1.0 - cosine_distance))
+        for ordinal, memory, cosine_distance in cursor.fetchall():
+            neighbours[ordinal - 1].append(Neighbour(memory, 1.0 - cosine_distance))
     return neighbours

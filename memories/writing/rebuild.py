@@ -44,113 +44,6 @@ class RebuiltVectors:
     states: Mapping[UUID, TokenMatrix | None] = field(default_factory=dict)
 
 
-def missing_vectors(namespace: Namespace, name: str) -> VectorQuerySet:
-    """Vectors of the current embedder without a counterpart by the new one."""
-    counterpart = vectors_of_embedder(namespace, name).filter(memory_id=OuterRef("memory_id"), route=OuterRef("route"))
-    return vectors_of_embedder(namespace, namespace.embedder).filter(~Exists(counterpart)).defer("vector")
-
-
-def complete_sessions(namespace: Namespace, name: str, old: Sequence[MemoryVector]) -> list[MemoryVector]:
-    """The session vectors whose exchanges are all embedded; the caller holds the lock."""
-    sessions = dict(
-        Memory.objects.within(namespace).filter(id__in={row.memory_id for row in old}).values_list("id", "session_id")
-    )
-    exchanges = Memory.objects.within(namespace).filter(level=ChunkLevel.TURN, session_id__in=set(sessions.values()))
-    session_of = dict(exchanges.values_list("id", "session_id"))
-    # By ids: the planner underestimates a self-join of the missing vectors, and it never finishes.
-    missing = missing_vectors(namespace, name).filter(memory_id__in=session_of, route__in=SESSION_ROUTES)
-    incomplete = {session_of[memory] for memory in missing.values_list("memory_id", flat=True)}
-    return [row for row in old if sessions.get(row.memory_id) not in incomplete]
-
-
-def vectors_of_embedder(namespace: Namespace, name: str) -> VectorQuerySet:
-    """The vectors of one embedder."""
-    return MemoryVector.objects.within(namespace).filter(embedder=name)
-
-
-def vector_batches(rows: VectorQuerySet, size: int) -> Iterator[list[MemoryVector]]:
-    """Iterate over vectors in batches by keyset; a vector left without a counterpart is not visited again."""
-    rows, after = rows.order_by("memory_id", "route"), Q()
-    while batch := list(rows.filter(after)[:size]):
-        yield batch
-        memory, route = batch[-1].memory_id, batch[-1].route
-        after = Q(memory_id__gt=memory) | Q(memory_id=memory, route__gt=route)
-
-
-def reembed_vectors(namespace: Namespace, name: str, old: Sequence[MemoryVector]) -> RebuiltVectors:
-    """Embed the texts behind some vectors with the new embedder."""
-    texts = load_route_texts(namespace, [(row.memory_id, row.route) for row in old])
-    embedded = embed_distinct(name, texts.values())
-    vectors = {key: embedded.vector(text) for key, text in texts.items()}
-    return RebuiltVectors(
-        vectors, {memory: embedded.states(text) for (memory, route), text in texts.items() if route == Route.FULL}
-    )
-
-
-def memories_without_vector(namespace: Namespace) -> NamespacedQuerySet[Memory]:
-    """Memories that were searchable once and have no vector of the current embedder."""
-    activated = ScoreEvent.objects.within(namespace).filter(memory_id=OuterRef("id"), after__status=Status.ACTIVE)
-    with_vector = vectors_of_embedder(namespace, namespace.embedder).filter(memory_id=OuterRef("id"), route=Route.FULL)
-    return Memory.objects.within(namespace).filter(Q(status=Status.ACTIVE) | Exists(activated), ~Exists(with_vector))
-
-
-def expected_vectors(memories: Iterable[Memory]) -> list[MemoryVector]:
-    """Unsaved vectors for every route a memory may have, as visible as the memory."""
-    return [
-        MemoryVector(memory_id=memory.id, route=route, level=memory.level, active=memory.status == Status.ACTIVE)
-        for memory in memories
-        for route in Route
-    ]
-
-
-def mean_session_vectors(namespace: Namespace, name: str, old: Sequence[MemoryVector]) -> RebuiltVectors:
-    """Session vectors as means of their exchanges' new vectors."""
-    return RebuiltVectors(mean_route_vectors(namespace, [row.memory_id for row in old], name))
-
-
-def store_missing_vectors(namespace: Namespace, name: str, old: Sequence[MemoryVector], rebuilt: RebuiltVectors) -> int:
-    """Store the vectors still missing, with the visibility of their counterparts; the caller holds the lock."""
-    # The vectors of a chunk that changed meanwhile have new ids: they are left for the next pass.
-    return insert_vectors(
-        namespace, name, missing_vectors(namespace, name).filter(id__in=[row.id for row in old]), rebuilt
-    )
-
-
-def insert_vectors(
-    namespace: Namespace, name: str, counterparts: Iterable[MemoryVector], rebuilt: RebuiltVectors
-) -> int:
-    """Store new vectors for the given counterparts; the caller holds the lock."""
-    vectors, states = [], []
-    for counterpart in counterparts:
-        key = (counterpart.memory_id, Route(counterpart.route))
-        if key not in rebuilt.vectors:
-            continue
-        row = MemoryVector(namespace=namespace, memory_id=counterpart.memory_id, route=counterpart.route, embedder=name)
-        row.vector, row.level, row.active = rebuilt.vectors[key], counterpart.level, counterpart.active
-        row.indexed, row.written = counterpart.indexed, namespace.writing
-        vectors.append(row)
-        has_states = counterpart.route == Route.FULL and counterpart.level != ChunkLevel.SESSION
-        if has_states and (matrix := rebuilt.states.get(counterpart.memory_id)) is not None:
-            states.append(token_states_row(namespace, counterpart.memory_id, name, matrix))
-    copy_rows(MemoryVector, vectors)
-    TokenStates.objects.within(namespace).filter(
-        embedder=name, memory_id__in=[row.memory_id for row in states]
-    ).delete()
-    copy_rows(TokenStates, states)
-    return len(vectors)
-
-
-def embedder_error(name: str) -> str:
-    """Why an embedder cannot be used, or an empty string; loads it and embeds a test text."""
-    if not is_known_embedder(name):
-        return f"must be one of {ALLOWED}; got {name!r}"
-    try:
-        embedder(name).embed(["a first word"])
-    except (EmbedderError, ValueError, OSError) as error:
-        return f"must be an embedder that works here; {name} does not: {error}"
-    return ""
-
-
 def embed_missing_vectors(work: Work) -> None:
     """Store a vector of the new embedder for every text; they are not searched yet."""
     name, namespace = str(work.job.params["embedder"]), work.namespace
@@ -215,24 +108,12 @@ def delete_old_vectors(work: Work) -> None:
 
 
 def delete_in_batches(work: Work, rows: NamespacedQuerySet[Any]) -> None:
-    """Delete rows in batches."""
+    """Delete rows in small transactions."""
     while ids := list(rows.values_list("id", flat=True)[:BATCH_SIZE]):
         with transaction.atomic():
             lock_namespace(work.namespace)
             rows.filter(id__in=ids).delete()
             work.record_progress(work.job.done + len(ids), cleared=len(ids))
-
-
-def unindexed_vectors(namespace: Namespace) -> NamespacedQuerySet[MemoryVector]:
-    """Vectors of the namespace's embedder that are not in the index yet."""
-    return MemoryVector.objects.within(namespace).filter(embedder=namespace.embedder, indexed=False)
-
-
-def namespaces_to_index() -> list[Namespace]:
-    """Namespaces too large to scan, with enough vectors to index."""
-    large = NamespaceStatistics.objects.filter(documents__gte=SCAN_BELOW, namespace__embedder__in=EMBEDDERS)
-    namespaces = [statistics.namespace for statistics in large.select_related("namespace").order_by("namespace_id")]
-    return [namespace for namespace in namespaces if unindexed_vectors(namespace)[MIN_UNINDEXED:].exists()]
 
 
 def index_new_vectors(work: Work) -> None:
@@ -242,6 +123,125 @@ def index_new_vectors(work: Work) -> None:
         with transaction.atomic():
             done += MemoryVector.objects.within(work.namespace).filter(id__in=ids).update(indexed=True)
             work.record_progress(done, max(total, done), indexed=len(ids))
+
+
+def namespaces_to_index() -> list[Namespace]:
+    """Namespaces too large to scan, with enough vectors to index."""
+    large = NamespaceStatistics.objects.filter(documents__gte=SCAN_BELOW, namespace__embedder__in=EMBEDDERS)
+    namespaces = [statistics.namespace for statistics in large.select_related("namespace").order_by("namespace_id")]
+    return [namespace for namespace in namespaces if unindexed_vectors(namespace)[MIN_UNINDEXED:].exists()]
+
+
+def unindexed_vectors(namespace: Namespace) -> NamespacedQuerySet[MemoryVector]:
+    """Vectors of the namespace's embedder that are not in the index yet."""
+    return MemoryVector.objects.within(namespace).filter(embedder=namespace.embedder, indexed=False)
+
+
+def embedder_error(name: str) -> str:
+    """Why an embedder cannot be used, or an empty string; loads it and embeds a test text."""
+    if not is_known_embedder(name):
+        return f"must be one of {ALLOWED}; got {name!r}"
+    try:
+        embedder(name).embed(["a first word"])
+    except (EmbedderError, ValueError, OSError) as error:
+        return f"must be an embedder that works here; {name} does not: {error}"
+    return ""
+
+
+def missing_vectors(namespace: Namespace, name: str) -> VectorQuerySet:
+    """Vectors of the current embedder without a counterpart by the new one."""
+    counterpart = vectors_of_embedder(namespace, name).filter(memory_id=OuterRef("memory_id"), route=OuterRef("route"))
+    return vectors_of_embedder(namespace, namespace.embedder).filter(~Exists(counterpart)).defer("vector")
+
+
+def vectors_of_embedder(namespace: Namespace, name: str) -> VectorQuerySet:
+    """The vectors of one embedder."""
+    return MemoryVector.objects.within(namespace).filter(embedder=name)
+
+
+def vector_batches(rows: VectorQuerySet, size: int) -> Iterator[list[MemoryVector]]:
+    """Iterate over vectors in batches by keyset; a vector left without a counterpart is not visited again."""
+    rows, after = rows.order_by("memory_id", "route"), Q()
+    while batch := list(rows.filter(after)[:size]):
+        yield batch
+        memory, route = batch[-1].memory_id, batch[-1].route
+        after = Q(memory_id__gt=memory) | Q(memory_id=memory, route__gt=route)
+
+
+def reembed_vectors(namespace: Namespace, name: str, old: Sequence[MemoryVector]) -> RebuiltVectors:
+    """Embed the texts behind some vectors with the new embedder."""
+    texts = load_route_texts(namespace, [(row.memory_id, row.route) for row in old])
+    embedded = embed_distinct(name, texts.values())
+    vectors = {key: embedded.vector(text) for key, text in texts.items()}
+    return RebuiltVectors(
+        vectors, {memory: embedded.states(text) for (memory, route), text in texts.items() if route == Route.FULL}
+    )
+
+
+def mean_session_vectors(namespace: Namespace, name: str, old: Sequence[MemoryVector]) -> RebuiltVectors:
+    """Session vectors as means of their exchanges' new vectors."""
+    return RebuiltVectors(mean_route_vectors(namespace, [row.memory_id for row in old], name))
+
+
+def complete_sessions(namespace: Namespace, name: str, old: Sequence[MemoryVector]) -> list[MemoryVector]:
+    """The session vectors whose exchanges are all embedded; the caller holds the lock."""
+    sessions = dict(
+        Memory.objects.within(namespace).filter(id__in={row.memory_id for row in old}).values_list("id", "session_id")
+    )
+    exchanges = Memory.objects.within(namespace).filter(level=ChunkLevel.TURN, session_id__in=set(sessions.values()))
+    session_of = dict(exchanges.values_list("id", "session_id"))
+    # By ids: the planner underestimates a self-join of the missing vectors, and it never finishes.
+    missing = missing_vectors(namespace, name).filter(memory_id__in=session_of, route__in=SESSION_ROUTES)
+    incomplete = {session_of[memory] for memory in missing.values_list("memory_id", flat=True)}
+    return [row for row in old if sessions.get(row.memory_id) not in incomplete]
+
+
+def store_missing_vectors(namespace: Namespace, name: str, old: Sequence[MemoryVector], rebuilt: RebuiltVectors) -> int:
+    """Store the vectors still missing, with the visibility of their counterparts; the caller holds the lock."""
+    # The vectors of a chunk that changed meanwhile have new ids: they are left for the next pass.
+    return insert_vectors(
+        namespace, name, missing_vectors(namespace, name).filter(id__in=[row.id for row in old]), rebuilt
+    )
+
+
+def insert_vectors(
+    namespace: Namespace, name: str, counterparts: Iterable[MemoryVector], rebuilt: RebuiltVectors
+) -> int:
+    """Store new vectors for the given counterparts; the caller holds the lock."""
+    vectors, states = [], []
+    for counterpart in counterparts:
+        key = (counterpart.memory_id, Route(counterpart.route))
+        if key not in rebuilt.vectors:
+            continue
+        row = MemoryVector(namespace=namespace, memory_id=counterpart.memory_id, route=counterpart.route, embedder=name)
+        row.vector, row.level, row.active = rebuilt.vectors[key], counterpart.level, counterpart.active
+        row.indexed, row.written = counterpart.indexed, namespace.writing
+        vectors.append(row)
+        has_states = counterpart.route == Route.FULL and counterpart.level != ChunkLevel.SESSION
+        if has_states and (matrix := rebuilt.states.get(counterpart.memory_id)) is not None:
+            states.append(token_states_row(namespace, counterpart.memory_id, name, matrix))
+    copy_rows(MemoryVector, vectors)
+    TokenStates.objects.within(namespace).filter(
+        embedder=name, memory_id__in=[row.memory_id for row in states]
+    ).delete()
+    copy_rows(TokenStates, states)
+    return len(vectors)
+
+
+def memories_without_vector(namespace: Namespace) -> NamespacedQuerySet[Memory]:
+    """Memories that were searchable once and have no vector of the current embedder."""
+    activated = ScoreEvent.objects.within(namespace).filter(memory_id=OuterRef("id"), after__status=Status.ACTIVE)
+    with_vector = vectors_of_embedder(namespace, namespace.embedder).filter(memory_id=OuterRef("id"), route=Route.FULL)
+    return Memory.objects.within(namespace).filter(Q(status=Status.ACTIVE) | Exists(activated), ~Exists(with_vector))
+
+
+def expected_vectors(memories: Iterable[Memory]) -> list[MemoryVector]:
+    """Unsaved vectors for every route a memory may have, as visible as the memory."""
+    return [
+        MemoryVector(memory_id=memory.id, route=route, level=memory.level, active=memory.status == Status.ACTIVE)
+        for memory in memories
+        for route in Route
+    ]
 
 
 REEMBED_STEPS: dict[str, Step] = {

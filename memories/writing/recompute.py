@@ -58,10 +58,10 @@ class ScoreDifference:
 
     memories: int = 0
     changed: int = 0
-    before: float = 0.0  # means
+    before: float = 0.0  # sum over the memories
     after: float = 0.0
     histogram: Counter[float] = field(default_factory=Counter)  # memories by size of change
-    examples: list[ScoreChange] = field(default_factory=list)  # the largest changes
+    examples: list[ScoreChange] = field(default_factory=list)
 
     def add(self, change: ScoreChange) -> None:
         """Add memories that change equally."""
@@ -75,19 +75,18 @@ class ScoreDifference:
         self.examples.append(change)
 
     def to_dict(self) -> dict[str, Any]:
-        """As JSON."""
-        largest = sorted(self.examples, key=lambda entry: (-abs(entry.after - entry.before), entry.memory))[
-            :MAX_EXAMPLES
-        ]
+        """Counts, means, histogram and the largest changes, as JSON."""
+        by_size = sorted(self.examples, key=lambda change: (-abs(change.after - change.before), change.memory))
         return {
             "changed": self.changed,
             "mean_before": self.before / self.memories if self.memories else None,
             "mean_after": self.after / self.memories if self.memories else None,
             "histogram": [
-                {"change": round(change, 2), "memories": count} for change, count in sorted(self.histogram.items())
+                {"change": round(size, 2), "memories": count} for size, count in sorted(self.histogram.items())
             ],
             "largest": [
-                {"memory": str(entry.memory), "before": entry.before, "after": entry.after} for entry in largest
+                {"memory": str(change.memory), "before": change.before, "after": change.after}
+                for change in by_size[:MAX_EXAMPLES]
             ],
         }
 

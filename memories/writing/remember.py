@@ -54,5 +54,5 @@ def write_batch(
         without_tags = [outcome.memory for outcome in outcomes if outcome.memory.given_tags is None]
         prefetch_related_objects(without_tags, "tags")
         transaction.set_rollback(dry_run)
-        transaction.on_commit(lambda: counters.count_outcomes(one.outcome for one in outcomes))
+        transaction.on_commit(lambda: counters.count_outcomes(outcome.outcome for outcome in outcomes))
     return outcomes

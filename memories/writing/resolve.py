@@ -58,20 +58,20 @@ class EntityResolver:
 
     def resolve_memory(self, memory: NewMemory, mentions: Sequence[EntityMatch]) -> ResolvedEntities:
         """Resolve a memory's subject and mentions; unknown entities named by the caller are created."""
-        found = {match.entity_id: match.confidence for match in mentions}
+        entities = {match.entity_id: match.confidence for match in mentions}
         for name in filter(is_valid_entity_name, memory.entities):
             entity, confidence = self._resolve(name) or self._resolve_ambiguous(name) or (self._create(name), 1.0)
-            found[entity] = max(confidence, found.get(entity, 0.0))
+            entities[entity] = max(confidence, entities.get(entity, 0.0))
         object_match = self._resolve(memory.object) if memory.object else None
         subject_match = self._resolve(memory.subject) if memory.subject else None
-        for resolved_match in filter(None, (subject_match, object_match)):
-            found[resolved_match[0]] = max(resolved_match[1], found.get(resolved_match[0], 0.0))
+        for entity, confidence in filter(None, (subject_match, object_match)):
+            entities[entity] = max(confidence, entities.get(entity, 0.0))
         return ResolvedEntities(
             subject=subject_match[0] if subject_match else None,
             subject_name=self._name_of(subject_match[0]) if subject_match else "",
             fallback=fallback_subject(memory.subject) if memory.subject and not subject_match else None,
             object=object_match[0] if object_match else None,
-            entities=found,
+            entities=entities,
         )
 
     def flush(self) -> None:

@@ -53,7 +53,7 @@ class RowBuffer:
     now: datetime
     rows: dict[type[Any], list[Any]] = field(default_factory=dict)
     sources: dict[tuple[UUID, SourceKey], Any] = field(default_factory=dict)
-    absorbed: dict[tuple[UUID, SourceKey], Any] = field(default_factory=dict)  # the same for merged memories
+    absorbed: dict[tuple[UUID, SourceKey], Any] = field(default_factory=dict)  # sources that survivors inherit
     insert_if_new: dict[type[Any], list[Any]] = field(default_factory=dict)  # inserted with ON CONFLICT DO NOTHING
 
     def add(self, row: Any) -> None:

@@ -40,20 +40,21 @@ INDEX_SQL = f"""
 LENGTHS_SQL = """
     SELECT (SELECT coalesce(sum(coalesce(cardinality(w.positions), 1)), 0)
         FROM unnest(to_tsvector(%(config)s::regconfig, text)) w)
-    FROM unnest(%(texts)s::text[]) WITH ORDINALITY AS t(text, place) ORDER BY place
+    FROM unnest(%(texts)s::text[]) WITH ORDINALITY AS t(text, ordinal) ORDER BY ordinal
 """
 UNINDEX_SQL = """
-    WITH gone AS (
+    WITH removed AS (
         DELETE FROM memories_posting WHERE namespace_id = %(namespace)s AND memory_id = ANY(%(ids)s)
         RETURNING term, frequency
     ),
     counted AS (
-        UPDATE memories_termstatistic known SET documents = known.documents - fewer.documents
-        FROM (SELECT term, count(*) AS documents FROM gone GROUP BY term ORDER BY term) fewer
-        WHERE known.namespace_id = %(namespace)s AND known.term = fewer.term
+        UPDATE memories_termstatistic known SET documents = known.documents - counts.documents
+        FROM (SELECT term, count(*) AS documents FROM removed GROUP BY term ORDER BY term) counts
+        WHERE known.namespace_id = %(namespace)s AND known.term = counts.term
     )
     UPDATE memories_namespacestatistics
-    SET documents = documents - %(count)s, total_length = total_length - (SELECT coalesce(sum(frequency), 0) FROM gone)
+    SET documents = documents - %(count)s,
+        total_length = total_length - (SELECT coalesce(sum(frequency), 0) FROM removed)
     WHERE namespace_id = %(namespace)s
 """
 

@@ -48,7 +48,7 @@ def cancel_supersession(locked: LockedMemories, state: EvidenceState) -> None:
     corrections = [
         event for event in score_history(state) if event.cause == "corrected" and "valid_until" in event.after
     ]
-    # Keep an end that was set since.
+    # An end that was edited since stays.
     if corrections and corrections[-1].after["valid_until"] == history_value(until):
         before = corrections[-1].before["valid_until"]
         until = datetime.fromisoformat(before) if before else None

@@ -18,6 +18,12 @@ MAX_VECTORS = 150_000  # vectors per cached namespace: about 300 MB
 MAX_NAMESPACES = 2  # cached namespaces
 BLOCK_SIZE = 16_384  # vectors compared per matrix product
 ROUNDING = 1e-5  # tolerance of the float32 bound
+# The searchable fact vectors of a namespace. No join: the planner's statistics are stale for a growing namespace.
+SEARCHABLE_SQL = f"""
+    FROM memories_memoryvector v
+    WHERE v.namespace_id = %s AND v.embedder = %s AND v.route = '{Route.FULL}'
+        AND v.level = '{ChunkLevel.FACT}' AND v.active
+"""
 
 
 class VectorBuffer:
@@ -71,7 +77,7 @@ class CachedVectors:
                 cosines = np.einsum("ij,ij->i", queries[query_indexes], buffer.vectors[rows])
                 for index in np.flatnonzero(cosines >= min_cosine):
                     hits[query_indexes[index]][UUID(bytes=buffer.ids[rows[index]].tobytes())] = float(cosines[index])
-        return [list(hit.items()) for hit in hits]
+        return [list(cosine_by_memory.items()) for cosine_by_memory in hits]
 
     def with_more(self, writes: int, ids: NDArray[np.void], vectors: Vectors) -> "CachedVectors":
         """A copy that includes rows written since."""
@@ -114,11 +120,3 @@ def fetch_vectors(namespace: Namespace, dimensions: int, after: int, last: int) 
     """Ids and vectors of searchable memories written in a range of writes."""
     query = f"SELECT v.memory_id, v.vector {SEARCHABLE_SQL} AND v.written > %s AND v.written <= %s"
     return copy_vectors_out(query, [namespace.id, namespace.embedder, after, last], dimensions)
-
-
-# The searchable fact vectors of a namespace. No join: the planner's statistics are stale for a growing namespace.
-SEARCHABLE_SQL = f"""
-    FROM memories_memoryvector v
-    WHERE v.namespace_id = %s AND v.embedder = %s AND v.route = '{Route.FULL}'
-        AND v.level = '{ChunkLevel.FACT}' AND v.active
-"""

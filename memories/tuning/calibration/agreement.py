@@ -62,24 +62,24 @@ def agreement_by_type(annotated: AnnotatedSet, policy: WritePolicyParams) -> lis
 
 def type_agreement(annotated: AnnotatedSet, type: str, policy: WritePolicyParams, *, enough: bool) -> TypeAgreement:
     """One type against all others."""
-    kappa = mean_kappa(annotated, lambda word: word.type == type) if enough else None
-    stored = [one for one in annotated.memories if one.type == type]
-    agreed = sum(all(word.type == type for word in one.labels.values()) for one in stored)
+    kappa = mean_kappa(annotated, lambda label: label.type == type) if enough else None
+    stored = [memory for memory in annotated.memories if memory.type == type]
+    agreed = sum(all(label.type == type for label in memory.labels.values()) for memory in stored)
     prior = float(getattr(policy, f"prior_{type.lower()}"))
     fitted = fit_prior(agreed / len(stored), policy) if len(stored) >= policy.annotated_each else None
     return TypeAgreement(type, kappa, policy.kappa_gate, len(stored), agreed, prior, fitted)
 
 
 def fit_prior(agreement: float, policy: WritePolicyParams) -> float:
-    """A type's prior through the policy's own logistic."""
-    found = type_prior(
+    """A type's prior, by the policy's logistic function of agreement."""
+    prior = type_prior(
         agreement,
         low=policy.prior_lowest,
         span=policy.prior_span,
         steepness=policy.prior_steepness,
         midpoint=policy.prior_midpoint,
     )
-    return round(found, 4)
+    return round(prior, 4)
 
 
 def mean_kappa(annotated: AnnotatedSet, label: Callable[[AnnotatorLabel], Hashable]) -> Kappa | None:
@@ -87,24 +87,24 @@ def mean_kappa(annotated: AnnotatedSet, label: Callable[[AnnotatorLabel], Hashab
 
     A pair that uses one label only has no kappa: it is counted and left out of the mean.
     """
-    known: list[tuple[float, float, int]] = []
-    for one, other in combinations(annotated.annotators, 2):
-        both = [memory for memory in annotated.shared if one in memory.labels and other in memory.labels]
-        if both:
-            labels = annotator_labels(both, one, label), annotator_labels(both, other, label)
-            known.append((cohens_kappa(*labels), kappa_standard_error(*labels), len(both)))
-    defined = [one for one in known if not math.isnan(one[0])]
+    kappas: list[tuple[float, float, int]] = []  # kappa, standard error, memories
+    for first, second in combinations(annotated.annotators, 2):
+        common = [memory for memory in annotated.shared if first in memory.labels and second in memory.labels]
+        if common:
+            labels = annotator_labels(common, first, label), annotator_labels(common, second, label)
+            kappas.append((cohens_kappa(*labels), kappa_standard_error(*labels), len(common)))
+    defined = [kappa for kappa in kappas if not math.isnan(kappa[0])]
     if not defined:
         return None
     values, errors, counts = (np.array(column, dtype=float) for column in zip(*defined, strict=True))
     weights = counts / counts.sum()
-    middle, spread = float(weights @ values), Z_95 * float(np.sqrt(weights**2 @ errors**2))
-    low, high = max(middle - spread, -1.0), min(middle + spread, 1.0)
-    return Kappa(middle, low, high, len(known), len(known) - len(defined))
+    mean, margin = float(weights @ values), Z_95 * float(np.sqrt(weights**2 @ errors**2))
+    low, high = max(mean - margin, -1.0), min(mean + margin, 1.0)
+    return Kappa(mean, low, high, len(kappas), len(kappas) - len(defined))
 
 
 def annotator_labels(
     memories: Sequence[AnnotatedMemory], annotator: str, label: Callable[[AnnotatorLabel], Hashable]
 ) -> list[Hashable]:
     """One annotator's labels of some memories."""
-    return [label(one.labels[annotator]) for one in memories]
+    return [label(memory.labels[annotator]) for memory in memories]

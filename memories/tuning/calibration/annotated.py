@@ -50,18 +50,18 @@ class AnnotatedSet:
     @cached_property
     def annotators(self) -> list[str]:
         """The annotators, sorted."""
-        return sorted({name for one in self.memories for name in one.labels})
+        return sorted({name for memory in self.memories for name in memory.labels})
 
     @cached_property
     def shared(self) -> list[AnnotatedMemory]:
         """The memories that at least two annotated."""
-        return [one for one in self.memories if len(one.labels) > 1]
+        return [memory for memory in self.memories if len(memory.labels) > 1]
 
     @cached_property
     def signals(self) -> Array:
         """The four confidence signals, one column each."""
         source, repetitions, extractor, prior = (
-            np.array([one.raw_signals for one in self.memories], dtype=float).reshape(-1, len(SIGNALS)).T
+            np.array([memory.raw_signals for memory in self.memories], dtype=float).reshape(-1, len(SIGNALS)).T
         )
         return np.column_stack([source, repetition(repetitions), extractor, prior])
 
@@ -78,25 +78,29 @@ class AnnotatedSet:
     @cached_property
     def held_out(self) -> NDArray[np.bool_]:
         """Which memories are held out from the fit: half of them, by a hash of their ids."""
-        return np.array([hashlib.sha256(one.id.bytes).digest()[0] % 2 == 1 for one in self.memories], dtype=bool)
+        return np.array([hashlib.sha256(memory.id.bytes).digest()[0] % 2 == 1 for memory in self.memories], dtype=bool)
 
     def predicted_confidence(self, weights: Mapping[str, float], policy: WritePolicyParams) -> Array:
         """The confidence by the formula under some weights."""
         columns = dict(zip(SIGNALS, self.signals.T, strict=True))
-        whole = weighted_confidence(columns, {name: np.asarray(weights[f"weight_{name}"]) for name in SIGNALS})
-        whole = np.where(self._flags("partial"), grounded_confidence(whole, policy.grounding_penalty), whole)
-        return np.asarray(np.where(self._flags("confirmed"), capped_confidence(whole, policy.confirmed_cap), whole))
+        confidence = weighted_confidence(columns, {name: np.asarray(weights[f"weight_{name}"]) for name in SIGNALS})
+        confidence = np.where(
+            self._flags("partial"), grounded_confidence(confidence, policy.grounding_penalty), confidence
+        )
+        return np.asarray(
+            np.where(self._flags("confirmed"), capped_confidence(confidence, policy.confirmed_cap), confidence)
+        )
 
     def fit_target(self, policy: WritePolicyParams) -> Array:
         """The target of the weighted signals: mean confidence with the grounding penalty undone."""
         return np.asarray(self.mean_confidence + self._flags("partial") * policy.grounding_penalty)
 
     def _mean(self, name: str) -> Array:
-        said = [[getattr(word, name) for word in one.labels.values()] for one in self.memories]
-        return np.array([sum(some) / len(some) for some in said], dtype=float)
+        values = [[getattr(label, name) for label in memory.labels.values()] for memory in self.memories]
+        return np.array([sum(by_annotator) / len(by_annotator) for by_annotator in values], dtype=float)
 
     def _flags(self, name: str) -> NDArray[np.bool_]:
-        return np.array([getattr(one, name) for one in self.memories], dtype=bool)
+        return np.array([getattr(memory, name) for memory in self.memories], dtype=bool)
 
 
 def load_annotated_set(namespace: Namespace) -> AnnotatedSet:
@@ -106,10 +110,10 @@ def load_annotated_set(namespace: Namespace) -> AnnotatedSet:
         *("memory_id", "annotator", "type", "right", "confidence", "memory__type", "memory__type_uncertain"),
         *(f"memory__{name}" for name in COLUMNS),
     )[:MAX_ANNOTATIONS]
-    found: dict[UUID, AnnotatedMemory] = {}
+    by_id: dict[UUID, AnnotatedMemory] = {}
     for row in rows:
         source, repetitions, extractor, prior, grounding, confirmed_at = (row[f"memory__{name}"] for name in COLUMNS)
-        one = AnnotatedMemory(
+        memory = AnnotatedMemory(
             row["memory_id"],
             "" if row["memory__type_uncertain"] else row["memory__type"],
             (source, repetitions, extractor, prior),
@@ -117,7 +121,7 @@ def load_annotated_set(namespace: Namespace) -> AnnotatedSet:
             confirmed_at is not None,
             {},
         )
-        found.setdefault(one.id, one).labels[row["annotator"]] = AnnotatorLabel(
+        by_id.setdefault(memory.id, memory).labels[row["annotator"]] = AnnotatorLabel(
             row["type"], row["right"], row["confidence"]
         )
-    return AnnotatedSet(sorted(found.values(), key=lambda one: one.id))
+    return AnnotatedSet(sorted(by_id.values(), key=lambda memory: memory.id))

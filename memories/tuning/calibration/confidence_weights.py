@@ -48,7 +48,7 @@ class Reliability:
 
 def serving_weights(policy: WritePolicyParams) -> dict[str, float]:
     """The serving weights, normalised to sum to 1."""
-    return {name: float(one.value) for name, one in zip(WEIGHTS, policy.weights(*WEIGHTS), strict=True)}
+    return {name: float(weight.value) for name, weight in zip(WEIGHTS, policy.weights(*WEIGHTS), strict=True)}
 
 
 def fit_confidence_weights(annotated: AnnotatedSet, policy: WritePolicyParams) -> FittedWeights | None:
@@ -56,25 +56,25 @@ def fit_confidence_weights(annotated: AnnotatedSet, policy: WritePolicyParams) -
     fitted_on, held_out = ~annotated.held_out, annotated.held_out
     if len(annotated.memories) < policy.annotated_by_two or not fitted_on.any() or not held_out.any():
         return None
-    wanted, served = annotated.fit_target(policy), serving_weights(policy)
+    target, served = annotated.fit_target(policy), serving_weights(policy)
     # A weight of 0 has no logarithm.
     start = np.maximum(np.array(list(served.values())), 1e-3)
     fit = fit_weights(
         annotated.signals[fitted_on],
-        wanted[fitted_on],
+        target[fitted_on],
         start / start.sum(),
         steps=policy.fit_steps,
         rate=policy.fit_rate,
     )
-    found = dict(zip(WEIGHTS, [round(float(weight), 4) for weight in fit.weights], strict=True))
+    fitted = dict(zip(WEIGHTS, [round(float(weight), 4) for weight in fit.weights], strict=True))
     errors = [
         (annotated.predicted_confidence(weights, policy) - annotated.mean_confidence) ** 2
-        for weights in (served, found)
+        for weights in (served, fitted)
     ]
     fit_error, held_out_error = (
         BeforeAfter(*(float(error[half].mean()) for error in errors)) for half in (fitted_on, held_out)
     )
-    return FittedWeights(served, found, int(fitted_on.sum()), fit_error, int(held_out.sum()), held_out_error)
+    return FittedWeights(served, fitted, int(fitted_on.sum()), fit_error, int(held_out.sum()), held_out_error)
 
 
 def reliability_report(
@@ -87,12 +87,13 @@ def reliability_report(
     served = serving_weights(policy)
     right, bins = annotated.right_share[chosen], policy.reliability_bins
     before, after = (
-        annotated.predicted_confidence(one, policy)[chosen] for one in (served, weights.fitted if weights else served)
+        annotated.predicted_confidence(values, policy)[chosen]
+        for values in (served, weights.fitted if weights else served)
     )
     return Reliability(
         int(chosen.sum()),
         weights is not None,
         reliability_curve(before, right, bins),
         reliability_curve(after, right, bins),
-        BeforeAfter(*(expected_calibration_error(one, right, bins) for one in (before, after))),
+        BeforeAfter(*(expected_calibration_error(confidence, right, bins) for confidence in (before, after))),
     )

@@ -13,22 +13,31 @@ UNKNOWN = 1.0  # an unknown kappa or share
 def proposed_changes(calibration: Calibration) -> ParamChanges:
     """The changes that can be drafted: known, different from the serving policy, and past the kappa gate."""
     policy, parts = calibration.policy, ParamChanges()
-    first = calibration.preference
-    if calibration.preference_first and first.fitted is not None:
-        parts["preference"] = {first.param: first.fitted}
+    preference = calibration.preference
+    if calibration.preference_first and preference.fitted is not None:
+        parts["preference"] = {preference.param: preference.fitted}
     if calibration.valid:
-        parts["priors"] = {one.param: one.fitted for one in calibration.types if one.fitted is not None and one.valid}
+        parts["priors"] = {
+            agreement.param: agreement.fitted
+            for agreement in calibration.types
+            if agreement.fitted is not None and agreement.valid
+        }
         if calibration.weights and calibration.weights.improves:
             parts["weights"] = dict(calibration.weights.fitted)
-    if formal := [one.change for one in recalibration_triggers(calibration) if one.change]:
+    if formal := [trigger.change for trigger in recalibration_triggers(calibration) if trigger.change]:
         parts["formal"] = formal[0]
     if calibration.best is not None:
         threshold = calibration.best.threshold
-        asked = min(policy.dedup_escalate, threshold)
-        parts["threshold"] = {"dedup_duplicate": threshold, "dedup_escalate": asked}
+        parts["threshold"] = {
+            "dedup_duplicate": threshold,
+            "dedup_escalate": min(policy.dedup_escalate, threshold),
+        }
     served = policy.as_dict()
-    moved = {part: {name: to for name, to in some.items() if served[name] != to} for part, some in parts.items()}
-    return {part: parts[part] if part == "weights" else some for part, some in moved.items() if some}
+    changed = {
+        part: {name: value for name, value in params.items() if served[name] != value} for part, params in parts.items()
+    }
+    # Weights count relative to each other, so they are proposed together.
+    return {part: parts[part] if part == "weights" else params for part, params in changed.items() if params}
 
 
 def recalibration_triggers(calibration: Calibration) -> list[Finding]:
@@ -71,22 +80,26 @@ def agreement_findings(calibration: Calibration) -> Iterator[Finding]:
 def trigger_findings(calibration: Calibration, changes: ParamChanges) -> Iterator[Finding]:
     """The paper's triggers, with the fitted prior."""
     kappa, policy = calibration.preference.kappa, calibration.policy
-    for one in recalibration_triggers(calibration):
-        if one.change or kappa is None:
-            yield one
+    for trigger in recalibration_triggers(calibration):
+        if trigger.change or kappa is None:
+            yield trigger
             continue
         low = f"κ {format_number(kappa.value, 2)} is below {format_number(policy.kappa_preference)}"
-        yield Finding(one.what, low, changes.get("preference", {}))
+        yield Finding(trigger.what, low, changes.get("preference", {}))
 
 
 def unclear_type_findings(calibration: Calibration) -> Iterator[Finding]:
     """The types that fail the gate although the mean passes; Preference has its own finding."""
     gate = format_number(calibration.policy.kappa_gate)
-    for one in calibration.types if calibration.valid else ():
-        if one.kappa and not one.valid and not (one is calibration.preference and calibration.preference_first):
-            kappa = format_number(one.kappa.value, 2)
+    for agreement in calibration.types if calibration.valid else ():
+        if (
+            agreement.kappa
+            and not agreement.valid
+            and not (agreement is calibration.preference and calibration.preference_first)
+        ):
+            kappa = format_number(agreement.kappa.value, 2)
             low = f"κ {kappa} is not above {gate}, so its prior stays until annotators agree on it"
-            yield Finding(f"make clearer what is {with_article(one.type)}", low, {})
+            yield Finding(f"make clearer what is {with_article(agreement.type)}", low, {})
 
 
 def with_article(type: str) -> str:

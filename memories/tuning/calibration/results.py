@@ -49,12 +49,12 @@ class Calibration:
 
     @property
     def preference(self) -> TypeAgreement:
-        """The type whose prior comes first."""
-        return next(one for one in self.types if one.type == MemoryType.PREFERENCE)
+        """Agreement on preferences, whose prior is calibrated first."""
+        return next(agreement for agreement in self.types if agreement.type == MemoryType.PREFERENCE)
 
     @property
     def preference_first(self) -> bool:
-        """Whether agreement on preferences is too low to change anything before their prior."""
+        """Whether agreement on preferences is so low that their prior must be changed first."""
         kappa = self.preference.kappa
         return kappa is not None and kappa.value < self.policy.kappa_preference
 
@@ -65,9 +65,9 @@ class Calibration:
         None if too few pairs were judged on either side of the serving one: most come from the band between the two
         thresholds and say nothing about what lies beyond.
         """
-        least = self.policy.annotated_each
-        covered = [row for row in self.table if self.pairs.covers(row.threshold, least)]
-        if min(self.pairs.duplicates, self.pairs.others) < least or not any(row.current for row in covered):
+        minimum = self.policy.annotated_each
+        covered = [row for row in self.table if self.pairs.covers(row.threshold, minimum)]
+        if min(self.pairs.duplicates, self.pairs.others) < minimum or not any(row.current for row in covered):
             return None
         return min(covered, key=lambda row: (row.errors.cost, not row.current, -row.threshold))
 
@@ -83,8 +83,8 @@ def calibrate(namespace: Namespace, *, merge_cost: float | None = None) -> Calib
     return Calibration(
         policy,
         annotated,
-        mean_kappa(annotated, lambda word: word.type) if enough else None,
-        mean_kappa(annotated, lambda word: word.right) if enough else None,
+        mean_kappa(annotated, lambda label: label.type) if enough else None,
+        mean_kappa(annotated, lambda label: label.right) if enough else None,
         agreement_by_type(annotated, policy),
         weights,
         reliability_report(annotated, weights, policy),

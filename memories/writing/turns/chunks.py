@@ -130,7 +130,7 @@ class ChunkBatch:
         return memory
 
     def _delete_stale(self, changed: Sequence[UUID]) -> None:
-        """Delete what changed chunks get anew, for every embedder; a facet stays until it is replaced."""
+        """Delete the rows that changed chunks replace, for every embedder; a facet without a new vector stays."""
         MemoryTag.objects.within(self.namespace).filter(memory_id__in=changed).delete()
         TokenStates.objects.within(self.namespace).filter(memory_id__in=changed).delete()
         stale = Q()

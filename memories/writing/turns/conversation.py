@@ -70,11 +70,6 @@ class PlacedConversation:
         """The new turns, each once."""
         return list({turn.id: turn for turn in self.turns if turn._state.adding}.values())
 
-    @property
-    def last_position(self) -> int:
-        """The last stored position."""
-        return self.stored[-1].position if self.stored else 0
-
 
 def place_conversation(namespace: Namespace, conversation: Conversation, now: datetime) -> PlacedConversation:
     """Find the session and assign positions to the turns, in two SQL queries."""

@@ -36,12 +36,12 @@ class Exchange:
 
     def route_texts(self) -> dict[Route, str]:
         """The text of each route that depends on this exchange alone."""
-        whole = self.text_by(*SPOKEN_ROLES)
+        full_text = self.text_by(*SPOKEN_ROLES)
         by_route = {
-            Route.FULL: whole,
+            Route.FULL: full_text,
             Route.USER: self.text_by(TurnRole.USER),
             Route.ASSISTANT: self.text_by(TurnRole.ASSISTANT),
-            Route.CONTEXT: prepend_turn(self.previous, whole),
+            Route.CONTEXT: prepend_turn(self.previous, full_text),
         }
         return {route: text for route, text in by_route.items() if text.strip()}
 
