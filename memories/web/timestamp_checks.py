@@ -1,4 +1,4 @@
-"""Checks of timestamps: not in the future, not expired before they are stored."""
+"""Checks of timestamps: not in the future, and not expired on creation."""
 
 from collections.abc import Mapping
 from datetime import timedelta
