@@ -16,7 +16,6 @@ from memories.api.jobs import JobSerializer
 from memories.api.optimiser import PairedEffectSerializer, traced_set_or_409
 from memories.api.profile_versions import EvaluationSerializer, MetricSerializer
 from memories.jobs import tuning_jobs
-from memories.jobs.submission import BusyError
 from memories.models import Evaluation, JudgementSet, Namespace
 from memories.models.choices import Role, Split
 from memories.retrieval.query import Config
@@ -37,7 +36,6 @@ from memories.web.evaluation_bodies import (
     evaluation_config_from_body,
 )
 from memories.web.fields import Flag, Identifier, JsonObject, OneOf, Text
-from memories.web.http_errors import Conflict
 from memories.web.judgement_lookups import find_judgement_set
 from memories.web.pagination import PageQuery, page_schema, paginate
 from memories.web.serializers import QueryString
@@ -213,10 +211,7 @@ class EvaluationsView(NamespacedView):
 
     def start_tracing(self, judgement_set: JudgementSet, config: Config) -> Response:
         """Start a job that runs the queries."""
-        try:
-            job = tuning_jobs.submit_trace_job(self.namespace, judgement_set, config, by=self.access.caller)
-        except BusyError as error:
-            raise Conflict(str(error), code="job_unfinished") from error
+        job = tuning_jobs.submit_trace_job(self.namespace, judgement_set, config, by=self.access.caller)
         location = reverse("api-job", kwargs={"namespace": self.namespace.slug, "id": job.id})
         return Response(JobSerializer(job).data, status=202, headers={"Location": location})
 
