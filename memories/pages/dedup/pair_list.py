@@ -89,6 +89,6 @@ def format_pair_cursor(pair: NeighbourPair) -> str:
 
 
 def parse_pair_cursor(text: str) -> NeighbourPair:
-    """The pair of a cursor (ValueError)."""
+    """The pair of a cursor; raises ValueError."""
     cosine, first, second = text.split("~")
     return NeighbourPair(UUID(first), UUID(second), float(cosine))
