@@ -84,7 +84,7 @@ def listed_pair(pair: SurveyPair, first: Memory, second: Memory) -> ListedPair:
 
 
 def format_pair_cursor(pair: NeighbourPair) -> str:
-    """A cursor that stays valid whatever is written meanwhile."""
+    """A cursor that stays valid across writes."""
     return f"{pair.cosine}~{pair.first}~{pair.second}"
 
 
