@@ -88,7 +88,7 @@ def strip_names(text: str, names: set[str]) -> str:
 
 def extract_memories(turns: list[dict[str, Any]]) -> list[tuple[str, str]]:
     """Memories extracted from a conversation, each with its turn."""
-    found = []
+    memories = []
     for _, group in groupby(turns, key=lambda turn: turn["session"]):
         session = list(group)
         rows = [
@@ -101,9 +101,8 @@ def extract_memories(turns: list[dict[str, Any]]) -> list[tuple[str, str]]:
             for turn in session
         ]
         ids = {row.id: turn["id"] for row, turn in zip(rows, session, strict=True)}
-        news = extractor("rules").extract(rows)
-        found += [(ids[new.turn_id], new.content) for new in news]
-    return found
+        memories += [(ids[memory.turn_id], memory.content) for memory in extractor("rules").extract(rows)]
+    return memories
 
 
 def main() -> None:
@@ -114,7 +113,7 @@ def main() -> None:
     by_conversation: dict[str, list[dict[str, Any]]] = defaultdict(list)
     for turn in read_locomo("memories.jsonl"):
         by_conversation[turn["conversation"]].append(turn)
-    questions = [one for one in read_locomo("queries.jsonl") if one["evidence"]]
+    judged = [query for query in read_locomo("queries.jsonl") if query["evidence"]]
     with_memory, evidence, recalls, sample = 0, set(), defaultdict(list), []
     covered: set[str] = set()
     count = spent = 0.0
@@ -127,29 +126,29 @@ def main() -> None:
         sample += [content for _, content in memories]
         covered |= {turn for turn, _ in memories}
         names = {turn["speaker"] for turn in turns}
-        said = [(turn["id"], f"{turn['speaker']}: {turn['text']}") for turn in turns]
+        utterances = [(turn["id"], f"{turn['speaker']}: {turn['text']}") for turn in turns]
         corpora = {
-            "turns": said,
+            "turns": utterances,
             "memories": memories,
             "memories without dates": [(turn, DATE_SUFFIX.sub("", text)) for turn, text in memories],
-            "both": [*said, *memories],
+            "both": [*utterances, *memories],
         }
-        ours = [one for one in questions if one["conversation"] == conversation]
+        queries = [query for query in judged if query["conversation"] == conversation]
         known = {turn["id"] for turn in turns}
-        query_vectors = model.embed([strip_names(one["question"], names) for one in ours])
+        query_vectors = model.embed([strip_names(query["question"], names) for query in queries])
         for corpus, rows in corpora.items():
             ids, texts = [turn for turn, _ in rows], [text for _, text in rows]
             vectors, bm25 = model.embed([strip_names(text, names) for text in texts]), BM25Index(texts)
-            for one, vector in zip(ours, query_vectors, strict=True):
-                wanted = set(one["evidence"]) & known
-                if not wanted:
+            for query, vector in zip(queries, query_vectors, strict=True):
+                relevant = set(query["evidence"]) & known
+                if not relevant:
                     continue
-                evidence |= wanted
-                lexical, semantic = bm25.bm25(one["question"]), vectors @ vector
+                evidence |= relevant
+                lexical, semantic = bm25.bm25(query["question"]), vectors @ vector
                 fused = (min_max_scaled(lexical) + min_max_scaled(semantic)) / 2
-                split = "adversarial" if one["category"] == 5 else "answerable"
+                split = "adversarial" if query["category"] == 5 else "answerable"
                 for retriever, score in (("BM25", lexical), ("MiniLM", semantic), ("both", fused)):
-                    recalls[corpus, retriever, split].append(evidence_recall(ids, score, wanted))
+                    recalls[corpus, retriever, split].append(evidence_recall(ids, score, relevant))
     total = sum(map(len, by_conversation.values()))
     print(f"{total} turns, {with_memory / total:.0%} with a memory; {count:.0f} memories, {count / total:.2f} per turn")
     print(f"{1000 * spent / total:.2f} ms per turn")

@@ -32,7 +32,7 @@ from memories.transfer.import_file import FileImport
 from memories.web.memory_body import validate_memories
 
 MEMORIES, STEP, BATCH = 100_000, 10_000, 500
-REPEAT_RATE = 0.05  # share of lines that repeat an earlier one, and as many paraphrase one
+REPEAT_RATE = 0.05  # share of lines that repeat an earlier one; as many paraphrase one
 PROFILE_SIZE = 2_000
 
 FIRST = "Maya Jonas Ines Tomas Priya Kenji Lena Omar Sofia Pavel Aisha Marco Greta Diego Hana Felix Nadia Samir Clara"
@@ -72,16 +72,16 @@ TEMPLATES = (
 def generate_lines(count: int) -> Iterator[str]:
     """Deterministic random sentences; some repeat or paraphrase an earlier one."""
     rng = random.Random(7)
-    said: list[dict[str, str]] = []
+    earlier: list[dict[str, str]] = []
     for number in range(count):
         kind = rng.random()
-        if said and kind < 2 * REPEAT_RATE:
-            parts = dict(rng.choice(said))
+        if earlier and kind < 2 * REPEAT_RATE:
+            parts = dict(rng.choice(earlier))
             if kind < REPEAT_RATE:
                 parts["way"] = rng.choice(TEMPLATES)
         else:
             parts = random_parts(rng)
-            said.append(parts)
+            earlier.append(parts)
         content = parts["way"].format(**parts)
         body = {"content": content[0].upper() + content[1:], "source_level": "direct", "session": f"s{number // 20}"}
         yield json.dumps(body | {"entities": [parts["who"]], "tags": [parts["what"]]})

@@ -29,11 +29,11 @@ def duplicates() -> dict[str, list[Labelled]]:
     """Paraphrase pairs without lexical conflicts; of STS-B only the clear-cut scores."""
     rows = {name: list(read_pair_file(f"pairs/{name}.jsonl")) for name in ("paws", "mrpc", "stsb")}
     pairs = {name: [(row["a"], row["b"], bool(row["label"])) for row in rows[name]] for name in ("paws", "mrpc")}
-    agreed = [row for row in rows["stsb"] if row["score"] >= 4.5 or row["score"] < 4]
-    pairs["stsb"] = [(row["a"], row["b"], row["score"] >= 4.5) for row in agreed]
+    clear = [row for row in rows["stsb"] if row["score"] >= 4.5 or row["score"] < 4]
+    pairs["stsb"] = [(row["a"], row["b"], row["score"] >= 4.5) for row in clear]
     return {
-        name: [row for row in some if not conflicts(FactStatement(row[0]), FactStatement(row[1]))]
-        for name, some in pairs.items()
+        name: [pair for pair in labelled if not conflicts(FactStatement(pair[0]), FactStatement(pair[1]))]
+        for name, labelled in pairs.items()
     }
 
 
@@ -53,10 +53,10 @@ def grounding_pairs() -> dict[str, list[Labelled]]:
         for row in read_pair_file("locomo/observations.jsonl")
     ]
     observations = [pair for pair in observations if pair[1]]
-    others = [text for _, text in observations]
-    random.Random(0).shuffle(others)
-    locomo = [(said, text, True) for said, text in observations]
-    locomo += [(said, text, False) for (said, _), text in zip(observations, others, strict=True)]
+    shuffled = [evidence for _, evidence in observations]
+    random.Random(0).shuffle(shuffled)
+    locomo = [(claim, evidence, True) for claim, evidence in observations]
+    locomo += [(claim, evidence, False) for (claim, _), evidence in zip(observations, shuffled, strict=True)]
     return {"fever_symmetric": fever, "scifact": science, "locomo": locomo}
 
 
@@ -68,14 +68,14 @@ def print_confusion(title: str, verdict: Callable[[str, str], object], sets: dic
             print(f"  {name}: no data beside the project")
             continue
         began = time.perf_counter()
-        verdicts = [verdict(one, other) for one, other, _ in pairs]
-        each = 1e6 * (time.perf_counter() - began) / len(pairs)
+        verdicts = [verdict(first, second) for first, second, _ in pairs]
+        microseconds = 1e6 * (time.perf_counter() - began) / len(pairs)
         counts = Counter(zip(verdicts, (label for *_, label in pairs), strict=True))
-        counted = [
+        columns = [
             f"{word} {counts[word, True]} : {counts[word, False]}"
             for word in sorted({word for word, _ in counts}, key=str, reverse=True)
         ]
-        print(f"  {name}: {len(pairs)} pairs, true : false — {', '.join(counted)}; {each:.0f} µs per pair")
+        print(f"  {name}: {len(pairs)} pairs, true : false — {', '.join(columns)}; {microseconds:.0f} µs per pair")
 
 
 def main() -> None:
@@ -83,7 +83,7 @@ def main() -> None:
     print_confusion("Do two memories say the same?", same, duplicates())
     print_confusion("Does a text support a memory?", grounding, grounding_pairs())
     refuted = {
-        name: [(a, b, not label) for a, b, label in pairs]
+        name: [(first, second, not label) for first, second, label in pairs]
         for name, pairs in grounding_pairs().items()
         if name != "locomo"
     }

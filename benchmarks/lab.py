@@ -65,7 +65,7 @@ def main() -> None:
     began = time.process_time()
     print_quantiles(
         "in process",
-        [request_ms(lambda at: client.get(at, headers=HTMX).status_code, move) for move in moves],
+        [request_ms(lambda url: client.get(url, headers=HTMX).status_code, move) for move in moves],
         SERVER_TARGET,
     )
     print(f"  CPU                  {1000 * (time.process_time() - began) / len(moves):6.1f} on average")

@@ -119,9 +119,9 @@ def measure_pages(client: Client, namespace: Namespace, memories: int, repeats: 
     print(f"{memories:,} memories, {repeats} requests each, in ms; target {TARGET}")
     print(f"{'':48} {'p50':>7} {'p95':>7} {'CPU':>10} {'database':>9} {'queries':>8}")
     for name, address in page_urls(client, namespace, only):
-        one = measure_url(client, address, repeats)
-        missed = "" if one.p95 < TARGET else "  p95 over target" if one.p50 < TARGET else "  MISSED"
-        columns = f"{one.p50:7.1f} {one.p95:7.1f} {one.cpu:10.1f} {one.database_cpu:9.1f} {one.queries:8d}"
+        cost = measure_url(client, address, repeats)
+        missed = "" if cost.p95 < TARGET else "  p95 over target" if cost.p50 < TARGET else "  MISSED"
+        columns = f"{cost.p50:7.1f} {cost.p95:7.1f} {cost.cpu:10.1f} {cost.database_cpu:9.1f} {cost.queries:8d}"
         print(f"{' '.join((name, *address.partition('?')[1:])):48.48} {columns}{missed}", flush=True)
 
 
@@ -130,8 +130,8 @@ def page_urls(client: Client, namespace: Namespace, only: Collection[str]) -> It
     known = url_values(namespace)
     for pattern in page_patterns(get_resolver()):
         name = str(pattern.name)
-        wanted = {argument: url_argument(argument, name, known) for argument in pattern.pattern.converters}
-        address = reverse(name, kwargs=wanted)
+        arguments = {argument: url_argument(argument, name, known) for argument in pattern.pattern.converters}
+        address = reverse(name, kwargs=arguments)
         if (not only or name in only) and is_page(client.get(address)):
             yield name, address
             yield from ((name, address + state.format(**known)) for state in STATES.get(name, ()))
@@ -168,8 +168,8 @@ def url_values(namespace: Namespace) -> dict[str, Any]:
 
 def url_argument(argument: str, page: str, values: dict[str, Any]) -> Any:
     """The value of a URL argument; an id refers to what the page shows."""
-    about = next((thing for name, thing in ID_KINDS.items() if page.startswith(name)), "memory")
-    return values[about] if argument == "id" else values[argument]
+    kind = next((kind for prefix, kind in ID_KINDS.items() if page.startswith(prefix)), "memory")
+    return values[kind] if argument == "id" else values[argument]
 
 
 def first_id(rows: QuerySet[Any]) -> UUID:
@@ -177,9 +177,9 @@ def first_id(rows: QuerySet[Any]) -> UUID:
     return rows.order_by("id").values_list("id", flat=True).first() or UUID(int=0)
 
 
-def is_page(answer: HttpResponse) -> bool:
+def is_page(response: HttpResponse) -> bool:
     """Whether a response is an HTML page: not an action (POST), data or a redirect."""
-    return answer.status_code == 200 and answer["Content-Type"].startswith("text/html")
+    return response.status_code == 200 and response["Content-Type"].startswith("text/html")
 
 
 def measure_url(client: Client, url: str, repeats: int) -> PageCost:
@@ -194,9 +194,9 @@ def measure_url(client: Client, url: str, repeats: int) -> PageCost:
     took = []
     for _ in range(repeats):
         since = time.perf_counter()
-        answer = client.get(url, follow=True)
+        response = client.get(url, follow=True)
         took.append(1000 * (time.perf_counter() - since))
-        assert answer.status_code == 200, (url, answer.status_code)
+        assert response.status_code == 200, (url, response.status_code)
     database_ms = 1000 * (process_cpu_seconds(database) - before) / repeats
     python_ms = 1000 * (time.process_time() - began) / repeats
     p50, p95 = np.quantile(took, [0.5, 0.95])

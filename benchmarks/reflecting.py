@@ -60,10 +60,11 @@ def generate_sentences(count: int, names: list[str]) -> list[tuple[str, int, int
     rng = np.random.default_rng(5)
     result = []
     for _ in range(count):
-        one = 0 if rng.random() < 0.1 else int(rng.integers(len(names)))
-        other = int(rng.integers(len(names)))
-        verb, what, when = (str(rng.choice(some)) for some in (VERBS, OBJECTS, WHEN))
-        result.append((f"{names[one]} {verb} {rng.integers(2, 99)} {what} for {names[other]} {when}", one, other))
+        first = 0 if rng.random() < 0.1 else int(rng.integers(len(names)))
+        second = int(rng.integers(len(names)))
+        verb, what, when = (str(rng.choice(words)) for words in (VERBS, OBJECTS, WHEN))
+        text = f"{names[first]} {verb} {rng.integers(2, 99)} {what} for {names[second]} {when}"
+        result.append((text, first, second))
     return result
 
 
@@ -71,32 +72,32 @@ def fill(namespace: Namespace, count: int) -> None:
     """Insert memories as rows, bypassing the write path."""
     names = [f"{thing} {number}" for number in range(max(1, count // 160)) for thing in THINGS]
     entities = [Entity(namespace=namespace, name=name, normalised=name) for name in names]
-    rows_of_text = generate_sentences(count, names)
-    vectors = embedder(EMBEDDER).embed([text for text, _, _ in rows_of_text])
+    sentences = generate_sentences(count, names)
+    vectors = embedder(EMBEDDER).embed([text for text, _, _ in sentences])
     Entity.objects.bulk_create(entities)
     numbers = {"source_strength": 0.95, "extractor_confidence": 0.8, "type_prior": 0.8, "confidence": 0.7}
-    for places in in_batches(range(count), 2_000):
+    for batch in in_batches(range(count), 2_000):
         memories, rows = [], {MemoryVector: [], Mention: [], MemorySource: [], ScoreEvent: []}
-        for place in places:
-            text, one, other = rows_of_text[place]
-            memory = Memory(namespace=namespace, type="Fact", content=text, subject_id=entities[one].id, **numbers)
-            memory.happened_at = memory.created_at - timedelta(days=place % 90)
-            memory.content_hash = content_hash("Fact", names[one], str(place), text)
+        for index in batch:
+            text, first, second = sentences[index]
+            memory = Memory(namespace=namespace, type="Fact", content=text, subject_id=entities[first].id, **numbers)
+            memory.happened_at = memory.created_at - timedelta(days=index % 90)
+            memory.content_hash = content_hash("Fact", names[first], str(index), text)
             memories.append(memory)
             key = {"namespace": namespace, "memory_id": memory.id}
             rows[MemoryVector].append(
-                MemoryVector(**key, route=Route.FULL, embedder=EMBEDDER, vector=vectors[place].tolist())
+                MemoryVector(**key, route=Route.FULL, embedder=EMBEDDER, vector=vectors[index].tolist())
             )
-            rows[Mention] += [Mention(**key, entity_id=entities[who].id) for who in {one, other}]
-            source = MemorySource(**key, source=f"s{place}", level="direct", strength=0.95)
+            rows[Mention] += [Mention(**key, entity_id=entities[entity].id) for entity in {first, second}]
+            source = MemorySource(**key, source=f"s{index}", level="direct", strength=0.95)
             source.observed_at = memory.created_at
             rows[MemorySource].append(source)
             rows[ScoreEvent].append(ScoreEvent(**key, cause="stored", after={"status": "active", "belief": 5.0}))
         with transaction.atomic():
             lock_namespace(namespace)
             copy_rows(Memory, memories)
-            for table, some in rows.items():
-                copy_rows(table, some)
+            for table, table_rows in rows.items():
+                copy_rows(table, table_rows)
             search_index.index_postings(namespace, [memory.id for memory in memories])
 
 
@@ -110,8 +111,8 @@ def run_reflection(namespace: Namespace, title: str) -> None:
         began = time.perf_counter()
         step(work)
         took = time.perf_counter() - began
-        counted = {key: value for key, value in work.step_result.items() if isinstance(value, int) and value}
-        print(f"  {name:15} {took:7.2f} s  {counted}")
+        counts = {key: value for key, value in work.step_result.items() if isinstance(value, int) and value}
+        print(f"  {name:15} {took:7.2f} s  {counts}")
     Job.objects.within(namespace).filter(id=job.id).update(state=JobState.DONE)
 
 
@@ -124,7 +125,8 @@ def main() -> None:
         began = time.perf_counter()
         fill(namespace, count)
         # Entities that are registered after the memories that mention them.
-        Entity.objects.bulk_create(Entity(namespace=namespace, name=one, normalised=one) for one in ("deploy", "drill"))
+        late = ("deploy", "drill")
+        Entity.objects.bulk_create(Entity(namespace=namespace, name=name, normalised=name) for name in late)
         with connection.cursor() as cursor:
             cursor.execute("ANALYZE")
         print(f"{count:,} memories stored in {time.perf_counter() - began:.0f} s")

@@ -124,23 +124,21 @@ def main() -> None:
         measure_config(large, Config(system))
         cold = time_call(lambda: measure_slider_move(large, next(configs)))  # noqa: B023
         times = [time_call(lambda: measure_slider_move(large, next(configs))) for _ in range(ROUNDS)]  # noqa: B023
-        searched, quick = (
-            configs_per_second(split_arrays(large, Split.TUNE), configs),
-            configs_per_second(split_arrays(demo, Split.TUNE), configs),
-        )
-        ablated = time_call(lambda: ablate_retrievers(large, Config(system), Objective(MAIN_METRIC)))  # noqa: B023
+        large_rate = configs_per_second(split_arrays(large, Split.TUNE), configs)
+        demo_rate = configs_per_second(split_arrays(demo, Split.TUNE), configs)
+        ablation = time_call(lambda: ablate_retrievers(large, Config(system), Objective(MAIN_METRIC)))  # noqa: B023
         print(
             f"{name:12} metric first {format_timing(cold)}, then {format_timing(median(times))}, "
             f"at most {format_timing(max(times))}"
-            f"   {searched:5.1f} configs/s   {quick:6.1f} configs/s at the demo's size"
-            f"   ablation {ablated.wall / 1000:4.1f} s",
+            f"   {large_rate:5.1f} configs/s   {demo_rate:6.1f} configs/s at the demo's size"
+            f"   ablation {ablation.wall / 1000:4.1f} s",
             flush=True,
         )
 
 
-def format_timing(one: Timing) -> str:
+def format_timing(timing: Timing) -> str:
     """Format a timing."""
-    return f"{one.wall:4.0f} ms ({one.cpu:3.0f} CPU)"
+    return f"{timing.wall:4.0f} ms ({timing.cpu:3.0f} CPU)"
 
 
 if __name__ == "__main__":

@@ -85,9 +85,9 @@ def cpu_seconds(processes: list[psutil.Process]) -> float:
 def remember_cost(name: str, texts: list[str]) -> Cost:
     """Cost of storing facts in a new namespace."""
     namespace = Namespace.objects.create(slug=f"benchmark-{os.getpid()}", title="Benchmark", embedder=name)
-    news = [NewMemory(content=text, utterances=(Utterance("direct"),), session="benchmark") for text in texts]
+    facts = [NewMemory(content=text, utterances=(Utterance("direct"),), session="benchmark") for text in texts]
     try:
-        return measure_cost(partial(remember, namespace, news, by="benchmark"))
+        return measure_cost(partial(remember, namespace, facts, by="benchmark"))
     finally:
         namespace.delete()
 

@@ -140,9 +140,9 @@ class Postgres:
         version = self.data / "PG_VERSION"
         if not version.exists():
             self._init_cluster()
-        if (found := version.read_text().strip()) != MAJOR:
+        if (major := version.read_text().strip()) != MAJOR:
             raise StartError(
-                f"{self.data} was written by Postgres {found} and Recall includes Postgres {MAJOR}; "
+                f"{self.data} was written by Postgres {major} and Recall includes Postgres {MAJOR}; "
                 "choose another folder with RECALL_DATA, or a server that can read it with DATABASE_URL."
             )
 

@@ -12,7 +12,7 @@ logger = logging.getLogger(__name__)
 
 INTERVAL = 1  # seconds between checks
 INTERVAL_AFTER_ERROR = 10  # seconds
-STOP_TIMEOUT = 5  # seconds that a restart under way may take when the site stops
+STOP_TIMEOUT = 5  # seconds to wait for a restart in progress when the site stops
 
 
 class PostgresMonitor(threading.Thread):

@@ -82,7 +82,7 @@ PROCRASTINATE_PERIODIC_DEFAULTS = {"max_delay": 12 * 3600}  # seconds
 PROCRASTINATE_AUTODISCOVER_MODULE_NAME = ""
 PROCRASTINATE_IMPORT_PATHS = ["memories.jobs.tasks"]
 
-# Per process: counts failed sign-ins.
+# Per process: failed sign-ins, and the positions of drawn graphs.
 CACHES = {
     "default": {
         "BACKEND": "django.core.cache.backends.locmem.LocMemCache",

@@ -37,7 +37,7 @@ class PackageFileFinder(BaseFinder):
 class ModuleManifestStorage(CompressedManifestStaticFilesStorage):  # type: ignore[misc]
     """Names files by their content, also where one of our modules imports another."""
 
-    # Django's own patterns read every script, and stumble over imports without extension in those of wheels.
+    # Django's own module patterns parse every script, and fail on imports without an extension in those of packages.
     patterns = (
         *CompressedManifestStaticFilesStorage.patterns,
         ("*.js", ((r'(?P<matched>from "(?P<url>\./[\w-]+\.js)";)', 'from "%(url)s";'),)),

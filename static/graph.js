@@ -110,7 +110,7 @@ function svgElement(name, attributes, ...children) {
 function edgeLabel(edge, outgoing) {
   const { x, y } = edge.getPointAtLength(edge.getTotalLength() * (outgoing ? 0.68 : 0.32));
   const predicate = edge.parentNode.querySelector("title").textContent;
-  const label = svgElement("text", { class: "said", x: 0, y: 4, "text-anchor": "middle" }, predicate);
+  const label = svgElement("text", { class: "edge-name", x: 0, y: 4, "text-anchor": "middle" }, predicate);
   return svgElement("g", { class: "fixed for-now", transform: `translate(${x} ${y})` }, label);
 }
 

@@ -29,6 +29,7 @@ from django.db import connection
 from benchmarks.quality.measuring import (
     CaseRun,
     abstention_roc,
+    answerable_runs,
     format_means,
     means_by_category,
     metric_values,
@@ -88,14 +89,14 @@ def report(name: str, *, every: bool) -> None:
         with_weight = metric_values(wide, BlendParams(**{f"weight_{retriever}": 0.1}))
         print(f"    {retriever} weight 0.1     {format_means(with_weight)}")
     print(f"    without reranking        {format_means(metric_values(runs, BlendParams(rerank=0.0)))}")
-    folds = sorted({one.case.fold for one in runs})
+    folds = sorted({run.case.fold for run in runs})
     if len(folds) > 2:
         cross_validate(runs, folds)
     area, caught = abstention_roc(runs)
     if caught:
         summary = ", ".join(f"{share:.2f} at {rate:.0%} false abstentions" for rate, share in caught.items())
-        abstained = [one.retrieval.ranking.abstained for one in runs if not one.case.answerable]
-        false_abstentions = [one.retrieval.ranking.abstained for one in runs if one.case.answerable]
+        abstained = [run.retrieval.ranking.abstained for run in runs if not run.case.answerable]
+        false_abstentions = [run.retrieval.ranking.abstained for run in runs if run.case.answerable]
         print(f"    abstention: AUC {area:.3f}; unanswerable caught {summary}")
         shipped = f"{np.mean(abstained):.2f} caught, {np.mean(false_abstentions):.3f} false abstentions"
         print(f"      at the shipped threshold {shipped}", flush=True)
@@ -111,14 +112,14 @@ def cross_validate(runs: list[CaseRun], folds: list[str]) -> None:
     """Leave-one-fold-out: choose constants on the other folds, measure on this one."""
     configs = [dict(zip(GRID, values, strict=True)) for values in itertools.product(*GRID.values())]
     table = {
-        str(one): metric_values(runs, BlendParams(**one, weight_bm25=round(1 - one["weight_semantic"], 2)))
-        for one in configs
+        str(config): metric_values(runs, BlendParams(**config, weight_bm25=round(1 - config["weight_semantic"], 2)))
+        for config in configs
     }
-    fold_of = np.array([one.case.fold for one in runs if one.case.answerable and any(one.case.grades.values())])
+    fold_of = np.array([run.case.fold for run in answerable_runs(runs)])
     held_out: dict[str, list[np.ndarray]] = {}
     for fold in folds:
         rest = fold_of != fold
-        best = max(configs, key=lambda one: float(table[str(one)]["nDCG@10"][rest].mean()))
+        best = max(configs, key=lambda config: float(table[str(config)]["nDCG@10"][rest].mean()))
         for name, values in table[str(best)].items():
             held_out.setdefault(name, []).append(values[~rest])
         print(f"    best without {fold:12} {best}")

@@ -28,7 +28,7 @@ class CaseRun:
     retrieval: Retrieval
 
     def top(self, params: Params | None = None) -> list[UUID]:
-        """The top ten, also if the answer abstained; under other parameters, by the retrievers they ask."""
+        """The top ten, even if the answer abstained; under other parameters, by the retrievers those weight."""
         rows, ranking = self.rerank(params)
         return [self.retrieval.candidates.rows[row]["id"] for row in rows[ranking.order.rows[:TOP]].tolist()]
 
@@ -52,7 +52,7 @@ class CaseRun:
 def run_cases(
     cases: Sequence[Case], system: str, progress: Callable[[int], None], *, all_retrievers: bool = False, **params: Any
 ) -> list[CaseRun]:
-    """Run every case with one system and its defaults; by all retrievers, to take some away later."""
+    """Run every case with one system and its defaults; with `all_retrievers`, so that some can be dropped later."""
     results = []
     for number, case in enumerate(cases):
         query = Query(
@@ -71,12 +71,12 @@ def run_cases(
 
 def metric_values(runs: Sequence[CaseRun], params: Params | None = None) -> dict[str, Array]:
     """Recall@5, Recall@10 and nDCG@10 of every answerable case with a stored answer."""
-    some = answerable_runs(runs)
-    grades = np.zeros((len(some), TOP))
-    widest = max((len(one.case.grades) for one in some), default=0)
-    ideal = np.zeros((len(some), max(widest, TOP)))
-    for index, one in enumerate(some):
-        row, best = one.grades(params), sorted(one.case.grades.values(), reverse=True)
+    answerable = answerable_runs(runs)
+    grades = np.zeros((len(answerable), TOP))
+    widest = max((len(run.case.grades) for run in answerable), default=0)
+    ideal = np.zeros((len(answerable), max(widest, TOP)))
+    for index, run in enumerate(answerable):
+        row, best = run.grades(params), sorted(run.case.grades.values(), reverse=True)
         grades[index, : len(row)], ideal[index, : len(best)] = row, best
     return {
         "R@5": metrics.recall_at_k(grades, ideal, 5),
@@ -87,31 +87,32 @@ def metric_values(runs: Sequence[CaseRun], params: Params | None = None) -> dict
 
 def answerable_runs(runs: Sequence[CaseRun]) -> list[CaseRun]:
     """The runs that count for ranking metrics."""
-    return [one for one in runs if one.case.answerable and any(one.case.grades.values())]
+    return [run for run in runs if run.case.answerable and any(run.case.grades.values())]
 
 
 def format_means(values: Mapping[str, Array]) -> str:
     """Means as text."""
-    return "  ".join(f"{name} {float(some.mean()):.3f}" for name, some in values.items() if len(some))
+    return "  ".join(f"{name} {float(per_case.mean()):.3f}" for name, per_case in values.items() if len(per_case))
 
 
 def means_by_category(runs: Sequence[CaseRun], params: Params | None = None) -> dict[str, str]:
     """Means per category."""
-    names = sorted({one.case.category for one in answerable_runs(runs)})
+    names = sorted({run.case.category for run in answerable_runs(runs)})
     return {
-        name: format_means(metric_values([one for one in runs if one.case.category == name], params)) for name in names
+        name: format_means(metric_values([run for run in runs if run.case.category == name], params)) for name in names
     }
 
 
 def abstention_roc(runs: Sequence[CaseRun], params: Params | None = None) -> tuple[float, dict[float, float]]:
     """ROC of abstention: AUC, and unanswerable queries caught at given false abstention rates."""
-    probabilities = np.array([answer_probability_of(one, params) for one in runs])
-    stored = np.array([one.case.answerable for one in runs])
-    if stored.all() or not stored.any():
+    probabilities = np.array([answer_probability_of(run, params) for run in runs])
+    answerable = np.array([run.case.answerable for run in runs])
+    if answerable.all() or not answerable.any():
         return float("nan"), {}
-    good, bad = probabilities[stored], probabilities[~stored]
-    area = float((good[:, None] > bad[None, :]).mean() + 0.5 * (good[:, None] == bad[None, :]).mean())
-    caught = {rate: float((bad < np.quantile(good, rate)).mean()) for rate in (0.05, 0.1, 0.2)}
+    positives, negatives = probabilities[answerable], probabilities[~answerable]
+    above, ties = positives[:, None] > negatives[None, :], positives[:, None] == negatives[None, :]
+    area = float(above.mean() + 0.5 * ties.mean())
+    caught = {rate: float((negatives < np.quantile(positives, rate)).mean()) for rate in (0.05, 0.1, 0.2)}
     return area, caught
 
 

@@ -107,10 +107,8 @@ def load_conversation(slug: str, items: list[dict[str, Any]], clock: datetime) -
 
 def locomo() -> Iterator[Case]:
     """LoCoMo, turn level, within one conversation."""
-    turns, queries = (
-        group_by(read_rows("locomo/memories"), "conversation"),
-        group_by(read_rows("locomo/queries"), "conversation"),
-    )
+    turns = group_by(read_rows("locomo/memories"), "conversation")
+    queries = group_by(read_rows("locomo/queries"), "conversation")
     for (name,), rows in queries.items():
         clock = parse_time(rows[0]["query_time"])
         namespace, ids = load_conversation(f"locomo-{name}", turns[(name,)], clock)
@@ -132,19 +130,19 @@ def realmem() -> Iterator[Case]:
     start = datetime(2025, 1, 1, tzinfo=UTC)
     memories, queries = read_rows("realmem/memories"), group_by(read_rows("realmem/queries"), "conversation")
     for (name,), items in group_by(memories, "conversation").items():
-        last = max(one["query_session_order"] for one in queries[(name,)])
+        last = max(query["query_session_order"] for query in queries[(name,)])
         namespace, new = get_or_create_world(
             f"realmem-{name}".lower().replace("_", "-"), start + timedelta(days=last + 1)
         )
         if new:
             clock = namespace.clock
-            for (order,), some in sorted(group_by(items, "session_order").items()):
+            for (order,), session_items in sorted(group_by(items, "session_order").items()):
                 namespace.clock = start + timedelta(days=order)
-                news = [
-                    NewMemory(content=one["text"], utterances=(Utterance("direct"),), session=one["session"])
-                    for one in some
+                new_memories = [
+                    NewMemory(content=item["text"], utterances=(Utterance("direct"),), session=item["session"])
+                    for item in session_items
                 ]
-                store_items(namespace, some, news)
+                store_items(namespace, session_items, new_memories)
             namespace.clock = clock
         ids = memory_ids_by_item(namespace)
         for query in queries[(name,)]:
@@ -158,8 +156,9 @@ def scifact() -> Iterator[Case]:
     namespace, new = get_or_create_world("scifact")
     if new:
         items = read_rows("scifact/corpus")
-        store_items(namespace, items, [NewMemory(content=f"{one['title']}\n{one['text']}"[:20_000]) for one in items])
-    ids, texts = memory_ids_by_item(namespace), {one["id"]: one["text"] for one in read_rows("scifact/queries")}
+        new_memories = [NewMemory(content=f"{item['title']}\n{item['text']}"[:20_000]) for item in items]
+        store_items(namespace, items, new_memories)
+    ids, texts = memory_ids_by_item(namespace), {query["id"]: query["text"] for query in read_rows("scifact/queries")}
     relevant: dict[str, dict[UUID, int]] = defaultdict(dict)
     for line in (DATA / "scifact" / "qrels_train.tsv").read_text().splitlines()[1:]:
         query, document, grade = line.split("\t")
@@ -170,15 +169,13 @@ def scifact() -> Iterator[Case]:
 
 def beam() -> Iterator[Case]:
     """BEAM: long chats with an assistant, one memory per message, some queries unanswerable."""
-    messages, queries = (
-        group_by(read_rows("beam/memories"), "conversation"),
-        group_by(read_rows("beam/queries"), "conversation"),
-    )
+    messages = group_by(read_rows("beam/memories"), "conversation")
+    queries = group_by(read_rows("beam/queries"), "conversation")
     for (name,), rows in queries.items():
-        items = [one | {"timestamp": one.get("timestamp") or "2024-01-01"} for one in messages[(name,)]]
-        namespace, new = get_or_create_world(name, max(parse_time(one["timestamp"]) for one in items))
+        items = [message | {"timestamp": message.get("timestamp") or "2024-01-01"} for message in messages[(name,)]]
+        namespace, new = get_or_create_world(name, max(parse_time(item["timestamp"]) for item in items))
         if new:
-            store_items(namespace, items, [message_to_memory(one) for one in items])
+            store_items(namespace, items, [message_to_memory(item) for item in items])
         ids = memory_ids_by_item(namespace)
         for query in rows:
             grades = {ids[evidence]: 1 for evidence in query["evidence"] if evidence in ids}
@@ -186,19 +183,21 @@ def beam() -> Iterator[Case]:
             yield Case(namespace, query["question"], grades, query["category"], name, answerable=answerable)
 
 
-def message_to_memory(one: dict[str, Any]) -> NewMemory:
+def message_to_memory(message: dict[str, Any]) -> NewMemory:
     """A chat message as a memory."""
-    return NewMemory(content=one["text"][:20_000], session=str(one["session"]), created_at=parse_time(one["timestamp"]))
+    return NewMemory(
+        content=message["text"][:20_000], session=str(message["session"]), created_at=parse_time(message["timestamp"])
+    )
 
 
 def longmemeval() -> Iterator[Case]:
     """LongMemEval: turns of many sessions; a query sees its own sessions and forty distractors."""
     items = read_rows("longmemeval/memories")
     namespace, new = get_or_create_world(
-        "longmemeval", parse_time(max(one["query_time"] for one in read_rows("longmemeval/queries")))
+        "longmemeval", parse_time(max(query["query_time"] for query in read_rows("longmemeval/queries")))
     )
     if new:
-        store_items(namespace, items, [replace(message_to_memory(one), tags=(one["session"],)) for one in items])
+        store_items(namespace, items, [replace(message_to_memory(item), tags=(item["session"],)) for item in items])
     ids = memory_ids_by_item(namespace)
     for query in read_rows("longmemeval/queries"):
         seen = tuple(session["id"] for session in (*query["sessions"], *query["distractors"]))
@@ -217,7 +216,7 @@ def demo() -> Iterator[Case]:
     """The demo world with its judged queries."""
     namespace = Namespace.objects.filter(slug=f"{SLUG}-demo").first() or load_demo_world(f"{SLUG}-demo")
     for query in JudgedQuery.objects.within(namespace).prefetch_related("judgements").order_by("id"):
-        grades = {one.memory_id: one.grade for one in query.judgements.all()}
+        grades = {judgement.memory_id: judgement.grade for judgement in query.judgements.all()}
         answerable = query.kind == QueryKind.ANSWERABLE
         yield Case(namespace, query.text, grades, query.category, query.split, answerable=answerable)
 

@@ -126,9 +126,9 @@ def answer(namespace: Namespace, text: str, system: str, took: Timings) -> tuple
     began = time.perf_counter()
     retrieval = retrieve(query)
     ranked = time.perf_counter()
-    content = build_answer(retrieval)
+    built = build_answer(retrieval)
     explained = time.perf_counter()
-    trace = store_trace(retrieval, content, key=None)
+    trace = store_trace(retrieval, built, key=None)
     ended = time.perf_counter()
     for step, ms in {**retrieval.took_ms, **retrieval.fetched.took_ms}.items():
         took[step].append(ms)
@@ -151,7 +151,7 @@ def print_latencies(system: str, workload: str, took: Timings) -> None:
 
 
 def elapsed_ms(work: Callable[[], object]) -> float:
-    """How long something takes."""
+    """Time of a call in ms."""
     began = time.perf_counter()
     work()
     return 1000 * (time.perf_counter() - began)

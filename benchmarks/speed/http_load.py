@@ -35,10 +35,10 @@ def measure_http(namespace: Namespace, queries: Sequence[str]) -> None:
         send = partial(send_concurrently, [Client(port, namespace.slug, key.plain) for _ in range(CLIENTS)])
         send([queries] * CLIENTS)  # warms up every worker
         alone, together, failed = list[float](), list[float](), 0
-        # In turn, so that both see the same machine, whose speed changes by a third within minutes.
-        for round in range(ROUNDS):
-            batch = queries[round::ROUNDS]
-            for took, shares in ((alone, [batch]), (together, [batch[place::CLIENTS] for place in range(CLIENTS)])):
+        # Alternating, since the machine's speed may change by a third within minutes.
+        for number in range(ROUNDS):
+            batch = queries[number::ROUNDS]
+            for took, shares in ((alone, [batch]), (together, [batch[offset::CLIENTS] for offset in range(CLIENTS)])):
                 for times, errors in send(shares):
                     took += times
                     failed += errors
@@ -70,10 +70,10 @@ class Client:
         for text in queries:
             began = time.perf_counter()
             self.connection.request("POST", self.path, json.dumps({"query": text, "record": False}), self.headers)
-            answer = self.connection.getresponse()
-            answer.read()
+            response = self.connection.getresponse()
+            response.read()
             took.append(1000 * (time.perf_counter() - began))
-            failed += answer.status != 200
+            failed += response.status != 200
         return took, failed
 
 

@@ -38,8 +38,8 @@ KIND, READER = "pages", "page-reader"
 ENTITIES, EDGES, TAGS, REJECTED, TRACES, QUERIES, KEYS = 5_000, 40_000, 300, 2_000, 300, 500, 30
 EDGES_PER_PERSON = 40  # of each person in the public data
 PREDICATES = ("works at", "knows", "owns", "lives in", "part of", "reports to", "depends on", "likes", "met", "built")
-RARE = 1_000  # one in so many memories has a low confidence
-# Ages over two years, mixed types and confidence; by hashes, so that each run gives the same.
+RARE = 1_000  # one in this many memories has a low confidence
+# Ages over two years, mixed types and confidences; derived from hashes, so that every run is the same.
 VARY_MEMORIES_SQL = """
     UPDATE memories_memory SET
         created_at = coalesce(happened_at, created_at),

@@ -39,14 +39,14 @@ SPAN = timedelta(days=730)
 
 def sentences() -> list[tuple[str, str]]:
     """All sentences of the public data in random order, each with its speaker if known."""
-    found = [
+    rows = [
         (row.get("speaker", ""), sentence)
         for name in ("locomo/memories", "longmemeval/memories", "beam/memories", "realmem/memories", "scifact/corpus")
         for row in read_rows(name)
         for sentence in SENTENCE.split(row["text"])
         if MIN_CHARS <= len(sentence) <= MAX_CHARS
     ]
-    unique = list({sentence: (who, sentence) for who, sentence in found}.values())
+    unique = list({sentence: (speaker, sentence) for speaker, sentence in rows}.values())
     random.Random(7).shuffle(unique)
     return unique
 

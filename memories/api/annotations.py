@@ -60,8 +60,8 @@ class AnnotationsView(NamespacedView):
     def get(self, request: Request, namespace: str) -> Response:
         """List annotations, newest first."""
         query = AnnotationQuery.from_request(request)
-        filters = {name: query[name] for name in ("annotator",) if name in query}
-        filters |= {"memory_id": query["memory"]} if "memory" in query else {}
+        columns = {"annotator": "annotator", "memory": "memory_id"}
+        filters = {column: query[name] for name, column in columns.items() if name in query}
         rows = Annotation.objects.within(self.namespace).exclude(memory__status=Status.FORGOTTEN)
         return Response(paginate(request, self.namespace, rows.filter(**filters), query).to_dict(AnnotationSerializer))
 

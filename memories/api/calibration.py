@@ -52,7 +52,7 @@ class TypeAgreementSerializer(serializers.Serializer[Any]):
     valid = serializers.BooleanField(help_text="whether κ is above the threshold `gate`")
     stored = serializers.IntegerField(help_text="annotated memories stored as this type")
     agreed = serializers.IntegerField(help_text="of them, memories that every annotator assigns this type")
-    prior = serializers.FloatField(help_text="the one currently in use")
+    prior = serializers.FloatField(help_text="the prior currently in use")
     fitted = serializers.FloatField(
         allow_null=True, help_text="fitted prior: agreement rate through the logistic; offered if valid"
     )

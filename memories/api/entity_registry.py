@@ -66,8 +66,8 @@ class EntitiesView(NamespacedView):
     def get(self, request: Request, namespace: str) -> Response:
         """List entities with their aliases, newest first."""
         query = EntityQuery.from_request(request)
-        found = paginate(request, self.namespace, search_entities(self.namespace, query.get("q", "")), query)
-        return Response(found.to_dict(EntitySerializer))
+        page = paginate(request, self.namespace, search_entities(self.namespace, query.get("q", "")), query)
+        return Response(page.to_dict(EntitySerializer))
 
     @extend_schema(operation_id="make_entity", request=NewEntity, responses={201: EntitySerializer}, tags=["entities"])
     @idempotent

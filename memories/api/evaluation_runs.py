@@ -16,7 +16,6 @@ from memories.api.jobs import JobSerializer
 from memories.api.optimiser import PairedEffectSerializer, traced_set_or_409
 from memories.api.profile_versions import EvaluationSerializer, MetricSerializer
 from memories.jobs import tuning_jobs
-from memories.jobs.submission import BusyError
 from memories.models import Evaluation, JudgementSet, Namespace
 from memories.models.choices import Role, Split
 from memories.retrieval.query import Config
@@ -37,7 +36,6 @@ from memories.web.evaluation_bodies import (
     evaluation_config_from_body,
 )
 from memories.web.fields import Flag, Identifier, JsonObject, OneOf, Text
-from memories.web.http_errors import Conflict
 from memories.web.judgement_lookups import find_judgement_set
 from memories.web.pagination import PageQuery, page_schema, paginate
 from memories.web.serializers import QueryString
@@ -191,22 +189,21 @@ class EvaluationsView(NamespacedView):
         judgement_set = find_judgement_set(self.namespace, body.get("set", ""))
         config = evaluation_config_from_body(self.namespace, body, body["params"])
         baseline = baseline_config_from_body(self.namespace, body["against"]) if "against" in body else None
-        for candidate in filter(None, (config, baseline)):
-            if needs_tracing(self.namespace, judgement_set, candidate, refresh=body["refresh"]):
-                return self.start_tracing(judgement_set, candidate)
+        for needed in filter(None, (config, baseline)):
+            if needs_tracing(self.namespace, judgement_set, needed, refresh=body["refresh"]):
+                return self.start_tracing(judgement_set, needed)
         result = self.evaluate(judgement_set, config, baseline, body)
         took_ms = 1000 * (time.perf_counter() - started_at)
-        evaluated = result.pop("evaluated")
+        measurement = result.pop("measurement")
         evaluation = None
         if body["record"]:
-            version, by = None if body["params"] else config.version_id, self.access.caller
             evaluation = evaluation_records.save_evaluation(
                 self.namespace,
                 judgement_set,
-                evaluated,
+                measurement,
                 body.get("split", ""),
-                version_id=version,
-                by=by,
+                version_id=None if body["params"] else config.version_id,
+                by=self.access.caller,
                 took_ms=took_ms,
             )
         result |= {"evaluation": evaluation and evaluation.id, "took_ms": took_ms}
@@ -214,40 +211,37 @@ class EvaluationsView(NamespacedView):
 
     def start_tracing(self, judgement_set: JudgementSet, config: Config) -> Response:
         """Start a job that runs the queries."""
-        try:
-            job = tuning_jobs.submit_trace_job(self.namespace, judgement_set, config, by=self.access.caller)
-        except BusyError as error:
-            raise Conflict(str(error), code="job_unfinished") from error
-        address = reverse("api-job", kwargs={"namespace": self.namespace.slug, "id": job.id})
-        return Response(JobSerializer(job).data, status=202, headers={"Location": address})
+        job = tuning_jobs.submit_trace_job(self.namespace, judgement_set, config, by=self.access.caller)
+        location = reverse("api-job", kwargs={"namespace": self.namespace.slug, "id": job.id})
+        return Response(JobSerializer(job).data, status=202, headers={"Location": location})
 
     def evaluate(
         self, judgement_set: JudgementSet, config: Config, baseline_config: Config | None, body: dict[str, Any]
     ) -> dict[str, Any]:
-        """The evaluation of a configuration as JSON, and under `evaluated` the per-query results behind it."""
+        """The evaluation of a configuration as JSON, and under `measurement` the per-query results behind it."""
         split = body.get("split", "")
         traced_set = traced_set_or_409(self.namespace, judgement_set, config)
-        evaluated, comparison = measure_config(cached_arrays(traced_set), config), None
+        measurement, comparison = measure_config(cached_arrays(traced_set), config), None
         if baseline_config is not None:
             baseline = measure_config(
                 cached_arrays(traced_set_or_409(self.namespace, judgement_set, baseline_config)), baseline_config
             )
-            before, evaluated = align_measurements(baseline, evaluated)
+            before, measurement = align_measurements(baseline, measurement)
             comparison = comparison_to_dict(
-                before, evaluated, compare_measurements(before, evaluated, body["metric"], split), split
+                before, measurement, compare_measurements(before, measurement, body["metric"], split), split
             )
         return {
-            "evaluated": evaluated,
+            "measurement": measurement,
             "set": judgement_set.id,
             "split": split,
             "system": config.system.name,
             "params": dict(config.given),
-            "metrics": evaluation_records.metrics_to_dict(evaluated, split),
+            "metrics": evaluation_records.metrics_to_dict(measurement, split),
             "categories": [
-                {"category": name, "metrics": evaluation_records.metrics_to_dict(evaluated, split, name)}
-                for name in evaluation_records.categories_in_split(evaluated, split)
+                {"category": name, "metrics": evaluation_records.metrics_to_dict(measurement, split, name)}
+                for name in evaluation_records.categories_in_split(measurement, split)
             ],
-            "unjudged": evaluated.unjudged_share(split),
+            "unjudged": measurement.unjudged_share(split),
             "against": comparison,
             "traced_at": traced_set.begun_at,
             "written_since": traced_sets.write_count(self.namespace) - traced_set.writes,
@@ -274,12 +268,12 @@ class SensitivityView(NamespacedView):
         query_arrays = cached_arrays(
             traced_set_or_409(self.namespace, find_judgement_set(self.namespace, query.get("set", "")), config)
         )
-        computed = list(sensitivity_curves(query_arrays, config, query["metric"], split, CURVE_SECONDS, names))
+        curves = list(sensitivity_curves(query_arrays, config, query["metric"], split, CURVE_SECONDS, names))
         result = {
             "metric": query["metric"],
             "current": measure_config(query_arrays, config).mean(query["metric"], split),
-            "curves": computed,
-            "left": names[len(computed) :],
+            "curves": curves,
+            "left": names[len(curves) :],
             "needs_new_query": params_needing_new_query(config),
         }
         return Response(SensitivitySerializer(result).data)
@@ -295,9 +289,8 @@ def baseline_config_from_body(namespace: Namespace, body: dict[str, Any]) -> Con
 
 def needs_tracing(namespace: Namespace, judgement_set: JudgementSet, config: Config, *, refresh: bool) -> bool:
     """Whether the queries must be run first."""
-    return (traced_sets.current_traced_set if refresh else traced_sets.latest_traced_set)(
-        namespace, judgement_set, config
-    ) is None
+    find = traced_sets.current_traced_set if refresh else traced_sets.latest_traced_set
+    return find(namespace, judgement_set, config) is None
 
 
 def comparison_to_dict(
@@ -306,16 +299,15 @@ def comparison_to_dict(
     """A paired comparison as JSON."""
     selected = after.query_mask(comparison.metric, split)
     mean, low, high = bootstrap(comparison.deltas[selected][:, None])[0]
-    largest = sorted(comparison.deltas.nonzero()[0].tolist(), key=lambda row: -abs(comparison.deltas[row]))[
-        :MAX_CHANGED_QUERIES
-    ]
-    per_query = [evaluated.per_query[comparison.metric] for evaluated in (before, after)]
+    changed = comparison.deltas.nonzero()[0].tolist()
+    largest = sorted(changed, key=lambda row: -abs(comparison.deltas[row]))[:MAX_CHANGED_QUERIES]
+    values_before, values_after = before.per_query[comparison.metric], after.per_query[comparison.metric]
     changes = [
         {
             "query": after.arrays.queries[row].id,
             "text": after.arrays.queries[row].text,
-            "before": float(per_query[0][row]),
-            "after": float(per_query[1][row]),
+            "before": float(values_before[row]),
+            "after": float(values_after[row]),
         }
         for row in sorted(largest, key=lambda row: -comparison.deltas[row])
     ]

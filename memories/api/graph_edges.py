@@ -114,7 +114,8 @@ class EntityEdgesView(WriteView):
         """Create a relation between two entities."""
         body = NewEdge.from_request(request)
         ends = {field: body[field] for field in ("source", "target")}
-        entities = {one.id: one for one in Entity.objects.within(self.namespace).filter(id__in=ends.values())}
+        rows = Entity.objects.within(self.namespace).filter(id__in=ends.values())
+        entities = {entity.id: entity for entity in rows}
         if unknown := {field: id for field, id in ends.items() if id not in entities}:
             raise ValidationError(
                 {field: [f"must be an entity of this namespace; got {id}"] for field, id in unknown.items()}

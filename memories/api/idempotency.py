@@ -45,7 +45,7 @@ def idempotent(handler: Handler) -> Handler:
     """Make a view method idempotent under an `Idempotency-Key`."""
 
     @wraps(handler)
-    def once(view: "NamespacedView", request: Request, **kwargs: Any) -> HttpResponse:
+    def run_once(view: "NamespacedView", request: Request, **kwargs: Any) -> HttpResponse:
         key = request.headers.get(HEADER)
         if key is None:
             return handler(view, request, **kwargs)
@@ -62,8 +62,8 @@ def idempotent(handler: Handler) -> Handler:
                 record.delete()
             return response
 
-    once.idempotent = True  # type: ignore[attr-defined]
-    return once
+    run_once.idempotent = True  # type: ignore[attr-defined]
+    return run_once
 
 
 def hash_request(request: Request) -> bytes:

@@ -186,9 +186,12 @@ class QuerySampleView(NamespacedView):
 
 def judgement_sets_to_dicts(namespace: Namespace, sets: Sequence[JudgementSet]) -> list[dict[str, Any]]:
     """Judgement sets as JSON, with their counts."""
-    counts = judgement_set_stats(namespace, [one.id for one in sets])
+    counts = judgement_set_stats(namespace, [judgement_set.id for judgement_set in sets])
     columns = ("id", "name", "note", "created_at")
-    return [{**{name: getattr(one, name) for name in columns}, "holds": counts[one.id]} for one in sets]
+    return [
+        {**{name: getattr(judgement_set, name) for name in columns}, "holds": counts[judgement_set.id]}
+        for judgement_set in sets
+    ]
 
 
 def stored_counts(stored: judgement_store.StoredQueries) -> dict[str, int]:

@@ -41,8 +41,8 @@ class MemoryEditSerializer(StrictObject):
         if not isinstance(data, dict):
             return super().to_internal_value(data)
         immutable = {name for name in data if name in NewMemorySerializer().fields and name not in self.fields}
-        message = "is part of the memory's content or evidence: POST a correction to …/correct/ instead"
         if immutable:
+            message = "is part of the memory's content or evidence: POST a correction to …/correct/ instead"
             raise ValidationError({name: [message] for name in sorted(immutable)})
         if not data:
             raise ValidationError({"non_field_errors": [f"must name one of {', '.join(self.fields)}; got nothing"]})

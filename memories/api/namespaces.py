@@ -66,8 +66,8 @@ class NamespaceView(NamespacedView):
         return Response(self._to_dict())
 
     def _to_dict(self) -> Any:
-        facts = vars(self.namespace) | {"role": self.access.role, "counts": namespace_counts(self.namespace)}
-        return NamespaceSerializer(facts).data
+        values = vars(self.namespace) | {"role": self.access.role, "counts": namespace_counts(self.namespace)}
+        return NamespaceSerializer(values).data
 
 
 def namespace_counts(namespace: Namespace) -> dict[str, Any]:

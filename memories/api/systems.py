@@ -85,4 +85,7 @@ class SystemsView(APIView):
 
 def params_to_dicts(params: type[Params]) -> list[dict[str, Any]]:
     """The declarations of a parameter set as dicts."""
-    return [{"name": name, "kind": one.kind, **vars(one)} for name, one in params.declarations().items()]
+    return [
+        {"name": name, "kind": declaration.kind, **vars(declaration)}
+        for name, declaration in params.declarations().items()
+    ]

@@ -115,10 +115,10 @@ class MemoryImportView(NamespacedView):
     def post(self, request: Request, namespace: str) -> StreamingHttpResponse:
         """Remember one memory per line: any number of lines, each of at most 1 MB.
 
-        Lines are committed in batches of a hundred as they are read: what was read before a connection broke stays. A
-        repeated import merges with itself and counts nothing twice, so an `Idempotency-Key` is rejected. The response
-        starts once the body is read: one line per input line, in order, then the summary `{"end": {…}}`; if that is
-        missing, the import was cut off.
+        Lines are committed in batches as they are read: what was read before a connection broke stays. A repeated
+        import merges with itself and counts nothing twice, so an `Idempotency-Key` is rejected. The response starts
+        once the body is read: one line per input line, in order, then the summary `{"end": {…}}`; if that is missing,
+        the import was cut off.
         """
         QueryString.from_request(request)
         if HEADER in request.headers:

@@ -19,7 +19,7 @@ def slug_argument(text: str) -> str:
 
 
 def existing_namespace(slug: str, *, otherwise: str = "", returncode: int = 1) -> Namespace:
-    """The namespace of a slug; CommandError if it does not exist, with what to do otherwise."""
+    """The namespace of a slug; raises CommandError with advice, including `otherwise`, if it does not exist."""
     namespace = Namespace.objects.filter(slug=slug).first()
     if namespace is None:
         advice = f"choose an existing one ({known_slugs()}){f' or {otherwise}' if otherwise else ''}"

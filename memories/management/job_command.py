@@ -72,7 +72,7 @@ class JobCommand(BaseCommand):
         self.stderr.write(f"{job_completion(job):4.0%}  {job.step}: {amount}        ", ending=ending)
 
     def print_result(self, job: Job) -> None:
-        """Print the counts of each step; CommandError if the job is not done."""
+        """Print the counts of each step; raises CommandError if the job is not done."""
         if job.state == JobState.FAILED:
             raise CommandError(f"The job {job.id} failed: {job.error}")
         if job.state != JobState.DONE:

@@ -1,4 +1,4 @@
-"""Progress of a long command: a bar on a terminal, elsewhere a plain line now and then."""
+"""Progress of a long command: a bar on a terminal, elsewhere a plain line every few seconds."""
 
 import time
 from collections.abc import Mapping
@@ -52,9 +52,9 @@ class ProgressBar:
         """The time the rest takes at this rate."""
         if self.total is None or byte <= self.first_byte:
             return ""
-        rest = seconds * max(0, self.total - byte) / (byte - self.first_byte)
-        minutes, seconds = divmod(round(rest), 60)
-        return f", {minutes}:{seconds:02.0f} left"
+        remaining = seconds * max(0, self.total - byte) / (byte - self.first_byte)
+        minutes, remainder = divmod(round(remaining), 60)
+        return f", {minutes}:{remainder:02d} left"
 
     def bar(self, byte: int) -> str:
         """The completed share as a bar."""

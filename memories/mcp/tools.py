@@ -84,9 +84,9 @@ def make_mcp_server(client_of: Callable[[ToolContext], Recall], log_level: Any) 
             session=session,
         )
         outcome = call_api(lambda: client_of(call).remember(content, **options))
-        word, reason, memory = outcome["outcome"], outcome["reason"], outcome["memory"]
-        data = RememberResult(outcome=word, reason=reason, id=memory["id"], confidence=memory["confidence"])
-        return tool_result(f"{word}{f' ({reason})' if reason else ''}: {memory_line(memory)}, id {memory['id']}", data)
+        label, reason, memory = outcome["outcome"], outcome["reason"], outcome["memory"]
+        data = RememberResult(outcome=label, reason=reason, id=memory["id"], confidence=memory["confidence"])
+        return tool_result(f"{label}{f' ({reason})' if reason else ''}: {memory_line(memory)}, id {memory['id']}", data)
 
     @server.tool(annotations=READ_ONLY)
     def recall(
@@ -144,7 +144,7 @@ def call_api(request: Callable[[], T]) -> T:
 
 
 def recall_result(answer: Answer, budget: int) -> CallToolResult:
-    """A response as a context block followed by its ids in order, and as structured content, all within the budget."""
+    """An answer as a context block followed by its ids in order, and as structured content, all within the budget."""
     entries = {entry.id: entry for group in answer.context.values() for entry in group}
     best = [entries[id] for id in answer.result_ids if id in entries]
     context = group_by_type(fit_budget(best, budget - estimate_tokens(IDS_LINE), tokens_each=ID_TOKENS))

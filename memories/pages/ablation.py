@@ -43,7 +43,7 @@ SHOW_PARAM = "show"  # query parameter: render the results at once, for browsers
 @require_GET
 @members_only
 def ablation_page(request: HttpRequest, namespace: Namespace) -> HttpResponse:
-    """The form at once; htmx loads the results, since the set may have to be read first."""
+    """Render the form at once; htmx then loads the results, since a large set takes time to load."""
     sets = sets_with_split_counts(namespace)
     typed = ablation_form_values(request.GET, sets)
     htmx = getattr(request, "htmx", False)
@@ -88,7 +88,7 @@ def ablation_form_values(data: QueryDict, available: Sequence[JudgementSet]) -> 
 
 
 def parse_ablation_form(namespace: Namespace, raw: dict[str, str]) -> tuple[JudgementSet, Config, str]:
-    """The set, configuration and metric (ValidationError)."""
+    """The set, configuration and metric; raises ValidationError."""
     body = {"set": raw["set"], "metric": raw["metric"], **parse_config_label(raw["by"])}
     query = valid_values(AblationQuery(data=body))
     return (
@@ -187,4 +187,4 @@ def most_similar_pair(report: AblationReport) -> dict[str, Any] | None:
     if not pairs:
         return None
     share, first, second = max(pairs)
-    return {"share": share, "one": first, "other": second}
+    return {"share": share, "first": first, "second": second}

@@ -21,12 +21,12 @@ def members_only(view: Callable[..., HttpResponse]) -> Callable[..., HttpRespons
     def wrapper(request: HttpRequest, namespace: str, **kwargs: Any) -> HttpResponse:
         if not request.user.is_authenticated:
             return redirect_to_sign_in(request)
-        found = Namespace.objects.filter(slug=namespace, memberships__user=request.user.pk).first()
-        if found is None:
+        member_of = Namespace.objects.filter(slug=namespace, memberships__user=request.user.pk).first()
+        if member_of is None:
             raise Http404(f"There is no namespace “{namespace}”, or you are not a member of it.")
         if request.session.get("namespace") != namespace:
             request.session["namespace"] = namespace
-        return view(request, found, **kwargs)
+        return view(request, member_of, **kwargs)
 
     return wrapper
 
@@ -45,7 +45,7 @@ def access_of(request: HttpRequest, namespace: Namespace) -> Access:
 
 
 def require_role(request: HttpRequest, namespace: Namespace, role: Role) -> Access:
-    """The member's access, if it includes the role (PermissionDenied)."""
+    """The member's access; raises PermissionDenied unless it includes the role."""
     access = access_of(request, namespace)
     check_role(access, role)
     return access

@@ -60,9 +60,6 @@ def node_equation(tree: Tree, parts: list[Tree]) -> str:
 def operand_label(part: Tree) -> str:
     """An operand in an equation."""
     name = str(part["name"])
-    leaf = not part.get("parts")
-    return (
-        format_rounded(float(part["value"]))
-        if leaf or name in OPERATIONS or name == "weight"
-        else name.replace("_", " ")
-    )
+    if not part.get("parts") or name in OPERATIONS or name == "weight":
+        return format_rounded(float(part["value"]))
+    return name.replace("_", " ")

@@ -49,7 +49,6 @@ def health_page(request: HttpRequest, namespace: Namespace) -> HttpResponse:
         "steps": latency_bars(retriever_health.step_latencies(traces)),
         "embedder": embedder_context(namespace),
         "tables": table_sizes_context(),
-        "may_change": access.allows(Role.ADMIN),
     }
     return render_page(request, "memories/health.html", context)
 
@@ -109,12 +108,12 @@ def embedder_context(namespace: Namespace) -> dict[str, Any]:
 
 def table_sizes_context() -> dict[str, Any]:
     """The largest tables, and the total size."""
-    all = table_sizes.all_table_sizes()
-    largest = all[0].total if all else 1
-    rows = [{"table": one, "width": 100 * one.total / largest} for one in all[:MAX_TABLES]]
+    tables = table_sizes.all_table_sizes()
+    largest = tables[0].total if tables else 1
+    rows = [{"table": table, "width": 100 * table.total / largest} for table in tables[:MAX_TABLES]]
     return {
         "rows": rows,
-        "others": len(all) - len(rows),
-        "total": sum(one.total for one in all),
+        "others": len(tables) - len(rows),
+        "total": sum(table.total for table in tables),
         "vectors": table_sizes.vector_index_sizes(),
     }

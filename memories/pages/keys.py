@@ -16,7 +16,7 @@ from memories.models import ApiKey, Namespace
 from memories.models.choices import Role
 from memories.pages.access import access_of, members_only, require_role
 from memories.pages.request_data import filled_fields
-from memories.web.api_keys import ROTATION_GRACE, KeyEndedError, issue_key, key_end, revoke_key, rotate_key
+from memories.web.api_keys import KeyEndedError, issue_key, key_end, revoke_key, rotate_key
 from memories.web.fields import Integer, OneOf, Text
 from memories.web.layout import render_page
 from memories.web.roles import Access
@@ -49,8 +49,8 @@ def keys_page(request: HttpRequest, namespace: Namespace) -> HttpResponse:
         return render_keys(
             request, namespace, access, given=given, wrong=list(flatten_errors(error.detail)), status=400
         )
-    lasts = timedelta(days=body["days"]) if "days" in body else None
-    key, plain = issue_key(namespace, name=body["name"], role=body["role"], lifetime=lasts)
+    lifetime = timedelta(days=body["days"]) if "days" in body else None
+    key, plain = issue_key(namespace, name=body["name"], role=body["role"], lifetime=lifetime)
     return render_keys(request, namespace, access, made=key, plain=plain, status=201)
 
 
@@ -84,7 +84,7 @@ def key_revoke_view(request: HttpRequest, namespace: Namespace, id: UUID) -> Htt
 
 
 def key_or_404(namespace: Namespace, id: UUID) -> ApiKey:
-    """A key of the namespace."""
+    """A key of the namespace; raises Http404."""
     key = ApiKey.objects.within(namespace).filter(id=id).first()
     if key is None:
         raise Http404(f"There is no key {id} in this namespace.")
@@ -96,15 +96,14 @@ def render_keys(
 ) -> HttpResponse:
     """The page; active keys first, newest first."""
     now = timezone.now()
-    found = list(ApiKey.objects.within(namespace).defer("hash").order_by("-created_at", "id")[: MAX_KEYS + 1])
-    rows = [{"key": key, "ended": key_end(key, now)} for key in found[:MAX_KEYS]]
+    keys = list(ApiKey.objects.within(namespace).defer("hash").order_by("-created_at", "id")[: MAX_KEYS + 1])
+    rows = [{"key": key, "ended": key_end(key, now)} for key in keys[:MAX_KEYS]]
     context = {
         "rows": sorted(rows, key=lambda row: bool(row["ended"])),
         "working": sum(not row["ended"] for row in rows),
-        "capped": len(found) > MAX_KEYS,
+        "capped": len(keys) > MAX_KEYS,
         "most": MAX_KEYS,
         "roles": Role.values,
-        "grace": ROTATION_GRACE,
         "may_change": access.allows(Role.ADMIN),
         **more,
     }

@@ -31,7 +31,7 @@ def home(request: HttpRequest) -> HttpResponse:
 @require_GET
 @members_only
 def overview_page(request: HttpRequest, namespace: Namespace) -> HttpResponse:
-    """What a namespace contains."""
+    """Counts and recent memories of a namespace."""
     return render_page(request, "memories/overview.html", namespace_summary(namespace))
 
 

@@ -145,7 +145,7 @@ def format_param_value(value: Any) -> str:
 def parse_changed_params(
     params: type[Params], data: QueryDict, defaults: Mapping[str, Any] | None = None
 ) -> dict[str, Any]:
-    """The parameters of a form or query string that differ from the defaults (ParamsError)."""
+    """The parameters of a form or query string that differ from the defaults; raises ParamsError."""
     default = params.of(defaults or {}).as_dict()
     given = dict(parse_named_params(params, data))
     params.of({**default, **given})
@@ -180,7 +180,7 @@ def parse_named_params(params: type[Params], data: QueryDict) -> Iterator[tuple[
 
 
 def parse_param_value(declaration: Declaration, name: str, text: str) -> Any:
-    """A value parsed by its declaration (ParamsError)."""
+    """A value parsed by its declaration; raises ParamsError."""
     if isinstance(declaration, Choice):
         return text
     if isinstance(declaration, Switch):

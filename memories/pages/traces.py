@@ -79,19 +79,19 @@ def trace_list_page(request: HttpRequest, namespace: Namespace) -> HttpResponse:
     }
     try:
         query = TracePageQuery.from_request(drf_request)
-        found = paginate(drf_request, namespace, filter_traces(namespace, query), query, by_id=True)
+        page = paginate(drf_request, namespace, filter_traces(namespace, query), query, by_id=True)
     except ValidationError as error:
         problems = list(flatten_errors(error.detail))
         return render_page(request, "memories/traces.html", context | {"wrong": problems}, partial="found", status=400)
     filters = {name: text for name, text in query_params_dict(drf_request).items() if name not in ("cursor", "limit")}
     now = timezone.now()
-    newest = found.rows[0].id if found.rows else first_id_at(now)
+    newest = page.rows[0].id if page.rows else first_id_at(now)
     closed = "cursor" in query or query.get("until", now) < now  # new traces do not belong on this page
     context |= {
         "given": context["given"] | {name: datetime_local_value(query[name]) for name in TIME_FIELDS if name in query},
-        "found": found,
-        "rows": trace_rows(namespace, found.rows),
-        "summary": latency_summary(found.rows),
+        "found": page,
+        "rows": trace_rows(namespace, page.rows),
+        "summary": latency_summary(page.rows),
         "filters": filters,
         "live": None if closed else poll_url(namespace, filters, newest),
         "first": f"{request.path}?{urlencode(filters)}" if filters else request.path,
@@ -121,21 +121,21 @@ def new_traces(request: HttpRequest, namespace: Namespace) -> HttpResponse:
 @members_only
 def trace_page(request: HttpRequest, namespace: Namespace, id: UUID) -> HttpResponse:
     """One retrieval as recorded in its trace."""
-    found = trace_or_404(namespace, id)
-    took = {step: found.took_ms[step] for step in STEPS if step in found.took_ms}
+    trace = trace_or_404(namespace, id)
+    took = {step: trace.took_ms[step] for step in STEPS if step in trace.took_ms}
     longest = max(took.values(), default=0) or 1
     request_fields = {
         name: ", ".join(value) if isinstance(value, list) else value
-        for name, value in found.request.items()
+        for name, value in trace.request.items()
         if value and name not in ("profile", "version", "as_of")
     }
     context = {
-        "trace": found,
-        "answer": redact_forgotten(found),
-        "who": trace_key_names(namespace, [found])[0],
+        "trace": trace,
+        "answer": redact_forgotten(trace),
+        "who": trace_key_names(namespace, [trace])[0],
         "total": sum(took.values()),
         "steps": [(step, ms, 100 * ms / longest) for step, ms in took.items()],
-        "candidates": len(found.candidates),
+        "candidates": len(trace.candidates),
         "request_fields": request_fields,
     }
     return render_page(request, "memories/trace.html", context)

@@ -22,6 +22,6 @@ def retriever_colour(retriever: str) -> str:
     """A retriever's colour token.
 
     >>> retriever_colour("temporal"), retriever_colour("vec_user")
-    ('time', 'semantic')
+    ('temporal', 'semantic')
     """
     return retriever_style(retriever).colour

@@ -1,4 +1,4 @@
-"""Readable names of sources."""
+"""Template filter for the readable name of a source."""
 
 from django import template
 

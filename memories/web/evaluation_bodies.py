@@ -82,10 +82,8 @@ class AblationQuery(QueryString, EvaluationTargetSerializer):
 
 def search_spec_from_body(namespace: Namespace, body: dict[str, Any]) -> SearchSpec:
     """The search specification of a validated body; unknown parameters and missing splits are rejected."""
-    judgement_set, config = (
-        find_judgement_set(namespace, body.get("set", "")),
-        evaluation_config_from_body(namespace, body, body["params"]),
-    )
+    judgement_set = find_judgement_set(namespace, body.get("set", ""))
+    config = evaluation_config_from_body(namespace, body, body["params"])
     allowed = optimiser.tunable_params(config)
     unknown = [name for name in body["move"] if name not in allowed]
     if unknown:

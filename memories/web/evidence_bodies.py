@@ -17,6 +17,13 @@ from memories.writing.decide import Outcome
 from memories.writing.evidence import EvidenceState
 from memories.writing.write_errors import NotFoundError
 
+# Body fields whose name differs from the fields of NewMemory they fill.
+MEMORY_FIELDS_BY_BODY_FIELD = {
+    "source_level": ("utterances",),
+    "sources": ("utterances",),
+    "extractor": ("model", "logprobs"),
+}
+
 
 class CorrectionSerializer(NewMemorySerializer):
     """A correction; omitted fields are copied from the corrected memory."""
@@ -54,11 +61,3 @@ def contradict_from_body(access: Access, id: UUID, body: dict[str, Any]) -> tupl
         return feedback.contradict_memories(access.namespace, id, other, reason=body["reason"], by=access.caller)
     except NotFoundError as error:
         raise (unknown_memory_error(error, "memory") if error.id == other else error) from error
-
-
-# Body fields whose name differs from the fields of NewMemory they fill.
-MEMORY_FIELDS_BY_BODY_FIELD = {
-    "source_level": ("utterances",),
-    "sources": ("utterances",),
-    "extractor": ("model", "logprobs"),
-}

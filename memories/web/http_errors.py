@@ -16,11 +16,6 @@ class ApiRefusal(APIException):
         self.errors = errors
 
 
-def params_validation_error(error: ParamsError) -> ValidationError:
-    """Invalid parameters as validation errors under `params`."""
-    return ValidationError({"params": {problem.at: [problem.message] for problem in error.problems}})
-
-
 class MalformedBody(ApiRefusal):
     """The body cannot be parsed."""
 
@@ -58,6 +53,11 @@ class TooManyRequests(ApiRefusal):
     def __init__(self, detail: str, wait: int) -> None:
         super().__init__(detail)
         self.wait = wait  # seconds, sent as Retry-After
+
+
+def params_validation_error(error: ParamsError) -> ValidationError:
+    """Invalid parameters as validation errors under `params`."""
+    return ValidationError({"params": {problem.at: [problem.message] for problem in error.problems}})
 
 
 def unknown_memory_error(error: NotFoundError, field: str) -> ValidationError:

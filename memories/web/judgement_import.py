@@ -1,4 +1,4 @@
-"""Judged queries as lines of JSON, one query a line: read whole and checked line by line before anything is kept."""
+"""Judged queries as JSON Lines, one query per line; all are validated before any is stored."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -20,12 +20,12 @@ from memories.web.fields import DateTime, Identifier, Integer, ListOf, OneOf, Te
 from memories.web.serializers import StrictObject, valid_values
 from memories.web.timestamp_checks import check_not_future
 
-MAX_GRADES = 1_000  # of one query
+MAX_GRADES = 1_000  # per query
 MAX_CONTENT_LENGTH = 100_000  # characters
 
 
 class ContentSerializer(StrictObject):
-    """A memory by its words."""
+    """A memory by its content."""
 
     content = Text(max_length=MAX_CONTENT_LENGTH, trim_whitespace=False)
 
@@ -45,7 +45,7 @@ REFERENCE_SCHEMA = {
 
 @extend_schema_field(REFERENCE_SCHEMA)
 class MemoryReference(serializers.Field[Any, Any, Any, Any]):
-    """A memory by its id, or by its words."""
+    """A memory by its id, or by its content."""
 
     default_error_messages = {"required": "is required", "null": "must not be null"}
 
@@ -61,7 +61,7 @@ class MemoryReference(serializers.Field[Any, Any, Any, Any]):
 
 
 class NewGrade(StrictObject):
-    """How well a memory answers a query."""
+    """The grade of a memory for a query."""
 
     memory = MemoryReference(help_text="its id, or {content}: its text, if exactly one memory has it")
     grade = Integer(
@@ -70,7 +70,7 @@ class NewGrade(StrictObject):
 
 
 class NewJudgedQuery(StrictObject):
-    """A query, and the memories that were judged for it."""
+    """A query with its graded memories."""
 
     query = Text(max_length=MAX_QUERY_CHARS)
     kind = OneOf(
@@ -82,43 +82,43 @@ class NewJudgedQuery(StrictObject):
     judgements = ListOf(child=NewGrade(), max_length=MAX_GRADES, default=list)
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
-        """Refuse an answer to what was never stored."""
-        if attrs.get("kind") == QueryKind.UNANSWERABLE and any(one["grade"] for one in attrs["judgements"]):
+        """Reject an unanswerable query with a relevant memory."""
+        if attrs.get("kind") == QueryKind.UNANSWERABLE and any(item["grade"] for item in attrs["judgements"]):
             raise ValidationError({"kind": ["must not be unanswerable where a memory has a grade above 0"]})
         return attrs
 
 
 def valid_queries(parsed: ParsedJudgements) -> list[NewQuery]:
-    """The queries of a file without problems; raises ValidationError."""
+    """The parsed queries; raises ValidationError if any is invalid."""
     if parsed.problems:
         raise ValidationError(parsed.problems)
     return parsed.queries
 
 
 def parse_judgement_lines(namespace: Namespace, stream: Stream) -> ParsedJudgements:
-    """Read a stream of lines."""
-    found: dict[str, Any] = {}
+    """Parse a JSON Lines stream."""
+    bodies: dict[str, Any] = {}
     problems: dict[str, Any] = {}
     for line in LineReader(stream).lines():
-        if len(found) + len(problems) >= MAX_QUERIES:
+        if len(bodies) + len(problems) >= MAX_QUERIES:
             problems["body"] = [f"must have at most {MAX_QUERIES} queries; got more"]
             break
         place = f"line {line.number}"
         try:
-            found[place] = parse_line(line)
+            bodies[place] = parse_line(line)
         except InvalidLineError as error:
             problems[place] = error.problems
-    read = parse_judgement_bodies(namespace, found)
-    return ParsedJudgements(read.queries, problems | read.problems)
+    parsed = parse_judgement_bodies(namespace, bodies)
+    return ParsedJudgements(parsed.queries, problems | parsed.problems)
 
 
 def parse_judgement_items(namespace: Namespace, items: Sequence[Any]) -> ParsedJudgements:
-    """Read a list of queries that came in one body."""
-    return parse_judgement_bodies(namespace, {f"queries.{number}": one for number, one in enumerate(items)})
+    """Parse the queries of one JSON body."""
+    return parse_judgement_bodies(namespace, {f"queries.{index}": item for index, item in enumerate(items)})
 
 
 def parse_judgement_bodies(namespace: Namespace, bodies: Mapping[str, Any]) -> ParsedJudgements:
-    """Check each query by itself, then look all memories up at once."""
+    """Validate each query, then look up all memories in one go."""
     values: dict[str, dict[str, Any]] = {}
     problems: dict[str, Any] = {}
     for place, body in bodies.items():
@@ -127,30 +127,30 @@ def parse_judgement_bodies(namespace: Namespace, bodies: Mapping[str, Any]) -> P
             check_not_future(namespace, values[place], "as_of")
         except ValidationError as error:
             problems[place] = error.detail
-    known = ResolvedReferences.resolve(
-        namespace, (one["memory"] for body in values.values() for one in body["judgements"])
+    references = ResolvedReferences.resolve(
+        namespace, (item["memory"] for body in values.values() for item in body["judgements"])
     )
-    read = ParsedJudgements(problems=problems)
+    parsed = ParsedJudgements(problems=problems)
     for place, body in values.items():
-        grades, wrong = resolve_grades(known, body["judgements"])
-        if wrong:
-            problems.setdefault(place, {})["judgements"] = wrong
-        read.queries.append(
+        grades, errors = resolve_grades(references, body["judgements"])
+        if errors:
+            problems.setdefault(place, {})["judgements"] = errors
+        parsed.queries.append(
             NewQuery(body["query"], body.get("kind"), body.get("category"), body["user"], body.get("as_of"), grades)
         )
-    return read
+    return parsed
 
 
 def resolve_grades(
     references: ResolvedReferences, judgements: Iterable[Mapping[str, Any]]
 ) -> tuple[dict[UUID, int], dict[str, dict[str, list[ErrorDetail]]]]:
-    """The grades by memory, the higher of two, and what is wrong with each by its number."""
+    """The grades by memory, the higher of two for the same one, and the errors by index."""
     grades: dict[UUID, int] = {}
-    wrong: dict[str, dict[str, list[ErrorDetail]]] = {}
-    for number, one in enumerate(judgements):
-        memory = references.lookup(one["memory"])
+    errors: dict[str, dict[str, list[ErrorDetail]]] = {}
+    for index, item in enumerate(judgements):
+        memory = references.lookup(item["memory"])
         if isinstance(memory, str):
-            wrong[str(number)] = {"memory": [ErrorDetail(memory)]}
+            errors[str(index)] = {"memory": [ErrorDetail(memory)]}
         else:
-            grades[memory] = max(one["grade"], grades.get(memory, 0))
-    return grades, wrong
+            grades[memory] = max(item["grade"], grades.get(memory, 0))
+    return grades, errors

@@ -63,18 +63,18 @@ def filter_judged_queries(judgement_set: JudgementSet, query: dict[str, Any]) ->
 
 def check_graded_pairs(judgement_set: JudgementSet, grades: Sequence[dict[str, Any]]) -> None:
     """Reject queries of another set and memories of another namespace."""
-    query_ids = {one["query"] for one in grades}
+    query_ids = {item["query"] for item in grades}
     queries = JudgedQuery.objects.within(judgement_set.namespace).filter(
         judgement_set_id=judgement_set.id, id__in=query_ids
     )
     known = set(queries.values_list("id", flat=True))
-    memories = existing_memory_ids(judgement_set.namespace, {one["memory"] for one in grades})
+    memories = existing_memory_ids(judgement_set.namespace, {item["memory"] for item in grades})
     errors: dict[str, Any] = {}
-    for number, one in enumerate(grades):
-        if one["query"] not in known:
-            errors.setdefault(f"grades.{number}", {})["query"] = [f"must be a query of this set; got {one['query']}"]
-        if one["memory"] not in memories:
-            message = f"must be a memory of this namespace; got {one['memory']}"
-            errors.setdefault(f"grades.{number}", {})["memory"] = [message]
+    for index, item in enumerate(grades):
+        if item["query"] not in known:
+            errors.setdefault(f"grades.{index}", {})["query"] = [f"must be a query of this set; got {item['query']}"]
+        if item["memory"] not in memories:
+            message = f"must be a memory of this namespace; got {item['memory']}"
+            errors.setdefault(f"grades.{index}", {})["memory"] = [message]
     if errors:
         raise ValidationError(errors)

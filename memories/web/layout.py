@@ -72,7 +72,8 @@ def current_namespace(request: HttpRequest, namespaces: list[Namespace]) -> Name
     """The namespace of the URL, else the last one visited, else the first."""
     match = request.resolver_match
     slug = (match and match.kwargs.get("namespace")) or request.session.get("namespace")
-    return next((item for item in namespaces if item.slug == slug), namespaces[0] if namespaces else None)
+    default = namespaces[0] if namespaces else None
+    return next((namespace for namespace in namespaces if namespace.slug == slug), default)
 
 
 def menu_links(

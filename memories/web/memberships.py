@@ -1,4 +1,4 @@
-"""New namespaces, and their members: added, given another role, removed."""
+"""Namespaces and their members: create a namespace; add a member, change a role, remove a member."""
 
 from typing import Any
 
@@ -11,7 +11,7 @@ from memories.models.choices import Mode, Role
 
 
 class MemberError(Exception):
-    """An impossible change of members; says why."""
+    """A change of members that is refused; the message says why."""
 
 
 @transaction.atomic
@@ -57,7 +57,7 @@ def remove_member(namespace: Namespace, user: int) -> Membership:
 
 
 def lock_member(namespace: Namespace, user: int, new_role: str = "") -> Membership:
-    """A member who may be changed; locks all admins, so that two cannot remove each other."""
+    """Load a member to change; locks all admins, so that two cannot remove each other."""
     admins = Membership.objects.select_for_update().filter(namespace=namespace, role=Role.ADMIN).order_by("id")
     is_last = [admin.user_id for admin in admins] == [user]
     member = Membership.objects.select_related("user").filter(namespace=namespace, user_id=user).first()

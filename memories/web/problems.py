@@ -46,7 +46,7 @@ def exception_handler(error: Exception, context: dict[str, Any]) -> HttpResponse
         return None
     if isinstance(error, exceptions.ValidationError):
         errors = truncate_errors(list(flatten_errors(error.detail)))
-        detail = "; ".join(f"{e['at']}: {e['message']}" for e in errors)
+        detail = "; ".join(f"{item['at']}: {item['message']}" for item in errors)
         result = problem(response.status_code, detail, errors=errors)
     else:
         codes = error.get_codes() if isinstance(error, exceptions.APIException) else ""

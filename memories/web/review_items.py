@@ -1,4 +1,4 @@
-"""The review queue's pairs, and a person's verdict on one."""
+"""The pairs of the review queue, and a person's verdict on a pair."""
 
 from typing import Any
 

@@ -66,7 +66,9 @@ class QueryString(StrictObject):
     def from_request(cls, request: Request) -> dict[str, Any]:
         """Validate a request's query string."""
         params = request.query_params
-        repeated = {name: [f"must be given once; got {len(all)}"] for name, all in params.lists() if len(all) > 1}
+        repeated = {
+            name: [f"must be given once; got {len(values)}"] for name, values in params.lists() if len(values) > 1
+        }
         if repeated:
             raise ValidationError(repeated)
         return cls.validate_input(params.dict())

@@ -1,4 +1,4 @@
-"""Light or dark theme, in a cookie: the server renders it, so no page flashes."""
+"""Light or dark theme, in a cookie: rendered by the server, so that no page flashes on load."""
 
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.utils.http import url_has_allowed_host_and_scheme

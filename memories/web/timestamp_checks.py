@@ -1,4 +1,4 @@
-"""Checks of timestamps: not in the future, not expired before they are stored."""
+"""Checks of timestamps: not in the future, and not expired on creation."""
 
 from collections.abc import Mapping
 from datetime import timedelta
@@ -12,7 +12,7 @@ MAX_CLOCK_SKEW = timedelta(minutes=5)  # tolerated clock skew of a caller
 
 
 def check_not_future(namespace: Namespace, values: Mapping[str, Any], *names: str) -> None:
-    """Reject timestamps in the future: nobody says or observes anything there."""
+    """Reject timestamps in the future, beyond the tolerated clock skew."""
     now = namespace.now
     for name in names:
         if (timestamp := values.get(name)) is not None and timestamp - now > MAX_CLOCK_SKEW:

@@ -26,7 +26,7 @@ def flatten_errors(detail: Any, at: str = "") -> Iterator[dict[str, str]]:
 
 
 def validation_problems(error: ValidationError) -> list[ParamProblem]:
-    """A form's errors, as those of invalid parameters."""
+    """Validation errors in the form of parameter problems, for the templates that show both."""
     return [ParamProblem(item["at"], item["message"]) for item in flatten_errors(error.detail)]
 
 

@@ -43,7 +43,7 @@ def get_page(client: Client, query: str = "", **headers: str) -> str:
 
 def queries(text: str) -> list[str]:
     """The queries on a page, in order."""
-    return re.findall(r'<td class="asked"><a[^>]*>(.*?)</a>', text)
+    return re.findall(r'<td class="query"><a[^>]*>(.*?)</a>', text)
 
 
 def test_a_row_shows_query_outcome_and_caller(namespace: Namespace, reader: Client) -> None:

@@ -18,7 +18,7 @@ from memories.tuning.profile_versions import version_label
 from scoring.params import ParamsError
 
 KNOWN_METRICS = (*METRICS, FALSE_ABSTENTION, FALSE_ANSWER)
-ERROR_METRICS = (FALSE_ABSTENTION, FALSE_ANSWER)  # of which less is better
+ERROR_METRICS = (FALSE_ABSTENTION, FALSE_ANSWER)  # lower is better
 
 
 def metric_bound(text: str) -> tuple[str, float]:
@@ -52,22 +52,25 @@ class Command(BaseCommand):
     def handle(self, *args: Any, slug: str, profile: str, split: str, **options: Any) -> None:
         namespace = existing_namespace(slug, returncode=2)
         try:
-            version, judged = find_profile_version(namespace, profile), choose_judgement_set(namespace, options["set"])
-            evaluation = evaluate_version(namespace, version, judged, split, by=CALLER, progress=self.print_progress)
+            version = find_profile_version(namespace, profile)
+            judgement_set = choose_judgement_set(namespace, options["set"])
+            evaluation = evaluate_version(
+                namespace, version, judgement_set, split, by=CALLER, progress=self.print_progress
+            )
         except UnknownProfileError as error:
-            wrong = f"--profile must be a profile of {slug}, or name@version; got {profile!r}"
-            raise CommandError(wrong, returncode=2) from error
+            message = f"--profile must be a profile of {slug}, or name@version; got {profile!r}"
+            raise CommandError(message, returncode=2) from error
         except UnknownJudgementSetError as error:
             raise CommandError(f"--set {error}", returncode=2) from error
         except ParamsError as error:
             raise CommandError(str(error), returncode=2) from error
-        where = f"{judged.name}{f', {split}' if split else ''}"
+        where = f"{judgement_set.name}{f', {split}' if split else ''}"
         self.stdout.write(
             evaluation_to_json(evaluation, version_label(version), where)
             if options["json"]
             else evaluation_to_text(evaluation, version, where)
         )
-        shortfalls = [shortfall(evaluation, metric, value) for metric, value in options["fail_under"]]
+        shortfalls = [shortfall(evaluation, metric, bound) for metric, bound in options["fail_under"]]
         if any(shortfalls):
             raise CommandError("; ".join(filter(None, shortfalls)))
 
@@ -76,15 +79,15 @@ class Command(BaseCommand):
         self.stderr.write(f"traced {done} of {total}")
 
 
-def shortfall(evaluation: Evaluation, metric: str, value: float) -> str:
+def shortfall(evaluation: Evaluation, metric: str, bound: float) -> str:
     """Why a metric misses its bound; empty if it does not."""
-    found = evaluation.metrics.get(metric)
-    if found is None or not found["queries"]:
+    measured = evaluation.metrics.get(metric)
+    if measured is None or not measured["queries"]:
         return f"{metric} was not measured: it applies to no query"
     is_error = metric in ERROR_METRICS
-    if found["mean"] <= value if is_error else found["mean"] >= value:
+    if measured["mean"] <= bound if is_error else measured["mean"] >= bound:
         return ""
-    return f"{metric} is {found['mean']:.3f}, {'over' if is_error else 'under'} {value:g}"
+    return f"{metric} is {measured['mean']:.3f}, {'over' if is_error else 'under'} {bound:g}"
 
 
 def evaluation_to_json(evaluation: Evaluation, name: str, where: str) -> str:

@@ -29,16 +29,15 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, slug: str, file: Path | None, qrels: Path | None, **options: Any) -> None:
         namespace = existing_namespace(slug)
-        judged = JudgementSet.objects.within(namespace).filter(name=options["set"]).first()
-        if judged is None:
+        judgement_set = JudgementSet.objects.within(namespace).filter(name=options["set"]).first()
+        if judgement_set is None:
             sets = JudgementSet.objects.within(namespace).order_by("name").values_list("name", flat=True)
             raise CommandError(f"There is no set {options['set']}: choose one of {', '.join(sets) or 'none yet'}.")
         if qrels is not None:
-            self.write(qrels, export_judgements(judged, "qrels", resolved=options["current"]))
+            self.write(qrels, export_judgements(judgement_set, "qrels", resolved=options["current"]))
         shape = "jsonl" if qrels is None else "queries"
-        self.write(
-            file, export_judgements(judged, shape, resolved=options["current"], by_content=options["by_content"])
-        )
+        lines = export_judgements(judgement_set, shape, resolved=options["current"], by_content=options["by_content"])
+        self.write(file, lines)
 
     def write(self, file: Path | None, lines: Iterable[str]) -> None:
         """Write lines to a new file, or to standard output."""

@@ -64,10 +64,10 @@ class Command(BaseCommand):
             raise CommandError(f"Both files must be UTF-8; got 0x{error.object[error.start]:02x}.") from error
 
     def store(self, namespace: Namespace, name: str, queries: list[NewQuery], *, dry_run: bool) -> str:
-        """Store the queries; returns a summary."""
+        """Store the queries and return a summary."""
         if dry_run:
             grades = sum(len(query.grades) for query in queries)
             return f"{len(queries)} queries with {grades} grades can be stored in “{name}”; nothing was stored."
-        judged, _ = JudgementSet.objects.get_or_create(namespace=namespace, name=name)
-        stored = store_queries(judged, queries, by=CALLER)
+        judgement_set, _ = JudgementSet.objects.get_or_create(namespace=namespace, name=name)
+        stored = store_queries(judgement_set, queries, by=CALLER)
         return f"{len(queries)} queries in “{name}”, {stored.added} of them new, with {stored.grades} grades."

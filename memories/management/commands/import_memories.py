@@ -49,24 +49,24 @@ class Command(BaseCommand):
             self.errors = stack.enter_context(open(options["errors"], "a")) if options["errors"] else None
             stack.enter_context(dry_run_transaction(dry_run))
             try:
-                done = self.run_import(get_or_create_namespace(slug, create), file, stream, options)
+                file_import = self.run_import(get_or_create_namespace(slug, create), file, stream, options)
             except ImportStoppedError as error:
                 raise CommandError(str(error)) from error
-            self.report(done, dry_run)
+            self.report(file_import, dry_run)
 
     def run_import(self, namespace: Namespace, file: str, stream: IO[bytes], options: dict[str, Any]) -> FileImport:
         """Import the whole file and show progress."""
         name = STDIN if file == STDIN else Path(file).name
-        running = FileImport.begin(
+        file_import = FileImport.begin(
             namespace, name, stream, restart=options["restart"], by="import_memories", validate=validate_memories
         )
-        checkpoint = running.checkpoint
+        checkpoint = file_import.checkpoint
         total = Path(file).stat().st_size if stream.seekable() and file != STDIN else None
-        progress = ProgressBar(self.stderr, total, running.resumed_at, checkpoint.position["bytes"])
-        for line in running.run(options["batch"], self.print_problems):
+        progress = ProgressBar(self.stderr, total, file_import.resumed_at, checkpoint.position["bytes"])
+        for line in file_import.run(options["batch"], self.print_problems):
             progress.update(line, checkpoint.position["bytes"], checkpoint.counts)
-        progress.update(running.reader.number, running.reader.size, checkpoint.counts, last=True)
-        return running
+        progress.update(file_import.reader.number, file_import.reader.size, checkpoint.counts, last=True)
+        return file_import
 
     def print_problems(self, outcomes: list[LineOutcome]) -> None:
         """Print the problems of refused lines."""
@@ -78,12 +78,13 @@ class Command(BaseCommand):
                 else:
                     self.stderr.write(text)
 
-    def report(self, done: FileImport, dry_run: bool) -> None:
+    def report(self, file_import: FileImport, dry_run: bool) -> None:
         """Print the counts; refused lines make the command fail."""
-        outcomes = done.checkpoint.counts
+        outcomes = file_import.checkpoint.counts
         counts = ", ".join(f"{count} {outcome}" for outcome, count in outcomes.items()) or "nothing in it"
-        resumed = f"; the first {done.resumed_at} were imported before" if done.resumed_at else ""
-        self.stdout.write(f"{done.reader.number} lines: {counts}{resumed}{'; nothing is stored' if dry_run else ''}.")
+        resumed = f"; the first {file_import.resumed_at} were imported before" if file_import.resumed_at else ""
+        suffix = "; nothing is stored" if dry_run else ""
+        self.stdout.write(f"{file_import.reader.number} lines: {counts}{resumed}{suffix}.")
         if refused := outcomes.get("refused"):
             raise CommandError(f"{refused} lines were refused.")
 

@@ -32,7 +32,7 @@ class Command(BaseCommand):
                 "name another with --namespace, or pass --if-missing to leave it as it is."
             )
         loaded = load_demo_world(namespace)
-        # So that Tune has something to evaluate from the start, and Calibrate an RRF k to sweep.
+        # Tune then has metrics from the start, and Calibrate a sweep of RRF k.
         for judgement_set in JudgementSet.objects.within(loaded):
             for config in (resolve_config(loaded, params={}), sweep_config(loaded)):
                 submit_trace_job(loaded, judgement_set, config, by="load_demo")

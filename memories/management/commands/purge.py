@@ -78,7 +78,7 @@ class Command(BaseCommand):
 def purge_namespace(
     namespace: Namespace, *, older_than: int, memory: UUID | None, user: str | None, with_turns: bool, **rest: Any
 ) -> Counter[str]:
-    """Erase as the options say; returns the erased rows by kind."""
+    """Erase what the options select and return the erased rows by kind."""
     erasure = Erasure(namespace, user=user, with_turns=with_turns)
     if memory:
         erasure.erase([memory])
@@ -92,14 +92,14 @@ def purge_namespace(
 def namespaces_to_purge(slugs: list[str], memory: UUID | None) -> list[Namespace]:
     """The named namespaces, or all; for one memory, the one that has it."""
     known = Namespace.objects.order_by("slug")
-    found = list(known.filter(slug__in=slugs) if slugs else known)
-    if missing := sorted(set(slugs) - {namespace.slug for namespace in found}):
+    namespaces = list(known.filter(slug__in=slugs) if slugs else known)
+    if missing := sorted(set(slugs) - {namespace.slug for namespace in namespaces}):
         raise CommandError(f"There is no namespace {', '.join(missing)}: choose existing ones ({known_slugs()}).")
     if memory is None:
-        return found
-    owners = [namespace for namespace in found if Memory.objects.within(namespace).filter(id=memory).exists()]
+        return namespaces
+    owners = [namespace for namespace in namespaces if Memory.objects.within(namespace).filter(id=memory).exists()]
     if not owners:
-        searched = ", ".join(namespace.slug for namespace in found)
+        searched = ", ".join(namespace.slug for namespace in namespaces)
         raise CommandError(f"There is no memory {memory} in {searched}; it may have been erased.")
     return owners
 

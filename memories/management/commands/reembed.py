@@ -24,6 +24,6 @@ class Command(JobCommand):
         parser.add_argument("--embedder", required=True, metavar="NAME", help=ALLOWED)
 
     def handle(self, *args: Any, slug: str, embedder: str, now: bool, **options: Any) -> None:
-        if wrong := embedder_error(embedder):
-            raise CommandError(f"--embedder {wrong}")
+        if message := embedder_error(embedder):
+            raise CommandError(f"--embedder {message}")
         self.submit(slug, {"embedder": embedder}, now=now)

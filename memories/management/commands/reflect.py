@@ -20,5 +20,5 @@ class Command(JobCommand):
         parser.add_argument("--archive", action="store_true", help="archive doubted memories instead of listing them")
 
     def handle(self, *args: Any, slug: str, full: bool, archive: bool, now: bool, **options: Any) -> None:
-        params = {name: True for name, wanted in {"full": full, "archive": archive}.items() if wanted}
+        params = {name: True for name, is_set in {"full": full, "archive": archive}.items() if is_set}
         self.submit(slug, params, now=now)

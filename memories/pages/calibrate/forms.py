@@ -61,12 +61,12 @@ def number_or_text(text: str) -> Any:
 
 
 def annotation_from_body(body: Any) -> NewAnnotation:
-    """An annotation, validated as by the API (ValidationError)."""
+    """An annotation, validated as by the API; raises ValidationError."""
     return NewAnnotation(**valid_values(NewAnnotationSerializer(data=body)))
 
 
 def read_annotation_file(reader: LineReader) -> Iterator[NewAnnotation]:
-    """The annotations of a JSON Lines file (ValidationError with the line number)."""
+    """The annotations of a JSON Lines file; raises ValidationError with the line number."""
     for count, line in enumerate(reader.lines(), 1):
         if count > MAX_ANNOTATIONS:
             raise ValidationError(

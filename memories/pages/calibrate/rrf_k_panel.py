@@ -17,7 +17,7 @@ from memories.tuning.traced_sets import latest_traced_set
 
 @dataclass(frozen=True)
 class RRFKPanel:
-    """A sweep of RRF k over a judged set; without a sweep the set is not traced, without a set nothing is judged."""
+    """A sweep of RRF k over a judged set; no sweep if the set is not traced, no set if nothing is judged."""
 
     judgement_set: JudgementSet | None = None
     config: Config | None = None
@@ -67,7 +67,7 @@ class RRFKPanel:
 
 
 def save_best_rrf_k(namespace: Namespace, name: str, *, by: str) -> tuple[bool, str]:
-    """Save the best k as the next version of a profile; whether it was saved, and a message."""
+    """Save the best k as the next version of a profile; return whether it was saved, and a message."""
     sweep = RRFKPanel.load(namespace).sweep
     if sweep is None or not sweep.improves:
         return False, "Nothing was saved: no other k is better."

@@ -43,7 +43,7 @@ TEMPLATE = "memories/calibrate.html"
 @require_GET
 @members_only
 def calibrate_page(request: HttpRequest, namespace: Namespace) -> HttpResponse:
-    """The calibration, the next memory to annotate, and the effect of a draft if `preview` is asked for."""
+    """The calibration and the next memory to annotate; with `preview`, the effect of a draft."""
     version = find_policy_draft(namespace, request.GET.get("draft", "")) if "preview" in request.GET else None
     if version is not None:
         preview = preview_policy(namespace, WritePolicyParams.of(version.params))
@@ -163,7 +163,7 @@ def save_calibration_draft(request: HttpRequest, namespace: Namespace) -> HttpRe
 @require_POST
 @members_only
 def publish_calibration_draft(request: HttpRequest, namespace: Namespace, id: UUID) -> HttpResponse:
-    """Publish a draft, and recompute stored memories with it if asked to."""
+    """Publish a draft and, if requested, start the recompute job."""
     version = publish_policy_draft(request, namespace, id)
     message = f"Version {version.number} of {version.policy.name} is now in force."
     if "recompute" in request.POST:
@@ -173,7 +173,7 @@ def publish_calibration_draft(request: HttpRequest, namespace: Namespace, id: UU
 
 
 def start_recompute(request: HttpRequest, namespace: Namespace, id: UUID) -> str:
-    """Start a job that recomputes stored memories under a policy version; says how it goes."""
+    """Start a job that recomputes stored memories under a policy version; return the message to show."""
     access = require_role(request, namespace, Role.ADMIN)
     try:
         submit_job(namespace, JobKind.RECOMPUTE, {"version": str(id)}, by=access.caller)

@@ -13,7 +13,7 @@ from scoring.dedup import Band
 from scoring.policy import WritePolicyParams
 
 BAR_WIDTH = 0.01
-TABLE_STEP = 0.05  # of a row of the table
+TABLE_STEP = 0.05  # of cosine, per row of the table
 BAND_COLOURS: Mapping[Band, str] = {"distinct": "$control", "escalate": "$mark-line", "duplicate": "$ink"}
 
 

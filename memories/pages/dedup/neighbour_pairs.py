@@ -16,8 +16,8 @@ from memories.writing.neighbours import COSINE_DECIMALS, Neighbour, scan_neighbo
 from memories.writing.vector_cache import SEARCHABLE_SQL
 
 MAX_EXACT = 3_000  # memories up to which all are compared with all
-SAMPLE_SIZE = 300  # beyond, so many are compared with all
-SCAN_SAMPLE_SIZE = 30  # without an index
+SAMPLE_SIZE = 300  # memories compared with all in a larger namespace
+SCAN_SAMPLE_SIZE = 30  # the same without an index
 BLOCK_SIZE = 512  # rows of the cosine matrix computed at a time
 
 
@@ -55,10 +55,11 @@ def compare_in_database(namespace: Namespace, total: int) -> NeighbourComparison
         namespace, sample_memories(namespace, SAMPLE_SIZE if has_index else SCAN_SAMPLE_SIZE)
     )
     with transaction.atomic():  # the index's search parameters are set per transaction
-        found = (search_index_and_scan if has_index else scan_neighbours)(namespace, vectors.astype(float))
+        search = search_index_and_scan if has_index else scan_neighbours
+        neighbour_lists = search(namespace, vectors.astype(float))
     pairs = {
         neighbour_pair(id, best.memory, best.cosine)
-        for id, neighbours in zip(ids, found, strict=True)
+        for id, neighbours in zip(ids, neighbour_lists, strict=True)
         if (best := nearest_other(id, neighbours))
     }
     return NeighbourComparison(sort_pairs(pairs), total, len(ids), "index" if has_index else "exact")

@@ -84,11 +84,11 @@ def listed_pair(pair: SurveyPair, first: Memory, second: Memory) -> ListedPair:
 
 
 def format_pair_cursor(pair: NeighbourPair) -> str:
-    """A cursor that stays valid whatever is written meanwhile."""
+    """A cursor that stays valid across writes."""
     return f"{pair.cosine}~{pair.first}~{pair.second}"
 
 
 def parse_pair_cursor(text: str) -> NeighbourPair:
-    """The pair of a cursor (ValueError)."""
+    """The pair of a cursor; raises ValueError."""
     cosine, first, second = text.split("~")
     return NeighbourPair(UUID(first), UUID(second), float(cosine))

@@ -1,4 +1,4 @@
-"""The nearest pairs of a namespace with what keeps them apart; cached per process, invalidated by a write."""
+"""The nearest pairs of a namespace and the reasons not to merge them; cached per process, invalidated by a write."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -24,11 +24,11 @@ from scoring.policy import WritePolicyParams
 
 MAX_CACHED = 8  # namespaces
 MAX_IMMEDIATE = 1_000  # memories compared while the page is rendered
-SAMPLE_MAX_AGE = timedelta(minutes=10)  # a sample survives writes for so long
+SAMPLE_MAX_AGE = timedelta(minutes=10)  # until then a sample is not invalidated by writes
 
 _escalate = WritePolicyParams.declarations()["dedup_escalate"]
 assert isinstance(_escalate, Number)
-MIN_COSINE = _escalate.low  # no threshold can be below
+MIN_COSINE = _escalate.low  # the lowest possible threshold
 
 
 class SurveyPair(NamedTuple):
@@ -39,7 +39,7 @@ class SurveyPair(NamedTuple):
 
     @property
     def cosine(self) -> float:
-        """Cosine of the two."""
+        """Cosine of the two memories."""
         return self.neighbours.cosine
 
 

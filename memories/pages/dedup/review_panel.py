@@ -69,9 +69,9 @@ def load_review_panel(request: Request, namespace: Namespace) -> tuple[ReviewPan
 
 
 def queue_pair_sample(namespace: Namespace) -> int:
-    """Add pairs nobody has reviewed to the queue, evenly over all cosines; how many were added.
+    """Add unreviewed pairs to the queue, evenly over all cosines; return how many were added.
 
-    Pairs that the thresholds decide automatically are judged nowhere else.
+    Pairs that the thresholds decide automatically are not judged otherwise.
     """
     survey = find_survey(namespace, wait=True)
     assert survey is not None

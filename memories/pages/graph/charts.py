@@ -66,7 +66,7 @@ def path_notes(picture: GraphPicture) -> Iterable[SvgNote]:
         ends = [picture.indices[step.edge.source], picture.indices[step.edge.target]]
         x, y = picture.positions[ends].mean(axis=0).tolist()
         yield SvgNote(
-            x, y, f"{without_underscores(step.edge.predicate)} {format_number(step.edge.confidence, 2)}", "said"
+            x, y, f"{without_underscores(step.edge.predicate)} {format_number(step.edge.confidence, 2)}", "edge-name"
         )
 
 

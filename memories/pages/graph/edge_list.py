@@ -80,21 +80,21 @@ def newest_edges(namespace: Namespace, edge_filter: EdgeFilter) -> EdgeList:
 
 
 def edges_around(namespace: Namespace, root: str, hops: int, edge_filter: EdgeFilter) -> EdgeList:
-    """The edges on paths of up to so many hops from an entity, hop by hop."""
-    found: dict[str, GraphEdge] = {}
+    """The edges on paths of up to `hops` hops from an entity, read hop by hop."""
+    by_id: dict[str, GraphEdge] = {}
     visited, frontier = {root}, {root}
     rows = filter_edges(namespace, edge_filter).order_by("-confidence", "id")
     for _ in range(hops):
         if not frontier:
             break
         incident = rows.filter(Q(source_id__in=frontier) | Q(target_id__in=frontier))
-        edges, truncated = fetch_edges(incident, MAX_READ - len(found))
-        found |= {edge.id: edge for edge in edges}
+        edges, truncated = fetch_edges(incident, MAX_READ - len(by_id))
+        by_id |= {edge.id: edge for edge in edges}
         if truncated:
-            return EdgeList(list(found.values()), True)
+            return EdgeList(list(by_id.values()), True)
         frontier = entities_of_edges(edges) - visited
         visited |= frontier
-    return EdgeList(list(found.values()), False)
+    return EdgeList(list(by_id.values()), False)
 
 
 def entities_of_edges(edges: Collection[GraphEdge]) -> set[str]:

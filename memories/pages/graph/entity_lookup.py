@@ -45,9 +45,9 @@ def match_entity(namespace: Namespace, text: str) -> EntityLookup:
     name = normalize(text)
     aliased = EntityAlias.objects.within(namespace).filter(normalised=name).values("entity_id")
     entities = Entity.objects.within(namespace).filter(Q(normalised=name) | Q(id__in=aliased))
-    found = list(entities.order_by("created_at", "id")[: MAX_SUGGESTIONS + 1])
-    found.sort(key=lambda entity: entity.normalised != name)
-    labels = [EntityLabel(str(entity.id), entity.name, entity.kind) for entity in found]
+    matches = list(entities.order_by("created_at", "id")[: MAX_SUGGESTIONS + 1])
+    matches.sort(key=lambda entity: entity.normalised != name)
+    labels = [EntityLabel(str(entity.id), entity.name, entity.kind) for entity in matches]
     return EntityLookup(labels[0], labels[1:]) if labels else EntityLookup(None, similar_entities(namespace, name))
 
 

@@ -19,7 +19,7 @@ from scoring.term import Array
 WIDTH, HEIGHT = 800.0, 560.0  # of the picture
 CENTRE = (WIDTH / 2, HEIGHT / 2)
 MARGIN = 26.0
-MAIN_SHARE = 0.2  # of all entities: from there on the largest component has its own area
+MAIN_SHARE = 0.2  # of all entities, from which the largest component gets its own area
 MAX_SIDE = 40.0  # of a component's box, per square root of its entities
 REST_SHARE = (0.08, 0.45)  # of the height for the other components, minimum and maximum
 RING_EXPONENT = 0.75  # narrows the outer rings, as the inner ones have less room

@@ -1,4 +1,4 @@
-"""Labels that do not overlap, the most important first; zoomed in there is room for more."""
+"""Labels that do not overlap, the most important first; more of them fit when zoomed in."""
 
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
@@ -24,7 +24,7 @@ class SvgLabel(NamedTuple):
 
 
 class SvgNote(NamedTuple):
-    """A text centred at a position, shown in any case."""
+    """A text centred at a position, always shown."""
 
     x: float
     y: float

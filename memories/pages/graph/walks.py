@@ -71,8 +71,8 @@ class GraphWalk:
     def reached_entities(self) -> Mapping[str, ReachedEntity]:
         """Every entity reached, best first."""
         ids = list(self.indices)
-        found = {ids[index]: reached for index, reached in best_paths(self.widths, self.hop_scores).items()}
-        return dict(sorted(found.items(), key=lambda item: (-item[1].score, item[1].hops, item[0])))
+        reached = {ids[index]: entity for index, entity in best_paths(self.widths, self.hop_scores).items()}
+        return dict(sorted(reached.items(), key=lambda item: (-item[1].score, item[1].hops, item[0])))
 
     def path(self, end: str) -> GraphPath | None:
         """The best path to an entity; None if it is not reached."""

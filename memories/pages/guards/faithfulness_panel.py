@@ -33,7 +33,7 @@ _WORD = re.compile(r"\w+")
 
 
 def check_submitted_answer(request: HttpRequest, access: Access) -> tuple[dict[str, Any], int]:
-    """Check the submitted answer as the API does; its context and HTTP status."""
+    """Check the submitted answer as the API does; return the context and the HTTP status."""
     try:
         body = valid_values(FaithfulnessSerializer(data=faithfulness_request_body(request.POST)))
         check = check_faithfulness_from_body(access.namespace, body)

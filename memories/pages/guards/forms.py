@@ -34,7 +34,7 @@ def answer_form_context(namespace: Namespace, data: QueryDict) -> dict[str, Any]
 
 
 def find_trace_option(namespace: Namespace, id: str) -> list[Trace]:
-    """The trace of an id, if it exists: one that is named but not among the newest."""
+    """The trace with an id, if it exists: a selected one may not be among the newest."""
     return list(filter_traces(namespace, {}).filter(id=id)) if is_uuid(id) else []
 
 

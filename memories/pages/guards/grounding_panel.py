@@ -145,17 +145,17 @@ class GroundingTrial:
 
     @property
     def reason(self) -> str:
-        """Why, as far as there is a reason."""
+        """Why it has this outcome; empty if there is no reason to give."""
         return self.outcome.reason or ("" if self.checked else "no evidence was given")
 
     @property
     def tree(self) -> Any:
-        """The explained confidence; a merge would explain that of another memory."""
+        """The explanation of the confidence; none for a merge, whose confidence is another memory's."""
         return None if self.is_merge else explanation_node(self.outcome.explanation)
 
 
 def try_statement(request: HttpRequest, access: Access) -> tuple[dict[str, Any], int]:
-    """Dry-run the write path with the submitted statement; its context and HTTP status."""
+    """Dry-run the write path with the submitted statement; return the context and the HTTP status."""
     check_role(access, Role.WRITE)
     body = statement_request_body(request.POST)
     try:

@@ -8,8 +8,8 @@ from scoring.faithfulness import escape_rate
 from scoring.policy import WritePolicyParams
 
 PARAM_GROUP = "Guards"  # of the write policy's declarations
-HALLUCINATIONS = 1_000  # that the chart starts with
-AFFECTS_PREFIX = "what escapes "  # of each declaration, before the guard's name
+HALLUCINATIONS = 1_000  # at the start of the cascade
+AFFECTS_PREFIX = "what escapes "  # in each declaration's `affects`, before the guard's name
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ QUERY_FILTERS = ("q", "split", "kind", "category", "unjudged", "without_answers"
 SAMPLE_DEFAULTS = {"days": "30", "most": "100", "way": "frequent"}
 SAMPLING_LABELS = {"frequent": "the most frequent", "even": "an even sample"}
 BOOLEAN_TEXTS = {"true": "true", "1": "true", "false": "false", "0": "false"}
-MAX_SKIPPED = 100  # in the URL; the ones skipped first come back first
+MAX_SKIPPED = 100  # in the URL; beyond, the earliest skipped pairs come up again
 
 
 class QuerySampleForm(QuerySampleSerializer):

@@ -12,11 +12,11 @@ from memories.contracts.number_format import format_count
 from memories.jobs.registry import job_completion
 from memories.models import Job, JudgedQuery, Judgement, JudgementSet
 from memories.models.choices import QueryKind, Split, Status
-from memories.pages.lab.markup import GRADE_MEANINGS
 from memories.tuning import judgement_pooling, judging_queue
 from memories.tuning.current_grades import COUNTED_STATUSES
 from memories.tuning.judgement_pooling import UnjudgedShare
 from memories.tuning.judgement_set_stats import JudgementSetStats
+from memories.tuning.parsed_judgements import GRADES
 
 KIND_LABELS = {QueryKind.ANSWERABLE: "answerable", QueryKind.UNANSWERABLE: "unanswerable"}
 
@@ -185,7 +185,7 @@ class QueryRow:
     def grade_counts(self) -> list[tuple[int, int]]:
         """How many memories have each grade."""
         given = [row.judgement.grade for row in self.grades]
-        return [(grade, given.count(grade)) for grade in reversed(range(len(GRADE_MEANINGS))) if grade in given]
+        return [(grade, given.count(grade)) for grade in reversed(GRADES) if grade in given]
 
     @property
     def gone_memories(self) -> int:

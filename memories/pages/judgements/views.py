@@ -53,17 +53,18 @@ def render_judgement_list(
     request: HttpRequest, namespace: Namespace, *, status: int = 200, **form_context: Any
 ) -> HttpResponse:
     """The page of all sets; `form_context` has the values and errors of a rejected form."""
-    found = list(JudgementSet.objects.within(namespace).order_by("-created_at", "id")[: MAX_SETS + 1])
-    ids = [judgement_set.id for judgement_set in found[:MAX_SETS]]
+    newest = list(JudgementSet.objects.within(namespace).order_by("-created_at", "id")[: MAX_SETS + 1])
+    sets = newest[:MAX_SETS]
+    ids = [judgement_set.id for judgement_set in sets]
     stats, pools = judgement_set_stats(namespace, ids), judgement_pooling.latest_pools(namespace, ids)
     serving = judgement_pooling.serving_config_name(namespace)
     context = {
         "rows": [
             SetRow(judgement_set, stats[judgement_set.id], pools.get(judgement_set.id), serving)
-            for judgement_set in found[:MAX_SETS]
+            for judgement_set in sets
         ],
         "total_queries": sum(stats[id].queries for id in ids),
-        "is_capped": len(found) > MAX_SETS,
+        "is_capped": len(newest) > MAX_SETS,
         "max_sets": MAX_SETS,
         "serving": serving,
         "tune_share": TUNE_SHARE,

@@ -66,7 +66,7 @@ def skyline_chart(retrieval: Retrieval, contributions: Mapping[str, Array]) -> d
 
 
 def hover_trace(total: Array, contents: Sequence[str], contributions: Mapping[RetrieverStyle, Array]) -> dict[str, Any]:
-    """An invisible trace with one hover text per bar; one per segment would bloat the page."""
+    """An invisible trace with one hover text per bar; a text per segment would bloat the page."""
     texts = [
         f"{short_chart_label(content)}<br>{format_number(score, 4)}"
         for content, score in zip(contents, total.tolist(), strict=True)

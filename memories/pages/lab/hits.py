@@ -182,7 +182,7 @@ def count_moves(hits: Sequence[Hit], start_ranks: Mapping[str, int]) -> dict[str
 
 
 def list_status(retrieval: Retrieval, retriever: str) -> str:
-    """The length of a retriever's list, or why it was not asked."""
+    """The length of a retriever's list, or why the retriever did not run."""
     if retriever not in retrieval.query_plan.plan.retrievers:
         return "not in this plan"
     length = int(np.isfinite(retrieval.signals.rank(retriever)).sum())

@@ -47,7 +47,6 @@ def plan_context(retrieval: Retrieval, parsed: ParsedReport) -> dict[str, Any]:
     return {
         **context,
         "reason": plan_reason(query_plan.plan.name, specificity, params),
-        "specificity": specificity,
         "fill": 100 * specificity,
         "exploratory": 100 * params.exploratory_below,
         "precise": 100 * params.precise_from,
@@ -62,10 +61,10 @@ def plan_context(retrieval: Retrieval, parsed: ParsedReport) -> dict[str, Any]:
 
 def parsed_sentence(names: Sequence[str], window: TimeWindowReport | None) -> str:
     """The entities and the time window found in a query."""
-    found = [", ".join(f"“{name}”" for name in names)] if names else []
+    parts = [", ".join(f"“{name}”" for name in names)] if names else []
     if window is not None:
-        found.append(f"“{window.cue}” as {window.start:%Y-%m-%d} to {window.until:%Y-%m-%d}")
-    return f"Parsed: {'; '.join(found)}." if found else "No entity and no time expression was found in the query."
+        parts.append(f"“{window.cue}” as {window.start:%Y-%m-%d} to {window.until:%Y-%m-%d}")
+    return f"Parsed: {'; '.join(parts)}." if parts else "No entity and no time expression was found in the query."
 
 
 def plan_reason(name: str, specificity: float, params: PlanParams) -> str:

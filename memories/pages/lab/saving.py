@@ -16,10 +16,9 @@ from memories.pages.access import members_only, require_role
 from memories.pages.lab import forms, grades, markup
 from memories.retrieval.trace import config_from_trace
 from memories.tuning import profile_versions
+from memories.tuning.parsed_judgements import GRADES
 from memories.web.layout import render_page
 from scoring.params import ParamsError
-
-GRADES = range(4)
 
 
 @require_POST
@@ -71,7 +70,7 @@ def save_lab_profile(request: HttpRequest, namespace: Namespace) -> HttpResponse
 
 
 def require_trace(namespace: Namespace, data: QueryDict) -> Trace:
-    """The trace that the form names (404)."""
+    """The trace that the form names; raises Http404."""
     trace = forms.find_trace(namespace, data)
     if trace is None:
         raise Http404("There is no such trace in this namespace.")
@@ -79,7 +78,7 @@ def require_trace(namespace: Namespace, data: QueryDict) -> Trace:
 
 
 def require_memory_id(namespace: Namespace, memory_id: str) -> UUID:
-    """The id of a memory of this namespace (404)."""
+    """The id of a memory of this namespace; raises Http404."""
     try:
         id = UUID(memory_id)
     except ValueError as error:

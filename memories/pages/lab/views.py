@@ -122,18 +122,17 @@ class LabState:
         retrieval, start = replayed.retrieval, ranks_at_start(self.trace)
         contributions = score_contributions(retrieval)
         answer = build_answer(retrieval, explain="none")
-        given = grades.grades_for_trace(self.trace)
-        rows = hit_rows(retrieval, answer.results, contributions, start, given)
+        hits = hit_rows(retrieval, answer.results, contributions, start, grades.grades_for_trace(self.trace))
         # While sliders move, only open explanations are rendered; the others load when opened.
-        opened = [hit for hit in rows if not partial or str(hit.result.id) in self.data.getlist("explain")]
+        opened = [hit for hit in hits if not partial or str(hit.result.id) in self.data.getlist("explain")]
         trees = explanation_trees(retrieval, [str(hit.result.id) for hit in opened], self.before)
         for hit, tree in zip(opened, trees, strict=True):
             hit.tree = tree
         return {
             "answer": answer,
-            "hits": rows,
+            "hits": hits,
             "filtered": [f"{count} {gate.replace('_', ' ')}" for gate, count in answer.filtered.items()],
-            "moves": count_moves(rows, start),
+            "moves": count_moves(hits, start),
             "moved": bool(self.changed),
             "rerun_because": [name.replace("_", " ") for name in replayed.rerun_because],
             "stale_hits": len(replayed.changed),

@@ -105,12 +105,12 @@ def near_misses(retrieval: Retrieval) -> list[int]:
 
 def memory_choice(state: "LabState", row: int, retrieval: Retrieval) -> dict[str, Any]:
     """A memory to select in the panel, and the gates that filtered it."""
-    stored = retrieval.candidates.rows[row]
+    candidate = retrieval.candidates.rows[row]
     return {
-        "content": stored["content"],
+        "content": candidate["content"],
         "score": float(retrieval.ranking.score.value[row]),
         "filtered_by": [gate.replace("_", " ") for gate in failed_gates(retrieval, row)],
-        "link": state.query_string(missing=stored["id"], find=""),
+        "link": state.query_string(missing=candidate["id"], find=""),
     }
 
 
@@ -118,8 +118,8 @@ def search_missing_memory(state: "LabState", text: str) -> list[dict[str, Any]]:
     """Memories that match the text, by all retrievers."""
     namespace = state.trace.namespace
     config = resolve_config(namespace, **SEARCH_CONFIG)  # type: ignore[arg-type]
-    found = retrieve(Query(namespace=namespace, text=text, config=config, top_k=MAX_SEARCH_RESULTS))
-    return [memory_choice(state, row, found) for row in found.ranking.order.rows.tolist()]
+    retrieval = retrieve(Query(namespace=namespace, text=text, config=config, top_k=MAX_SEARCH_RESULTS))
+    return [memory_choice(state, row, retrieval) for row in retrieval.ranking.order.rows.tolist()]
 
 
 def find_memory(state: "LabState", memory_id: str) -> Memory | None:

@@ -246,7 +246,7 @@ def belief_chart(changes: list[HistoryRow], days: list[DailyAccess], now: dateti
 
 
 def belief_range(first: datetime, now: datetime) -> Chart:
-    """At least two days, so that the axis of a new memory counts days; otherwise what Plotly chooses."""
+    """The time axis of a new memory, widened so that its ticks are days; empty if Plotly's own range will do."""
     if now - first >= MIN_BELIEF_SPAN:
         return {}
     middle = first + (now - first) / 2

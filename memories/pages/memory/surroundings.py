@@ -131,8 +131,8 @@ def load_memory_graph(access: Access, memory: Memory) -> MemoryGraph:
     relations = EntityEdge.objects.within(namespace).filter(
         Q(memory_id=memory.id) | Q(source_id__in=entities, target_id__in=entities)
     )
-    found = MemoryEdge.objects.within(namespace).filter(Q(source_id=memory.id) | Q(target_id=memory.id))
-    edges = list(found.order_by("-created_at", "id")[:MAX_ROWS])
+    incident = MemoryEdge.objects.within(namespace).filter(Q(source_id=memory.id) | Q(target_id=memory.id))
+    edges = list(incident.order_by("-created_at", "id")[:MAX_ROWS])
     ids = {end for edge in edges for end in (edge.source_id, edge.target_id)} - {memory.id}
     rows = Memory.objects.within(namespace).filter(id__in=ids, status__in=visible_statuses(access)) if ids else []
     return MemoryGraph(

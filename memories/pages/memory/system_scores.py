@@ -31,7 +31,7 @@ class SystemScore:
 
 
 def query_for_all_systems(namespace: Namespace, text: str) -> tuple[Query, dict[str, Config]]:
-    """The query as the API's comparison builds it (ValidationError), and each system's default configuration."""
+    """The query as the API's comparison builds it, and each system's default configuration; raises ValidationError."""
     configs = {name: resolve_config(namespace, system=name, params={}) for name in SYSTEMS}
     body = valid_values(QuerySerializer(data={"query": text}))
     return query_from_body(namespace, body, next(iter(configs.values()))), configs
@@ -45,7 +45,8 @@ def score_under_all_systems(namespace: Namespace, memory: Memory, text: str) -> 
 
 def system_score(name: str, retrieval: Retrieval, memory: Memory) -> SystemScore:
     """The memory's result in one retrieval."""
-    row = next((index for index, found in enumerate(retrieval.candidates.rows) if found["id"] == memory.id), None)
+    ids = [candidate["id"] for candidate in retrieval.candidates.rows]
+    row = ids.index(memory.id) if memory.id in ids else None
     rank = answer_rank(retrieval, memory.id)
     score = retrieval.ranking.score
     return SystemScore(

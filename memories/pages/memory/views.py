@@ -81,7 +81,7 @@ def perform_memory_action(request: HttpRequest, namespace: Namespace, id: UUID, 
 
 
 def visible_memory(access: Access, id: UUID) -> Memory:
-    """A memory that the member may see (Http404)."""
+    """A memory that the member may see; raises Http404."""
     rows = memories_with_tags(access.namespace).filter(id=id, status__in=visible_statuses(access))
     memory = rows.select_related("subject", "session", "turn", "merged_into", "superseded_by", "cluster").first()
     if memory is None:

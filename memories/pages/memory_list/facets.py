@@ -182,7 +182,7 @@ def count_facets(selection: MemorySelection, names: Iterable[str], without: str 
 def facet_labels(selection: MemorySelection, values: Mapping[str, Sequence[str]]) -> dict[str, dict[str, str]]:
     """Labels of facet values: names of entities and sessions, bounds of bands."""
     sure, fair, _ = selection.bands["confidence"].lower_bounds.values()
-    days = [most for most in AGES.values() if most]
+    days = [max_days for max_days in AGES.values() if max_days]
     ages = [f"up to {days[0]} days", *(f"{low + 1} to {high} days" for low, high in pairwise(days))]
     return {
         "type": {},

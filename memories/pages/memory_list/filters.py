@@ -121,7 +121,7 @@ class MemorySelection:
 
 
 def select_memories(namespace: Namespace, params: Mapping[str, str]) -> MemorySelection:
-    """Parse the query string (ValidationError) and run its search; empty fields are ignored."""
+    """Parse the query string and run its search; empty fields are ignored. Raises ValidationError."""
     query = valid_values(MemoryListQuery(data={name: value for name, value in params.items() if value.strip()}))
     bands = load_bands(namespace, namespace.now)
     conditions = {"status": Q(status=query["status"])}
@@ -144,17 +144,18 @@ def filter_condition(namespace: Namespace, name: str, value: Any, bands: Mapping
         tagged = MemoryTag.objects.within(namespace).filter(tag=value)
         return Q(type_uncertain=True) if value == UNCERTAIN else Q(id__in=tagged.values("memory_id"))
     if name == "entity":
-        return Q(id__in=Mention.objects.within(namespace).filter(entity_id=value).values("memory_id"))
+        mentions = Mention.objects.within(namespace).filter(entity_id=value)
+        return Q(id__in=mentions.values("memory_id"))
     return Q(**{"session_id" if name == "session" else name: value})
 
 
 def search_words(namespace: Namespace, text: str) -> tuple[Q, list[str]]:
     """The memories that contain every word, and the words no memory contains; stop words are ignored."""
-    words = load_query_terms(namespace, text)
-    missing = [term for term, count in words.document_frequencies.items() if not count]
+    frequencies = load_query_terms(namespace, text).document_frequencies
+    missing = [term for term, count in frequencies.items() if not count]
     postings = Posting.objects.within(namespace).filter(memory_id=OuterRef("id"))
-    condition = Q() if words.document_frequencies else Q(id__in=[])
-    for term in words.document_frequencies:
+    condition = Q() if frequencies else Q(id__in=[])
+    for term in frequencies:
         condition &= Q(Exists(postings.filter(term=term)))
     return condition, missing
 

@@ -42,7 +42,7 @@ def load_saved_views(request: HttpRequest, namespace: Namespace) -> dict[str, st
 
 
 def save_view(request: HttpRequest, namespace: Namespace, response: HttpResponse) -> HttpResponse:
-    """Save the current query string under a name, replacing an earlier one (ValidationError)."""
+    """Save the current query string under a name, replacing an earlier one; raises ValidationError."""
     lasting = [(name, value) for name, value in parse_qsl(request.GET.urlencode()) if name not in TRANSIENT_PARAMS]
     body = {"name": request.POST.get("name", ""), "query": urlencode(lasting)}
     view = valid_values(SavedViewSerializer(data=body))

@@ -71,7 +71,7 @@ def render_memory_list(
 
 
 def memory_list_context(request: HttpRequest, access: Access, params: dict[str, str]) -> dict[str, Any]:
-    """The matching memories and their facets (ValidationError, ProviderError)."""
+    """The matching memories and their facets; raises ValidationError or ProviderError."""
     selection = select_memories(access.namespace, params)
     if selection.query["status"] not in visible_statuses(access):
         raise ValidationError(
@@ -91,7 +91,6 @@ def memory_list_context(request: HttpRequest, access: Access, params: dict[str, 
         "total": f"{MAX_COUNTED:,}+" if counts.more else f"{counts.total:,}",
         "total_is_one": counts.total == 1,
         "max_counted": f"{MAX_COUNTED:,}" if counts.more else "",
-        "missing": selection.missing,
         "timed_out": selection.timed_out,
         "semantic": selection.is_semantic,
         "nearest": len(selection.cosines or ()),

@@ -71,7 +71,7 @@ class SearchForm:
         return body
 
     def to_spec(self) -> SearchSpec:
-        """The search to run (ValidationError)."""
+        """The search to run; raises ValidationError."""
         if not self.data.getlist("move"):
             raise ValidationError({"move": ["must name at least one parameter; got none"]})
         return search_spec_from_body(self.namespace, valid_values(OptimiseSerializer(data=self.request_body())))
@@ -87,10 +87,8 @@ class SearchForm:
             "ranking_options": ranking_options(self.namespace),
             "metrics": METRIC_NAMES.items(),
             "against": TRADEOFFS,
-            "limits": {"max_trials": optimiser.MAX_TRIALS, "seconds": optimiser.MAX_SECONDS},
             "groups": searchable_groups(config),
             "picked": picked,
-            "ranked_by": config.system.name,
         }
 
     def start_config(self) -> tuple[Config, dict[str, str]]:
@@ -114,9 +112,9 @@ def searchable_groups(config: Config) -> list[ParamGroup]:
     tunable = set(optimiser.tunable_params(config))
     groups = param_groups(config.system.params, dict(config.given), dict(config.given))
     return [
-        ParamGroup(group.name, some)
+        ParamGroup(group.name, searchable)
         for group in groups
-        if (some := [slider for slider in group.sliders if slider.name in tunable])
+        if (searchable := [slider for slider in group.sliders if slider.name in tunable])
     ]
 
 

@@ -40,12 +40,12 @@ def format_interval(difference: Mapping[str, float]) -> str:
 
 def search_verdict(job: Job) -> str:
     """A search's outcome in one sentence."""
-    found, check = job.result.get("search", {}), job.result.get("check", {})
+    search, check = job.result.get("search", {}), job.result.get("check", {})
     if job.state == JobState.FAILED:
         return "The search failed"
     if job.state in UNFINISHED:
-        return f"Best so far {format_number(found['best'], 3)}" if found.get("tried") else "The search is queued"
-    if not found.get("tried"):
+        return f"Best so far {format_number(search['best'], 3)}" if search.get("tried") else "The search is queued"
+    if not search.get("tried"):
         return "Stopped before anything was tried"
     if not check.get("significant"):
         return NO_IMPROVEMENT
@@ -57,7 +57,7 @@ def search_verdict(job: Job) -> str:
 
 def search_status(job: Job, spec: SearchSpec) -> str:
     """What an unfinished search is doing."""
-    found = job.result.get("search", {})
+    search = job.result.get("search", {})
     if job.state == JobState.QUEUED:
         return "Waiting for a worker."
     if job.step == "trace":
@@ -65,25 +65,25 @@ def search_status(job: Job, spec: SearchSpec) -> str:
         return f"The queries are being run{done}."
     if job.step == "check":
         return "The chosen configuration is being checked on the holdout split."
-    if not found.get("tried"):
+    if not search.get("tried"):
         return "The first configuration is being measured."
-    rate = f", {format_number(search_rate(found), 0)} a second" if found["seconds"] else ""
-    return f"{format_count(found['tried'])} of {format_count(spec.max_trials)} configurations{rate}."
+    rate = f", {format_number(search_rate(search), 0)} a second" if search["seconds"] else ""
+    return f"{format_count(search['tried'])} of {format_count(spec.max_trials)} configurations{rate}."
 
 
-def search_rate(found: Mapping[str, Any]) -> float:
+def search_rate(search: Mapping[str, Any]) -> float:
     """Configurations per second."""
-    return found["tried"] / found["seconds"] if found["seconds"] else 0.0
+    return search["tried"] / search["seconds"] if search["seconds"] else 0.0
 
 
-def search_summary(found: Mapping[str, Any], metric: str, *, finished: bool) -> str:
+def search_summary(search: Mapping[str, Any], metric: str, *, finished: bool) -> str:
     """The gain on the tune split, and what a finished search cost."""
-    gain = f"{metric} on the tune split: from {format_number(found['start'], 3)} to {format_number(found['best'], 3)}"
+    gain = f"{metric} on the tune split: from {format_number(search['start'], 3)} to {format_number(search['best'], 3)}"
     if not finished:
         return f"{gain}."
-    stopped = "; stopped manually" if found.get("stopped") else ""
-    cost = f"{format_count(found['tried'])} configurations in {format_number(found['seconds'], 1)} s"
-    return f"{gain} after {cost} ({format_number(search_rate(found), 0)} a second){stopped}."
+    stopped = "; stopped manually" if search.get("stopped") else ""
+    cost = f"{format_count(search['tried'])} configurations in {format_number(search['seconds'], 1)} s"
+    return f"{gain} after {cost} ({format_number(search_rate(search), 0)} a second){stopped}."
 
 
 def changes_headline(count: int, *, finished: bool) -> str:
@@ -96,12 +96,12 @@ def changes_headline(count: int, *, finished: bool) -> str:
 
 def no_improvement_reason(job: Job) -> str:
     """Why a finished search found no improvement; empty if it did."""
-    found, check = job.result.get("search", {}), job.result.get("check", {})
+    search, check = job.result.get("search", {}), job.result.get("check", {})
     if job.state != JobState.DONE or check.get("significant") or Split.HOLDOUT not in check:
         return ""
-    if not found["chosen"]:
+    if not search["chosen"]:
         return (
-            f"The best of {found['tried']} configurations is within one standard error of the start on the tune split."
+            f"The best of {search['tried']} configurations is within one standard error of the start on the tune split."
         )
     tune, holdout = check[Split.TUNE], check[Split.HOLDOUT]
     return (
@@ -139,7 +139,7 @@ def config_links(namespace: Namespace, spec: SearchSpec, changed: Mapping[str, A
 def search_context(namespace: Namespace, job: Job) -> dict[str, Any]:
     """The page's context of one search."""
     spec = SearchSpec.from_dict(job.params)
-    found, check = job.result.get("search", {}), job.result.get("check", {})
+    search, check = job.result.get("search", {}), job.result.get("check", {})
     judgement_set = JudgementSet.objects.within(namespace).filter(id=spec.set).first()
     context: dict[str, Any] = {
         "job": job,
@@ -153,26 +153,25 @@ def search_context(namespace: Namespace, job: Job) -> dict[str, Any]:
         "verdict": search_verdict(job),
         "status": search_status(job, spec),
         "why": no_improvement_reason(job),
-        "found": found,
     }
-    if not found.get("tried"):
+    if not search.get("tried"):
         return context
-    front = sorted((point for point in found["points"] if point["front"]), key=lambda point: -point["quality"])
-    chosen = found.get("chosen", found["changed"])
+    front = sorted((point for point in search["points"] if point["front"]), key=lambda point: -point["quality"])
+    chosen = search.get("chosen", search["changed"])
     metric = "worth" if spec.objective.price else context["metric_name"]
     tradeoff = TRADEOFFS[spec.against][0]
     changes = found_changes(spec, chosen)
     return context | {
         "changes": changes,
         "changes_headline": changes_headline(len(changes), finished=job.state not in UNFINISHED),
-        "summary": search_summary(found, metric, finished=job.state not in UNFINISHED),
+        "summary": search_summary(search, metric, finished=job.state not in UNFINISHED),
         "chosen": chosen,
         "metric": metric,
         "links": config_links(namespace, spec, chosen),
-        "progress": charts.search_progress_chart(found),
-        "progress_label": charts.search_progress_label(found, metric),
-        "pareto": charts.pareto_chart(found["points"], metric, tradeoff),
-        "outside": charts.count_outside(found["points"]),
+        "progress": charts.search_progress_chart(search),
+        "progress_label": charts.search_progress_label(search, metric),
+        "pareto": charts.pareto_chart(search["points"], metric, tradeoff),
+        "outside": charts.count_outside(search["points"]),
         "pareto_label": f"{len(front)} Pareto-optimal configurations: {metric} against {tradeoff}.",
         "tradeoff": tradeoff,
         "front": [{**point, "changes": found_changes(spec, point["changed"])} for point in front],

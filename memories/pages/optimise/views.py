@@ -114,7 +114,7 @@ def optimise_context(request: HttpRequest, namespace: Namespace) -> dict[str, An
 
 
 def selected_search(namespace: Namespace, id: str) -> Job | None:
-    """The search named in the URL, else the latest (404)."""
+    """The search named in the URL, else the latest; raises Http404."""
     if id:
         try:
             return require_search(namespace, UUID(id))
@@ -124,7 +124,7 @@ def selected_search(namespace: Namespace, id: str) -> Job | None:
 
 
 def require_search(namespace: Namespace, id: UUID) -> Job:
-    """A search of the namespace."""
+    """A search of the namespace; raises Http404."""
     job = Job.objects.within(namespace).filter(id=id, kind=JobKind.OPTIMISE).select_related("namespace").first()
     if job is None:
         raise Http404(f"There is no search {id} in this namespace.")

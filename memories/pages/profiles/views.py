@@ -44,7 +44,6 @@ def render_profile_list(
     entries = version_history.list_versions(namespace)
     context = {
         "entries": entries,
-        "who": caller_names(namespace, {entry.version.created_by for entry in entries}),
         "capped": len(entries) == version_history.MAX_VERSIONS,
         "wrong": problems,
         "typed": request.POST.get("yaml", ""),
@@ -66,7 +65,6 @@ def serving_context(namespace: Namespace) -> dict[str, Any]:
         "publication": publication,
         "published_by": caller_name(namespace, publication.published_by) if publication else "",
         "served": version_label(version) if version else f"{DEFAULT_SYSTEM} defaults",
-        "served_id": version.id if version else None,
         "rollback_target": (version_label(earlier) if earlier else f"{DEFAULT_SYSTEM} defaults") if any_before else "",
     }
 

@@ -62,10 +62,11 @@ def parse_tune_state(namespace: Namespace, data: QueryDict) -> TuneState:
     """Parse the query string; an invalid value is reported and replaced by its default."""
     problems: list[ParamProblem] = []
     sets = list(JudgementSet.objects.within(namespace).order_by("created_at", "id"))
-    chosen = next((each for each in sets if data.get("set") in (each.name, str(each.id))), sets[0] if sets else None)
-    if data.get("set") and chosen and data["set"] not in (chosen.name, str(chosen.id)):
-        names = ", ".join(each.name for each in sets)
-        problems.append(ParamProblem("set", f"must be one of {names}; got {data['set']!r}"))
+    requested, default = data.get("set", ""), sets[0] if sets else None
+    chosen = next((row for row in sets if requested in (row.name, str(row.id))), default)
+    if requested and chosen and requested not in (chosen.name, str(chosen.id)):
+        names = ", ".join(row.name for row in sets)
+        problems.append(ParamProblem("set", f"must be one of {names}; got {requested!r}"))
     start, by = resolve_start(namespace, data.get("by", ""), problems)
     split = {"all": "", **{value: value for value in Split.values}}.get(data.get("split", Split.TUNE))
     if split is None:

@@ -11,7 +11,6 @@ from django.views.decorators.http import require_GET, require_POST
 from django_htmx.http import HttpResponseClientRedirect
 
 from memories.jobs.registry import job_completion
-from memories.jobs.submission import BusyError
 from memories.jobs.tuning_jobs import submit_trace_job, unfinished_trace_job
 from memories.models import Namespace
 from memories.models.choices import Role
@@ -136,11 +135,8 @@ def start_tune_tracing(request: HttpRequest, namespace: Namespace) -> HttpRespon
     access = require_role(request, namespace, Role.WRITE)
     state = parse_tune_state(namespace, QueryDict(request.POST.get("here", "")))
     if state.judgement_set is not None:
-        try:
-            submit_trace_job(namespace, state.judgement_set, state.config, by=access.caller)
-            messages.success(request, "The queries are being run; the metrics appear when all are done.")
-        except BusyError as error:
-            messages.warning(request, str(error))
+        submit_trace_job(namespace, state.judgement_set, state.config, by=access.caller)
+        messages.success(request, "The queries are being run; the metrics appear when all are done.")
     return HttpResponseRedirect(f"{resolve_url('tune', namespace.slug)}?{state.query_string}")
 
 
