@@ -81,8 +81,9 @@ def report(name: str, *, every: bool) -> None:
         print(f"    {category:24} {means}")
     wide = run_cases(cases, "blend", progress_printer(len(cases)), all_retrievers=True)
     print(f"    asking weight 0 too      {format_means(metric_values(wide))}")
-    differing = sum(live.top() != other.top(BlendParams()) for live, other in zip(runs, wide, strict=True))
-    print(f"    rankings that differ if the retrievers of weight 0 are dropped afterwards: {differing} of {len(runs)}")
+    for name, params in {"asked": None, "dropped afterwards": BlendParams()}.items():
+        differing = sum(live.top() != other.top(params) for live, other in zip(runs, wide, strict=True))
+        print(f"      answers that differ with the retrievers of weight 0 {name}: {differing} of {len(runs)}")
     for retriever in BLEND_RETRIEVERS:
         print(f"    without {retriever:16} {format_means(metric_values(wide, without_retriever(retriever)))}")
     for retriever in ("traversal", "context"):

@@ -15,7 +15,7 @@ SOURCE = CatalogueSource(
             blend.blend_fusion,
             symbols="wᵢ the weight of a retriever, bₑ and bₜ the boosts",
             note="A retriever whose weights are all 0 is not asked. By default these are graph traversal and context: "
-            "asking them too changed no ranking of LoCoMo's 916 and RealMem's 682 queries.",
+            "asked at weight 0, they left nDCG@10 on LoCoMo (.623), RealMem (.376) and SciFact (.748) as it was.",
         ),
         Formula(
             "Blend",

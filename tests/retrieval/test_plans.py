@@ -132,7 +132,7 @@ def test_what_the_caller_says_wins_over_the_plan(world: Namespace, text: str, gi
     ((name, weight),) = given.items()
     route = name.removeprefix("weight_")
     shares = [one["retrievers"][route] for one in told["results"] if route in one["retrievers"]]
-    assert shares
+    assert bool(shares) == bool(weight)  # a retriever of weight 0 is not asked
     assert [one["contribution"] for one in shares] == pytest.approx([weight / (60 + one["rank"]) for one in shares])
 
 
