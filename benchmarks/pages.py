@@ -71,7 +71,7 @@ STATES = {
     "graph": ("?entity={entity}", "?predicate=knows", "?p.least_confidence=0.95"),
     "traces": ("?q=music", "?slower_than=100000", "?since=2020-01-01T00:00"),
     "guards": ("?example=1",),
-    "memories-memory": ("?query=Who+likes+gardens%3F",),
+    "memories-memory": ("?q=Who+likes+gardens%3F",),
     "tune": ("?by=recall", "?by=recall&p.rrf_k=20"),
     "ablation": ("?show=1",),
     "optimise": ("?job={job}",),

@@ -69,7 +69,9 @@ class EntitiesView(NamespacedView):
         page = paginate(request, self.namespace, search_entities(self.namespace, query.get("q", "")), query)
         return Response(page.to_dict(EntitySerializer))
 
-    @extend_schema(operation_id="make_entity", request=NewEntity, responses={201: EntitySerializer}, tags=["entities"])
+    @extend_schema(
+        operation_id="create_entity", request=NewEntity, responses={201: EntitySerializer}, tags=["entities"]
+    )
     @idempotent
     def post(self, request: Request, namespace: str) -> Response:
         """Create an entity."""

@@ -108,7 +108,7 @@ class EntityEdgesView(WriteView):
             edges = edges.filter(predicate=query["predicate"])
         return Response(paginate(request, self.namespace, edges, query).to_dict(EdgeSerializer))
 
-    @extend_schema(operation_id="make_edge", request=NewEdge, responses={201: EdgeSerializer}, tags=["edges"])
+    @extend_schema(operation_id="create_edge", request=NewEdge, responses={201: EdgeSerializer}, tags=["edges"])
     @idempotent
     def post(self, request: Request, namespace: str) -> Response:
         """Create a relation between two entities."""
@@ -159,7 +159,7 @@ class MemoryEdgesView(WriteView):
         return Response(paginate(request, self.namespace, edges, query).to_dict(MemoryEdgeSerializer))
 
     @extend_schema(
-        operation_id="make_memory_edge", request=NewMemoryEdge, responses={201: MemoryEdgeSerializer}, tags=["edges"]
+        operation_id="create_memory_edge", request=NewMemoryEdge, responses={201: MemoryEdgeSerializer}, tags=["edges"]
     )
     @idempotent
     def post(self, request: Request, namespace: str, id: UUID) -> Response:

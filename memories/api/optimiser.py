@@ -101,5 +101,7 @@ def traced_set_or_409(namespace: Namespace, judgement_set: JudgementSet, config:
     """The cached candidates of a judgement set under a configuration; a conflict if its queries were not run yet."""
     traced = traced_sets.latest_traced_set(namespace, judgement_set, config)
     if traced is None:
-        raise Conflict("This set has no candidates for this configuration yet; POST to evaluations/.", code="not_asked")
+        raise Conflict(
+            "This set has no candidates for this configuration yet; POST to evaluations/.", code="not_traced"
+        )
     return traced

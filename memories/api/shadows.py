@@ -67,7 +67,7 @@ class ProfileShadowView(NamespacedView):
         QueryString.from_request(request)
         return Response(shadow_to_dict(shadow.active_shadow(self.namespace)))
 
-    @extend_schema(operation_id="cast_shadow", request=ShadowRequest, responses=ShadowSerializer, tags=["profiles"])
+    @extend_schema(operation_id="start_shadow", request=ShadowRequest, responses=ShadowSerializer, tags=["profiles"])
     @idempotent
     def post(self, request: Request, namespace: str) -> Response:
         """Run a version on a share of the queries, in the background; agents never see its results."""

@@ -92,7 +92,7 @@ class TurnsView(NamespacedView):
     roles = {"POST": Role.WRITE}
 
     @extend_schema(
-        operation_id="hear",
+        operation_id="ingest_turns",
         request=ConversationSerializer,
         responses={201: IngestOutcomeSerializer, 200: IngestOutcomeSerializer},
         tags=["turns"],

@@ -42,7 +42,7 @@ def link_memories(
             raise RefusedError(f"This edge already exists: {source} {kind} {target}.", "edge_exists")
         if kind in ACYCLIC_KINDS and (path_back := shortest_edge_path(namespace, kind, target, source)):
             cycle = " → ".join(map(str, [source, *path_back]))
-            raise RefusedError(f"This would close a cycle of {kind}: {cycle}.", "circle")
+            raise RefusedError(f"This would close a cycle of {kind}: {cycle}.", "cycle")
         return MemoryEdge.objects.create(
             namespace=namespace, source_id=source, target_id=target, kind=kind, weight=weight, created_at=locked.now
         )

@@ -203,7 +203,9 @@ def check_splittable(locked: LockedMemories, absorbed: EvidenceState, survivor: 
         raise wrong_status_error(survivor.memory)
     active = Memory.objects.within(locked.namespace).filter(status=Status.ACTIVE)
     if (duplicate := active.filter(content_hash=absorbed.memory.content_hash).first()) is not None:
-        raise RefusedError(f"Memory {duplicate.id} has the same text by now; only one can be active.", "twin_exists")
+        raise RefusedError(
+            f"Memory {duplicate.id} has the same text by now; only one can be active.", "duplicate_exists"
+        )
 
 
 def undo_merge(locked: LockedMemories, absorbed: EvidenceState, survivor: EvidenceState) -> None:

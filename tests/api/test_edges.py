@@ -100,7 +100,7 @@ def test_a_circle_in_an_order_is_refused_with_its_path(agent: Client) -> None:
     a, b = remember_content(agent, "Plays the cello"), remember_content(agent, "Runs on Sundays")
     link(agent, a, "continuation", b)
     data = problem(link(agent, b, "continuation", a), 409)
-    assert data["code"] == "circle"
+    assert data["code"] == "cycle"
     assert data["detail"] == f"This would close a cycle of continuation: {b} → {a} → {b}."
     assert link(agent, b, "similar", a).status_code == 201
     assert problem(link(agent, b, "similar", a), 409)["code"] == "edge_exists"

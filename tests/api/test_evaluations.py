@@ -158,7 +158,7 @@ def test_the_curves_give_the_metric_at_every_value_and_name_parameters_that_need
 def test_k_is_measured_exactly_where_the_paper_looked(
     client: Client, world: Namespace, judgement_set: JudgementSet
 ) -> None:
-    assert problem(get_json(client, world, "sensitivity", system="recall"), 409)["code"] == "not_asked"
+    assert problem(get_json(client, world, "sensitivity", system="recall"), 409)["code"] == "not_traced"
     trace_set(world, judgement_set, Config(SYSTEMS["recall"]))
     (curve,) = get_json(client, world, "sensitivity", system="recall", param="rrf_k").json()["curves"]
     assert set(PAPER_K_VALUES) <= set(curve["values"])

@@ -170,7 +170,7 @@ def test_a_set_of_another_namespace_is_not_there(client: Client, world: Namespac
 def test_the_ablation_needs_cached_candidates(client: Client, world: Namespace, judgement_set: JudgementSet) -> None:
     query = {"set": str(judgement_set.id), "system": "blend"}
     headers = key_to(world, Role.READ)
-    assert problem(client.get(api(world, "ablation/"), query, headers=headers), 409)["code"] == "not_asked"
+    assert problem(client.get(api(world, "ablation/"), query, headers=headers), 409)["code"] == "not_traced"
     trace_set(world, judgement_set, Config(SYSTEMS["blend"]))
     data = client.get(api(world, "ablation/"), query, headers=headers).json()
     assert [one["retriever"] for one in data["retrievers"]] == list(SYSTEMS["blend"].retrievers)

@@ -148,13 +148,13 @@ def test_a_constraint_broken_together_with_the_start_is_reported_and_the_rest_ap
 def test_another_start_has_its_own_sliders_and_drops_the_old_values(
     client: Client, namespace: Namespace, judgement_set: JudgementSet
 ) -> None:
-    sent = {"stood": "", "by": "recall", "split": "holdout", "p.abstain_below": "0.5", "p.rrf_k": "20"}
+    sent = {"started_by": "", "by": "recall", "split": "holdout", "p.abstain_below": "0.5", "p.rrf_k": "20"}
     moved = client.get("/here/tune/", sent, headers={"HX-Request": "true"})
     assert moved["HX-Redirect"] == "/here/tune/?by=recall&split=holdout"
     page = client.get("/here/tune/", sent).content.decode()
     assert "Parameters of recall" in page
     assert "Some values in the URL are invalid" not in page
-    assert 'name="stood" value="recall"' in page
+    assert 'name="started_by" value="recall"' in page
 
 
 def test_a_system_of_which_hardly_anything_is_judged_leads_to_the_pool(

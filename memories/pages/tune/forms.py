@@ -87,7 +87,7 @@ def parse_tune_state(namespace: Namespace, data: QueryDict) -> TuneState:
 
 def start_changed(data: QueryDict) -> bool:
     """Whether the form now names another start than the one its sliders belong to; their values are then ignored."""
-    return data.get("stood", data.get("by", "")) != data.get("by", "")
+    return data.get("started_by", data.get("by", "")) != data.get("by", "")
 
 
 def resolve_start(namespace: Namespace, by: str, problems: list[ParamProblem]) -> tuple[Config, str]:
