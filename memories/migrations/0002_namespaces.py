@@ -48,13 +48,13 @@ class Migration(migrations.Migration):
                     "redacts",
                     models.BooleanField(
                         default=False,
-                        help_text="whether keys, card numbers and e-mail addresses are blacked out before storing",
+                        help_text="whether keys, card numbers and e-mail addresses are redacted before storing",
                     ),
                 ),
                 (
                     "clock",
                     models.DateTimeField(
-                        blank=True, help_text="the moment this namespace takes for now; empty: real time", null=True
+                        blank=True, help_text="fixed current time of the namespace; empty: real time", null=True
                     ),
                 ),
                 ("created_at", models.DateTimeField(default=django.utils.timezone.now, editable=False)),
@@ -131,7 +131,7 @@ class Migration(migrations.Migration):
                 ),
                 (
                     "prefix",
-                    models.CharField(help_text="the beginning of the key, to tell keys apart on a page", max_length=20),
+                    models.CharField(help_text="first characters of the key, to recognise it", max_length=20),
                 ),
                 ("hash", models.BinaryField(help_text="SHA-256 of the key", max_length=32)),
                 ("created_at", models.DateTimeField(default=django.utils.timezone.now)),

@@ -65,9 +65,7 @@ class Migration(migrations.Migration):
                 ),
                 (
                     "speaker",
-                    models.CharField(
-                        blank=True, help_text="the name of who speaks, where one is known", max_length=200
-                    ),
+                    models.CharField(blank=True, help_text="the speaker's name, if known", max_length=200),
                 ),
                 ("text", models.TextField()),
                 ("said_at", models.DateTimeField()),
@@ -245,7 +243,7 @@ class Migration(migrations.Migration):
                         max_length=10,
                     ),
                 ),
-                ("reason", models.TextField(blank=True, help_text="why it stands where it stands")),
+                ("reason", models.TextField(blank=True, help_text="why it has its status")),
                 ("content", models.TextField()),
                 (
                     "content_hash",
@@ -261,7 +259,7 @@ class Migration(migrations.Migration):
                 ),
                 (
                     "subject_surface",
-                    models.CharField(blank=True, help_text="the subject as it was said", max_length=300),
+                    models.CharField(blank=True, help_text="the subject as written", max_length=300),
                 ),
                 (
                     "subject_fallback",
@@ -289,7 +287,10 @@ class Migration(migrations.Migration):
                     ),
                 ),
                 ("grounding_penalty", models.FloatField(default=0.0)),
-                ("confidence", models.FloatField(help_text="made of the above; kept because lists filter by it")),
+                (
+                    "confidence",
+                    models.FloatField(help_text="computed from the above; stored because lists filter by it"),
+                ),
                 ("confirmed_at", models.DateTimeField(null=True)),
                 ("belief", models.FloatField(default=5.0)),
                 ("corroborations", models.PositiveIntegerField(default=0)),
@@ -298,11 +299,11 @@ class Migration(migrations.Migration):
                 ("quality", models.FloatField(default=0.5)),
                 (
                     "memory_score",
-                    models.FloatField(help_text="memsense's chunk quality; empty: the confidence stands in", null=True),
+                    models.FloatField(help_text="memsense's chunk quality; empty: the confidence is used", null=True),
                 ),
                 (
                     "provenance_depth",
-                    models.PositiveSmallIntegerField(default=0, help_text="how many mouths it went through"),
+                    models.PositiveSmallIntegerField(default=0, help_text="number of hops from the original source"),
                 ),
                 ("useful", models.PositiveIntegerField(default=0)),
                 ("not_useful", models.PositiveIntegerField(default=0)),
@@ -310,7 +311,7 @@ class Migration(migrations.Migration):
                 ("last_accessed_at", models.DateTimeField(null=True)),
                 ("created_at", models.DateTimeField(default=django.utils.timezone.now)),
                 ("happened_at", models.DateTimeField(help_text="when it was said or observed", null=True)),
-                ("event_at", models.DateTimeField(help_text="when what it tells of takes place", null=True)),
+                ("event_at", models.DateTimeField(help_text="when the event it describes takes place", null=True)),
                 ("event_until", models.DateTimeField(null=True)),
                 ("valid_from", models.DateTimeField(null=True)),
                 ("valid_until", models.DateTimeField(null=True)),

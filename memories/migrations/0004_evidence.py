@@ -33,7 +33,7 @@ class Migration(migrations.Migration):
                     "source",
                     models.CharField(
                         blank=True,
-                        help_text="a document or an agent, say, where it is neither turn nor session",
+                        help_text="such as a document or an agent, if it is neither turn nor session",
                         max_length=200,
                     ),
                 ),
@@ -127,14 +127,14 @@ class Migration(migrations.Migration):
                 ("cause", models.CharField(max_length=50)),
                 ("before", models.JSONField(default=dict, help_text="the fields that changed")),
                 ("after", models.JSONField(default=dict)),
-                ("parts", models.JSONField(default=dict, help_text="how the new numbers came about")),
+                ("parts", models.JSONField(default=dict, help_text="explanation of the new numbers")),
                 (
                     "other_id",
                     models.UUIDField(
-                        help_text="the memory that caused it; history outlives it, so no relation", null=True
+                        help_text="the memory that caused it; no foreign key, since history outlives it", null=True
                     ),
                 ),
-                ("by", models.CharField(blank=True, help_text="the user or key behind it", max_length=200)),
+                ("by", models.CharField(blank=True, help_text="the user or API key", max_length=200)),
             ],
             options={
                 "indexes": [

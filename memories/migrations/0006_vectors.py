@@ -59,11 +59,13 @@ class Migration(migrations.Migration):
                 ("active", models.BooleanField(default=True)),
                 (
                     "written",
-                    models.BigIntegerField(default=0, help_text="the number of the write that made it findable"),
+                    models.BigIntegerField(default=0, help_text="number of the write that made it searchable"),
                 ),
                 (
                     "indexed",
-                    models.BooleanField(default=False, help_text="whether the index has it; else a scan finds it"),
+                    models.BooleanField(
+                        default=False, help_text="whether it is in the HNSW index; otherwise a scan finds it"
+                    ),
                 ),
             ],
             options={

@@ -29,9 +29,7 @@ class Migration(migrations.Migration):
                 ("total_length", models.PositiveBigIntegerField(default=0)),
                 (
                     "writes",
-                    models.BigIntegerField(
-                        default=0, help_text="counts them; what a process holds in memory is told by it"
-                    ),
+                    models.BigIntegerField(default=0, help_text="number of writes; versions the caches of a process"),
                 ),
                 (
                     "epoch",

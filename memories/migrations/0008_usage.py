@@ -35,7 +35,9 @@ class Migration(migrations.Migration):
                 ("user", models.CharField(blank=True, max_length=200)),
                 (
                     "session",
-                    models.CharField(help_text="the agent's name for it; it may hold no turns", max_length=200),
+                    models.CharField(
+                        help_text="the agent's session key; the session may have no turns", max_length=200
+                    ),
                 ),
                 ("memory_id", models.UUIDField()),
                 ("memory", memories.models.references.Reference(related_name="returns", to="memories.memory")),
@@ -111,20 +113,18 @@ class Migration(migrations.Migration):
                 ("id", models.UUIDField(default=memories.db.ids.uuid7, editable=False)),
                 (
                     "caller",
-                    models.CharField(
-                        help_text="the user or key that asked; keys of two callers never meet", max_length=200
-                    ),
+                    models.CharField(help_text="the user or API key; idempotency keys are per caller", max_length=200),
                 ),
                 ("key", models.CharField(max_length=200)),
                 ("request_hash", models.BinaryField(help_text="SHA-256 of method, path and body", max_length=32)),
-                ("status", models.PositiveSmallIntegerField(help_text="empty while the write is under way", null=True)),
+                ("status", models.PositiveSmallIntegerField(help_text="empty while the request is running", null=True)),
                 ("response", models.JSONField(null=True)),
                 (
                     "memory_ids",
                     django.contrib.postgres.fields.ArrayField(
                         base_field=models.UUIDField(),
                         default=list,
-                        help_text="what the answer tells of, so that an erasure finds it",
+                        help_text="memories in the response, so that an erasure finds it",
                         size=None,
                     ),
                 ),

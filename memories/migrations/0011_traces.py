@@ -26,7 +26,7 @@ class Migration(migrations.Migration):
                 ),
                 ("id", models.UUIDField(default=memories.db.ids.uuid7, editable=False)),
                 ("at", models.DateTimeField(default=django.utils.timezone.now)),
-                ("as_of", models.DateTimeField(help_text="the moment the ranking took for now")),
+                ("as_of", models.DateTimeField(help_text="the time that ages were measured from")),
                 ("query", models.TextField()),
                 ("request", models.JSONField(default=dict)),
                 ("profile_version_id", models.UUIDField(null=True)),
@@ -56,7 +56,10 @@ class Migration(migrations.Migration):
                     "api_key",
                     memories.models.references.Reference(cascade=False, related_name="traces", to="memories.apikey"),
                 ),
-                ("shadow", models.BooleanField(default=False, help_text="asked to compare, never shown to an agent")),
+                (
+                    "shadow",
+                    models.BooleanField(default=False, help_text="answered by the shadow, never returned to a caller"),
+                ),
             ],
             options={
                 "indexes": [

@@ -49,22 +49,22 @@ class Migration(migrations.Migration):
                     ),
                 ),
                 ("params", models.JSONField(default=dict)),
-                ("step", models.CharField(blank=True, help_text="what is done now", max_length=50)),
-                ("done", models.PositiveIntegerField(default=0, help_text="how much of the step")),
-                ("total", models.PositiveIntegerField(help_text="of how much; empty: nobody knows yet", null=True)),
-                ("result", models.JSONField(default=dict, help_text="what came of each finished step, by its name")),
+                ("step", models.CharField(blank=True, help_text="current step", max_length=50)),
+                ("done", models.PositiveIntegerField(default=0, help_text="units of the step that are done")),
+                ("total", models.PositiveIntegerField(help_text="units in all; empty: not known yet", null=True)),
+                ("result", models.JSONField(default=dict, help_text="result of each step, by its name")),
                 ("error", models.TextField(blank=True)),
                 ("attempts", models.PositiveSmallIntegerField(default=0)),
                 (
                     "run",
                     models.UUIDField(
-                        help_text="the attempt that may write; one taken for dead writes no more", null=True
+                        help_text="id of the current attempt; an earlier one must not write any more", null=True
                     ),
                 ),
-                ("by", models.CharField(blank=True, help_text="the user, key or command behind it", max_length=200)),
+                ("by", models.CharField(blank=True, help_text="the user, API key or command", max_length=200)),
                 ("created_at", models.DateTimeField(default=django.utils.timezone.now)),
                 ("started_at", models.DateTimeField(null=True)),
-                ("moved_at", models.DateTimeField(help_text="when it last told how far it is", null=True)),
+                ("moved_at", models.DateTimeField(help_text="time of the last progress update", null=True)),
                 ("finished_at", models.DateTimeField(null=True)),
             ],
             options={

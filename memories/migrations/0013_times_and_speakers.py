@@ -9,7 +9,7 @@ class Migration(migrations.Migration):
             model_name="entity",
             name="registered",
             field=models.BooleanField(
-                default=True, help_text="made for its own sake; another goes with the last memory that names it"
+                default=True, help_text="created explicitly; otherwise deleted with the last memory that mentions it"
             ),
         ),
         migrations.AlterField(
@@ -17,7 +17,7 @@ class Migration(migrations.Migration):
             name="epoch",
             field=models.IntegerField(
                 default=0,
-                help_text="counts what no process may go on holding: another embedder, a restore, an erasure",
+                help_text="incremented by what invalidates every cache: another embedder, a restore, an erasure",
             ),
         ),
         migrations.RemoveConstraint(model_name="job", name="job_kind_known"),

@@ -29,18 +29,16 @@ class Migration(migrations.Migration):
                 ("system", models.CharField(max_length=50)),
                 (
                     "params",
-                    models.JSONField(
-                        default=dict, help_text="those that decide about candidates, where they were given"
-                    ),
+                    models.JSONField(default=dict, help_text="given parameters that affect candidates"),
                 ),
                 (
                     "writes",
                     models.BigIntegerField(
-                        default=0, help_text="of the namespace when it was begun: more, and it is old"
+                        default=0, help_text="write counter of the namespace at the start; outdated if it has moved on"
                     ),
                 ),
                 ("begun_at", models.DateTimeField(default=django.utils.timezone.now)),
-                ("ready_at", models.DateTimeField(help_text="empty: not all queries are asked yet", null=True)),
+                ("ready_at", models.DateTimeField(help_text="empty: not all queries are traced yet", null=True)),
             ],
             options={
                 "indexes": [

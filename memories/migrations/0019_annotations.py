@@ -38,7 +38,7 @@ class Migration(migrations.Migration):
                         max_length=10,
                     ),
                 ),
-                ("right", models.BooleanField(help_text="whether it is so")),
+                ("right", models.BooleanField(help_text="whether the memory is correct")),
                 ("confidence", models.FloatField(help_text="the confidence the annotator would give it")),
                 ("created_at", models.DateTimeField(default=django.utils.timezone.now)),
                 ("memory", memories.models.references.Reference(related_name="annotations", to="memories.memory")),

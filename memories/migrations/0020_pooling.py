@@ -28,10 +28,10 @@ class Migration(migrations.Migration):
                 ("memory", memories.models.references.Reference(related_name="pooled", to="memories.memory")),
                 (
                     "ranks",
-                    models.JSONField(default=dict, help_text="its place in each setting's answer, counted from 1"),
+                    models.JSONField(default=dict, help_text="rank by configuration, counted from 1"),
                 ),
-                ("found_by", models.PositiveSmallIntegerField(help_text="how many settings find it")),
-                ("best", models.PositiveSmallIntegerField(help_text="its best place")),
+                ("found_by", models.PositiveSmallIntegerField(help_text="number of configurations that return it")),
+                ("best", models.PositiveSmallIntegerField(help_text="best rank")),
             ],
             options={
                 "verbose_name_plural": "pooled memories",

@@ -39,11 +39,11 @@ class Migration(migrations.Migration):
                 ("id", models.UUIDField(default=memories.db.ids.uuid7, editable=False)),
                 ("version_id", models.UUIDField()),
                 ("version", Reference(cascade=False, related_name="shadows", to="memories.profileversion")),
-                ("percent", models.PositiveSmallIntegerField(help_text="of the traces that are answered again")),
+                ("percent", models.PositiveSmallIntegerField(help_text="share of the traces that it answers")),
                 ("since", models.DateTimeField(default=django.utils.timezone.now)),
                 (
                     "seen",
-                    models.UUIDField(help_text="the last trace that was looked at; empty: none yet", null=True),
+                    models.UUIDField(help_text="last trace processed; empty: none yet", null=True),
                 ),
                 ("by", models.CharField(blank=True, max_length=200)),
             ],

@@ -15,6 +15,6 @@ class Migration(migrations.Migration):
         migrations.AddField(
             model_name="publication",
             name="rolled_back",
-            field=models.BooleanField(default=False, help_text="takes the publication before it back"),
+            field=models.BooleanField(default=False, help_text="whether it undoes the publication before it"),
         ),
     ]

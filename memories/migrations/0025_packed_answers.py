@@ -42,12 +42,12 @@ class Migration(migrations.Migration):
         migrations.AddField(
             model_name="trace",
             name="results",
-            field=models.PositiveSmallIntegerField(default=0, help_text="how many came back"),
+            field=models.PositiveSmallIntegerField(default=0, help_text="number of results"),
         ),
         migrations.AddField(
             model_name="trace",
             name="against",
-            field=models.JSONField(null=True, help_text="how a shadow's answer differs from the one that was told"),
+            field=models.JSONField(null=True, help_text="comparison of a shadow's answer with the one returned"),
         ),
         migrations.RunSQL(
             FORWARDS,

@@ -23,7 +23,7 @@ class Migration(migrations.Migration):
             model_name="judgedquery",
             name="overruled",
             field=models.BooleanField(
-                default=False, help_text="imported as unanswerable, and then a memory was graded as its answer"
+                default=False, help_text="imported as unanswerable, but a memory was graded relevant"
             ),
         ),
     ]

@@ -169,11 +169,11 @@ def rows_as_of(tables: CandidateTables, scope: CandidateScope, rows: list[Memory
     history = fold_events(tables.query.namespace, tables.ids, as_of)
     accesses = dict(tables.fetch({"accesses": ACCESSES}, hidden_since=list(scope.hidden_since))["accesses"])
     return [
-        row | column_values(history.get(row["id"], {})) | {"access_count": accesses.get(row["id"], 0)} for row in rows
+        row | columns_from_events(history.get(row["id"], {})) | {"access_count": accesses.get(row["id"], 0)} for row in rows
     ]
 
 
-def column_values(event_values: Mapping[str, Any]) -> MemoryRow:
+def columns_from_events(event_values: Mapping[str, Any]) -> MemoryRow:
     """The values of events that are columns of a candidate's row."""
     return {
         name: datetime.fromisoformat(value) if name in ("valid_from", "valid_until") and value else value
