@@ -132,6 +132,16 @@ class CandidateTables:
         return len(self.ids)
 
     @cached_property
+    def id_texts(self) -> Sequence[str]:
+        """The ids as text."""
+        return [str(id) for id in self.ids]
+
+    @cached_property
+    def id_literal(self) -> str:
+        """The ids as an array literal: psycopg would convert a list anew for each statement."""
+        return uuid_array_literal(self.id_texts)
+
+    @cached_property
     def positions(self) -> dict[UUID, int]:
         """The position of each candidate."""
         return {id: position for position, id in enumerate(self.ids)}
@@ -142,7 +152,7 @@ class CandidateTables:
             return {name: [] for name in statements}
         values = {
             "namespace": self.query.namespace.id,
-            "ids": self.ids,
+            "ids": self.id_literal,
             "now": self.query.now,
             "user": self.query.user,
             "session": self.query.session,

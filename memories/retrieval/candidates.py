@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from operator import attrgetter
 from typing import Any
 from uuid import UUID
 
@@ -25,6 +26,7 @@ from memories.retrieval.candidate_rows import (
     MemoryRow,
     load_candidate_vectors,
     memory_rows,
+    uuid_array_literal,
 )
 from memories.retrieval.expected_answer import answer_fit
 from memories.retrieval.fetch import Fetched, RankedList
@@ -74,9 +76,9 @@ def load_candidates(
 ) -> Candidates:
     """Everything a system reads of the candidates, in a fixed number of statements."""
     lists = fetched.lists
-    ids = sorted(set().union(*lists.values()))
-    places = session_places(scope, ids) if query.config.system.ranks_conversations else SessionPlaces()
-    ids = sorted({*ids, *places.neighbours})
+    found = set[UUID]().union(*lists.values())
+    places = session_places(scope, found) if query.config.system.ranks_conversations else SessionPlaces()
+    ids = sorted(found.union(places.neighbours), key=attrgetter("int"))
     tables = CandidateTables(query, parsed.embedder, ids)
     list_rows = {name: [tables.positions[id] for id in ranked] for name, ranked in lists.items()}
     cosine = np.full(len(ids), np.nan)
@@ -88,7 +90,7 @@ def load_candidates(
         | affinity_statement(query, params),
         **scope.values,
         vector=parsed.vector_param,
-        without_cosine=[id for id, known in zip(ids, np.isfinite(cosine), strict=True) if not known],
+        without_cosine=uuid_array_literal(tables.id_texts[row] for row in np.flatnonzero(np.isnan(cosine)).tolist()),
     )
     rows = rows_as_of(tables, scope, memory_rows(loaded["memories"]))
     cosine, vectors, fingerprints = query_cosines(tables, loaded, cosine, parsed)
@@ -100,7 +102,7 @@ def load_candidates(
         match |= answer_fit(rows, parsed.expected, scores.get("entity"), match["term_coverage"])
     entity_scores = scores.get("entity", np.zeros(len(ids)))
     signals = Signals(
-        ids=np.array([str(id) for id in ids], dtype="U36"),
+        ids=np.array(tables.id_texts, dtype="U36"),
         sort_keys=np.arange(len(ids)),
         type=category_codes(rows, "type", TYPES),
         kind=category_codes(rows, "kind", KINDS),
@@ -169,7 +171,8 @@ def rows_as_of(tables: CandidateTables, scope: CandidateScope, rows: list[Memory
     history = fold_events(tables.query.namespace, tables.ids, as_of)
     accesses = dict(tables.fetch({"accesses": ACCESSES}, hidden_since=list(scope.hidden_since))["accesses"])
     return [
-        row | columns_from_events(history.get(row["id"], {})) | {"access_count": accesses.get(row["id"], 0)} for row in rows
+        row | columns_from_events(history.get(row["id"], {})) | {"access_count": accesses.get(row["id"], 0)}
+        for row in rows
     ]
 
 

@@ -1,6 +1,6 @@
 """Positions of candidates in their sessions, and their neighbours there."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from uuid import UUID
@@ -34,13 +34,14 @@ class SessionPlaces:
     neighbours: Sequence[UUID] = ()
 
 
-def session_places(scope: CandidateScope, ids: Sequence[UUID]) -> SessionPlaces:
+def session_places(scope: CandidateScope, candidates: Collection[UUID]) -> SessionPlaces:
     """Number the memories of the candidates' sessions in order, in one query."""
     with connection.cursor() as cursor:
-        cursor.execute(SESSION_ORDER.format(scope=scope.condition), {**scope.values, "ids": uuid_array_literal(ids)})
+        cursor.execute(
+            SESSION_ORDER.format(scope=scope.condition), {**scope.values, "ids": uuid_array_literal(candidates)}
+        )
         rows = cursor.fetchall()
     positions = {id: LEVELS.index(level) * LEVEL_OFFSET + place for id, level, place in rows}
-    candidates = set(ids)
     # A neighbour is the row before or after; each level of a session starts at 1.
     neighbours = [
         neighbour

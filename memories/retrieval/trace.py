@@ -17,6 +17,7 @@ from memories.db.json_codec import encode_json, pack_json
 from memories.db.pipeline import Statement, fetch_pipeline
 from memories.models import Memory, Namespace, Trace
 from memories.models.choices import Status
+from memories.retrieval.candidate_rows import uuid_array_literal
 from memories.retrieval.query import Config, Filters, Query
 from memories.retrieval.retrieve import Retrieval
 from memories.retrieval.trace_codec import LAYOUT, pack_signals
@@ -47,7 +48,7 @@ def store_trace(retrieval: Retrieval, answer: Answer, *, key: UUID | None) -> UU
         "params": to_json_text(dict(config.given)),
         "plan": to_json_text(retrieval.query_plan.to_dict()),
         "layout": LAYOUT,
-        "candidates": retrieval.candidates.ids,
+        "candidates": uuid_array_literal(retrieval.signals.ids),
         "signals": pack_signals(retrieval.signals, retrieval.candidates.fingerprints, retrieval.parsed.embedder),
         "answer": pack_json(answer.to_dict()),
         "results": len(answer.results),
@@ -67,7 +68,7 @@ def store_trace(retrieval: Retrieval, answer: Answer, *, key: UUID | None) -> UU
 @cache
 def insert_sql(*columns: str) -> str:
     """The INSERT statement of a trace."""
-    values = ", ".join(f"%({name})s" for name in columns)
+    values = ", ".join(f"%({name})s{'::uuid[]' if name == 'candidates' else ''}" for name in columns)
     return f"INSERT INTO {Trace._meta.db_table} ({', '.join(columns)}) VALUES ({values}) RETURNING id"
 
 
