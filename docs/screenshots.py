@@ -161,7 +161,7 @@ def optimise(page: Page) -> None:
         page.wait_for_load_state()
         page.goto("/demo/profiles/")
         page.locator(".versions .name a").first.click()
-        page.get_by_role("button", name="Measure").first.click()
+        page.get_by_role("button", name="Evaluate").first.click()
         page.get_by_text("nDCG@10").first.wait_for(timeout=JUDGED_TIMEOUT)
         page.goto("/demo/optimise/")
     page.locator("#parts-h").wait_for(timeout=JUDGED_TIMEOUT)

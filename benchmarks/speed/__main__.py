@@ -41,6 +41,7 @@ from memories.retrieval.query import Query
 from memories.retrieval.replay import replay
 from memories.retrieval.retrieve import Retrieval, retrieve
 from memories.retrieval.trace import store_trace
+from memories.writing.rebuild import unindexed_vectors
 from memories.writing.remember import remember
 from scoring.systems import SYSTEMS
 
@@ -65,6 +66,7 @@ def main() -> None:
     for size in options.sizes:
         began = time.perf_counter()
         namespace = seed.ensure_graph(worlds.get_or_load_world(size))
+        index_vectors(namespace)
         print(f"\n{size:,} memories, loaded in {time.perf_counter() - began:.0f} s; ms, embedding apart")
         print(f"  {'':12} {'workload':10} {'p50':>7} {'p95':>7}   {'bare p50':>8} {'p95':>7}   ratio p50, p95")
         with bare_search(namespace) as bare:
@@ -74,6 +76,13 @@ def main() -> None:
         if options.http:
             http_load.measure_http(namespace, worlds.benchmark_queries(QUERIES))
         print(f"  this process: {psutil.Process().memory_info().rss / MEGABYTE:.0f} MB")
+
+
+def index_vectors(namespace: Namespace) -> None:
+    """Index what an earlier run has written, as the worker does from 2,000 vectors on."""
+    unindexed_vectors(namespace).update(indexed=True)
+    with connection.cursor() as cursor:
+        cursor.execute("VACUUM ANALYZE")
 
 
 @contextmanager
