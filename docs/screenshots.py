@@ -116,7 +116,7 @@ def save_picture(screenshot: bytes, path: Path) -> None:
 
 def lab(page: Page) -> None:
     """A query with its first hit explained and a slider moved."""
-    page.goto("/demo/lab/?query=Which+database+for+the+billing+service%3F")
+    page.goto("/demo/lab/?query=Who+reviews+schema+changes%3F")
     slider = page.locator("#params input[type=range]").nth(1)
     slider.focus()
     slider.press("PageDown")

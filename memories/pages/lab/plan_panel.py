@@ -18,12 +18,12 @@ SPECIFICITY_LABELS = {
 
 
 def plan_context(retrieval: Retrieval, parsed: ParsedReport) -> dict[str, Any]:
-    """The plan with its specificity components; systems without a planner run all their retrievers."""
+    """The plan with its specificity components; systems without a planner ask every retriever that has a weight."""
     query_plan, params, system = retrieval.query_plan, retrieval.params, retrieval.query.config.system
     names, window = [entity.surface for entity in parsed.entities], parsed.window
     context: dict[str, Any] = {"name": query_plan.plan.name, "parsed": parsed_sentence(names, window)}
     if query_plan.specificity is None or not isinstance(params, PlanParams):
-        return {**context, "reason": f"{system.name} has no planner: it always runs all of its retrievers."}
+        return {**context, "reason": f"{system.name} has no planner: it asks every retriever that has a weight."}
     specificity = query_plan.specificity["value"]
     details = {
         "entity_density": ", ".join(f"“{name}”" for name in dict.fromkeys(names)) or "no known entity",
