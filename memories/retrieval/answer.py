@@ -79,7 +79,7 @@ def report_plan(retrieval: Retrieval) -> PlanReport:
     parsed = retrieval.parsed_in_trace if retrieval.parsed is None else report_parsed(retrieval.parsed)
     return PlanReport(
         name=query_plan.plan.name,
-        retrievers=list(retrieval.asked),
+        retrievers=list(retrieval.active_retrievers),
         specificity=cast(Explanation | None, query_plan.specificity),
         reranker=query_plan.reranker or None,
         params=retrieval.params.as_dict(),

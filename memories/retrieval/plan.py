@@ -66,7 +66,7 @@ def choose_plan(parsed: ParsedQuery, config: Config) -> QueryPlan:
     return QueryPlan(plan, score.tree())
 
 
-def asked_retrievers(query: Query, plan: Plan, params: Params) -> tuple[str, ...]:
+def active_retrievers(query: Query, plan: Plan, params: Params) -> tuple[str, ...]:
     """The retrievers of the plan that can change a score; one of weight 0 is not asked."""
     system = query.config.system
     retrievers = system.retrievers if query.all_retrievers else system.weighted_retrievers(params)

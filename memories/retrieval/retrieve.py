@@ -11,7 +11,7 @@ from memories.models.vector import SCAN_BELOW
 from memories.retrieval.candidates import Candidates, load_candidates
 from memories.retrieval.fetch import Fetched, fetch
 from memories.retrieval.parse import ParsedQuery, understand
-from memories.retrieval.plan import QueryPlan, asked_retrievers, choose_plan, list_depth
+from memories.retrieval.plan import QueryPlan, active_retrievers, choose_plan, list_depth
 from memories.retrieval.query import Query
 from memories.retrieval.rerank import rerank
 from memories.retrieval.retrievers import RETRIEVERS
@@ -60,9 +60,9 @@ class Retrieval:
     parsed_in_trace: ParsedReport = NOTHING_PARSED  # of a replay
 
     @property
-    def asked(self) -> tuple[str, ...]:
+    def active_retrievers(self) -> tuple[str, ...]:
         """The retrievers that were asked."""
-        return asked_retrievers(self.query, self.query_plan.plan, self.params)
+        return active_retrievers(self.query, self.query_plan.plan, self.params)
 
     @property
     def signals(self) -> Signals:
@@ -80,8 +80,8 @@ def retrieve(query: Query, parsed: ParsedQuery | None = None) -> Retrieval:
     params = query.config.params_under(query_plan.plan)
     with snapshot():
         context = retriever_context(query, parsed, params)
-        asked = asked_retrievers(query, query_plan.plan, params)
-        fetched = fetch(retriever_statements(context, asked), database_settings(context))
+        retrievers = active_retrievers(query, query_plan.plan, params)
+        fetched = fetch(retriever_statements(context, retrievers), database_settings(context))
         watch.lap("retrieve")
         candidates = load_candidates(query, parsed, context.scope, fetched, params)
         watch.lap("load")

@@ -72,12 +72,12 @@ class Reranking:
     def score_params(self) -> Mapping[str, Declaration]:
         """The parameters that only affect the score; the weight of a retriever that was not asked needs a new query."""
         retrieval, system = self.retrieval, self.retrieval.query.config.system
-        unasked = system.weights_of(set(system.retrievers) - set(retrieval.asked))
+        inactive = system.weights_of(set(system.retrievers) - set(retrieval.active_retrievers))
         declarations = retrieval.params.declarations()
         return {
             name: declared
             for name, declared in declarations.items()
-            if declared.scope == "score" and name not in unasked
+            if declared.scope == "score" and name not in inactive
         }
 
     def search(self) -> ChangeSearch:
@@ -185,11 +185,11 @@ def range_fraction(params: Params, name: str, value: Any) -> float:
 
 
 def search_other_candidates(retrieval: Retrieval, memory: UUID, list_ranks: Mapping[str, ListRank]) -> ChangeSearch:
-    """Try longer lists and unasked retrievers, by new queries, for a memory that no list reaches."""
+    """Try longer lists and inactive retrievers, by new queries, for a memory that no list reaches."""
     params, config = retrieval.params, retrieval.query.config
     list_rank = {retriever: entry.rank for retriever, entry in list_ranks.items() if entry.rank}
-    ranks = [rank for retriever, rank in list_rank.items() if retriever in retrieval.asked]
-    weights = config.system.weights_of(list_rank.keys() - set(retrieval.asked))
+    ranks = [rank for retriever, rank in list_rank.items() if retriever in retrieval.active_retrievers]
+    weights = config.system.weights_of(list_rank.keys() - set(retrieval.active_retrievers))
     trials = sorted({*list_length_trials(params, retrieval.query.top_k, ranks), *first_weight_trials(params, weights)})
     tried = tuple(dict.fromkeys(trial.param for trial in trials))
     for trial in trials:

@@ -13,7 +13,7 @@ from memories.models.choices import Status
 from memories.retrieval.answer import failed_gates, retriever_hits
 from memories.retrieval.as_of import Past
 from memories.retrieval.fetch import fetch
-from memories.retrieval.plan import asked_retrievers, list_depth
+from memories.retrieval.plan import active_retrievers, list_depth
 from memories.retrieval.query import Query
 from memories.retrieval.replay import Replay
 from memories.retrieval.retrieve import (
@@ -132,7 +132,7 @@ def list_ranks_of(retrieval: Retrieval, memory: UUID) -> dict[str, ListRank]:
     depth = list_depth(retrieval.params, query.top_k)
     with snapshot():
         context = retriever_context(query, parsed, retrieval.params, MAX_DEPTH)
-        in_plan = asked_retrievers(replace(query, all_retrievers=True), plan, retrieval.params)
+        in_plan = active_retrievers(replace(query, all_retrievers=True), plan, retrieval.params)
         statements = retriever_statements(context, in_plan)
         fetched = fetch(statements, database_settings(context))
     ranks: dict[str, ListRank] = {}
@@ -162,7 +162,7 @@ def list_ranks_at_trace(retrieval: Retrieval, row: int) -> dict[str, ListRank]:
             ranks[retriever] = ListRank(hits[retriever].rank, hits[retriever].score, "")
         elif retriever not in plan.retrievers:
             ranks[retriever] = not_listed(f"the plan {plan.name} does not run it")
-        elif retriever not in retrieval.asked:
+        elif retriever not in retrieval.active_retrievers:
             ranks[retriever] = not_listed(ZERO_WEIGHT)
         elif retriever in timed_out:
             ranks[retriever] = not_listed(timed_out[retriever])
@@ -181,7 +181,7 @@ def why_not_listed(retrieval: Retrieval, retriever: str, rank: int | None, depth
         return "it does not find it"
     if rank > depth:
         return f"below its first {depth}"
-    return "" if retriever in retrieval.asked else ZERO_WEIGHT
+    return "" if retriever in retrieval.active_retrievers else ZERO_WEIGHT
 
 
 def not_listed(why: str) -> ListRank:
@@ -205,7 +205,9 @@ def miss_sentence(
     end = change_sentence(search, candidate=row is not None)
     if row is None:
         ranks = {retriever: entry.rank for retriever, entry in list_ranks.items() if entry.rank}
-        best = min((rank for retriever, rank in ranks.items() if retriever in retrieval.asked), default=None)
+        best = min(
+            (rank for retriever, rank in ranks.items() if retriever in retrieval.active_retrievers), default=None
+        )
         found = f"the best list has it {ordinal(best)}" if best else "no retriever finds it"
         if ranks and not best:
             found = f"only {' and '.join(ranks)} would find it, {ZERO_WEIGHT}"

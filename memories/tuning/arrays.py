@@ -102,7 +102,7 @@ class Arrays:
         for stack in self.stacks:
             top_k = min(DEPTH, stack.plan.top_k or DEPTH)
             params = config.params_under(stack.plan)
-            for part in self.asked_parts(stack, params):
+            for part in self.active_parts(stack, params):
                 ranked, abstained = rank_batches(
                     self.system, part.signals, params, top_k=top_k, diversify=stack.plan.diversify
                 )
@@ -115,7 +115,7 @@ class Arrays:
                 answered[queries] = ~abstained & (counts > 0)
         return grades, result_rows, answered
 
-    def asked_parts(self, stack: Stack, params: Params) -> Sequence[StackPart]:
+    def active_parts(self, stack: Stack, params: Params) -> Sequence[StackPart]:
         """A stack as if only the retrievers with a weight had been asked, as in a live retrieval."""
         weighted = self.system.weighted_retrievers(params)
         dropped = frozenset(stack.signals.ranks) & (set(self.system.retrievers) - set(weighted))

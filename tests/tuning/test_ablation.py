@@ -1,18 +1,15 @@
 """A system without one of its retrievers ranks as a retrieval that never runs it."""
 
-from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 import pytest
 
-from memories.models import JudgementSet, Namespace
+from memories.models import Namespace
 from memories.retrieval.config import mode_preset
 from memories.retrieval.query import Config
 from memories.retrieval.retrieve import retrieve
 from memories.tuning import traced_sets
-from memories.tuning.array_cache import cached_arrays
 from memories.tuning.arrays import Arrays
 from memories.tuning.measurement import MAIN_METRIC, measure_config
 from memories.tuning.objective import Objective
@@ -20,31 +17,10 @@ from memories.tuning.retriever_ablation import OVERLAP_DEPTH, ablate_retrievers,
 from scoring.resampling import holm
 from scoring.systems import SYSTEMS
 from tests.support.judged_arrays import noise_arrays, planted_arrays
-from tests.support.judged_world import make_judgement_set, trace_set
 
 pytestmark = [pytest.mark.django_db, pytest.mark.xdist_group("retrieval")]
 
 ROUTES = [(name, route) for name, system in SYSTEMS.items() for route in system.retrievers]
-
-
-@pytest.fixture(scope="module")
-def judgement_set(world: Namespace, django_db_blocker: Any) -> Iterator[JudgementSet]:
-    """The judged set, made once for all tests of the module."""
-    with django_db_blocker.unblock():
-        whole = make_judgement_set(world, "ablation")
-    yield whole
-    with django_db_blocker.unblock():
-        whole.delete()
-
-
-@pytest.fixture(scope="module")
-def arrays(world: Namespace, judgement_set: JudgementSet, django_db_blocker: Any) -> dict[str, Arrays]:
-    """The arrays of every system."""
-    with django_db_blocker.unblock():
-        return {
-            name: cached_arrays(trace_set(world, judgement_set, Config(system, mode_preset(world, system))))
-            for name, system in SYSTEMS.items()
-        }
 
 
 @pytest.mark.parametrize(("name", "route"), ROUTES)

@@ -1,7 +1,6 @@
 """A judgement set measured from arrays equals one measured by live queries."""
 
 import math
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -12,7 +11,6 @@ from ranx import Qrels, Run, evaluate
 
 from memories.models import JudgedQuery, Judgement, JudgementSet, Memory, MemoryVector, Namespace
 from memories.models.choices import Route
-from memories.retrieval.config import mode_preset
 from memories.retrieval.query import Config
 from memories.retrieval.retrieve import retrieve
 from memories.tuning import array_cache, traced_sets
@@ -28,30 +26,10 @@ from memories.tuning.measurement import (
 from memories.writing.lock import lock_namespace
 from scoring.systems import SYSTEMS
 from tests.support.examples import examples
-from tests.support.judged_world import make_judgement_set, trace_set
+from tests.support.judged_world import trace_set
 from tests.support.scoring_inputs import random_params
 
 pytestmark = [pytest.mark.django_db, pytest.mark.xdist_group("retrieval")]
-
-
-@pytest.fixture(scope="module")
-def judgement_set(world: Namespace, django_db_blocker: Any) -> Iterator[JudgementSet]:
-    """The judged set, made once for all tests of the module."""
-    with django_db_blocker.unblock():
-        whole = make_judgement_set(world)
-    yield whole
-    with django_db_blocker.unblock():
-        whole.delete()
-
-
-@pytest.fixture(scope="module")
-def arrays(world: Namespace, judgement_set: JudgementSet, django_db_blocker: Any) -> dict[str, Arrays]:
-    """The arrays of every system."""
-    with django_db_blocker.unblock():
-        return {
-            name: cached_arrays(trace_set(world, judgement_set, Config(system, mode_preset(world, system))))
-            for name, system in SYSTEMS.items()
-        }
 
 
 def random_score_params(system: str, seed: int) -> dict[str, Any]:

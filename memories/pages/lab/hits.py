@@ -186,7 +186,7 @@ def list_status(retrieval: Retrieval, retriever: str) -> str:
     if retriever not in retrieval.query_plan.plan.retrievers:
         return "not in this plan"
     length = int(np.isfinite(retrieval.signals.rank(retriever)).sum())
-    return str(length) if length or retriever in retrieval.asked else "weight 0"
+    return str(length) if length or retriever in retrieval.active_retrievers else "weight 0"
 
 
 def retriever_lists(retrieval: Retrieval, results: Sequence[Result], max_rows: int = 10) -> list[dict[str, Any]]:
@@ -200,7 +200,7 @@ def retriever_lists(retrieval: Retrieval, results: Sequence[Result], max_rows: i
         lists.append(
             {
                 "style": retriever_style(retriever),
-                "asked": retriever in retrieval.asked,
+                "active": retriever in retrieval.active_retrievers,
                 "status": list_status(retrieval, retriever),
                 "rows": rows
                 and markup.ranked_list_html(

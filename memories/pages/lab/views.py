@@ -163,7 +163,7 @@ class LabState:
             "plan": plan_context(retrieval, ParsedReport.from_dict(self.trace.answer.get("plan", {}))),
             "groups": groups,
             "retrieval_ms": sum(self.trace.took_ms.values()),
-            "retrievers": len(retrieval.asked),
+            "retrievers": len(retrieval.active_retrievers),
             "again": self.data.get("again"),
             "may_save": access_of(self.request, self.trace.namespace).allows(Role.WRITE),
             "profile": self.start.profile,
