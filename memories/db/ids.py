@@ -1,13 +1,13 @@
 """UUIDv7 identifiers (RFC 9562), which sort by creation time."""
 
 import hashlib
-import os
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from datetime import UTC, datetime, timedelta
 from itertools import count
+from secrets import randbits
 from threading import Lock
 from uuid import UUID
 
@@ -16,8 +16,6 @@ RANDOM_BITS = 74
 NAME_BITS = 42  # of the random bits of a replayed id; the others count up
 _lock = Lock()
 _latest = 0
-_entropy = bytearray()
-os.register_at_fork(after_in_child=_entropy.clear)  # or parent and child would generate the same ids
 _replay: ContextVar[Iterator[UUID] | None] = ContextVar("replay", default=None)
 
 
@@ -30,18 +28,8 @@ def uuid7() -> UUID:
     with _lock:
         # Within one millisecond, or if the clock steps back, increment by a random amount (RFC 9562, 6.2).
         same_tick = now <= _latest >> RANDOM_BITS
-        _latest = _latest + 1 + _random(32) if same_tick else now << RANDOM_BITS | _random(RANDOM_BITS)
+        _latest = _latest + 1 + randbits(32) if same_tick else now << RANDOM_BITS | randbits(RANDOM_BITS)
         return _uuid(_latest >> RANDOM_BITS, _latest)
-
-
-def _random(bits: int) -> int:
-    """Random bits from a buffer: a system call per id would dominate its cost."""
-    size = -(-bits // 8)
-    if len(_entropy) < size:
-        _entropy.extend(os.urandom(4096))
-    number = int.from_bytes(_entropy[-size:])
-    del _entropy[-size:]
-    return number & (1 << bits) - 1
 
 
 def id_timestamp(identifier: UUID) -> datetime:

@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from ranx import Qrels, Run, evaluate
 
 from memories.models import JudgedQuery, Judgement, JudgementSet, Memory, MemoryVector, Namespace
 from memories.models.choices import Route
@@ -28,6 +27,7 @@ from scoring.systems import SYSTEMS
 from tests.support.examples import examples
 from tests.support.judged_world import trace_set
 from tests.support.scoring_inputs import random_params
+from tests.support.trec_eval import trec_eval
 
 pytestmark = [pytest.mark.django_db, pytest.mark.xdist_group("retrieval")]
 
@@ -67,25 +67,18 @@ def test_arrays_answer_every_query_as_a_live_retrieval_does(
         assert bool(found.answered[number]) == bool(mine)
 
 
-@pytest.mark.filterwarnings("ignore::numba.core.errors.NumbaWarning")  # of code that ranx has it compile
 @pytest.mark.parametrize("system", SYSTEMS)
-def test_metrics_are_those_of_an_independent_implementation(
-    world: Namespace, arrays: dict[str, Arrays], system: str
-) -> None:
+def test_metrics_are_those_of_trec_eval(world: Namespace, arrays: dict[str, Arrays], system: str) -> None:
     setting = Config(SYSTEMS[system], {"abstain_below": 0.0} if system == "blend" else {})
     found = measure_config(arrays[system], setting)
-    asked = [query for query in arrays[system].queries if query.judgements.exists()]
-    qrels = Qrels({str(one.id): {str(g.memory_id): g.grade for g in one.judgements.all()} for one in asked})
-    answers = {str(one.id): live_answer(world, one, setting) for one in asked}
-    scored = {id: {name: 1.0 / rank for rank, name in enumerate(names, 1)} for id, names in answers.items()}
-    run = Run({id: scores or {"none": 1.0} for id, scores in scored.items()})
-    names = {"ndcg@10": "ndcg_burges@10", "recall@5": "recall@5", "recall@10": "recall@10", "mrr": "mrr"}
-    for mine, theirs in names.items():
-        evaluate(qrels, run, theirs)
-        expected = dict(run.scores[theirs])
+    judged = [query for query in arrays[system].queries if query.judgements.exists()]
+    grades = {str(one.id): {str(g.memory_id): g.grade for g in one.judgements.all()} for one in judged}
+    ranked = {str(one.id): live_answer(world, one, setting) for one in judged}
+    for metric in ("ndcg@10", "recall@5", "recall@10", "mrr"):
+        expected = trec_eval(grades, ranked, metric)
         for number, query in enumerate(arrays[system].queries):
             if str(query.id) in expected:
-                assert found.per_query[mine][number] == pytest.approx(expected[str(query.id)])
+                assert found.per_query[metric][number] == pytest.approx(expected[str(query.id)])
 
 
 def test_abstaining_counts_as_lost_where_there_is_an_answer_and_as_right_where_there_is_none(
