@@ -22,9 +22,8 @@ from recall_site import data_folder
 from recall_site.postgres import Postgres, embedded_database_settings
 from tests.support.examples import FUZZ
 from tests.support.judged_world import make_judgement_set
-from tests.support.postgres import query_database
 from tests.support.retrieval_world import store_world
-from tests.support.site import EVERYBODY, Site, copy_data
+from tests.support.site import Site, copy_data, remove_everybody
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 BROWSER_OPTIONS = [
@@ -150,14 +149,7 @@ def first_start(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
 @pytest.fixture(scope="session")
 def empty_data(first_start: tuple[Path, str], tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A migrated data folder without users and namespaces, to be copied."""
-    data = copy_data(first_start[0], tmp_path_factory.mktemp("empty") / "data")
-    server = Postgres(data)
-    server.join()
-    try:
-        query_database(data, EVERYBODY)
-    finally:
-        server.leave()
-    return data
+    return remove_everybody(copy_data(first_start[0], tmp_path_factory.mktemp("empty") / "data"))
 
 
 @pytest.fixture(scope="session")

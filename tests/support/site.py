@@ -17,10 +17,9 @@ import psycopg
 from django.conf import settings
 
 from recall_site import environment
-from recall_site.postgres import read_pid
+from recall_site.postgres import Postgres, read_pid
 from tests.support.postgres import postmaster, query_database
 
-EVERYBODY = "TRUNCATE auth_user, memories_namespace CASCADE"
 PATIENCE = 240  # seconds; a first start on a busy machine
 
 
@@ -107,11 +106,11 @@ class Site:
     def workers(self) -> list[psutil.Process]:
         return [one for one in psutil.Process(self.process.pid).children() if "worker" in one.cmdline()]
 
-    def state(self) -> list[tuple[object, ...]]:
-        """The state of the change of embedder, and the demo's embedder; nothing while the database is away."""
+    def demo_embedder(self) -> str:
+        """The embedder of the demo; empty while the database is away."""
         with suppress(psycopg.OperationalError):
-            return self.query("SELECT state, embedder FROM memories_job, memories_namespace WHERE kind = 'reembed'")
-        return []
+            return str(self.query("SELECT embedder FROM memories_namespace WHERE slug = 'demo'")[0][0])
+        return ""
 
     def query(self, statement: str) -> list[tuple[object, ...]]:
         """Ask the site's embedded database."""
@@ -138,3 +137,14 @@ def free_port() -> int:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])
+
+
+def remove_everybody(data: Path) -> Path:
+    """Delete all users and namespaces from a stopped site's data folder."""
+    server = Postgres(data)
+    server.join()
+    try:
+        query_database(data, "TRUNCATE auth_user, memories_namespace CASCADE")
+    finally:
+        server.leave()
+    return data

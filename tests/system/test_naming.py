@@ -51,11 +51,16 @@ PRIVATE_NAMES = {
 }
 
 
-@cache
 def modules(*packages: str) -> list[tuple[Path, ast.Module]]:
     """Every module but migrations, parsed."""
-    paths = [path for package in packages for path in sorted((ROOT / package).rglob("*.py"))]
-    return [(path.relative_to(ROOT), ast.parse(path.read_text())) for path in paths if "migrations" not in path.parts]
+    return [module for package in packages for module in modules_of(package)]
+
+
+@cache
+def modules_of(package: str) -> list[tuple[Path, ast.Module]]:
+    """The modules of one package."""
+    paths = [path for path in sorted((ROOT / package).rglob("*.py")) if "migrations" not in path.parts]
+    return [(path.relative_to(ROOT), ast.parse(path.read_text())) for path in paths]
 
 
 def is_participle(name: str) -> bool:

@@ -16,7 +16,7 @@ from django.conf import settings
 
 from recall_site.postgres import PORT, Postgres, embedded_database_settings
 from tests.support.postgres import postmaster, processes_of
-from tests.support.site import EVERYBODY, PATIENCE, Site, bare_environment, copy_data, free_port
+from tests.support.site import PATIENCE, Site, bare_environment, copy_data, free_port, remove_everybody
 
 pytestmark = pytest.mark.xdist_group("start")
 
@@ -141,7 +141,7 @@ def test_a_site_can_do_without_a_worker(run: Run) -> None:
     assert site.workers() == []
 
 
-def test_a_job_is_done_by_the_site_s_own_worker_even_if_postgres_dies_meanwhile(run: Run, home: Path) -> None:
+def test_a_job_is_worked_on_by_the_site_s_own_worker_even_if_postgres_dies_meanwhile(run: Run, home: Path) -> None:
     site = run().wait_until_up()
     site.worker()
     command = [sys.executable, "manage.py", "reembed", "demo", "--embedder", "wordllama-256"]
@@ -151,8 +151,8 @@ def test_a_job_is_done_by_the_site_s_own_worker_even_if_postgres_dies_meanwhile(
     os.kill(postmaster(home), signal.SIGKILL)
     site.wait_for_status("/health/ready", 200)
     deadline = time.monotonic() + 2 * PATIENCE
-    while site.state() != [("done", "wordllama-256")]:
-        assert time.monotonic() < deadline, (site.state(), site.output.read_text())
+    while site.demo_embedder() != "wordllama-256":
+        assert time.monotonic() < deadline, site.output.read_text()
         time.sleep(0.5)
 
 
@@ -219,8 +219,7 @@ def test_a_chosen_password_replaces_the_one_that_was_made(run: Run) -> None:
 
 
 def test_a_database_in_use_gets_no_demo(run: Run, home: Path) -> None:
-    first = run().wait_until_up()
-    first.query(EVERYBODY)
+    remove_everybody(home)
     command = [
         sys.executable,
         "manage.py",
@@ -233,7 +232,6 @@ def test_a_database_in_use_gets_no_demo(run: Run, home: Path) -> None:
     ]
     variables = bare_environment(RECALL_DATA=home, DJANGO_SUPERUSER_PASSWORD="correct horse")
     subprocess.run(command, cwd=settings.ROOT, env=variables, check=True, capture_output=True)
-    first.stop()
     site = run(RECALL_PASSWORD="battery staple").wait_until_up()
     assert site.query("SELECT username FROM auth_user") == [("ada",)]
     assert site.query("SELECT count(*) FROM memories_namespace") == [(0,)]
@@ -241,10 +239,8 @@ def test_a_database_in_use_gets_no_demo(run: Run, home: Path) -> None:
     assert "battery staple" not in site.output.read_text()
 
 
-def test_the_demo_can_be_switched_off_and_on(run: Run) -> None:
-    first = run().wait_until_up()
-    first.query(EVERYBODY)
-    first.stop()
+def test_the_demo_can_be_switched_off_and_on(run: Run, home: Path) -> None:
+    remove_everybody(home)
     without = run(RECALL_DEMO="off").wait_until_up()
     assert "Create a first user: .venv/bin/python manage.py createsuperuser" in without.output.read_text()
     assert "password" not in without.output.read_text()
