@@ -13,6 +13,7 @@ from memories.retrieval.query import Query
 from memories.retrieval.retrieve import Retrieval, rank_candidates, retrieve
 from scoring import metrics
 from scoring.params import Params
+from scoring.signals import Signals
 from scoring.systems.system import Ranking
 from scoring.term import Array, Codes
 from scoring.without_retrievers import remaining_candidates, without_retrievers
@@ -41,7 +42,7 @@ class CaseRun:
         system = retrieval.query.config.system
         if dropped := signals.ranks.keys() & (set(system.retrievers) - set(system.weighted_retrievers(params))):
             rows = remaining_candidates(signals, dropped)
-            signals = without_retrievers(signals, rows, dropped)
+            signals = without_retrievers(signals, rows, dropped) if len(rows) else Signals(ids=signals.ids[:0])
         return rows, rank_candidates(retrieval.query, signals, params, retrieval.query_plan.plan)
 
     def grades(self, params: Params | None = None) -> list[int]:
