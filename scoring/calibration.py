@@ -250,17 +250,12 @@ def recalibration(
     return findings
 
 
-def index_alert(found: Sequence[Sequence[Hashable]], exact: Sequence[Sequence[Hashable]], *, threshold: float) -> bool:
-    r"""Whether the recall of the vector index is below the threshold.
+def index_alert(recalls: Sequence[float], *, threshold: float) -> bool:
+    r"""Whether the mean recall of the vector index over some queries is below the threshold.
 
     $$ \mathrm{mean}\,\text{recall@}10 < 0.95 $$
 
-    >>> index_alert([["a", "b"]], [["a", "c"]], threshold=0.95)
-    True
+    >>> index_alert([1.0, 0.8], threshold=0.95), index_alert([1.0, 0.8], threshold=0.9)
+    (True, False)
     """
-    recalls = [
-        len(set(indexed) & set(nearest)) / len(nearest)
-        for indexed, nearest in zip(found, exact, strict=True)
-        if nearest
-    ]
     return bool(recalls) and float(np.mean(recalls)) < threshold

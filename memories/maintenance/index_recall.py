@@ -1,6 +1,6 @@
 """Recall of the HNSW index: recent queries are answered by the index and by an exact scan, as a job."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
@@ -20,11 +20,12 @@ from memories.retrieval.plan import choose_plan, list_depth
 from memories.retrieval.query import Query
 from memories.retrieval.retrieve import database_settings, retriever_context
 from memories.retrieval.retrievers import semantic
+from memories.writing.write_policy import current_write_policy
+from scoring.calibration import index_alert
 
 SAMPLE_SIZE = 20  # queries per measurement
 RECENT_TRACES = 200  # from which they are taken
 TOP = 10
-MINIMUM_RECALL = 0.95
 SCAN_TIMEOUT_MS = 30_000
 PLACEHOLDER_QUERY = "What is known?"  # its vector is replaced by a stored one
 
@@ -34,15 +35,24 @@ class IndexRecall:
     """The last measurement of a namespace's index."""
 
     at: datetime
-    recall: float
-    worst: float
-    queries: int
+    recalls: Sequence[float]  # of each query
     real_queries: int  # the others are stored vectors
+    threshold: float  # of the namespace's write policy
 
     @property
-    def low(self) -> bool:
+    def recall(self) -> float:
+        """The mean over the queries."""
+        return float(np.mean(self.recalls))
+
+    @property
+    def worst(self) -> float:
+        """The lowest of a query."""
+        return min(self.recalls)
+
+    @property
+    def alert(self) -> bool:
         """Whether the index misses too much."""
-        return self.recall < MINIMUM_RECALL
+        return index_alert(self.recalls, threshold=self.threshold)
 
 
 def uses_index(namespace: Namespace) -> bool:
@@ -59,8 +69,18 @@ def latest_index_recall(namespace: Namespace) -> IndexRecall | None:
     if job is None or job.finished_at is None or not result.get("recalls"):
         return None
     recalls = result["recalls"]
-    real_queries = min(result["asked_before"], len(recalls))
-    return IndexRecall(job.finished_at, float(np.mean(recalls)), min(recalls), len(recalls), real_queries)
+    threshold = current_write_policy(namespace).index_recall
+    return IndexRecall(job.finished_at, recalls, min(result["asked_before"], len(recalls)), threshold)
+
+
+def namespaces_with_index_alert() -> list[Namespace]:
+    """The namespaces whose index finds less than their write policy demands."""
+    measured = Job.objects.filter(kind=JobKind.MEASURE, state=JobState.DONE).values("namespace_id")
+    return [
+        namespace
+        for namespace in Namespace.objects.filter(id__in=measured).order_by("id")
+        if uses_index(namespace) and (latest := latest_index_recall(namespace)) and latest.alert
+    ]
 
 
 def measure_index_recall(work: Work) -> None:

@@ -82,7 +82,6 @@ def index_context(namespace: Namespace) -> dict[str, Any]:
         "smallest": SCAN_BELOW,
         "ships": namespace.embedder in EMBEDDERS,
         "measured": index_recall.latest_index_recall(namespace),
-        "alert": index_recall.MINIMUM_RECALL,
         "top": index_recall.TOP,
     }
 

@@ -1,4 +1,4 @@
-"""`/metrics` for Prometheus: requests, what `memories.db.counters` counts, and the state of the queue."""
+"""`/metrics` for Prometheus: requests, what `memories.db.counters` counts, the queue and index alerts."""
 
 import time
 from collections.abc import Iterator
@@ -19,6 +19,7 @@ from prometheus_client.multiprocess import MultiProcessCollector
 from prometheus_client.registry import Collector
 
 from memories.db import counters
+from memories.maintenance.index_recall import namespaces_with_index_alert
 from memories.models import Job
 from memories.web.middleware import View
 from memories.web.problems import problem
@@ -73,13 +74,14 @@ def is_local(request: HttpRequest) -> bool:
 
 
 class DatabaseCollector(Collector):
-    """Gauges read from the database: whether it is up, the queue, and jobs."""
+    """Gauges read from the database: whether it is up, the queue, jobs, and index alerts."""
 
     def collect(self) -> Iterator[GaugeMetricFamily]:
         """Query it; if it is down, report only that."""
         try:
             queue: dict[Any, int] = dict(count_by(ProcrastinateJob.objects.filter(status__in=WAITING), "status"))
             jobs = list(count_by(Job.objects.all(), "kind", "state"))
+            index_alerts = len(namespaces_with_index_alert())
         except Error:
             yield GaugeMetricFamily("recall_database_up", "Whether the database answers.", 0)
             return
@@ -92,6 +94,9 @@ class DatabaseCollector(Collector):
         for kind, state, count in jobs:
             by_state.add_metric([kind, state], count)
         yield by_state
+        yield GaugeMetricFamily(
+            "recall_index_alerts", "Namespaces whose vector index finds less than their policy demands.", index_alerts
+        )
 
 
 def count_by(rows: Any, *columns: str) -> Any:

@@ -148,28 +148,50 @@ def test_the_index_is_measured_against_a_scan(client: Client, full: Namespace, m
     assert (job.state, job.error) == (JobState.DONE, "")
     found = index_recall.latest_index_recall(full)
     assert found is not None
-    assert (found.recall, found.worst, found.low, found.real_queries) == (1.0, 1.0, False, 3)
-    assert found.queries == 3 + len(FACTS)
+    assert (found.recall, found.worst, found.alert, found.real_queries) == (1.0, 1.0, False, 3)
+    assert len(found.recalls) == 3 + len(FACTS)
     text = get_page(member_of(full))
     assert "The index finds 1.000 of the 10 nearest" in text
     assert "target .95" in text
     assert "Measure now" in text
 
 
-def test_an_index_that_misses_too_much_is_an_alert(full: Namespace, monkeypatch: pytest.MonkeyPatch) -> None:
+def find_a_share(monkeypatch: pytest.MonkeyPatch, count: int) -> None:
+    """Have the index find only some of the ten nearest."""
     monkeypatch.setattr(index_recall, "SCAN_BELOW", 5)
     exact = index_recall.semantic_top
     monkeypatch.setattr(
-        index_recall, "semantic_top", lambda *given, large: exact(*given, large=large)[: 8 if large else None]
+        index_recall, "semantic_top", lambda *given, large: exact(*given, large=large)[: count if large else None]
     )
+
+
+def test_an_index_that_misses_too_much_is_an_alert(full: Namespace, monkeypatch: pytest.MonkeyPatch) -> None:
+    find_a_share(monkeypatch, 8)
     MemoryVector.objects.within(full).update(indexed=True)
     run_measurement(full)
     found = index_recall.latest_index_recall(full)
     assert found is not None
-    assert found.low
+    assert found.alert
     assert "stored vectors, since there were no earlier queries" in get_page(member_of(full))
     assert "The recall of the index is too low." in get_page(member_of(full))
     assert "It finds .800 of the 10 nearest; the target is .95." in get_page(member_of(full))
+
+
+@pytest.mark.parametrize(("threshold", "alert"), [(0.90, False), (0.91, True), (0.99, True)])
+def test_the_alert_reads_its_threshold_from_the_published_policy(
+    client: Client, full: Namespace, monkeypatch: pytest.MonkeyPatch, threshold: float, alert: bool
+) -> None:
+    find_a_share(monkeypatch, 9)
+    run_measurement(full)
+    admin = key_to(full, Role.ADMIN)
+    made = client.post(
+        "/api/v1/here/policies/", {"params": {"index_recall": threshold}}, "application/json", headers=admin
+    )
+    client.post(f"/api/v1/here/policies/{made.json()['id']}/publish/", {}, "application/json", headers=admin)
+    text = get_page(member_of(full))
+    assert ("The recall of the index is too low." in text) == alert
+    assert f"target {threshold:.2f}".replace("0.", ".") in text
+    assert f"recall_index_alerts {float(alert)}" in client.get("/metrics").content.decode()
 
 
 def test_a_small_namespace_has_nothing_to_measure(full: Namespace) -> None:
