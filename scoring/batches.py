@@ -86,12 +86,12 @@ class Batches:
         table[np.arange(table.shape[1]) < counts[:, None]] = rows
         return table
 
-    def top_mask(self, value: Array, ties: Codes, limit: int) -> Mask:
-        """Mask of the top candidates of each batch."""
+    def top_mask(self, value: Array, ties: Codes, limit: int, among: Mask) -> Mask:
+        """Mask of the top candidates `among` each batch."""
         if int(self.lengths.max(initial=0)) <= limit:
-            return np.ones(len(ties), bool)
+            return among
         mask = np.zeros(len(ties), bool)
-        mask[self.top(value, ties, np.arange(len(ties)), limit)] = True
+        mask[self.top(value, ties, np.flatnonzero(among), limit)] = True
         return mask
 
     def _candidates_for_top(self, value: Array, rows: Codes, limit: int) -> Mask:
@@ -132,9 +132,9 @@ class Batches:
             batches = np.flatnonzero(counts == size)
             yield batches, rows[offsets[batches][:, None] + np.arange(size)]
 
-    def standard_deviations(self, values: Array) -> Array:
-        """The standard deviation of each batch."""
+    def standard_deviations(self, values: Array, rows: Codes) -> Array:
+        """The standard deviation of some rows, grouped by batch, in each batch; 0 for a batch without any."""
         deviations = np.zeros(len(self))
-        for batches, rows in self.by_size(np.arange(len(values))):
-            deviations[batches] = np.std(values[rows], axis=1)
+        for batches, lines in self.by_size(rows):
+            deviations[batches] = np.std(values[lines], axis=1)
         return deviations

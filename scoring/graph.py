@@ -128,8 +128,10 @@ def path_edges(adjacency: AdjacencyLists, layers: PathWidths, end: int, hops: in
     return path[::-1]
 
 
-def edge_reach(edges: Edges, anchors: Mask, depth: int, kinds: Sequence[str]) -> Mapping[str, Mask]:
+def edge_reach(edges: Edges, anchors: Mask, depth: int, kinds: Sequence[str], *, through: Mask) -> Mapping[str, Mask]:
     r"""For each edge kind, the candidates that a simple path from an anchor reaches by an edge of that kind.
+
+    A path leads only `through` some of the candidates; it may end at any.
 
     $$ \text{boost}(m) = \max\{b_{\text{kind}} : \text{anchor} \leadsto m \text{ ends in an edge of that kind}\} $$
     """
@@ -145,7 +147,8 @@ def edge_reach(edges: Edges, anchors: Mask, depth: int, kinds: Sequence[str]) ->
         new = (paths[path] != end[edge][:, None]).all(axis=1)
         path, edge = path[new], edge[new]
         reached[kind[edge], end[edge]] = True
-        paths = np.column_stack([paths[path], end[edge]])
+        onward = through[end[edge]]
+        paths = np.column_stack([paths[path[onward]], end[edge[onward]]])
     return dict(zip(kinds, reached, strict=True))
 
 

@@ -29,8 +29,8 @@ Quantity = TypeVar("Quantity", Array, "Term")
 
 
 def min_max_scale(value: Array, low: Array, high: Array) -> Array:
-    """Min–max scale a value given the minimum and maximum of its batch; a constant batch gives 0."""
-    above, spread = np.asarray(value - low), np.asarray(high - low)
+    """Min–max scale a value, clamped to the minimum and maximum of its batch; a constant batch gives 0."""
+    above, spread = np.asarray(np.minimum(np.maximum(value, low), high) - low), np.asarray(high - low)
     if spread.ndim == 0 and spread > 0:  # a single batch
         return np.asarray(above / spread)
     return np.divide(above, spread, out=np.zeros(above.shape), where=spread > 0)
@@ -311,11 +311,16 @@ def _reduce_present(op: str, combine: np.ufunc, neutral: float, parts: list[Term
     return Term(op, value, op, tuple(parts))
 
 
-def scale_in_batches(x: Term, batches: Batches) -> Term:
-    """Min–max scaling over the candidates of a batch that have a value; 0 if none has one or all are equal."""
+def scale_in_batches(x: Term, batches: Batches, among: Mask) -> Term:
+    """Min–max scaling over the candidates `among` a batch that have a value; 0 if none has one or all are equal.
+
+    A candidate that is not among them is clamped to their range.
+    """
     if not x.value.ndim and x.present is not None:
         x = Term(x.name, np.full(len(x.present), x.value), x.op, x.parts, x.present)
-    low, high = (batches.broadcast(reduce(x.value, x.present)) for reduce in (batches.minimum, batches.maximum))
+    counted = among if x.present is None else among & x.present
+    reductions = (batches.minimum, batches.maximum)
+    low, high = (batches.broadcast(reduce(x.value, None if counted.all() else counted)) for reduce in reductions)
     bounds = tuple(Term(name, bound, "input") for name, bound in (("batch min", low), ("batch max", high)))
     value = x.value if x.present is None else np.where(x.present, x.value, low)
     return Term("scale", min_max_scale(value, low, high), "scale", (x, *bounds), x.present)

@@ -68,7 +68,7 @@ SOURCE = CatalogueSource(
                     "Eight are named: five with a weight, and quality, decay and graph at weight 0.",
                 ),
             ),
-            note="Every factor is min–max scaled over the batch; a constant factor is 0.",
+            note="Every factor is min–max scaled over the candidates that pass the gates; a constant factor is 0.",
         ),
         Formula(
             "Semantic factor",
@@ -126,7 +126,7 @@ SOURCE = CatalogueSource(
             "The variance floor tiebreak",
             memorysync.order,
             (constants(MemorysyncParams, {"tiebreak_sigma": "0.02"}),),
-            note="Population σ of the hybrid score before boosts; below the floor the tiebreak chain decides.",
+            note="Population σ of the hybrid score, before boosts, of the candidates that pass the gates.",
         ),
         Formula(
             "Edge boosts",

@@ -60,7 +60,7 @@ SHAPING = (
             PrintedValue("70", "% weight of relevance", lambda: 100 * RecallParams().mmr_lambda),
             PrintedValue("30", "% weight of novelty", lambda: 100 * (1 - RecallParams().mmr_lambda)),
         ),
-        note="Relevance is the weight, min–max scaled over the batch (ours); the paper's raw RRF score is an option.",
+        note="Relevance is the weight, scaled over the candidates that pass (ours); the paper's raw RRF is an option.",
         symbols="λ relevance against novelty, S the selected memories",
     ),
     Formula(

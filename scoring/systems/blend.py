@@ -11,7 +11,7 @@ from scoring.params import not_all_zero, number, switch
 from scoring.signals import RETRIEVERS, Signals
 from scoring.systems import recall
 from scoring.systems.candidates import RetrieverParams, pool_size
-from scoring.systems.system import System
+from scoring.systems.system import System, passing
 from scoring.term import Array, Mask, Term, const, feature, product, scale_in_batches, total
 
 BLEND_RETRIEVERS = (*RETRIEVERS, "context")
@@ -63,7 +63,7 @@ class BlendParams(RetrieverParams, recall.ConfidenceGateParams, recall.Freshness
     rules = (not_all_zero(*(f"weight_{retriever}" for retriever in BLEND_RETRIEVERS)),)
 
 
-def blend_fusion(signals: Signals, params: BlendParams) -> Term:
+def blend_fusion(signals: Signals, params: BlendParams, passed: Mask) -> Term:
     r"""A convex combination of the retrievers' min–max scaled scores, plus entity and temporal boosts.
 
     $$ \text{fused} = \sum_i w_i \cdot \text{scaled}(\text{score}_i)
@@ -74,7 +74,7 @@ def blend_fusion(signals: Signals, params: BlendParams) -> Term:
     for retriever, weight in zip(BLEND_RETRIEVERS, weights, strict=True):
         raw = feature(f"{retriever} score", signals.raw_scores(retriever))
         if raw.present is None or raw.present.any():  # a retriever without results contributes nothing
-            scaled = scale_in_batches(raw, signals.batches).with_name(f"{retriever} in batch")
+            scaled = scale_in_batches(raw, signals.batches, among=passed).with_name(f"{retriever} in batch")
             convex.append((weight * scaled).with_name(retriever))
     boost = (params["entity_boost"] * feature("entity match", signals.entity_match)).only(signals.entity_match > 0)
     # Not scaled: if every memory is in the window, min–max scaling would give 0 for all.
@@ -89,19 +89,18 @@ def bounded_factor(x: Term, amplitude: Term) -> Term:
     return const(1.0) + amplitude * (x - const(0.5))
 
 
-def expected_maxsim(matched: Term, base: Term, batches: Batches) -> Term:
+def expected_maxsim(matched: Term, base: Term, batches: Batches, passed: Mask) -> Term:
     """Imputed MaxSim of memories without token vectors: their scaled fused score, mapped to the batch's MaxSim range.
 
-    Never above the best computed MaxSim. If no candidate has token vectors, the fused score is used.
+    Never above the best computed MaxSim of those that pass.
     """
-    if matched.present is not None and not matched.present.any():
-        return base
+    known = passed if matched.present is None else passed & matched.present
     reductions = {"least": batches.minimum, "best": batches.maximum}
     low, high = (
-        feature(f"{name} MaxSim", batches.broadcast(reduce(matched.value, matched.present)))
+        feature(f"{name} MaxSim", batches.broadcast(reduce(matched.value, known)))
         for name, reduce in reductions.items()
     )
-    return (low + (high - low) * scale_in_batches(base, batches)).with_name("expected MaxSim")
+    return (low + (high - low) * scale_in_batches(base, batches, among=passed)).with_name("expected MaxSim")
 
 
 def score(signals: Signals, params: BlendParams) -> Term:
@@ -111,16 +110,21 @@ def score(signals: Signals, params: BlendParams) -> Term:
        \left(1 + c_t(\text{confidence} - \frac{1}{2})\right) \times
        \left(1 + c_a(\text{freshness} - \frac{1}{2})\right) $$
     """
-    base = blend_fusion(signals, params)
-    top = signals.batches.top_mask(base.value, signals.id_ranks, params.rerank_top)
+    passed, batches = passing(signals, recall.gates(signals, params)), signals.batches
+    base = blend_fusion(signals, params, passed)
+    # What is filtered takes no place among the reranked.
+    top = ~passed | batches.top_mask(base.value, signals.id_ranks, params.rerank_top, among=passed)
     matched = feature("MaxSim", signals.maxsim)
     known = np.ones(len(signals), bool) if matched.present is None else matched.present
     fused_share = ((const(1.0) - params["rerank"]) * base).with_name("fused share")
     maxsim_share = (params["rerank"] * matched).only(top & known).with_name("MaxSim share")
     parts = [fused_share, maxsim_share]
     if not known.all():
-        imputed = params["rerank"] * expected_maxsim(matched, base, signals.batches)
-        parts.append(imputed.only(top & ~known).with_name("expected MaxSim share"))
+        imputed = params["rerank"] * expected_maxsim(matched, base, batches, passed)
+        # Where none that passes has token vectors, the fused score is used.
+        comparable = batches.broadcast(batches.any(passed & known))
+        parts.append(imputed.only(top & ~known & comparable).with_name("expected MaxSim share"))
+        parts.append((params["rerank"] * base).only(top & ~known & ~comparable).with_name("fused instead of MaxSim"))
     trust = bounded_factor(feature("confidence", signals.confidence), params["trust"]).with_name("trust")
     age = bounded_factor(recall.recall_freshness(signals, params), params["age"]).with_name("age")
     return product([total(parts).with_name("relevance"), trust, age]).with_name("blend")
@@ -155,7 +159,6 @@ SYSTEM = System(
     score=score,
     gates=recall.gates,
     answer_probability=answer_probability,
-    batch_key=lambda signals: signals.batches.any(np.isfinite(signals.maxsim)),
     outputs={"fused": "fused", "relevance": "relevance"},
     retriever_terms={retriever: retriever for retriever in BLEND_RETRIEVERS},
     weighted_by={

@@ -11,7 +11,7 @@ from scoring.params import choice, not_all_zero, number
 from scoring.signals import EDGE_KINDS, INTENTS, Signals
 from scoring.systems import recall
 from scoring.systems.candidates import PoolParams
-from scoring.systems.system import Order, System, top_by_score
+from scoring.systems.system import Order, System, passing, top_by_score, validity_gates
 from scoring.term import Codes, Mask, Quantity, Term, const, feature, largest, maximum, minimum, scale_in_batches, total
 
 FACTORS = ("semantic", "cluster", "recency", "importance", "usage", "quality", "decay", "graph")
@@ -151,21 +151,21 @@ def raw_factors(signals: Signals, params: MemorysyncParams) -> dict[str, Term]:
     }
 
 
-def hybrid_score(signals: Signals, params: MemorysyncParams) -> tuple[Term, Mask]:
+def hybrid_score(signals: Signals, params: MemorysyncParams, passed: Mask) -> tuple[Term, Mask]:
     """The weighted sum, and its anchors: the top candidates before edges are counted."""
     by_factor = factor_weights(params)
     parts = [
-        (by_factor[name] * scale_factor(name, factor, signals)).with_name(f"{name} share")
+        (by_factor[name] * scale_factor(name, factor, signals, passed)).with_name(f"{name} share")
         for name, factor in raw_factors(signals, params).items()
     ]
-    anchors = signals.batches.top_mask(total(parts).value, signals.id_ranks, params.anchors)
-    graph = scale_factor("graph", feature("best edge", strongest_edge(signals.edges, anchors)), signals)
+    anchors = signals.batches.top_mask(total(parts).value, signals.id_ranks, params.anchors, among=passed)
+    graph = scale_factor("graph", feature("best edge", strongest_edge(signals.edges, anchors)), signals, passed)
     return total([*parts, (by_factor["graph"] * graph).with_name("graph share")]).with_name("hybrid"), anchors
 
 
-def scale_factor(name: str, factor: Term, signals: Signals) -> Term:
-    """Min–max scale a factor over its batch."""
-    return scale_in_batches(factor.with_name(name), signals.batches).with_name(f"{name} in batch")
+def scale_factor(name: str, factor: Term, signals: Signals, passed: Mask) -> Term:
+    """Min–max scale a factor over the candidates that can come back: a gate's are not in the source's result batch."""
+    return scale_in_batches(factor.with_name(name), signals.batches, among=passed).with_name(f"{name} in batch")
 
 
 def factor_weights(params: MemorysyncParams) -> dict[str, Term]:
@@ -180,12 +180,12 @@ def factor_weights(params: MemorysyncParams) -> dict[str, Term]:
     return {factor: (weight / denominator).with_name("weight") for factor, weight in bumped.items()}
 
 
-def additive_boosts(signals: Signals, params: MemorysyncParams, anchors: Mask) -> list[Term]:
+def additive_boosts(signals: Signals, params: MemorysyncParams, anchors: Mask, passed: Mask) -> list[Term]:
     r"""The largest edge boost, the capped personalisation boost and the session boost.
 
     $$ \max_{\text{edge}} b_{\text{edge}} + \min(0.10,\ 0.10 \cdot \text{affinity}) + 0.03\,[\text{returned}] $$
     """
-    reach = edge_reach(signals.edges, anchors, params.traversal_depth, EDGE_KINDS)
+    reach = edge_reach(signals.edges, anchors, params.traversal_depth, EDGE_KINDS, through=passed)
     edges = largest(params[f"boost_{kind}"].only(reach[kind]) for kind in EDGE_KINDS)
     affinity = params["personalisation_rate"] * feature("affinity", signals.affinity)
     personal = minimum(affinity, params["personalisation_cap"]).with_name("personalisation")
@@ -199,14 +199,15 @@ def score(signals: Signals, params: MemorysyncParams) -> Term:
     $$ \text{hybrid_score} = 0.40\,\text{semantic_norm} + 0.20\,\text{cluster_norm} + 0.15\,\text{recency_norm}
        + 0.15\,\text{importance_norm} + 0.10\,\text{usage_norm} $$
     """
-    base, anchors = hybrid_score(signals, params)
-    return total([base, *additive_boosts(signals, params, anchors)]).with_name("memorysync")
+    passed = passing(signals, validity_gates(signals, params))
+    base, anchors = hybrid_score(signals, params, passed)
+    return total([base, *additive_boosts(signals, params, anchors, passed)]).with_name("memorysync")
 
 
 def order(
     score: Term, signals: Signals, params: MemorysyncParams, passed_rows: Codes, top_k: int, diversify: bool
 ) -> Order:
-    r"""By descending score; a batch with σ below the floor by semantic, importance, recency and id.
+    r"""By descending score; if σ of those that pass is below the floor, by semantic, importance, recency and id.
 
     $$ \sigma(\text{hybrid}) < 0.02 \Rightarrow \text{tiebreak} $$
     """
@@ -214,7 +215,7 @@ def order(
     if base is None or not len(passed_rows):
         return Order(passed_rows)
     flat = np.broadcast_to(
-        batches.broadcast(batches.standard_deviations(base.value) < params.tiebreak_sigma), len(signals)
+        batches.broadcast(batches.standard_deviations(base.value, passed_rows) < params.tiebreak_sigma), len(signals)
     )[passed_rows]
     by_value, tied = top_by_score(score, signals, passed_rows[~flat], top_k), passed_rows[flat]
     if not len(tied):

@@ -12,7 +12,7 @@ from scoring.params import Params, Rule, choice, not_all_zero, number, switch
 from scoring.policy import WritePolicyParams
 from scoring.signals import RETRIEVERS, TYPES, Signals
 from scoring.systems.candidates import PlanParams
-from scoring.systems.system import Order, System, select_by_mmr, top_by_score, validity_gates
+from scoring.systems.system import Order, System, passing, select_by_mmr, top_by_score, validity_gates
 from scoring.term import Codes, Mask, Term, feature, param_per_candidate, product, scale_in_batches
 
 _TABLE = "000 All Thresholds in One Place"
@@ -148,7 +148,10 @@ def order(
     use_mmr = diversify if params.mmr == "plan" else params.mmr == "on"
     if not use_mmr or signals.vectors is None or len(passed_rows) == 0:
         return Order(top_by_score(score, signals, passed_rows, min(params.cut, top_k)))
-    relevance = score.find("RRF") if params.mmr_relevance == "raw" else scale_in_batches(score, signals.batches)
+    if params.mmr_relevance == "raw":
+        relevance = score.find("RRF")
+    else:
+        relevance = scale_in_batches(score, signals.batches, among=passing(signals, gates(signals, params)))
     assert relevance is not None
     candidates = top_by_score(score, signals, passed_rows, params.cut)
     return select_by_mmr(signals, candidates, relevance.value, top_k, balance=params.mmr_lambda)

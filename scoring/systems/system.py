@@ -72,6 +72,12 @@ def validity_gates(signals: Signals, params: Any) -> dict[str, Mask]:
     return {"expired": signals.hours_left > 0, "not_yet_valid": signals.valid_hours >= 0}
 
 
+def passing(signals: Signals, gates: Mapping[str, Mask]) -> Mask:
+    """The candidates that pass all gates: those that can come back."""
+    mask: Mask = np.logical_and.reduce([np.ones(len(signals), bool), *gates.values()])
+    return mask
+
+
 @dataclass(frozen=True)
 class System:
     """A scoring system: parameters, score, gates and order."""
@@ -147,7 +153,7 @@ def score_and_order(
     """The score, the gates, the mask of passed candidates, and their order."""
     score = system.score(signals, params)
     gates = system.gates(signals, params)
-    passed = np.logical_and.reduce([np.ones(len(signals), bool), *gates.values()])
+    passed = passing(signals, gates)
     return score, gates, passed, system.order(score, signals, params, np.flatnonzero(passed), top_k, diversify)
 
 

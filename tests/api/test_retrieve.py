@@ -1,6 +1,7 @@
 """Retrieval over REST: the response, recorded accesses and invalid requests."""
 
 import json
+from collections.abc import Iterator
 from typing import Any
 from uuid import uuid4
 
@@ -10,6 +11,7 @@ from django.test import Client
 from memories.models import ApiKey, DailyAccess, Memory, Namespace, Profile, ProfileVersion, Publication, Trace
 from memories.models.choices import Role
 from scoring.systems import SYSTEMS
+from scoring.term import Tree
 from tests.support.access import key_to
 from tests.support.explanations import evaluate
 from tests.support.problems import problem
@@ -52,6 +54,28 @@ def test_the_contributions_of_the_retrievers_add_up_to_the_fused_score(world: Na
     for one in answer(world, system="recall")["results"]:
         parts = sum(found["contribution"] for found in one["retrievers"].values())
         assert parts == pytest.approx(one["rrf"], abs=1e-12)
+
+
+def test_memorysync_scales_its_factors_over_what_can_come_back(world: Namespace) -> None:
+    Memory.objects.within(world).filter(content__startswith="The new office").update(importance=1.0)
+    data = answer(world, system="memorysync", top_k=50, explain="full")
+    assert data["filtered"] == {"not_yet_valid": 1}
+    for factor in ("semantic", "recency", "importance"):
+        scaled = [node_named(one["explanation"], f"{factor} in batch")["parts"] for one in data["results"]]
+        values = [value["value"] for value, _, _ in scaled]
+        assert {(low["value"], high["value"]) for _, low, high in scaled} == {(min(values), max(values))}
+
+
+def node_named(tree: Tree, name: str) -> Tree:
+    """The first node of an explanation with a name."""
+    return next(node for node in tree_nodes(tree) if node["name"] == name)
+
+
+def tree_nodes(tree: Tree) -> Iterator[Tree]:
+    """Every node of an explanation, the root first."""
+    yield tree
+    for part in tree["parts"]:
+        yield from tree_nodes(part)
 
 
 def test_the_context_groups_what_is_current_by_type(world: Namespace) -> None:

@@ -201,7 +201,7 @@ def test_missing_token_vectors_never_beat_the_best_match_among_equals(n: int, se
     known = matched[np.isfinite(matched)]
     matched[pair[0]] = 1.0 if best or not known.size else known.max()
     matched[pair[1]] = np.inf
-    params = replace(random_params(BlendParams, rng), rerank_top=500)
+    params = replace(random_params(BlendParams, rng), rerank_top=500, confidence_gate=False)
     score = SYSTEMS["blend"].score(replace(equal, maxsim=matched), params).value
     assert score[pair[1]] <= score[pair[0]] + 1e-12
 

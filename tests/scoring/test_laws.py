@@ -6,14 +6,18 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
 
 from scoring.params import Choice, Declaration, Number, ParamProblem, Params, ParamsError, Switch
 from scoring.policy import WritePolicyParams
 from scoring.signals import EDGE_KINDS, TYPES, Edges, Signals
+from scoring.stacking import select_candidates
 from scoring.systems import SYSTEMS
-from scoring.systems.system import System, rank
+from scoring.systems.system import System, passing, rank
+from tests.support.examples import examples
 from tests.support.explanations import evaluate
-from tests.support.scoring_inputs import batch, ids, with_sessions, without_retrievers
+from tests.support.scoring_inputs import batch, ids, random_params, with_sessions, without_retrievers
 
 BATCHES = {
     "mixed": batch(60),
@@ -144,6 +148,33 @@ def test_equal_candidates_are_ordered_by_id(system: System) -> None:
 def test_expired_and_not_yet_valid_memories_are_filtered(system: System) -> None:
     signals = Signals(ids=ids(3), hours_left=np.array([np.inf, -1.0, np.inf]), valid_hours=np.array([5.0, 5.0, -5.0]))
     assert rank(system, signals, system.params(), top_k=3).order.rows.tolist() == [0]
+
+
+# In memsense, turns do not come back beside sessions, but support theirs.
+INDIFFERENT_TO_FILTERED = sorted(SYSTEMS.keys() - {"memsense"})
+
+
+@settings(max_examples=examples(25, fuzz=100))
+@given(seed=st.integers(0, 2**32 - 1), share=st.sampled_from([0.1, 0.5, 0.9]), diversify=st.booleans())
+@pytest.mark.parametrize("name", INDIFFERENT_TO_FILTERED)
+def test_a_candidate_that_a_gate_filters_changes_nothing_for_the_others(
+    name: str, seed: int, share: float, diversify: bool
+) -> None:
+    system, rng = SYSTEMS[name], np.random.default_rng(seed)
+    size = int(rng.integers(1, 40))
+    expired = np.where(rng.random(size) < share, -1.0, np.inf)
+    level = ("cosine", "cluster_cosine", "importance") if rng.random() < 0.3 else ()
+    flat = {column: np.full(size, 0.5) for column in level}
+    signals, params = batch(size, seed, hours_left=expired, **flat), random_params(system.params, rng)
+    passed = np.flatnonzero(passing(signals, system.gates(signals, params)))
+    assume(len(passed))
+    beside = rank(system, signals, params, top_k=10, diversify=diversify)
+    alone = rank(system, select_candidates(signals, passed), params, top_k=10, diversify=diversify)
+    np.testing.assert_array_equal(beside.score.value[passed], alone.score.value)
+    assert beside.order.rows.tolist() == passed[alone.order.rows].tolist()
+    assert beside.order.tiebreak_applied == alone.order.tiebreak_applied
+    assert [pick[1:3] for pick in beside.order.picks] == [pick[1:3] for pick in alone.order.picks]
+    assert (beside.answer_probability, beside.abstained) == (alone.answer_probability, alone.abstained)
 
 
 @pytest.mark.parametrize("case", DECLARATIONS, ids=case_id)

@@ -144,10 +144,10 @@ def test_the_tiebreak_is_announced_when_the_hybrid_scores_of_the_batch_are_flat(
             assert order.tiebreak_applied == reference.is_flat(signals, params), label
 
 
-def test_the_tiebreak_depends_on_the_deviation_of_the_whole_batch_not_of_passed_candidates() -> None:
-    # "If the per-batch standard deviation of hybrid_score falls below 0.02": the third candidate belongs to the batch.
+def test_the_tiebreak_depends_on_the_deviation_of_the_candidates_that_can_come_back() -> None:
+    # "using only the memories in the current result batch": the third candidate is filtered, so it is not in the batch.
     signals = Signals(ids=ids(3), cosine=np.array([0.9, 0.9, 0.1]), hours_left=np.array([np.inf, np.inf, -1.0]))
-    assert not ranked_ids("memorysync", signals, MemorysyncParams()).order.tiebreak_applied
+    assert ranked_ids("memorysync", signals, MemorysyncParams()).order.tiebreak_applied
 
 
 def test_in_a_tiebreak_a_negative_age_counts_as_zero() -> None:

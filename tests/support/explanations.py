@@ -31,6 +31,6 @@ def evaluate(node: dict[str, Any]) -> float:
             return math.log(parts[0])
         case "scale":
             value, low, high = parts
-            return 0.0 if high == low else (value - low) / (high - low)
+            return 0.0 if high == low else (min(max(value, low), high) - low) / (high - low)
         case other:
             raise AssertionError(f"{other!r} is not an operation of the closed set")

@@ -26,10 +26,13 @@ FACTORS = ("semantic", "cluster", "recency", "importance", "usage", "quality", "
 Similarity = Callable[[int, int], float]
 
 
-def min_max_scaled(values: list[float]) -> list[float]:
-    """Min–max over the batch; a constant factor is 0 for all."""
-    low, high = min(values, default=0.0), max(values, default=0.0)
-    return [(value - low) / (high - low) if high > low else 0.0 for value in values]
+def min_max_scaled(values: Mapping[int, float], passing: Iterable[int]) -> dict[int, float]:
+    """Min–max by row over those that pass; a constant factor is 0 for all, what is filtered is clamped."""
+    among = [values[row] for row in passing if row in values]
+    low, high = min(among, default=0.0), max(among, default=0.0)
+    return {
+        row: (min(max(value, low), high) - low) / (high - low) if high > low else 0.0 for row, value in values.items()
+    }
 
 
 def best_first(values: Mapping[int, float], s: Signals, claimed: list[Any]) -> list[int]:
@@ -100,6 +103,12 @@ def valid(i: int, s: Signals) -> bool:
     return bool(s.hours_left[i] > 0 and s.valid_hours[i] >= 0)
 
 
+def passing(s: Signals, p: Any) -> list[int]:
+    """The rows that can come back."""
+    gated = isinstance(p, ConfidenceGateParams)
+    return [i for i in range(len(s)) if valid(i, s) and (not gated or passes_confidence(i, s, p))]
+
+
 def passes_confidence(i: int, s: Signals, p: ConfidenceGateParams) -> bool:
     """Passes the confidence gate, or the gate is off."""
     return not p.confidence_gate or bool(s.confidence[i] >= p.min_confidence)
@@ -133,10 +142,11 @@ def order_recall(s: Signals, p: RecallParams, top_k: int, diversify: bool, claim
 def _order_recall(
     weight: list[float], s: Signals, p: RecallParams, top_k: int, diversify: bool, claimed: list[Any]
 ) -> list[Any]:
-    passed = {i: weight[i] for i in range(len(s)) if valid(i, s) and passes_confidence(i, s, p)}
+    passed = {i: weight[i] for i in passing(s, p)}
     if p.mmr == "on" or (p.mmr == "plan" and diversify):
         pool = best_first(passed, s, [])[: p.cut]
-        relevance = [recall_rrf(i, s, p) for i in range(len(s))] if p.mmr_relevance == "raw" else min_max_scaled(weight)
+        raw = {i: recall_rrf(i, s, p) for i in passed}
+        relevance = raw if p.mmr_relevance == "raw" else min_max_scaled(passed, passed)
         rows = mmr({i: relevance[i] for i in pool}, cosines(s), p.mmr_lambda, s, claimed, top_k)
     else:
         rows = best_first(passed, s, claimed)[: min(p.cut, top_k)]
@@ -178,7 +188,7 @@ def _weighted_sum(factors: Mapping[str, list[float]], s: Signals, p: MemorysyncP
     emphasised = {"factual": "semantic", "recent": "recency", "analytical": "graph"}.get(p.emphasis)
     weight = {name: getattr(p, f"weight_{name}") + (name == emphasised) * p.emphasis_bump for name in FACTORS}
     denominator = fsum(weight.values())
-    norms = {name: min_max_scaled(values) for name, values in factors.items()}
+    norms = {name: min_max_scaled(dict(enumerate(values)), passing(s, p)) for name, values in factors.items()}
     return [fsum(weight[name] / denominator * norm[i] for name, norm in norms.items()) for i in range(len(s))]
 
 
@@ -189,13 +199,13 @@ def _edges(s: Signals) -> list[tuple[int, int, str, float]]:
     return [(source, target, EDGE_KINDS[kind], weight) for source, target, kind, weight in both]
 
 
-def _top(values: list[float], s: Signals, count: int) -> list[int]:
-    return best_first(dict(enumerate(values)), s, [])[:count]
+def _top(values: list[float], s: Signals, p: Any, count: int) -> list[int]:
+    return best_first({i: values[i] for i in passing(s, p)}, s, [])[:count]
 
 
 def top_ten(s: Signals, p: MemorysyncParams) -> list[int]:
     """The batch's anchors, by the seven factors without edges."""
-    return _top(_weighted_sum(_raw_factors(s, p), s, p), s, p.anchors)
+    return _top(_weighted_sum(_raw_factors(s, p), s, p), s, p, p.anchors)
 
 
 def hybrid(s: Signals, p: MemorysyncParams) -> list[float]:
@@ -209,8 +219,8 @@ def hybrid(s: Signals, p: MemorysyncParams) -> list[float]:
 
 
 def edge_boosts(s: Signals, p: MemorysyncParams) -> list[float]:
-    """The largest edge boost by which a path from an anchor reaches a memory."""
-    boosts = [0.0] * len(s)
+    """The largest edge boost by which a path from an anchor, through those that pass, reaches a memory."""
+    boosts, passed = [0.0] * len(s), passing(s, p)
     leaving: dict[int, list[tuple[int, str]]] = {}
     for source, target, kind, _ in _edges(s):
         leaving.setdefault(source, []).append((target, kind))
@@ -219,7 +229,8 @@ def edge_boosts(s: Signals, p: MemorysyncParams) -> list[float]:
         for target, kind in leaving.get(path[-1], []) if len(path) <= p.traversal_depth else []:
             if target not in path:
                 boosts[target] = max(boosts[target], getattr(p, f"boost_{kind}"))
-                walk([*path, target])
+                if target in passed:
+                    walk([*path, target])
 
     for anchor in top_ten(s, p):
         walk([anchor])
@@ -234,15 +245,16 @@ def memorysync(s: Signals, p: MemorysyncParams) -> list[float]:
 
 
 def is_flat(s: Signals, p: MemorysyncParams) -> bool:
-    """Whether the population σ of the hybrid score, before boosts, is below the floor."""
-    base = hybrid(s, p)
+    """Whether the population σ of the hybrid score of those that pass, before boosts, is below the floor."""
+    every = hybrid(s, p)
+    base = [every[i] for i in passing(s, p)]
     mean = fsum(base) / len(base)
     return math.sqrt(fsum((value - mean) ** 2 for value in base) / len(base)) < p.tiebreak_sigma
 
 
 def order_memorysync(s: Signals, p: MemorysyncParams, top_k: int, diversify: bool, claimed: list[Any]) -> list[Any]:
     """By score; if the batch is flat, by raw semantic, importance, recency and id, descending."""
-    rows = [i for i in range(len(s)) if valid(i, s)]
+    rows = passing(s, p)
     if rows and is_flat(s, p):
         semantic = _raw_factors(s, p)["semantic"]
         # A negative age counts as zero.
@@ -340,19 +352,20 @@ def blend_fusion(s: Signals, p: BlendParams) -> list[float]:
     for part, near in zip(parts, s.raw_scores("temporal"), strict=True):
         part.append(p.temporal_boost * float(near) if math.isfinite(near) else 0.0)
     for retriever in weight:
-        hits = [i for i in range(len(s)) if math.isfinite(s.raw_scores(retriever)[i])]
-        for i, value in zip(hits, min_max_scaled([float(s.raw_scores(retriever)[i]) for i in hits]), strict=True):
+        raw = {i: float(score) for i, score in enumerate(s.raw_scores(retriever)) if math.isfinite(score)}
+        for i, value in min_max_scaled(raw, passing(s, p)).items():
             parts[i].append(weight[retriever] / denominator * value)
     return [fsum(part) for part in parts]
 
 
 def blend(s: Signals, p: BlendParams) -> list[float]:
-    """Fused score, MaxSim for the top, times trust and age factors."""
-    base = blend_fusion(s, p)
-    known = [float(one) for one in s.maxsim if math.isfinite(one)]
-    position = min_max_scaled(base)
+    """Fused score, MaxSim for the top and for what is filtered, times trust and age factors."""
+    base, passed = blend_fusion(s, p), passing(s, p)
+    known = [float(s.maxsim[i]) for i in passed if math.isfinite(s.maxsim[i])]
+    position = min_max_scaled(dict(enumerate(base)), passed)
     imputed = [min(known) + (max(known) - min(known)) * position[i] if known else base[i] for i in range(len(s))]
-    maxsim = {i: float(s.maxsim[i]) if math.isfinite(s.maxsim[i]) else imputed[i] for i in _top(base, s, p.rerank_top)}
+    reranked = [*_top(base, s, p, p.rerank_top), *(i for i in range(len(s)) if i not in passed)]
+    maxsim = {i: float(s.maxsim[i]) if math.isfinite(s.maxsim[i]) else imputed[i] for i in reranked}
     relevance = [p.rerank * maxsim.get(i, 0.0) + (1 - p.rerank) * base[i] for i in range(len(s))]
     trust = [1 + p.trust * (float(confidence) - 0.5) for confidence in s.confidence]
     age = [1 + p.age * (freshness(i, s, p) - 0.5) for i in range(len(s))]
@@ -362,5 +375,4 @@ def blend(s: Signals, p: BlendParams) -> list[float]:
 def order_blend(s: Signals, p: BlendParams, top_k: int, diversify: bool, claimed: list[Any]) -> list[Any]:
     """By score, after the gates."""
     score = blend(s, p)
-    passed = {i: score[i] for i in range(len(s)) if valid(i, s) and passes_confidence(i, s, p)}
-    return [s.ids[i] for i in best_first(passed, s, claimed)[:top_k]]
+    return [s.ids[i] for i in best_first({i: score[i] for i in passing(s, p)}, s, claimed)[:top_k]]
