@@ -41,15 +41,19 @@ def entity_density(entities: int, tokens: int) -> float:
     return min(1.0, entities / tokens) if tokens else 0.0
 
 
-def lexical_rarity(idfs: Array, highest: float) -> float:
+def lexical_rarity(idfs: Array, highest: float, *, stop_words: int) -> float:
     r"""Mean idf of the query terms relative to the corpus maximum.
+
+    A stop word is a term that tells nothing apart: its idf is 0. A term that no memory contains has no idf in the
+    corpus, so it is not among the terms. The maximum is the idf of a term in a single memory.
 
     $$ \text{lexical_rarity} = \frac{\mathrm{mean}\,\text{IDF}(q)}{\max \text{IDF}} $$
 
-    >>> lexical_rarity(np.array([2.0, 4.0]), 6.0)
-    0.5
+    >>> lexical_rarity(np.array([2.0, 4.0]), 6.0, stop_words=0), lexical_rarity(np.array([6.0]), 6.0, stop_words=3)
+    (0.5, 0.25)
     """
-    return min(1.0, float(np.mean(idfs)) / highest) if len(idfs) and highest > 0 else 0.0
+    terms = len(idfs) + stop_words
+    return min(1.0, float(np.sum(idfs)) / terms / highest) if terms and highest > 0 else 0.0
 
 
 @dataclass(frozen=True)

@@ -92,12 +92,12 @@ class ParsedQuery:
     @cached_property
     def specificity_parts(self) -> dict[str, float]:
         """The four parts of specificity."""
-        terms = list(self.terms.document_frequencies)
-        idfs = np.minimum(self.terms.idfs(terms), self.terms.max_idf)
+        terms = self.terms
+        idfs = terms.idfs(terms.by_rarity)
         return {
             "entity_density": entity_density(len(self.entities), len(self.text.split())),
             "temporal_precision": TEMPORAL_PRECISION[self.window.cue if self.window else "none"],
-            "lexical_rarity": lexical_rarity(idfs, self.terms.max_idf),
+            "lexical_rarity": lexical_rarity(idfs, terms.max_idf, stop_words=len(terms.stop_words)),
             "type_cue": TYPE_CUE_STRENGTH[type_cue(self.text)],
         }
 

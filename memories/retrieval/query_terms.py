@@ -34,6 +34,7 @@ class QueryTerms:
     average_length: float
     document_frequencies: Mapping[str, int]
     spans: tuple[tuple[int, int, frozenset[str]], ...]  # start and end of each word, and its lexemes
+    stop_words: frozenset[str] = frozenset()  # case-folded
 
     @property
     def by_rarity(self) -> list[str]:
@@ -59,7 +60,8 @@ class QueryTerms:
         words = (match.span() for match in WORD_PATTERN.finditer(text))
         spans = tuple((start, end, lexemes.get(text[start:end], frozenset[str]())) for start, end in words)
         frequencies = {term: self.document_frequencies[term] for _, _, terms in spans for term in sorted(terms)}
-        return QueryTerms(text, self.documents, self.average_length, frequencies, spans)
+        stop_words = self.stop_words & {text[start:end].casefold() for start, end, _ in spans}
+        return QueryTerms(text, self.documents, self.average_length, frequencies, spans, stop_words)
 
     def lexemes_of(self, surface: str) -> frozenset[str]:
         """The lexemes of part of the query."""
@@ -108,4 +110,6 @@ def load_query_terms(namespace: Namespace, text: str) -> QueryTerms:
         word: frozenset(by_place.get(place, set()) & frequencies.keys()) for place, word in enumerate(words, start=2)
     }
     spans = tuple((start, end, lexemes[text[start:end]]) for start, end in word_spans)
-    return QueryTerms(text, documents, total_length / documents if documents else 0.0, frequencies, spans)
+    stop_words = frozenset(word.casefold() for place, word in enumerate(words, start=2) if place not in by_place)
+    average_length = total_length / documents if documents else 0.0
+    return QueryTerms(text, documents, average_length, frequencies, spans, stop_words)

@@ -90,7 +90,13 @@ SHAPING = (
         note="Each part is clamped to [0, 1].",
     ),
     Formula("Entity density", "Query Specificity", specificity.entity_density),
-    Formula("Lexical rarity", "Query Specificity", specificity.lexical_rarity),
+    Formula(
+        "Lexical rarity",
+        "Query Specificity",
+        specificity.lexical_rarity,
+        note="Ours, where the paper is silent: a stop word is a term with idf 0, a term that no memory contains is "
+        "left out, and the corpus maximum is the idf of a term in one memory.",
+    ),
     Formula(
         "Plan",
         "Query Specificity",

@@ -1,6 +1,7 @@
 """Specificity of a query, the plan it selects, and what of it is embedded."""
 
 import math
+import re
 from typing import Any
 
 import numpy as np
@@ -24,24 +25,29 @@ PRECISE = "Jonas Lisbon relation 2026-01-05"
 ENTITY_CENTRIC = "What does Maya prefer?"
 TEMPORAL = "Which talks took place last month?"
 EXPLORATORY = "coffee"
-HYBRID = "Which event happened recently, and who told whom?"
+HYBRID = "hotel hill event lately"
 
 
 def rarity(namespace: Namespace, text: str) -> float:
-    """The mean idf of a query's words against the idf of a word that one memory holds, from the texts alone."""
+    """The mean idf of a query's words against the idf of a word that one memory holds, from the texts alone.
+
+    A stop word counts 0, a word that no memory holds does not count.
+    """
+    texts = list(Memory.objects.within(namespace).filter(status="active").values_list("content", flat=True))
     with connection.cursor() as cursor:
-        cursor.execute("SELECT lexeme FROM unnest(to_tsvector('english', %s))", [text])
-        terms = [term for (term,) in cursor.fetchall()]
-        texts = list(Memory.objects.within(namespace).filter(status="active").values_list("content", flat=True))
-        held = []
-        for term in terms:
-            cursor.execute(
-                """SELECT count(*) FROM unnest(%s::text[]) t
-                WHERE %s = ANY(tsvector_to_array(to_tsvector('english', t)))""",
-                [texts, term],
-            )
-            held.append(max(cursor.fetchone()[0], 1))
-    idfs = [math.log((len(texts) - count + 0.5) / (count + 0.5) + 1) for count in held]
+        cursor.execute(
+            """SELECT lexeme, (SELECT count(*) FROM unnest(%s::text[]) t
+                WHERE lexeme = ANY(tsvector_to_array(to_tsvector('english', t))))
+            FROM unnest(to_tsvector('english', %s))""",
+            [texts, text],
+        )
+        held = [count for _, count in cursor.fetchall() if count]
+        cursor.execute(
+            "SELECT count(*) FROM unnest(%s::text[]) word WHERE to_tsvector('english', word) = ''",
+            [list({word.lower() for word in re.findall(r"\w+", text)})],
+        )
+        (stop_words,) = cursor.fetchone()
+    idfs = [math.log((len(texts) - count + 0.5) / (count + 0.5) + 1) for count in held] + [0.0] * stop_words
     highest = math.log((len(texts) - 0.5) / 1.5 + 1)
     return sum(idfs) / len(idfs) / highest if idfs else 0.0
 
@@ -154,7 +160,7 @@ def test_the_weight_of_a_plan_can_be_set(
     ("text", "given", "plan"),
     [
         (PRECISE, {"precise_from": 0.9}, "entity-centric"),
-        (TEMPORAL, {"window_from": 0.8}, "hybrid"),
+        (TEMPORAL, {"window_from": 0.8}, "exploratory"),
         (HYBRID, {"exploratory_below": 0.5}, "exploratory"),
         (HYBRID, {"window_from": 0.3}, "temporal"),
     ],
