@@ -10,9 +10,16 @@ from scoring.params import Params
 from scoring.signals import RETRIEVERS
 from scoring.term import Array, Quantity, maximum, minimum, total
 
-TemporalCue = Literal["exact", "relative", "vague", "none"]
+TemporalCue = Literal["exact", "relative", "month", "vague", "none"]
 TypeCue = Literal["explicit", "implied", "none"]
-TEMPORAL_PRECISION: Mapping[TemporalCue, float] = {"exact": 1.0, "relative": 0.7, "vague": 0.3, "none": 0.0}
+# A day is exact; a named month or quarter is as precise as a relative time; a bare year or season is vague.
+TEMPORAL_PRECISION: Mapping[TemporalCue, float] = {
+    "exact": 1.0,
+    "relative": 0.7,
+    "month": 0.7,
+    "vague": 0.3,
+    "none": 0.0,
+}
 TYPE_CUE_STRENGTH: Mapping[TypeCue, float] = {"explicit": 1.0, "implied": 0.5, "none": 0.0}
 
 

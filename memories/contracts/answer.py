@@ -46,7 +46,7 @@ class TimeWindowReport(JsonContract):
 
     start: datetime
     until: datetime
-    cue: Annotated[str, "the kind of time expression"]
+    cue: Annotated[str, "how precise the time expression is: exact, relative, month (or quarter), or vague"]
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -161,9 +161,9 @@ def type_cue(text: str) -> TypeCue:
 
 
 def find_time_window(text: str, now: datetime) -> TimeWindow | None:
-    """The first time a query names: a date is exact, “last week” relative, “recently” vague."""
+    """The first time a query names: a day is exact, “last week” relative, “in 2024” or “recently” vague."""
     for mention in date_mentions(text, now):
-        return TimeWindow(mention.when, "relative" if mention.relative else "exact")
+        return TimeWindow(mention.when, mention.cue)
     for pattern, days in VAGUE_TIMES.items():
         if pattern.search(text):
             return TimeWindow(TimeInterval(now - timedelta(days=days), now), "vague")

@@ -1,12 +1,14 @@
 """Date expressions in a text as intervals, relative to when it was said."""
 
 import re
+from calendar import monthrange
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from datetime import date, datetime, timedelta
+from datetime import MAXYEAR, MINYEAR, date, datetime, timedelta
 
 from memories.text.intervals import SEASONS, TimeInterval, day_interval, months_interval, unit_interval, year_interval
 from scoring.contradiction import DAYS, MONTHS
+from scoring.specificity import TemporalCue
 
 _MONTH = "|".join(f"{name[:3]}(?:{name[3:]})?" if len(name) > 3 else name for name in MONTHS).replace("sep(", "sept?(")
 _DAY = "|".join(DAYS)
@@ -15,6 +17,7 @@ _COUNTS |= {"five": 5, "six": 6, "seven": 7, "eight": 8, "nine": 9, "ten": 10, "
 _COUNT = rf"\d{{1,3}}|{'|'.join(sorted(_COUNTS, key=len, reverse=True))}"
 _YEAR = r"(?:19|20)\d\d"
 _NTH = r"\d{1,2}(?:st|nd|rd|th)?"
+MAX_YEARS_BETWEEN = 8  # two 29ths of February
 # “Three weeks ago” is imprecise by a few days.
 _TOLERANCE = timedelta(days=3)
 
@@ -23,12 +26,17 @@ DateParser = Callable[[re.Match[str], date], TimeInterval]
 
 @dataclass(frozen=True)
 class DateMention:
-    """A date expression at `text[start:end]`; a relative one depends on the day it was said."""
+    """A date expression at `text[start:end]`, and how precise it is."""
 
     when: TimeInterval
     start: int
     end: int
-    relative: bool
+    cue: TemporalCue
+
+    @property
+    def relative(self) -> bool:
+        """Whether it depends on the day it was said."""
+        return self.cue == "relative"
 
 
 def date_mentions(text: str, said_at: datetime) -> list[DateMention]:
@@ -43,10 +51,10 @@ def date_mentions(text: str, said_at: datetime) -> list[DateMention]:
 def _match_dates(text: str, today: date) -> Iterator[DateMention]:
     if text.isascii() and not DATE_HINTS.search(text.lower()):
         return
-    for pattern, relative, parse in DATE_PATTERNS:
+    for pattern, cue, parse in DATE_PATTERNS:
         for match in pattern.finditer(text):
             try:
-                yield DateMention(parse(match, today), *match.span(), relative)
+                yield DateMention(parse(match, today), *match.span(), cue)
             except (ValueError, OverflowError):
                 continue
 
@@ -74,10 +82,11 @@ def _day_of_month(match: re.Match[str], today: date) -> TimeInterval:
     day_number, month = _parse_number(match["day"]), _month_of(match["month"])
     if match["year"]:
         return day_interval(date(int(match["year"]), month, day_number))
-    nearest = min(
-        (date(today.year + ahead, month, day_number) for ahead in (-1, 0, 1)),
-        key=lambda candidate: abs(candidate - today),
-    )
+    years = range(max(today.year - MAX_YEARS_BETWEEN, MINYEAR), min(today.year + MAX_YEARS_BETWEEN, MAXYEAR) + 1)
+    days = (date(year, month, day_number) for year in years if day_number <= monthrange(year, month)[1])
+    nearest = min(days, key=lambda candidate: abs(candidate - today), default=None)
+    if nearest is None:
+        raise ValueError(f"no year has a {match[0]}")
     return day_interval(nearest)
 
 
@@ -127,13 +136,15 @@ def _weekday(number: int, today: date, ahead: int) -> date:
 
 
 def _season(name: str, today: date, ahead: int) -> TimeInterval:
+    """The last such season that is over, the one that runs or else this year's, or the next that begins."""
     first = SEASONS[name]
-    this_year = months_interval(today.year, first, 3)
-    if ahead < 0 and this_year.until.date() > today:
-        return months_interval(today.year - 1, first, 3)
-    if ahead > 0 and this_year.start.date() <= today:
-        return months_interval(today.year + 1, first, 3)
-    return this_year
+    before, this, after = (months_interval(today.year + offset, first, 3) for offset in (-1, 0, 1))
+    if ahead < 0:
+        ended = [season for season in (this, before) if season.until.date() <= today]
+        return ended[0] if ended else months_interval(today.year - 2, first, 3)
+    if ahead > 0:
+        return this if this.start.date() > today else after
+    return before if today < before.until.date() else this
 
 
 def _on_weekday(match: re.Match[str], today: date) -> TimeInterval:
@@ -174,46 +185,59 @@ _HINT_WORDS = (
 )
 DATE_HINTS = re.compile(rf"\d|\b(?:{'|'.join((*_HINT_WORDS, _MONTH, _DAY, *SEASONS, *RELATIVE_DAYS))})\b")
 
-# (pattern, relative to the day it was said, parser); the first match at a position wins.
-DATE_PATTERNS: tuple[tuple[re.Pattern[str], bool, DateParser], ...] = (
+# (pattern, precision, parser); the first match at a position wins. A day is exact, a month or quarter less so; the
+# borders of a season are vague, and a year is long.
+DATE_PATTERNS: tuple[tuple[re.Pattern[str], TemporalCue, DateParser], ...] = (
     (
         _date_pattern(rf"(?P<y>{_YEAR})-(?P<m>\d\d)-(?P<d>\d\d)"),
-        False,
+        "exact",
         lambda match, _: day_interval(date(int(match["y"]), int(match["m"]), int(match["d"]))),
     ),
-    (_date_pattern(rf"(?P<day>{_NTH}) (?:of )?(?P<month>{_MONTH})\.?(?:,? (?P<year>{_YEAR}))?"), False, _day_of_month),
-    (_date_pattern(rf"(?P<month>{_MONTH})\.? (?P<day>{_NTH})(?:,? (?P<year>{_YEAR}))?"), False, _day_of_month),
+    (
+        _date_pattern(rf"(?P<day>{_NTH}) (?:of )?(?P<month>{_MONTH})\.?(?:,? (?P<year>{_YEAR}))?"),
+        "exact",
+        _day_of_month,
+    ),
+    (_date_pattern(rf"(?P<month>{_MONTH})\.? (?P<day>{_NTH})(?:,? (?P<year>{_YEAR}))?"), "exact", _day_of_month),
     (
         _date_pattern(rf"(?P<month>{_MONTH})\.?,? (?:of )?(?P<year>{_YEAR})"),
-        False,
+        "month",
         lambda match, _: months_interval(int(match["year"]), _month_of(match["month"])),
     ),
     (
         _date_pattern(rf"Q(?P<q>[1-4])[ /-]?(?P<year>{_YEAR})"),
-        False,
+        "month",
         lambda match, _: months_interval(int(match["year"]), 3 * int(match["q"]) - 2, 3),
     ),
     (
         _date_pattern(rf"(?P<season>{'|'.join(SEASONS)}) (?:of )?(?P<year>{_YEAR})"),
-        False,
+        "vague",
         lambda match, _: months_interval(int(match["year"]), SEASONS[match["season"].casefold()], 3),
     ),
-    (_date_pattern(rf"(?P<count>{_COUNT}) (?P<unit>day|week|month|year)s? (?:ago|back|earlier)"), True, _in_past),
-    (_date_pattern(rf"in (?:about )?(?P<count>{_COUNT}) (?P<unit>day|week|month|year)s?(?: time)?"), True, _in_future),
-    (_date_pattern("|".join(sorted(RELATIVE_DAYS, key=len, reverse=True))), True, _relative_day),
+    (_date_pattern(rf"(?P<count>{_COUNT}) (?P<unit>day|week|month|year)s? (?:ago|back|earlier)"), "relative", _in_past),
+    (
+        _date_pattern(rf"in (?:about )?(?P<count>{_COUNT}) (?P<unit>day|week|month|year)s?(?: time)?"),
+        "relative",
+        _in_future,
+    ),
+    (_date_pattern("|".join(sorted(RELATIVE_DAYS, key=len, reverse=True))), "relative", _relative_day),
     (
         _date_pattern(
             rf"(?<!the )(?P<which>last|past|previous|this coming|this past|this|next|coming)"
             rf" (?P<what>{_DAY}|weekend|week|month|year|night|evening|morning|afternoon|{'|'.join(SEASONS)})"
         ),
-        True,
+        "relative",
         _relative_unit,
     ),
-    (_date_pattern(rf"(?P<which>last|this coming|this|next|in|since|until|by) (?P<month>{_MONTH})"), True, _in_month),
-    (_date_pattern(rf"(?:on |since |until |by )(?P<what>{_DAY})"), True, _on_weekday),
+    (
+        _date_pattern(rf"(?P<which>last|this coming|this|next|in|since|until|by) (?P<month>{_MONTH})"),
+        "relative",
+        _in_month,
+    ),
+    (_date_pattern(rf"(?:on |since |until |by )(?P<what>{_DAY})"), "relative", _on_weekday),
     (
         _date_pattern(rf"(?:in|since|during|back in|of|from|by) (?P<year>{_YEAR})"),
-        False,
+        "vague",
         lambda match, _: year_interval(int(match["year"])),
     ),
 )

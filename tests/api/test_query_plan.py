@@ -89,3 +89,35 @@ def test_a_question_of_stop_words_is_exploratory_and_never_looks_rare(harbour: N
         plan = plan_of(harbour, query)
         assert specificity_part(plan, "lexical_rarity") <= 0.25
         assert plan["name"] == "exploratory"
+
+
+@pytest.mark.parametrize(
+    ("query", "cue", "precision", "plan"),
+    [
+        ("What happened on 5 May 2024?", "exact", 1.0, "temporal"),
+        ("What happened on 2024-02-29?", "exact", 1.0, "temporal"),
+        ("What happened on 29 February?", "exact", 1.0, "temporal"),
+        ("What happened last week?", "relative", 0.7, "temporal"),
+        ("What happened in May?", "relative", 0.7, "temporal"),
+        ("What happened in May 2024?", "month", 0.7, "temporal"),
+        ("What happened in Q2 2024?", "month", 0.7, "temporal"),
+        ("What happened in the summer of 2024?", "vague", 0.3, "exploratory"),
+        ("What happened in 2024?", "vague", 0.3, "exploratory"),
+        ("What happened recently?", "vague", 0.3, "exploratory"),
+        ("What happened?", None, 0.0, "exploratory"),
+    ],
+)
+def test_an_exact_date_is_more_precise_than_a_month_and_a_month_than_a_year(
+    harbour: Namespace, query: str, cue: str | None, precision: float, plan: str
+) -> None:
+    found = plan_of(harbour, query)
+    assert (found["window"] and found["window"]["cue"]) == cue
+    assert specificity_part(found, "temporal_precision") == precision
+    assert found["name"] == plan
+    assert found["params"]["weight_temporal"] == (1.5 if plan == "temporal" else 1.0)
+
+
+def test_a_vague_window_is_searched_all_the_same(harbour: Namespace) -> None:
+    found = plan_of(harbour, "What happened in 2024?")
+    assert found["window"]["start"].startswith("2024-01-01")
+    assert "temporal" in found["retrievers"]

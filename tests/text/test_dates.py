@@ -50,6 +50,8 @@ def read(text: str, said_at: datetime = SAID) -> list[str]:
         ("the summer of 2021", "1 June 2021 to 31 August 2021"),
         ("Q3 2025", "1 July 2025 to 30 September 2025"),
         ("on 2026-02-03", "3 February 2026"),
+        ("on 29 February", "29 February 2028"),
+        ("by February 29th", "29 February 2028"),
     ],
 )
 def test_a_time_is_read_as_an_interval(text: str, expected: str) -> None:
@@ -64,6 +66,8 @@ def test_a_time_is_read_as_an_interval(text: str, expected: str) -> None:
         "It may rain",
         "room 2022",
         "2026-02-30",
+        "on 30 February",
+        "31 April",
         "the next morning",
         "I haven't slept in two days",
         "",
@@ -71,6 +75,45 @@ def test_a_time_is_read_as_an_interval(text: str, expected: str) -> None:
 )
 def test_what_is_no_time_is_not_read_as_one(text: str) -> None:
     assert read(text) == []
+
+
+@pytest.mark.parametrize(
+    ("said_at", "text", "expected"),
+    [
+        (datetime(2026, 1, 10, tzinfo=UTC), "last winter", "1 December 2024 to 28 February 2025"),
+        (datetime(2026, 1, 10, tzinfo=UTC), "this winter", "1 December 2025 to 28 February 2026"),
+        (datetime(2026, 1, 10, tzinfo=UTC), "next winter", "1 December 2026 to 28 February 2027"),
+        (datetime(2026, 3, 2, tzinfo=UTC), "last winter", "1 December 2025 to 28 February 2026"),
+        (datetime(2026, 12, 5, tzinfo=UTC), "last winter", "1 December 2025 to 28 February 2026"),
+        (datetime(2026, 12, 5, tzinfo=UTC), "this winter", "1 December 2026 to 28 February 2027"),
+        (datetime(2026, 7, 1, tzinfo=UTC), "last summer", "1 June 2025 to 31 August 2025"),
+        (datetime(2026, 7, 1, tzinfo=UTC), "this summer", "1 June 2026 to 31 August 2026"),
+        (datetime(2026, 9, 1, tzinfo=UTC), "last summer", "1 June 2026 to 31 August 2026"),
+        (datetime(2027, 6, 1, tzinfo=UTC), "29 February", "29 February 2028"),
+        (datetime(1900, 6, 1, tzinfo=UTC), "29 February", "29 February 1904"),
+    ],
+)
+def test_the_season_and_the_leap_day_depend_on_the_day_it_was_said(said_at: datetime, text: str, expected: str) -> None:
+    assert read(text, said_at) == [expected]
+
+
+@pytest.mark.parametrize(
+    ("text", "cue"),
+    [
+        ("on 5 May 2024", "exact"),
+        ("on the 3rd of September", "exact"),
+        ("on 2026-02-03", "exact"),
+        ("yesterday", "relative"),
+        ("last year", "relative"),
+        ("in May", "relative"),
+        ("in March 2021", "month"),
+        ("Q3 2025", "month"),
+        ("the summer of 2021", "vague"),
+        ("in 2022", "vague"),
+    ],
+)
+def test_a_day_is_exact_and_a_bare_year_or_season_is_vague(text: str, cue: str) -> None:
+    assert [one.cue for one in date_mentions(text, SAID)] == [cue]
 
 
 def test_several_times_come_in_the_order_of_the_text_and_without_overlap() -> None:
