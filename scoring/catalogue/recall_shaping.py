@@ -87,8 +87,8 @@ SHAPING = (
             PrintedValue("0.5", "an implied type", lambda: specificity.TYPE_CUE_STRENGTH["implied"]),
             PrintedValue("0.0", "no type cue", lambda: specificity.TYPE_CUE_STRENGTH["none"]),
         ),
-        note="Each part is clamped to [0, 1]. Ours, where the paper is silent: a day is exact, a named month or quarter "
-        "counts as a relative time, a bare year or season is vague.",
+        note="Each part is clamped to [0, 1]. Ours, where the paper is silent: a day is exact, a named month or "
+        "quarter counts as a relative time, a bare year or season is vague.",
     ),
     Formula("Entity density", "Query Specificity", specificity.entity_density),
     Formula(
