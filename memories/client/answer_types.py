@@ -62,13 +62,19 @@ class RetrieverHitJson(TypedDict):
     contribution: float | None
 
 
-class SessionSupportJson(TypedDict):
-    """How the turns of a session support it."""
+class MemsenseExplainJson(TypedDict):
+    """What a score of memsense is made of; for a session, also how its turns support it."""
 
-    session_rrf_score: float
-    turn_support: float
-    supporting_turn_count: int
-    best_turn_found_by: list[str]
+    rrf_score: float
+    memory_score: float
+    memory_share: float
+    found_by: list[str]
+    neighbour_of: str | None
+    anchor_share: float | None
+    session_rrf_score: NotRequired[float]
+    turn_support: NotRequired[float]
+    supporting_turn_count: NotRequired[int]
+    best_turn_found_by: NotRequired[list[str]]
 
 
 class MmrSelectionJson(TypedDict):
@@ -116,7 +122,7 @@ class ResultJson(TypedDict):
     source: NotRequired[list[str]]
     rrf_score: NotRequired[float]
     found_by: NotRequired[list[str]]
-    explain: NotRequired[SessionSupportJson | None]
+    explain: NotRequired[MemsenseExplainJson | None]
     outdated: bool
     conflicts_with: NotRequired[list[str]]
     gone: NotRequired[bool]

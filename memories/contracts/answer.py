@@ -91,13 +91,19 @@ class MmrSelection(JsonContract):
     nearest: Annotated[UUID | None, "the result it is most similar to"]
 
 
-class SessionSupport(TypedDict):
-    """How the turns of a session support it."""
+class MemsenseExplain(TypedDict):
+    """What a score of memsense is made of; for a session, also how its turns support it."""
 
-    session_rrf_score: float
-    turn_support: float
-    supporting_turn_count: int
-    best_turn_found_by: list[str]
+    rrf_score: float
+    memory_score: Annotated[float, "stored; the confidence if none is"]
+    memory_share: Annotated[float, "memory_score times its weight"]
+    found_by: Annotated[list[str], "retrievers that found it, best rank first"]
+    neighbour_of: Annotated[UUID | None, "the result that brought it along, as it stands beside it in their session"]
+    anchor_share: Annotated[float | None, "the score of a neighbour that no retriever found, a share of neighbour_of's"]
+    session_rrf_score: NotRequired[float]
+    turn_support: NotRequired[float]
+    supporting_turn_count: NotRequired[int]
+    best_turn_found_by: NotRequired[list[str]]
 
 
 class SystemDetails(TypedDict, total=False):
@@ -106,7 +112,7 @@ class SystemDetails(TypedDict, total=False):
     source: Annotated[list[str], "retrievers that found it, best rank first (contextdb)"]
     rrf_score: float
     found_by: Annotated[list[str], "retrievers that found it, best rank first (memsense)"]
-    explain: Annotated[SessionSupport | None, "null: not a session"]
+    explain: Annotated[MemsenseExplain | None, "memsense; null: stored before chunks were explained"]
 
 
 @dataclass(frozen=True, kw_only=True)

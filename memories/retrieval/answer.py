@@ -129,19 +129,19 @@ def build_results(retrieval: Retrieval, explain: Explain) -> list[Result]:
             score=scores[index],
             retrievers=hits[index],
             outputs={name: column[index] for name, column in outputs.items()},
-            details=cast(SystemDetails, system.details(signals, retrieval.params, row)),
+            details=cast(SystemDetails, system.details(signals, retrieval.params, ranking.order, row)),
             outdated=memory["id"] in outdated,
             conflicts_with=conflicts.get(memory["id"], ()),
             gone=memory["status"] == Status.FORGOTTEN,
             explanation=explanations[index] if explanations else None,
-            selection=selections[index] if selections else None,
+            selection=selections[index] if index < len(selections) else None,
         )
         for index, (row, memory) in enumerate(zip(order.tolist(), memories, strict=True))
     ]
 
 
 def result_selections(retrieval: Retrieval) -> list[MmrSelection]:
-    """How MMR selected each result; empty if it did not."""
+    """How MMR selected the results, which come before the neighbours they brought; empty if it did not."""
     rows = retrieval.candidates.rows
     return [
         MmrSelection(step, pick.relevance, pick.redundancy, None if pick.nearest is None else rows[pick.nearest]["id"])

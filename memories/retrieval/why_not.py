@@ -76,7 +76,7 @@ def explain_miss(
     row = candidate_row(retrieval, memory)
     rank = None if row is None else rank_in_order(retrieval.ranking, row)
     search = ChangeSearch(None, ()) if exclusions or rank else smallest_change(retrieval, memory, list_ranks)
-    last = retrieval.ranking.order.rows[-1:].tolist()
+    last = retrieval.ranking.order.ranked[-1:].tolist()
     return WhyNot(
         rank=rank,
         exclusions=exclusions,
@@ -216,7 +216,8 @@ def miss_sentence(
             return f"It was no candidate: {', '.join(timed_out)} timed out or failed. Queried again, {found}."
         return f"It was no candidate: {found}. {end}"
     if gates := failed_gates(retrieval, row):
-        return f"It was found and filtered: {', '.join(gates)}. {end}"
+        listed = any(np.isfinite(ranks[row]) for ranks in retrieval.signals.ranks.values())
+        return f"It was {'found and ' if listed else ''}filtered: {', '.join(gates)}. {end}"
     if retrieval.ranking.abstained:
         return f"The system abstained. {end}"
     score, signals = retrieval.ranking.score.value, retrieval.signals

@@ -109,7 +109,7 @@ class Arrays:
                 queries, batch = stack.queries[part.batches], part.signals.batches.batch_index[ranked]
                 counts = np.bincount(batch, minlength=len(queries))
                 position = np.arange(len(ranked)) - np.repeat(np.cumsum(counts) - counts, counts)
-                returned = ~abstained[batch]
+                returned = ~abstained[batch] & (position < DEPTH)
                 where, rows = (queries[batch[returned]], position[returned]), part.rows[ranked[returned]]
                 grades[where], result_rows[where] = stack.grades[rows], rows
                 answered[queries] = ~abstained & (counts > 0)

@@ -116,7 +116,7 @@ def pool_ranks(
     ranks: dict[UUID, dict[str, int]] = {}
     for name, config in configs.items():
         retrieval = retrieve(replace(request, config=config), parsed)
-        rows = [] if retrieval.ranking.abstained else retrieval.ranking.order.rows.tolist()
+        rows = [] if retrieval.ranking.abstained else retrieval.ranking.order.rows[:k].tolist()
         for rank, row in enumerate(rows, start=1):
             ranks.setdefault(retrieval.candidates.rows[row]["id"], {})[name] = rank
     return ranks

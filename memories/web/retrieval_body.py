@@ -23,7 +23,12 @@ class QuerySerializer(StrictObject):
     """A query to a namespace."""
 
     query = Text(max_length=MAX_QUERY_CHARS)
-    top_k = Integer(min_value=1, max_value=100, default=10, help_text="maximum number of results")
+    top_k = Integer(
+        min_value=1,
+        max_value=100,
+        default=10,
+        help_text="maximum number of results; memsense adds their session neighbours",
+    )
     types = ListOf(
         child=OneOf(choices=MemoryType.values), max_length=5, default=list, help_text="filter: any of these types"
     )

@@ -52,6 +52,7 @@ SOURCE = CatalogueSource(
                 PrintedValue("32", "at top 5", partial(_limit, 5)),
                 PrintedValue("40", "at top 10", partial(_limit, 10), derived=True),
             ),
+            note="The best by fused score, before the memory score is added.",
             symbols="k the requested number of results",
         ),
         Formula(
@@ -65,11 +66,8 @@ SOURCE = CatalogueSource(
             "Final score",
             "Step 3",
             memsense.score,
-            (
-                constants(MemsenseParams, {"memory_weight": "0.1", "turn_cap": "0.12", "turn_share": "0.6"}),
-                constants(MemsenseParams, {"neighbour_share": "0.5"}),
-            ),
-            note="Without a memory score, confidence is used; a neighbour gets half of its anchor's score (ours).",
+            (constants(MemsenseParams, {"memory_weight": "0.1", "turn_cap": "0.12", "turn_share": "0.6"}),),
+            note="Without a memory score, confidence is used (ours).",
         ),
         Formula(
             "Redundancy",
@@ -92,6 +90,19 @@ SOURCE = CatalogueSource(
             (constants(MemsenseParams, {"mmr_lambda": "0.78", "duplicate": "0.94"}),),
             note="On the raw final score; a candidate as redundant as the duplicate threshold is skipped.",
             symbols="λ relevance against novelty, S the selected memories",
+        ),
+        Formula(
+            "Neighbour expansion",
+            "Retrieval pipeline",
+            memsense.with_neighbours,
+            (constants(MemsenseParams, {"neighbour_share": "0.5"}),),
+            note=(
+                "Only without session chunks. The text names the step and no rule (ours): each selected chunk brings "
+                "the one before and the one after it in its session. They follow the selected, in the order of their "
+                "anchors, and do not count towards k. One that a retriever found keeps its own final score; any other "
+                "gets half of its anchor's."
+            ),
+            symbols="S the selected chunks",
         ),
     ),
 )

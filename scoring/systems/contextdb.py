@@ -115,5 +115,5 @@ SYSTEM = System(
     },
     retriever_terms={"semantic": "similarity share"},
     outputs={"composite": "composite", "sim": "similarity", "conf": "trust", "rec": "recency", "util": "utility"},
-    details=lambda signals, params, row: {"source": finding_retrievers(signals, ("semantic",), row)},
+    details=lambda signals, params, order, row: {"source": finding_retrievers(signals, ("semantic",), row)},
 )

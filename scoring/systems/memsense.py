@@ -1,4 +1,4 @@
-"""memsense (source 003): RRF over eight retrievers, sessions first, MMR selection."""
+"""memsense (source 003): RRF over eight retrievers, sessions first, MMR selection, then session neighbours."""
 
 from dataclasses import dataclass
 from functools import partial
@@ -9,7 +9,15 @@ import numpy as np
 from scoring.fusion import candidate_limit, rrf
 from scoring.params import Params, number
 from scoring.signals import LEVELS, MEMSENSE_RETRIEVERS, Signals
-from scoring.systems.system import Order, System, finding_retrievers, select_by_mmr, top_by_score, validity_gates
+from scoring.systems.system import (
+    Order,
+    System,
+    finding_retrievers,
+    passing,
+    select_by_mmr,
+    top_by_score,
+    validity_gates,
+)
 from scoring.term import Array, Codes, Mask, Term, const, feature, minimum, total
 
 SESSION, TURN = LEVELS.index("session"), LEVELS.index("turn")
@@ -35,7 +43,7 @@ class MemsenseParams(Params):
         low=0,
         high=1,
         step=0.05,
-        source="ours: the paper names no share",
+        source="ours: the source names no share",
     )
     mmr_lambda: float = _select(0.78, "MMR λ (relevance against novelty)")
     duplicate: float = _select(0.94, "duplicate threshold (redundancy at which a hit is skipped)")
@@ -64,11 +72,11 @@ def best_in_session(values: Array, members: Mask, session: Codes, tiebreak: Code
     return best[session]
 
 
-def neighbour_anchors(signals: Signals, values: Array, found: Mask) -> Codes:
-    """For each candidate that no retriever found, the better of its two session neighbours; −1 where there is none."""
+def neighbour_anchors(signals: Signals, values: Array, anchoring: Mask) -> Codes:
+    """For each other candidate, the better of the anchoring ones beside it in its session; −1 where there is none."""
     anchors = np.full(len(signals), -1, np.intp)
     in_session = (signals.session >= 0) & (signals.position >= 0)
-    missing, rows = np.flatnonzero(~found & in_session), np.flatnonzero(found & in_session)
+    missing, rows = np.flatnonzero(~anchoring & in_session), np.flatnonzero(anchoring & in_session)
     if not len(missing) or not len(rows):
         return anchors
     # One number per position over all sessions, with gaps between sessions.
@@ -89,8 +97,13 @@ def neighbour_anchors(signals: Signals, values: Array, found: Mask) -> Codes:
 
 def has_sessions(signals: Signals) -> Mask:
     """Whether each batch has a session chunk that passes the validity gates."""
-    passing = np.logical_and.reduce(list(validity_gates(signals, None).values()))
-    return signals.batches.any(passing & (signals.level == SESSION))
+    valid = passing(signals, validity_gates(signals, None))
+    return signals.batches.any(valid & (signals.level == SESSION))
+
+
+def stored_score(signals: Signals) -> Array:
+    """The memory score; the confidence where none is stored."""
+    return np.where(np.isnan(signals.memory_score), signals.confidence, signals.memory_score)
 
 
 def score(signals: Signals, params: MemsenseParams) -> Term:
@@ -102,8 +115,7 @@ def score(signals: Signals, params: MemsenseParams) -> Term:
        \text{rrf_score} + 0.1 \cdot \text{memory_score} & \text{chunks} \end{cases} $$
     """
     base = memsense_rrf(signals, params)
-    stored = feature("memory score", np.where(np.isnan(signals.memory_score), signals.confidence, signals.memory_score))
-    memory = (params["memory_weight"] * stored).with_name("memory")
+    memory = (params["memory_weight"] * feature("memory score", stored_score(signals))).with_name("memory")
     if has_sessions(signals).any():
         turns = best_in_session(base.value, signals.level == TURN, signals.session, signals.id_ranks)
         support = minimum(params["turn_share"] * base.take(turns).with_name("best turn"), params["turn_cap"])
@@ -111,55 +123,106 @@ def score(signals: Signals, params: MemsenseParams) -> Term:
         return total([session_rrf, support.with_name("turn_support").only(signals.level == SESSION), memory]).with_name(
             "final_score"
         )
-    final = total([base, memory])
-    anchors = neighbour_anchors(signals, final.value, found_by_any_retriever(signals))
-    if (anchors < 0).all():
-        return final.with_name("final_score")
-    neighbour = params["neighbour_share"] * final.take(anchors).with_name("anchor")
-    return total([final.only(anchors < 0).with_name("own"), neighbour.with_name("neighbour")]).with_name("final_score")
+    return total([base, memory]).with_name("final_score")
 
 
 def gates(signals: Signals, params: MemsenseParams) -> dict[str, Mask]:
-    """If the batch has a session chunk, filter everything else: turns only support their session."""
-    returned = (signals.level == SESSION) | (not has_sessions(signals).any())
-    return {**validity_gates(signals, params), "supports_its_session": returned}
+    """Turns only support their session; without one, a chunk that no retriever found may only come as a neighbour."""
+    validity = validity_gates(signals, params)
+    if has_sessions(signals).any():
+        return {**validity, "supports_its_session": signals.level == SESSION}
+    found = found_by_any_retriever(signals)
+    beside_found = neighbour_anchors(signals, np.zeros(len(signals)), found) >= 0
+    return {**validity, "neighbour_of_no_result": found | ~beside_found}
+
+
+def fused_score(score: Term) -> Array:
+    """The RRF within a final score, for a session with the support of its turns."""
+    *fused, _ = score.parts  # the last is the memory score's share
+    return total(fused).value
 
 
 def order(
     score: Term, signals: Signals, params: MemsenseParams, passed_rows: Codes, top_k: int, diversify: bool
 ) -> Order:
-    r"""Greedy MMR on the raw final score; near-duplicates of a pick are skipped.
+    r"""Greedy MMR on the raw final score of the best fused; near-duplicates of a pick are skipped.
 
     $$ \lambda \cdot \text{final_score} - (1 - \lambda) \cdot \max_{s \in S} \text{redundancy}(m, s) $$
     """
-    limited = top_by_score(score, signals, passed_rows, candidate_limit(top_k, params.limit_factor, params.limit_least))
+    limit = candidate_limit(top_k, params.limit_factor, params.limit_least)
+    fused = signals.batches.top(fused_score(score), signals.id_ranks, passed_rows, limit)
+    limited = top_by_score(score, signals, fused)
     if signals.vectors is None or len(limited) == 0:
-        return Order(signals.batches.first(limited, top_k))
-    options = {"balance": params.mmr_lambda, "tag_share": params.tag_share, "skip_at": params.duplicate}
-    return select_by_mmr(signals, limited, score.value, top_k, signals.tag_bits, **options)
+        selection = Order(signals.batches.first(limited, top_k))
+    else:
+        options = {"balance": params.mmr_lambda, "tag_share": params.tag_share, "skip_at": params.duplicate}
+        selection = select_by_mmr(signals, limited, score.value, top_k, signals.tag_bits, **options)
+    return selection if has_sessions(signals).any() else with_neighbours(score, signals, params, selection)
 
 
-def details(signals: Signals, params: MemsenseParams, row: int) -> dict[str, Any]:
-    """Details of a result: its retrievers and, for a session, the turns that support it."""
+def with_neighbours(score: Term, signals: Signals, params: MemsenseParams, selection: Order) -> Order:
+    r"""The selected chunks, followed by those beside them in their sessions.
+
+    A neighbour that no retriever found gets a share of the score of its anchor, the better of the selected beside it.
+
+    $$ \text{final_score}(m) = 0.5 \cdot \max_{s \in S,\ |\text{position}(s) - \text{position}(m)| = 1}
+       \text{final_score}(s) $$
+    """
+    selected = np.zeros(len(signals), bool)
+    selected[selection.rows] = True
+    valid = passing(signals, validity_gates(signals, params))
+    anchors = np.where(valid, neighbour_anchors(signals, score.value, selected), -1)
+    rows = np.flatnonzero(anchors >= 0)
+    if not len(rows):
+        return selection
+    place = np.empty(len(signals), np.intp)
+    place[selection.rows] = np.arange(len(selection.rows))
+    rows = rows[np.lexsort((signals.id_ranks[rows], signals.position[rows], place[anchors[rows]]))]
+    together = np.concatenate([selection.rows, rows])
+    by_batch = np.argsort(signals.batches.batch_index[together], kind="stable")
+    sharing = np.where(found_by_any_retriever(signals), -1, anchors)
+    if (sharing >= 0).any():
+        share = (params["neighbour_share"] * score.take(sharing).with_name("anchor")).with_name("neighbour")
+        own = [part.only(sharing < 0) for part in score.parts]
+        score = total([*own, share]).with_name("final_score")
+    return selection._replace(
+        rows=together[by_batch],
+        score=score,
+        anchors=dict(zip(rows.tolist(), anchors[rows].tolist(), strict=True)),
+    )
+
+
+def details(signals: Signals, params: MemsenseParams, order: Order, row: int) -> dict[str, Any]:
+    """Details of a result: what its score is made of, its retrievers, its anchor, and the turns behind a session."""
     base = memsense_rrf(signals, params)
-    result: dict[str, Any] = {
-        "rrf_score": float(base.value[row]),
-        "found_by": finding_retrievers(signals, MEMSENSE_RETRIEVERS, row),
+    rrf_score, memory_score = float(base.value[row]), float(stored_score(signals)[row])
+    found_by = finding_retrievers(signals, MEMSENSE_RETRIEVERS, row)
+    anchor = order.anchors.get(row)
+    explain: dict[str, Any] = {
+        "rrf_score": rrf_score,
+        "memory_score": memory_score,
+        "memory_share": params.memory_weight * memory_score,
+        "found_by": found_by,
+        "neighbour_of": None if anchor is None else str(signals.ids[anchor]),
+        "anchor_share": None if anchor is None or found_by or order.score is None else float(order.score.value[row]),
     }
-    if signals.level[row] != SESSION:
-        return {**result, "explain": None}
+    if signals.level[row] == SESSION:
+        explain |= session_support(signals, params, base.value, row)
+    return {"rrf_score": rrf_score, "found_by": found_by, "explain": explain}
+
+
+def session_support(signals: Signals, params: MemsenseParams, values: Array, row: int) -> dict[str, Any]:
+    """How the turns of a session support it."""
     turns = (signals.level == TURN) & (signals.session >= 0)
-    best = int(best_in_session(base.value, turns, signals.session, signals.id_ranks)[row])
-    support = min(params.turn_share * float(base.value[best]), params.turn_cap) if best >= 0 else 0.0
+    best = int(best_in_session(values, turns, signals.session, signals.id_ranks)[row])
     # A turn that no retriever found does not count as support.
     supporting = turns & found_by_any_retriever(signals) & (signals.session == signals.session[row])
-    explain = {
-        "session_rrf_score": float(base.value[row]),
-        "turn_support": support,
+    return {
+        "session_rrf_score": float(values[row]),
+        "turn_support": min(params.turn_share * float(values[best]), params.turn_cap) if best >= 0 else 0.0,
         "supporting_turn_count": int(supporting.sum()),
         "best_turn_found_by": finding_retrievers(signals, MEMSENSE_RETRIEVERS, best) if best >= 0 else [],
     }
-    return {**result, "explain": explain}
 
 
 def found_by_any_retriever(signals: Signals) -> Mask:
@@ -174,7 +237,7 @@ def found_by_any_retriever(signals: Signals) -> Mask:
 SYSTEM = System(
     name="memsense",
     source="003",
-    summary="Reciprocal rank fusion of eight retrievers; sessions first, near-duplicates skipped (MMR).",
+    summary="Reciprocal rank fusion of eight retrievers; sessions first, else chunks and the ones beside them; MMR.",
     params=MemsenseParams,
     retrievers=MEMSENSE_RETRIEVERS,
     optional_features=("tags", "vectors"),

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,11 +16,18 @@ MMR_BLOCK_SIZE = 32  # queries per MMR block, so that their vectors fit the CPU 
 
 
 class Order(NamedTuple):
-    """Result rows in order, the MMR picks, and whether the tiebreak applied."""
+    """Result rows in order, the MMR picks, whether the tiebreak applied, and results that others brought along."""
 
     rows: Codes
     picks: tuple[Pick, ...] = ()
     tiebreak_applied: bool = False
+    anchors: Mapping[int, int] = MappingProxyType({})  # row of a neighbour → row of the result that brought it
+    score: Term | None = None  # with the neighbours' scores
+
+    @property
+    def ranked(self) -> Codes:
+        """The rows that earned their place: those that no other brought."""
+        return self.rows[~np.isin(self.rows, list(self.anchors))] if self.anchors else self.rows
 
 
 def select_by_mmr(
@@ -104,7 +112,7 @@ class System:
     )
     # Batches with different keys must not be stacked.
     batch_key: Callable[[Signals], Mask] = lambda signals: np.zeros(len(signals.batches), bool)
-    details: Callable[[Signals, Any, int], dict[str, Any]] = lambda signals, params, row: {}
+    details: Callable[[Signals, Any, Order, int], dict[str, Any]] = lambda signals, params, order, row: {}
 
     def weighted_retrievers(self, params: Params) -> tuple[str, ...]:
         """The retrievers that can change a score under these parameters."""
@@ -154,7 +162,12 @@ def score_and_order(
     score = system.score(signals, params)
     gates = system.gates(signals, params)
     passed = passing(signals, gates)
-    return score, gates, passed, system.order(score, signals, params, np.flatnonzero(passed), top_k, diversify)
+    order = system.order(score, signals, params, np.flatnonzero(passed), top_k, diversify)
+    if order.anchors:
+        brought = np.zeros(len(signals), bool)
+        brought[list(order.anchors)] = True
+        gates = {gate: mask | brought for gate, mask in gates.items()}
+    return score if order.score is None else order.score, gates, passed, order
 
 
 def abstention_threshold(params: Params) -> float:

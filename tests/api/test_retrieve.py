@@ -50,6 +50,20 @@ def test_a_response_has_the_results_and_their_explanations(world: Namespace, sys
         assert one.keys() >= SYSTEMS[system].outputs.keys()
 
 
+def test_without_session_chunks_memsense_selects_first_and_then_adds_what_stands_beside_the_selected(
+    world: Namespace,
+) -> None:
+    first, *others = answer(world, system="memsense", levels=["turn"], top_k=1)["results"]
+    assert others
+    assert first["explain"]["neighbour_of"] is None
+    assert first["score"] == pytest.approx(first["explain"]["rrf_score"] + first["explain"]["memory_share"])
+    assert first["selection"]["step"] == 1
+    for one in others:
+        assert one["explain"]["neighbour_of"] == first["id"]
+        assert "selection" not in one
+        assert one["score"] < first["score"]
+
+
 def test_the_contributions_of_the_retrievers_add_up_to_the_fused_score(world: Namespace) -> None:
     for one in answer(world, system="recall")["results"]:
         parts = sum(found["contribution"] for found in one["retrievers"].values())

@@ -2,6 +2,7 @@
 
 import json
 import math
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 from uuid import UUID
@@ -14,9 +15,13 @@ from memories.contracts.answer import ContextEntry
 from memories.models import Memory, MemoryTag, MemoryVector, Namespace
 from memories.retrieval import prompt_context
 from memories.retrieval.answer import build_answer
+from memories.retrieval.config import override_params
 from memories.retrieval.prompt_context import estimate_tokens, fit_budget, render_context, render_markdown
 from memories.retrieval.query import Filters
+from memories.retrieval.replay import replay
 from memories.retrieval.retrieve import Retrieval, retrieve
+from memories.retrieval.trace import config_from_trace, query_from_trace
+from memories.retrieval.why_not import why_not
 from memories.writing import search_index
 from memories.writing.feedback import contradict_memories
 from memories.writing.remember import remember
@@ -24,6 +29,7 @@ from memories.writing.turns.conversation import Conversation, NewTurn
 from memories.writing.turns.ingest import ingest
 from tests.support.access import key_to
 from tests.support.retrieval_world import NOW, answer_to_dict, make_query, memory, new_memory
+from tests.support.traces import ranking_outcome, record_trace
 
 pytestmark = [pytest.mark.django_db, pytest.mark.xdist_group("retrieval")]
 QUERY = "What does Maya drink and prefer?"
@@ -267,25 +273,26 @@ def test_a_stored_score_stands_in_for_the_confidence(world: Namespace) -> None:
     assert told["final_score"] == pytest.approx(told["rrf_score"] + told["explain"]["turn_support"] + 0.02)
 
 
-def long_talk() -> Namespace:
-    """A conversation of six exchanges, of which a query means one."""
+def long_talk(*more: str) -> Namespace:
+    """A conversation of six exchanges, of which a query means one, and more."""
     namespace = Namespace.objects.create(slug="talk", title="Talk", clock=NOW)
     said = ("Hello there.", "It rains again.", "My violin needs new strings.", "Lunch was late.", "Good night.", "Bye.")
     turns = [
-        NewTurn(role=role, text=text, said_at=NOW - timedelta(hours=9 - place))
-        for place, one in enumerate(said)
+        NewTurn(role=role, text=text, said_at=NOW - timedelta(hours=19 - place))
+        for place, one in enumerate((*said, *more))
         for role, text in (("user", one), ("assistant", f"Noted as number {place}."))
     ]
     ingest(namespace, Conversation(session="talk", turns=turns, user="maya"), by="tests")
     return namespace
 
 
-def test_without_a_session_chunk_neighbours_come_along_at_half_their_anchors_score() -> None:
+SHORT_LISTS = dict.fromkeys(("limit_factor", "limit_least", "route_widening", "route_least"), 1)
+
+
+def test_without_a_session_chunk_the_selected_bring_the_chunks_beside_them_at_half_their_score() -> None:
     namespace = long_talk()
-    least = dict.fromkeys(("limit_factor", "limit_least", "route_widening", "route_least"), 1)
-    query = make_query(
-        namespace, "violin strings", "memsense", top_k=1, params=least, filters=Filters(levels=("turn",))
-    )
+    turns = Filters(levels=("turn",))
+    query = make_query(namespace, "violin strings", "memsense", top_k=1, params=SHORT_LISTS, filters=turns)
     retrieval = retrieve(query)
     found = {id for scores in retrieval.fetched.lists.values() for id in scores}
     ordered = list(Memory.objects.within(namespace).filter(level="turn").order_by("happened_at", "id"))
@@ -296,11 +303,34 @@ def test_without_a_session_chunk_neighbours_come_along_at_half_their_anchors_sco
     assert beside
     assert {row["id"] for row in retrieval.candidates.rows} == found | beside
     final = {id: rrf(retrieval, id) + 0.1 * ordered[places[id]].confidence for id in found}
-    score = dict(zip([row["id"] for row in retrieval.candidates.rows], retrieval.ranking.score.value, strict=True))
-    assert {id: score[id] for id in found} == pytest.approx(final)
-    for id in beside:
-        anchors = [final[other] for other in found if abs(places[id] - places[other]) == 1]
-        assert score[id] == pytest.approx(max(anchors) / 2)
+    told = answer_to_dict(retrieval)
+    first, *others = told["results"]
+    assert [first["selection"]["step"], *(one.get("selection") for one in others)] == [1, *[None for _ in others]]
+    assert [places[one["id"]] for one in others] == [places[first["id"]] - 1, places[first["id"]] + 1]
+    assert first["explain"]["neighbour_of"] is None
+    assert first["score"] == pytest.approx(max(final.values()))
+    for one in others:
+        assert one["explain"]["neighbour_of"] == str(first["id"])
+        assert one["score"] == pytest.approx(final[one["id"]] if one["id"] in found else first["score"] / 2)
+    assert told["filtered"].get("neighbour_of_no_result", 0) == len(beside - {one["id"] for one in others})
+
+
+def test_another_selection_brings_other_neighbours_in_a_replay_too() -> None:
+    query = make_query(long_talk(), "violin strings", "memsense", top_k=1, filters=Filters(levels=("turn",)))
+    trace = record_trace(replace(query, config=override_params(query.config, SHORT_LISTS)))
+    other = override_params(config_from_trace(trace), {"memory_weight": 0.0, "neighbour_share": 0.25})
+    assert ranking_outcome(replay(trace, other).retrieval) == ranking_outcome(retrieve(query_from_trace(trace, other)))
+
+
+def test_a_neighbour_of_what_was_not_selected_is_said_to_be_one() -> None:
+    talk = long_talk("The bus was full.", "Soup again.", "I sold my old violin bow.", "Time to go.")
+    query = make_query(talk, "violin strings", "memsense", top_k=1, filters=Filters(levels=("turn",)))
+    query = replace(query, config=override_params(query.config, SHORT_LISTS | {"route_least": 2}))
+    retrieval = retrieve(query)
+    missed = np.flatnonzero(~retrieval.ranking.gates["neighbour_of_no_result"])
+    reasons = [why_not(query, retrieval.candidates.ids[row]).reason for row in missed]
+    assert reasons
+    assert all(reason.startswith("It was filtered: neighbour_of_no_result.") for reason in reasons)
 
 
 def test_what_repeats_a_chosen_one_is_skipped(world: Namespace) -> None:

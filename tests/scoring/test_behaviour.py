@@ -19,7 +19,8 @@ from scoring.systems.blend import BlendParams
 from scoring.systems.memorysync import EMPHASES, MemorysyncParams, factor_weights
 from scoring.systems.recall import RecallParams
 from scoring.systems.system import System, rank
-from tests.support.scoring_inputs import batch, random_params
+from tests.support.explanations import evaluate
+from tests.support.scoring_inputs import batch, ids, random_params, with_sessions, without_retrievers
 
 NEAR_DUPLICATES = (
     "type",
@@ -112,13 +113,65 @@ def test_a_session_of_memsense_is_supported_by_its_best_turn_up_to_the_cap() -> 
     assert ranking.order.rows.tolist() == [0]
 
 
-def test_a_chunk_no_retriever_found_gets_half_of_its_better_neighbours_score() -> None:
+def conversation() -> Signals:
+    """Seven chunks of one session, of which a retriever found the first, third, fourth and last."""
+    ranks = np.array([3.0, np.inf, 1.0, 4.0, np.inf, np.inf, 2.0])
+    position, session = np.arange(7) + 4, np.zeros(7, np.intp)
+    return Signals(
+        ids=np.array(list("abcdefg")), session=session, position=position, confidence=np.full(7, 0.5),
+        ranks={"vec_full": ranks},
+    )  # fmt: skip
+
+
+def test_selected_chunks_bring_the_ones_beside_them_after_the_selection() -> None:
+    system, signals = SYSTEMS["memsense"], conversation()
+    ranking = rank(system, signals, system.params(), top_k=2)
+    assert signals.ids[ranking.order.rows].tolist() == ["c", "g", "b", "d", "f"]
+    assert signals.ids[ranking.order.ranked].tolist() == ["c", "g"]
+    final = {name: 1 / (15 + place) + 0.05 for name, place in (("c", 1), ("g", 2), ("d", 4))}
+    expected = {**final, "b": final["c"] / 2, "f": final["g"] / 2}
+    scores = dict(zip(signals.ids.tolist(), ranking.score.value.tolist(), strict=True))
+    assert {name: scores[name] for name in expected} == pytest.approx(expected)
+    for row in ranking.order.rows.tolist():
+        assert evaluate(ranking.score.tree(row)) == pytest.approx(ranking.score.value[row])
+
+
+def test_a_neighbour_does_not_compete_with_what_a_retriever_found() -> None:
+    system, signals = SYSTEMS["memsense"], conversation()
+    ranking = rank(system, signals, system.params(neighbour_share=1.0), top_k=4)
+    assert signals.ids[ranking.order.rows].tolist() == ["c", "g", "a", "d", "b", "f", "e"]
+
+
+def test_an_expired_neighbour_does_not_come_along() -> None:
+    system, signals = SYSTEMS["memsense"], conversation()
+    expired = replace(signals, hours_left=np.where(signals.ids == "b", -1.0, np.inf))
+    ranking = rank(system, expired, system.params(), top_k=1)
+    assert signals.ids[ranking.order.rows].tolist() == ["c", "d"]
+
+
+def test_the_candidate_limit_takes_the_best_fused_and_leaves_no_room_to_neighbours() -> None:
+    n = 40
     signals = Signals(
-        ids=np.array(list("abc")), session=np.zeros(3, np.intp), position=np.array([4, 5, 6]), confidence=np.zeros(3),
-        ranks={"vec_full": np.array([1.0, np.inf, 3.0])},
+        ids=ids(n), confidence=np.linspace(0, 1, n), session=np.zeros(n, np.intp), position=2 * np.arange(n),
+        ranks={"vec_full": np.arange(n) + 1.0},
     )  # fmt: skip
     system = SYSTEMS["memsense"]
-    assert system.score(signals, system.params()).value.tolist() == pytest.approx([1 / 16, 0.5 / 16, 1 / 18])
+    params = system.params(memory_weight=1.0)
+    # 32 = max(4 · 1, 32): the 32nd by rank has the highest confidence of those within the limit.
+    assert rank(system, signals, params, top_k=1).order.rows.tolist() == [31]
+
+
+def test_each_score_of_memsense_is_the_sum_that_its_explain_gives() -> None:
+    system = SYSTEMS["memsense"]
+    for signals in (conversation(), with_sessions(60), without_retrievers(60)):
+        ranking = rank(system, signals, system.params(), top_k=5)
+        for row in ranking.order.rows.tolist():
+            explain = system.details(signals, system.params(), ranking.order, row)["explain"]
+            own = explain["rrf_score"] + explain.get("turn_support", 0.0) + explain["memory_share"]
+            score = own if explain["anchor_share"] is None else explain["anchor_share"]
+            assert ranking.score.value[row] == pytest.approx(score)
+            anchor = ranking.order.anchors.get(row)
+            assert explain["neighbour_of"] == (None if anchor is None else str(signals.ids[anchor]))
 
 
 @pytest.mark.parametrize(
@@ -289,7 +342,8 @@ def test_memsense_reports_the_retrievers_and_the_turns_behind_a_session() -> Non
         ranks={"vec_full": np.array([2.0, 3.0, np.inf, np.inf]), "lexical": np.array([1.0, 1.0, 9.0, np.inf])},
     )  # fmt: skip
     system = SYSTEMS["memsense"]
-    details = system.details(signals, system.params(), 0)
+    order = rank(system, signals, system.params(), top_k=5).order
+    details = system.details(signals, system.params(), order, 0)
     assert details["found_by"] == ["lexical", "vec_full"]
     explain, score = details["explain"], system.score(signals, system.params())
     assert (explain["supporting_turn_count"], explain["best_turn_found_by"]) == (2, ["lexical", "vec_full"])
@@ -297,7 +351,7 @@ def test_memsense_reports_the_retrievers_and_the_turns_behind_a_session() -> Non
         term = score.find(name)
         assert term is not None
         assert explain[name] == term.value[0]
-    assert system.details(signals, system.params(), 1)["explain"] is None
+    assert "turn_support" not in system.details(signals, system.params(), order, 1)["explain"]
 
 
 @pytest.mark.parametrize("k1", [0.0, 3.0])

@@ -13,7 +13,7 @@ from scoring.params import Choice, Declaration, Number, ParamsError
 from scoring.signals import Signals
 from scoring.stacking import stack_signals
 from scoring.systems import SYSTEMS
-from scoring.systems.system import System, rank, rank_batches
+from scoring.systems.system import System, rank, rank_batches, score_and_order
 from tests.support.examples import examples
 from tests.support.scoring_inputs import batch, with_sessions, without_retrievers
 
@@ -67,7 +67,7 @@ def test_a_stack_is_ranked_as_each_of_its_batches(
     for group in groups.values():
         stack = stack_signals(group)
         rows, abstained = rank_batches(system, stack, params, top_k=top_k, diversify=diversify)
-        score = np.broadcast_to(system.score(stack, params).value, len(stack))
+        score = np.broadcast_to(score_and_order(system, stack, params, top_k, diversify)[0].value, len(stack))
         for place, (one, mine) in enumerate(zip(group, stack.batches.split(rows), strict=True)):
             alone = rank(system, one, params, top_k=top_k, diversify=diversify)
             start = stack.batches.starts[place]

@@ -283,26 +283,43 @@ def _adjacent(i: int, j: int, s: Signals) -> bool:
 
 
 def memsense(s: Signals, p: MemsenseParams) -> list[float]:
-    """RRF and memory score; a session gets support from its best turn, a chunk not found a share of its neighbour."""
+    """RRF and memory score; a session gets support from its best turn."""
     rows = range(len(s))
     found = _memsense_rrf(s, p)
-    stored = [float(s.confidence[i] if math.isnan(s.memory_score[i]) else s.memory_score[i]) for i in rows]
-    final = [found[i] + p.memory_weight * stored[i] for i in rows]
+    final = [found[i] + _memory_share(i, s, p) for i in rows]
     if sessions := available_sessions(s):
-        turns = [j for j in rows if LEVELS[s.level[j]] == "turn"]
-        best = {i: max((found[j] for j in turns if _same_session(i, j, s)), default=0.0) for i in sessions}
-        return [final[i] + min(p.turn_cap, p.turn_share * best[i]) if i in best else math.nan for i in rows]
-    anchors = {i: [final[j] for j in rows if found[j] > 0 and _adjacent(i, j, s)] for i in rows if found[i] == 0}
-    return [p.neighbour_share * max(anchors[i]) if anchors.get(i) else final[i] for i in rows]
+        fused = _hybrid_rrf(s, p, sessions)
+        return [fused[i] + _memory_share(i, s, p) if i in fused else math.nan for i in rows]
+    return final
+
+
+def _memory_share(i: int, s: Signals, p: MemsenseParams) -> float:
+    return p.memory_weight * float(s.confidence[i] if math.isnan(s.memory_score[i]) else s.memory_score[i])
+
+
+def _hybrid_rrf(s: Signals, p: MemsenseParams, sessions: list[int]) -> dict[int, float]:
+    """RRF of the session and a capped share of its best turn's."""
+    found = _memsense_rrf(s, p)
+    turns = [j for j in range(len(s)) if LEVELS[s.level[j]] == "turn"]
+    best = {i: max((found[j] for j in turns if _same_session(i, j, s)), default=0.0) for i in sessions}
+    return {i: found[i] + min(p.turn_cap, p.turn_share * best[i]) for i in sessions}
 
 
 def order_memsense(s: Signals, p: MemsenseParams, top_k: int, diversify: bool, claimed: list[Any]) -> list[Any]:
-    """Sessions only if there are any, else chunks and neighbours; the best, by MMR if there are vectors."""
-    final, cosine = memsense(s, p), cosines(s)
-    rows = available_sessions(s) or [i for i in range(len(s)) if valid(i, s)]
-    pool = best_first({i: final[i] for i in rows}, s, [])[: max(p.limit_factor * top_k, p.limit_least)]
+    """Sessions only if there are any, else chunks; of the best fused, the best, by MMR if there are vectors."""
+    final, cosine, found = memsense(s, p), cosines(s), _memsense_rrf(s, p)
+    sessions = available_sessions(s)
+    chunks = [
+        i
+        for i in range(len(s))
+        if valid(i, s) and (found[i] > 0 or not any(found[j] > 0 and _adjacent(i, j, s) for j in range(len(s))))
+    ]
+    fused = _hybrid_rrf(s, p, sessions) if sessions else {i: found[i] for i in chunks}
+    pool = best_first(fused, s, [])[: max(p.limit_factor * top_k, p.limit_least)]
+    pool = best_first({i: final[i] for i in pool}, s, [])
     if s.vectors is None:
-        return [s.ids[i] for i in best_first({i: final[i] for i in pool}, s, claimed)[:top_k]]
+        selected = [s.ids[i] for i in best_first({i: final[i] for i in pool}, s, claimed)[:top_k]]
+        return selected if sessions else selected + neighbours_of(selected, s, p)
     tags = [set[int]() if s.tags is None else {t for t, has in enumerate(s.tags[i]) if has} for i in range(len(s))]
 
     def redundancy(i: int, j: int) -> float:
@@ -314,7 +331,27 @@ def order_memsense(s: Signals, p: MemsenseParams, top_k: int, diversify: bool, c
         novel = not chosen or nearest < p.duplicate
         return p.mmr_lambda * final[row] - (1 - p.mmr_lambda) * nearest if novel else -math.inf
 
-    return [s.ids[i] for i in greedy(pool, gain, s, claimed, top_k)]
+    selected = [s.ids[i] for i in greedy(pool, gain, s, claimed, top_k)]
+    return selected if sessions else selected + neighbours_of(selected, s, p)
+
+
+def neighbours_of(selected: list[Any], s: Signals, p: MemsenseParams) -> list[Any]:
+    """Who stands beside a selected chunk, by the place of the better one beside it, then by position and id."""
+    anchors = anchors_of(selected, s, p)
+    return [
+        s.ids[i] for i in sorted(anchors, key=lambda i: (selected.index(s.ids[anchors[i]]), s.position[i], s.ids[i]))
+    ]
+
+
+def anchors_of(selected: list[Any], s: Signals, p: MemsenseParams) -> dict[int, int]:
+    """The better selected chunk beside each valid one that is not selected."""
+    final = memsense(s, p)
+    anchors: dict[int, int] = {}
+    for i in range(len(s)):
+        beside = [j for j in range(len(s)) if s.ids[j] in selected and _adjacent(i, j, s)]
+        if beside and s.ids[i] not in selected and valid(i, s):
+            anchors[i] = min(beside, key=lambda j: (-final[j], s.position[j], s.ids[j]))
+    return anchors
 
 
 def contextdb(s: Signals, p: ContextdbParams) -> list[float]:

@@ -42,7 +42,7 @@ def random_score_params(system: str, seed: int) -> dict[str, Any]:
 def live_answer(namespace: Namespace, query: JudgedQuery, setting: Config) -> list[str]:
     """What a live retrieval answers; nothing where it abstains."""
     retrieval = retrieve(traced_sets.evaluation_query(namespace, query, setting))
-    rows = [] if retrieval.ranking.abstained else retrieval.ranking.order.rows.tolist()
+    rows = [] if retrieval.ranking.abstained else retrieval.ranking.order.rows[: traced_sets.DEPTH].tolist()
     return [str(retrieval.candidates.rows[row]["id"]) for row in rows]
 
 

@@ -82,6 +82,7 @@ def hit_rows(
 ) -> list[Hit]:
     """The results as the Lab shows them."""
     row_of = {str(id): row for row, id in enumerate(retrieval.signals.ids)}
+    ranks = {str(result.id): result.rank for result in results}
     best = max((result.score for result in results), default=0.0) or 1.0
     hits = []
     for result in results:
@@ -91,7 +92,7 @@ def hit_rows(
                 result,
                 bar=markup.score_bar_html(bar_segments(result, contributions, row, best), result.score),
                 judge=markup.grade_buttons_html(result.id, grade, rank=result.rank),
-                sentence=hit_sentence(retrieval, result, row),
+                sentence=hit_sentence(retrieval, result, row, ranks),
                 move=RankMove(result.rank, start_ranks.get(str(result.id))),
                 link=reverse("memories-memory", args=[retrieval.query.namespace.slug, result.id]),
                 grade=grade,
@@ -115,13 +116,16 @@ def bar_segments(result: Result, contributions: Mapping[str, Array], row: int, b
     return segments
 
 
-def hit_sentence(retrieval: Retrieval, result: Result, row: int) -> str:
-    """One sentence on why a hit has its rank."""
-    ranks = ", ".join(
+def hit_sentence(retrieval: Retrieval, result: Result, row: int, ranks: Mapping[str, int]) -> str:
+    """One sentence on why a hit has its rank; `ranks` are those of the whole answer."""
+    lists = ", ".join(
         f"{ordinal(entry.rank)} by {retriever_style(retriever).name}" for retriever, entry in result.retrievers.items()
     )
+    explain = result.details.get("explain")
+    anchor = explain["neighbour_of"] if explain else None
+    beside = f"Beside the {ordinal(ranks[str(anchor)])} in its session" if anchor else ""
     more = ", ".join(filter(None, score_factors(retrieval, row)))
-    return "; ".join(filter(None, [ranks or "In no ranked list", more])) + "."
+    return "; ".join(filter(None, [beside, lists or ("" if beside else "In no ranked list"), more])) + "."
 
 
 def score_factors(retrieval: Retrieval, row: int) -> list[str]:
