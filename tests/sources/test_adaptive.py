@@ -1,0 +1,158 @@
+"""Source 002: evidence for and against a memory, and what it does to retrieval, step by step over REST."""
+
+import math
+from datetime import timedelta
+
+import pytest
+
+from memories.models import Memory
+from tests.support.agent import Agent, Json, by_content, value_of
+from tests.support.retrieval_world import NOW
+
+pytestmark = pytest.mark.django_db
+
+FACT = "Keeps a lighthouse on the northern coast"
+OTHERS = (
+    "Bakes bread on Sundays",
+    "Sails to Gotland in July",
+    "Owns two goats",
+    "Paints the harbour crane",
+    "Plays the accordion",
+    "Mends clocks",
+    "Teaches chess",
+)
+
+
+def contradict(agent: Agent, id: str, times: int) -> list[float]:
+    """Contradict a memory by as many others; its belief after each."""
+    beliefs = []
+    for number in range(times):
+        other = agent.remember(OTHERS[number], session=f"other {number}")["memory"]["id"]
+        beliefs.append(agent.act(id, "contradict", memory=other)["memory"]["belief"])
+    return beliefs
+
+
+def test_a_new_memory_is_believed_at_the_middle_of_the_scale(agent: Agent) -> None:
+    memory = agent.remember(FACT)["memory"]
+    assert (memory["belief"], memory["corroborations"], memory["contradictions"]) == (5.0, 0, 0)
+
+
+def test_each_contradicting_source_costs_one_and_a_half_down_to_zero(agent: Agent) -> None:
+    id = agent.remember(FACT)["memory"]["id"]
+    assert contradict(agent, id, 5) == [3.5, 2.0, 0.5, 0.0, 0.0]
+    assert agent.memory(id)["contradictions"] == 5
+
+
+def test_a_contradiction_costs_both_sides_once(agent: Agent) -> None:
+    one, other = (agent.remember(text, session=text)["memory"]["id"] for text in (FACT, OTHERS[0]))
+    first, again = (agent.act(one, "contradict", memory=other) for _ in range(2))
+    assert (first["changed"], again["changed"]) == (True, False)
+    assert (again["memory"]["belief"], again["other"]["belief"]) == (3.5, 3.5)
+
+
+def test_belief_below_two_makes_a_candidate_for_archival_that_is_archived_only_when_asked(agent: Agent) -> None:
+    id = agent.remember(FACT)["memory"]["id"]
+    contradict(agent, id, 2)
+    assert agent.run("reflect")["archival"]["candidates"] == 0, "at 2.0 exactly it is not below"
+    other = agent.remember(OTHERS[5], session="one more")["memory"]["id"]
+    agent.act(id, "contradict", memory=other)
+    listed = agent.run("reflect")["archival"]
+    assert listed["candidates"] == 1
+    assert [one["memory"] for one in listed["examples"]] == [id]
+    assert agent.memory(id)["status"] == "active"
+    agent.run("reflect", archive=True)
+    assert agent.memory(id)["status"] == "archived"
+
+
+def weight(one: Json) -> float:
+    """recall's weight of a result."""
+    return float(one["rrf"] * one["freshness"] * one["access_boost"])
+
+
+def test_belief_multiplies_the_retrieval_weight_from_one_half_to_one(agent: Agent) -> None:
+    id = agent.remember(FACT)["memory"]["id"]
+    for belief, multiplier in ((0.0, 0.5), (5.0, 0.75), (7.0, 0.85), (10.0, 1.0)):
+        Memory.objects.filter(id=id).update(belief=belief)
+        (one,) = agent.retrieve("Who keeps a lighthouse?", system="adaptive")["results"]
+        assert one["evidence"] == pytest.approx(multiplier)
+        assert one["score"] == pytest.approx(weight(one) * multiplier, abs=1e-15)
+        (plain,) = agent.retrieve("Who keeps a lighthouse?", system="recall")["results"]
+        assert plain["score"] == pytest.approx(weight(one), abs=1e-15)
+
+
+def test_the_better_supported_of_two_equal_claims_comes_first(agent: Agent) -> None:
+    doubted = agent.remember("The server runs Rust", session="a")["memory"]["id"]
+    contradict(agent, doubted, 1)
+    agent.remember("The server has fans", session="b")
+    results = by_content(agent.retrieve("What does the server run?", system="adaptive"))
+    assert results["The server runs Rust"]["evidence"] < results["The server has fans"]["evidence"]
+    assert results["The server runs Rust"]["score"] == pytest.approx(weight(results["The server runs Rust"]) * 0.675)
+
+
+def test_above_eight_a_memory_does_not_decay_and_at_eight_it_does(agent: Agent) -> None:
+    at = (NOW - timedelta(days=360)).isoformat()
+    id = agent.remember(FACT, created_at=at)["memory"]["id"]
+    for belief, freshness in ((8.0, 0.25), (8.5, 1.0)):
+        Memory.objects.filter(id=id).update(belief=belief, corroborations=7)
+        (one,) = agent.retrieve("Who keeps a lighthouse?", system="adaptive")["results"]
+        assert one["freshness"] == freshness
+        assert one["score"] == pytest.approx(one["rrf"] * freshness * (0.5 + 0.05 * belief))
+
+
+def test_every_step_of_belief_is_explained_in_the_history(agent: Agent) -> None:
+    id = agent.remember(FACT)["memory"]["id"]
+    contradict(agent, id, 2)
+    events = [event for event in agent.get(f"memories/{id}/history/")["results"] if event["cause"] == "contradicted"]
+    assert [event["after"]["belief"] for event in events] == [3.5, 2.0]
+    for event in events:
+        assert event["parts"]["value"] == event["after"]["belief"]
+        assert value_of(event["parts"], "belief_penalty") == 1.5
+        assert event["other"]
+
+
+def test_the_more_often_used_memory_is_not_believed_more_for_it(agent: Agent) -> None:
+    id = agent.remember(FACT)["memory"]["id"]
+    for session in "abc":
+        agent.retrieve("Who keeps a lighthouse?", system="adaptive", record=True, session=session)
+    memory = agent.memory(id)
+    assert (memory["access_count"], memory["belief"]) == (3, 5.0)
+    (one,) = agent.retrieve("Who keeps a lighthouse?", system="adaptive")["results"]
+    assert one["access_boost"] == pytest.approx(1 + math.log(4))
+
+
+# What reflection finds
+
+KEEPS = ("Grind keeps 4 connections open to Slottet", "Priya says Grind keeps 9 connections to Slottet")
+
+
+def disagree(agent: Agent) -> list[str]:
+    """Two memories of two entities that differ in a number, a cosine of .787 apart."""
+    for name in ("Grind", "Slottet"):
+        agent.post("entities/", name=name)
+    return [agent.remember(text, session=text[:5])["memory"]["id"] for text in KEEPS]
+
+
+def test_reflection_finds_contradictions_in_the_background(agent: Agent) -> None:
+    ids = disagree(agent)
+    assert [agent.memory(id)["belief"] for id in ids] == [5.0, 5.0]
+    found = agent.run("reflect")["contradictions"]
+    assert found["contradictions"] == 1
+    assert [agent.memory(id)["belief"] for id in ids] == [3.5, 3.5]
+
+
+@pytest.mark.parametrize(
+    ("bounds", "found"),
+    [
+        ({"contradiction_high": 0.75}, 0),
+        ({"contradiction_low": 0.79}, 0),
+        ({"contradiction_low": 0.40, "contradiction_high": 1.0}, 1),
+        ({"contradiction_shared": 3}, 0),
+    ],
+)
+def test_a_pair_is_a_candidate_of_contradiction_between_two_cosines_and_with_shared_entities(
+    agent: Agent, bounds: dict[str, float], found: int
+) -> None:
+    version = agent.post("policies/", name="tests", params=bounds)
+    agent.post(f"policies/{version['id']}/publish/")
+    disagree(agent)
+    assert agent.run("reflect")["contradictions"]["contradictions"] == found
