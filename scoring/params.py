@@ -11,6 +11,7 @@ from typing import Any, ClassVar, Literal, NamedTuple, Self
 from scoring.term import Term, param, total
 
 Scope = Literal["score", "candidates", "write"]
+BY_QUERY = "query"  # the option of a choice that leaves it to the query
 SCOPES: Mapping[Scope, str] = {
     "score": "replays exactly from a trace",
     "candidates": "needs a new query",
@@ -230,6 +231,11 @@ class Params:
         if unknown:
             raise ParamsError(unknown)
         return cls(**values)
+
+    @classmethod
+    def implications(cls, given: Mapping[str, object]) -> Mapping[str, object]:
+        """The values that follow from which parameters a request or a profile names."""
+        return {}
 
     def with_values(self, **values: object) -> Self:
         """A copy with some values changed, validated again."""

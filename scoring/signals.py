@@ -45,6 +45,8 @@ MEMSENSE_RETRIEVERS = (
     "facet_events",
 )
 INTENTS = ("HIGH", "MEDIUM", "LOW")
+NO_EMPHASIS = "none"
+EMPHASES = ("factual", "recent", "analytical")
 CHECK_BLOCK_SIZE = 4096  # candidates validated per block, to bound the temporary array
 UNIT_TOLERANCE = 0.01  # of a squared norm; half-precision storage loses a little
 
@@ -114,6 +116,7 @@ class Signals:
     vectors: Vectors | None = None
     tags: Mask | None = None
     intent: str = "MEDIUM"
+    emphasis: str = NO_EMPHASIS
     lengths: Codes | None = None  # of the batches, if candidates of several queries are stacked
     vector_rows: Codes | None = None  # row of each candidate's vector, if several share one
     # Sort keys equivalent to the ids, if known: sorting many ids takes longer than scoring them.
@@ -235,5 +238,6 @@ class Signals:
             vectors=None if self.vectors is None else self.vectors[order],
             tags=None if self.tags is None else self.tags[order],
             intent=self.intent,
+            emphasis=self.emphasis,
             **columns,
         )

@@ -110,5 +110,5 @@ P = TypeVar("P", bound=Params)
 
 
 def params_for_plan(params: type[P], plan: Plan, overrides: Mapping[str, object]) -> P:
-    """Parameters under a plan; values from the caller override the plan's."""
-    return params.of({**plan.params, **overrides})
+    """Parameters under a plan; values from the caller override the plan's, and imply others."""
+    return params.of({**plan.params, **overrides, **params.implications(overrides)})

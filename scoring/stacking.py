@@ -10,7 +10,10 @@ from scoring.term import Codes, Mask
 
 
 def stack_signals(signals_by_query: Sequence[Signals]) -> Signals:
-    """Concatenate the candidates of several queries; no batch may be empty, and all must share one intent."""
+    """Concatenate the candidates of several queries; no batch may be empty.
+
+    All must share the features of the query that the system reads: intent and emphasis.
+    """
     lengths = np.array([len(signals) for signals in signals_by_query])
     starts = np.cumsum(lengths) - lengths
     ids = np.concatenate([signals.ids for signals in signals_by_query])
@@ -32,6 +35,7 @@ def stack_signals(signals_by_query: Sequence[Signals]) -> Signals:
         vector_rows=vector_rows,
         tags=stack_tags(signals_by_query),
         intent=signals_by_query[0].intent,
+        emphasis=signals_by_query[0].emphasis,
         lengths=lengths,
         **{name: np.concatenate([getattr(signals, name) for signals in signals_by_query]) for name in columns},
     )
@@ -108,6 +112,7 @@ def select_candidates(stack: Signals, rows: Codes) -> Signals:
         vector_rows=None if stack.vectors is None else vector_rows[rows],
         tags=None if stack.tags is None else stack.tags[rows],
         intent=stack.intent,
+        emphasis=stack.emphasis,
         lengths=counts[counts > 0],
         sort_keys=stack.id_ranks[rows],
         **{name: getattr(stack, name)[rows] for name in columns},

@@ -33,6 +33,8 @@ class ParsedReportJson(TypedDict):
     entities: list[EntityReportJson]
     window: TimeWindowReportJson | None
     embedded: str
+    intent_words: list[str]
+    emphasis_words: list[str]
 
 
 class ExplanationJson(TypedDict):
@@ -44,6 +46,17 @@ class ExplanationJson(TypedDict):
     parts: NotRequired[list["ExplanationJson"]]
 
 
+class WeightingReportJson(TypedDict):
+    """What a system that adapts its weights to the query made of it."""
+
+    intent: str
+    half_life_hours: float
+    emphasis: str
+    intent_reason: str
+    emphasis_reason: str
+    weights: dict[str, float]
+
+
 class PlanReportJson(ParsedReportJson):
     """The plan: retrievers, parameters, and what it was chosen by."""
 
@@ -52,6 +65,7 @@ class PlanReportJson(ParsedReportJson):
     specificity: ExplanationJson | None
     reranker: str | None
     params: dict[str, bool | int | float | str]
+    weighting: WeightingReportJson | None
 
 
 class RetrieverHitJson(TypedDict):

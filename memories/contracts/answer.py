@@ -56,9 +56,23 @@ class ParsedReport(JsonContract):
     entities: Sequence[EntityReport]
     window: TimeWindowReport | None
     embedded: Annotated[str, "the text that was embedded"]
+    intent_words: Annotated[Sequence[str], "the words that set the recency intent; none: MEDIUM"]
+    emphasis_words: Annotated[Sequence[str], "the words that chose the weight profile"]
 
 
-NOTHING_PARSED = ParsedReport(entities=(), window=None, embedded="")
+NOTHING_PARSED = ParsedReport(entities=(), window=None, embedded="", intent_words=(), emphasis_words=())
+
+
+@dataclass(frozen=True, kw_only=True)
+class WeightingReport(JsonContract):
+    """What a system that adapts its weights to the query made of it."""
+
+    intent: Annotated[str, "recency intent: HIGH, MEDIUM or LOW"]
+    half_life_hours: Annotated[float, "of recency, by the intent"]
+    emphasis: Annotated[str, "the weight profile: factual, recent, analytical, or none"]
+    intent_reason: str
+    emphasis_reason: str
+    weights: Annotated[Mapping[str, float], "of each factor, normalised to sum to 1"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -70,6 +84,7 @@ class PlanReport(ParsedReport):
     specificity: Annotated[Explanation | None, "null: the system has no planner"]
     reranker: Annotated[str | None, "null: not reranked"]
     params: Mapping[str, ParamValue]
+    weighting: Annotated[WeightingReport | None, "null: the system does not adapt its weights to the query"]
 
 
 @dataclass(frozen=True)
@@ -187,7 +202,7 @@ class Answer(JsonContract):
     context: Annotated[Mapping[str, Sequence[ContextEntry]], "the results that are not outdated, by type"]
     filtered: Annotated[Mapping[str, int], "number of filtered candidates by gate"]
     timed_out: Sequence[TimedOut]
-    tiebreak_applied: bool
+    tiebreak_applied: Annotated[bool, "whether the scores were so close that a tiebreak chain ordered the results"]
     abstained: bool
     answer_probability: Annotated[
         float, "probability that the top result answers the query; 1 if the system does not estimate it"

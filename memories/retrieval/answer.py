@@ -21,12 +21,14 @@ from memories.contracts.answer import (
     SystemDetails,
     TimedOut,
     TimeWindowReport,
+    WeightingReport,
 )
 from memories.models.choices import Status
 from memories.retrieval.conflicts import find_conflicts
 from memories.retrieval.parse import ParsedQuery
 from memories.retrieval.prompt_context import empty_context_reason, fit_budget, group_by_type
 from memories.retrieval.retrieve import Retrieval
+from scoring.params import BY_QUERY
 from scoring.signals import Signals
 from scoring.term import Codes, Term
 
@@ -86,16 +88,52 @@ def report_plan(retrieval: Retrieval) -> PlanReport:
         entities=parsed.entities,
         window=parsed.window,
         embedded=parsed.embedded,
+        intent_words=parsed.intent_words,
+        emphasis_words=parsed.emphasis_words,
+        weighting=report_weighting(retrieval, parsed),
     )
 
 
+def report_weighting(retrieval: Retrieval, parsed: ParsedReport) -> WeightingReport | None:
+    """Recency intent and weight profile with their reasons, for a system that adapts its weights to the query."""
+    system, given = retrieval.query.config.system, retrieval.query.config.given
+    if system.weighting is None:
+        return None
+    weighting = system.weighting(retrieval.signals, retrieval.params)
+    intent_reason = because_of(parsed.intent_words, "no word asks for now or for background")
+    if given.get("intent", BY_QUERY) != BY_QUERY:
+        intent_reason = "set by the parameter intent"
+    emphasis_reason = because_of(parsed.emphasis_words, "no word asks for facts, news or an analysis")
+    if given.get("emphasis", BY_QUERY) != BY_QUERY:
+        emphasis_reason = "set by the parameter emphasis"
+    elif "emphasis" in system.params.implications(given):
+        emphasis_reason = "weights are given, so the query does not adapt them"
+    if weighting.raised:
+        emphasis_reason += f"; it raises the {weighting.raised} weight"
+    return WeightingReport(
+        intent=weighting.intent,
+        half_life_hours=weighting.half_life_hours,
+        emphasis=weighting.emphasis,
+        intent_reason=intent_reason,
+        emphasis_reason=emphasis_reason,
+        weights=weighting.weights,
+    )
+
+
+def because_of(words: Sequence[str], otherwise: str) -> str:
+    """The words that decided, or why nothing did."""
+    return f"because of {', '.join(f'“{word}”' for word in words)}" if words else otherwise
+
+
 def report_parsed(parsed: ParsedQuery) -> ParsedReport:
-    """Entities, time window and embedded text of a query."""
+    """Entities, time window, embedded text and deciding words of a query."""
     window = parsed.window
     return ParsedReport(
         entities=[EntityReport(match.entity_id, match.surface, match.confidence) for match in parsed.entities],
         window=None if window is None else TimeWindowReport(window.interval.start, window.interval.until, window.cue),
         embedded=parsed.embedded_text,
+        intent_words=parsed.intent.words,
+        emphasis_words=parsed.emphasis.words,
     )
 
 

@@ -124,7 +124,8 @@ def load_candidates(
         edges=candidate_edges(tables, loaded.get("edges", ())),
         vectors=vectors,
         tags=tag_matrix(tables, tags),
-        intent=parsed.intent,
+        intent=parsed.intent.level,
+        emphasis=parsed.emphasis.name,
         **{name: np.array([row[name] for row in rows], dtype=float) for name in NUMBERS},
     )
     return Candidates(ids, rows, signals, fingerprints, loaded["contradictions"])

@@ -17,6 +17,7 @@ from memories.retrieval.expected_answer import ExpectedAnswer, expected_answer
 from memories.retrieval.query import Query
 from memories.retrieval.query_terms import QueryTerms, load_query_terms
 from memories.text.dates import date_mentions
+from memories.text.emphasis import Emphasis, any_of_words, deciding_words, query_emphasis
 from memories.text.entity_mentions import EntityMatch, best_match_per_entity, entity_matches
 from memories.text.entity_registry import PERSON
 from memories.text.intervals import TimeInterval
@@ -32,25 +33,22 @@ from scoring.specificity import (
 )
 from scoring.term import Array
 
-
-def _any_of(*words: str) -> re.Pattern[str]:
-    return re.compile(rf"\b(?:{'|'.join(words)})\b", re.IGNORECASE)
-
-
-EXPLICIT_TYPE = _any_of("entit(?:y|ies)", "events?", "facts?", "preferences?", "relations?", "relationships?")
-IMPLIED_TYPE = _any_of(
+EXPLICIT_TYPE = any_of_words("entit(?:y|ies)", "events?", "facts?", "preferences?", "relations?", "relationships?")
+IMPLIED_TYPE = any_of_words(
     *("prefer(?:s|red)?", "likes?", "loves?", "hates?", "favou?rites?", "enjoys?", "wants?"),
     *("when", "happen(?:s|ed)?", "who", "whom", "reports? to", "works? (?:with|for)", "knows?", "married"),
 )
 # How many days before now a vague time starts.
 VAGUE_TIMES = {
-    _any_of("recently", "lately", "these days", "nowadays", "of late"): 30,
-    _any_of("a while ago", "back then"): 365,
+    any_of_words("recently", "lately", "these days", "nowadays", "of late"): 30,
+    any_of_words("a while ago", "back then"): 365,
 }
-FRESH = _any_of(
-    "now", "right now", "today", "tonight", "currently?", "current", "latest", "at the moment", "this morning"
+FRESH = any_of_words(
+    "right now", "now", "today", "tonight", "current(?:ly)?", "latest", "at the moment", "this morning"
 )
-BACKGROUND = _any_of("history", "background", "overview", "in general", "usually", "always", "over the years", "ever")
+BACKGROUND = any_of_words(
+    "history", "background", "overview", "in general", "usually", "always", "over the years", "ever"
+)
 
 
 @dataclass(frozen=True)
@@ -59,6 +57,14 @@ class TimeWindow:
 
     interval: TimeInterval
     cue: TemporalCue
+
+
+@dataclass(frozen=True)
+class Intent:
+    """How much a query cares for what is recent, and the words that say so."""
+
+    level: str
+    words: Sequence[str] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,7 +76,8 @@ class ParsedQuery:
     people: frozenset[UUID]  # among the entities
     window: TimeWindow | None
     terms: QueryTerms
-    intent: str
+    intent: Intent
+    emphasis: Emphasis
     embedded_text: str  # the text without the names of people
     embedder: str
     vector: Array
@@ -145,6 +152,7 @@ def understand(query: Query) -> ParsedQuery:
         window=find_time_window(text, query.now),
         terms=terms,
         intent=recency_intent(text),
+        emphasis=query_emphasis(text),
         embedded_text=embedded_text,
         embedder=namespace.embedder,
         vector=vector,
@@ -170,10 +178,11 @@ def find_time_window(text: str, now: datetime) -> TimeWindow | None:
     return None
 
 
-def recency_intent(text: str) -> str:
+def recency_intent(text: str) -> Intent:
     """HIGH for queries about now, LOW for background, else MEDIUM."""
     high, medium, low = INTENTS
-    return high if FRESH.search(text) else low if BACKGROUND.search(text) else medium
+    found = ((level, deciding_words(text, [pattern])) for level, pattern in ((high, FRESH), (low, BACKGROUND)))
+    return next((Intent(level, words) for level, words in found if words), Intent(medium))
 
 
 def remove_names(text: str, people: Sequence[str]) -> str:

@@ -114,14 +114,15 @@ class Reranking:
 
     def ranking(self, name: str, value: Any) -> Ranking | None:
         """The ranking with a parameter at a value; None if it is invalid or asks other retrievers."""
-        retrieval, system = self.retrieval, self.retrieval.query.config.system
+        retrieval, config, plan = self.retrieval, self.retrieval.query.config, self.retrieval.query_plan.plan
+        system = config.system
         try:
-            params = retrieval.params.with_values(**{name: value})
+            params = replace(config, given={**config.given, name: value}).params_under(plan)
         except ParamsError:
             return None
         if system.weighted_retrievers(params) != system.weighted_retrievers(retrieval.params):
             return None
-        return rank_candidates(retrieval.query, retrieval.signals, params, retrieval.query_plan.plan)
+        return rank_candidates(retrieval.query, retrieval.signals, params, plan)
 
     def rank_at(self, name: str, value: Any) -> int | None:
         """The memory's rank with a parameter at a value."""

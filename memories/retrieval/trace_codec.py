@@ -11,7 +11,7 @@ import orjson
 from numpy.typing import NDArray
 
 from memories.retrieval.candidate_rows import FINGERPRINT_BYTES
-from scoring.signals import Edges, Signals
+from scoring.signals import NO_EMPHASIS, Edges, Signals
 from scoring.term import Array
 
 LAYOUT = 1
@@ -32,7 +32,9 @@ def pack_signals(signals: Signals, fingerprints: Sequence[bytes], embedder: str)
     if signals.tags is not None:
         arrays["tags"] = signals.tags
     shapes = {name: (array.dtype.str, array.shape) for name, array in arrays.items()}
-    header = orjson.dumps({"arrays": shapes, "intent": signals.intent, "embedder": embedder})
+    header = orjson.dumps(
+        {"arrays": shapes, "intent": signals.intent, "emphasis": signals.emphasis, "embedder": embedder}
+    )
     body = [array.tobytes() for array in arrays.values()]
     return zlib.compress(b"".join([len(header).to_bytes(4), header, *body]), FASTEST)
 
@@ -70,6 +72,7 @@ def decode_signals(
         vectors=vectors,
         tags=arrays.get("tags"),
         intent=header["intent"],
+        emphasis=header.get("emphasis", NO_EMPHASIS),
         **columns,
     )
 

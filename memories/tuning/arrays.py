@@ -162,7 +162,8 @@ def build_stacks(
         if not row.candidates:
             continue
         signals, plan = unpack_signals(row, vectors), QueryPlan.from_dict(row.plan).plan
-        key = (repr(plan), signals.intent, bool(system.batch_key(signals)[0]))
+        features = tuple(getattr(signals, name) for name in system.query_features)
+        key = (repr(plan), features, bool(system.batch_key(signals)[0]))
         plans[key] = plan
         groups[key].append((index, signals, candidate_grades(grades.get(row.query_id, {}), signals.ids.tolist())))
     return [

@@ -6,7 +6,7 @@ import numpy as np
 
 from scoring import freshness, graph
 from scoring.catalogue.entry import CatalogueSource, Formula, PrintedValue, SourceClaim, constants
-from scoring.signals import Signals
+from scoring.signals import NO_EMPHASIS, Signals
 from scoring.systems import memorysync
 from scoring.systems.memorysync import MemorysyncParams
 
@@ -22,7 +22,7 @@ def _usage(count: float) -> float:
 
 
 def _sum_of_weights() -> float:
-    return sum(float(weight.value) for weight in memorysync.factor_weights(_params).values())
+    return sum(float(weight.value) for weight in memorysync.factor_weights(_params, NO_EMPHASIS).values())
 
 
 def _default(column: str) -> float:
@@ -169,7 +169,8 @@ SOURCE = CatalogueSource(
             "Adaptive weights",
             memorysync.factor_weights,
             (constants(MemorysyncParams, {"emphasis_bump": "0.15"}),),
-            note="Factual raises semantic, recent recency, analytical graph; then weights are normalised (ours).",
+            note="The query's words choose: factual raises semantic, recent recency, analytical graph; then the "
+            "weights are normalised (ours). Weights that a request or a profile names are not adapted.",
             symbols="b the emphasis bump",
         ),
     ),

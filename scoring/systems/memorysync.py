@@ -1,5 +1,6 @@
 """memorysync (source 001): a weighted sum of eight min–max scaled factors, plus small additive boosts."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 
@@ -7,15 +8,16 @@ import numpy as np
 
 from scoring.freshness import recency, usage
 from scoring.graph import edge_reach, strongest_edge
-from scoring.params import choice, not_all_zero, number
-from scoring.signals import EDGE_KINDS, INTENTS, Signals
+from scoring.params import BY_QUERY, choice, not_all_zero, number
+from scoring.signals import EDGE_KINDS, EMPHASES, INTENTS, NO_EMPHASIS, Signals
 from scoring.systems import recall
 from scoring.systems.candidates import PoolParams
-from scoring.systems.system import Order, System, passing, top_by_score, validity_gates
+from scoring.systems.system import Order, System, Weighting, passing, top_by_score, validity_gates
 from scoring.term import Codes, Mask, Quantity, Term, const, feature, largest, maximum, minimum, scale_in_batches, total
 
 FACTORS = ("semantic", "cluster", "recency", "importance", "usage", "quality", "decay", "graph")
-EMPHASES = {"factual": "semantic", "recent": "recency", "analytical": "graph"}
+WEIGHTS = tuple(f"weight_{factor}" for factor in FACTORS)
+EMPHASISED_FACTOR = dict(zip(EMPHASES, ("semantic", "recency", "graph"), strict=True))
 
 _weight = partial(number, group="Factors", low=0, high=1, step=0.01, source="001 The default formula")
 _recency = partial(number, group="Recency", low=1, high=720, step=1, unit="h", source="001 Recency factor")
@@ -35,9 +37,9 @@ class MemorysyncParams(PoolParams, recall.FreshnessParams):
     weight_decay: float = _weight(0.0, "decay weight (recall's freshness)")
     weight_graph: float = _weight(0.0, "graph weight (edges to the top candidates)")
     emphasis: str = choice(
-        "none",
-        "emphasis (factor raised for the query's intent)",
-        options=("none", *EMPHASES),
+        BY_QUERY,
+        "emphasis (weight profile: factual raises semantic, recent recency, analytical graph)",
+        options=(BY_QUERY, NO_EMPHASIS, *EMPHASES),
         group="Factors",
         source="001 Adaptive weights",
     )
@@ -46,9 +48,9 @@ class MemorysyncParams(PoolParams, recall.FreshnessParams):
     )
 
     intent: str = choice(
-        "query",
+        BY_QUERY,
         "intent that sets the recency half-life",
-        options=("query", *INTENTS),
+        options=(BY_QUERY, *INTENTS),
         group="Recency",
         source="001 Recency factor",
     )
@@ -116,7 +118,13 @@ class MemorysyncParams(PoolParams, recall.FreshnessParams):
     )
     session_boost: float = _boost(0.03, "session boost (returned earlier in this session)")
 
-    rules = (not_all_zero(*(f"weight_{factor}" for factor in FACTORS)),)
+    rules = (not_all_zero(*WEIGHTS),)
+
+    @classmethod
+    def implications(cls, given: Mapping[str, object]) -> Mapping[str, object]:
+        """Weights that a request or a profile names are not adapted to the query."""
+        adapts = given.get("emphasis", BY_QUERY) == BY_QUERY
+        return {"emphasis": NO_EMPHASIS} if adapts and not given.keys().isdisjoint(WEIGHTS) else {}
 
 
 def semantic_factor(distance: Quantity) -> Quantity:
@@ -135,15 +143,20 @@ def cluster_factor(cosine: Quantity) -> Quantity:
     return (cosine + 1.0) / 2.0
 
 
+def recency_half_life(signals: Signals, params: MemorysyncParams) -> Term:
+    """The half-life of the query's intent, unless a parameter sets the intent."""
+    intent = signals.intent if params.intent == BY_QUERY else params.intent
+    return params[f"half_life_{intent.lower()}"]
+
+
 def raw_factors(signals: Signals, params: MemorysyncParams) -> dict[str, Term]:
     """The unscaled factors; the graph factor needs anchors and is added later."""
-    intent = signals.intent if params.intent == "query" else params.intent
     hours = feature("age in days", signals.age_days) * const(24.0)
     cluster = np.where(np.isnan(signals.cluster_cosine), signals.cosine, signals.cluster_cosine)
     return {
         "semantic": semantic_factor(feature("distance", 1.0 - signals.cosine)),
         "cluster": cluster_factor(feature("cosine to the cluster", cluster)),
-        "recency": recency(hours, params[f"half_life_{intent.lower()}"]),
+        "recency": recency(hours, recency_half_life(signals, params)),
         "importance": feature("importance", signals.importance),
         "usage": usage(feature("access count", signals.access_count), params["usage_ceiling"]),
         "quality": feature("quality", signals.quality),
@@ -153,7 +166,7 @@ def raw_factors(signals: Signals, params: MemorysyncParams) -> dict[str, Term]:
 
 def hybrid_score(signals: Signals, params: MemorysyncParams, passed: Mask) -> tuple[Term, Mask]:
     """The weighted sum, and its anchors: the top candidates before edges are counted."""
-    by_factor = factor_weights(params)
+    by_factor = factor_weights(params, chosen_emphasis(signals, params))
     parts = [
         (by_factor[name] * scale_factor(name, factor, signals, passed)).with_name(f"{name} share")
         for name, factor in raw_factors(signals, params).items()
@@ -168,14 +181,19 @@ def scale_factor(name: str, factor: Term, signals: Signals, passed: Mask) -> Ter
     return scale_in_batches(factor.with_name(name), signals.batches, among=passed).with_name(f"{name} in batch")
 
 
-def factor_weights(params: MemorysyncParams) -> dict[str, Term]:
-    r"""The eight weights with the emphasis bump, normalised to sum to 1.
+def chosen_emphasis(signals: Signals, params: MemorysyncParams) -> str:
+    """The query's emphasis, unless a parameter sets it."""
+    return signals.emphasis if params.emphasis == BY_QUERY else params.emphasis
+
+
+def factor_weights(params: MemorysyncParams, emphasis: str) -> dict[str, Term]:
+    r"""The eight weights with the bump of the emphasised factor, normalised to sum to 1; none is lowered before that.
 
     $$ w_i' = \frac{w_i + b\,[i\ \text{emphasised}]}{\sum_j w_j + b} $$
     """
     bumped = {factor: params[f"weight_{factor}"] for factor in FACTORS}
-    if params.emphasis in EMPHASES:
-        bumped[EMPHASES[params.emphasis]] = bumped[EMPHASES[params.emphasis]] + params["emphasis_bump"]
+    if factor := EMPHASISED_FACTOR.get(emphasis):
+        bumped[factor] = bumped[factor] + params["emphasis_bump"]
     denominator = total(bumped.values()).with_name("sum of weights")
     return {factor: (weight / denominator).with_name("weight") for factor, weight in bumped.items()}
 
@@ -227,6 +245,18 @@ def order(
     return Order(rows[np.argsort(batches.batch_index[rows], kind="stable")], tiebreak_applied=True)
 
 
+def weighting(signals: Signals, params: MemorysyncParams) -> Weighting:
+    """What the query and the parameters made of weights and half-life."""
+    emphasis, half_life = chosen_emphasis(signals, params), recency_half_life(signals, params)
+    return Weighting(
+        intent=str(half_life.name).removeprefix("half_life_").upper(),
+        half_life_hours=float(half_life.value),
+        emphasis=emphasis,
+        raised=EMPHASISED_FACTOR.get(emphasis),
+        weights={factor: float(weight.value) for factor, weight in factor_weights(params, emphasis).items()},
+    )
+
+
 SYSTEM = System(
     name="memorysync",
     source="001",
@@ -236,6 +266,8 @@ SYSTEM = System(
     optional_features=("tags", "edges", "clusters", "returned", "mentions"),
     score=score,
     order=order,
+    query_features=("intent", "emphasis"),
+    weighting=weighting,
     presets={emphasis: {"emphasis": emphasis} for emphasis in EMPHASES},
     retriever_terms={"semantic": "semantic share"},
     outputs={"hybrid_score": "hybrid", **{f"{factor}_norm": f"{factor} in batch" for factor in FACTORS}},

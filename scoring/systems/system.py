@@ -86,6 +86,16 @@ def passing(signals: Signals, gates: Mapping[str, Mask]) -> Mask:
     return mask
 
 
+class Weighting(NamedTuple):
+    """The weights under which a query was ranked, of a system that adapts them to the query."""
+
+    intent: str
+    half_life_hours: float
+    emphasis: str
+    raised: str | None  # the factor that the emphasis raised
+    weights: Mapping[str, float]  # normalised, by factor
+
+
 @dataclass(frozen=True)
 class System:
     """A scoring system: parameters, score, gates and order."""
@@ -110,6 +120,10 @@ class System:
     answer_probability: Callable[[Signals, Any, Mask], Array] = lambda signals, params, passed: np.ones(
         len(signals.batches)
     )
+    # Features of the query that its score reads: intent, emphasis. Batches that differ in them must not be stacked.
+    query_features: tuple[str, ...] = ()
+    # What a system that adapts its weights to the query made of them.
+    weighting: Callable[[Signals, Any], Weighting] | None = None
     # Batches with different keys must not be stacked.
     batch_key: Callable[[Signals], Mask] = lambda signals: np.zeros(len(signals.batches), bool)
     details: Callable[[Signals, Any, Order, int], dict[str, Any]] = lambda signals, params, order, row: {}

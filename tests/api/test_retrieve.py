@@ -1,6 +1,7 @@
 """Retrieval over REST: the response, recorded accesses and invalid requests."""
 
 import json
+import zlib
 from collections.abc import Iterator
 from typing import Any
 from uuid import uuid4
@@ -78,6 +79,89 @@ def test_memorysync_scales_its_factors_over_what_can_come_back(world: Namespace)
         scaled = [node_named(one["explanation"], f"{factor} in batch")["parts"] for one in data["results"]]
         values = [value["value"] for value, _, _ in scaled]
         assert {(low["value"], high["value"]) for _, low, high in scaled} == {(min(values), max(values))}
+
+
+def test_the_query_chooses_the_weight_profile_and_the_answer_says_why(world: Namespace) -> None:
+    default = answer(world, system="memorysync", query="invoicing database", params={"emphasis": "none"})
+    floor = default["plan"]["weighting"]["weights"]
+    for query, emphasis, word, factor in (
+        ("Why does invoicing use PostgreSQL?", "analytical", "why", "graph"),
+        ("What is the latest on invoicing?", "recent", "latest", "recency"),
+        ("Which database does invoicing use?", "factual", "which", "semantic"),
+    ):
+        data = answer(world, system="memorysync", query=query, explain="full")
+        weighting = data["plan"]["weighting"]
+        assert (weighting["emphasis"], weighting["emphasis_reason"]) == (
+            emphasis,
+            f"because of “{word}”; it raises the {factor} weight",
+        )
+        assert weighting["weights"][factor] > floor[factor]
+        assert sum(weighting["weights"].values()) == pytest.approx(1)
+        shares = {name: node_named(data["results"][0]["explanation"], f"{name} share") for name in floor}
+        assert {name: share["parts"][0]["value"] for name, share in shares.items()} == weighting["weights"]
+        assert data["plan"]["emphasis_words"] == [word]
+
+
+def test_weights_that_a_request_or_a_profile_names_are_not_adapted(world: Namespace) -> None:
+    query = "Why does invoicing use PostgreSQL?"
+    weights = {"weight_semantic": 0.4}
+    data = answer(world, system="memorysync", query=query, params=weights)
+    assert data["plan"]["weighting"]["emphasis"] == data["plan"]["params"]["emphasis"] == "none"
+    assert "weights are given" in data["plan"]["weighting"]["emphasis_reason"]
+    assert data["plan"]["weighting"]["weights"]["graph"] == 0
+    profile = Profile.objects.create(namespace=world, name="steady")
+    ProfileVersion(namespace=world, profile=profile, number=1, system="memorysync", params=weights).save()
+    assert answer(world, profile="steady", query=query)["plan"]["weighting"] == data["plan"]["weighting"]
+    chosen = answer(world, profile="steady", query=query, params={"emphasis": "analytical"})["plan"]["weighting"]
+    assert (chosen["emphasis"], chosen["emphasis_reason"]) == (
+        "analytical",
+        "set by the parameter emphasis; it raises the graph weight",
+    )
+
+
+@pytest.mark.parametrize(
+    ("query", "intent", "half_life", "reason"),
+    [
+        ("Which database does invoicing use now?", "HIGH", 24, "because of “now”"),
+        ("Which database does invoicing use?", "MEDIUM", 72, "no word asks for now or for background"),
+        ("The history of invoicing", "LOW", 168, "because of “history”"),
+    ],
+)
+def test_the_recency_intent_and_its_half_life_stand_in_the_answer(
+    world: Namespace, query: str, intent: str, half_life: float, reason: str
+) -> None:
+    data = answer(world, system="memorysync", query=query)
+    said = data["plan"]["weighting"]
+    assert (said["intent"], said["half_life_hours"], said["intent_reason"]) == (intent, half_life, reason)
+    assert data["tiebreak_applied"] is False
+    assert answer(world, system="recall", query=query)["plan"]["weighting"] is None
+
+
+def test_a_replay_adapts_the_weights_as_the_trace_did(world: Namespace) -> None:
+    data = answer(world, system="memorysync", query="Why does invoicing use PostgreSQL?")
+    again = answer_of(post(world, "replay", trace=data["trace"]))
+    assert again["plan"]["weighting"] == data["plan"]["weighting"]
+    assert [one["score"] for one in again["results"]] == [one["score"] for one in data["results"]]
+    plain = answer_of(post(world, "replay", trace=data["trace"], params={"emphasis": "none"}))
+    assert (plain["replayed"], plain["plan"]["weighting"]["emphasis"]) == (True, "none")
+    assert [one["score"] for one in plain["results"]] != [one["score"] for one in data["results"]]
+
+
+def test_a_trace_without_an_emphasis_replays_as_it_was_ranked(world: Namespace) -> None:
+    data = answer(world, system="memorysync", query="Why does invoicing use PostgreSQL?", params={"emphasis": "none"})
+    trace = Trace.objects.within(world).get(id=data["trace"])
+    raw = zlib.decompress(bytes(trace.signals))
+    size = int.from_bytes(raw[:4])
+    header = json.loads(raw[4 : 4 + size])
+    del header["emphasis"]
+    packed = json.dumps(header).encode()
+    older = zlib.compress(b"".join([len(packed).to_bytes(4), packed, raw[4 + size :]]))
+    before = Trace(**{**{name: value for name, value in vars(trace).items() if name != "_state"}, "id": uuid4()})
+    before.signals, before.params = older, {}
+    before.save(force_insert=True)
+    again = answer_of(post(world, "replay", trace=str(before.id)))
+    assert again["plan"]["weighting"]["emphasis"] == "none"
+    assert [one["score"] for one in again["results"]] == [one["score"] for one in data["results"]]
 
 
 def node_named(tree: Tree, name: str) -> Tree:

@@ -77,6 +77,25 @@ def test_a_query_leaves_a_trace_and_its_url_shows_it_again(signed_in: Client) ->
     assert Trace.objects.count() == 1
 
 
+def test_the_lab_shows_the_weight_profile_and_the_half_life_with_their_reasons(signed_in: Client) -> None:
+    address = run_query(signed_in, query="Why does Maya prefer PostgreSQL now?", by="memorysync")
+    page = text(signed_in.get(address))
+    assert "Weight profile analytical: because of “why”; it raises the graph weight." in page
+    assert "Recency half-life 24 h: intent HIGH, because of “now”." in page
+    assert re.search(r"<span>graph</span><b>\.130</b>", page)
+    moved = text(signed_in.get(f"{address}&p.weight_graph=0.5", headers=HTMX))
+    assert "Weight profile none: weights are given, so the query does not adapt them." in moved
+    assert "Weight profile" not in text(signed_in.get(run_query(signed_in, by="recall")))
+
+
+def test_the_lab_says_when_the_tiebreak_ordered_the_results(signed_in: Client) -> None:
+    address = run_query(signed_in, by="memorysync")
+    assert "Tiebreak: the hybrid scores hardly differ" not in text(signed_in.get(address))
+    zero = "&".join(f"p.weight_{factor}=0" for factor in ("semantic", "cluster", "recency", "importance", "usage"))
+    page = text(signed_in.get(f"{address}&{zero}&p.weight_quality=1"))
+    assert "Tiebreak: the hybrid scores hardly differ (σ below .02)" in page
+
+
 def test_a_trace_alone_is_an_address(signed_in: Client) -> None:
     trace = trace_of(run_query(signed_in))
     page = text(signed_in.get("/asked/lab/", {"trace": trace.id}))

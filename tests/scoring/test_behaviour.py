@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 from scoring.bm25 import saturation
 from scoring.freshness import effective_freshness, proximity, window_distance
 from scoring.params import ParamsError
-from scoring.signals import KINDS, TYPES, Edges, Signals
+from scoring.signals import EMPHASES, KINDS, NO_EMPHASIS, TYPES, Edges, Signals
 from scoring.specificity import Plan, params_for_plan, plan_for
 from scoring.systems import SYSTEMS
 from scoring.systems.blend import BlendParams
-from scoring.systems.memorysync import EMPHASES, MemorysyncParams, factor_weights
+from scoring.systems.memorysync import EMPHASISED_FACTOR, FACTORS, MemorysyncParams, factor_weights
 from scoring.systems.recall import RecallParams
 from scoring.systems.system import System, rank
 from tests.support.explanations import evaluate
@@ -93,9 +93,25 @@ def test_the_largest_edge_boost_reaches_a_memory_once_and_only_as_deep_as_allowe
 
 @pytest.mark.parametrize("emphasis", EMPHASES)
 def test_an_emphasis_lifts_its_factor_and_the_weights_still_add_up_to_one(emphasis: str) -> None:
-    plain, bumped = factor_weights(MemorysyncParams()), factor_weights(MemorysyncParams(emphasis=emphasis))
-    assert bumped[EMPHASES[emphasis]].value > plain[EMPHASES[emphasis]].value
+    params, raised = MemorysyncParams(), EMPHASISED_FACTOR[emphasis]
+    plain, bumped = factor_weights(params, NO_EMPHASIS), factor_weights(params, emphasis)
+    assert bumped[raised].value > plain[raised].value
     assert sum(float(weight.value) for weight in bumped.values()) == pytest.approx(1.0)
+    # Before normalisation no weight is below the default profile's: all others fall in the same proportion.
+    ratios = [float(bumped[factor].value / plain[factor].value) for factor in ("cluster", "importance", "usage")]
+    assert ratios == pytest.approx([1 / (1 + params.emphasis_bump)] * 3)
+    assert all(bumped[factor].parts[0].value >= plain[factor].parts[0].value for factor in FACTORS)
+
+
+@given(st.sampled_from(EMPHASES), st.sampled_from([f"weight_{factor}" for factor in FACTORS]), st.floats(0.01, 1))
+def test_a_named_weight_switches_the_emphasis_of_the_query_off(emphasis: str, weight: str, value: float) -> None:
+    system, signals = SYSTEMS["memorysync"], replace(batch(20), emphasis=emphasis)
+    plan = Plan("all")
+    named = params_for_plan(system.params, plan, {weight: value})
+    assert system.weighting(signals, named).emphasis == NO_EMPHASIS
+    chosen = params_for_plan(system.params, plan, {weight: value, "emphasis": emphasis})
+    assert system.weighting(signals, chosen).emphasis == emphasis
+    assert system.weighting(signals, params_for_plan(system.params, plan, {})).emphasis == emphasis
 
 
 def test_a_session_of_memsense_is_supported_by_its_best_turn_up_to_the_cap() -> None:

@@ -288,7 +288,7 @@ RULINGS = {
     "k sweep": "scoring.calibration:k_sweep",
     "prior logistic": "scoring.calibration:type_prior",
     "direct share": "scoring.policy:WritePolicyParams.direct_share",
-    "emphasis": "scoring.systems.memorysync:EMPHASES",
+    "emphasis": "scoring.systems.memorysync:EMPHASISED_FACTOR",
     "twenty most used": "scoring.systems.memorysync:MemorysyncParams.affinity_top",
     "traversal depth": "scoring.systems.memorysync:MemorysyncParams.traversal_depth",
     "contradiction ceiling": "scoring.policy:WritePolicyParams.contradiction_high",

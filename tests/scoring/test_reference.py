@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from scoring.params import Params
-from scoring.signals import EDGE_KINDS, INTENTS, LEVELS, Edges, Signals
+from scoring.signals import EDGE_KINDS, EMPHASES, INTENTS, LEVELS, NO_EMPHASIS, Edges, Signals
 from scoring.systems import SYSTEMS
 from scoring.systems.memorysync import MemorysyncParams
 from scoring.systems.memsense import MemsenseParams
@@ -80,7 +80,8 @@ def cases(system: str, kind: str) -> tuple[tuple[str, Signals, Any, int, bool], 
     for n in SIZES:
         for seed in range(ROUNDS):
             rng = np.random.default_rng([n, seed, list(SYSTEMS).index(system), list(BATCHES).index(kind)])
-            signals = replace(BATCHES[kind](n, seed), intent=str(rng.choice(INTENTS)))
+            emphasis = str(rng.choice((NO_EMPHASIS, *EMPHASES)))
+            signals = replace(BATCHES[kind](n, seed), intent=str(rng.choice(INTENTS)), emphasis=emphasis)
             signals = replace(signals, edges=without_self_loops(signals.edges))
             for params in (SYSTEMS[system].params(), random_params(SYSTEMS[system].params, rng)):
                 top_k, diversify = int(rng.integers(1, n + 3)), bool(rng.integers(2))

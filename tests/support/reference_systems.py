@@ -185,7 +185,8 @@ def _raw_factors(s: Signals, p: MemorysyncParams) -> dict[str, list[float]]:
 
 
 def _weighted_sum(factors: Mapping[str, list[float]], s: Signals, p: MemorysyncParams) -> list[float]:
-    emphasised = {"factual": "semantic", "recent": "recency", "analytical": "graph"}.get(p.emphasis)
+    emphasis = s.emphasis if p.emphasis == "query" else p.emphasis
+    emphasised = {"factual": "semantic", "recent": "recency", "analytical": "graph"}.get(emphasis)
     weight = {name: getattr(p, f"weight_{name}") + (name == emphasised) * p.emphasis_bump for name in FACTORS}
     denominator = fsum(weight.values())
     norms = {name: min_max_scaled(dict(enumerate(values)), passing(s, p)) for name, values in factors.items()}

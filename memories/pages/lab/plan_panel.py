@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from memories.contracts.answer import ParsedReport, TimeWindowReport
+from memories.contracts.answer import ParsedReport, TimeWindowReport, WeightingReport
 from memories.contracts.number_format import format_number, format_rounded
 from memories.retrieval.plan import SPECIFICITY_WEIGHTS
 from memories.retrieval.retrieve import Retrieval
@@ -56,6 +56,17 @@ def plan_context(retrieval: Retrieval, parsed: ParsedReport) -> dict[str, Any]:
         "high": params.precise_from,
         "parts": parts,
         "reranker": query_plan.reranker,
+    }
+
+
+def weighting_context(report: WeightingReport) -> dict[str, Any]:
+    """The weight profile and the recency half-life of a query, with their reasons, and the weights as bars."""
+    half_life = f"{format_rounded(report.half_life_hours)} h"
+    return {
+        "profile": report.emphasis,
+        "reason": f"Weight profile {report.emphasis}: {report.emphasis_reason}.",
+        "half_life": f"Recency half-life {half_life}: intent {report.intent}, {report.intent_reason}.",
+        "bars": [{"name": name, "value": value, "width": 100 * value} for name, value in report.weights.items()],
     }
 
 

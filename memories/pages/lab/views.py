@@ -15,7 +15,7 @@ from memories.pages.access import access_of, members_only
 from memories.pages.lab import charts, forms, grades, side_by_side, why_not_panel
 from memories.pages.lab.contributions import score_contributions
 from memories.pages.lab.hits import count_moves, explanation_trees, hit_rows, ranks_at_start, retriever_lists
-from memories.pages.lab.plan_panel import plan_context
+from memories.pages.lab.plan_panel import plan_context, weighting_context
 from memories.pages.retriever_styles import retriever_legend
 from memories.retrieval.answer import build_answer
 from memories.retrieval.config import override_params
@@ -130,6 +130,7 @@ class LabState:
             hit.tree = tree
         return {
             "answer": answer,
+            "weighting": weighting_context(answer.plan.weighting) if answer.plan.weighting else None,
             "hits": hits,
             "filtered": [f"{count} {gate.replace('_', ' ')}" for gate, count in answer.filtered.items()],
             "moves": count_moves(hits, start),
