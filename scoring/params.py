@@ -237,6 +237,11 @@ class Params:
         """The values that follow from which parameters a request or a profile names."""
         return {}
 
+    @classmethod
+    def as_requested(cls, given: Mapping[str, object]) -> Mapping[str, object]:
+        """What a request gives on top of a preset or a profile, and what it means by it."""
+        return given
+
     def with_values(self, **values: object) -> Self:
         """A copy with some values changed, validated again."""
         return replace(self, **values)

@@ -12,6 +12,7 @@ from memories.api.base_view import NamespacedView
 from memories.api.idempotency import idempotent
 from memories.models import Entity, EntityEdge, Memory, Namespace, ReviewItem, Session
 from memories.models.choices import STATEMENTS, Mode, Role, Status, Verdict
+from memories.retrieval.config import serving_description
 from memories.web.namespace_bodies import NamespaceChange
 from memories.web.serializers import QueryString
 
@@ -32,7 +33,10 @@ class NamespaceSerializer(serializers.Serializer[Any]):
 
     slug = serializers.CharField()
     title = serializers.CharField()
-    mode = serializers.ChoiceField(choices=Mode.choices)
+    mode = serializers.ChoiceField(
+        choices=Mode.choices, help_text="what it serves until a profile is published, and contextdb's preset"
+    )
+    serving = serializers.CharField(help_text="the profile version that is served, or the system and its preset")
     embedder = serializers.CharField()
     redacts = serializers.BooleanField(help_text="whether keys, card numbers and e-mail addresses are redacted")
     clock = serializers.DateTimeField(allow_null=True, help_text="its fixed current time; null: real time")
@@ -66,7 +70,11 @@ class NamespaceView(NamespacedView):
         return Response(self._to_dict())
 
     def _to_dict(self) -> Any:
-        values = vars(self.namespace) | {"role": self.access.role, "counts": namespace_counts(self.namespace)}
+        values = vars(self.namespace) | {
+            "role": self.access.role,
+            "serving": serving_description(self.namespace),
+            "counts": namespace_counts(self.namespace),
+        }
         return NamespaceSerializer(values).data
 
 

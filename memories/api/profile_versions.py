@@ -205,7 +205,8 @@ class ProfileDiffView(NamespacedView):
         version = profile_version_or_404(self.namespace, id)
         against_id = ProfileDiffQuery.from_request(request).get("against", version.parent_id)
         against = profile_version_or_404(self.namespace, against_id) if against_id else None
-        return Response({"against": against_id, "changes": version_differences(against, version)})
+        changes = version_differences(self.namespace, against, version)
+        return Response({"against": against_id, "changes": changes})
 
 
 class ProfileYamlExportView(NamespacedView):

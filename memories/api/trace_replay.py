@@ -117,6 +117,7 @@ def replay_config(view: NamespacedView, trace: Trace, body: dict[str, Any]) -> C
     try:
         if "system" in body and body["system"] != trace.system:
             return resolve_config(view.namespace, system=body["system"], params=body["params"])
-        return override_params(config_from_trace(trace), body["params"])
+        config = config_from_trace(trace)
+        return override_params(config, config.system.params.as_requested(body["params"]))
     except ParamsError as error:
         raise params_validation_error(error) from error

@@ -9,6 +9,7 @@ class AnswerProfileJson(TypedDict):
     name: str | None
     version: int | None
     system: str
+    preset: str | None
 
 
 class EntityReportJson(TypedDict):

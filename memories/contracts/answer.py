@@ -26,9 +26,12 @@ class Explanation(TypedDict):
 class AnswerProfile(JsonContract):
     """The ranking configuration of an answer."""
 
-    name: Annotated[str | None, "null: a system with its defaults, no profile"]
+    name: Annotated[str | None, "null: a system, no profile"]
     version: int | None
     system: str
+    preset: Annotated[
+        str | None, "of the system, that it starts from: the request's, or the mode's; null: the defaults"
+    ]
 
 
 @dataclass(frozen=True)

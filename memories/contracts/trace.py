@@ -23,6 +23,7 @@ class TraceRequest(JsonContract):
     as_of: datetime | None
     profile: Annotated[str, "empty: a system with its defaults, no profile"]
     version: int | None
+    preset: Annotated[str, "of the system; empty: its defaults"]
 
 
 @dataclass(frozen=True, kw_only=True)

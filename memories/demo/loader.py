@@ -15,7 +15,7 @@ from memories.demo.usage_history import store_usage
 from memories.demo.world_records import CLOCK, read_demo_world
 from memories.demo.world_writer import WorldWriter
 from memories.models import Membership, Namespace
-from memories.models.choices import Mode, Role
+from memories.models.choices import Role
 from memories.transfer.planner_statistics import analyze_tables
 
 logger = logging.getLogger(__name__)
@@ -64,7 +64,7 @@ def write_demo_world(slug: str) -> Namespace:
 def create_demo_namespace(slug: str, started_at: datetime) -> Namespace:
     """Create the namespace, with the demo user as admin if there is one."""
     with replay_ids(started_at, slug):
-        namespace = Namespace(slug=slug, title="Maya's assistant", mode=Mode.AGENT_MEMORY)
+        namespace = Namespace(slug=slug, title="Maya's assistant")
     namespace.embedder = settings.RECALL_EMBEDDER
     namespace.clock, namespace.created_at = CLOCK, started_at
     namespace.save(force_insert=True)

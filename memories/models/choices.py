@@ -7,7 +7,7 @@ EMBEDDERS = {"all-MiniLM-L6-v2": 384, "wordllama-256": 256}
 
 
 class Mode(TextChoices):
-    """What a namespace is for; selects contextdb's presets."""
+    """What a namespace is for: selects contextdb's preset, and is where its served configuration starts."""
 
     BELIEF_SYSTEM = "belief_system"
     AGENT_MEMORY = "agent_memory"

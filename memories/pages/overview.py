@@ -12,6 +12,7 @@ from memories.models import Entity, EntityEdge, JudgedQuery, Memory, Namespace, 
 from memories.models.choices import STATEMENTS, MemoryType, QueryKind, Status, Verdict
 from memories.pages.access import members_only
 from memories.pages.lab.views import example_queries
+from memories.retrieval.config import serving_description
 from memories.web.layout import current_namespace, namespaces_of, render_page
 
 MAX_EXAMPLES = 3
@@ -50,6 +51,7 @@ def namespace_summary(namespace: Namespace) -> dict[str, Any]:
     )
     return {
         "now": namespace.now,
+        "serving": serving_description(namespace),
         "memories": memories,
         "types": [(type, count, 100 * count / (max(types.values()) or 1)) for type, count in types.items()],
         "inactive": {status: memories[status] for status in INACTIVE if memories[status]},

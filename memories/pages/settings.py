@@ -17,7 +17,8 @@ from memories.models.job import UNFINISHED
 from memories.pages.access import access_of, members_only, require_role
 from memories.pages.request_data import filled_fields
 from memories.providers.embedder import ALLOWED, EMBEDDERS
-from memories.web.fields import Text
+from memories.retrieval.config import default_config, serving_description
+from memories.web.fields import OneOf, Text
 from memories.web.layout import render_page
 from memories.web.memberships import create_namespace
 from memories.web.namespace_bodies import NamespaceChange, ReembedParams
@@ -31,6 +32,7 @@ class NewNamespaceSerializer(StrictObject):
 
     slug = Text(max_length=50)
     title = Text(max_length=200, required=False)
+    mode = OneOf(choices=Mode.values, default=Mode.GENERAL)
 
 
 @require_http_methods(["GET", "POST"])
@@ -76,7 +78,7 @@ def namespace_create_view(request: HttpRequest, namespace: Namespace) -> HttpRes
     given = filled_fields(request.POST)
     try:
         body = valid_values(NewNamespaceSerializer(data=given))
-        created = create_namespace(body["slug"], title=body.get("title", ""), admin=request.user)
+        created = create_namespace(body["slug"], title=body.get("title", ""), mode=body["mode"], admin=request.user)
     except ValidationError as error:
         return render_settings(
             request, namespace, access, new=given, wrong_new=list(flatten_errors(error.detail)), status=400
@@ -95,7 +97,8 @@ def render_settings(
     """The page; for htmx only the progress of an embedder change."""
     context = {
         "given": {"title": namespace.title, "mode": namespace.mode, "redacts": namespace.redacts},
-        "modes": Mode.values,
+        "modes": mode_options(),
+        "serving": serving_description(namespace),
         "embedder": namespace.embedder,
         "shipped": list(EMBEDDERS),
         "allowed": ALLOWED,
@@ -104,6 +107,11 @@ def render_settings(
         **more,
     }
     return render_page(request, "memories/settings.html", context, partial="change", status=status)
+
+
+def mode_options() -> list[tuple[str, str]]:
+    """The modes, each with what it serves until a profile is published."""
+    return [(mode, f"{mode}: {default_config(Namespace(mode=mode)).description}") for mode in Mode.values]
 
 
 def last_embedder_change(namespace: Namespace) -> dict[str, Any] | None:

@@ -58,7 +58,7 @@ def build_answer(
     filtered = {gate: int((~passed).sum()) for gate, passed in ranking.gates.items()}
     return Answer(
         trace=trace,
-        profile=AnswerProfile(config.profile or None, config.version, config.system.name),
+        profile=AnswerProfile(config.profile or None, config.version, config.system.name, config.preset or None),
         plan=report_plan(retrieval),
         results=results,
         context=group_by_type(context),

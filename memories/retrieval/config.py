@@ -1,15 +1,18 @@
-"""Resolves the configuration of a query: the system or profile it names, else the serving profile, else the default."""
+"""Resolves the configuration of a query: the system or profile it names, else the serving profile, else the mode's."""
 
 from collections.abc import Mapping
 from dataclasses import replace
 
 from memories.models import Namespace, ProfileVersion
-from memories.retrieval.query import VERSION_SEPARATOR, Config
+from memories.models.choices import Mode
+from memories.retrieval.query import VERSION_SEPARATOR, Config, profile_version_name
 from scoring.params import ParamProblem, ParamsError
 from scoring.systems import SYSTEMS
 from scoring.systems.system import System
 
 DEFAULT_SYSTEM = "blend"  # best in docs/measurements.md
+# What is served before anything is published: the system whose presets the modes are; in general the default.
+SYSTEM_BY_MODE = {mode: DEFAULT_SYSTEM if mode == Mode.GENERAL else "contextdb" for mode in Mode}
 
 
 class UnknownProfileError(LookupError):
@@ -21,13 +24,13 @@ def resolve_config(
 ) -> Config:
     """Resolve the configuration (ParamsError, UnknownProfileError)."""
     if system:
-        config = Config(SYSTEMS[system], mode_preset(namespace, SYSTEMS[system]))
+        config = system_config(namespace, SYSTEMS[system])
     elif profile:
         config = config_of_version(find_profile_version(namespace, profile))
     else:
         serving = namespace.serving
-        config = serving_config(serving.profile_version if serving else None)
-    return override_params(config, params)
+        config = serving_config(namespace, serving.profile_version if serving else None)
+    return override_params(config, config.system.params.as_requested(params))
 
 
 def parse_config_label(label: str) -> dict[str, str]:
@@ -42,9 +45,10 @@ def override_params(config: Config, params: Mapping[str, object]) -> Config:
     return replace(config, given=given)
 
 
-def mode_preset(namespace: Namespace, system: System) -> Mapping[str, object]:
-    """A system's preset for the namespace's mode; contextdb has one for each."""
-    return dict(system.presets.get(namespace.mode, {}))
+def system_config(namespace: Namespace, system: System) -> Config:
+    """A system with its preset for the namespace's mode; contextdb has one for each."""
+    preset = namespace.mode if namespace.mode in system.presets else ""
+    return Config(system, dict(system.presets.get(preset, {})), preset=preset)
 
 
 def find_profile_version(namespace: Namespace, name: str) -> ProfileVersion:
@@ -66,6 +70,20 @@ def config_of_version(version: ProfileVersion) -> Config:
     return Config(SYSTEMS[version.system], version.params, version.profile.name, version.number, version.id)
 
 
-def serving_config(version: ProfileVersion | None) -> Config:
-    """The configuration of the serving version, or the default system."""
-    return config_of_version(version) if version else Config(SYSTEMS[DEFAULT_SYSTEM])
+def serving_config(namespace: Namespace, version: ProfileVersion | None) -> Config:
+    """The configuration of the serving version; without one, where the namespace's mode starts."""
+    return config_of_version(version) if version else default_config(namespace)
+
+
+def default_config(namespace: Namespace) -> Config:
+    """What a namespace serves before anything is published."""
+    return system_config(namespace, SYSTEMS[SYSTEM_BY_MODE[Mode(namespace.mode)]])
+
+
+def serving_description(namespace: Namespace) -> str:
+    """What ranks a query that names no configuration."""
+    serving = namespace.serving
+    version = serving.profile_version if serving else None
+    return (
+        profile_version_name(version.profile.name, version.number) if version else default_config(namespace).description
+    )

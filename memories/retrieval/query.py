@@ -21,18 +21,26 @@ def profile_version_name(profile: str, number: int | None) -> str:
 
 @dataclass(frozen=True)
 class Config:
-    """A system, and the parameters that a profile, a namespace's mode or the caller gives."""
+    """A system, and the parameters that a profile, a preset or the caller gives."""
 
     system: System
     given: Mapping[str, object] = field(default_factory=dict)
     profile: str = ""
     version: int | None = None
     version_id: UUID | None = None
+    preset: str = ""  # of the system, that it starts from
 
     @property
     def label(self) -> str:
         """The profile version, or the system, as a URL names it."""
         return profile_version_name(self.profile, self.version) if self.profile else self.system.name
+
+    @property
+    def description(self) -> str:
+        """The profile version, or the system and the preset it starts from."""
+        if self.profile:
+            return self.label
+        return f"{self.system.name}, preset {self.preset}" if self.preset else f"{self.system.name} defaults"
 
     def params_under(self, plan: Plan) -> Params:
         """The parameters under a plan; given ones win over the plan's."""

@@ -117,7 +117,8 @@ class Reranking:
         retrieval, config, plan = self.retrieval, self.retrieval.query.config, self.retrieval.query_plan.plan
         system = config.system
         try:
-            params = replace(config, given={**config.given, name: value}).params_under(plan)
+            given = {**config.given, **system.params.as_requested({name: value})}
+            params = replace(config, given=given).params_under(plan)
         except ParamsError:
             return None
         if system.weighted_retrievers(params) != system.weighted_retrievers(retrieval.params):

@@ -90,6 +90,7 @@ def request_to_dict(query: Query) -> dict[str, Any]:
         "as_of": query.as_of.isoformat() if query.as_of else None,
         "profile": query.config.profile,
         "version": query.config.version,
+        "preset": query.config.preset,
     }
 
 
@@ -112,7 +113,14 @@ def query_from_trace(trace: Trace, config: Config | None = None) -> Query:
 def config_from_trace(trace: Trace) -> Config:
     """The configuration that a trace was ranked by."""
     request = trace.request
-    return Config(SYSTEMS[trace.system], trace.params, request["profile"], request["version"], trace.profile_version_id)
+    return Config(
+        SYSTEMS[trace.system],
+        trace.params,
+        request["profile"],
+        request["version"],
+        trace.profile_version_id,
+        request.get("preset", ""),
+    )
 
 
 def redact_forgotten(trace: Trace) -> TracedAnswer:

@@ -3,7 +3,7 @@
 from typing import Any
 
 from memories.contracts.number_format import format_number
-from memories.models import ProfileVersion
+from memories.models import Namespace, ProfileVersion
 from memories.retrieval.config import serving_config
 from memories.retrieval.query import Config
 from scoring.params import Declaration, Number, Switch
@@ -11,9 +11,9 @@ from scoring.params import Declaration, Number, Switch
 DEFAULT_SUFFIX = " (default)"  # a plan may override a default, never a given value
 
 
-def version_differences(before: ProfileVersion | None, after: ProfileVersion) -> list[str]:
-    """What changes from one version (or the built-in default) to another, one line each."""
-    return config_differences(serving_config(before), serving_config(after))
+def version_differences(namespace: Namespace, before: ProfileVersion | None, after: ProfileVersion) -> list[str]:
+    """What changes from one version (or what the namespace's mode starts from) to another, one line each."""
+    return config_differences(serving_config(namespace, before), serving_config(namespace, after))
 
 
 def config_differences(before: Config, after: Config) -> list[str]:

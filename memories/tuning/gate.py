@@ -93,7 +93,8 @@ def gate_configs(work: Work) -> tuple[Config, Config]:
     """The configuration that served when the job was submitted, and the version's."""
     against, version = work.job.params["against"], work.job.params["version"]
     versions = ProfileVersion.objects.within(work.namespace).select_related("profile")
-    return serving_config(versions.get(id=against) if against else None), config_of_version(versions.get(id=version))
+    before = serving_config(work.namespace, versions.get(id=against) if against else None)
+    return before, config_of_version(versions.get(id=version))
 
 
 def paired_test(pairs: MeasurementPairs, metric: str, split: str) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from memories.contracts.work import Step, Work
 from memories.models import Job, JudgedQuery, Namespace, PooledMemory
 from memories.models.choices import JobKind, JobState
 from memories.models.job import UNFINISHED
-from memories.retrieval.config import DEFAULT_SYSTEM, UnknownProfileError, resolve_config
+from memories.retrieval.config import UnknownProfileError, default_config, resolve_config
 from memories.retrieval.parse import understand
 from memories.retrieval.query import Config, Query, profile_version_name
 from memories.retrieval.retrieve import retrieve
@@ -62,7 +62,7 @@ def serving_config_name(namespace: Namespace) -> str:
     """The name of the serving configuration."""
     serving = namespace.serving
     version = serving.profile_version if serving else None
-    return profile_version_name(version.profile.name, version.number) if version else DEFAULT_SYSTEM
+    return profile_version_name(version.profile.name, version.number) if version else default_config(namespace).label
 
 
 def config_by_name(namespace: Namespace, name: str) -> Config:

@@ -18,6 +18,7 @@ MAX_VERSIONS = 100  # newest of all profiles
 class VersionEntry:
     """A version: its parent, its changes, its evaluation, and whether it was published."""
 
+    namespace: Namespace
     version: ProfileVersion
     parent: ProfileVersion | None
     evaluation: Evaluation | None
@@ -50,7 +51,7 @@ class VersionEntry:
     def changes(self) -> list[str]:
         """The differences to its parent or to the built-in default, as text."""
         try:
-            return version_differences(self.parent, self.version)
+            return version_differences(self.namespace, self.parent, self.version)
         except ParamsError as error:
             return [str(error)]
 
@@ -85,6 +86,7 @@ def build_version_entries(namespace: Namespace, versions: Sequence[ProfileVersio
     serving_id = serving.profile_version_id if serving else None
     return [
         VersionEntry(
+            namespace,
             version,
             by_id.get(version.parent_id) if version.parent_id else None,
             evaluations.get(version.id),

@@ -58,7 +58,10 @@ SOURCE = CatalogueSource(
                     },
                 ),
             ),
-            note="α of the query, else of the memory's kind, else of the mode.",
+            note=(
+                "α of the query, else of the memory's kind, else of the mode. A request that gives α replaces every "
+                "kind's; a mode or a profile gives that of general memories."
+            ),
             symbols="α the decay rate per hour",
         ),
         Formula(

@@ -1,5 +1,6 @@
 """contextdb (source 004): weighted sum of similarity, confidence, recency and utility."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 
@@ -56,9 +57,14 @@ class ContextdbParams(PoolParams):
 
     rules = (not_all_zero("similarity", "confidence", "recency", "utility"),)
 
+    @classmethod
+    def as_requested(cls, given: Mapping[str, object]) -> Mapping[str, object]:
+        """An α in a request replaces every kind's, unless the request says otherwise."""
+        return {"alpha_by": "query", **given} if "alpha" in given else given
+
 
 def alpha(signals: Signals, params: ContextdbParams) -> Term:
-    """α of the query, else of the memory's kind, else of the mode."""
+    """α of the query, which a request that gives one asks for, else of the memory's kind, else of the mode."""
     if params.alpha_by == "query":
         return params["alpha"]
     names = ["alpha" if kind == "general" else f"alpha_{kind}" for kind in KINDS]

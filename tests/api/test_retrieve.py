@@ -10,7 +10,7 @@ import pytest
 from django.test import Client
 
 from memories.models import ApiKey, DailyAccess, Memory, Namespace, Profile, ProfileVersion, Publication, Trace
-from memories.models.choices import Role
+from memories.models.choices import Mode, Role
 from scoring.systems import SYSTEMS
 from scoring.term import Tree
 from tests.support.access import key_to
@@ -39,7 +39,12 @@ def answer(world: Namespace, address: str = "retrieve", **body: Any) -> dict[str
 @pytest.mark.parametrize("system", SYSTEMS)
 def test_a_response_has_the_results_and_their_explanations(world: Namespace, system: str) -> None:
     data = answer(world, system=system, explain="full")
-    assert data["profile"] == {"name": None, "version": None, "system": system}
+    assert data["profile"] == {
+        "name": None,
+        "version": None,
+        "system": system,
+        "preset": "general" if system == "contextdb" else None,
+    }
     assert [one["rank"] for one in data["results"]] == list(range(1, len(data["results"]) + 1))
     assert data["results"]
     assert not data["abstained"]
@@ -63,6 +68,50 @@ def test_without_session_chunks_memsense_selects_first_and_then_adds_what_stands
         assert one["explain"]["neighbour_of"] == first["id"]
         assert "selection" not in one
         assert one["score"] < first["score"]
+
+
+def params_in(node: dict[str, Any]) -> dict[str, float]:
+    """The parameters of an explanation."""
+    found = {node["name"]: node["value"]} if node["op"] == "param" else {}
+    for part in node["parts"]:
+        found |= params_in(part)
+    return found
+
+
+def test_an_alpha_in_a_request_overrides_every_kinds(world: Namespace) -> None:
+    Memory.objects.within(world).filter(content__contains="invoicing").update(kind="episodic")
+    asked = {"system": "contextdb", "explain": "full"}
+
+    def rates(**params: Any) -> dict[str, float]:
+        data = answer(world, **asked, params=params)
+        used: dict[str, float] = {}
+        for one in data["results"]:
+            used |= {name: value for name, value in params_in(one["explanation"]).items() if name.startswith("alpha")}
+        return used
+
+    assert rates() == {"alpha": 0.05, "alpha_episodic": 0.08}
+    assert rates(alpha=0.5) == {"alpha": 0.5}
+    assert rates(alpha=0.5, alpha_by="kind") == {"alpha": 0.5, "alpha_episodic": 0.08}
+    assert rates(alpha_episodic=0.5) == {"alpha": 0.05, "alpha_episodic": 0.5}
+    trace = answer(world, **asked)["trace"]
+    body = {"trace": trace, "params": {"alpha": 0.5}}
+    assert post(world, "replay", **body).json()["plan"]["params"]["alpha_by"] == "query"
+
+
+@pytest.mark.parametrize("mode", Mode.values)
+def test_a_namespace_that_published_nothing_serves_what_its_mode_starts_from(world: Namespace, mode: str) -> None:
+    Namespace.objects.filter(id=world.id).update(mode=mode)
+    served, named = answer(world), answer(world, system="contextdb")
+    assert named["profile"]["preset"] == mode
+    assert named["plan"]["params"].items() >= SYSTEMS["contextdb"].presets[mode].items()
+    headers = key_to(world, "read")  # type: ignore[arg-type]
+    told = Client().get(f"/api/v1/{world.slug}/", headers=headers).json()["serving"]
+    if mode == Mode.GENERAL:
+        assert (served["profile"]["system"], served["profile"]["preset"], told) == ("blend", None, "blend defaults")
+        return
+    assert (served["profile"], served["plan"]["params"]) == (named["profile"], named["plan"]["params"])
+    assert [one["id"] for one in served["results"]] == [one["id"] for one in named["results"]]
+    assert told == f"contextdb, preset {mode}"
 
 
 def test_the_contributions_of_the_retrievers_add_up_to_the_fused_score(world: Namespace) -> None:
@@ -289,7 +338,7 @@ def test_the_published_profile_serves_unless_the_caller_names_another(world: Nam
     version = ProfileVersion(namespace=world, profile=profile, number=3, system="recall", params={"rrf_k": 30.0})
     version.save()
     Publication(namespace=world, profile_version=version).save()
-    served = {"name": "careful", "version": 3, "system": "recall"}
+    served = {"name": "careful", "version": 3, "system": "recall", "preset": None}
     data = answer(world)
     assert (data["profile"], data["plan"]["params"]["rrf_k"]) == (served, 30.0)
     assert answer(world, profile="careful@3")["profile"] == served

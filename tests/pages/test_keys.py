@@ -206,6 +206,8 @@ def test_settings_are_saved_and_wrong_ones_stay_as_typed(namespace: Namespace, a
     admin.post("/here/settings/", {"title": "Home again", "mode": "procedural", "redacts": "true"})
     namespace.refresh_from_db()
     assert (namespace.title, namespace.mode, namespace.redacts) == ("Home again", "procedural", True)
+    assert "contextdb, preset procedural</a>" in text(admin.get("/here/settings/"))
+    assert "contextdb, preset procedural</a>" in text(admin.get("/here/"))
     page = text(admin.post("/here/settings/", {"title": "Odd", "mode": "nonsense"}), 400)
     assert "<b>mode</b> must be one of" in page
     assert 'name="title" value="Odd"' in page
@@ -213,9 +215,12 @@ def test_settings_are_saved_and_wrong_ones_stay_as_typed(namespace: Namespace, a
 
 
 def test_a_namespace_is_founded_by_an_admin_who_becomes_its_own(namespace: Namespace, admin: Client) -> None:
-    page = text(admin.post("/here/settings/new/", {"slug": "boat", "title": "The boat"}, follow=True))
+    page = text(
+        admin.post("/here/settings/new/", {"slug": "boat", "title": "The boat", "mode": "procedural"}, follow=True)
+    )
     assert "Created the namespace boat, with you as admin." in page
-    assert Membership.objects.get(namespace__slug="boat").role == Role.ADMIN
+    founded = Membership.objects.get(namespace__slug="boat")
+    assert (founded.role, founded.namespace.mode) == (Role.ADMIN, "procedural")
     for slug, wrong in (("boat", "exists"), ("docs", "must not be a word"), ("a b", "valid"), ("", "is required")):
         assert wrong in text(admin.post("/here/settings/new/", {"slug": slug}), 400)
     with pytest.raises(CommandError, match="must not be a word of the site's own URLs"):
@@ -251,7 +256,7 @@ def test_the_pages_run_a_known_number_of_sql_queries(
         key_to(namespace)
     admin.get("/here/keys/")
     for address in ("keys", "members", "settings"):
-        with django_assert_max_num_queries(6):  # session, user, membership, role, namespaces, and the page's own
+        with django_assert_max_num_queries(7):  # session, user, membership, role, namespaces, and the page's own
             assert "style=" not in text(admin.get(f"/here/{address}/"))
 
 

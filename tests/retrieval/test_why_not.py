@@ -38,7 +38,7 @@ def smallest(retrieval: Retrieval, row: int) -> float | None:
     for name, one in retrieval.params.declarations().items():
         for value in every_value(one) if one.scope == "score" else ():
             try:
-                params = retrieval.params.with_values(**{name: value})
+                params = retrieval.params.with_values(**retrieval.params.as_requested({name: value}))
             except ParamsError:
                 continue
             if system.weighted_retrievers(params) != system.weighted_retrievers(retrieval.params):
@@ -53,7 +53,8 @@ def assert_change_works(retrieval: Retrieval, asked: WhyNot, missed: Memory) -> 
     """Hold a change against a live retrieval with it."""
     change = asked.change
     assert change is not None
-    moved = override_params(retrieval.query.config, {change.param: change.after})
+    config = retrieval.query.config
+    moved = override_params(config, config.system.params.as_requested({change.param: change.after}))
     assert answer_rank(retrieve(replace(retrieval.query, config=moved)), missed.id) == change.rank
 
 

@@ -525,7 +525,7 @@ def test_queries_really_came_from_agents_and_people_and_count_as_no_access(demo:
 
 
 def test_the_demo_user_may_do_everything_there(demo: Namespace) -> None:
-    assert (demo.title, demo.mode) == ("Maya's assistant", "agent_memory")
+    assert (demo.title, demo.mode) == ("Maya's assistant", "general")
     assert demo.memberships.get().role == Role.ADMIN
     assert demo.memberships.get().user.username == "demo"
 

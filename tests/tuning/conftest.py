@@ -5,8 +5,7 @@ from typing import Any
 import pytest
 
 from memories.models import JudgementSet, Namespace
-from memories.retrieval.config import mode_preset
-from memories.retrieval.query import Config
+from memories.retrieval.config import system_config
 from memories.tuning.array_cache import cached_arrays
 from memories.tuning.arrays import Arrays
 from scoring.systems import SYSTEMS
@@ -18,6 +17,6 @@ def arrays(world: Namespace, judgement_set: JudgementSet, django_db_blocker: Any
     """The arrays of every system."""
     with django_db_blocker.unblock():
         return {
-            name: cached_arrays(trace_set(world, judgement_set, Config(system, mode_preset(world, system))))
+            name: cached_arrays(trace_set(world, judgement_set, system_config(world, system)))
             for name, system in SYSTEMS.items()
         }

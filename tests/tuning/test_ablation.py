@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from memories.models import Namespace
-from memories.retrieval.config import mode_preset
+from memories.retrieval.config import system_config
 from memories.retrieval.query import Config
 from memories.retrieval.retrieve import retrieve
 from memories.tuning import traced_sets
@@ -29,7 +29,7 @@ def test_leaving_a_retriever_out_ranks_as_a_live_retrieval_that_never_asks_it(
 ) -> None:
     system = SYSTEMS[name]
     lacking = replace(system, retrievers=tuple(one for one in system.retrievers if one != route))
-    setting = Config(lacking, mode_preset(world, system))
+    setting = replace(system_config(world, system), system=lacking)
     less = drop_retriever(arrays[name], route)
     found = measure_config(less, setting)
     for number, query in enumerate(less.queries):

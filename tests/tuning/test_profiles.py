@@ -69,12 +69,14 @@ def test_a_version_follows_the_one_before_it_or_the_parent_it_names(world: Names
 def test_two_versions_differ_in_words_with_labels_and_units(world: Namespace) -> None:
     first = add_version(world, {"half_life_preference": 90.0}, system="recall")
     second = add_version(world, {"half_life_preference": 120.0, "rrf_k": 40.0}, system="recall")
-    assert version_differences(first, second) == [
+    assert version_differences(world, first, second) == [
         "Freshness: half-life of a Preference 90 d → 120 d",
         "Fusion: RRF k (lower favours top ranks) 60 (default) → 40",
     ]
-    assert version_differences(second, second) == []
-    assert version_differences(None, second)[0] == "system blend → recall"
+    assert version_differences(world, second, second) == []
+    assert version_differences(world, None, second)[0] == "system blend → recall"
+    believing = Namespace(mode="belief_system")
+    assert version_differences(believing, None, second)[0] == "system contextdb → recall"
 
 
 def test_a_version_comes_back_from_yaml_as_it_was(world: Namespace) -> None:
@@ -183,7 +185,8 @@ def test_a_version_that_loses_nothing_is_published_without_a_word(
     first = job.result["judge"]["tests"][0]
     assert (first["metric"], first["before"], first["won"], first["lost"]) == (MAIN_METRIC, 0.0, 7, 0)
     assert profile_publication.publish_profile(world, good, by="tests").note == ""
-    assert retrieve_over_api(world, "backup")["profile"] == {"name": "careful", "version": 2, "system": "blend"}
+    served = {"name": "careful", "version": 2, "system": "blend", "preset": None}
+    assert retrieve_over_api(world, "backup")["profile"] == served
 
 
 def test_a_check_counts_only_against_what_serves_now(world: Namespace, judgement_set: JudgementSet) -> None:

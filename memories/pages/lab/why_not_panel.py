@@ -57,7 +57,8 @@ def why_not_context(state: "LabState", replayed: Replay) -> dict[str, Any]:
     new_query: dict[str, Any] = {"trace": "", "find": ""} if explained.live and not replayed.rerun_because else {}
     fix = None
     if change is not None:
-        declared = state.start.system.params.declarations()[change.param]
+        params = state.start.system.params
+        declared, given = params.declarations()[change.param], params.as_requested({change.param: change.after})
         fix = {
             "label": sliders.param_label(declared),
             "group": declared.group,
@@ -66,7 +67,7 @@ def why_not_context(state: "LabState", replayed: Replay) -> dict[str, Any]:
             "unit": declared.unit if isinstance(declared, Number) else "",
             "percent": 100 * change.fraction,
             "rank": change.rank,
-            "link": state.query_string({**state.changed, change.param: change.after}, **new_query),
+            "link": state.query_string({**state.changed, **given}, **new_query),
         }
     return context | {
         "memory": memory,

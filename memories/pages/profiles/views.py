@@ -16,7 +16,7 @@ from memories.models.choices import JobKind, JobState, Role, Split
 from memories.models.job import UNFINISHED
 from memories.pages.access import access_of, members_only
 from memories.pages.job_rows import caller_names
-from memories.retrieval.config import DEFAULT_SYSTEM
+from memories.retrieval.config import default_config
 from memories.tuning import gate, profile_publication, profile_yaml, shadow, version_history
 from memories.tuning.config_diff import version_differences
 from memories.tuning.measurement import ERROR_NAMES, METRIC_NAMES, SIGNIFICANCE_LEVEL
@@ -64,8 +64,10 @@ def serving_context(namespace: Namespace) -> dict[str, Any]:
     return {
         "publication": publication,
         "published_by": caller_name(namespace, publication.published_by) if publication else "",
-        "served": version_label(version) if version else f"{DEFAULT_SYSTEM} defaults",
-        "rollback_target": (version_label(earlier) if earlier else f"{DEFAULT_SYSTEM} defaults") if any_before else "",
+        "served": version_label(version) if version else default_config(namespace).description,
+        "rollback_target": (version_label(earlier) if earlier else default_config(namespace).description)
+        if any_before
+        else "",
     }
 
 
@@ -136,7 +138,7 @@ def render_profile_version(
         **evaluation_context(namespace, entry),
         **check_context(namespace, entry),
     }
-    from_served = [] if entry.serving else version_differences(context["against"], profile_version)
+    from_served = [] if entry.serving else version_differences(namespace, context["against"], profile_version)
     context["from_served"] = [] if from_served == entry.changes else from_served
     return render_page(request, "memories/profile.html", context, partial="work", status=status)
 
