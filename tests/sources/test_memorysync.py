@@ -179,6 +179,38 @@ def test_what_a_gate_filters_moves_neither_the_scale_nor_the_spread(shelf: Agent
     assert {text: one["score"] for text, one in after.items()} == {text: one["score"] for text, one in before.items()}
 
 
+# Weights chosen by the query
+
+
+@pytest.mark.parametrize(
+    ("query", "profile", "factor"),
+    [
+        ("Which pier does the ferry leave from?", "factual", "semantic"),
+        ("What is the latest news of the ferry?", "recent", "recency"),
+        ("Why does the ferry leave from pier four?", "analytical", "graph"),
+    ],
+)
+def test_without_weights_the_query_raises_one_factor_above_the_default_profile(
+    shelf: Agent, query: str, profile: str, factor: str
+) -> None:
+    answer = shelf.retrieve(query, system="memorysync", top_k=100)
+    raised = {name: DEFAULTS.get(name, 0.0) + 0.15 * (name == factor) for name in FACTORS}
+    told = answer["plan"]["weighting"]
+    assert (told["emphasis"], told["weights"]) == (profile, pytest.approx({n: w / 1.15 for n, w in raised.items()}))
+    for one in answer["results"]:
+        hybrid = sum(weight / 1.15 * one[f"{name}_norm"] for name, weight in raised.items())
+        assert one["hybrid_score"] == pytest.approx(hybrid, abs=1e-12)
+
+
+def test_weights_in_a_request_are_not_adapted_to_the_query(shelf: Agent) -> None:
+    query = "Why does the ferry leave from pier four?"
+    answer = shelf.retrieve(query, system="memorysync", top_k=100, params=weights(**DEFAULTS))
+    assert answer["plan"]["weighting"]["emphasis"] == "none"
+    for one in answer["results"]:
+        hybrid = sum(weight * one[f"{name}_norm"] for name, weight in DEFAULTS.items())
+        assert one["hybrid_score"] == pytest.approx(hybrid, abs=1e-12)
+
+
 # The tiebreak
 
 
