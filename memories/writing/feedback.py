@@ -22,7 +22,7 @@ def confirm_memory(namespace: Namespace, memory: UUID, *, by: str) -> EvidenceSt
 
 
 def record_feedback(namespace: Namespace, memory: UUID, *, useful: bool, by: str) -> EvidenceState:
-    """Record whether a memory helped an agent; contextdb's utility is computed from these counts."""
+    """Record whether a memory helped an agent; the utility of blend and contextdb is computed from these counts."""
     with lock_memories(namespace, memory, by=by) as locked:
         state = locked.get(memory)
         column = "useful" if useful else "not_useful"

@@ -1,4 +1,4 @@
-"""blend (ours, best on our benchmarks): convex fusion of scaled scores, MaxSim reranking, trust and age factors."""
+"""blend (ours, best on our benchmarks): convex fusion of scaled scores, MaxSim reranking, factors of evidence."""
 
 from dataclasses import dataclass
 from functools import partial
@@ -6,6 +6,9 @@ from functools import partial
 import numpy as np
 
 from scoring.batches import Batches
+from scoring.belief import MAX_BELIEF, MIN_BELIEF
+from scoring.confidence import utility
+from scoring.freshness import usage
 from scoring.fusion import logistic_probability
 from scoring.params import not_all_zero, number, switch
 from scoring.signals import RETRIEVERS, Signals
@@ -15,10 +18,11 @@ from scoring.systems.system import System, passing
 from scoring.term import Array, Mask, Term, const, feature, product, scale_in_batches, total
 
 BLEND_RETRIEVERS = (*RETRIEVERS, "context")
+FACTORS = ("trust", "age", "evidence", "utility", "use")  # what is known of a memory, whatever the query
 _weight = partial(number, group="Fusion", low=0, high=1, step=0.01, source="ours")
 _abstain = partial(number, group="Abstention", low=-20, high=20, step=0.1, source="ours: fitted on LoCoMo's dev split")
 _boost = partial(number, group="Fusion", low=0, high=3, step=0.05, source="ours")
-_factor = partial(number, group="Trust and age", low=0, high=1, step=0.01, source="ours")
+_factor = partial(number, group="Bounded factors", low=0, high=1, step=0.01, source="ours")
 
 
 @dataclass(frozen=True)
@@ -46,6 +50,12 @@ class BlendParams(RetrieverParams, recall.ConfidenceGateParams, recall.Freshness
     rerank_top: int = number(200, "candidates reranked", group="Reranking", low=1, high=500, step=1, source="ours")
     trust: float = _factor(0.1, "trust amplitude (effect of confidence)")
     age: float = _factor(0.2, "age amplitude (effect of freshness)")
+    belief: float = _factor(0.2, "belief amplitude (effect of corroborations and contradictions)")
+    utility: float = _factor(0.25, "utility amplitude (effect of feedback)")
+    use: float = _factor(0.02, "use amplitude (effect of accesses)")
+    usage_ceiling: float = _factor(
+        5.0, "usage ceiling (ln of accesses that counts as 1)", low=1, high=10, step=0.5, source="001 Usage factor"
+    )
     confidence_gate: bool = switch(False, "confidence gate (filter below the minimum)", group="Results", source="ours")
 
     abstain_below: float = _abstain(
@@ -74,7 +84,7 @@ def blend_fusion(signals: Signals, params: BlendParams, passed: Mask) -> Term:
     for retriever, weight in zip(BLEND_RETRIEVERS, weights, strict=True):
         raw = feature(f"{retriever} score", signals.raw_scores(retriever))
         if raw.present is None or raw.present.any():  # a retriever without results contributes nothing
-            scaled = scale_in_batches(raw, signals.batches, among=passed).with_name(f"{retriever} in batch")
+            scaled = scale_scores(raw, signals.batches, passed).with_name(f"{retriever} in batch")
             convex.append((weight * scaled).with_name(retriever))
     boost = (params["entity_boost"] * feature("entity match", signals.entity_match)).only(signals.entity_match > 0)
     # Not scaled: if every memory is in the window, min–max scaling would give 0 for all.
@@ -84,9 +94,41 @@ def blend_fusion(signals: Signals, params: BlendParams, passed: Mask) -> Term:
     return total([*convex, boost.with_name("entity boost"), temporal]).with_name("fused")
 
 
+def scale_scores(raw: Term, batches: Batches, passed: Mask) -> Term:
+    """Min–max scaled over what passes; equal scores count 1, such as that of a sole match, since 0 is for not found."""
+    scaled = scale_in_batches(raw, batches, among=passed)
+    low, high = (np.broadcast_to(bound.value, len(passed)) for bound in scaled.parts[1:])
+    equal = low == high
+    if not equal.any():
+        return scaled
+    # Exactly one of the two is present in each row, and the product skips the absent one.
+    share = product([scaled.only(~equal), const(1.0).with_name("equal scores").only(equal)])
+    return share if raw.present is None else share.only(raw.present)
+
+
 def bounded_factor(x: Term, amplitude: Term) -> Term:
-    """A factor within half the amplitude of 1, for x in [0, 1]."""
+    """A factor within half the amplitude of 1, for x in [0, 1]; exactly 1 at the neutral 1/2."""
     return const(1.0) + amplitude * (x - const(0.5))
+
+
+def evidence_factors(signals: Signals, params: BlendParams) -> list[Term]:
+    r"""Bounded factors of what is known of a memory; without evidence, feedback and accesses the last three are 1.
+
+    $$ \left(1 + c_t(\text{confidence} - \tfrac{1}{2})\right) \left(1 + c_a(\text{freshness} - \tfrac{1}{2})\right)
+       \left(1 + c_b(\tfrac{\text{belief}}{10} - \tfrac{1}{2})\right)
+       \left(1 + c_u(\text{utility} - \tfrac{1}{2})\right) \left(1 + c_n\,\text{usage}\right) $$
+    """
+    belief = feature("belief", np.clip(signals.belief, MIN_BELIEF, MAX_BELIEF)) / const(MAX_BELIEF)
+    useful = utility(feature("useful", signals.useful), feature("not useful", signals.not_useful))
+    accesses = usage(feature("access count", signals.access_count), params["usage_ceiling"])
+    factors = (
+        bounded_factor(feature("confidence", signals.confidence), params["trust"]),
+        bounded_factor(recall.recall_freshness(signals, params), params["age"]),
+        bounded_factor(belief.with_name("belief share"), params["belief"]),
+        bounded_factor(useful.with_name("useful share"), params["utility"]),
+        const(1.0) + params["use"] * accesses.with_name("usage"),
+    )
+    return [factor.with_name(name) for name, factor in zip(FACTORS, factors, strict=True)]
 
 
 def expected_maxsim(matched: Term, base: Term, batches: Batches, passed: Mask) -> Term:
@@ -104,11 +146,10 @@ def expected_maxsim(matched: Term, base: Term, batches: Batches, passed: Mask) -
 
 
 def score(signals: Signals, params: BlendParams) -> Term:
-    r"""Fuse, rerank the top by idf-weighted MaxSim, and multiply by trust and age factors.
+    r"""Fuse, rerank the top by idf-weighted MaxSim, and multiply by the bounded factors.
 
     $$ \text{blend} = \left((1 - \alpha)\,\text{fused} + \alpha\,\text{MaxSim}\right) \times
-       \left(1 + c_t(\text{confidence} - \frac{1}{2})\right) \times
-       \left(1 + c_a(\text{freshness} - \frac{1}{2})\right) $$
+       \text{trust} \times \text{age} \times \text{evidence} \times \text{utility} \times \text{use} $$
     """
     passed, batches = passing(signals, recall.gates(signals, params)), signals.batches
     base = blend_fusion(signals, params, passed)
@@ -125,9 +166,7 @@ def score(signals: Signals, params: BlendParams) -> Term:
         comparable = batches.broadcast(batches.any(passed & known))
         parts.append(imputed.only(top & ~known & comparable).with_name("expected MaxSim share"))
         parts.append((params["rerank"] * base).only(top & ~known & ~comparable).with_name("fused instead of MaxSim"))
-    trust = bounded_factor(feature("confidence", signals.confidence), params["trust"]).with_name("trust")
-    age = bounded_factor(recall.recall_freshness(signals, params), params["age"]).with_name("age")
-    return product([total(parts).with_name("relevance"), trust, age]).with_name("blend")
+    return product([total(parts).with_name("relevance"), *evidence_factors(signals, params)]).with_name("blend")
 
 
 def answer_probability(signals: Signals, params: BlendParams, passed: Mask) -> Array:
@@ -153,13 +192,13 @@ def answer_probability(signals: Signals, params: BlendParams, passed: Mask) -> A
 SYSTEM = System(
     name="blend",
     source="ours",
-    summary="Our own: convex fusion of scores, MaxSim reranking, trust and age factors.",
+    summary="Our own: convex fusion of scores, MaxSim reranking, factors of trust, age, belief, utility and use.",
     params=BlendParams,
     retrievers=BLEND_RETRIEVERS,
     score=score,
     gates=recall.gates,
     answer_probability=answer_probability,
-    outputs={"fused": "fused", "relevance": "relevance"},
+    outputs={name: name for name in ("fused", "relevance", *FACTORS)},
     retriever_terms={retriever: retriever for retriever in BLEND_RETRIEVERS},
     weighted_by={
         **{retriever: (f"weight_{retriever}",) for retriever in BLEND_RETRIEVERS},

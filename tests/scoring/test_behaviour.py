@@ -22,12 +22,11 @@ from scoring.systems.system import System, rank
 from tests.support.explanations import evaluate
 from tests.support.scoring_inputs import batch, ids, random_params, with_sessions, without_retrievers
 
+# Columns that blend uses besides ranked lists and MaxSim.
 NEAR_DUPLICATES = (
-    "type",
-    "age_days",
-    "confidence",
-    "entity_match",
-)  # columns that blend uses besides ranked lists and MaxSim
+    *("type", "age_days", "confidence", "entity_match"),
+    *("belief", "useful", "not_useful", "access_count"),
+)
 
 
 @given(st.floats(-1e6, 1e6), st.floats(1, 1460), st.floats(0, 0.3))
@@ -256,6 +255,55 @@ def test_blend_fuses_reranks_and_weighs_as_it_says() -> None:
     trust = [1 + 0.1 * 0.5, 1.0, 1.0]
     expected = [relevance[i] * trust[i] * (1 + 0.2 * 0.5) for i in range(3)]
     assert system.score(signals, system.params()).value.tolist() == pytest.approx(expected)
+
+
+@given(seed=st.integers(0, 2**32 - 1))
+def test_evidence_feedback_and_accesses_move_a_score_of_blend_within_their_amplitudes(seed: int) -> None:
+    params = random_params(BlendParams, np.random.default_rng(seed))
+    plain = replace(
+        batch(30, seed),
+        belief=np.full(30, 5.0),
+        useful=np.zeros(30),
+        not_useful=np.zeros(30),
+        access_count=np.zeros(30),
+    )
+    before = SYSTEMS["blend"].score(plain, params).value
+    for columns, amplitude, low, high in (
+        (("belief",), params.belief, -0.5, 0.5),
+        (("useful", "not_useful"), params.utility, -0.5, 0.5),
+        (("access_count",), params.use, 0.0, 1.0),
+    ):
+        known = {column: getattr(batch(30, seed), column) for column in columns}
+        ratio = SYSTEMS["blend"].score(replace(plain, **known), params).value / np.where(before, before, 1.0)
+        assert (ratio[before != 0] >= 1 + amplitude * low - 1e-12).all()
+        assert (ratio[before != 0] <= 1 + amplitude * high + 1e-12).all()
+
+
+@given(seed=st.integers(0, 2**32 - 1))
+def test_without_evidence_feedback_and_accesses_their_amplitudes_change_no_score_of_blend(seed: int) -> None:
+    rng, n = np.random.default_rng(seed), 30
+    neutral = {name: np.full(n, Signals.columns()[name][0]) for name in NEAR_DUPLICATES[4:]}
+    signals, names = replace(batch(n, seed), **neutral), ("belief", "utility", "use")
+    off = SYSTEMS["blend"].score(signals, BlendParams(**dict.fromkeys(names, 0.0)))
+    on = SYSTEMS["blend"].score(signals, BlendParams(**{name: float(rng.random()) for name in names}))
+    np.testing.assert_array_equal(off.value, on.value)
+
+
+@pytest.mark.parametrize(
+    ("found", "shares"),
+    [
+        ([7.2, np.inf, np.inf], [1.0, 0.0, 0.0]),
+        ([7.2, 7.2, np.inf], [1.0, 1.0, 0.0]),
+        ([0.0, np.inf, np.inf], [1.0, 0.0, 0.0]),
+        ([7.2, 3.6, np.inf], [1.0, 0.0, 0.0]),
+        ([7.2, 3.6, 5.4], [1.0, 0.0, 0.5]),
+    ],
+)
+def test_a_sole_match_of_a_retriever_and_equal_ones_count_fully(found: list[float], shares: list[float]) -> None:
+    signals = Signals(ids=np.array(list("abc")), scores={"bm25": np.array(found)})
+    fused = SYSTEMS["blend"].score(signals, BlendParams()).find("fused")
+    assert fused is not None
+    assert fused.value.tolist() == pytest.approx([0.4 * share for share in shares])
 
 
 @given(n=st.integers(2, 30), seed=st.integers(0, 2**32 - 1), best=st.booleans())

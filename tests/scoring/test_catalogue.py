@@ -104,6 +104,7 @@ GOLDEN_ELSEWHERE = {
     "Selection": "test_mmr_picks_what_the_naive_loop_picks",
     "Fused score": "test_blend_fuses_reranks_and_weighs_as_it_says",
     "Blend": "test_blend_fuses_reranks_and_weighs_as_it_says",
+    "Bounded factors": "test_evidence_feedback_and_accesses_move_a_score_of_blend_within_their_amplitudes",
 }
 
 
@@ -298,6 +299,7 @@ RULINGS = {
     "utility": "scoring.confidence:utility",
     "expired or not yet valid": "scoring.systems.system:validity_gates",
     "convex fusion": "scoring.systems.blend:blend_fusion",
+    "equal scores of a list": "scoring.systems.blend:scale_scores",
     "idf-weighted MaxSim": "scoring.fusion:maxsim",
     "bounded factors": "scoring.systems.blend:bounded_factor",
     "previous turn": "scoring.systems.blend:BlendParams.weight_context",

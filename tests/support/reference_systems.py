@@ -26,12 +26,12 @@ FACTORS = ("semantic", "cluster", "recency", "importance", "usage", "quality", "
 Similarity = Callable[[int, int], float]
 
 
-def min_max_scaled(values: Mapping[int, float], passing: Iterable[int]) -> dict[int, float]:
-    """Min–max by row over those that pass; a constant factor is 0 for all, what is filtered is clamped."""
+def min_max_scaled(values: Mapping[int, float], passing: Iterable[int], equal: float = 0.0) -> dict[int, float]:
+    """Min–max by row over those that pass; what is filtered is clamped; where all are equal, each is `equal`."""
     among = [values[row] for row in passing if row in values]
     low, high = min(among, default=0.0), max(among, default=0.0)
     return {
-        row: (min(max(value, low), high) - low) / (high - low) if high > low else 0.0 for row, value in values.items()
+        row: (min(max(value, low), high) - low) / (high - low) if high > low else equal for row, value in values.items()
     }
 
 
@@ -383,7 +383,7 @@ def order_contextdb(s: Signals, p: ContextdbParams, top_k: int, diversify: bool,
 
 
 def blend_fusion(s: Signals, p: BlendParams) -> list[float]:
-    """Weighted sum of min–max scaled raw scores, plus entity and temporal boosts."""
+    """Weighted sum of min–max scaled raw scores, where equal ones count fully, plus entity and temporal boosts."""
     weight = {retriever: getattr(p, f"weight_{retriever}") for retriever in (*RETRIEVERS, "context")}
     denominator = fsum(weight.values())
     parts = [[p.entity_boost * float(match)] for match in s.entity_match]
@@ -391,13 +391,13 @@ def blend_fusion(s: Signals, p: BlendParams) -> list[float]:
         part.append(p.temporal_boost * float(near) if math.isfinite(near) else 0.0)
     for retriever in weight:
         raw = {i: float(score) for i, score in enumerate(s.raw_scores(retriever)) if math.isfinite(score)}
-        for i, value in min_max_scaled(raw, passing(s, p)).items():
+        for i, value in min_max_scaled(raw, passing(s, p), equal=1.0).items():
             parts[i].append(weight[retriever] / denominator * value)
     return [fsum(part) for part in parts]
 
 
 def blend(s: Signals, p: BlendParams) -> list[float]:
-    """Fused score, MaxSim for the top and for what is filtered, times trust and age factors."""
+    """Fused score, MaxSim for the top and for what is filtered, times the factors of what is known of a memory."""
     base, passed = blend_fusion(s, p), passing(s, p)
     known = [float(s.maxsim[i]) for i in passed if math.isfinite(s.maxsim[i])]
     position = min_max_scaled(dict(enumerate(base)), passed)
@@ -405,9 +405,19 @@ def blend(s: Signals, p: BlendParams) -> list[float]:
     reranked = [*_top(base, s, p, p.rerank_top), *(i for i in range(len(s)) if i not in passed)]
     maxsim = {i: float(s.maxsim[i]) if math.isfinite(s.maxsim[i]) else imputed[i] for i in reranked}
     relevance = [p.rerank * maxsim.get(i, 0.0) + (1 - p.rerank) * base[i] for i in range(len(s))]
-    trust = [1 + p.trust * (float(confidence) - 0.5) for confidence in s.confidence]
-    age = [1 + p.age * (freshness(i, s, p) - 0.5) for i in range(len(s))]
-    return [relevance[i] * trust[i] * age[i] for i in range(len(s))]
+    return [relevance[i] * math.prod(blend_factors(i, s, p)) for i in range(len(s))]
+
+
+def blend_factors(i: int, s: Signals, p: BlendParams) -> tuple[float, ...]:
+    """Trust, age, belief, utility and use of a memory."""
+    useful = (float(s.useful[i]) + 1) / (float(s.useful[i]) + float(s.not_useful[i]) + 2)
+    return (
+        1 + p.trust * (float(s.confidence[i]) - 0.5),
+        1 + p.age * (freshness(i, s, p) - 0.5),
+        1 + p.belief * (float(s.belief[i]) / 10 - 0.5),
+        1 + p.utility * (useful - 0.5),
+        1 + p.use * min(1.0, math.log(1 + float(s.access_count[i])) / p.usage_ceiling),
+    )
 
 
 def order_blend(s: Signals, p: BlendParams, top_k: int, diversify: bool, claimed: list[Any]) -> list[Any]:
