@@ -98,7 +98,7 @@ def test_each_preset_ranks_by_the_weights_and_the_decay_of_its_row(shelf: Agent,
     (shipped,) = (one["presets"][preset] for one in systems if one["name"] == "contextdb")
     *weights, alpha = PRESETS[preset]
     assert list(shipped.values()) == [*weights, alpha]
-    results = rank(shelf, params=shipped)
+    results = rank(shelf, params={**shipped, "alpha_by": "kind"})
     for content, kind, hours, *_ in SHELF:
         one = results[content]
         assert one["score"] == pytest.approx(composite(one, tuple(weights)), abs=1e-12)
