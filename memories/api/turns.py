@@ -16,6 +16,7 @@ from memories.models.choices import ChunkLevel, Role, Route, TurnRole
 from memories.web.entity_name import EntityName
 from memories.web.fields import DateTime, Flag, Integer, JsonObject, ListOf, OneOf, Text
 from memories.web.http_errors import Conflict
+from memories.web.memory_body import SOURCE_HELP
 from memories.web.serializers import StrictObject
 from memories.web.timestamp_checks import check_not_future
 from memories.writing.turns.conversation import Conversation, NewTurn, PositionTakenError
@@ -47,6 +48,7 @@ class ConversationSerializer(StrictObject):
     user = Text(max_length=200, allow_blank=True, default="")
     agent = Text(max_length=200, allow_blank=True, default="")
     title = Text(max_length=200, allow_blank=True, default="")
+    source = Text(max_length=200, allow_blank=True, default="", help_text=SOURCE_HELP)  # type: ignore[assignment]
     turns = ListOf(child=NewTurnSerializer(), min_length=1, max_length=MAX_TURNS)
     extract = Flag(default=True, help_text="whether to extract memories from the turns")
 

@@ -32,6 +32,7 @@ class MemoryOptions(TypedDict, total=False):
     user: str
     agent: str
     session: str
+    source: str
     evidence: str
     importance: float
     quality: float
@@ -114,6 +115,7 @@ class ConversationOptions(TypedDict, total=False):
     user: str
     agent: str
     title: str
+    source: str
     extract: bool
 
 

@@ -88,6 +88,14 @@ class DemoExtractor:
 
 
 @dataclass(frozen=True)
+class DemoDocument:
+    """A document or tool that states a memory as well, and when it was read."""
+
+    source: str
+    at: datetime
+
+
+@dataclass(frozen=True)
 class DemoMemory:
     """One memory with its evidence and use."""
 
@@ -111,6 +119,8 @@ class DemoMemory:
     useful: int
     not_useful: int
     evidence: str = ""
+    source: str = ""  # by default the user
+    documents: tuple[DemoDocument, ...] = ()
     provenance_depth: int = 0
     confirmed_at: datetime | None = None
     event_at: datetime | None = None

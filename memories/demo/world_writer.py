@@ -1,14 +1,16 @@
 """Writes the demo world session by session through the write path."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from functools import partial
+from typing import Any
 from uuid import UUID
 
 from memories.contracts.new_memory import NewMemory, Utterance
 from memories.db.ids import replay_ids
-from memories.demo.world_records import DemoMemory, DemoSession, DemoWorld, UnresolvedSubject
+from memories.demo.world_records import DemoDocument, DemoMemory, DemoSession, DemoWorld, UnresolvedSubject
 from memories.models import Entity, EntityAlias, Namespace
 from memories.models.choices import EdgeKind, TurnRole
 from memories.writing.correct import correct_memory
@@ -35,16 +37,40 @@ class WorldWriter:
     memories: dict[str, UUID] = field(default_factory=dict)  # a merged memory maps to the one that absorbed it
 
     def write_sessions(self) -> None:
-        """Write sessions and confirmations in chronological order."""
-        steps: list[tuple[datetime, DemoSession | DemoMemory]]
-        steps = [(session.ended_at, session) for session in self.world.sessions.values()]
-        steps += [(memory.confirmed_at, memory) for memory in self.world.memories.values() if memory.confirmed_at]
-        for timestamp, record in sorted(steps, key=lambda step: step[0]):
-            with self.clock_at(timestamp, record.key):
-                if isinstance(record, DemoSession):
-                    self.write_session(record)
-                else:
-                    confirm_memory(self.namespace, self.memories[record.key], by=BY)
+        """Write sessions, documents and confirmations in chronological order."""
+        memories = self.world.memories.values()
+        steps: list[tuple[datetime, str, Callable[[], object]]]
+        steps = [
+            (session.ended_at, session.key, partial(self.write_session, session))
+            for session in self.world.sessions.values()
+        ]
+        steps += [
+            (document.at, f"{memory.key} {document.source}", partial(self.read_document, memory, document))
+            for memory in memories
+            for document in memory.documents
+        ]
+        steps += [
+            (memory.confirmed_at, memory.key, partial(self.confirm, memory))
+            for memory in memories
+            if memory.confirmed_at
+        ]
+        for timestamp, name, write in sorted(steps, key=lambda step: step[0]):
+            with self.clock_at(timestamp, name):
+                write()
+
+    def confirm(self, memory: DemoMemory) -> None:
+        """Confirm a memory."""
+        confirm_memory(self.namespace, self.memories[memory.key], by=BY)
+
+    def read_document(self, memory: DemoMemory, document: DemoDocument) -> None:
+        """Remember what a document states, outside any session."""
+        said: dict[str, Any] = {
+            "utterances": (Utterance("direct"),),
+            "user": "",
+            "session": "",
+            "source": document.source,
+        }
+        remember(self.namespace, [replace(self.new_memory(memory), **said)], by=BY)
 
     @contextmanager
     def clock_at(self, timestamp: datetime, name: str) -> Iterator[None]:
@@ -142,6 +168,7 @@ class WorldWriter:
             kind=memory.kind,
             user=memory.user,
             session=memory.session,
+            source=memory.source,
             evidence=memory.evidence,
             importance=memory.importance,
             quality=memory.quality,
@@ -157,4 +184,4 @@ class WorldWriter:
         absorbing = next(key for key, row in self.memories.items() if row == self.memories[memory.key])
         new = self.new_memory(self.world.memories[absorbing])
         utterances = tuple(Utterance(utterance.level) for utterance in new.utterances)
-        return replace(new, user=session.user, session=session.key, utterances=utterances)
+        return replace(new, user=session.user, session=session.key, source="", utterances=utterances)

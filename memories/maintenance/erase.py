@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from uuid import UUID
 
 from django.db import transaction
-from django.db.models import F
+from django.db.models import F, Q
 
 from memories.maintenance.erase_records import erase_records, erase_user_records
 from memories.maintenance.erasure_scope import (
@@ -19,6 +19,7 @@ from memories.maintenance.erasure_scope import (
 from memories.maintenance.orphans import (
     answered_queries,
     erase_sessions,
+    erase_sources,
     erase_turns,
     erase_unanswered_queries,
     erase_unreferenced_entities,
@@ -75,6 +76,7 @@ class Erasure:
         sessions = Session.objects.within(self.namespace).filter(user=self.user).order_by("id")
         for batch in id_batches(list(sessions.values_list("id", flat=True))):
             self._erase_sessions(batch)
+        self._erase_statements()
         self.erased += erase_user_records(self.namespace, self.user)
 
     @transaction.atomic
@@ -125,6 +127,12 @@ class Erasure:
         lock_namespace(self.namespace)
         shared = user_memories(self.namespace, self.user)
         self.erased["memories handed over"] += hand_over_memories(self.namespace, shared, self.user)
+
+    @transaction.atomic
+    def _erase_statements(self) -> None:
+        """Erase the user as a source of memories that others own."""
+        lock_namespace(self.namespace)
+        self.erased += erase_sources(self.namespace, Q(source=self.user))
 
     def _delete(self, ids: Sequence[UUID]) -> None:
         """Delete memories and the rows that refer to them."""

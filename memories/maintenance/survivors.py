@@ -88,8 +88,8 @@ def hand_over_memories(namespace: Namespace, memories: Collection[UUID], user: s
     for source in sources_of_others(namespace, memories, user):
         heirs.setdefault(source.memory_id, source)
     rows = list(Memory.objects.within(namespace).filter(id__in=heirs))
-    # A source without session and turn most likely comes from the owner.
-    anonymous = Q(session_id=None, turn_id=None, memory_id__in=[row.id for row in rows if row.user == user])
+    # An unnamed source without session and turn most likely comes from the owner.
+    anonymous = Q(session_id=None, turn_id=None, source="", memory_id__in=[row.id for row in rows if row.user == user])
     MemorySource.objects.within(namespace).filter(anonymous).delete()
     for row in rows:
         heir = heirs[row.id]

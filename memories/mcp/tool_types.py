@@ -21,6 +21,7 @@ Evidence = Annotated[str, Field(description="the text it was taken from; the sta
 Tags = Annotated[list[str], Field(description="tags to filter by")]
 User = Annotated[str, Field(description="the person it is about, or who asks the query")]
 Session = Annotated[str, Field(description="your id of this conversation; an access counts once per session")]
+Source = Annotated[str, Field(description="who or what said it, such as a document or a tool; by default the user")]
 QueryText = Annotated[str, Field(description="a natural-language query or a few keywords")]
 Limit = Annotated[int, Field(description="maximum number of results")]
 Budget = Annotated[int, Field(description="approximate token budget of the results")]

@@ -28,6 +28,7 @@ from memories.mcp.tool_types import (
     RecallResult,
     RememberResult,
     Session,
+    Source,
     StatementText,
     Subject,
     Tags,
@@ -72,6 +73,7 @@ def make_mcp_server(client_of: Callable[[ToolContext], Recall], log_level: Any) 
         tags: Tags | None = None,
         user: User | None = None,
         session: Session | None = None,
+        source: Source | None = None,
     ) -> Annotated[CallToolResult, RememberResult]:
         """Remember one statement. It is stored, merged with a duplicate, escalated for review, or rejected."""
         options: Any = drop_none(
@@ -82,6 +84,7 @@ def make_mcp_server(client_of: Callable[[ToolContext], Recall], log_level: Any) 
             tags=tags,
             user=user,
             session=session,
+            source=source,
         )
         outcome = call_api(lambda: client_of(call).remember(content, **options))
         label, reason, memory = outcome["outcome"], outcome["reason"], outcome["memory"]

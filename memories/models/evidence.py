@@ -98,7 +98,7 @@ class MemorySource(Namespaced):
     turn_id = models.UUIDField(null=True)
     turn: Reference[Turn | None] = Reference(Turn, related_name="sources")
     source = models.CharField(
-        max_length=200, blank=True, help_text="such as a document or an agent, if it is neither turn nor session"
+        max_length=200, blank=True, help_text="who or what said it: a user, a document, a tool; empty if unknown"
     )
     level = models.CharField(max_length=20, choices=SourceLevel)
     strength = models.FloatField()

@@ -17,6 +17,7 @@ class ConversationContext:
     user: str = ""
     agent: str = ""
     before: Sequence[Turn] = ()
+    source: str = ""
 
     def name_of(self, turn: Turn) -> str:
         """The speaker of a turn, by name if it is known, else by role."""

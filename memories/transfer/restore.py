@@ -13,7 +13,7 @@ from psycopg import DataError, IntegrityError
 
 from memories.contracts.json_lines import InvalidLineError, Line, LineBatch, parse_line
 from memories.contracts.json_values import quote_value
-from memories.models import Entity, EntityAlias, Memory, MemoryVector, Namespace
+from memories.models import Entity, EntityAlias, Memory, MemorySource, MemoryVector, Namespace
 from memories.models.choices import ChunkLevel, Status
 from memories.models.keys import InNamespace
 from memories.providers.embedder import ALLOWED, is_known_embedder
@@ -35,6 +35,25 @@ from memories.writing.rebuild import (
 ROW_ERRORS = (ValueError, TypeError, OverflowError, ValidationError, DataError, IntegrityError)
 EMBED_SIZE = 200  # memories per transaction
 MAX_MESSAGE_CHARS = 400  # the database repeats whole rows
+# Exports of earlier versions leave the source to the session, or to the owner of a memory without one.
+NAME_SOURCES_SQL = """
+    UPDATE memories_memorysource s SET source = named.source FROM (
+        SELECT o.id, coalesce(
+            nullif(c."user", ''), nullif(t.speaker, ''), nullif(c.agent, ''),
+            CASE WHEN o.session_id IS NULL AND m.session_id IS NULL THEN coalesce(nullif(m."user", ''), m.agent) END, ''
+        ) AS source
+        FROM memories_memorysource o
+        JOIN memories_memory m ON m.namespace_id = o.namespace_id AND m.id = o.memory_id
+        LEFT JOIN memories_session c ON c.namespace_id = o.namespace_id AND c.id = o.session_id
+        LEFT JOIN memories_turn t ON t.namespace_id = o.namespace_id AND t.id = o.turn_id
+        WHERE o.namespace_id = %(namespace)s AND o.id = ANY(%(ids)s) AND m.level IN ('fact', 'summary')
+    ) AS named
+    WHERE s.namespace_id = %(namespace)s AND s.id = named.id AND NOT EXISTS (
+        SELECT FROM memories_memorysource other
+        WHERE other.namespace_id = s.namespace_id AND other.memory_id = s.memory_id AND other.source = named.source
+            AND other.session_id IS NOT DISTINCT FROM s.session_id AND other.turn_id IS NULL AND s.turn_id IS NULL
+    )
+"""
 
 
 class ExportLineError(ImportStoppedError):
@@ -109,10 +128,17 @@ class Restore:
             raise (find_rejected_row(rows) or error) from error
         if any(isinstance(row, Entity | EntityAlias) for _, row in rows):
             increment_names_version(self.namespace)
+        self.name_sources([row.id for _, row in rows if isinstance(row, MemorySource) and not row.source])
         active = [row.id for _, row in rows if isinstance(row, Memory) and row.status == Status.ACTIVE]
         search_index.index_postings(self.namespace, active)
         outcomes = [{"line": number, "outcome": RESTORED} for number, _ in rows]
         return [*outcomes, {"line": lines[-1].number, "outcome": ENDED}] if self.ended else outcomes
+
+    def name_sources(self, unnamed: Sequence[UUID]) -> None:
+        """Name the sources that an earlier version exported without a name, as far as their rows tell."""
+        if unnamed:
+            with connection.cursor() as cursor:
+                cursor.execute(NAME_SOURCES_SQL, {"namespace": self.namespace.id, "ids": list(unnamed)})
 
     def decode_line(self, line: Line) -> InNamespace | None:
         """The row of a line; None for the last line, which holds the number of rows."""

@@ -17,6 +17,11 @@ from memories.web.serializers import StrictObject
 from memories.web.timestamp_checks import check_not_expired, check_not_future
 from memories.web.validation_errors import flatten_errors
 
+SOURCE_HELP = (
+    "who or what said it: a user, a document, a tool; only another source corroborates. Default: the user, else the "
+    "speaker of the turn, else the agent"
+)
+
 
 class SourceSerializer(StrictObject):
     """One utterance that supports the memory."""
@@ -57,6 +62,7 @@ class NewMemorySerializer(StrictObject):
     user = Text(max_length=200, allow_blank=True, default="")
     agent = Text(max_length=200, allow_blank=True, default="")
     session = Text(max_length=200, allow_blank=True, default="")
+    source = Text(max_length=200, allow_blank=True, default="", help_text=SOURCE_HELP)  # type: ignore[assignment]
     evidence = Text(
         max_length=MAX_CONTENT_CHARS, allow_blank=True, default="", help_text="text that should support the content"
     )

@@ -70,7 +70,7 @@ class WriteBatch:
         ]
         resolver.flush()
         observed = observations(namespace, new_memories, get_or_create_sessions(namespace, new_memories, now), policy)
-        sessions = [session for (_, (session, _)), *_ in observed]
+        sessions = [first.session for first, *_ in observed]
         drafts = [draft_memory(namespace, policy, *item) for item in zip(new_memories, resolved, sessions, strict=True)]
         neighbours = nearest_memories(namespace, prepared.vectors, minimum_cosine(policy), drafts, locked=True)
         hashes = [draft.content_hash for draft in drafts]
@@ -102,15 +102,15 @@ class WriteBatch:
         )
 
     def origins(self, index: int) -> set[Origin]:
-        """The origins of a memory's observations: sessions, or else a source."""
-        return {origin for _, origin in self.observations[index]}
+        """The origins of a memory's observations."""
+        return {observation.origin for observation in self.observations[index]}
 
     def new_state(self, index: int) -> EvidenceState:
         """The evidence state of a new memory, not stored yet."""
         evidence = self.prepared.new_memories[index].initial_evidence(self.prepared.groundings[index])
         entities = set(self.resolved[index].entities)
-        _, first = self.observations[index][0]
-        return EvidenceState(self.drafts[index], evidence, self.policy, {first}, entities)
+        first = self.observations[index][0]
+        return EvidenceState(self.drafts[index], evidence, self.policy, {first.origin}, entities)
 
     def exact_duplicate(self, state: EvidenceState) -> EvidenceState | None:
         """The active exact duplicate, stored or in this batch."""
@@ -162,7 +162,7 @@ class WriteBatch:
         self.decided[index] = state
         self.buffer.add_memory(memory, new, resolved)
         self.buffer.add_sources(memory.id, self.observations[index])
-        # Stated in several sessions at once: every session after the first is a further observation.
+        # Stated in several turns, sessions or sources at once: every one after the first is a further observation.
         if status != Status.REJECTED and state.observe(self.origins(index), state.evidence):
             state.record(self.now, "observed", self.by)
         if status == Status.ACTIVE:
@@ -234,7 +234,7 @@ class WriteBatch:
     def corroborate(self, new: EvidenceState, known: EvidenceState, cosine: float) -> None:
         """Count a new memory as support for an existing one."""
         self.buffer.add_edge(new, known, cosine, EdgeKind.SUPPORTS)
-        known.corroborate(known.independent_origins(new.origins))
+        known.corroborate(known.independent_sources(new.sources))
         known.record(self.now, "corroborated", self.by, new.memory.id)
 
     def escalate(self, new: EvidenceState, known: EvidenceState, cosine: float) -> None:

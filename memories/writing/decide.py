@@ -163,7 +163,7 @@ def is_corroboration(batch: WriteBatch, state: EvidenceState, pair: ClosePair) -
         threshold=batch.policy.corroboration_cosine,
         conflict=bool(pair.conflicts),
     )
-    return similar and bool(pair.known.independent_origins(state.origins))
+    return similar and bool(pair.known.independent_sources(state.sources))
 
 
 def contradict_opponents(batch: WriteBatch, index: int, state: EvidenceState, close: Sequence[ClosePair]) -> set[str]:

@@ -1,5 +1,6 @@
 """EvidenceState: the evidence behind a memory's confidence and belief, and every change as an event."""
 
+from collections import Counter
 from collections.abc import Collection, Iterable, Set
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -11,28 +12,37 @@ import numpy as np
 from django.db import connection
 
 from memories.models import Memory, MemorySource, Namespace, ScoreEvent
+from memories.models.choices import SourceLevel
 from memories.models.evidence import HISTORY_COLUMNS
 from memories.writing.bulk_copy import SharedJson
 from scoring import belief as beliefs
 from scoring.belief import Belief
 from scoring.confidence import utility
+from scoring.dedup import normalize
 from scoring.evidence import Evidence, extractor_signal, merge_evidence, prior_signal, source_signal
 from scoring.policy import WritePolicyParams
 from scoring.systems import recall
 from scoring.term import Term, Tree, const, feature
 
 SourceKey: TypeAlias = tuple[UUID | None, UUID | None, str]
-# Observations are distinguished by session, or by source if there is no session.
-Origin: TypeAlias = tuple[UUID | None, str]
 # Sources that supporting memories had when they began to corroborate.
 CORROBORATION_SQL = """
-    SELECT e.target_id, s.session_id, s.source
+    SELECT e.target_id, s.source
     FROM memories_memoryedge e
     JOIN memories_scoreevent v ON v.namespace_id = e.namespace_id AND v.memory_id = e.target_id
         AND v.other_id = e.source_id AND v.cause = 'corroborated'
     JOIN memories_memorysource s ON s.namespace_id = e.namespace_id AND s.memory_id = e.source_id AND s.id < v.id
     WHERE e.namespace_id = %(namespace)s AND e.target_id = ANY(%(ids)s) AND e.kind = 'supports'
 """
+
+
+class Origin(NamedTuple):
+    """Where a memory was observed: the session, who or what said it, the turn, and whether the turn asserts it."""
+
+    session: UUID | None
+    source: str  # normalised; empty if unknown, which counts as one source
+    turn: UUID | None = None
+    asserts: bool = True  # speculation asserts nothing
 
 
 class SourceSummary(NamedTuple):
@@ -47,9 +57,37 @@ def source_key(row: Any) -> SourceKey:
     return (None, row.turn_id, "") if row.turn_id else (row.session_id, None, row.source)
 
 
+def observation_origin(session: UUID | None, source: str, turn: UUID | None, level: str) -> Origin:
+    """The origin of one observation."""
+    return Origin(session, normalize(source), turn, level != SourceLevel.SPECULATION)
+
+
 def source_origins(rows: Iterable[MemorySource]) -> set[Origin]:
-    """The sessions and sources of source rows."""
-    return {(row.session_id, row.source) for row in rows}
+    """The origins of source rows."""
+    return {observation_origin(row.session_id, row.source, row.turn_id, row.level) for row in rows}
+
+
+def join_origins(origins: Iterable[Origin]) -> set[Origin]:
+    """The origins without repeats: a turn is one, and so are a session and source without a turn; the first counts."""
+    joined: dict[tuple[Any, ...], Origin] = {}
+    for origin in origins:
+        key = (origin.turn,) if origin.turn else (origin.session, origin.source)
+        first = joined.setdefault(key, origin)
+        joined[key] = first._replace(asserts=first.asserts or origin.asserts)
+    return set(joined.values())
+
+
+def observation_count(origins: Iterable[Origin]) -> int:
+    """The independent observations: every turn that asserts the memory, else one per session and source."""
+    turns: Counter[tuple[UUID | None, str]] = Counter()
+    for origin in origins:
+        turns[origin.session, origin.source] += origin.turn is not None and origin.asserts
+    return sum(max(count, 1) for count in turns.values())
+
+
+def named_sources(origins: Iterable[Origin]) -> set[str]:
+    """Who or what made some observations, whatever the session."""
+    return {origin.source for origin in origins}
 
 
 def source_summary_sql(condition: str) -> str:
@@ -79,14 +117,14 @@ def source_summaries(namespace: Namespace, ids: Collection[UUID]) -> dict[UUID, 
         }
 
 
-def corroborating_origins(namespace: Namespace, ids: Collection[UUID]) -> dict[UUID, set[Origin]]:
-    """The origins that corroborate memories through supporting memories."""
-    origins: dict[UUID, set[Origin]] = {}
+def corroborating_sources(namespace: Namespace, ids: Collection[UUID]) -> dict[UUID, set[str]]:
+    """The sources that corroborate memories through supporting memories."""
+    sources: dict[UUID, set[str]] = {}
     with connection.cursor() as cursor:
         cursor.execute(CORROBORATION_SQL, {"namespace": namespace.id, "ids": list(ids)})
-        for memory, session, source in cursor.fetchall():
-            origins.setdefault(memory, set()).add((session, source))
-    return origins
+        for memory, source in cursor.fetchall():
+            sources.setdefault(memory, set()).add(normalize(source))
+    return sources
 
 
 @dataclass
@@ -98,7 +136,7 @@ class EvidenceState:
     policy: WritePolicyParams
     origins: set[Origin]
     entities: set[UUID]
-    corroborators: set[Origin] = field(default_factory=set)  # origins of other memories that support this one
+    corroborators: set[str] = field(default_factory=set)  # sources of other memories that support this one
     events: list[ScoreEvent] = field(default_factory=list)
     recorded: dict[str, Any] = field(init=False)  # the columns as last recorded
     explanation: Tree = field(default_factory=dict)  # derivation of the confidence
@@ -108,27 +146,35 @@ class EvidenceState:
         self.recorded = {} if self.memory._state.adding else self.history_columns()
 
     def observe(self, origins: Set[Origin], evidence: Evidence, unsourced: int = 0) -> bool:
-        """Keep the stronger of each signal and count new origins, plus observations without one.
+        """Keep the stronger of each signal and count new observations, plus those without an origin.
 
-        An origin that already corroborates the memory does not raise belief again. Return whether any origin is new.
+        Belief rises by sources alone: another session of the same source repeats and does not corroborate. Return
+        whether any observation is new.
         """
-        new_origins = origins - self.origins
-        self.origins |= new_origins
+        joined = join_origins([*self.origins, *sorted(origins, key=str)])
+        new_sources = self.independent_sources(named_sources(joined))
+        observed = observation_count(joined) - observation_count(self.origins)
+        self.origins = joined
         combined = merge_evidence(self.evidence, evidence, self.policy)
-        self.evidence = replace(combined, repetitions=self.evidence.repetitions + len(new_origins) + unsourced)
-        for _ in new_origins - self.corroborators:
+        self.evidence = replace(combined, repetitions=self.evidence.repetitions + observed + unsourced)
+        for _ in new_sources:
             self._update_belief("corroboration")
-        return bool(new_origins)
+        return bool(observed)
 
-    def corroborate(self, origins: Set[Origin]) -> None:
-        """Count support by another memory from origins that have not counted yet."""
-        for _ in origins:
+    def corroborate(self, sources: Set[str]) -> None:
+        """Count support by another memory from sources that have not counted yet."""
+        for _ in sources:
             self._update_belief("corroboration")
-        self.corroborators |= origins
+        self.corroborators |= sources
 
-    def independent_origins(self, origins: Set[Origin]) -> Set[Origin]:
-        """The origins that have not counted for this memory."""
-        return origins - self.origins - self.corroborators
+    @property
+    def sources(self) -> set[str]:
+        """Who or what stated the memory itself."""
+        return named_sources(self.origins)
+
+    def independent_sources(self, sources: Set[str]) -> Set[str]:
+        """The sources that have not counted for this memory."""
+        return sources - self.sources - self.corroborators
 
     def contradict(self) -> None:
         """Count a contradiction by another memory."""
@@ -203,7 +249,7 @@ class EvidenceState:
 
     @classmethod
     def from_rows(
-        cls, memory: Memory, summary: SourceSummary, corroborators: set[Origin], policy: WritePolicyParams
+        cls, memory: Memory, summary: SourceSummary, corroborators: set[str], policy: WritePolicyParams
     ) -> Self:
         """Rebuild the evidence of a stored memory from its rows."""
         origins = source_origins(memory.sources.all())
@@ -271,7 +317,7 @@ def load_evidence(namespace: Namespace, ids: Iterable[UUID], policy: WritePolicy
     if not id_set:
         return {}
     memories = Memory.objects.within(namespace).filter(id__in=id_set).prefetch_related("sources", "mentions")
-    summaries, corroborators = source_summaries(namespace, id_set), corroborating_origins(namespace, id_set)
+    summaries, corroborators = source_summaries(namespace, id_set), corroborating_sources(namespace, id_set)
     return {
         memory.id: EvidenceState.from_rows(memory, summaries[memory.id], corroborators.get(memory.id, set()), policy)
         for memory in memories

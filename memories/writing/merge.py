@@ -15,7 +15,14 @@ from memories.models import Memory, MemorySource, MemoryTag, MemoryVector, Menti
 from memories.models.choices import Status, Verdict
 from memories.writing import search_index
 from memories.writing.belief_history import BeliefStep, score_history, withdraw_evidence
-from memories.writing.evidence import EvidenceState, source_key, source_origins, source_summaries
+from memories.writing.evidence import (
+    EvidenceState,
+    named_sources,
+    observation_count,
+    source_key,
+    source_origins,
+    source_summaries,
+)
 from memories.writing.lock import LockedMemories, lock_memories
 from memories.writing.prepare import PreparedMemories, prepare_memories, reembed_if_changed
 from memories.writing.supersede import cancel_supersession, load_awaiting
@@ -57,7 +64,7 @@ def merge_memories(locked: LockedMemories, survivor: EvidenceState, absorbed: Ev
     inherit_attributes(survivor.memory, absorbed.memory)
     copies = (copy_source(survivor, row) for row in absorbed.memory.sources.all())
     MemorySource.objects.bulk_create(copies, ignore_conflicts=True)
-    # n₁ + n₂ + 1, minus one per shared session or source: those are not independent observations.
+    # n₁ + n₂ + 1, minus one per shared turn or session: those are not independent observations.
     survivor.observe(absorbed.origins, absorbed.evidence, confirmation_count(absorbed))
     confirmed_at = survivor.memory.confirmed_at or absorbed.memory.confirmed_at
     merged = {**merged_columns(survivor.memory, absorbed.memory), **merged_metadata(survivor.memory, absorbed.memory)}
@@ -67,7 +74,8 @@ def merge_memories(locked: LockedMemories, survivor: EvidenceState, absorbed: Ev
 
 def confirmation_count(state: EvidenceState) -> int:
     """The confirmations of a memory: observations without an origin."""
-    return state.evidence.repetitions + 1 - len(state.origins)
+    # Never negative: turns of one session were once counted together.
+    return max(state.evidence.repetitions + 1 - observation_count(state.origins), 0)
 
 
 def add_accesses(memory: Memory, count: int) -> None:
@@ -214,8 +222,9 @@ def undo_merge(locked: LockedMemories, absorbed: EvidenceState, survivor: Eviden
     others = list(merged.exclude(id=absorbed.memory.id).order_by("id").prefetch_related("sources", "tags", "mentions"))
     ids, history = [other.id for other in others], score_history(survivor)
     remaining = remove_merged_sources(survivor, absorbed, others)
-    lost_origins, survivor.origins = survivor.origins - source_origins(remaining), source_origins(remaining)
-    repetitions = max(survivor.evidence.repetitions - len(lost_origins) - confirmation_count(absorbed), 0)
+    before, survivor.origins = survivor.origins, source_origins(remaining)
+    lost = observation_count(before) - observation_count(survivor.origins)
+    repetitions = max(survivor.evidence.repetitions - lost - confirmation_count(absorbed), 0)
     confirmed_at = confirmed_at_without_merge(history, others)
     summaries = source_summaries(locked.namespace, ids).values()
     survivor.evidence = replace(
@@ -226,9 +235,8 @@ def undo_merge(locked: LockedMemories, absorbed: EvidenceState, survivor: Eviden
         confirmed=confirmed_at is not None,
     )
     # Independent corroboration stays.
-    withdraw_evidence(
-        survivor, BeliefStep("corroboration", absorbed.memory.id), len(lost_origins - survivor.corroborators)
-    )
+    lost_sources = named_sources(before) - survivor.sources - survivor.corroborators
+    withdraw_evidence(survivor, BeliefStep("corroboration", absorbed.memory.id), len(lost_sources))
     remove_inherited(survivor.memory, [absorbed.memory], others)
     own_columns = columns_without_merge(history, others)
     survivor.record(locked.now, "split", locked.by, absorbed.memory.id, confirmed_at=confirmed_at, **own_columns)

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import TypeAlias
+from typing import NamedTuple
 from uuid import UUID
 
 from memories.contracts.new_memory import NewMemory, Utterance
@@ -13,11 +13,22 @@ from memories.models.graph import MAX_NAME_CHARS
 from memories.text.entity_mentions import EntityMatch
 from memories.text.entity_registry import EXACT, EntityRegistry
 from memories.text.registry_cache import current_registry, increment_names_version
-from memories.writing.evidence import Origin
+from memories.writing.evidence import Origin, observation_origin
 from scoring.dedup import fallback_subject, normalize
 from scoring.policy import WritePolicyParams
 
-Observation: TypeAlias = tuple[Utterance, Origin]
+
+class Observation(NamedTuple):
+    """One utterance that states a memory: its session, and who or what said it."""
+
+    utterance: Utterance
+    session: UUID | None
+    source: str
+
+    @property
+    def origin(self) -> Origin:
+        """What tells it from other observations."""
+        return observation_origin(self.session, self.source, self.utterance.turn, self.utterance.level)
 
 
 @dataclass(frozen=True)
@@ -130,19 +141,22 @@ def observations(
     sessions: Mapping[tuple[str, str], UUID],
     policy: WritePolicyParams,
 ) -> list[list[Observation]]:
-    """The utterances of each memory and their origins: a turn's own session, otherwise the memory's."""
+    """The observations of each memory: of a turn in its own session, otherwise in the memory's.
+
+    The source is the first known of these: the given one, the user, the speaker, the agent. An assistant's turn counts
+    as its user's: what it repeats is no independent evidence.
+    """
     turns = {utterance.turn for new in new_memories for utterance in new.utterances if utterance.turn}
-    rows = Turn.objects.within(namespace).filter(id__in=turns).values_list("id", "session_id") if turns else ()
-    session_of = dict(rows)
+    columns = ("id", "session_id", "session__user", "speaker", "session__agent")
+    rows = Turn.objects.within(namespace).filter(id__in=turns).values_list(*columns) if turns else ()
+    spoken = {turn: about for turn, *about in rows}
 
-    def origin_of(new: NewMemory, utterance: Utterance) -> Origin:
+    def observe(new: NewMemory, utterance: Utterance) -> Observation:
+        if not utterance.level:
+            utterance = replace(utterance, level=policy.source_default)
         own_session = sessions.get((new.user, new.session))
-        return session_of.get(utterance.turn, own_session) if utterance.turn else own_session, new.source
+        session, user, speaker, agent = spoken.get(utterance.turn, (own_session, "", "", ""))
+        named = (new.source, user, new.user, speaker, new.agent, agent)
+        return Observation(utterance, session, next(filter(None, named), ""))
 
-    def with_level(utterance: Utterance) -> Utterance:
-        return utterance if utterance.level else replace(utterance, level=policy.source_default)
-
-    return [
-        [(with_level(utterance), origin_of(new, utterance)) for utterance in new.utterances or (Utterance(""),)]
-        for new in new_memories
-    ]
+    return [[observe(new, utterance) for utterance in new.utterances or (Utterance(""),)] for new in new_memories]

@@ -107,8 +107,8 @@ class RowBuffer:
             )
 
     def add_sources(self, memory: UUID, observations: Sequence[Observation], *, absorbed: bool = False) -> None:
-        """Buffer a memory's sources, one per turn or session."""
-        for utterance, (session, source) in observations:
+        """Buffer a memory's sources, one per turn, else per session and source."""
+        for utterance, session, source in observations:
             values = {"memory_id": memory, "session_id": session, "turn_id": utterance.turn, "source": source}
             values["level"] = level = utterance.level
             strength = float(self.policy[f"source_{level}"].value)

@@ -95,7 +95,9 @@ SOURCE = CatalogueSource(
                     derived=True,
                 ),
             ),
-            note="Above 8 only with three distinct corroborations.",
+            note="Above 8 only with three distinct corroborations. A source is who or what said it: a user, a "
+            "document, a tool. Another session of the same user repeats, which raises recall's r(n), "
+            "and corroborates nothing.",
         ),
         Formula(
             "Corroboration",

@@ -79,14 +79,14 @@ def test_a_write_loads_the_entity_registry_once_and_the_next_not_at_all(
 
 def test_every_score_of_a_write_is_explained_as_in_the_history(agent: Client) -> None:
     Entity.objects.create(namespace=Namespace.objects.get(), name="Maya", normalised="maya", kind="person")
-    coffee = [{"content": text, "session": text} for text in COFFEE]
+    coffee = [{"content": text, "source": text} for text in COFFEE]
     data = post(agent, {**coffee[0], "importance": 0.8, "memory_score": 0.4}).json()
     assert explained_scores(data) == {"confidence", "belief", "importance", "quality", "memory_score"}
     assert data["scores"]["belief"]["op"] == "param"
     (first,) = agent.get(f"/api/v1/desk/memories/{data['memory']['id']}/history/").json()["results"]
     assert first["parts"] == {**data["explanation"], "belief": data["scores"]["belief"]}
     # The second corroborates the first, and repeating the first counts once more.
-    again = {"memories": [coffee[1], {**coffee[0], "session": "another"}, {**coffee[0], "session": "another"}]}
+    again = {"memories": [coffee[1], {**coffee[0], "source": "another"}, {**coffee[0], "source": "another"}]}
     results = agent.post("/api/v1/desk/memories/batch/", again, content_type="application/json").json()["results"]
     assert [one["outcome"] for one in results] == ["escalated", "merged", "merged"]
     assert all(explained_scores(one) >= {"confidence", "belief"} for one in results)

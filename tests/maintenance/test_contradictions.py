@@ -141,9 +141,9 @@ def test_the_language_model_that_judges_here_decides(
 def test_a_corroboration_whose_pair_conflicts_now_is_withdrawn_as_if_it_had_never_come(namespace: Namespace) -> None:
     publish_policy(namespace, corroboration_cosine=0.7)
     add_entity(namespace, "Arrive")
-    old = store_memory(namespace, "Arrive uses Grafana for its dashboards", session="a")
-    new = store_memory(namespace, "Grafana is what Arrive uses to show metrics on dashboards", session="b")
-    store_memory(namespace, "Arrive uses Grafana for its dashboards", session="c")
+    old = store_memory(namespace, "Arrive uses Grafana for its dashboards", source="the runbook")
+    new = store_memory(namespace, "Grafana is what Arrive uses to show metrics on dashboards", source="Priya")
+    store_memory(namespace, "Arrive uses Grafana for its dashboards", source="the wiki")
     assert (reload_memory(old).belief, reload_memory(old).corroborations) == (6.0, 2)
     assert MemoryEdge.objects.get().kind == EdgeKind.SUPPORTS
     # As after a rule learnt to see that the two disagree.

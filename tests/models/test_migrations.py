@@ -23,11 +23,15 @@ from memories.models import (
     Evaluation,
     Job,
     JudgedQuery,
+    Memory,
+    MemorySource,
     Namespace,
     ProfileVersion,
+    Session,
     Trace,
     TracedQuery,
     TracedSet,
+    Turn,
 )
 from memories.retrieval.trace_codec import pack_signals, unpack_arrays
 from scoring.signals import Signals
@@ -277,6 +281,36 @@ def test_splits_and_timeouts_survive_the_renaming_of_their_columns() -> None:
     call_command("migrate", "memories", verbosity=0)
     assert JudgedQuery.objects.filter(split="holdout").count() == 1
     assert TracedQuery.objects.get(id=query.id).timed_out == ["bm25"]
+
+
+def test_sources_are_named_by_what_is_stored_beside_them_and_unnamed_again() -> None:
+    namespace = Namespace.objects.create(slug="here")
+    mine = row(Session, namespace, user="maya", agent="planner")
+    nobodys = row(Session, namespace, user="", agent="planner")
+    turn = row(Turn, namespace, session=nobodys, speaker="Priya")
+    owned = row(Memory, namespace, user="maya")
+    later = row(Memory, namespace, user="maya", session=mine)
+    said: list[tuple[dict[str, Any], str]] = [
+        ({"memory": owned}, "maya"),
+        ({"memory": owned, "session": mine}, "maya"),
+        ({"memory": owned, "session": nobodys}, "planner"),
+        ({"memory": owned, "session": nobodys, "turn": turn}, "Priya"),
+        ({"memory": owned, "source": "handbook"}, "handbook"),
+        # Who repeated it outside a session is not known.
+        ({"memory": later}, ""),
+        ({"memory": row(Memory, namespace, level="turn"), "session": mine}, ""),
+    ]
+    rows = [row(MemorySource, namespace, **where) for where, _ in said]
+
+    def sources() -> list[str]:
+        stored = dict(MemorySource.objects.values_list("id", "source"))
+        return [stored[source.id] for source in rows]
+
+    call_command("migrate", "memories", "0031", verbosity=0)
+    call_command("migrate", "memories", "0032", verbosity=0)
+    assert sources() == [source for _, source in said]
+    call_command("migrate", "memories", "0031", verbosity=0)
+    assert sources() == ["", "", "", "", "handbook", "", ""]
 
 
 def stored_values(table: str, column: str) -> list[Any]:

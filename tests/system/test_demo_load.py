@@ -333,12 +333,12 @@ def test_the_evidence_for_the_worked_example_came_step_by_step(example: Memory) 
         table.append(row)
     assert table == [
         (date(2025, 12, 2), "stored", 0, 0.7025, 5.0),
-        (date(2025, 12, 9), "merged", 1, 0.7844, 5.5),
-        (date(2026, 1, 14), "observed", 2, 0.8072, 6.0),
-        (date(2026, 1, 20), "contradicted", 2, 0.8072, 4.5),
-        (date(2026, 2, 11), "observed", 3, 0.8187, 5.0),
-        (date(2026, 2, 18), "corroborated", 3, 0.8187, 5.5),
-        (date(2026, 3, 2), "found useful", 3, 0.8187, 5.5),
+        (date(2025, 12, 9), "merged", 1, 0.7844, 5.0),
+        (date(2026, 1, 14), "observed", 2, 0.8072, 5.0),
+        (date(2026, 1, 20), "contradicted", 2, 0.8072, 3.5),
+        (date(2026, 2, 11), "observed", 3, 0.8187, 3.5),
+        (date(2026, 2, 18), "corroborated", 3, 0.8187, 4.0),
+        (date(2026, 3, 2), "found useful", 3, 0.8187, 4.0),
     ]
     others = ScoreEvent.objects.within(example.namespace).filter(memory_id=example.id, other_id__isnull=False)
     contents = dict(Memory.objects.within(example.namespace).values_list("id", "content"))
@@ -371,10 +371,22 @@ def test_every_explanation_in_the_history_adds_up(demo: Namespace) -> None:
             assert evaluate(event.parts) == pytest.approx(event.after["belief"], abs=1e-9)
 
 
-def test_repetitions_count_the_other_sessions_a_memory_was_heard_in(demo: Namespace) -> None:
-    for memory in facts(demo).annotate(heard=Count("sources__session_id", distinct=True)):
+def test_repetitions_count_the_turns_sessions_and_documents_that_state_a_memory_again(demo: Namespace) -> None:
+    for memory in facts(demo).prefetch_related("sources"):
         confirmed = memory.confirmed_at is not None
-        assert memory.repetitions == memory.heard - 1 + confirmed, memory
+        stated: dict[tuple[Any, str], int] = {}
+        for row in memory.sources.all():
+            place = row.session_id, row.source
+            stated[place] = stated.get(place, 0) + (row.turn_id is not None and row.level != SourceLevel.SPECULATION)
+        assert memory.repetitions == sum(max(turns, 1) for turns in stated.values()) - 1 + confirmed, memory
+
+
+def test_belief_counts_the_sources_that_corroborate_and_no_session_of_the_same_user(demo: Namespace) -> None:
+    active = facts(demo).filter(status=Status.ACTIVE).prefetch_related("sources")
+    repeated = [memory for memory in active if len({row.source for row in memory.sources.all()}) == 1]
+    assert max(memory.repetitions for memory in repeated) >= 8
+    supported = set(ScoreEvent.objects.within(demo).filter(cause="corroborated").values_list("memory_id", flat=True))
+    assert {memory.corroborations for memory in repeated if memory.id not in supported} == {0}
 
 
 def test_confidence_follows_from_the_stored_signals(demo: Namespace) -> None:
@@ -445,8 +457,10 @@ def test_build_demo_writes_the_shipped_export_and_leaves_the_database_as_it_was(
 
     monkeypatch.setattr(build_demo, "write_demo_world", write)
     file = tmp_path / "world.ndjson.gz"
-    assert run_command("build_demo", str(file)) == f"12510 lines, {file.stat().st_size} bytes in {file}.\n"
-    assert gzip.decompress(file.read_bytes()) == gzip.decompress(world_export.EXPORT.read_bytes())
+    shipped = gzip.decompress(world_export.EXPORT.read_bytes())
+    count = len(shipped.split(b"\n")) - 1
+    assert run_command("build_demo", str(file)) == f"{count} lines, {file.stat().st_size} bytes in {file}.\n"
+    assert gzip.decompress(file.read_bytes()) == shipped
     assert Namespace.objects.get(id=demo.id).slug == "demo"
 
 

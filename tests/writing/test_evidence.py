@@ -139,8 +139,8 @@ def test_belief_that_is_taken_back_is_explained(namespace: Namespace, store: Sto
 
 
 def test_a_split_explains_the_belief_it_takes_back(namespace: Namespace, store: Store) -> None:
-    store(DATABASE[0], session="a")
-    store(DATABASE[1], session="b")
+    store(DATABASE[0], source="the runbook")
+    store(DATABASE[1], source="the wiki")
     split_memory(namespace, Memory.objects.get(status=Status.MERGED).id, by="maya")
     event = ScoreEvent.objects.get(cause="split", after__has_key="belief")
     assert evaluate(event.parts["belief"]) == event.after["belief"] == 5.0
@@ -232,7 +232,7 @@ def test_a_contradiction_costs_both_once(namespace: Namespace, store: Store) -> 
 def test_belief_comes_back_when_a_contradiction_is_taken_away(namespace: Namespace, store: Store) -> None:
     one, other = store("The shop opens at dawn").memory, store("Nobody is ever in the shop").memory
     feedback.contradict_memories(namespace, one.id, other.id, reason="", by="tests")
-    store("The shop opens at dawn", session="b")
+    store("The shop opens at dawn", source="the sign")
     delete_edge(namespace, MemoryEdge.objects.get().id, by="tests")
     assert [(reload_memory(id).belief, reload_memory(id).contradictions) for id in (one.id, other.id)] == [
         (5.5, 0),
@@ -245,7 +245,7 @@ def test_belief_comes_back_when_a_contradiction_is_taken_away(namespace: Namespa
 
 def test_an_edge_that_moved_no_belief_goes_without_a_trace(namespace: Namespace, store: Store) -> None:
     one, other = store("The shop opens at dawn").memory, store("Nobody is ever in the shop").memory
-    store("Nobody is ever in the shop", session="b")
+    store("Nobody is ever in the shop", source="a neighbour")
     edge = link_memories(namespace, one.id, other.id, EdgeKind.SUPPORTS, weight=0.5, by="tests")
     assert reload_memory(other.id).corroborations == 1
     delete_edge(namespace, edge.id, by="tests")
@@ -279,22 +279,21 @@ NUMBERS = (
 
 def numbers(id: UUID) -> dict[str, Any]:
     """All columns of a memory that evidence changes, and its sources."""
-    sources = sorted(
-        (row.session.key if row.session else "", row.level) for row in MemorySource.objects.filter(memory_id=id)
-    )
+    rows = MemorySource.objects.filter(memory_id=id)
+    sources = sorted((row.session.key if row.session else "", row.source, row.level) for row in rows)
     return {name: getattr(reload_memory(id), name) for name in NUMBERS} | {"sources": sources}
 
 
 def test_two_stored_memories_merge_by_the_formula(namespace: Namespace, store: Store) -> None:
-    survivor = store("Maya likes sailing", "speculation", session="a").memory
-    store("Maya likes sailing", "speculation", session="b")
-    absorbed = store("Sails, Maya does, and gladly", session="c", model="opus").memory
-    store("Sails, Maya does, and gladly", session="d")
+    survivor = store("Maya likes sailing", "speculation", session="a", source="Elias").memory
+    store("Maya likes sailing", "speculation", session="b", source="Elias")
+    absorbed = store("Sails, Maya does, and gladly", session="c", source="Priya", model="opus").memory
+    store("Sails, Maya does, and gladly", session="d", source="Jonas")
     Memory.objects.filter(id__in=[survivor.id, absorbed.id]).update(access_count=3)
     decide_review(namespace, review_item(namespace, survivor, absorbed).id, Verdict.DUPLICATE, by="maya")
     one = reload_memory(survivor.id)
     assert (one.repetitions, one.source_strength, one.extractor_confidence) == (1 + 1 + 1, 0.95, 0.90)
-    assert (one.access_count, one.corroborations) == (6, 3)
+    assert (one.access_count, one.corroborations) == (6, 2)
     other = reload_memory(absorbed.id)
     assert (other.status, other.merged_into_id) == ("merged", survivor.id)
     assert one.confidence >= other.confidence
@@ -328,7 +327,7 @@ def test_a_survivor_keeps_what_its_own_session_said_more_directly_in_other_words
 
 def test_a_memory_that_backed_another_does_not_count_again_when_they_merge(namespace: Namespace, store: Store) -> None:
     Entity.objects.create(namespace=namespace, name="Maya", normalised="maya", kind="person")
-    survivor, absorbed = store(COFFEE[0], session="a").memory, store(COFFEE[1], session="b").memory
+    survivor, absorbed = store(COFFEE[0], source="Elias").memory, store(COFFEE[1], source="Priya").memory
     before = numbers(survivor.id)
     assert (before["belief"], before["corroborations"]) == (5.5, 1)
     decide_review(namespace, ReviewItem.objects.get().id, Verdict.DUPLICATE, by="maya")
@@ -437,9 +436,10 @@ def test_what_was_split_stays_apart_when_both_are_stated_again(namespace: Namesp
 
 
 def test_two_merged_from_one_session_are_split_one_after_the_other(namespace: Namespace, store: Store) -> None:
-    survivor = store("Maya likes sailing", session="a").memory
+    survivor = store("Maya likes sailing", session="a", source="Elias").memory
     before = numbers(survivor.id)
-    others = [store(content, session="b").memory for content in ("Sails, Maya does", "A sailor at heart is Maya")]
+    contents = "Sails, Maya does", "A sailor at heart is Maya"
+    others = [store(content, session="b", source="Priya").memory for content in contents]
     for other in others:
         decide_review(namespace, review_item(namespace, survivor, other).id, Verdict.DUPLICATE, by="tests")
     assert reload_memory(survivor.id).repetitions == 1
@@ -490,12 +490,13 @@ def test_a_survivor_that_was_absorbed_itself_must_be_split_first(namespace: Name
     assert reload_memory(second.id).repetitions == 0
 
 
+SOURCES = "", "Elias", "a postcard"
 CONTENTS = "Maya likes sailing", "Sails, Maya does, and gladly", "A sailor at heart is our Maya"
 ACTS: dict[str, Callable[[Namespace, UUID, int], object]] = {
     "confirm": lambda namespace, survivor, _: feedback.confirm_memory(namespace, survivor, by="tests"),
     "useful": lambda namespace, survivor, _: feedback.record_feedback(namespace, survivor, useful=True, by="tests"),
     "observe": lambda namespace, _, number: make_store(namespace)(
-        CONTENTS[0], "strong_inference", session=f"s{number}"
+        CONTENTS[0], "strong_inference", session=f"s{number}", source=SOURCES[number % len(SOURCES)]
     ),
     "insist": lambda namespace, _, __: make_store(namespace)(CONTENTS[0], "direct", session="a"),
     "contradict": lambda namespace, survivor, number: feedback.contradict_memories(
@@ -505,7 +506,9 @@ ACTS: dict[str, Callable[[Namespace, UUID, int], object]] = {
 }
 MEMORIES = st.fixed_dictionaries(
     {
-        "sessions": st.lists(st.sampled_from(["a", "x", "y"]), min_size=1, max_size=3, unique=True),
+        "said": st.lists(
+            st.tuples(st.sampled_from(["a", "x", "y"]), st.sampled_from(SOURCES)), min_size=1, max_size=4, unique=True
+        ),
         "level": st.sampled_from(["direct", "speculation"]),
         "model": st.sampled_from(["haiku", "opus", ""]),
         "confirmed": st.booleans(),
@@ -556,8 +559,10 @@ def test_a_merge_that_is_split_leaves_what_there_would_be_without_it(
 
 def store_spec(namespace: Namespace, content: str, spec: dict[str, Any]) -> Memory:
     """A memory stated in some sessions, maybe confirmed and accessed."""
-    for session in spec["sessions"]:
-        memory = make_store(namespace)(content, spec["level"], session=session, model=spec["model"]).memory
+    for session, source in spec["said"]:
+        memory = make_store(namespace)(
+            content, spec["level"], session=session, source=source, model=spec["model"]
+        ).memory
     if spec["confirmed"]:
         feedback.confirm_memory(namespace, memory.id, by="tests")
     Memory.objects.filter(id=memory.id).update(access_count=spec["accesses"])

@@ -214,7 +214,7 @@ def test_the_same_words_in_two_places_are_two_chunks_and_one_fact(ingest_turns: 
     assert len(chunks()) == 4
     assert {memory.repetitions for memory in chunks()} == {0}
     fact = Memory.objects.get(level=ChunkLevel.FACT)
-    assert fact.repetitions == 1
+    assert fact.repetitions == 3
 
 
 def test_chunks_are_no_neighbours_of_facts(ingest_turns: Ingest) -> None:

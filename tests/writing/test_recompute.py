@@ -30,7 +30,7 @@ def namespace() -> Namespace:
         for level, text in SAID.items()
     ]
     new_memories += [
-        NewMemory(content="Maya plays the cello", type="Fact", utterances=(Utterance("direct"),), session="b")
+        NewMemory(content="Maya plays the cello", type="Fact", utterances=(Utterance("direct"),), source="Elias")
     ]
     remember(created, new_memories, by="tests")
     return created

@@ -102,7 +102,7 @@ def test_the_same_words_from_another_session_are_one_memory_observed_twice(store
     assert (again.outcome, again.reason) == ("merged", "exact duplicate")
     assert again.memory.id == first.memory.id
     memory = reload_memory(first)
-    assert (memory.repetitions, memory.belief) == (1, 5.5)
+    assert (memory.repetitions, memory.belief) == (1, 5.0)
     assert memory.confidence > first.memory.confidence - 1e-9
     assert Memory.objects.count() == 1
     assert MemorySource.objects.count() == 2
@@ -213,37 +213,37 @@ GRAFANA = "Arrive uses Grafana for its dashboards", "Grafana is what Arrive uses
 def test_a_close_memory_of_the_same_entity_corroborates(namespace: Namespace, store: Store) -> None:
     publish(namespace, corroboration_cosine=0.7)
     Entity.objects.create(namespace=namespace, name="Arrive", normalised="arrive", kind="organisation")
-    first, second = store(GRAFANA[0], session="a"), store(GRAFANA[1], session="b")
+    first, second = store(GRAFANA[0], source="the runbook"), store(GRAFANA[1], source="Priya")
     assert second.outcome == "stored"
     assert MemoryEdge.objects.get().kind == "supports"
     assert (reload_memory(first).belief, reload_memory(second).belief) == (5.5, 5.0)
     assert ScoreEvent.objects.filter(cause="corroborated").get().other_id == second.memory.id
 
 
-def test_a_close_memory_does_not_corroborate_without_a_shared_entity_or_from_the_same_session(
+def test_a_close_memory_does_not_corroborate_without_a_shared_entity_or_from_the_same_source(
     namespace: Namespace, store: Store
 ) -> None:
     publish(namespace, corroboration_cosine=0.7)
-    first = store(GRAFANA[0], session="a")
-    store(GRAFANA[1], session="b")
+    first = store(GRAFANA[0], source="the runbook")
+    store(GRAFANA[1], source="Priya")
     assert reload_memory(first).belief == 5.0
     Entity.objects.create(namespace=namespace, name="Priya", normalised="priya", kind="person")
-    reviews = store("Priya reviews every schema change", session="c")
-    store("All schema changes pass under the eyes of Priya", session="c")
+    reviews = store("Priya reviews every schema change", session="c", user="maya")
+    store("All schema changes pass under the eyes of Priya", session="d", user="maya")
     assert reload_memory(reviews).belief == 5.0
 
 
-def test_a_session_corroborates_a_memory_once_in_whatever_words(namespace: Namespace, store: Store) -> None:
+def test_a_source_corroborates_a_memory_once_in_whatever_words(namespace: Namespace, store: Store) -> None:
     publish(namespace, corroboration_cosine=0.7, dedup_duplicate=0.98, dedup_escalate=0.92)
     Entity.objects.create(namespace=namespace, name="Arrive", normalised="arrive", kind="organisation")
-    first = store(GRAFANA[0], session="a")
+    first = store(GRAFANA[0], session="a", source="the runbook")
     for words in (GRAFANA[1], "The dashboards of Arrive are made with Grafana", "Arrive draws dashboards in Grafana"):
-        store(words, session="b")
+        store(words, session="b", source="Priya")
     assert (reload_memory(first).belief, reload_memory(first).corroborations) == (5.5, 1)
-    again = store(GRAFANA[0], session="b")
+    again = store(GRAFANA[0], session="b", source="Priya")
     assert (again.reason, reload_memory(first).repetitions) == ("exact duplicate", 1)
     assert (reload_memory(first).belief, reload_memory(first).corroborations) == (5.5, 1)
-    store("Arrive shows its dashboards by Grafana", session="c")
+    store("Arrive shows its dashboards by Grafana", session="b", source="the wiki")
     assert (reload_memory(first).belief, reload_memory(first).corroborations) == (6.0, 2)
 
 
@@ -256,24 +256,88 @@ def turn(namespace: Namespace, session: str, text: str = "I play the cello") -> 
     )
 
 
-def test_turns_of_two_sessions_are_two_observations(namespace: Namespace, store: Store) -> None:
+def test_every_turn_that_states_a_memory_is_an_observation(namespace: Namespace, store: Store) -> None:
     first, other, again = (turn(namespace, session) for session in "xyx")
     memory = store("Plays the cello", utterances=(Utterance("direct", first.id),))
     assert reload_memory(memory).session_id == first.session_id
     assert store("Plays the cello", utterances=(Utterance("direct", other.id),)).reason == "exact duplicate"
+    assert store("Plays the cello", utterances=(Utterance("direct", again.id),)).reason == "exact duplicate"
     assert (
         store("Plays the cello", utterances=(Utterance("direct", again.id),)).reason
         == "exact duplicate from the same session"
     )
-    assert (reload_memory(memory).repetitions, reload_memory(memory).belief) == (1, 5.5)
+    assert (reload_memory(memory).repetitions, reload_memory(memory).belief) == (2, 5.0)
 
 
-def test_turns_of_two_sessions_count_as_much_when_they_come_together(namespace: Namespace, store: Store) -> None:
+def test_turns_count_as_much_when_they_come_together(namespace: Namespace, store: Store) -> None:
     turns = [turn(namespace, session) for session in "xyx"]
     memory = reload_memory(store("Plays the cello", utterances=tuple(Utterance("direct", one.id) for one in turns)))
-    assert (memory.repetitions, memory.belief, memory.corroborations) == (1, 5.5, 1)
+    assert (memory.repetitions, memory.belief, memory.corroborations) == (2, 5.0, 0)
     assert [event.cause for event in ScoreEvent.objects.order_by("id")] == ["stored", "observed"]
     assert MemorySource.objects.count() == 3
+
+
+def test_a_session_and_its_turns_are_not_counted_twice(namespace: Namespace, store: Store) -> None:
+    memory = store("Plays the cello", session="x")
+    first, again = (turn(namespace, "x") for _ in range(2))
+    assert store("Plays the cello", utterances=(Utterance("direct", first.id),)).reason.endswith("same session")
+    assert store("Plays the cello", utterances=(Utterance("direct", again.id),)).reason == "exact duplicate"
+    assert store("Plays the cello", session="x").reason.endswith("same session")
+    assert reload_memory(memory).repetitions == 1
+
+
+def test_speculation_repeats_nothing_within_its_session(namespace: Namespace, store: Store) -> None:
+    memory = store("Plays the cello", session="x")
+    for session in "xxy":
+        guess = Utterance("speculation", turn(namespace, session).id)
+        store("Plays the cello", utterances=(guess,))
+    assert (reload_memory(memory).repetitions, reload_memory(memory).source_strength) == (1, 0.95)
+    # The same turn, now as a statement.
+    store("Plays the cello", utterances=(Utterance("direct", guess.turn),))
+    assert reload_memory(memory).repetitions == 1
+
+
+def test_a_turn_counts_for_one_source_however_often_it_is_attributed_anew(namespace: Namespace, store: Store) -> None:
+    said = Utterance("direct", turn(namespace, "x").id)
+    memory = store("Plays the cello", utterances=(said,), source="Elias")
+    for source in ("Priya", "a postcard", "Priya"):
+        store("Plays the cello", utterances=(said,), source=source)
+    assert (reload_memory(memory).repetitions, reload_memory(memory).belief) == (0, 5.0)
+
+
+@pytest.mark.parametrize(
+    ("said", "source"),
+    [
+        ({"source": "the handbook", "user": "maya", "agent": "planner", "session": "x"}, "the handbook"),
+        ({"user": "maya", "agent": "planner", "session": "x"}, "maya"),
+        ({"user": "maya"}, "maya"),
+        ({"agent": "planner", "session": "x"}, "planner"),
+        ({"session": "x"}, ""),
+        ({}, ""),
+    ],
+)
+def test_who_said_it_is_the_first_that_is_known(store: Store, said: dict[str, str], source: str) -> None:
+    store("Plays the cello", **said)
+    assert MemorySource.objects.get().source == source
+
+
+@pytest.mark.parametrize(
+    ("user", "speaker", "role", "source"),
+    [
+        ("maya", "Maya Lindqvist", "user", "maya"),
+        ("maya", "", "assistant", "maya"),
+        ("", "Maya", "user", "Maya"),
+        ("", "", "user", "planner"),
+    ],
+)
+def test_a_turn_is_said_by_its_sessions_user_else_by_its_speaker(
+    namespace: Namespace, store: Store, user: str, speaker: str, role: str, source: str
+) -> None:
+    said = turn(namespace, "x")
+    Session.objects.filter(id=said.session_id).update(user=user, agent="planner")
+    Turn.objects.filter(id=said.id).update(role=role, speaker=speaker)
+    store("Plays the cello", utterances=(Utterance("direct", said.id),))
+    assert MemorySource.objects.get().source == source
 
 
 def test_an_uncertain_type_becomes_certain_when_the_same_words_give_it(store: Store) -> None:

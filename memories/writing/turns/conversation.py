@@ -34,12 +34,16 @@ class Conversation:
     user: str = ""
     agent: str = ""
     title: str = ""
+    source: str = ""
 
 
 def redact_conversation(conversation: Conversation) -> Conversation:
-    """Redact the title, texts, speakers and metadata of a conversation."""
-    title = redact_value(conversation.title, Counter())[:MAX_NAME_LENGTH]
-    return replace(conversation, title=title, turns=[_redact_turn(turn) for turn in conversation.turns])
+    """Redact the title, source, texts, speakers and metadata of a conversation."""
+    title, source = (
+        redact_value(text, Counter())[:MAX_NAME_LENGTH] for text in (conversation.title, conversation.source)
+    )
+    turns = [_redact_turn(turn) for turn in conversation.turns]
+    return replace(conversation, title=title, source=source, turns=turns)
 
 
 def _redact_turn(turn: NewTurn) -> NewTurn:

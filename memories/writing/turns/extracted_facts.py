@@ -18,4 +18,11 @@ def to_new_memory(extracted: ExtractedMemory, context: ConversationContext) -> N
     """An extracted memory with its source and its conversation."""
     values = asdict(extracted)
     utterance = Utterance(values.pop("level"), values.pop("turn_id"))
-    return NewMemory(**values, utterances=(utterance,), user=context.user, agent=context.agent, session=context.session)
+    return NewMemory(
+        **values,
+        utterances=(utterance,),
+        user=context.user,
+        agent=context.agent,
+        session=context.session,
+        source=context.source,
+    )

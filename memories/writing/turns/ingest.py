@@ -82,7 +82,11 @@ def draft_conversation(namespace: Namespace, conversation: Conversation, *, extr
     )
     turns = [*placement.stored, *placement.fresh]
     context = ConversationContext(
-        conversation.session, conversation.user, placement.session.agent, placement.stored[-CONTEXT_TURNS:]
+        conversation.session,
+        conversation.user,
+        placement.session.agent,
+        placement.stored[-CONTEXT_TURNS:],
+        conversation.source,
     )
     # Without extraction, the rules still provide the facets.
     extracted = extract_facts(settings.RECALL_EXTRACTOR if extract else "rules", placement.fresh, context)
