@@ -93,17 +93,28 @@ def test_weights_are_normalised_whatever_their_sum(shelf: Agent) -> None:
 
 
 @pytest.mark.parametrize("preset", PRESETS)
-def test_each_preset_ranks_by_the_weights_and_the_decay_of_its_row(shelf: Agent, preset: str) -> None:
+def test_the_mode_of_a_namespace_ranks_by_the_weights_and_the_decay_of_its_row(shelf: Agent, preset: str) -> None:
     systems = shelf.client.get("/api/v1/systems/").json()["systems"]
     (shipped,) = (one["presets"][preset] for one in systems if one["name"] == "contextdb")
     *weights, alpha = PRESETS[preset]
     assert list(shipped.values()) == [*weights, alpha]
-    results = rank(shelf, params={**shipped, "alpha_by": "kind"})
+    changed = shelf.client.patch(shelf.url(""), {"mode": preset}, content_type="application/json")
+    assert changed.status_code == 200, changed.content
+    results = rank(shelf)
     for content, kind, hours, *_ in SHELF:
         one = results[content]
         assert one["score"] == pytest.approx(composite(one, tuple(weights)), abs=1e-12)
         rate = alpha if kind == "general" else ALPHAS[kind]
         assert one["rec"] == pytest.approx(math.exp(-rate * hours), abs=1e-12)
+
+
+def test_the_alpha_of_a_request_replaces_that_of_every_kind(shelf: Agent) -> None:
+    given = {"similarity": 0.60, "confidence": 0.20, "recency": 0.15, "utility": 0.05, "alpha": 0.01}
+    results = rank(shelf, params=given)
+    for content, _, hours, *_ in SHELF:
+        one = results[content]
+        assert one["rec"] == pytest.approx(math.exp(-0.01 * hours), abs=1e-12)
+        assert one["score"] == pytest.approx(composite(one, (0.60, 0.20, 0.15, 0.05)), abs=1e-12)
 
 
 def test_recency_halves_by_the_half_life_the_table_gives_each_kind(agent: Agent) -> None:
