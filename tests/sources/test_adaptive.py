@@ -1,6 +1,7 @@
 """Source 002: evidence for and against a memory, and what it does to retrieval, step by step over REST."""
 
 import math
+from collections.abc import Iterable
 from datetime import timedelta
 
 import pytest
@@ -23,6 +24,17 @@ OTHERS = (
 )
 
 
+def publish_policy(agent: Agent, **params: float) -> None:
+    version = agent.post("policies/", name="tests", params=params)
+    agent.post(f"policies/{version['id']}/publish/")
+
+
+def state_again(agent: Agent, sources: Iterable[str]) -> list[tuple[float, int]]:
+    """State the same from each source; belief and count of corroborations after each."""
+    said = [agent.remember(FACT, source=source)["memory"] for source in sources]
+    return [(memory["belief"], memory["corroborations"]) for memory in said]
+
+
 def contradict(agent: Agent, id: str, times: int) -> list[float]:
     """Contradict a memory by as many others; its belief after each."""
     beliefs = []
@@ -35,6 +47,53 @@ def contradict(agent: Agent, id: str, times: int) -> list[float]:
 def test_a_new_memory_is_believed_at_the_middle_of_the_scale(agent: Agent) -> None:
     memory = agent.remember(FACT)["memory"]
     assert (memory["belief"], memory["corroborations"], memory["contradictions"]) == (5.0, 0, 0)
+
+
+def test_each_corroborating_source_adds_one_half_when_it_is_stored(agent: Agent) -> None:
+    sources = (f"witness {number}" for number in range(8))
+    assert state_again(agent, sources) == [(5 + 0.5 * count, count) for count in range(8)]
+
+
+def test_the_same_source_restating_a_claim_is_no_evidence(agent: Agent) -> None:
+    assert state_again(agent, ["Maya", "Maya", "Priya", "Maya", "priya"]) == [
+        (5.0, 0),
+        (5.0, 0),
+        (5.5, 1),
+        (5.5, 1),
+        (5.5, 1),
+    ]
+
+
+def test_belief_stays_at_eight_until_three_sources_corroborate_and_never_exceeds_ten(agent: Agent) -> None:
+    publish_policy(agent, belief_boost=3.0)
+    beliefs = [belief for belief, _ in state_again(agent, (f"witness {number}" for number in range(6)))]
+    assert beliefs == [5.0, 8.0, 8.0, 10.0, 10.0, 10.0]
+
+
+COFFEE = ("Maya drinks her coffee black", "Maya takes her coffee black, without sugar")  # cosine .901
+
+
+@pytest.mark.parametrize(
+    ("entity", "threshold", "belief"), [("Maya", 0.85, 5.5), ("Maya", 0.95, 5.0), ("Nobody else", 0.85, 5.0)]
+)
+def test_a_claim_corroborates_another_that_is_similar_enough_and_shares_an_entity(
+    agent: Agent, entity: str, threshold: float, belief: float
+) -> None:
+    publish_policy(agent, corroboration_cosine=threshold)
+    agent.post("entities/", name=entity, kind="person")
+    first = agent.remember(COFFEE[0], source="Ada")["memory"]["id"]
+    agent.remember(COFFEE[1], source="Bo")
+    assert agent.memory(first)["belief"] == belief
+    (edges,) = (agent.get(f"memories/{first}/edges/")["results"],)
+    assert [edge["kind"] for edge in edges] == ["supports"] * (belief > 5)
+
+
+def test_a_similar_claim_with_a_contradictory_signal_does_not_corroborate(agent: Agent) -> None:
+    agent.post("entities/", name="Maya", kind="person")
+    first = agent.remember("Maya prefers tea in the morning", source="Ada")["memory"]["id"]
+    agent.remember("Maya does not prefer tea in the morning", source="Bo")
+    memory = agent.memory(first)
+    assert (memory["corroborations"], memory["contradictions"], memory["belief"]) == (0, 1, 3.5)
 
 
 def test_each_contradicting_source_costs_one_and_a_half_down_to_zero(agent: Agent) -> None:
@@ -152,7 +211,6 @@ def test_reflection_finds_contradictions_in_the_background(agent: Agent) -> None
 def test_a_pair_is_a_candidate_of_contradiction_between_two_cosines_and_with_shared_entities(
     agent: Agent, bounds: dict[str, float], found: int
 ) -> None:
-    version = agent.post("policies/", name="tests", params=bounds)
-    agent.post(f"policies/{version['id']}/publish/")
+    publish_policy(agent, **bounds)
     disagree(agent)
     assert agent.run("reflect")["contradictions"]["contradictions"] == found
