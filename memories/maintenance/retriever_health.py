@@ -23,6 +23,7 @@ NOTHING_STORED = {
     "entity": "no memory mentions the entities they named",
     "traversal": "no edge leads on from the entities they named",
     "temporal": "no memory lies near their time window",
+    "edges": "no edge leads on from the nearest memories",
     "bm25": "no memory contains their terms",
     "lexical": "no memory contains their terms",
 }

@@ -17,6 +17,7 @@ RETRIEVER_STYLES = {
     "entity": RetrieverStyle("entity graph", "entity"),
     "temporal": RetrieverStyle("temporal", "temporal"),
     "traversal": RetrieverStyle("graph traversal", "traversal"),
+    "edges": RetrieverStyle("memory edges", "edges"),
     "context": RetrieverStyle("context", "semantic"),
     "vec_full": RetrieverStyle("full text vector", "semantic"),
     "vec_user": RetrieverStyle("user turn", "semantic"),

@@ -148,9 +148,10 @@ SOURCE = CatalogueSource(
                         "boost_contradiction": "0.01",
                     },
                 ),
-                constants(MemorysyncParams, {"anchors": "10", "traversal_depth": "1", "affinity_top": "20"}),
+                constants(MemorysyncParams, {"anchors": "10", "traversal_depth": "2"}),
             ),
-            note="Only the largest boost that reaches a memory from the batch's top ten counts.",
+            note="Paths lead from the ten best of the semantic list over at most two edges, also to memories that the "
+            "semantic list lacks (ours). If several edges reach a memory, the largest boost counts, once.",
         ),
         Formula(
             "Personalisation and session",
@@ -159,7 +160,12 @@ SOURCE = CatalogueSource(
             (
                 constants(
                     MemorysyncParams,
-                    {"personalisation_cap": "0.10", "personalisation_rate": "0.10", "session_boost": "0.03"},
+                    {
+                        "personalisation_cap": "0.10",
+                        "personalisation_rate": "0.10",
+                        "session_boost": "0.03",
+                        "affinity_top": "20",
+                    },
                 ),
             ),
             note="Affinity is the share of a memory's entities and tags that are in the user's top twenty (ours).",

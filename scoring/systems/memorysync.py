@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -22,6 +23,10 @@ EMPHASISED_FACTOR = dict(zip(EMPHASES, ("semantic", "recency", "graph"), strict=
 _weight = partial(number, group="Factors", low=0, high=1, step=0.01, source="001 The default formula")
 _recency = partial(number, group="Recency", low=1, high=720, step=1, unit="h", source="001 Recency factor")
 _boost = partial(number, group="Boosts", low=0, high=0.2, step=0.005, source="001 Additive boosts")
+
+
+def _edge_boost(default: float, kind: str) -> Any:
+    return _boost(default, f"boost over {kind} edge (of several edges, the largest boost counts)", group="Edges")
 
 
 @dataclass(frozen=True)
@@ -78,32 +83,34 @@ class MemorysyncParams(PoolParams, recall.FreshnessParams):
     )
     anchors: int = number(
         10,
-        "anchors (top candidates that boost others)",
-        group="Boosts",
+        "anchors (best of the semantic list, from which edges lead on)",
+        group="Edges",
         low=1,
         high=50,
         step=1,
+        scope="candidates",
         source="ours: the paper names no number",
     )
     traversal_depth: int = number(
-        1,
-        "traversal depth of boosts, in edges",
-        group="Boosts",
+        2,
+        "traversal depth, in edges from an anchor",
+        group="Edges",
         low=1,
         high=3,
         step=1,
+        scope="candidates",
         source="ours: the paper says multi-hop",
     )
-    boost_supports: float = _boost(0.08, "boost over a supports edge")
-    boost_extends: float = _boost(0.07, "boost over an extends edge")
-    boost_continuation: float = _boost(0.06, "boost over a continuation edge")
-    boost_detail_of: float = _boost(0.05, "boost over a detail-of edge")
-    boost_summary_of: float = _boost(0.04, "boost over a summary-of edge")
-    boost_similar: float = _boost(0.03, "boost over a similar edge")
-    boost_references: float = _boost(0.03, "boost over a references edge")
-    boost_derived_from: float = _boost(0.02, "boost over a derived-from edge")
-    boost_caused_by: float = _boost(0.02, "boost over a caused-by edge")
-    boost_contradiction: float = _boost(0.01, "boost over a contradiction edge")
+    boost_supports: float = _edge_boost(0.08, "a supports")
+    boost_extends: float = _edge_boost(0.07, "an extends")
+    boost_continuation: float = _edge_boost(0.06, "a continuation")
+    boost_detail_of: float = _edge_boost(0.05, "a detail-of")
+    boost_summary_of: float = _edge_boost(0.04, "a summary-of")
+    boost_similar: float = _edge_boost(0.03, "a similar")
+    boost_references: float = _edge_boost(0.03, "a references")
+    boost_derived_from: float = _edge_boost(0.02, "a derived-from")
+    boost_caused_by: float = _edge_boost(0.02, "a caused-by")
+    boost_contradiction: float = _edge_boost(0.01, "a contradiction")
     personalisation_cap: float = _boost(0.10, "personalisation cap")
     personalisation_rate: float = _boost(0.10, "personalisation rate (boost at full affinity)")
     affinity_top: int = number(
@@ -165,13 +172,14 @@ def raw_factors(signals: Signals, params: MemorysyncParams) -> dict[str, Term]:
 
 
 def hybrid_score(signals: Signals, params: MemorysyncParams, passed: Mask) -> tuple[Term, Mask]:
-    """The weighted sum, and its anchors: the top candidates before edges are counted."""
+    """The weighted sum, and the anchors: the best of the semantic list that pass, from which edges lead on."""
     by_factor = factor_weights(params, chosen_emphasis(signals, params))
     parts = [
         (by_factor[name] * scale_factor(name, factor, signals, passed)).with_name(f"{name} share")
         for name, factor in raw_factors(signals, params).items()
     ]
-    anchors = signals.batches.top_mask(total(parts).value, signals.id_ranks, params.anchors, among=passed)
+    rank = signals.rank("semantic")
+    anchors = signals.batches.top_mask(-rank, signals.id_ranks, params.anchors, among=passed & np.isfinite(rank))
     graph = scale_factor("graph", feature("best edge", strongest_edge(signals.edges, anchors)), signals, passed)
     return total([*parts, (by_factor["graph"] * graph).with_name("graph share")]).with_name("hybrid"), anchors
 
@@ -199,7 +207,9 @@ def factor_weights(params: MemorysyncParams, emphasis: str) -> dict[str, Term]:
 
 
 def additive_boosts(signals: Signals, params: MemorysyncParams, anchors: Mask, passed: Mask) -> list[Term]:
-    r"""The largest edge boost, the capped personalisation boost and the session boost.
+    r"""The edge boost, the capped personalisation boost and the session boost.
+
+    Several edges may reach a memory: the largest boost counts, once.
 
     $$ \max_{\text{edge}} b_{\text{edge}} + \min(0.10,\ 0.10 \cdot \text{affinity}) + 0.03\,[\text{returned}] $$
     """
@@ -262,13 +272,14 @@ SYSTEM = System(
     source="001",
     summary="Weighted sum of eight min–max scaled factors, plus boosts for edges, affinity and session.",
     params=MemorysyncParams,
-    retrievers=("semantic",),
+    retrievers=("semantic", "edges"),
     optional_features=("tags", "edges", "clusters", "returned", "mentions"),
     score=score,
     order=order,
     query_features=("intent", "emphasis"),
     weighting=weighting,
     presets={emphasis: {"emphasis": emphasis} for emphasis in EMPHASES},
-    retriever_terms={"semantic": "semantic share"},
+    retriever_terms={"semantic": "semantic share", "edges": "edge boost"},
+    weighted_by={"edges": (*(f"boost_{kind}" for kind in EDGE_KINDS), "weight_graph", "emphasis_bump")},
     outputs={"hybrid_score": "hybrid", **{f"{factor}_norm": f"{factor} in batch" for factor in FACTORS}},
 )

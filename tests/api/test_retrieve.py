@@ -3,20 +3,32 @@
 import json
 import zlib
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 from uuid import uuid4
 
 import pytest
 from django.test import Client
 
-from memories.models import ApiKey, DailyAccess, Memory, Namespace, Profile, ProfileVersion, Publication, Trace
+from memories.models import (
+    ApiKey,
+    DailyAccess,
+    Memory,
+    MemoryEdge,
+    Namespace,
+    Profile,
+    ProfileVersion,
+    Publication,
+    Trace,
+)
 from memories.models.choices import Mode, Role
 from scoring.systems import SYSTEMS
 from scoring.term import Tree
 from tests.support.access import key_to
 from tests.support.explanations import evaluate
 from tests.support.problems import problem
-from tests.support.retrieval_world import memory
+from tests.support.retrieval_world import NOW, memory
+from tests.support.rows import row
 
 pytestmark = [pytest.mark.django_db, pytest.mark.xdist_group("retrieval")]
 QUERY = "Which database does invoicing use?"
@@ -211,6 +223,36 @@ def test_a_trace_without_an_emphasis_replays_as_it_was_ranked(world: Namespace) 
     again = answer_of(post(world, "replay", trace=str(before.id)))
     assert again["plan"]["weighting"]["emphasis"] == "none"
     assert [one["score"] for one in again["results"]] == [one["score"] for one in data["results"]]
+
+
+def test_edges_lead_to_memories_that_the_semantic_list_lacks_and_boost_them(world: Namespace) -> None:
+    few = {"pool": 10, "anchors": 1}
+    listed = [one["id"] for one in answer(world, system="memorysync", top_k=50, params=few)["results"]]
+    best = min(answer(world, system="memorysync")["results"], key=lambda one: one["retrievers"]["semantic"]["rank"])
+    facts = Memory.objects.within(world).filter(level="fact", status="active", valid_from=None)
+    middle, last = facts.exclude(id__in=listed).order_by("id")[:2]
+    join = partial(row, MemoryEdge, world, created_at=NOW)
+    join(source=Memory.objects.within(world).get(id=best["id"]), target=middle, kind="references")
+    join(source=last, target=middle, kind="supports")
+    join(source=last, target=middle, kind="similar")
+    data = answer(world, system="memorysync", top_k=50, explain="full", params=few)
+    assert data["plan"]["params"]["traversal_depth"] == 2
+    assert data["plan"]["retrievers"] == ["semantic", "edges"]
+    by_id = {one["id"]: one for one in data["results"]}
+    for reached, hops, boost in ((middle, 1, 0.03), (last, 2, 0.08)):
+        one = by_id[str(reached.id)]
+        assert {name: hit["score"] for name, hit in one["retrievers"].items()} == {"edges": 1 / hops}
+        assert one["retrievers"]["edges"]["contribution"] == boost
+        assert node_named(one["explanation"], "edge boost")["value"] == boost
+        assert evaluate(one["explanation"]) == pytest.approx(one["score"], abs=1e-9)
+    near = answer(world, system="memorysync", top_k=50, params={**few, "traversal_depth": 1})
+    assert str(last.id) not in {one["id"] for one in near["results"]}
+    again = answer_of(post(world, "replay", trace=data["trace"], explain="full"))
+    assert [(one["id"], one["score"]) for one in again["results"]] == [
+        (one["id"], one["score"]) for one in data["results"]
+    ]
+    deeper = answer_of(post(world, "replay", trace=data["trace"], params={**few, "traversal_depth": 3}))
+    assert (deeper["replayed"], deeper["live"]) == (False, ["traversal_depth"])
 
 
 def node_named(tree: Tree, name: str) -> Tree:

@@ -31,10 +31,10 @@ TOKENS = {
 }
 PAPERS = ("bg", "surface", "sunken")
 # What lies on something else than paper.
-ON = {"on-ink": ("ink", "ink-2"), "on-fill": ("semantic", "bm25", "entity", "temporal", "traversal")}
+ON = {"on-ink": ("ink", "ink-2"), "on-fill": ("semantic", "bm25", "entity", "temporal", "traversal", "edges")}
 SOFT = {"good": "good-soft", "bad": "bad-soft", "ink": "mark", "ink-2": "mark-soft", "ink-3": "mark-soft"}
 # Borders of what can be used, the ring around what has the keyboard, marks of what was changed, and what charts draw.
-DRAWN = ("control", "focus", "mark-line", "semantic", "bm25", "entity", "temporal", "traversal", "good", "bad")
+DRAWN = ("control", "focus", "mark-line", *ON["on-fill"], "good", "bad")
 # Charts are drawn again in the frame after a change of scheme.
 CHARTS_REDRAWN = "() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done())))"
 SCHEMES: tuple[Literal["light"], Literal["dark"]] = ("light", "dark")

@@ -82,7 +82,10 @@ def test_a_flat_batch_of_memorysync_falls_back_to_its_chain_and_says_so() -> Non
 
 def test_the_largest_edge_boost_reaches_a_memory_once_and_only_as_deep_as_allowed() -> None:
     edges = Edges(np.array([0, 0, 1]), np.array([1, 1, 2]), np.array([0, 5, 1]), np.ones(3))
-    signals = Signals(ids=np.array(list("abc")), cosine=np.array([0.9, 0.2, 0.1]), edges=edges)
+    signals = Signals(
+        ids=np.array(list("abc")), cosine=np.array([0.9, 0.2, 0.1]), edges=edges,
+        ranks={"semantic": np.array([1.0, np.inf, np.inf])},
+    )  # fmt: skip
     for depth, expected in ((1, [0.0, 0.08, 0.0]), (2, [0.0, 0.08, 0.07])):
         params = MemorysyncParams(anchors=1, traversal_depth=depth)
         boost = SYSTEMS["memorysync"].score(signals, params).find("edge boost")

@@ -282,4 +282,7 @@ def chain() -> Signals:
     first = np.arange(kinds)
     source = np.r_[first, first + 10, first + 20]
     edges = Edges(source, source + 10, np.tile(first, 3), np.ones(3 * kinds))
-    return Signals(ids=ids(n), cosine=np.linspace(0.9, 0.1, n), edges=edges, age_days=np.linspace(0, 400, n))
+    ranks = {"semantic": np.arange(n) + 1.0}
+    return Signals(
+        ids=ids(n), cosine=np.linspace(0.9, 0.1, n), edges=edges, age_days=np.linspace(0, 400, n), ranks=ranks
+    )

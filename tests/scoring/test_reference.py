@@ -159,7 +159,8 @@ def test_in_a_tiebreak_a_negative_age_counts_as_zero() -> None:
 @pytest.mark.parametrize("depth", [1, 2, 3])
 def test_a_path_does_not_boost_its_anchor(depth: int) -> None:
     supports = Edges(np.array([0]), np.array([1]), np.array([EDGE_KINDS.index("supports")]), np.ones(1))
-    signals = Signals(ids=ids(2), cosine=np.array([1.0, 0.0]), edges=supports)
+    ranks = {"semantic": np.array([1.0, np.inf])}
+    signals = Signals(ids=ids(2), cosine=np.array([1.0, 0.0]), edges=supports, ranks=ranks)
     params = MemorysyncParams(anchors=1, traversal_depth=depth, weight_cluster=0.0)
     first, second = reference.hybrid(signals, params)
     np.testing.assert_allclose(SYSTEMS["memorysync"].score(signals, params).value, [first, second + 0.08])

@@ -204,14 +204,15 @@ def _top(values: list[float], s: Signals, p: Any, count: int) -> list[int]:
     return best_first({i: values[i] for i in passing(s, p)}, s, [])[:count]
 
 
-def top_ten(s: Signals, p: MemorysyncParams) -> list[int]:
-    """The batch's anchors, by the seven factors without edges."""
-    return _top(_weighted_sum(_raw_factors(s, p), s, p), s, p, p.anchors)
+def anchor_rows(s: Signals, p: MemorysyncParams) -> list[int]:
+    """The anchors: the best of the semantic list that pass."""
+    ranks = {i: float(s.rank("semantic")[i]) for i in passing(s, p) if math.isfinite(s.rank("semantic")[i])}
+    return sorted(ranks, key=lambda i: (ranks[i], s.ids[i]))[: p.anchors]
 
 
 def hybrid(s: Signals, p: MemorysyncParams) -> list[float]:
     """The weighted sum of eight factors."""
-    anchors = top_ten(s, p)
+    anchors = anchor_rows(s, p)
     graph = [0.0] * len(s)
     for source, target, _, weight in _edges(s):
         if source in anchors:
@@ -233,7 +234,7 @@ def edge_boosts(s: Signals, p: MemorysyncParams) -> list[float]:
                 if target in passed:
                     walk([*path, target])
 
-    for anchor in top_ten(s, p):
+    for anchor in anchor_rows(s, p):
         walk([anchor])
     return boosts
 

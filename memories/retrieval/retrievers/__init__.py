@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 
 from memories.db.pipeline import Statement
 from memories.models.choices import Route
-from memories.retrieval.retrievers import bm25, entity, lexical, semantic, temporal, traversal
+from memories.retrieval.retrievers import bm25, entity, lexical, memory_edges, semantic, temporal, traversal
 from memories.retrieval.retrievers.context import RetrieverContext
 
 RETRIEVERS: Mapping[str, Callable[[RetrieverContext], Statement | None]] = {
@@ -14,6 +14,7 @@ RETRIEVERS: Mapping[str, Callable[[RetrieverContext], Statement | None]] = {
     "temporal": temporal.sql,
     "traversal": traversal.sql,
     "context": semantic.route_sql(Route.CONTEXT),
+    "edges": memory_edges.sql,
     "lexical": lexical.sql,
     **{route.value: semantic.route_sql(route) for route in Route if route != Route.CONTEXT},
 }
