@@ -7,7 +7,7 @@ from memories.models.job import Job
 from memories.models.judgement import Evaluation, JudgedQuery, Judgement, JudgementSet, PooledMemory
 from memories.models.memory import Memory, MemoryTag
 from memories.models.namespace import ApiKey, Membership, Namespace
-from memories.models.text import NamespaceStatistics, Posting, TermStatistic
+from memories.models.text import NamespaceStatistics, Posting, PredicatePosting, TermStatistic
 from memories.models.trace import Trace
 from memories.models.traced import TracedQuery, TracedSet
 from memories.models.tuning import Profile, ProfileVersion, Publication, Shadow, WritePolicy, WritePolicyVersion
@@ -39,6 +39,7 @@ __all__ = [
     "NamespaceStatistics",
     "PooledMemory",
     "Posting",
+    "PredicatePosting",
     "Profile",
     "ProfileVersion",
     "Publication",

@@ -1,4 +1,4 @@
-"""The BM25 index of each namespace: postings and term statistics.
+"""The lexical index of each namespace: postings of contents and predicates, and term statistics.
 
 Postings are a table rather than a GIN index: exact term frequencies, index-only scans that start with the namespace.
 """
@@ -80,3 +80,20 @@ class Posting(InNamespace):
 
     def __str__(self) -> str:
         return f"{self.term} × {self.frequency}"
+
+
+class PredicatePosting(InNamespace):
+    """A term in the predicate of a memory, which `ts_rank_cd` searches beside the content."""
+
+    pk = models.CompositePrimaryKey("namespace_id", "term", "memory_id")
+    term = models.TextField()
+    memory_id = models.UUIDField()
+    memory: Reference[Memory] = Reference(Memory, related_name="predicate_postings")
+    level = models.CharField(max_length=10, choices=ChunkLevel, default=ChunkLevel.FACT)  # a copy of the memory's
+
+    class Meta:
+        constraints = choice_checks(level=ChunkLevel)
+        indexes = [models.Index(fields=["namespace", "memory_id"], name="predicateposting_memory")]
+
+    def __str__(self) -> str:
+        return self.term

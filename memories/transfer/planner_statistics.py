@@ -3,7 +3,7 @@
 from django.db import connection
 from django.db.models import Model
 
-from memories.models import Memory, Posting, TermStatistic
+from memories.models import Memory, Posting, PredicatePosting, TermStatistic
 from memories.transfer.export import exported_tables
 
 MIN_MEMORIES = 200  # about thirty rows each over all tables
@@ -12,7 +12,7 @@ GROWTH_FACTOR = 10
 
 def analyze_tables() -> None:
     """ANALYZE the tables that memories fill."""
-    tables: list[type[Model]] = [*exported_tables().values(), Posting, TermStatistic]
+    tables: list[type[Model]] = [*exported_tables().values(), Posting, PredicatePosting, TermStatistic]
     with connection.cursor() as cursor:
         cursor.execute(f"ANALYZE {', '.join(table._meta.db_table for table in tables)}")
 

@@ -1,4 +1,4 @@
-"""What a search reads: BM25 postings, term statistics, vectors and token states."""
+"""What a search reads: postings, term statistics, vectors and token states."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -28,6 +28,12 @@ INDEX_SQL = f"""
         SELECT namespace_id, lexeme, count(*) FROM words GROUP BY namespace_id, lexeme ORDER BY lexeme
         ON CONFLICT (namespace_id, term) DO UPDATE SET documents = known.documents + excluded.documents
     ),
+    predicates AS (
+        INSERT INTO memories_predicateposting (namespace_id, term, memory_id, level)
+        SELECT m.namespace_id, w.lexeme, m.id, m.level
+        FROM memories_memory m, unnest(to_tsvector(%(config)s::regconfig, m.predicate)) w
+        WHERE m.namespace_id = %(namespace)s AND m.id = ANY(%(ids)s) ORDER BY w.lexeme, m.id
+    ),
     measured AS (
         UPDATE memories_memory m SET length = total.length
         FROM (SELECT id, sum(frequency) AS length FROM words GROUP BY id) total
@@ -46,6 +52,9 @@ UNINDEX_SQL = """
     WITH removed AS (
         DELETE FROM memories_posting WHERE namespace_id = %(namespace)s AND memory_id = ANY(%(ids)s)
         RETURNING term, frequency
+    ),
+    predicates AS (
+        DELETE FROM memories_predicateposting WHERE namespace_id = %(namespace)s AND memory_id = ANY(%(ids)s)
     ),
     counted AS (
         UPDATE memories_termstatistic known SET documents = known.documents - counts.documents

@@ -198,6 +198,7 @@ FUSION = (
                 holds=True,
             ),
         ),
+        note="In the mode ts_rank_cd, Postgres ranks content (weight A) and predicate (weight B); both find.",
         symbols="f the term’s frequency, |D| the memory’s length, avgdl the average, k₁ saturation, b length",
     ),
     Formula("Inverse document frequency", "BM25 Scoring", bm25.idf),

@@ -26,6 +26,7 @@ from memories.models import (
     Memory,
     MemorySource,
     Namespace,
+    PredicatePosting,
     ProfileVersion,
     Session,
     Trace,
@@ -324,6 +325,22 @@ def stored_value(table: str, column: str) -> bytes:
     """The bytes of a table's only row."""
     (value,) = stored_values(table, column)
     return bytes(value)
+
+
+def test_predicates_of_active_memories_become_findable_by_each_namespaces_configuration() -> None:
+    english, plain = Namespace.objects.create(slug="a"), Namespace.objects.create(slug="b", text_config="simple")
+    one = row(Memory, english, predicate="drives to")
+    other = row(Memory, plain, predicate="drives to", level="summary")
+    row(Memory, english, predicate="drove", status="archived", content_hash=b"x" * 32)
+    row(Memory, english, predicate="", content_hash=b"y" * 32)
+    fill = import_module("memories.migrations.0034_fill_predicate_postings").FILL
+    with connection.cursor() as cursor:
+        cursor.execute(fill)
+    assert set(PredicatePosting.objects.values_list("term", "memory_id", "level")) == {
+        ("drive", one.id, "fact"),
+        ("drives", other.id, "summary"),
+        ("to", other.id, "summary"),
+    }
 
 
 def test_a_relation_added_later_comes_with_its_column_and_its_foreign_key() -> None:

@@ -3,7 +3,7 @@
 from typing import Any
 from uuid import UUID
 
-from memories.models import Namespace, NamespaceStatistics, Posting, TermStatistic
+from memories.models import Namespace, NamespaceStatistics, Posting, PredicatePosting, TermStatistic
 
 
 def indexed_memories(namespace: Namespace) -> tuple[int, set[UUID]]:
@@ -17,5 +17,6 @@ def search_index_rows(namespace: Namespace) -> Any:
     return (
         list(NamespaceStatistics.objects.within(namespace).values_list("documents", "total_length")),
         set(Posting.objects.within(namespace).values_list("term", "memory_id", "frequency")),
+        set(PredicatePosting.objects.within(namespace).values_list("term", "memory_id", "level")),
         set(TermStatistic.objects.within(namespace).filter(documents__gt=0).values_list("term", "documents")),
     )

@@ -13,7 +13,8 @@ from scoring.systems.candidates import RetrieverParams
 FINDING_BUDGET = 4_000
 MIN_FINDING_TERMS = 2
 MIN_LEADERS = 300
-TS_RANK_BUDGET = 2_000  # memories whose text ts_rank_cd parses
+# Memories whose text ts_rank_cd parses. Of those found by their predicates the ones with most terms, then the newest.
+TS_RANK_BUDGET = 2_000
 DEFAULTS = RetrieverParams()  # the constants of systems that declare none
 
 # Term scores are summed in integers of this unit, so that the sum depends neither on order nor on rounding.
@@ -36,14 +37,20 @@ HIDDEN_POSTINGS = """hidden AS MATERIALIZED (
     WHERE h.namespace_id = %(namespace)s AND h.id = ANY(%(hidden_since)s::uuid[]) AND w.lexeme = ANY(%(terms)s)
 )"""
 
+HIDDEN_PREDICATES = """
+    UNION ALL
+    SELECT h.id FROM memories_memory h, unnest(to_tsvector(%(config)s::regconfig, h.predicate)) w
+    WHERE h.namespace_id = %(namespace)s AND h.id = ANY(%(hidden_since)s::uuid[]) AND w.lexeme = ANY(%(query_terms)s)
+"""
+
 
 def sql(context: RetrieverContext) -> Statement | None:
     """Okapi BM25 with the namespace's statistics, or Postgres' ts_rank_cd where the system says so."""
+    if getattr(context.params, "lexical", "bm25") == "ts_rank_cd":
+        return ts_rank_sql(context) if context.parsed.terms.document_frequencies else None
     terms = query_terms(context)
     if not terms:
         return None
-    if getattr(context.params, "lexical", "bm25") == "ts_rank_cd":
-        return ts_rank_sql(context, terms)
     statement = f"WITH {bm25_ctes(context, terms)} {top_sql('SELECT id, score FROM scored')}"
     return context.statement(statement, **bm25_values(context, terms))
 
@@ -121,16 +128,38 @@ def postings_sql(context: RetrieverContext, stored: str, hidden: str) -> str:
     return f"{statement} UNION ALL SELECT * FROM hidden p WHERE {hidden}" if context.scope.hidden_since else statement
 
 
-def ts_rank_sql(context: RetrieverContext, terms: list[str]) -> Statement:
-    """Cover density ranking of what the rare terms find, as the paper's implementation does it."""
+def ts_rank_sql(context: RetrieverContext) -> Statement:
+    """Cover density ranking of what rare terms and predicates find, as the paper's implementation does it."""
     lexemes = "setweight(to_tsvector(%(config)s::regconfig, m.{}), '{}')"
     vectors = " || ".join(lexemes.format(column, weight) for column, weight in TS_WEIGHTS.items())
     ranks = f"""
         SELECT m.id, ts_rank_cd({vectors}, %(tsquery)s::tsquery, {TS_RANK_NORMALIZATION})::float8 AS score
-        FROM found {JOIN_MEMORY} WHERE {context.scope.condition}
+        FROM (SELECT id FROM found UNION SELECT id FROM by_predicate) AS found {JOIN_MEMORY}
+        WHERE {context.scope.condition}
     """
+    terms, every_term = query_terms(context), sorted(context.parsed.terms.document_frequencies)
     values = bm25_values(context, terms) | {
         "finds": finding_flags(context.parsed.terms, terms, TS_RANK_BUDGET),
-        "tsquery": " | ".join("'" + term.replace("\\", "\\\\").replace("'", "''") + "'" for term in terms),
+        "query_terms": every_term,
+        "tsquery": " | ".join("'" + term.replace("\\", "\\\\").replace("'", "''") + "'" for term in every_term),
     }
-    return context.statement(f"WITH {TERMS}, {found_ctes(context)} {top_sql(ranks)}", **values)
+    return context.statement(
+        f"WITH {TERMS}, {found_ctes(context)}, {predicate_cte(context)} {top_sql(ranks)}", **values
+    )
+
+
+def predicate_cte(context: RetrieverContext) -> str:
+    """CTE `by_predicate (id)`: the memories in scope whose predicate holds a term, also one that no content holds."""
+    join, condition = ("", "true") if context.scope.plain else (JOIN_MEMORY, context.scope.condition)
+    return f"""
+        by_predicate AS MATERIALIZED (
+            SELECT id FROM (
+                SELECT found.id FROM unnest(%(query_terms)s::text[]) AS query(term) CROSS JOIN LATERAL (
+                    SELECT found.id FROM (
+                        SELECT p.memory_id AS id FROM memories_predicateposting p
+                        WHERE p.namespace_id = %(namespace)s AND p.term = query.term AND p.level = ANY(%(levels)s)
+                    ) AS found {join} WHERE {condition} ORDER BY found.id DESC LIMIT {TS_RANK_BUDGET}
+                ) AS found {HIDDEN_PREDICATES if context.scope.hidden_since else ""}
+            ) AS holding GROUP BY id ORDER BY count(*) DESC, id DESC LIMIT {TS_RANK_BUDGET}
+        )
+    """
