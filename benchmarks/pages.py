@@ -72,6 +72,8 @@ STATES = {
     "traces": ("?q=music", "?slower_than=100000", "?since=2020-01-01T00:00"),
     "guards": ("?example=1",),
     "memories-memory": ("?q=Who+likes+gardens%3F",),
+    "thresholds": ("?recall.rrf_k=30&policy.dedup_duplicate=0.9",),
+    "thresholds-effects": ("?recall.rrf_k=30&policy.dedup_duplicate=0.9",),
     "tune": ("?by=recall", "?by=recall&p.rrf_k=20"),
     "ablation": ("?show=1",),
     "optimise": ("?job={job}",),

@@ -167,6 +167,12 @@ def optimise(page: Page) -> None:
     page.locator("#parts-h").wait_for(timeout=JUDGED_TIMEOUT)
 
 
+def thresholds(page: Page) -> None:
+    """All thresholds, one moved, when what it changes is counted."""
+    page.goto("/demo/thresholds/?recall.min_confidence=0.6&policy.dedup_duplicate=0.88")
+    page.get_by_text("Counted in").first.wait_for(timeout=JUDGED_TIMEOUT)
+
+
 def open_page(address: str) -> Callable[[Page], None]:
     """A page as it opens."""
     return lambda page: page.goto(address) and None
@@ -176,6 +182,7 @@ PICTURES: dict[str, Callable[[Page], None]] = {
     "overview": open_page("/demo/"),
     "memories": open_page("/demo/memories/"),
     "memory": memory,
+    "thresholds": thresholds,
     "lab": lab,
     "decay": open_page("/demo/decay/"),
     "dedup": open_page("/demo/dedup/"),

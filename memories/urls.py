@@ -18,6 +18,7 @@ from memories.pages.memory_list import views as memory_list_page
 from memories.pages.optimise import views as optimise_page
 from memories.pages.profiles import lifecycle as profile_acts
 from memories.pages.profiles import views as profile_pages
+from memories.pages.thresholds import views as thresholds_page
 from memories.pages.tune import views as tune_page
 
 urlpatterns = [
@@ -92,6 +93,19 @@ urlpatterns = [
     path("<slug:namespace>/settings/", settings.settings_page, name="keys-settings"),
     path("<slug:namespace>/settings/embedder/", settings.change_embedder, name="keys-embedder"),
     path("<slug:namespace>/settings/new/", settings.namespace_create_view, name="keys-new-namespace"),
+    path("<slug:namespace>/thresholds/", thresholds_page.thresholds_page, name="thresholds"),
+    path("<slug:namespace>/thresholds/drafts/", thresholds_page.save_threshold_policy, name="thresholds-keep"),
+    path(
+        "<slug:namespace>/thresholds/drafts/<uuid:id>/publish/",
+        thresholds_page.publish_threshold_policy,
+        name="thresholds-publish",
+    ),
+    path(
+        "<slug:namespace>/thresholds/effects/<slug:system>/",
+        thresholds_page.threshold_effects,
+        name="thresholds-effects",
+    ),
+    path("<slug:namespace>/thresholds/save/", thresholds_page.save_threshold_profile, name="thresholds-save"),
     path("<slug:namespace>/traces/", traces.trace_list_page, name="traces"),
     path("<slug:namespace>/tune/", tune_page.tune, name="tune"),
     path("<slug:namespace>/tune/trace/", tune_page.start_tune_tracing, name="tune-trace"),

@@ -21,6 +21,7 @@ from memories.writing import search_index
 from memories.writing.batch import WriteBatch
 from memories.writing.lock import LockedMemories, lock_memories
 from memories.writing.prepare import PreparedMemories, prepare_memories, reembed_if_changed
+from memories.writing.write_policy import current_write_policy
 
 SCOPES_PER_BATCH = 50
 SummaryMembers = Mapping[UUID, frozenset[UUID]]  # by summary
@@ -34,7 +35,7 @@ def consolidate(work: Work) -> None:
     done = len(scopes) - len(waiting)
     work.record_progress(done, len(scopes), summaries=0, superseded=0, archived=0)
     for batch in in_batches(waiting, SCOPES_PER_BATCH):
-        groups, left_out = find_groups(work.namespace, batch)
+        groups, left_out = find_groups(work.namespace, batch, current_write_policy(work.namespace))
         stored = stored_summaries(work.namespace, batch)
         new = [group for group in groups if group.ids not in stored.values()]
         group_ids = {group.ids for group in groups}

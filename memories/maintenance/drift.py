@@ -1,6 +1,7 @@
 """Entity drift: recent facts about an entity have moved away from earlier ones, and its relations have changed."""
 
-from datetime import timedelta
+from collections.abc import Sequence
+from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 from uuid import UUID
 
@@ -9,7 +10,7 @@ from django.db import connection
 from memories.contracts.work import Work
 from memories.maintenance.fact_vectors import unpack_vectors
 from memories.maintenance.reflection_scope import MAX_EXAMPLES, in_batches
-from memories.models import Entity
+from memories.models import Entity, Namespace
 from memories.models.choices import ChunkLevel, Route, Status
 from memories.writing.write_policy import current_write_policy
 from scoring.dedup import centroid_distance, has_drifted, set_overlap
@@ -47,19 +48,43 @@ class EntityPeriod(NamedTuple):
     relations: frozenset[str]
 
 
+class EntityChange(NamedTuple):
+    """An entity's facts before the drift window and within it."""
+
+    entity: UUID
+    before: EntityPeriod
+    lately: EntityPeriod
+
+    def has_drifted(self, policy: WritePolicyParams) -> bool:
+        """Whether the two differ by more than the policy allows."""
+        return has_drifted(
+            self.before.centroid,
+            self.lately.centroid,
+            self.before.relations,
+            self.lately.relations,
+            distance=policy.drift_distance,
+            overlap=policy.drift_overlap,
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """The change as a job's result lists it."""
+        return {
+            "entity": str(self.entity),
+            "distance": round(centroid_distance(self.before.centroid, self.lately.centroid), 3),
+            "overlap": round(set_overlap(self.before.relations, self.lately.relations), 3),
+            "before": self.before.memories,
+            "lately": self.lately.memories,
+        }
+
+
 def detect_drift(work: Work) -> None:
     """List the entities that drifted; nothing is changed."""
     namespace, policy = work.namespace, current_write_policy(work.namespace)
-    values = {
-        "namespace": namespace.id,
-        "embedder": namespace.embedder,
-        "since": work.now - timedelta(days=policy.drift_window),
-        "minimum": policy.drift_members,
-    }
-    entities = [row[0] for row in fetch_all(ENTITIES_SQL, values)]
+    entities = comparable_entities(namespace, policy, work.now)
     drifted: list[dict[str, Any]] = []
     for batch in in_batches(entities):
-        drifted += drifted_entities(fetch_all(PERIODS_SQL, values | {"entities": batch}), policy)
+        changes = entity_changes(namespace, batch, policy, work.now)
+        drifted += [change.to_dict() for change in changes if change.has_drifted(policy)]
         work.record_progress(work.job.done + len(batch), len(entities))
     drifted.sort(key=lambda entity: (-entity["distance"], entity["entity"]))
     rows = Entity.objects.within(namespace).filter(id__in=[entity["entity"] for entity in drifted])
@@ -72,29 +97,27 @@ def detect_drift(work: Work) -> None:
     work.record_progress(len(entities), len(entities))
 
 
-def drifted_entities(rows: list[tuple[Any, ...]], policy: WritePolicyParams) -> list[dict[str, Any]]:
-    """The entities whose recent facts differ from earlier ones by more than the policy allows."""
+def comparable_entities(namespace: Namespace, policy: WritePolicyParams, now: datetime) -> list[UUID]:
+    """The entities with enough facts before the drift window and within it."""
+    values = {"namespace": namespace.id, "since": window_start(policy, now), "minimum": policy.drift_members}
+    return [row[0] for row in fetch_all(ENTITIES_SQL, values)]
+
+
+def entity_changes(
+    namespace: Namespace, entities: Sequence[UUID], policy: WritePolicyParams, now: datetime
+) -> list[EntityChange]:
+    """The facts about each entity before the window and within it, where both have vectors."""
+    values = {"namespace": namespace.id, "embedder": namespace.embedder, "since": window_start(policy, now)}
     periods: dict[UUID, dict[bool, EntityPeriod]] = {}
-    for entity, recent, count, centroid, relations in rows:
+    for entity, recent, count, centroid, relations in fetch_all(PERIODS_SQL, values | {"entities": list(entities)}):
         vector = unpack_vectors([centroid]).astype(float)
         periods.setdefault(entity, {})[recent] = EntityPeriod(count, vector, frozenset(relations or ()))
-    drifted = []
-    for entity, period in periods.items():
-        if len(period) < 2:
-            continue  # one of them has no vectors yet
-        before, now = period[False], period[True]
-        limits = {"distance": policy.drift_distance, "overlap": policy.drift_overlap}
-        if has_drifted(before.centroid, now.centroid, before.relations, now.relations, **limits):
-            drifted.append(
-                {
-                    "entity": str(entity),
-                    "distance": round(centroid_distance(before.centroid, now.centroid), 3),
-                    "overlap": round(set_overlap(before.relations, now.relations), 3),
-                    "before": before.memories,
-                    "lately": now.memories,
-                }
-            )
-    return drifted
+    return [EntityChange(entity, period[False], period[True]) for entity, period in periods.items() if len(period) == 2]
+
+
+def window_start(policy: WritePolicyParams, now: datetime) -> datetime:
+    """The start of the drift window."""
+    return now - timedelta(days=policy.drift_window)
 
 
 def fetch_all(statement: str, values: dict[str, Any]) -> list[tuple[Any, ...]]:

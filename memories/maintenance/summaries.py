@@ -16,9 +16,9 @@ from memories.models import Memory, Namespace
 from memories.models.choices import ChunkLevel, MemoryType, Status
 from memories.providers.rules_judge import stems
 from memories.writing.comparison import memory_statement
-from memories.writing.write_policy import current_write_policy
 from scoring.contradiction import conflicts
 from scoring.dedup import consolidation_groups
+from scoring.policy import WritePolicyParams
 
 ABOUT = Coalesce("subject_id", "subject_fallback")
 MEDOIDS_TRIED = 3  # per group, the most central first
@@ -51,9 +51,11 @@ class SummaryGroup:
         return frozenset(memory.id for memory in self.members)
 
 
-def find_groups(namespace: Namespace, scopes: Sequence[SummaryScope]) -> tuple[list[SummaryGroup], int]:
+def find_groups(
+    namespace: Namespace, scopes: Sequence[SummaryScope], policy: WritePolicyParams
+) -> tuple[list[SummaryGroup], int]:
     """The groups to summarise, and how many memories exceeded `MAX_COMPARED_FACTS`; three SQL queries."""
-    policy, by_scope = current_write_policy(namespace), defaultdict(list)
+    by_scope = defaultdict(list)
     for memory, scope in active_in_scopes(namespace, scopes, ChunkLevel.FACT):
         by_scope[scope].append(memory)
     left_out = sum(max(0, len(facts) - MAX_COMPARED_FACTS) for facts in by_scope.values())

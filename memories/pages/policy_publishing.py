@@ -1,11 +1,12 @@
-"""Publishes a write policy draft; shared by the pages that save drafts."""
+"""Publishes a write policy draft and recomputes memories under it; shared by the pages that save drafts."""
 
 from uuid import UUID
 
 from django.http import HttpRequest
 
+from memories.jobs.submission import BusyError, submit_job
 from memories.models import Namespace, WritePolicyVersion
-from memories.models.choices import Role
+from memories.models.choices import JobKind, Role
 from memories.pages.access import require_role
 from memories.tuning import policy_versions
 from memories.web.profile_bodies import policy_version_or_404
@@ -17,3 +18,13 @@ def publish_policy_draft(request: HttpRequest, namespace: Namespace, id: UUID) -
     version = policy_version_or_404(namespace, id)
     policy_versions.publish_policy(namespace, version.id, note=version.note, by=access.caller)
     return version
+
+
+def start_recompute(request: HttpRequest, namespace: Namespace, id: UUID) -> str:
+    """Start a job that recomputes stored memories under a policy version; return the message to show."""
+    access = require_role(request, namespace, Role.ADMIN)
+    try:
+        submit_job(namespace, JobKind.RECOMPUTE, {"version": str(id)}, by=access.caller)
+    except BusyError as error:
+        return str(error)
+    return "Stored memories are recomputed by a job; Health shows its progress."

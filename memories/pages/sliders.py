@@ -14,8 +14,9 @@ PREFIX = "p."  # of a parameter in a query string or form
 
 
 def param_label(declaration: Declaration) -> str:
-    """A parameter's label in the interface."""
-    return declaration.affects[:1].upper() + declaration.affects[1:]
+    """A parameter's label in the interface; a Greek letter stays small, or it would look like a Latin one."""
+    first = declaration.affects[:1]
+    return (first.upper() if first.isascii() else first) + declaration.affects[1:]
 
 
 @dataclass(frozen=True)

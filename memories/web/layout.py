@@ -25,6 +25,7 @@ MENU = {
         MenuEntry("Traces", "traces", in_namespace=True),
     ),
     "Understand": (
+        MenuEntry("Thresholds", "thresholds", in_namespace=True),
         MenuEntry("Lab", "lab", in_namespace=True),
         MenuEntry("Decay", "decay", in_namespace=True),
         MenuEntry("Dedup", "dedup", in_namespace=True),

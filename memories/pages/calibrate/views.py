@@ -12,16 +12,15 @@ from django.views.decorators.http import require_GET, require_POST
 from rest_framework.exceptions import ValidationError
 
 from memories.contracts.json_lines import LineReader
-from memories.jobs.submission import BusyError, submit_job
 from memories.models import Namespace
-from memories.models.choices import JobKind, Role
+from memories.models.choices import Role
 from memories.pages import sliders
 from memories.pages.access import access_of, members_only, require_role
 from memories.pages.calibrate import charts, forms
 from memories.pages.calibrate.annotation_task import AnnotationTask, annotation_task, annotator_name
 from memories.pages.calibrate.calibration_summary import CalibrationSummary
 from memories.pages.calibrate.rrf_k_panel import RRFKPanel, save_best_rrf_k
-from memories.pages.policy_publishing import publish_policy_draft
+from memories.pages.policy_publishing import publish_policy_draft, start_recompute
 from memories.pages.request_data import request_for_page
 from memories.tuning import policy_drafts
 from memories.tuning.annotation_records import annotate
@@ -170,16 +169,6 @@ def publish_calibration_draft(request: HttpRequest, namespace: Namespace, id: UU
         message += f" {start_recompute(request, namespace, id)}"
     messages.success(request, message)
     return redirect("calibrate", namespace.slug)
-
-
-def start_recompute(request: HttpRequest, namespace: Namespace, id: UUID) -> str:
-    """Start a job that recomputes stored memories under a policy version; return the message to show."""
-    access = require_role(request, namespace, Role.ADMIN)
-    try:
-        submit_job(namespace, JobKind.RECOMPUTE, {"version": str(id)}, by=access.caller)
-    except BusyError as error:
-        return str(error)
-    return "Stored memories are recomputed by a job; Health shows its progress."
 
 
 @require_POST
