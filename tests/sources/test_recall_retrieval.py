@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Sequence
-from datetime import timedelta
+from datetime import datetime, timedelta
 from itertools import pairwise
 from typing import Any
 
@@ -195,6 +195,19 @@ def test_a_word_said_ten_times_counts_more_than_once_and_less_than_thrice(agent:
     results = by_content(agent.retrieve("tide", system="recall"))
     scores = [results[text]["retrievers"]["bm25"]["score"] for text in (once, tenfold)]
     assert scores[0] < scores[1] < 3 * scores[0]
+
+
+def test_time_is_a_bell_curve_whose_bandwidth_is_half_the_window(agent: Agent) -> None:
+    days = {"The fair opened": 0, "The market was flooded": 10, "The bridge was closed": 25}
+    for text, before in days.items():
+        at = NOW.replace(month=2, day=1, hour=0) - timedelta(days=before)
+        agent.remember(f"{text} for visitors", type="Event", event_at=at.isoformat(), session=text)
+    answer = agent.retrieve("What happened in February 2026?", system="recall")
+    start, until = (datetime.fromisoformat(answer["plan"]["window"][name]) for name in ("start", "until"))
+    scores = {text: one["retrievers"]["temporal"]["score"] for text, one in by_content(answer).items()}
+    for text, before in days.items():
+        distance = timedelta(days=before) / ((until - start) / 2)
+        assert scores[f"{text} for visitors"] == pytest.approx(math.exp(-(distance**2) / 2), abs=1e-9)
 
 
 def test_each_hop_counts_what_the_table_says_times_the_weakest_edge(agent: Agent) -> None:
