@@ -69,7 +69,7 @@ def admin(world: Namespace) -> Client:
 
 
 @pytest.fixture
-def traced(world: Namespace, judgement_set: JudgementSet) -> JudgementSet:
+def recall_set(world: Namespace, judgement_set: JudgementSet) -> JudgementSet:
     """The world's judged queries, traced for recall."""
     trace_set(world, judgement_set, resolve_config(world, system="recall", params={}))
     return judgement_set
@@ -157,7 +157,7 @@ def test_the_first_fifteen_rows_are_the_papers_in_its_order(admin: Client, world
 
 
 def test_each_row_leads_to_its_formula_and_to_a_page_that_exists(
-    admin: Client, world: Namespace, traced: object
+    admin: Client, world: Namespace, recall_set: object
 ) -> None:
     page = get_page(admin, world, count="recall", **{"policy.dedup_duplicate": "0.9", "recall.rrf_k": "30"})
     rows = "".join(html for _, html in ROW.findall(page))
@@ -172,7 +172,7 @@ def test_each_row_leads_to_its_formula_and_to_a_page_that_exists(
 
 
 def test_the_page_itself_counts_nothing(
-    admin: Client, world: Namespace, traced: object, django_assert_max_num_queries: DjangoAssertNumQueries
+    admin: Client, world: Namespace, recall_set: object, django_assert_max_num_queries: DjangoAssertNumQueries
 ) -> None:
     with django_assert_max_num_queries(20) as captured:
         page = get_page(admin, world, **{"recall.rrf_k": "30"})
@@ -182,7 +182,9 @@ def test_the_page_itself_counts_nothing(
     assert 'hx-get="/asked/thresholds/effects/recall/"' in page
 
 
-def test_without_javascript_a_section_is_counted_with_the_page(admin: Client, world: Namespace, traced: object) -> None:
+def test_without_javascript_a_section_is_counted_with_the_page(
+    admin: Client, world: Namespace, recall_set: object
+) -> None:
     page = get_page(admin, world, count="recall", **{"recall.min_confidence": "0.8"})
     said = {field.replace("-", ".", 1): plain(html) for field, html in ROW.findall(page)}
     counted = count_effects(admin, world, **{"recall.min_confidence": "0.8"})
@@ -192,7 +194,7 @@ def test_without_javascript_a_section_is_counted_with_the_page(admin: Client, wo
 
 
 def test_a_slow_count_is_asked_for_again_and_goes_on(
-    admin: Client, world: Namespace, traced: object, monkeypatch: pytest.MonkeyPatch
+    admin: Client, world: Namespace, recall_set: object, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(views, "COUNTING_BUDGET_S", 0.0)
     html = admin.get("/asked/thresholds/effects/recall/").content.decode()
@@ -205,7 +207,7 @@ def test_a_slow_count_is_asked_for_again_and_goes_on(
 
 
 def test_min_confidence_changes_the_memories_and_queries_that_applying_it_changes(
-    admin: Client, world: Namespace, traced: JudgementSet
+    admin: Client, world: Namespace, recall_set: JudgementSet
 ) -> None:
     text = count_effects(admin, world, **{"recall.min_confidence": "0.7"})["recall.min_confidence"]
     facts = Memory.objects.within(world).filter(status=Status.ACTIVE, level="fact")
@@ -213,7 +215,7 @@ def test_min_confidence_changes_the_memories_and_queries_that_applying_it_change
     assert 0 < between == change_count(text)
     assert f"of {facts.count()} memories" in text
     assert f"{facts.filter(confidence__lt=0.5).count()} → {facts.filter(confidence__lt=0.7).count()} filtered" in text
-    queries = live_difference(world, traced, {"min_confidence": 0.7}, top_ten)
+    queries = live_difference(world, recall_set, {"min_confidence": 0.7}, top_ten)
     assert queries > 0
     assert re.search(rf"\b{queries} of 9 judged queries change", text)
     nothing = count_effects(admin, world)["recall.min_confidence"]
@@ -223,25 +225,25 @@ def test_min_confidence_changes_the_memories_and_queries_that_applying_it_change
 
 @pytest.mark.parametrize(("name", "value"), [("rrf_k", 10.0), ("freshness_floor", 0.3), ("min_confidence", 0.8)])
 def test_a_moved_parameter_changes_the_queries_whose_live_answer_it_changes(
-    admin: Client, world: Namespace, traced: JudgementSet, name: str, value: float
+    admin: Client, world: Namespace, recall_set: JudgementSet, name: str, value: float
 ) -> None:
     text = count_effects(admin, world, **{f"recall.{name}": value})[f"recall.{name}"]
-    ordered = live_difference(world, traced, {name: value}, top_ten)
-    other = live_difference(world, traced, {name: value}, lambda retrieval: set(top_ten(retrieval)))
+    ordered = live_difference(world, recall_set, {name: value}, top_ten)
+    other = live_difference(world, recall_set, {name: value}, lambda retrieval: set(top_ten(retrieval)))
     said = re.search(r"(None|\d+) of 9 judged queries change(?:s?, (\d+) get other memories)?", text)
     assert said, text
     assert (said[1], int(said[2] or 0)) == (str(ordered or "None"), other)
 
 
-def test_mmr_counts_the_queries_that_are_diversified(admin: Client, world: Namespace, traced: JudgementSet) -> None:
+def test_mmr_counts_the_queries_that_are_diversified(admin: Client, world: Namespace, recall_set: JudgementSet) -> None:
     plans = [
         retrieve(evaluation_query(world, query, resolve_config(world, system="recall", params={})))
-        for query in judged_queries(world, traced)
+        for query in judged_queries(world, recall_set)
     ]
     diversified = sum(retrieval.query_plan.plan.diversify for retrieval in plans)
     text = count_effects(admin, world, **{"recall.mmr_lambda": 0.5})["recall.mmr_lambda"]
     assert f"of {diversified} judged quer" in text
-    changes = live_difference(world, traced, {"mmr_lambda": 0.5}, top_ten)
+    changes = live_difference(world, recall_set, {"mmr_lambda": 0.5}, top_ten)
     assert change_count(text) == changes
 
 
@@ -250,10 +252,10 @@ def test_mmr_counts_the_queries_that_are_diversified(admin: Client, world: Names
     [("exploratory_below", 0.3), ("exploratory_below", 0.5), ("precise_from", 0.7), ("entity_above", 0.7)],
 )
 def test_a_plan_threshold_changes_the_plans_that_a_retrieval_then_follows(
-    admin: Client, world: Namespace, traced: JudgementSet, name: str, value: float
+    admin: Client, world: Namespace, recall_set: JudgementSet, name: str, value: float
 ) -> None:
     text = count_effects(admin, world, **{f"recall.{name}": value})[f"recall.{name}"]
-    assert change_count(text) == live_difference(world, traced, {name: value}, lambda one: one.query_plan.plan.name)
+    assert change_count(text) == live_difference(world, recall_set, {name: value}, lambda one: one.query_plan.plan.name)
 
 
 def test_without_a_traced_set_a_sample_of_the_judged_queries_is_retrieved(
@@ -395,13 +397,13 @@ def test_belief_thresholds_change_the_beliefs_that_recomputing_then_changes(db: 
 
 
 def test_several_moved_thresholds_are_also_counted_together(
-    admin: Client, world: Namespace, traced: JudgementSet
+    admin: Client, world: Namespace, recall_set: JudgementSet
 ) -> None:
     params = {"rrf_k": 10.0, "freshness_floor": 0.3}
     html = effects_html(admin, world, **{f"recall.{name}": value for name, value in params.items()})
     together = re.search(r"Moved together, the thresholds of retrieval change (\d+) of 9 judged queries", plain(html))
     assert together
-    assert int(together[1]) == live_difference(world, traced, params, top_ten)
+    assert int(together[1]) == live_difference(world, recall_set, params, top_ten)
 
 
 def test_other_systems_count_in_the_same_form(admin: Client, world: Namespace, judgement_set: JudgementSet) -> None:
