@@ -193,6 +193,7 @@ class AnswerJson(TypedDict):
     tiebreak_applied: bool
     abstained: bool
     answer_probability: float
+    low_confidence: bool
     reason: str
     nearest: list[NearestMissJson]
     as_of: str | None

@@ -58,6 +58,7 @@ class QueryOptions(TypedDict, total=False):
     user: str
     session: str
     as_of: DateTimeLike
+    on_low_confidence: Literal["abstain", "flag"]
 
 
 class RankingOptions(QueryOptions, total=False):

@@ -3,13 +3,14 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Annotated, NotRequired, TypedDict
+from typing import Annotated, Literal, NotRequired, TypedDict
 from uuid import UUID
 
 from memories.contracts.json_contract import Flat, JsonContract
 from scoring.systems import SYSTEMS
 
 ParamValue = bool | int | float | str
+OnLowConfidence = Literal["abstain", "flag"]  # what an answer that is too unlikely does
 OUTPUT_FIELDS = tuple(dict.fromkeys(name for system in SYSTEMS.values() for name in system.outputs))
 
 
@@ -210,7 +211,10 @@ class Answer(JsonContract):
     answer_probability: Annotated[
         float, "probability that the top result answers the query; 1 if the system does not estimate it"
     ]
-    reason: Annotated[str, "why there are no results, or none in the context"]
+    low_confidence: Annotated[
+        bool, "whether that probability is below the system's threshold: it abstained, or the results are only flagged"
+    ]
+    reason: Annotated[str, "why there are no results, none in the context, or why they are flagged"]
     nearest: Annotated[Sequence[NearestMiss], "the best filtered candidates"]
     as_of: datetime | None
     note: Annotated[str, "which current data an answer as of the past uses"]

@@ -21,6 +21,7 @@ class TraceRequest(JsonContract):
     user: str
     session: str
     as_of: datetime | None
+    on_low_confidence: Annotated[str, "abstain, or flag: results come back although they are unlikely to answer"]
     profile: Annotated[str, "empty: a system with its defaults, no profile"]
     version: int | None
     preset: Annotated[str, "of the system; empty: its defaults"]

@@ -7,7 +7,7 @@ from uuid import UUID
 
 from pydantic import Field
 
-from memories.contracts.answer import ContextEntry, TimedOut
+from memories.contracts.answer import ContextEntry, OnLowConfidence, TimedOut
 from memories.contracts.json_contract import JsonContract
 from memories.models.choices import MemoryType, SourceLevel
 
@@ -23,6 +23,10 @@ User = Annotated[str, Field(description="the person it is about, or who asks the
 Session = Annotated[str, Field(description="your id of this conversation; an access counts once per session")]
 Source = Annotated[str, Field(description="who or what said it, such as a document or a tool; by default the user")]
 QueryText = Annotated[str, Field(description="a natural-language query or a few keywords")]
+LowConfidence = Annotated[
+    OnLowConfidence,
+    Field(description="without a likely answer: abstain, or flag the nearest memories with low_confidence"),
+]
 Limit = Annotated[int, Field(description="maximum number of results")]
 Budget = Annotated[int, Field(description="approximate token budget of the results")]
 Id = Annotated[str, Field(description="the id of a memory, as returned by recall and remember")]
@@ -43,6 +47,8 @@ class RecallResult(JsonContract):
 
     trace: UUID | None
     memories: Sequence[ContextEntry]
+    answer_probability: float
+    low_confidence: bool
     reason: str
     timed_out: Sequence[TimedOut]
 

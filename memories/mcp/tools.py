@@ -24,6 +24,7 @@ from memories.mcp.tool_types import (
     Id,
     Level,
     Limit,
+    LowConfidence,
     QueryText,
     RecallResult,
     RememberResult,
@@ -36,6 +37,7 @@ from memories.mcp.tool_types import (
     User,
 )
 from memories.retrieval.prompt_context import (
+    doubt_line,
     empty_context_reason,
     estimate_tokens,
     fit_budget,
@@ -101,10 +103,17 @@ def make_mcp_server(client_of: Callable[[ToolContext], Recall], log_level: Any) 
         user: User | None = None,
         session: Session | None = None,
         token_budget: Budget = 2_000,
+        on_low_confidence: LowConfidence = "abstain",
     ) -> Annotated[CallToolResult, RecallResult]:
         """Recall the memories that answer a query, each quoted as stored."""
         options: Any = drop_none(
-            top_k=top_k, types=types, tags=tags, user=user, session=session, token_budget=token_budget
+            top_k=top_k,
+            types=types,
+            tags=tags,
+            user=user,
+            session=session,
+            token_budget=token_budget,
+            on_low_confidence=on_low_confidence,
         )
         answer = call_api(lambda: client_of(call).retrieve(query, explain="none", **options))
         return recall_result(Answer.from_dict(answer), token_budget)
@@ -150,14 +159,24 @@ def recall_result(answer: Answer, budget: int) -> CallToolResult:
     """An answer as a context block followed by its ids in order, and as structured content, all within the budget."""
     entries = {entry.id: entry for group in answer.context.values() for entry in group}
     best = [entries[id] for id in answer.result_ids if id in entries]
-    context = group_by_type(fit_budget(best, budget - estimate_tokens(IDS_LINE), tokens_each=ID_TOKENS))
+    reserved = estimate_tokens(IDS_LINE)
+    if answer.low_confidence:
+        reserved += estimate_tokens(doubt_line(answer.answer_probability))
+    context = group_by_type(fit_budget(best, budget, tokens_each=ID_TOKENS, reserved=reserved))
     reason = answer.reason
     if best and not context:
-        reason = empty_context_reason(len(answer.results), best, budget, estimate_tokens(IDS_LINE) + ID_TOKENS)
+        reason = empty_context_reason(len(answer.results), best, budget, reserved + ID_TOKENS)
     memories = [entry for group in context.values() for entry in group]
     ids = IDS_LINE.format(", ".join(str(entry.id) for entry in memories)) if memories else ""
     block = render_context(replace(answer, context=context, reason=reason), budget)
-    data = RecallResult(trace=answer.trace, memories=memories, reason=reason, timed_out=answer.timed_out)
+    data = RecallResult(
+        trace=answer.trace,
+        memories=memories,
+        answer_probability=answer.answer_probability,
+        low_confidence=answer.low_confidence,
+        reason=reason,
+        timed_out=answer.timed_out,
+    )
     return tool_result(f"{block}{ids}", json.loads(encode_json(data.to_dict())))
 
 

@@ -26,10 +26,17 @@ from memories.contracts.answer import (
 from memories.models.choices import Status
 from memories.retrieval.conflicts import find_conflicts
 from memories.retrieval.parse import ParsedQuery
-from memories.retrieval.prompt_context import empty_context_reason, fit_budget, group_by_type
+from memories.retrieval.prompt_context import (
+    doubt_line,
+    empty_context_reason,
+    estimate_tokens,
+    fit_budget,
+    group_by_type,
+)
 from memories.retrieval.retrieve import Retrieval
 from scoring.params import BY_QUERY
 from scoring.signals import Signals
+from scoring.systems.system import abstention_threshold
 from scoring.term import Codes, Term
 
 Explain = Literal["none", "parts", "full"]
@@ -48,13 +55,16 @@ def build_answer(
     query, ranking, config = retrieval.query, retrieval.ranking, retrieval.query.config
     results = build_results(retrieval, explain)
     current = [result for result in results if result.current]
-    context = fit_budget(current, token_budget)
+    reserved = estimate_tokens(doubt_line(ranking.answer_probability)) if ranking.low_confidence else 0
+    context = fit_budget(current, token_budget, reserved=reserved)
     abstained = not results
     reason = ""
     if abstained:
         reason = abstention_reason(retrieval)
     elif not context:
-        reason = empty_context_reason(len(results), current, token_budget)
+        reason = empty_context_reason(len(results), current, token_budget, reserved)
+    elif ranking.low_confidence:
+        reason = f"{low_probability(retrieval)} It is flagged, not withheld, as the query asks."
     filtered = {gate: int((~passed).sum()) for gate, passed in ranking.gates.items()}
     return Answer(
         trace=trace,
@@ -67,6 +77,7 @@ def build_answer(
         tiebreak_applied=ranking.order.tiebreak_applied,
         abstained=abstained,
         answer_probability=ranking.answer_probability,
+        low_confidence=ranking.low_confidence,
         reason=reason,
         nearest=nearest_misses(retrieval) if abstained else [],
         as_of=query.as_of,
@@ -239,8 +250,14 @@ def abstention_reason(retrieval: Retrieval) -> str:
             f"{int((~passed).sum())} {gate}" for gate, passed in ranking.gates.items() if not passed.all()
         )
         return f"All {count} candidates were filtered: {gates}."
-    threshold = getattr(retrieval.params, "abstain_below", 0.0)
-    probability, bound = format_distinct(ranking.answer_probability, threshold)
+    return low_probability(retrieval)
+
+
+def low_probability(retrieval: Retrieval) -> str:
+    """The answer probability beside the threshold that it misses."""
+    threshold = abstention_threshold(retrieval.params)
+    probability, bound = format_distinct(retrieval.ranking.answer_probability, threshold)
+    count = len(retrieval.candidates)
     return f"The best of {count} candidates answers this with a probability of {probability}, below {bound}."
 
 

@@ -50,14 +50,16 @@ def group_by_type(memories: Iterable[PromptMemory]) -> dict[str, list[ContextEnt
     return groups
 
 
-def fit_budget(memories: Sequence[PromptMemoryT], budget: int | None, tokens_each: int = 0) -> list[PromptMemoryT]:
+def fit_budget(
+    memories: Sequence[PromptMemoryT], budget: int | None, tokens_each: int = 0, reserved: int = 0
+) -> list[PromptMemoryT]:
     """The best memories that fit a token budget, in order; one that is too long is skipped for shorter ones.
 
-    `tokens_each` is what a memory costs besides its line.
+    `tokens_each` is what a memory costs besides its line; `reserved` is spent on other lines.
     """
     if budget is None:
         return list(memories)
-    left, fitting = budget - estimate_tokens(PREAMBLE), []
+    left, fitting = budget - estimate_tokens(PREAMBLE) - reserved, []
     types: set[str] = set()
     for memory in memories:
         heading = 0 if memory.type in types else estimate_tokens(type_heading(memory.type))
@@ -88,7 +90,7 @@ def empty_context_reason(
 def render_context(answer: Answer, budget: int | None = None) -> str:
     """The context block to paste; if it is empty, why, and the nearest misses that fit the budget."""
     if entries := [entry for group in answer.context.values() for entry in group]:
-        return render_markdown(entries)
+        return render_markdown(entries, doubt_line(answer.answer_probability) if answer.low_confidence else "")
     text = f"{NO_ANSWER} {answer.reason}\n" if answer.abstained else f"{answer.reason}\n"
     misses = NEAREST_HEADING
     for miss in answer.nearest:
@@ -98,12 +100,17 @@ def render_context(answer: Answer, budget: int | None = None) -> str:
     return text if misses == NEAREST_HEADING else text + misses
 
 
-def render_markdown(memories: Sequence[PromptMemory]) -> str:
-    """A block to paste before a prompt."""
+def doubt_line(answer_probability: float) -> str:
+    """What a block says before memories that are unlikely to answer."""
+    return f"They may not answer the query: the probability that they do is {answer_probability:.2f}.\n"
+
+
+def render_markdown(memories: Sequence[PromptMemory], doubt: str = "") -> str:
+    """A block to paste before a prompt; `doubt` says that the memories may not answer."""
     groups: dict[str, list[str]] = {}
     for memory in memories:
         groups.setdefault(memory.type, []).append(prompt_line(memory))
-    return PREAMBLE + "\n" + "".join(type_heading(type) + "".join(lines) for type, lines in groups.items())
+    return PREAMBLE + "\n" + doubt + "".join(type_heading(type) + "".join(lines) for type, lines in groups.items())
 
 
 def type_heading(type: str) -> str:

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from uuid import UUID
 
+from memories.contracts.answer import OnLowConfidence
 from memories.models import Namespace
 from memories.models.choices import STATEMENTS, ChunkLevel
 from scoring.params import Params
@@ -69,6 +70,7 @@ class Query:
     user: str = ""  # on whose behalf
     session: str = ""  # conversation
     as_of: datetime | None = None  # answer as of this time
+    on_low_confidence: OnLowConfidence = "abstain"
     all_retrievers: bool = False  # also those of weight 0, for candidates whose weights will move
 
     @property

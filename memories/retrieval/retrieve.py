@@ -120,4 +120,5 @@ def database_settings(context: RetrieverContext) -> dict[str, str]:
 def rank_candidates(query: Query, signals: Signals, params: Params, plan: Plan) -> Ranking:
     """Rank by the query's system; the plan may lower `top_k`."""
     top_k = min(query.top_k, plan.top_k or query.top_k)
-    return rank(query.config.system, signals, params, top_k=top_k, diversify=plan.diversify)
+    abstain = query.on_low_confidence == "abstain"
+    return rank(query.config.system, signals, params, top_k=top_k, diversify=plan.diversify, abstain=abstain)

@@ -88,6 +88,7 @@ def request_to_dict(query: Query) -> dict[str, Any]:
         "user": query.user,
         "session": query.session,
         "as_of": query.as_of.isoformat() if query.as_of else None,
+        "on_low_confidence": query.on_low_confidence,
         "profile": query.config.profile,
         "version": query.config.version,
         "preset": query.config.preset,
@@ -107,6 +108,7 @@ def query_from_trace(trace: Trace, config: Config | None = None) -> Query:
         user=request["user"],
         session=request["session"],
         as_of=trace.as_of if request["as_of"] else None,
+        on_low_confidence=request.get("on_low_confidence", Query.on_low_confidence),
     )
 
 

@@ -1,9 +1,10 @@
 """Queries as request bodies, and the ranking configuration they name."""
 
-from typing import Any
+from typing import Any, get_args
 
 from rest_framework.exceptions import ValidationError
 
+from memories.contracts.answer import OnLowConfidence
 from memories.contracts.text_limits import MAX_QUERY_CHARS
 from memories.models import Namespace
 from memories.models.choices import ChunkLevel, MemoryType
@@ -50,6 +51,11 @@ class QuerySerializer(StrictObject):
         max_length=200, allow_blank=True, default="", help_text="conversation: an access counts once per session"
     )
     as_of = DateTime(required=False, help_text="answer as of this past time")
+    on_low_confidence = OneOf(
+        choices=get_args(OnLowConfidence),
+        default=Query.on_low_confidence,
+        help_text="without a likely answer: abstain, or return the results flagged with low_confidence",
+    )
 
 
 class ConfiguredQuerySerializer(QuerySerializer):
@@ -78,6 +84,7 @@ def query_from_body(namespace: Namespace, body: dict[str, Any], config: Config |
         user=body["user"],
         session=body["session"],
         as_of=body.get("as_of"),
+        on_low_confidence=body["on_low_confidence"],
     )
 
 

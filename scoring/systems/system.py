@@ -149,14 +149,18 @@ class Ranking(NamedTuple):
     gates: dict[str, Mask]
     order: Order
     answer_probability: float
+    low_confidence: bool  # whether the probability is below the system's threshold
     abstained: bool
 
 
-def rank(system: System, signals: Signals, params: Params, *, top_k: int, diversify: bool = False) -> Ranking:
-    """Score the candidates, apply the gates, order the rest."""
+def rank(
+    system: System, signals: Signals, params: Params, *, top_k: int, diversify: bool = False, abstain: bool = True
+) -> Ranking:
+    """Score the candidates, apply the gates, order the rest; an answer of low confidence may `abstain`."""
     score, gates, passed, order = score_and_order(system, signals, params, top_k, diversify)
     probability = float(system.answer_probability(signals, params, passed)[0]) if len(order.rows) else 0.0
-    return Ranking(score, gates, order, probability, abstained=probability < abstention_threshold(params))
+    low_confidence = probability < abstention_threshold(params)
+    return Ranking(score, gates, order, probability, low_confidence, abstained=low_confidence and abstain)
 
 
 def rank_batches(

@@ -8,6 +8,7 @@ from typing import Any
 from uuid import uuid4
 
 import pytest
+from django.db import connection
 from django.test import Client
 
 from memories.models import (
@@ -432,3 +433,60 @@ def test_why_not_names_what_stopped_a_memory_and_a_change_that_brings_it_in(worl
     step_less = change["after"] + 0.01
     without = answer(world, **query, params={change["param"]: step_less})
     assert str(missed.id) not in [one["id"] for one in without["results"]]
+
+
+UNLIKELY = {"system": "blend", "params": {"abstain_below": 1.0}}
+
+
+def test_an_unlikely_answer_is_withheld_or_flagged_as_the_caller_asks(world: Namespace) -> None:
+    withheld = answer(world, **UNLIKELY)
+    assert (withheld["results"], withheld["abstained"], withheld["low_confidence"]) == ([], True, True)
+    flagged = answer(world, **UNLIKELY, on_low_confidence="flag")
+    sure = answer(world, system="blend", params={"abstain_below": 0})
+    assert [one["id"] for one in flagged["results"]] == [one["id"] for one in sure["results"]]
+    assert flagged["context"] == sure["context"]
+    assert (flagged["abstained"], flagged["low_confidence"], sure["low_confidence"]) == (False, True, False)
+    assert flagged["answer_probability"] == withheld["answer_probability"] == sure["answer_probability"] < 1
+    assert flagged["reason"].endswith("below 1.00. It is flagged, not withheld, as the query asks.")
+    assert flagged["nearest"] == []
+
+
+def test_a_flagged_answer_is_stored_and_replayed_as_flagged(world: Namespace) -> None:
+    flagged = answer(world, **UNLIKELY, on_low_confidence="flag")
+    trace = Client().get(f"/api/v1/{world.slug}/traces/{flagged['trace']}/", headers=key_to(world)).json()
+    assert trace["request"]["on_low_confidence"] == "flag"
+    again = answer_of(post(world, "replay", trace=flagged["trace"]))
+    for name in ("results", "low_confidence", "answer_probability", "reason", "abstained"):
+        assert again[name] == trace["answer"][name] == flagged[name], name
+
+
+def test_a_trace_from_before_the_choice_replays_as_one_that_abstains(world: Namespace) -> None:
+    flagged = answer(world, **UNLIKELY, on_low_confidence="flag")
+    with connection.cursor() as cursor:  # a trace is immutable but in SQL
+        older = "UPDATE memories_trace SET request = request - 'on_low_confidence' WHERE id = %s"
+        cursor.execute(older, [flagged["trace"]])
+    assert answer_of(post(world, "replay", trace=flagged["trace"]))["abstained"]
+
+
+def test_a_flagged_block_says_within_its_budget_that_it_may_not_answer(world: Namespace) -> None:
+    options = {**UNLIKELY, "query": QUERY, "format": "markdown", "token_budget": 90}
+    flagged = post(world, "retrieve", **options, on_low_confidence="flag").content.decode()
+    assert "They may not answer the query: the probability that they do is 0." in flagged
+    assert "Invoicing stores its data in PostgreSQL 16" in flagged
+    assert len(flagged.encode()) <= 4 * 90
+    withheld = post(world, "retrieve", **options).content.decode()
+    assert withheld.startswith("No memory answers this.")
+
+
+def test_a_comparison_and_a_diagnosis_flag_too(world: Namespace) -> None:
+    unlikely = {"query": "Which oven does Alma play?"}
+    flagged = answer(world, "compare", **unlikely, on_low_confidence="flag")["answers"]["blend"]
+    withheld = answer(world, "compare", **unlikely)["answers"]["blend"]
+    assert (withheld["abstained"], withheld["low_confidence"]) == (True, True)
+    assert flagged["low_confidence"]
+    first = flagged["results"][0]["id"]
+    ranks = [
+        answer(world, "why-not", memory=first, system="blend", **unlikely, **choice)["rank"]
+        for choice in ({}, {"on_low_confidence": "flag"})
+    ]
+    assert ranks == [None, 1]

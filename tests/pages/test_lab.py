@@ -199,6 +199,18 @@ def test_an_abstaining_answer_shows_the_nearest_and_why(signed_in: Client) -> No
     assert "Nearest, not returned" in page
 
 
+def test_an_unlikely_answer_that_is_to_be_flagged_is_shown_as_such(signed_in: Client) -> None:
+    address = run_query(signed_in, by="blend", query="What is the capital of Mongolia?", on_low_confidence="flag")
+    page = text(signed_in.get(f"{address}&p.abstain_below=1"))
+    assert "low confidence" in page
+    assert "flagged, not withheld" in page
+    assert "Nothing is returned." not in page
+    assert '<option value="flag" selected>' in signed_in.get(address).content.decode()
+    refused = signed_in.get("/asked/lab/", {"query": "x", "on_low_confidence": "maybe"})
+    assert refused.status_code == 400
+    assert "must be one of abstain, flag; got" in refused.content.decode()
+
+
 def test_the_query_of_an_expired_trace_runs_again_and_the_page_says_so(signed_in: Client) -> None:
     address = run_query(signed_in, trace="01900000-0000-7000-8000-000000000000")
     assert "The trace in this URL has expired" in text(signed_in.get(address))

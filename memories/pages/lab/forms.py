@@ -14,12 +14,13 @@ from memories.models import Namespace, ProfileVersion, Trace
 from memories.pages import sliders
 from memories.retrieval.config import parse_config_label
 from memories.retrieval.query import Query, profile_version_name
+from memories.retrieval.trace import query_from_trace
 from memories.tuning.judgement_pooling import serving_config_name
 from memories.tuning.profile_versions import version_label
 from memories.web.retrieval_body import ConfiguredQuerySerializer, query_from_body
 from scoring.systems import SYSTEMS
 
-FIELDS = ("query", "by", "top_k", "as_of", "types", "tags", "user")
+FIELDS = ("query", "by", "top_k", "as_of", "types", "tags", "user", "on_low_confidence")
 MULTI_VALUED = ("types",)
 DEFAULT_TOP_K = ConfiguredQuerySerializer().fields["top_k"].default
 
@@ -53,6 +54,8 @@ def lab_request_body(namespace: Namespace, raw: Mapping[str, Any]) -> dict[str, 
         body["tags"] = [tag.strip() for tag in raw["tags"].split(",") if tag.strip()]
     if raw["as_of"]:
         body["as_of"] = as_of_timestamp(namespace, raw["as_of"])
+    if raw["on_low_confidence"]:
+        body["on_low_confidence"] = raw["on_low_confidence"]
     return {**body, **parse_config_label(raw["by"])}
 
 
@@ -83,7 +86,7 @@ def first_error_message(errors: Any) -> str:
 
 def form_values_from_trace(trace: Trace) -> dict[str, Any]:
     """The form values that would run a trace's query again."""
-    request = trace.request
+    request, query = trace.request, query_from_trace(trace)
     return {
         "query": trace.query,
         "by": profile_version_name(request["profile"], request["version"]) if request["profile"] else trace.system,
@@ -92,6 +95,7 @@ def form_values_from_trace(trace: Trace) -> dict[str, Any]:
         "types": request["types"],
         "tags": ", ".join(request["tags"]),
         "user": request["user"],
+        "on_low_confidence": "" if query.on_low_confidence == Query.on_low_confidence else query.on_low_confidence,
     }
 
 

@@ -186,6 +186,7 @@ def lab_form_context(namespace: Namespace) -> dict[str, Any]:
             "types": [],
             "tags": "",
             "user": "",
+            "on_low_confidence": "",
         },
     }
 
