@@ -15,7 +15,13 @@ from memories.contracts.new_memory import NewMemory
 from memories.models import Memory
 from memories.models.choices import STATEMENTS, ChunkLevel, MemoryType, Role, Status
 from memories.web.fields import Flag, JsonObject, ListOf, OneOf, Text
-from memories.web.memory_body import NewMemorySerializer, existing_turns, new_memory_from_body, validate_memories
+from memories.web.memory_body import (
+    DEPTH_HELP,
+    NewMemorySerializer,
+    existing_turns,
+    new_memory_from_body,
+    validate_memories,
+)
 from memories.web.memory_filters import memories_with_tags, visible_statuses
 from memories.web.pagination import PageQuery, page_schema, paginate
 from memories.web.serializers import QueryString, StrictObject
@@ -53,6 +59,9 @@ class MemorySerializer(serializers.Serializer[Memory]):
     importance = serializers.FloatField()
     quality = serializers.FloatField()
     memory_score = serializers.FloatField(allow_null=True)
+    provenance_depth = serializers.IntegerField(help_text=DEPTH_HELP)
+    grounding = serializers.CharField(help_text="whether its source supports it: supported, partial or unsupported")
+    grounding_penalty = serializers.FloatField(help_text="by which it lowers the confidence")
     access_count = serializers.IntegerField()
     user = serializers.CharField(allow_blank=True)
     agent = serializers.CharField(allow_blank=True)

@@ -39,6 +39,7 @@ CALLER_COLUMNS = (
     "importance",
     "quality",
     "memory_score",
+    "provenance_depth",
     "event_at",
     "event_until",
     "valid_from",

@@ -68,10 +68,15 @@ class Past:
 
 
 def fold_events(namespace: Namespace, ids: Iterable[UUID], as_of: datetime) -> Mapping[UUID, dict[str, Any]]:
-    """The values of memories as of a time, folded from their events; before its first event, those after the first."""
+    """The values of memories as of a time, folded from their events; before its first event, those after the first.
+
+    What no event up to then records has the value before its first later change.
+    """
     folded: dict[UUID, dict[str, Any]] = {}
     events = ScoreEvent.objects.within(namespace).filter(memory_id__in=list(ids)).order_by("memory_id", "at", "id")
-    for memory, at, after in events.values_list("memory_id", "at", "after"):
+    for memory, at, before, after in events.values_list("memory_id", "at", "before", "after"):
         if memory not in folded or at <= as_of:
             folded.setdefault(memory, {}).update(after)
+        else:
+            folded[memory] = before | folded[memory]
     return folded

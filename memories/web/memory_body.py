@@ -9,7 +9,7 @@ from rest_framework.exceptions import ValidationError
 from memories.contracts.new_memory import NewMemory, Utterance
 from memories.contracts.text_limits import MAX_CONTENT_CHARS
 from memories.models import Namespace, Turn
-from memories.models.choices import Kind, MemoryType, SourceLevel
+from memories.models.choices import Grounding, Kind, MemoryType, SourceLevel
 from memories.models.memory import MIN_LOGPROB
 from memories.web.entity_name import EntityName
 from memories.web.fields import DateTime, Float, Identifier, Integer, JsonObject, ListOf, OneOf, Text
@@ -21,6 +21,8 @@ SOURCE_HELP = (
     "who or what said it: a user, a document, a tool; only another source corroborates. Default: the user, else the "
     "speaker of the turn, else the agent"
 )
+MAX_PROVENANCE_DEPTH = 100
+DEPTH_HELP = "number of hops from the original source"
 
 
 class SourceSerializer(StrictObject):
@@ -69,7 +71,7 @@ class NewMemorySerializer(StrictObject):
     importance = Float(min_value=0, max_value=1, default=0.5)
     quality = Float(min_value=0, max_value=1, default=0.5)
     memory_score = Float(min_value=0, max_value=1, required=False)
-    provenance_depth = Integer(min_value=0, max_value=100, default=0)
+    provenance_depth = Integer(min_value=0, max_value=MAX_PROVENANCE_DEPTH, default=0, help_text=DEPTH_HELP)
     created_at = DateTime(required=False)
     happened_at = DateTime(required=False)
     event_at = DateTime(required=False)
@@ -88,6 +90,40 @@ class NewMemorySerializer(StrictObject):
             if start in attrs and end in attrs and attrs[start] > attrs[end]:
                 raise ValidationError({end: [f"must not lie before {start}; got {attrs[end].isoformat()}"]})
         return attrs
+
+
+class MemoryEditSerializer(StrictObject):
+    """Editable fields of a memory; null clears a timestamp or a score."""
+
+    tags = ListOf(child=Text(max_length=100), max_length=50, required=False, help_text="replaces the current tags")
+    kind = OneOf(choices=Kind.values, required=False)
+    importance = Float(min_value=0, max_value=1, required=False)
+    quality = Float(min_value=0, max_value=1, required=False)
+    memory_score = Float(min_value=0, max_value=1, required=False, allow_null=True)
+    provenance_depth = Integer(min_value=0, max_value=MAX_PROVENANCE_DEPTH, required=False, help_text=DEPTH_HELP)
+    grounding = OneOf(
+        choices=Grounding.values,
+        required=False,
+        help_text="whether its source supports it; partial lowers the confidence, unsupported rejects the memory",
+    )
+    user = Text(max_length=200, allow_blank=True, required=False)
+    agent = Text(max_length=200, allow_blank=True, required=False)
+    event_at = DateTime(required=False, allow_null=True)
+    event_until = DateTime(required=False, allow_null=True)
+    valid_from = DateTime(required=False, allow_null=True)
+    valid_until = DateTime(required=False, allow_null=True)
+    metadata = JsonObject(required=False)
+
+    def to_internal_value(self, data: Any) -> dict[str, Any]:
+        if not isinstance(data, dict):
+            return super().to_internal_value(data)
+        immutable = {name for name in data if name in NewMemorySerializer().fields and name not in self.fields}
+        if immutable:
+            message = "is part of the memory's content or evidence: POST a correction to …/correct/ instead"
+            raise ValidationError({name: [message] for name in sorted(immutable)})
+        if not data:
+            raise ValidationError({"non_field_errors": [f"must name one of {', '.join(self.fields)}; got nothing"]})
+        return super().to_internal_value(data)
 
 
 def existing_turns(namespace: Namespace, bodies: Iterable[dict[str, Any]]) -> set[UUID]:

@@ -1,6 +1,7 @@
 """Edits that do not change what a memory states."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 from uuid import UUID
 
@@ -9,8 +10,15 @@ from memories.models.choices import Status
 from memories.writing.evidence import EvidenceState
 from memories.writing.lock import LockedMemories, lock_memories
 from memories.writing.prepare import MAX_COLUMN_LENGTH, redact_if_enabled
-from memories.writing.supersede import awaits_correction, cancel_supersession, load_awaiting, supersede_and_hide
-from memories.writing.write_errors import IntervalError
+from memories.writing.supersede import (
+    awaits_correction,
+    cancel_supersession,
+    leave_search,
+    load_awaiting,
+    supersede_and_hide,
+)
+from memories.writing.write_errors import IntervalError, wrong_status_error
+from scoring.systems.recall import rejection_reason
 
 INTERVALS = (("valid_from", "valid_until"), ("event_at", "event_until"))
 FREE_TEXT_FIELDS = ("tags", "metadata")  # redacted
@@ -19,7 +27,10 @@ EDITABLE_STATUSES = frozenset(Status) - {Status.MERGED}
 
 
 def edit_memory(namespace: Namespace, memory: UUID, changes: Mapping[str, Any], *, by: str) -> EvidenceState:
-    """Set non-content fields; changed numbers and times are recorded as an event."""
+    """Set non-content fields; changed numbers and times are recorded as an event.
+
+    Another grounding verdict recomputes the confidence, and rejects what the policy would not have stored.
+    """
     columns = {
         name: redact_if_enabled(namespace, value) if name in FREE_TEXT_FIELDS else value
         for name, value in changes.items()
@@ -34,8 +45,17 @@ def edit_memory(namespace: Namespace, memory: UUID, changes: Mapping[str, Any], 
         if tags is not None:
             # “[e-mail]” may be longer than the address it replaces.
             set_tags(state, {tag[:MAX_COLUMN_LENGTH] for tag in tags})
+        rejected = ""
+        if "grounding" in columns:
+            if state.memory.status != Status.ACTIVE:
+                raise wrong_status_error(state.memory)
+            state.evidence = replace(state.evidence, grounding=columns.pop("grounding"))
+            rejected = rejection_reason(state.evidence, state.policy)
+        if rejected:
+            leave_search(locked, state)
+            columns |= {"status": Status.REJECTED, "reason": rejected}
         start_changed = "valid_from" in columns and columns["valid_from"] != state.memory.valid_from
-        state.record(locked.now, "edited", by, **columns)
+        state.record(locked.now, "rejected" if rejected else "edited", by, **columns)
         if start_changed:
             reschedule_corrections(locked, state)
         if awaits_correction(state.memory) and state.memory.valid_until is None:

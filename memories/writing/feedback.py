@@ -4,11 +4,10 @@ from uuid import UUID
 
 from memories.models import MemoryEdge, Namespace
 from memories.models.choices import EdgeKind, Status
-from memories.writing import search_index
 from memories.writing.evidence import EvidenceState
 from memories.writing.lock import LockedMemories, lock_memories
 from memories.writing.prepare import redact_if_enabled
-from memories.writing.supersede import cancel_supersession, load_awaiting
+from memories.writing.supersede import leave_search
 from scoring import evidence
 
 
@@ -35,11 +34,7 @@ def forget_memory(namespace: Namespace, memory: UUID, *, by: str) -> EvidenceSta
     """Exclude a memory from every answer; its rows stay until they are purged."""
     with lock_memories(namespace, memory, by=by) as locked:
         state = locked.get(memory, allowed=Status)
-        if state.memory.status == Status.ACTIVE:
-            search_index.hide_memories(namespace, [memory])
-        # A correction that has not started yet supersedes nothing.
-        for waiting in load_awaiting(locked, memory):
-            cancel_supersession(locked, waiting)
+        leave_search(locked, state)
         state.record(locked.now, "forgotten", by, status=Status.FORGOTTEN, reason=f"forgotten by {by}")
     return state
 

@@ -68,6 +68,14 @@ def load_awaiting(locked: LockedMemories, memory: UUID) -> Iterator[EvidenceStat
     return (state for state in states if awaits_correction(state.memory) and not has_expired(state.memory, locked.now))
 
 
+def leave_search(locked: LockedMemories, state: EvidenceState) -> None:
+    """Hide a memory that is about to end; as a correction that has not started yet, it supersedes nothing."""
+    if state.memory.status == Status.ACTIVE:
+        search_index.hide_memories(locked.namespace, [state.memory.id])
+    for waiting in load_awaiting(locked, state.memory.id):
+        cancel_supersession(locked, waiting)
+
+
 def due_supersessions(namespace: Namespace) -> NamespacedQuerySet[Memory]:
     """Memories whose correction has started."""
     return pending_supersessions(namespace).filter(valid_until__lte=namespace.now)

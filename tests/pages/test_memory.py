@@ -54,6 +54,24 @@ def chart_json(page: str, id: str) -> dict[str, Any]:
     return json.loads(told)  # type: ignore[no-any-return]
 
 
+def test_grounding_and_provenance_are_edited_on_the_page(signed_in: Client, coffee: Memory) -> None:
+    page = page_text(signed_in, at(coffee))
+    assert "<dt>Provenance</dt> <dd> direct </dd>" in page
+    wrong = signed_in.post(at(coffee, "edit/"), {"grounding": "partial", "provenance_depth": "two"})
+    assert wrong.status_code == 400
+    assert "provenance_depth must be" in wrong.content.decode()
+    assert 'value="two"' in wrong.content.decode()
+    signed_in.post(at(coffee, "edit/"), {"grounding": "partial", "provenance_depth": "2"})
+    page = page_text(signed_in, at(coffee))
+    assert "2 hops from its source" in page
+    assert f"partial, confidence −{format_number(0.2, 2)}" in page
+    assert f"Confidence {format_number(coffee.confidence - 0.2, 4)}" in page
+    assert "grounding supported → partial" in page
+    assert "provenance depth 0 → 2" in page
+    signed_in.post(at(coffee, "edit/"), {"grounding": "unsupported", "provenance_depth": "2"})
+    assert "Its source does not support it." in page_text(signed_in, at(coffee))
+
+
 def test_the_confidence_is_the_sum_of_its_four_signals(signed_in: Client, coffee: Memory) -> None:
     page = page_text(signed_in, at(coffee))
     assert f"Confidence {format_number(coffee.confidence, 4)}" in page

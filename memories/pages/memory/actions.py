@@ -1,4 +1,4 @@
-"""Actions on one memory: confirm, correct, contradict, split, forget."""
+"""Actions on one memory: confirm, correct, contradict, edit, split, forget."""
 
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
@@ -7,7 +7,7 @@ from rest_framework.exceptions import ValidationError
 
 from memories.contracts.number_format import format_number
 from memories.models import Memory
-from memories.models.choices import SourceLevel
+from memories.models.choices import SourceLevel, Status
 from memories.text.provider_error import ProviderError
 from memories.web.evidence_bodies import (
     ContradictionSerializer,
@@ -15,9 +15,11 @@ from memories.web.evidence_bodies import (
     contradict_from_body,
     correct_from_body,
 )
+from memories.web.memory_body import MemoryEditSerializer
 from memories.web.roles import Access
 from memories.web.serializers import valid_values
 from memories.writing import feedback
+from memories.writing.edit import edit_memory
 from memories.writing.merge import split_memory
 from memories.writing.write_errors import IntervalError, NotFoundError, RefusedError
 
@@ -57,6 +59,18 @@ def contradict_action(access: Access, memory: Memory, form: Mapping[str, str]) -
     return ActionResult(f"Contradicted: its belief fell {beliefs}.", memory)
 
 
+def edit_action(access: Access, memory: Memory, form: Mapping[str, str]) -> ActionResult:
+    """Change how far its source supports it, and how far it is from the source."""
+    depth = form.get("provenance_depth", "").strip()
+    body = {"grounding": form.get("grounding", ""), "provenance_depth": int(depth) if depth.isdecimal() else depth}
+    before = memory.confidence
+    state = edit_memory(access.namespace, memory.id, valid_values(MemoryEditSerializer(data=body)), by=access.caller)
+    if state.memory.status == Status.REJECTED:
+        return ActionResult(f"Rejected: {state.memory.reason}.", memory)
+    after = f"{format_number(before, 4)} to {format_number(state.memory.confidence, 4)}"
+    return ActionResult(f"Saved: its confidence went from {after}.", memory)
+
+
 def split_action(access: Access, memory: Memory, form: Mapping[str, str]) -> ActionResult:
     split_memory(access.namespace, memory.id, by=access.caller)
     return ActionResult("Split off: it is active again, and the merge is undone.", memory)
@@ -71,6 +85,7 @@ MEMORY_ACTIONS: dict[str, Callable[[Access, Memory, Mapping[str, str]], ActionRe
     "confirm": confirm_action,
     "correct": correct_action,
     "contradict": contradict_action,
+    "edit": edit_action,
     "split": split_action,
     "forget": forget_action,
 }

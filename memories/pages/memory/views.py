@@ -14,7 +14,7 @@ from rest_framework.exceptions import ValidationError
 
 from memories.contracts.number_format import days_before
 from memories.models import Memory, Namespace
-from memories.models.choices import ChunkLevel, Role, Status
+from memories.models.choices import ChunkLevel, Grounding, Role, Status
 from memories.pages.access import access_of, check_role, members_only
 from memories.pages.lab.why_not_panel import why_not_sentence
 from memories.pages.memory import charts
@@ -26,6 +26,7 @@ from memories.pages.sliders import ParamGroup, param_groups, parse_changed_param
 from memories.retrieval.config import resolve_config
 from memories.text.provider_error import ProviderError
 from memories.web.layout import render_page
+from memories.web.memory_body import MAX_PROVENANCE_DEPTH
 from memories.web.memory_filters import memories_with_tags, visible_statuses
 from memories.web.roles import Access
 from memories.web.validation_errors import flatten_errors
@@ -117,9 +118,11 @@ def render_memory_page(
         "now": namespace.now,
         "age": days_before(memory.created_at, namespace.now),
         "may_write": access.allows(Role.WRITE),
+        "groundings": Grounding.values,
+        "max_depth": MAX_PROVENANCE_DEPTH,
         "may_correct": memory.level == ChunkLevel.FACT,
         "failed": failed or {},
-        "failed_without_form": failed is not None and failed["act"] not in ("correct", "contradict"),
+        "failed_without_form": failed is not None and failed["act"] not in ("correct", "contradict", "edit"),
         "waterfall": waterfall,
         "confidence_chart": charts.confidence_chart(waterfall, minimum, policy.high_confidence),
         "history": history,
