@@ -4,8 +4,9 @@ from collections.abc import Iterable
 from typing import Literal, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from scoring.term import Quantity, maximum, minimum
+from scoring.term import Array, Quantity, maximum, minimum
 
 EvidenceKind = Literal["corroboration", "contradiction"]
 MIN_BELIEF, MAX_BELIEF = 0.0, 10.0
@@ -45,6 +46,19 @@ def step_belief(belief: Quantity, step: Quantity | float, ceiling: Quantity | fl
     8.0
     """
     return minimum(maximum(belief + step, MIN_BELIEF), ceiling)
+
+
+def is_protected(
+    belief: Array | float, corroborations: Array | int, *, protected: float, needed: int
+) -> NDArray[np.bool_]:
+    r"""Whether a memory is protected from decay: believed above the level, with enough corroborations.
+
+    $$ \text{protected} = b > 8 \ \wedge\ \text{corroborations} \ge 3 $$
+
+    >>> is_protected(np.array([8.0, 8.5, 8.5]), np.array([7, 7, 2]), protected=8.0, needed=3)
+    array([False,  True, False])
+    """
+    return np.logical_and(np.asarray(belief) > protected, np.asarray(corroborations) >= needed)
 
 
 def belief_from_history(

@@ -91,6 +91,7 @@ class Signals:
 
     confidence: Array = column(1.0)
     belief: Array = column(5.0)
+    protected: Mask = column(False, np.bool_)  # from decay, by the write policy
     provenance_depth: Array = column(0.0)
     importance: Array = column(0.5)
     quality: Array = column(0.5)

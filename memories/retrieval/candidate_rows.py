@@ -26,7 +26,7 @@ NUMBERS = (
 )
 COLUMNS = (
     *("id", "subject_id", "session_id", "cluster_id", "type", "kind", "level", "status", "content"),
-    *("created_at", "valid_from", "valid_until", "memory_score"),
+    *("created_at", "valid_from", "valid_until", "memory_score", "corroborations"),
     *NUMBERS,
 )
 MEMORIES = f"SELECT {', '.join(COLUMNS)} FROM memories_memory WHERE {{}} AND id = ANY(%(ids)s::uuid[]) ORDER BY id"
@@ -97,6 +97,12 @@ FULL_VECTORS = f"""
     WHERE v.namespace_id = %(namespace)s AND v.embedder = %(embedder)s AND v.route = '{Route.FULL}' AND v.memory_id =
 """
 VECTORS = f"SELECT v.memory_id, v.vector {FULL_VECTORS} ANY(%(ids)s::uuid[])"
+# The parameters of the published write policy; no row, or null: the shipped ones.
+POLICY = """
+    SELECT v.params FROM memories_publication p
+    LEFT JOIN memories_writepolicyversion v ON v.namespace_id = p.namespace_id AND v.id = p.policy_version_id
+    WHERE p.{} ORDER BY p.published_at DESC, p.id DESC LIMIT 1
+"""
 # In the order of the ids; 0 without a vector.
 COSINES = f"""
     SELECT array_agg(coalesce(1 - (v.vector <=> %(vector)s::vector), 0) ORDER BY candidate.position)
@@ -114,6 +120,7 @@ STATEMENTS_BY_NEED = {
     "returned": RETURNED,
     "mentions": MENTIONS,
     "vectors": VECTORS,
+    "policy": POLICY,
 }
 
 # All are lookups by id: a custom plan per number of ids costs more than it saves.

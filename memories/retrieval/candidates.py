@@ -35,7 +35,9 @@ from memories.retrieval.parse import ParsedQuery
 from memories.retrieval.query import Query
 from memories.retrieval.scope import CandidateScope
 from memories.retrieval.session_neighbours import SessionPlaces, session_places
+from scoring.belief import is_protected
 from scoring.fusion import rank_rows
+from scoring.policy import WritePolicyParams
 from scoring.signals import EDGE_KINDS, KINDS, LEVELS, TYPES, Edges, Signals
 from scoring.systems.candidates import MaxSimParams
 from scoring.systems.system import System
@@ -113,6 +115,7 @@ def load_candidates(
         valid_hours=np.array([(now - (row["valid_from"] or row["created_at"])) / HOUR for row in rows]),
         hours_left=np.array([hours_until(row["valid_until"], now) for row in rows]),
         memory_score=np.array([row["memory_score"] for row in rows], dtype=float),
+        protected=protected_by_policy(rows, loaded.get("policy")),
         cosine=cosine,
         cluster_cosine=cluster_cosines(loaded.get("clusters", ()), rows, parsed),
         **match,
@@ -129,6 +132,16 @@ def load_candidates(
         **{name: np.array([row[name] for row in rows], dtype=float) for name in NUMBERS},
     )
     return Candidates(ids, rows, signals, fingerprints, loaded["contradictions"])
+
+
+def protected_by_policy(rows: Sequence[MemoryRow], policies: Sequence[tuple[Any]] | None) -> Mask:
+    """Which candidates the namespace's write policy protects from decay; none if the system does not read it."""
+    if policies is None:
+        return np.zeros(len(rows), bool)
+    published: dict[str, Any] = next((params for (params,) in policies if params), {})
+    policy = WritePolicyParams.of(published)
+    belief, corroborations = (np.array([row[name] for row in rows], float) for name in ("belief", "corroborations"))
+    return is_protected(belief, corroborations, protected=policy.belief_protected, needed=policy.belief_needed)
 
 
 def hours_until(end: datetime | None, now: datetime) -> float:

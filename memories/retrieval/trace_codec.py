@@ -11,6 +11,7 @@ import orjson
 from numpy.typing import NDArray
 
 from memories.retrieval.candidate_rows import FINGERPRINT_BYTES
+from scoring.policy import WritePolicyParams
 from scoring.signals import NO_EMPHASIS, Edges, Signals
 from scoring.term import Array
 
@@ -64,6 +65,9 @@ def decode_signals(
     if "answer_entity_match" not in arrays:
         named = arrays["entity_match"] > 0
         columns["answer_entity_match"] = (named | ~named.any()).astype(float)
+    if "protected" not in arrays:
+        # Belief could pass the shipped level only with the corroborations it needs.
+        columns["protected"] = arrays["belief"] > WritePolicyParams().belief_protected
     return Signals(
         ids=np.array(ids, dtype=str),
         ranks={name.removeprefix("rank "): array for name, array in arrays.items() if name.startswith("rank ")},

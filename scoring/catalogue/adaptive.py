@@ -135,7 +135,7 @@ SOURCE = CatalogueSource(
             "Belief multiplier",
             "Step-by-Step Implementation",
             belief.belief_multiplier,
-            (constants(AdaptiveParams, {"belief_floor": "0.5", "belief_slope": "0.05", "protected_above": "8.0"}),),
+            (constants(AdaptiveParams, {"belief_floor": "0.5", "belief_slope": "0.05"}),),
             (
                 PrintedValue("0.5", "belief 0", partial(_multiplier, 0)),
                 PrintedValue("1.0", "belief 10", partial(_multiplier, 10)),

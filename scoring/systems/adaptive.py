@@ -8,7 +8,6 @@ import numpy as np
 from scoring.belief import belief_multiplier
 from scoring.freshness import access_boost
 from scoring.params import number
-from scoring.policy import WritePolicyParams
 from scoring.signals import RETRIEVERS, Signals
 from scoring.systems import recall
 from scoring.systems.system import System
@@ -23,14 +22,11 @@ class AdaptiveParams(recall.RecallParams):
 
     belief_floor: float = _belief(0.5, "belief floor (multiplier at belief 0)", low=0, high=1, step=0.01)
     belief_slope: float = _belief(0.05, "belief slope (multiplier per point of belief)", low=0, high=0.1, step=0.005)
-    protected_above: float = _belief(
-        WritePolicyParams().belief_protected, "protected belief (no decay above it)", low=5, high=10, step=0.1
-    )
 
 
 def adaptive_freshness(signals: Signals, params: AdaptiveParams) -> Term:
-    """Memories above the protected belief do not decay; the others do as in recall."""
-    protected = signals.belief > params.protected_above
+    """Memories that the namespace's write policy protects do not decay; the others do as in recall."""
+    protected = signals.protected
     decayed = recall.recall_freshness(signals, params)
     constant = const(1.0).with_name("protected from decay")
     if not protected.any():
@@ -58,7 +54,7 @@ SYSTEM = System(
     summary="recall's weight, scaled by belief: corroboration raises it, contradiction lowers it.",
     params=AdaptiveParams,
     retrievers=RETRIEVERS,
-    optional_features=("vectors",),
+    optional_features=("vectors", "policy"),
     score=score,
     gates=recall.gates,
     order=recall.order,

@@ -113,7 +113,7 @@ class System:
     retriever_terms: Mapping[str, str] = field(default_factory=dict)  # retriever → name of its term in the score
     # Retriever → the parameters that multiply what it finds; it is not asked while all of them are 0.
     weighted_by: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    # Optional features it uses: tags, edges, clusters, returned, mentions, vectors.
+    # Optional features it uses: tags, edges, clusters, returned, mentions, vectors, policy.
     optional_features: tuple[str, ...] = ()
     ranks_conversations: bool = False  # whether it also ranks sessions and turns
     # Probability that the best hit of each batch is an answer, given the candidates that pass the gates.

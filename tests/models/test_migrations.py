@@ -314,6 +314,19 @@ def test_sources_are_named_by_what_is_stored_beside_them_and_unnamed_again() -> 
     assert sources() == ["", "", "", "", "handbook", "", ""]
 
 
+def test_the_level_that_adaptive_protected_from_leaves_stored_parameters() -> None:
+    namespace = Namespace.objects.create(slug="here")
+    params = {"belief_floor": 0.4, "protected_above": 7.0}
+    for table in (ProfileVersion, TracedSet, Evaluation):
+        row(table, namespace, params=params)
+    row(Job, namespace, kind="optimise", params={"params": params, "move": ["protected_above", "belief_floor"]})
+    call_command("migrate", "memories", "0034", verbosity=0)
+    call_command("migrate", "memories", "0035", verbosity=0)
+    for table in (ProfileVersion, TracedSet, Evaluation):
+        assert table.objects.get().params == {"belief_floor": 0.4}
+    assert Job.objects.get().params == {"params": {"belief_floor": 0.4}, "move": ["belief_floor"]}
+
+
 def stored_values(table: str, column: str) -> list[Any]:
     """A column as the database holds it, whatever the models call it."""
     with connection.cursor() as cursor:

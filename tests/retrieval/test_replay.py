@@ -12,13 +12,16 @@ from hypothesis import strategies as st
 
 from memories.models import MemoryVector, Namespace
 from memories.models.choices import Route
+from memories.retrieval.candidate_rows import NO_VECTOR
 from memories.retrieval.config import override_params
 from memories.retrieval.replay import replay
 from memories.retrieval.retrieve import retrieve
 from memories.retrieval.trace import config_from_trace, redact_forgotten, to_json_text
+from memories.retrieval.trace_codec import decode_signals, pack_signals, unpack_arrays
 from memories.writing.correct import correct_memory
 from memories.writing.edit import edit_memory
 from memories.writing.feedback import confirm_memory, contradict_memories, forget_memory
+from scoring.signals import Signals
 from scoring.systems import SYSTEMS
 from tests.support.examples import examples
 from tests.support.retrieval_world import NOW, answer_to_dict, make_query, memory
@@ -149,3 +152,11 @@ def test_what_a_trace_keeps_is_small(world: Namespace) -> None:
     trace = record_trace(make_query(world, QUERIES[0], "memsense"))
     assert len(trace.candidates) > 10
     assert len(bytes(trace.signals)) < 400 * len(trace.candidates) + 4_000
+
+
+def test_a_trace_from_before_the_evidence_gate_protects_by_belief_alone() -> None:
+    signals = Signals(ids=np.array(["a", "b"]), belief=np.array([8.0, 8.5]))
+    arrays, header = unpack_arrays(pack_signals(signals, [NO_VECTOR] * 2, "minilm"))
+    older = {name: array for name, array in arrays.items() if name != "protected"}
+    assert decode_signals(["a", "b"], arrays, header, None).protected.tolist() == [False, False]
+    assert decode_signals(["a", "b"], older, header, None).protected.tolist() == [False, True]

@@ -65,7 +65,7 @@ def test_a_memory_below_the_minimum_confidence_is_filtered_unless_the_gate_is_of
 
 def test_a_protected_memory_of_adaptive_does_not_fade() -> None:
     signals = Signals(
-        ids=np.array(["a", "b"]), belief=np.array([8.1, 8.0]), age_days=np.array([900.0, 900.0]),
+        ids=np.array(["a", "b"]), protected=np.array([True, False]), age_days=np.array([900.0, 900.0]),
         type=np.full(2, TYPES.index("Event")), ranks={"semantic": np.array([1.0, 2.0])},
     )  # fmt: skip
     freshness = SYSTEMS["adaptive"].score(signals, SYSTEMS["adaptive"].params()).find("freshness")

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Iterable
 from datetime import timedelta
+from functools import partial
 
 import pytest
 
@@ -156,6 +157,48 @@ def test_above_eight_a_memory_does_not_decay_and_at_eight_it_does(agent: Agent) 
         (one,) = agent.retrieve("Who keeps a lighthouse?", system="adaptive")["results"]
         assert one["freshness"] == freshness
         assert one["score"] == pytest.approx(one["rrf"] * freshness * (0.5 + 0.05 * belief))
+
+
+def freshness_of(answer: Json) -> float:
+    """The freshness of the fact."""
+    return float(by_content(answer)[FACT]["freshness"])
+
+
+def test_the_write_policy_alone_says_what_is_protected_and_a_trace_replays_as_it_was(agent: Agent) -> None:
+    at = (NOW - timedelta(days=360)).isoformat()
+    id = agent.remember(FACT, created_at=at)["memory"]["id"]
+    ask = partial(agent.retrieve, "Who keeps a lighthouse?", system="adaptive")
+    # A level without its evidence protects nothing, wherever the level came from.
+    Memory.objects.filter(id=id).update(belief=9.0, corroborations=2)
+    assert freshness_of(ask()) == 0.25
+    Memory.objects.filter(id=id).update(corroborations=3)
+    protected = ask()
+    assert freshness_of(protected) == 1.0
+    publish_policy(agent, belief_needed=4)
+    faded = ask()
+    assert freshness_of(faded) == 0.25
+    publish_policy(agent, belief_needed=4, belief_protected=9.5)
+    Memory.objects.filter(id=id).update(corroborations=4)
+    assert freshness_of(ask()) == 0.25
+    Memory.objects.filter(id=id).update(belief=9.6)
+    assert freshness_of(ask()) == 1.0
+    for answer in (protected, faded):
+        replayed = agent.post("replay/", trace=answer["trace"])
+        assert [one["score"] for one in replayed["results"]] == [one["score"] for one in answer["results"]]
+
+
+def test_the_past_is_protected_by_what_was_known_then(agent: Agent) -> None:
+    agent.namespace.clock = NOW - timedelta(days=360)
+    agent.namespace.save()
+    for number in range(8):
+        agent.remember(FACT, source=f"document {number}")
+    agent.namespace.clock = NOW
+    agent.namespace.save()
+    ask = partial(agent.retrieve, "Who keeps a lighthouse?", system="adaptive")
+    assert freshness_of(ask()) == 1.0
+    contradict(agent, ask()["results"][0]["id"], 1)
+    assert freshness_of(ask()) == 0.25
+    assert freshness_of(ask(as_of=(NOW - timedelta(days=1)).isoformat())) == 1.0
 
 
 def test_every_step_of_belief_is_explained_in_the_history(agent: Agent) -> None:

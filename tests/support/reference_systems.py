@@ -158,7 +158,7 @@ def adaptive(s: Signals, p: AdaptiveParams) -> list[float]:
     scores = []
     for i in range(len(s)):
         belief = float(s.belief[i])
-        fresh = 1.0 if belief > p.protected_above else freshness(i, s, p)
+        fresh = 1.0 if s.protected[i] else freshness(i, s, p)
         scores.append(recall_rrf(i, s, p) * fresh * access_boost(i, s) * (p.belief_floor + p.belief_slope * belief))
     return scores
 

@@ -30,6 +30,7 @@ def batch(n: int, seed: int = 0, **changes: Any) -> Signals:
         "hours_left": np.where(rng.random(n) < 0.3, rng.exponential(50, n) + 0.1, np.inf),
         "confidence": rng.random(n),
         "belief": rng.uniform(0, 10, n),
+        "protected": rng.random(n) < 0.3,
         "provenance_depth": rng.integers(0, 4, n),
         "importance": rng.random(n),
         "quality": rng.random(n),

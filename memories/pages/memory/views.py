@@ -32,6 +32,7 @@ from memories.web.roles import Access
 from memories.web.validation_errors import flatten_errors
 from memories.writing.evidence import load_evidence
 from memories.writing.write_policy import current_write_policy
+from scoring.belief import is_protected
 from scoring.params import ParamsError
 from scoring.systems import SYSTEMS
 from scoring.systems.recall import ConfidenceGateParams, FreshnessParams
@@ -123,6 +124,9 @@ def render_memory_page(
         "may_correct": memory.level == ChunkLevel.FACT,
         "failed": failed or {},
         "failed_without_form": failed is not None and failed["act"] not in ("correct", "contradict", "edit"),
+        "protected": is_protected(
+            memory.belief, memory.corroborations, protected=policy.belief_protected, needed=policy.belief_needed
+        ),
         "waterfall": waterfall,
         "confidence_chart": charts.confidence_chart(waterfall, minimum, policy.high_confidence),
         "history": history,
