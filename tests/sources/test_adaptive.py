@@ -9,6 +9,7 @@ import pytest
 
 from memories.models import Memory
 from tests.support.agent import Agent, Json, by_content, value_of
+from tests.support.planted_vectors import plant_vector, unit_vector, vector_at_cosine
 from tests.support.retrieval_world import NOW
 
 pytestmark = pytest.mark.django_db
@@ -114,8 +115,7 @@ def test_belief_below_two_makes_a_candidate_for_archival_that_is_archived_only_w
     id = agent.remember(FACT)["memory"]["id"]
     contradict(agent, id, 2)
     assert agent.run("reflect")["archival"]["candidates"] == 0, "at 2.0 exactly it is not below"
-    other = agent.remember(OTHERS[5], session="one more")["memory"]["id"]
-    agent.act(id, "contradict", memory=other)
+    Memory.objects.filter(id=id).update(belief=1.95)
     listed = agent.run("reflect")["archival"]
     assert listed["candidates"] == 1
     assert [one["memory"] for one in listed["examples"]] == [id]
@@ -227,9 +227,9 @@ def test_the_more_often_used_memory_is_not_believed_more_for_it(agent: Agent) ->
 KEEPS = ("Grind keeps 4 connections open to Slottet", "Priya says Grind keeps 9 connections to Slottet")
 
 
-def disagree(agent: Agent) -> list[str]:
+def disagree(agent: Agent, *entities: str) -> list[str]:
     """Two memories of two entities that differ in a number, a cosine of .787 apart."""
-    for name in ("Grind", "Slottet"):
+    for name in entities or ("Grind", "Slottet"):
         agent.post("entities/", name=name)
     return [agent.remember(text, session=text[:5])["memory"]["id"] for text in KEEPS]
 
@@ -256,4 +256,17 @@ def test_a_pair_is_a_candidate_of_contradiction_between_two_cosines_and_with_sha
 ) -> None:
     publish_policy(agent, **bounds)
     disagree(agent)
+    assert agent.run("reflect")["contradictions"]["contradictions"] == found
+
+
+def test_one_shared_entity_makes_no_candidate_of_contradiction(agent: Agent) -> None:
+    disagree(agent, "Grind")
+    assert agent.run("reflect")["contradictions"]["contradictions"] == 0
+
+
+@pytest.mark.parametrize(("cosine", "found"), [(0.41, 1), (0.39, 0)])
+def test_a_candidate_of_contradiction_is_at_least_four_tenths_similar(agent: Agent, cosine: float, found: int) -> None:
+    first, second = disagree(agent)
+    plant_vector(first, unit_vector(0))
+    plant_vector(second, vector_at_cosine(unit_vector(0), cosine, unit_vector(1)))
     assert agent.run("reflect")["contradictions"]["contradictions"] == found

@@ -246,11 +246,14 @@ def test_a_batch_that_spreads_is_ordered_by_its_score_and_the_floor_is_two_hundr
     assert np.std([one["hybrid_score"] for one in answer["results"]]) > 0.02
     assert not answer["tiebreak_applied"]
     assert scores == sorted(scores, reverse=True)
-    usage = {"weight_quality": 1.0, "weight_usage": 0.02} | weights(quality=1.0, usage=0.02)
     Memory.objects.update(quality=0.5)
-    for params, applied in ((usage, True), (usage | {"tiebreak_sigma": 0.0}, False)):
+    usage = np.std([one["usage_norm"] for one in answer["results"]])
+    for spread, applied in ((0.0195, True), (0.0205, False)):
+        # Quality is the same for all, so the weight of usage alone spreads the scores, by as much as it weighs.
+        share = spread / usage
+        params = weights(quality=0.5, usage=0.5 * share / (1 - share))
         answer = shelf.retrieve(QUERY, system="memorysync", top_k=100, params=params)
-        assert 0 < np.std([one["hybrid_score"] for one in answer["results"]]) < 0.02
+        assert np.std([one["hybrid_score"] for one in answer["results"]]) == pytest.approx(spread, abs=1e-9)
         assert answer["tiebreak_applied"] == applied
 
 

@@ -37,8 +37,11 @@ def test_risk_follows_the_table(agent: Agent, claims: tuple[str, ...], risk: str
     assert checked["faithfulness"] == pytest.approx(faithfulness)
 
 
-def rate(agent: Agent, disputed: int = 0) -> None:
-    """Store sixty memories whose signals vary, and let two annotators rate them by weights of their own."""
+def rate(agent: Agent, disputed: int = 0, only: str = "") -> None:
+    """Store sixty memories whose signals vary, and let two annotators rate them by weights of their own.
+
+    One of them takes the first memories, or the first of a type, for events.
+    """
     levels = {"direct": 0.95, "confirmation": 0.8, "weak_inference": 0.5, "speculation": 0.3}
     types = {"Entity": 0.9, "Event": 0.85, "Fact": 0.8, "Preference": 0.75, "Relation": 0.7}
     models = {"sonnet": 0.9, "haiku": 0.8, "other": 0.65}
@@ -49,11 +52,12 @@ def rate(agent: Agent, disputed: int = 0) -> None:
         bodies.append({"content": text, "type": type, "source_level": level, "extractor": {"model": model}})
         ratings.append(round(0.3 * levels[level] + 0.55 * models[model] + 0.15 * types[type], 4))
     outcomes = agent.post("memories/batch/", memories=bodies)["results"]
+    places = [place for place, one in enumerate(outcomes) if only in ("", one["memory"]["type"])][:disputed]
     annotations = [
         {
             "memory": one["memory"]["id"],
             "annotator": name,
-            "type": "Event" if name == "bob" and place < disputed else one["memory"]["type"],
+            "type": "Event" if name == "bob" and place in places else one["memory"]["type"],
             "right": rating > 0.5,
             "confidence": rating,
         }
@@ -84,6 +88,19 @@ def test_agreement_is_cohens_kappa_and_must_exceed_three_quarters(agent: Agent, 
     assert found["gate"] == 0.75
     assert found["kappa"]["value"] == pytest.approx(kappa, abs=5e-4)
     assert found["valid"] == (kappa > 0.75) == (disputed == 4)
+
+
+@pytest.mark.parametrize(("disputed", "kappa", "first"), [(4, 0.762, False), (5, 0.691, True)])
+def test_a_kappa_of_preferences_below_seven_tenths_has_their_prior_recalibrated_first(
+    agent: Agent, disputed: int, kappa: float, first: bool
+) -> None:
+    rate(agent, disputed, only="Preference")
+    found = agent.get("calibration/")
+    (preference,) = (one for one in found["types"] if one["type"] == "Preference")
+    assert preference["kappa"]["value"] == pytest.approx(kappa, abs=1e-3)
+    named = [finding["what"] for finding in found["findings"]]
+    assert any("Preference prior first" in what for what in named) == first
+    assert not first or "Preference prior" in named[0]
 
 
 def test_the_sweep_of_k_shows_where_the_paper_looked(reader: Agent, judgement_set: JudgementSet) -> None:

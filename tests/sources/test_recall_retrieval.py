@@ -187,6 +187,32 @@ def test_two_accesses_outweigh_forty_nine_ranks_and_the_page_says_so(agent: Agen
 # Single retrievers
 
 
+@pytest.mark.parametrize(("given", "k1", "b"), [({}, 1.2, 0.75), ({"bm25_k1": 2.0, "bm25_b": 0.3}, 2.0, 0.3)])
+def test_bm25_is_summed_over_the_words_of_the_query_with_the_constants_of_the_text(
+    reader: Agent, given: dict[str, float], k1: float, b: float
+) -> None:
+    rows = Memory.objects.within(reader.namespace).filter(status="active")
+    texts = {str(one.id): lexemes(one.content) for one in rows}
+    lengths = {id: sum(words.values()) for id, words in texts.items()}
+    average = sum(lengths.values()) / len(lengths)
+
+    def bm25(id: str, query: str) -> float:
+        score = 0.0
+        for term in set(lexemes(query)) & texts[id].keys():
+            holding = sum(term in words for words in texts.values())
+            idf = math.log((len(texts) - holding + 0.5) / (holding + 0.5) + 1)
+            f = texts[id][term]
+            score += idf * f * (k1 + 1) / (f + k1 * (1 - b + b * lengths[id] / average))
+        return score
+
+    query = "invoicing backup database schema"
+    answer = reader.retrieve(query, system="recall", top_k=100, params=given)
+    hits = {one["id"]: one["retrievers"]["bm25"] for one in answer["results"] if "bm25" in one["retrievers"]}
+    assert len(hits) >= 3
+    for id, hit in hits.items():
+        assert hit["score"] == pytest.approx(bm25(id, query), abs=1e-6)
+
+
 def test_a_word_said_ten_times_counts_more_than_once_and_less_than_thrice(agent: Agent) -> None:
     once = "tide " + " ".join(f"w{number}" for number in range(9))
     tenfold = " ".join(["tide"] * 10)
@@ -293,7 +319,8 @@ def plan_of(reader: Agent, query: str, **params: Any) -> Json:
 
 def test_a_precise_query_asks_semantic_and_entity_alone_reranks_nothing_and_returns_five(reader: Agent) -> None:
     plan = plan_of(reader, "Maya Priya facts 2026-01-31", precise_from=0.7)
-    assert plan["value"] >= 0.7
+    assert 0.72 < plan["value"] < 0.8
+    assert plan_of(reader, "Maya Priya facts 2026-01-31")["name"] == "entity-centric"
     assert (plan["name"], plan["retrievers"], plan["reranker"]) == ("precise", ["semantic", "entity"], None)
     assert len(plan["results"]) == 5
 
@@ -318,6 +345,16 @@ def test_a_vague_query_is_explored_by_all_retrievers_with_reranker_and_mmr(reade
     assert all("rerank" in one["retrievers"] for one in plan["results"][:3])
     assert [one["selection"]["step"] for one in plan["results"]] == list(range(1, len(plan["results"]) + 1))
     assert {plan["params"][f"weight_{name}"] for name in ("semantic", "bm25", "entity", "temporal")} == {1.0}
+
+
+@pytest.mark.parametrize(
+    ("query", "plan"), [("Facts: new database coffee", "exploratory"), ("Facts: coffee oven recently", "hybrid")]
+)
+def test_a_query_is_vague_below_four_tenths(reader: Agent, query: str, plan: str) -> None:
+    told = plan_of(reader, query)
+    assert told["name"] == plan
+    assert (0.36 < told["value"] < 0.4) == (plan == "exploratory")
+    assert (0.4 <= told["value"] < 0.5) == (plan == "hybrid")
 
 
 def test_any_other_query_has_the_balanced_plan_without_mmr(reader: Agent) -> None:
@@ -349,17 +386,16 @@ def greedy(relevance: Sequence[float], cosine: np.ndarray[Any, Any], balance: fl
     return chosen
 
 
-@pytest.mark.parametrize("balance", [0.5, 0.7, 0.9])
+@pytest.mark.parametrize("balance", [0.5, None, 0.9])
 @pytest.mark.parametrize("relevance", ["scaled", "raw"])
 def test_mmr_trades_relevance_against_the_cosine_to_what_is_selected(
-    reader: Agent, balance: float, relevance: str
+    reader: Agent, balance: float | None, relevance: str
 ) -> None:
+    params = {"mmr": "on", "mmr_relevance": relevance} | ({"mmr_lambda": balance} if balance else {})
     query = {"query": QUERIES[0], "system": "recall", "top_k": 100}
     gates = {"confidence_gate": False}
     ranked = reader.retrieve(**query, params={"mmr": "off"} | gates)["results"]
-    picked = reader.retrieve(**query, params={"mmr": "on", "mmr_lambda": balance, "mmr_relevance": relevance} | gates)[
-        "results"
-    ]
+    picked = reader.retrieve(**query, params=params | gates)["results"]
     vectors = {
         str(row.memory_id): np.asarray(row.vector, dtype=float)
         for row in MemoryVector.objects.within(reader.namespace).filter(route="vec_full")
@@ -374,7 +410,7 @@ def test_mmr_trades_relevance_against_the_cosine_to_what_is_selected(
         slope = np.polyfit(scaled, [relevant[one["id"]] for one in ranked], 1)
         assert np.polyval(slope, scaled) == pytest.approx([relevant[one["id"]] for one in ranked], abs=1e-9)
         worth = [relevant[one["id"]] for one in ranked]
-    expected = [ranked[i]["id"] for i in greedy(worth, matrix @ matrix.T, balance, len(ranked))]
+    expected = [ranked[i]["id"] for i in greedy(worth, matrix @ matrix.T, balance or 0.7, len(ranked))]
     assert [one["id"] for one in picked] == expected
 
 
