@@ -7,7 +7,9 @@ import numpy as np
 import pytest
 
 from memories.models import Memory, MemoryTag, MemoryVector
+from memories.providers.embedder import embedder
 from tests.support.agent import Agent, Json, nodes, value_of
+from tests.support.planted_vectors import Vector, plant_vector, unit_vector, vector_at_cosine
 
 pytestmark = pytest.mark.django_db
 
@@ -227,13 +229,45 @@ def test_selection_weighs_the_final_score_at_78_against_redundancy(agent: Agent)
     assert by_tags, "the tags of one pair count more than its cosine"
 
 
-def test_a_hit_as_redundant_as_94_is_skipped(agent: Agent) -> None:
-    for subject in ("Ada", "Bo"):
-        agent.remember("Owns a boat", subject=subject, session=subject)
-    agent.remember("The harbour is deep", session="harbour")
-    assert [one["content"] for one in rank(agent, "Who owns a boat?")] == ["Owns a boat", "The harbour is deep"]
-    every = rank(agent, "Who owns a boat?", params={"duplicate": 1.0, "mmr_lambda": 0.999})
-    assert [one["content"] for one in every].count("Owns a boat") >= 1
+def embed(text: str) -> Vector:
+    """The vector of a text."""
+    return np.asarray(embedder("all-MiniLM-L6-v2").embed([text])[0], dtype=float)
+
+
+@pytest.mark.parametrize(("steepness", "second"), [(0.26, "bread"), (0.30, "boats")])
+def test_a_redundant_hit_stands_back_where_its_lead_is_below_22_78ths_of_its_redundancy(
+    agent: Agent, steepness: float, second: str
+) -> None:
+    texts = {"anchor": ("Anchors are iron", 1.0), "boats": ("Boats are wood", 0.8), "bread": ("Bread is rye", 0.2)}
+    ids = {
+        name: agent.remember(text, memory_score=score, session=name)["memory"]["id"]
+        for name, (text, score) in texts.items()
+    }
+    finals = {name: 1 / (16 + place) + 0.1 * score for place, (name, (_, score)) in enumerate(texts.items())}
+    lead = finals["boats"] - finals["bread"]
+    query = embed("harbour museum")
+    anchor = vector_at_cosine(query, 0.3, unit_vector(0))
+    aside = (anchor - 0.3 * query) / (1 - 0.3**2) ** 0.5
+    plant_vector(ids["anchor"], anchor)
+    # The lead of the boats over the bread is this share of how redundant they are with the anchor; the bread is not.
+    for axis, name, cosine, nearness in ((1, "boats", 0.2, lead / steepness), (2, "bread", 0.1, 0.0)):
+        sideways = vector_at_cosine(query, 0.0, unit_vector(axis))
+        sideways = vector_at_cosine(aside, 0.0, sideways)
+        leaning = (nearness - 0.3 * cosine) / (1 - 0.3**2) ** 0.5
+        plant_vector(ids[name], cosine * query + leaning * aside + (1 - cosine**2 - leaning**2) ** 0.5 * sideways)
+    results = rank(agent, "harbour museum")
+    assert {one["id"]: one["final_score"] for one in results} == pytest.approx({ids[n]: finals[n] for n in ids})
+    assert [one["id"] for one in results][:2] == [ids["anchor"], ids[second]]
+
+
+@pytest.mark.parametrize(("cosine", "returned"), [(0.93, 2), (0.95, 1)])
+def test_a_hit_as_redundant_as_94_is_skipped(agent: Agent, cosine: float, returned: int) -> None:
+    ids = [agent.remember(text, session=text)["memory"]["id"] for text in ("Owns a boat", "The harbour is deep")]
+    query = embed("Who owns a boat?")
+    first = vector_at_cosine(query, 0.6, unit_vector(0))
+    plant_vector(ids[0], first)
+    plant_vector(ids[1], vector_at_cosine(first, cosine, unit_vector(1)))
+    assert len(rank(agent, "Who owns a boat?")) == returned
 
 
 @pytest.fixture
@@ -246,18 +280,17 @@ def otters(agent: Agent) -> Agent:
 
 
 def test_each_route_lists_twice_the_limit_of_four_times_what_is_asked_for(otters: Agent) -> None:
-    def sizes(**body: Any) -> tuple[int, int]:
-        answer = otters.retrieve("Where was the otter seen?", system="memsense", **body)
-        ranks = [hit["rank"] for one in answer["results"] for hit in one["retrievers"].values()]
-        return max(ranks), otters.get(f"traces/{answer['trace']}/")["candidates"]
+    def candidates(query: str, **body: Any) -> int:
+        answer = otters.retrieve(query, system="memsense", **body)
+        found: int = otters.get(f"traces/{answer['trace']}/")["candidates"]
+        return found
 
     for top_k, pool in ((1, 64), (8, 64), (10, 80), (12, 96)):
         assert pool == max(max(top_k * 4, 32) * 2, 40)
-        worst, candidates = sizes(top_k=top_k)
-        assert worst <= pool
-        # Two lists find anything, and each holds the whole pool.
-        assert pool <= candidates <= min(2 * pool, 100)
-    assert 40 <= sizes(top_k=1, params={"limit_least": 1, "limit_factor": 1})[1] <= 80
+        # Stop words alone: only one list finds anything, and it holds the whole pool.
+        assert candidates("What about it?", top_k=top_k) == pool
+        assert pool <= candidates("Where was the otter seen?", top_k=top_k) <= min(2 * pool, 100)
+    assert candidates("What about it?", top_k=1, params={"limit_least": 1, "limit_factor": 1}) == 40
 
 
 def test_selection_sees_four_times_as_many_as_are_asked_for_and_at_least_32(otters: Agent) -> None:
