@@ -37,6 +37,7 @@ urlpatterns = [
         calibrate_page.publish_calibration_draft,
         name="calibrate-publish",
     ),
+    path("<slug:namespace>/calibrate/preset/", calibrate_page.save_preset_draft, name="calibrate-preset"),
     path("<slug:namespace>/calibrate/import/", calibrate_page.import_annotations, name="calibrate-import"),
     path("<slug:namespace>/decay/", decay_page.decay_page, name="decay"),
     path("<slug:namespace>/dedup/", dedup_page.dedup_page, name="dedup"),

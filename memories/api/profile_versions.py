@@ -18,6 +18,7 @@ from memories.tuning.config_diff import version_differences
 from memories.web.fields import Identifier, JsonObject, OneOf, Text
 from memories.web.http_errors import params_validation_error
 from memories.web.profile_bodies import profile_version_or_404
+from memories.web.ranking_choice import PRESET_HELP, check_preset
 from memories.web.serializers import QueryString, StrictObject
 from scoring.params import ParamsError
 from scoring.systems import SYSTEMS
@@ -30,7 +31,10 @@ class NewProfileVersion(StrictObject):
 
     name = Text(max_length=profile_versions.MAX_NAME_LENGTH, default="default")
     system = OneOf(choices=list(SYSTEMS))
-    params = JsonObject(help_text="parameters that differ from the system's defaults; GET systems/ lists them all")
+    preset = Text(max_length=100, required=False, help_text=PRESET_HELP)
+    params = JsonObject(
+        default=dict, help_text="parameters that differ from the system's defaults; GET systems/ lists them all"
+    )
     parent = Identifier(  # type: ignore[assignment]
         required=False, help_text="the version it derives from; default: the last one of its profile"
     )
@@ -148,6 +152,9 @@ class ProfilesView(NamespacedView):
     def post(self, request: Request, namespace: str) -> Response:
         """Save the next version of a profile: a draft, unused until it is published."""
         body = {"parent": None, **NewProfileVersion.from_request(request)}
+        if preset := body.pop("preset", ""):
+            check_preset(body["system"], preset, at="preset")
+            body["params"] = {**SYSTEMS[body["system"]].presets[preset], **body["params"]}
         if body["parent"] and version_history.find_version(self.namespace, body["parent"]) is None:
             message = f"must be a profile version of this namespace; got {body['parent']}"
             raise ValidationError({"parent": [message]})

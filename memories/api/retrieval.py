@@ -1,7 +1,10 @@
 """Retrieval over REST: retrieve, compare systems, why-not."""
 
+from typing import Any
+
 from django.http import Http404, HttpResponse
 from drf_spectacular.utils import OpenApiResponse, extend_schema
+from rest_framework.exceptions import ValidationError
 from rest_framework.request import Request
 from rest_framework.response import Response
 
@@ -22,7 +25,8 @@ from memories.retrieval.prompt_context import render_context
 from memories.retrieval.retrieve import retrieve
 from memories.retrieval.trace import is_trace_sampled, store_trace
 from memories.retrieval.why_not import why_not
-from memories.web.fields import Flag, Identifier, Integer, OneOf
+from memories.web.fields import Flag, Identifier, Integer, JsonObject, OneOf
+from memories.web.ranking_choice import check_preset
 from memories.web.retrieval_body import ConfiguredQuerySerializer, QuerySerializer, query_from_body
 from scoring.systems import SYSTEMS
 
@@ -44,6 +48,20 @@ class WhyNotRequestSerializer(ConfiguredQuerySerializer):
     """A query and the missing memory."""
 
     memory = Identifier()
+
+
+class CompareSerializer(QuerySerializer):
+    """A query, and the presets of the systems that rank it."""
+
+    presets = JsonObject(default=dict, help_text="system → one of its presets; the others have their defaults")
+
+    def validate_presets(self, presets: dict[str, Any]) -> dict[str, str]:
+        """Reject unknown systems and presets."""
+        for system, preset in presets.items():
+            if system not in SYSTEMS:
+                raise ValidationError({system: [f"must be one of {', '.join(SYSTEMS)}; got {system}"]})
+            check_preset(system, preset, at=system)
+        return presets
 
 
 class RetrieveView(NamespacedView):
@@ -94,12 +112,15 @@ class CompareView(NamespacedView):
     roles = {"POST": Role.READ}
 
     @extend_schema(
-        operation_id="compare", request=QuerySerializer, responses=serializer_of(Comparison), tags=["retrieval"]
+        operation_id="compare", request=CompareSerializer, responses=serializer_of(Comparison), tags=["retrieval"]
     )
     def post(self, request: Request, namespace: str) -> Response:
-        """Rank one query by every system with its defaults, side by side; no access is recorded."""
-        body = QuerySerializer.from_request(request)
-        configs = {name: resolve_config(self.namespace, system=name, params={}) for name in SYSTEMS}
+        """Rank one query by every system, with its defaults or a preset, side by side; no access is recorded."""
+        body = CompareSerializer.from_request(request)
+        configs = {
+            name: resolve_config(self.namespace, system=name, preset=body["presets"].get(name, ""), params={})
+            for name in SYSTEMS
+        }
         retrievals = compare_systems(query_from_body(self.namespace, body, next(iter(configs.values()))), configs)
         answers = {name: build_answer(retrieval, explain="none") for name, retrieval in retrievals.items()}
         rankings = {name: [str(id) for id in answer.result_ids] for name, answer in answers.items()}

@@ -19,8 +19,9 @@ from memories.retrieval.config import override_params, resolve_config
 from memories.retrieval.query import Config
 from memories.retrieval.replay import replay
 from memories.retrieval.trace import config_from_trace, redact_forgotten
-from memories.web.fields import Identifier, JsonObject, OneOf
+from memories.web.fields import Identifier, JsonObject, OneOf, Text
 from memories.web.http_errors import params_validation_error
+from memories.web.ranking_choice import PRESET_HELP, check_preset
 from memories.web.serializers import QueryString, StrictObject
 from memories.web.trace_filters import trace_or_404
 from scoring.params import ParamsError
@@ -32,6 +33,7 @@ class ReplayRequestSerializer(StrictObject):
 
     trace = Identifier()
     system = OneOf(choices=list(SYSTEMS), required=False, help_text="a system other than the trace's runs live")
+    preset = Text(max_length=100, required=False, help_text=f"{PRESET_HELP}. Default system: the trace's")
     params = JsonObject(default=dict, help_text="overrides of the trace's parameters, or of the system's defaults")
     explain = OneOf(choices=["none", "parts", "full"], default="parts")
 
@@ -113,10 +115,13 @@ class ReplayView(NamespacedView):
 
 
 def replay_config(view: NamespacedView, trace: Trace, body: dict[str, Any]) -> Config:
-    """The trace's own configuration or a system's, with parameter overrides."""
+    """The trace's own configuration, or a system's with its preset, with parameter overrides."""
+    system = body.get("system", trace.system)
+    if "preset" in body:
+        check_preset(system, body["preset"], at="preset")
     try:
-        if "system" in body and body["system"] != trace.system:
-            return resolve_config(view.namespace, system=body["system"], params=body["params"])
+        if "preset" in body or system != trace.system:
+            return resolve_config(view.namespace, system=system, preset=body.get("preset", ""), params=body["params"])
         config = config_from_trace(trace)
         return override_params(config, config.system.params.as_requested(body["params"]))
     except ParamsError as error:

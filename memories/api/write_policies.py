@@ -16,7 +16,7 @@ from memories.api.jobs import JobSerializer, start_job
 from memories.models import WritePolicy, WritePolicyVersion
 from memories.models.choices import JobKind, Role
 from memories.tuning import policy_versions
-from memories.web.fields import Flag, JsonObject, Text
+from memories.web.fields import Flag, JsonObject, OneOf, Text
 from memories.web.http_errors import params_validation_error
 from memories.web.profile_bodies import policy_version_or_404
 from memories.web.serializers import QueryString, StrictObject
@@ -29,7 +29,10 @@ class NewPolicyVersion(StrictObject):
     """A new policy version."""
 
     name = Text(max_length=100, default="default")
-    params = JsonObject(help_text="write parameters that differ from the defaults; GET systems/ lists them all")
+    preset = OneOf(choices=list(policy.PRESETS), required=False, help_text="a domain's preset; params win over it")
+    params = JsonObject(
+        default=dict, help_text="write parameters that differ from the defaults; GET systems/ lists them all"
+    )
     note = Text(max_length=2_000, allow_blank=True, default="")
 
 
@@ -142,6 +145,7 @@ class WritePoliciesView(NamespacedView):
     def post(self, request: Request, namespace: str) -> Response:
         """Save the next version of a policy; it takes effect once it is published."""
         body = NewPolicyVersion.from_request(request)
+        body["params"] = {**policy.PRESETS.get(body.pop("preset", ""), {}), **body["params"]}
         try:
             version = policy_versions.add_policy_version(self.namespace, by=self.access.caller, **body)
         except ParamsError as error:

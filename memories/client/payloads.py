@@ -65,6 +65,7 @@ class RankingOptions(QueryOptions, total=False):
     """Optional fields of a query with its ranking configuration."""
 
     system: str
+    preset: str
     profile: str
     params: Mapping[str, Any]
 

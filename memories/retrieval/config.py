@@ -10,6 +10,7 @@ from scoring.params import ParamProblem, ParamsError
 from scoring.systems import SYSTEMS
 from scoring.systems.system import System
 
+PRESET_SEPARATOR = "/"  # recall/exploratory is the preset exploratory of recall
 DEFAULT_SYSTEM = "blend"  # best in docs/measurements.md
 # What is served before anything is published: the system whose presets the modes are; in general the default.
 SYSTEM_BY_MODE = {mode: DEFAULT_SYSTEM if mode == Mode.GENERAL else "contextdb" for mode in Mode}
@@ -20,11 +21,11 @@ class UnknownProfileError(LookupError):
 
 
 def resolve_config(
-    namespace: Namespace, *, system: str = "", profile: str = "", params: Mapping[str, object]
+    namespace: Namespace, *, system: str = "", preset: str = "", profile: str = "", params: Mapping[str, object]
 ) -> Config:
-    """Resolve the configuration (ParamsError, UnknownProfileError)."""
+    """Resolve the configuration (ParamsError, UnknownProfileError; KeyError for an unknown system or preset)."""
     if system:
-        config = system_config(namespace, SYSTEMS[system])
+        config = system_config(namespace, SYSTEMS[system], preset)
     elif profile:
         config = config_of_version(find_profile_version(namespace, profile))
     else:
@@ -34,8 +35,16 @@ def resolve_config(
 
 
 def parse_config_label(label: str) -> dict[str, str]:
-    """A URL's label as the API's `profile` or `system`."""
-    return {"profile" if VERSION_SEPARATOR in label else "system": label} if label else {}
+    """A URL's label as the API's `profile`, or `system` and `preset`."""
+    if VERSION_SEPARATOR in label:
+        return {"profile": label}
+    system, _, preset = label.partition(PRESET_SEPARATOR)
+    return {name: value for name, value in (("system", system), ("preset", preset)) if value}
+
+
+def system_label(system: str, preset: str = "") -> str:
+    """A system and its preset as a URL names them; inverse of `parse_config_label`."""
+    return f"{system}{PRESET_SEPARATOR}{preset}" if preset else system
 
 
 def override_params(config: Config, params: Mapping[str, object]) -> Config:
@@ -45,10 +54,10 @@ def override_params(config: Config, params: Mapping[str, object]) -> Config:
     return replace(config, given=given)
 
 
-def system_config(namespace: Namespace, system: System) -> Config:
-    """A system with its preset for the namespace's mode; contextdb has one for each."""
-    preset = namespace.mode if namespace.mode in system.presets else ""
-    return Config(system, dict(system.presets.get(preset, {})), preset=preset)
+def system_config(namespace: Namespace, system: System, preset: str = "") -> Config:
+    """A system with a preset, by default that for the namespace's mode; contextdb has one for each."""
+    preset = preset or (namespace.mode if namespace.mode in system.presets else "")
+    return Config(system, dict(system.presets[preset]) if preset else {}, preset=preset)
 
 
 def find_profile_version(namespace: Namespace, name: str) -> ProfileVersion:

@@ -16,7 +16,7 @@ from scoring.params import Choice, Declaration, Number, ParamsError
 
 CURVE_POINTS = 13
 RRF_K = "rrf_k"
-PAPER_K_VALUES = (20, 40, 50, 60, 70, 80, 120)  # the paper's values of RRF k
+PAPER_K_VALUES = (20, 30, 40, 50, 60, 70, 80, 90, 120)  # the paper's values of RRF k
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,7 @@ from memories.tuning.pareto import DIVERSITY, TRADEOFFS
 from memories.web.fields import Float, Integer, JsonObject, ListOf, OneOf, Text
 from memories.web.http_errors import params_validation_error
 from memories.web.judgement_lookups import find_judgement_set
+from memories.web.ranking_choice import PRESET_HELP, check_ranking_choice
 from memories.web.serializers import QueryString, StrictObject
 from scoring.params import ParamsError
 from scoring.systems import SYSTEMS
@@ -25,12 +26,12 @@ class RankingConfigSerializer(StrictObject):
     """The ranking configuration: a system or a profile; default: the published profile."""
 
     system = OneOf(choices=list(SYSTEMS), required=False, help_text="a system with its defaults")
+    preset = Text(max_length=100, required=False, help_text=PRESET_HELP)
     profile = Text(max_length=120, required=False, help_text="a profile's name, or name@version")
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
-        """Reject system and profile together."""
-        if "system" in attrs and "profile" in attrs:
-            raise ValidationError({"profile": ["must not be given with system: a profile has its own"]})
+        """Reject system and profile together, and an unknown preset."""
+        check_ranking_choice(attrs)
         return attrs
 
 
@@ -105,7 +106,8 @@ def search_spec_from_body(namespace: Namespace, body: dict[str, Any]) -> SearchS
 def evaluation_config_from_body(namespace: Namespace, body: dict[str, Any], params: dict[str, Any]) -> Config:
     """The configuration a request names; unknown profiles and invalid parameters are rejected."""
     try:
-        return resolve_config(namespace, system=body.get("system", ""), profile=body.get("profile", ""), params=params)
+        named = {name: body[name] for name in ("system", "preset", "profile") if name in body}
+        return resolve_config(namespace, **named, params=params)
     except ParamsError as error:
         raise params_validation_error(error) from error
     except UnknownProfileError as error:

@@ -12,6 +12,7 @@ from memories.retrieval.config import UnknownProfileError, resolve_config
 from memories.retrieval.query import Config, Filters, Query
 from memories.web.fields import DateTime, Integer, JsonObject, ListOf, OneOf, Text
 from memories.web.http_errors import params_validation_error
+from memories.web.ranking_choice import PRESET_HELP, check_ranking_choice
 from memories.web.serializers import StrictObject
 from memories.web.timestamp_checks import check_not_future
 from scoring.params import ParamsError
@@ -62,13 +63,13 @@ class ConfiguredQuerySerializer(QuerySerializer):
     """A query and its ranking configuration: a system or a profile; default: the published profile."""
 
     system = OneOf(choices=list(SYSTEMS), required=False, help_text="a system with its defaults")
+    preset = Text(max_length=100, required=False, help_text=PRESET_HELP)
     profile = Text(max_length=120, required=False, help_text="a profile's name, or name@version")
     params = JsonObject(default=dict, help_text="parameter overrides; GET systems/ lists them")
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
-        """Reject system and profile together."""
-        if "system" in attrs and "profile" in attrs:
-            raise ValidationError({"profile": ["must not be given with system: a profile has its own"]})
+        """Reject system and profile together, and an unknown preset."""
+        check_ranking_choice(attrs)
         return attrs
 
 
@@ -90,7 +91,7 @@ def query_from_body(namespace: Namespace, body: dict[str, Any], config: Config |
 
 def retrieval_config_from_body(namespace: Namespace, body: dict[str, Any]) -> Config:
     """The configuration of a validated body."""
-    choice = {name: body[name] for name in ("system", "profile") if name in body}
+    choice = {name: body[name] for name in ("system", "preset", "profile") if name in body}
     try:
         return resolve_config(namespace, **choice, params=body["params"])
     except UnknownProfileError as error:

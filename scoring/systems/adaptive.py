@@ -58,6 +58,7 @@ SYSTEM = System(
     score=score,
     gates=recall.gates,
     order=recall.order,
+    presets=recall.SYSTEM.presets,
     outputs={**recall.SYSTEM.outputs, "evidence": "evidence"},
     retriever_terms=recall.SYSTEM.retriever_terms,
 )

@@ -23,6 +23,7 @@ from memories.models import (
     Trace,
 )
 from memories.models.choices import Mode, Role
+from scoring.policy import WritePolicyParams
 from scoring.systems import SYSTEMS
 from scoring.term import Tree
 from tests.support.access import key_to
@@ -109,6 +110,71 @@ def test_an_alpha_in_a_request_overrides_every_kinds(world: Namespace) -> None:
     trace = answer(world, **asked)["trace"]
     body = {"trace": trace, "params": {"alpha": 0.5}}
     assert post(world, "replay", **body).json()["plan"]["params"]["alpha_by"] == "query"
+
+
+PRESETS = [(name, preset) for name, system in SYSTEMS.items() for preset in system.presets]
+
+
+@pytest.mark.parametrize(("system", "preset"), PRESETS)
+def test_a_preset_is_applied_by_name(world: Namespace, system: str, preset: str) -> None:
+    values = SYSTEMS[system].presets[preset]
+    data = answer(world, system=system, preset=preset, record=False)
+    assert data["profile"]["preset"] == preset
+    assert data["plan"]["params"].items() >= values.items()
+    name, default = next((name, SYSTEMS[system].params().as_dict()[name]) for name in values)
+    both = answer(world, system=system, preset=preset, params={name: default}, record=False)
+    assert both["plan"]["params"][name] == default
+    stored = Trace.objects.get(id=data["trace"])
+    assert (stored.params, stored.request["preset"]) == (values, preset)
+    trace = answer(world, system=system, record=False)["trace"]
+    again = post(world, "replay", trace=trace, preset=preset).json()
+    assert (again["profile"]["preset"], again["replayed"]) == (preset, True)
+    assert [one["id"] for one in again["results"]] == [one["id"] for one in data["results"]]
+    compared = post(world, "compare", query=QUERY, presets={system: preset}).json()["answers"]
+    assert compared[system]["profile"]["preset"] == preset
+    assert [one["id"] for one in compared[system]["results"]] == [one["id"] for one in data["results"]]
+
+
+@pytest.mark.parametrize(
+    ("address", "body", "at", "message"),
+    [
+        ("replay", {"preset": "fast"}, "preset", 'must not be given: blend has no presets; got "fast"'),
+        ("replay", {"system": "recall", "preset": "fast"}, "preset", "must be one of exact-match, exploratory; got"),
+        ("compare", {"query": QUERY, "presets": {"recall": "fast"}}, "presets.recall", "must be one of exact-match"),
+        ("compare", {"query": QUERY, "presets": {"best": "fast"}}, "presets.best", "must be one of recall,"),
+        ("profiles", {"system": "contextdb", "preset": "fast"}, "preset", "must be one of belief_system, agent_memory"),
+    ],
+)
+def test_an_unknown_preset_is_refused_with_those_of_the_system(
+    world: Namespace, address: str, body: dict[str, Any], at: str, message: str
+) -> None:
+    given = {"trace": answer(world)["trace"], **body} if address == "replay" else body
+    headers = key_to(world)
+    refused = Client().post(f"/api/v1/{world.slug}/{address}/", given, "application/json", headers=headers)
+    (error,) = problem(refused, 400)["errors"]
+    assert error["at"] == at
+    assert error["message"].startswith(message)
+
+
+def test_a_profile_and_a_write_policy_start_from_a_preset(world: Namespace) -> None:
+    def create(address: str, **body: Any) -> dict[str, Any]:
+        url = f"/api/v1/{world.slug}/{address}/"
+        response = Client().post(url, body, "application/json", headers=key_to(world))
+        assert response.status_code == 201, response.content
+        data: dict[str, Any] = response.json()
+        return data
+
+    profile = create("profiles", name="broad", system="recall", preset="exploratory", params={"mmr_lambda": 0.6})
+    assert profile["params"] == {"rrf_k": 90.0, "mmr_lambda": 0.6}
+    software = WritePolicyParams(weight_repetition=0.24)
+    assert create("policies", preset="software")["params"] == software.as_dict()
+    legal = WritePolicyParams(weight_repetition=0.16, weight_prior=0.2)
+    assert create("policies", preset="legal", params={"weight_prior": 0.2})["params"] == legal.as_dict()
+    refused = Client().post(
+        f"/api/v1/{world.slug}/policies/", {"preset": "medical"}, "application/json", headers=key_to(world)
+    )
+    (error,) = problem(refused, 400)["errors"]
+    assert (error["at"], error["message"]) == ("preset", 'must be one of software, legal, formal; got "medical"')
 
 
 @pytest.mark.parametrize("mode", Mode.values)
@@ -396,6 +462,9 @@ def test_the_published_profile_serves_unless_the_caller_names_another(world: Nam
         ({"top_k": 0}, "top_k", "must be at least 1; got 0"),
         ({"system": "best"}, "system", "must be one of"),
         ({"system": "recall", "profile": "x"}, "profile", "must not be given with system"),
+        ({"system": "recall", "preset": "fast"}, "preset", 'must be one of exact-match, exploratory; got "fast"'),
+        ({"system": "blend", "preset": "fast"}, "preset", 'must not be given: blend has no presets; got "fast"'),
+        ({"preset": "exploratory"}, "preset", "must be given with system"),
         ({"profile": "x"}, "profile", "must be a profile of this namespace"),
         ({"profile": "x@latest"}, "profile", "must be a profile of this namespace"),
         ({"system": "recall", "params": {"rrf_k": 5}}, "params.rrf_k", "must be a number from 10 to 200; got 5"),

@@ -37,6 +37,7 @@ from memories.tuning.array_cache import cached_arrays
 from memories.tuning.calibration import findings
 from memories.tuning.calibration.results import Calibration, calibrate
 from memories.tuning.measurement import MAIN_METRIC, METRIC_NAMES
+from memories.tuning.policy_versions import add_policy_version, publish_policy
 from memories.tuning.profile_versions import add_profile_version
 from memories.tuning.rrf_sweep import sweep_rrf_k
 from memories.tuning.versions import save_publication
@@ -519,6 +520,21 @@ def test_what_was_fitted_is_kept_as_a_draft_and_published_in_a_second_step(
     assert "Version 1 of default is now in force. Stored memories are recomputed by a job" in done
     assert current_write_policy(namespace).weight_source == calibration.weights.fitted["weight_source"]
     assert Job.objects.within(namespace).get().kind == "recompute"
+
+
+def test_the_preset_of_a_domain_is_kept_as_a_draft_over_the_policy_in_force(
+    client: Client, namespace: Namespace
+) -> None:
+    own = add_policy_version(namespace, name="own", params={"kappa_gate": 0.8}, note="", by="tests")
+    publish_policy(namespace, own.id, note="", by="tests")
+    assert "weight repetition .2 → .24" in get_page(client)
+    response = client.post("/here/calibrate/preset/", {"preset": "software"})
+    version = Version.objects.within(namespace).get(number=2)
+    assert response["Location"] == f"/here/calibrate/?draft={version.id}#draft"
+    assert version.params == WritePolicyParams(kappa_gate=0.8, weight_repetition=0.24).as_dict()
+    assert (version.policy.name, version.note) == ("own", "Preset software.")
+    refused = collapse(client.post("/here/calibrate/preset/", {"preset": "medical"}, follow=True))
+    assert "Nothing was saved: preset must be one of software, legal, formal; got medical." in refused
 
 
 @pytest.mark.parametrize(

@@ -54,6 +54,19 @@ def text(answer: HttpResponse) -> str:
     return collapse_whitespace(answer.content.decode())
 
 
+def test_a_preset_is_picked_by_name_and_stays_in_the_address(signed_in: Client) -> None:
+    address = run_query(signed_in, by="recall/exploratory")
+    assert "by=recall%2Fexploratory" in address
+    page = text(signed_in.get(address))
+    assert '<option value="recall/exploratory" selected>recall, exploratory</option>' in page
+    assert Trace.objects.latest("at").params == {"rrf_k": 90.0}
+    beside = text(signed_in.get(f"{address}&beside=recall/exact-match"))
+    assert "recall/exact-match" in beside
+    refused = signed_in.get("/asked/lab/", {"query": QUESTION, "by": "recall/fast"})
+    assert refused.status_code == 400
+    assert "must be one of exact-match, exploratory; got" in refused.content.decode()
+
+
 def order(page: str) -> list[str]:
     """The ids of the hits, from the top."""
     return re.findall(r'<li id="hit-([0-9a-f-]{36})"', page)

@@ -14,7 +14,7 @@ from memories.web.annotation_bodies import MAX_ANNOTATIONS, NewAnnotationSeriali
 from memories.web.serializers import line_body, valid_values
 from memories.web.validation_errors import flatten_errors
 from scoring.params import ParamProblem, ParamsError
-from scoring.policy import WritePolicyParams
+from scoring.policy import PRESETS, WritePolicyParams
 
 MERGE_COST = "merge_cost"
 RIGHT_CHOICES = {"yes": True, "no": False}
@@ -32,6 +32,15 @@ def parse_merge_cost(data: QueryDict, serving: WritePolicyParams) -> tuple[dict[
     """The merge cost of a query string or form if it differs from the serving one, and errors."""
     parsed, problems = sliders.parse_valid_params(WritePolicyParams, data, serving.as_dict())
     return {name: cost for name, cost in parsed.items() if name == MERGE_COST}, problems
+
+
+def preset_rows(serving: WritePolicyParams) -> list[tuple[str, list[tuple[str, float, float]]]]:
+    """Each domain's preset: its parameters with the serving and the preset's value."""
+    served = serving.as_dict()
+    return [
+        (name, [(param, float(served[param]), value) for param, value in preset.items()])
+        for name, preset in PRESETS.items()
+    ]
 
 
 def merge_cost_slider(policy: WritePolicyParams, serving: WritePolicyParams) -> sliders.Slider:

@@ -34,7 +34,7 @@ from memories.writing.recompute import preview_policy
 from memories.writing.write_errors import NotFoundError
 from memories.writing.write_policy import current_write_policy
 from scoring.params import ParamProblem
-from scoring.policy import WritePolicyParams
+from scoring.policy import PRESETS, WritePolicyParams
 
 TEMPLATE = "memories/calibrate.html"
 
@@ -88,6 +88,7 @@ def calibrate_context(request: HttpRequest, namespace: Namespace, task: Annotati
         "label": charts.reliability_label(calibration.reliability),
         "groups": [sliders.ParamGroup("Cost", [forms.merge_cost_slider(calibration.policy, serving)])],
         "changed": sliders.params_to_query(changed),
+        "presets": forms.preset_rows(serving),
         "problems": problems,
         "task": task,
         "draft": draft,
@@ -155,6 +156,19 @@ def save_calibration_draft(request: HttpRequest, namespace: Namespace) -> HttpRe
     changes: dict[str, float] = {name: value for part in parts for name, value in proposals[part].items()}
     note = f"Calibrate: {', '.join(forms.PART_TITLES[part] for part in parts)}."
     version = policy_drafts.save_policy_draft(namespace, {**changed, **changes}, note=note, by=access.caller)
+    query_string = urlencode({"draft": str(version.id)})
+    return HttpResponseRedirect(f"{resolve_url('calibrate', namespace.slug)}?{query_string}#draft")
+
+
+@require_POST
+@members_only
+def save_preset_draft(request: HttpRequest, namespace: Namespace) -> HttpResponse:
+    """Save the preset of a domain as a draft of the write policy."""
+    access, preset = require_role(request, namespace, Role.ADMIN), request.POST.get("preset", "")
+    if preset not in PRESETS:
+        messages.warning(request, f"Nothing was saved: preset must be one of {', '.join(PRESETS)}; got {preset}.")
+        return redirect("calibrate", namespace.slug)
+    version = policy_drafts.save_policy_draft(namespace, PRESETS[preset], note=f"Preset {preset}.", by=access.caller)
     query_string = urlencode({"draft": str(version.id)})
     return HttpResponseRedirect(f"{resolve_url('calibrate', namespace.slug)}?{query_string}#draft")
 

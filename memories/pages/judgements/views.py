@@ -100,7 +100,7 @@ def render_judgement_set(
         "pool": pool,
         "stats": stats,
         "row": SetRow(judgement_set, stats, pool.last, pool.serving),
-        "ranking_options": {group: options for group, options in ranking_options(namespace).items() if group},
+        "ranking_options": {group: ranking_options(namespace)[group] for group in ("Systems", "Profiles")},
         "typed": params,
         "splits": Split.values,
         "kinds": [(str(kind), label) for kind, label in KIND_LABELS.items()],

@@ -12,7 +12,7 @@ from rest_framework.exceptions import ValidationError
 
 from memories.models import Namespace, ProfileVersion, Trace
 from memories.pages import sliders
-from memories.retrieval.config import parse_config_label
+from memories.retrieval.config import parse_config_label, system_label
 from memories.retrieval.query import Query, profile_version_name
 from memories.retrieval.trace import query_from_trace
 from memories.tuning.judgement_pooling import serving_config_name
@@ -73,7 +73,7 @@ def as_of_timestamp(namespace: Namespace, text: str) -> str:
 
 def lab_form_errors(detail: Any) -> dict[str, str]:
     """The first error of each field, by the form's field names."""
-    names = {"system": "by", "profile": "by"}
+    names = {"system": "by", "preset": "by", "profile": "by"}
     return {names.get(str(name), str(name)): first_error_message(errors) for name, errors in dict(detail).items()}
 
 
@@ -89,7 +89,9 @@ def form_values_from_trace(trace: Trace) -> dict[str, Any]:
     request, query = trace.request, query_from_trace(trace)
     return {
         "query": trace.query,
-        "by": profile_version_name(request["profile"], request["version"]) if request["profile"] else trace.system,
+        "by": profile_version_name(request["profile"], request["version"])
+        if request["profile"]
+        else chosen_system_label(trace),
         "top_k": str(request["top_k"]),
         "as_of": (request["as_of"] or "")[:10],
         "types": request["types"],
@@ -97,6 +99,12 @@ def form_values_from_trace(trace: Trace) -> dict[str, Any]:
         "user": request["user"],
         "on_low_confidence": "" if query.on_low_confidence == Query.on_low_confidence else query.on_low_confidence,
     }
+
+
+def chosen_system_label(trace: Trace) -> str:
+    """The system of a trace, and its preset unless the namespace's mode chooses it anyway."""
+    preset = trace.request.get("preset", "")
+    return system_label(trace.system, "" if preset == trace.namespace.mode else preset)
 
 
 def find_trace(namespace: Namespace, data: QueryDict) -> Trace | None:
@@ -130,12 +138,22 @@ def format_lab_param(value: Any) -> str:
     return repr(value) if isinstance(value, float) else str(value)
 
 
+def preset_options() -> list[tuple[str, str]]:
+    """Every preset of every system."""
+    return [
+        (system_label(name, preset), f"{name}, {preset.replace('_', ' ')}")
+        for name, system in SYSTEMS.items()
+        for preset in system.presets
+    ]
+
+
 def ranking_options(namespace: Namespace) -> dict[str, list[tuple[str, str]]]:
-    """Options of a "ranked by" select: what is served, every system, the latest profile versions."""
+    """Options of a "ranked by" select: what is served, every system and preset, the latest profile versions."""
     latest = ProfileVersion.objects.within(namespace).select_related("profile")
     profiles = [version_label(version) for version in latest.order_by("profile__name", "-number")[:50]]
     return {
         "": [("", f"as served ({serving_config_name(namespace)})")],
         "Systems": [(name, name) for name in SYSTEMS],
+        "Presets": preset_options(),
         "Profiles": [(name, name) for name in profiles],
     }

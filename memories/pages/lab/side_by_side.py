@@ -33,7 +33,7 @@ def comparison_context(state: "LabState", retrieval: Retrieval) -> dict[str, Any
         else:
             others = {chosen: resolve_config(namespace, **parse_config_label(chosen), params={})}
     except (LookupError, ParamsError):
-        allowed = ", ".join([ALL_SYSTEMS, *SYSTEMS])
+        allowed = ", ".join([ALL_SYSTEMS, *SYSTEMS, *(label for label, _ in forms.preset_options())])
         return context | {"beside_problem": f"must be one of {allowed}, or a profile@version; got {chosen}"}
     retrievals = compare_systems(replace(query_from_trace(state.trace), config=state.start), others)
     own = state.raw["by"]
@@ -86,7 +86,10 @@ def comparison_options(state: "LabState") -> dict[str, list[tuple[str, str]]]:
     own = state.raw["by"]
     return {
         "": [("", "nothing"), (ALL_SYSTEMS, "every system")],
-        **{group: [option for option in options[group] if option[0] != own] for group in ("Systems", "Profiles")},
+        **{
+            group: [option for option in options[group] if option[0] != own]
+            for group in ("Systems", "Presets", "Profiles")
+        },
     }
 
 
