@@ -301,3 +301,14 @@ def test_turns_of_merged_memories_are_united(agent: Agent) -> None:
         id = agent.remember(FACT, turn=turn)["memory"]["id"]
     sources = MemorySource.objects.filter(memory_id=id).values_list("turn_id", flat=True)
     assert sorted(map(str, sources)) == sorted(turns)
+
+
+@pytest.mark.parametrize(("preset", "weight"), [("software", 0.24), ("legal", 0.16)])
+def test_repetition_weighs_more_in_software_and_less_in_law_by_name(agent: Agent, preset: str, weight: float) -> None:
+    version = agent.post("policies/", name=preset, preset=preset)
+    agent.post(f"policies/{version['id']}/publish/")
+    for session in "abc":
+        outcome = agent.remember(FACT, session=session)
+    weighted = 0.45 * 0.95 + weight * repetition(2) + 0.25 * 0.80 + 0.10 * 0.80
+    total = 0.45 + weight + 0.25 + 0.10
+    assert outcome["memory"]["confidence"] == pytest.approx(weighted / total, abs=1e-12)

@@ -94,6 +94,15 @@ def test_k_sets_how_far_the_first_rank_stands_above_the_fiftieth(
     assert fiftieth / first == pytest.approx(spread, abs=0.006)
 
 
+@pytest.mark.parametrize(("preset", "k"), [("exact-match", 30), ("exploratory", 90)])
+def test_k_is_30_for_exact_matches_and_90_for_exploration_by_name(reader: Agent, preset: str, k: int) -> None:
+    answer = reader.retrieve(QUERIES[0], system="recall", preset=preset)
+    hits = [hit for one in answer["results"] for name, hit in one["retrievers"].items() if name in ("semantic", "bm25")]
+    assert len(hits) > 5
+    for hit in hits:
+        assert hit["contribution"] == pytest.approx(1 / (k + hit["rank"]), abs=1e-12)
+
+
 # Decay, access and ties, in a world of five types
 
 
