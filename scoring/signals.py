@@ -107,6 +107,7 @@ class Signals:
     uncovered_terms: Array = column(0.0)
     answer_entity_match: Array = column(1.0)
     answer_type_match: Mask = column(True, np.bool_)
+    about_another: Mask = column(False, np.bool_)
     entity_match: Array = column(0.0)
     affinity: Array = column(0.0)
     returned: Mask = column(False, np.bool_)

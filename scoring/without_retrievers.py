@@ -35,12 +35,23 @@ def without_retrievers(signals: Signals, rows: Codes, dropped: Collection[str]) 
     ranks = {name: ranks for name, ranks in signals.ranks.items() if name not in dropped}
     if RERANK in ranks:  # the reranker ranks whatever is left
         ranks[RERANK] = compact_ranks(signals, ranks[RERANK])
-    entity_match, answer_match = signals.entity_match, signals.answer_entity_match
+    entity_match, answer_match, about_another = (
+        signals.entity_match,
+        signals.answer_entity_match,
+        signals.about_another,
+    )
     if "entity" in dropped:
         answer_match = np.where(signals.batches.broadcast(signals.batches.any(entity_match > 0)), 1.0, answer_match)
-        entity_match = np.zeros(len(signals))
+        entity_match, about_another = np.zeros(len(signals)), np.zeros(len(signals), bool)
     scores = {name: scores for name, scores in signals.scores.items() if name not in dropped}
-    return replace(signals, ranks=ranks, scores=scores, entity_match=entity_match, answer_entity_match=answer_match)
+    return replace(
+        signals,
+        ranks=ranks,
+        scores=scores,
+        entity_match=entity_match,
+        answer_entity_match=answer_match,
+        about_another=about_another,
+    )
 
 
 def compact_ranks(signals: Signals, ranks: Array) -> Array:

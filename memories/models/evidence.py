@@ -15,6 +15,8 @@ from memories.models.references import Reference
 if TYPE_CHECKING:
     from memories.models.memory import Memory
 
+SPEAKER_SEPARATOR = ": "  # between the speaker of a turn and its text
+
 # The columns of a memory whose changes are recorded as events: computed from evidence, and set by the caller.
 EVIDENCE_COLUMNS = (
     "confidence",
@@ -86,7 +88,7 @@ class Turn(Namespaced):
         indexes = [Index(fields=["namespace", "speaker"], name="turn_speaker")]
 
     def __str__(self) -> str:
-        return f"{self.speaker or self.role}: {self.text}"
+        return f"{self.speaker or self.role}{SPEAKER_SEPARATOR}{self.text}"
 
 
 class MemorySource(Namespaced):

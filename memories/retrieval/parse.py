@@ -19,7 +19,7 @@ from memories.retrieval.query_terms import QueryTerms, load_query_terms
 from memories.text.dates import date_mentions
 from memories.text.emphasis import Emphasis, any_of_words, deciding_words, query_emphasis
 from memories.text.entity_mentions import EntityMatch, best_match_per_entity, entity_matches
-from memories.text.entity_registry import PERSON
+from memories.text.entity_registry import PERSON, EntityRegistry
 from memories.text.intervals import TimeInterval
 from memories.text.registry_cache import current_registry
 from scoring.signals import INTENTS
@@ -74,6 +74,7 @@ class ParsedQuery:
     text: str
     entities: Sequence[EntityMatch]
     people: frozenset[UUID]  # among the entities
+    registry: EntityRegistry
     window: TimeWindow | None
     terms: QueryTerms
     intent: Intent
@@ -89,7 +90,7 @@ class ParsedQuery:
     @cached_property
     def expected(self) -> ExpectedAnswer:
         """What the query expects of an answer."""
-        return expected_answer(self.text, self.entities, self.people, self.terms)
+        return expected_answer(self.text, self.entities, self.people, self.terms, self.registry)
 
     @cached_property
     def vector_param(self) -> Vector:
@@ -149,6 +150,7 @@ def understand(query: Query) -> ParsedQuery:
         text=text,
         entities=best_match_per_entity(matches),
         people=people,
+        registry=registry,
         window=find_time_window(text, query.now),
         terms=terms,
         intent=recency_intent(text),

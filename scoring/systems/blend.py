@@ -66,9 +66,13 @@ class BlendParams(RetrieverParams, recall.ConfidenceGateParams, recall.Freshness
         step=0.01,
         source="ours: 5 % false abstentions in the demo world",
     )
-    abstain_intercept: float = _abstain(2.3, "intercept of the answer probability")
+    abstain_intercept: float = _abstain(3.0, "intercept of the answer probability")
     abstain_gap: float = _abstain(-10.1, "coefficient of the entity and answer type gap")
     abstain_uncovered: float = _abstain(-1.5, "coefficient of uncovered query terms")
+    abstain_another: float = _abstain(
+        -2.0, "coefficient of the share of memories about another person", source="ours: helps LoCoMo and the demo"
+    )
+    abstain_nearest: int = _abstain(8, "memories of the best coverage that this share is of", low=1, high=50, step=1)
 
     rules = (not_all_zero(*(f"weight_{retriever}" for retriever in BLEND_RETRIEVERS)),)
 
@@ -172,21 +176,24 @@ def score(signals: Signals, params: BlendParams) -> Term:
 def answer_probability(signals: Signals, params: BlendParams, passed: Mask) -> Array:
     r"""Probability that the best hit answers the query, from entity match, answer type match and term coverage.
 
-    Only candidates that pass the gates count; if all memories of the entity are filtered, nothing is known of it.
+    Only candidates that pass the gates count; if all memories of the entity are filtered, nothing is known of it. If
+    what covers the query best is about another person than the query names, it asks the wrong person.
 
     $$ P = \sigma\left(\beta_0 + \beta_g (\max_{d} \text{coverage}_d
        - \max_{d \in F} \text{entity match}_d \cdot \text{coverage}_d)
-       + \beta_u \min_{d \in F} \text{uncovered}_d\right) $$
+       + \beta_u \min_{d \in F} \text{uncovered}_d
+       + \beta_o\, \frac{1}{|N|} \sum_{d \in N} [\text{about another}_d]\right) $$
     """
     batches = signals.batches
     matching = passed & signals.answer_type_match & (signals.answer_entity_match > 0)
     coverage = signals.term_coverage
     gap = batches.maximum(coverage, passed) - batches.maximum(signals.answer_entity_match * coverage, matching)
     uncovered = np.where(batches.any(matching), batches.minimum(signals.uncovered_terms, matching), 1.0)
-    features = np.array([gap, uncovered]).T
-    return logistic_probability(
-        features, np.array([params.abstain_gap, params.abstain_uncovered]), params.abstain_intercept
-    )
+    nearest = batches.top(coverage, signals.id_ranks, np.flatnonzero(passed), params.abstain_nearest)
+    another = batches.counts(nearest[signals.about_another[nearest]]) / np.maximum(batches.counts(nearest), 1)
+    features = np.array([gap, uncovered, another]).T
+    coefficients = np.array([params.abstain_gap, params.abstain_uncovered, params.abstain_another])
+    return logistic_probability(features, coefficients, params.abstain_intercept)
 
 
 SYSTEM = System(
@@ -202,7 +209,8 @@ SYSTEM = System(
     retriever_terms={retriever: retriever for retriever in BLEND_RETRIEVERS},
     weighted_by={
         **{retriever: (f"weight_{retriever}",) for retriever in BLEND_RETRIEVERS},
-        "entity": ("weight_entity", "entity_boost", "abstain_gap"),  # the gap is between entities
+        # The gap is between entities, and another person is another entity.
+        "entity": ("weight_entity", "entity_boost", "abstain_gap", "abstain_another"),
         "temporal": ("weight_temporal", "temporal_boost"),
     },
 )

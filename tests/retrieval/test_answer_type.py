@@ -7,10 +7,13 @@ import pytest
 
 from memories.models import Namespace, TokenStates
 from memories.retrieval.parse import understand
+from memories.retrieval.query import Filters
 from memories.retrieval.retrieve import Retrieval, retrieve
 from memories.retrieval.trace_codec import decode_signals, pack_signals, unpack_arrays
+from memories.writing.turns.conversation import Conversation, NewTurn
+from memories.writing.turns.ingest import ingest
 from scoring.without_retrievers import without_retrievers
-from tests.support.retrieval_world import make_query
+from tests.support.retrieval_world import NOW, make_query
 
 pytestmark = [pytest.mark.django_db, pytest.mark.xdist_group("retrieval")]
 
@@ -45,6 +48,25 @@ def test_of_a_person_a_memory_about_them_counts_more_than_one_that_mentions_them
     assert answer_entity_match["Maya prefers PostgreSQL for every new service"] == 1.0
     assert 0 < answer_entity_match["Priya reports to Maya since the summer"] < 1.0
     assert answer_entity_match["Arrive counts forty people in three cities"] == 0.0
+
+
+def test_a_memory_of_another_person_is_told_from_one_of_nobody(world: Namespace) -> None:
+    another = by_text(run_query(world, "What does Maya prefer?"), "about_another")
+    assert not another["Maya prefers PostgreSQL for every new service"]
+    assert not another["Priya reports to Maya since the summer"]  # it mentions her
+    assert another["Jonas left Arrive for a bank in Oslo"]
+    assert not another["Arrive counts forty people in three cities"]
+    assert not any(by_text(run_query(world, "Who uses PostgreSQL?"), "about_another").values())
+
+
+def test_what_another_person_says_is_about_another_person(world: Namespace) -> None:
+    said = (("Maya Lindqvist", "My violin needs strings."), ("Jonas Ek", "My oboe needs reeds."))
+    turns = [NewTurn(role="user", text=text, speaker=speaker, said_at=NOW) for speaker, text in said]
+    ingest(world, Conversation(session="instruments", turns=turns), by="tests", extract=False)
+    query = make_query(world, "What does Maya's oboe need?", "blend", filters=Filters(levels=("turn",)))
+    another = by_text(retrieve(query), "about_another")
+    assert not another["Maya Lindqvist: My violin needs strings."]
+    assert another["Jonas Ek: My oboe needs reeds."]
 
 
 def test_of_a_thing_a_mention_counts_as_much(world: Namespace) -> None:

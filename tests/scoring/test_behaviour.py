@@ -347,6 +347,21 @@ def test_it_abstains_when_only_another_entity_has_the_answer() -> None:
     assert not rank(system, replace(signals, answer_entity_match=np.array([0.0, 1.0])), params, top_k=3).abstained
 
 
+def test_it_abstains_when_what_covers_the_query_best_is_about_another_person() -> None:
+    signals = Signals(
+        ids=np.array(["hers", "his", "his too"]), term_coverage=np.array([0.7, 0.8, 0.9]), uncovered_terms=np.zeros(3),
+        answer_entity_match=np.array([1.0, 0.0, 0.0]), about_another=np.array([False, True, True]),
+    )  # fmt: skip
+    system = SYSTEMS["blend"]
+    fitted = {"abstain_intercept": 2.0, "abstain_gap": -1.0, "abstain_uncovered": -1.0, "abstain_another": -3.0}
+    for nearest, share in ((1, 1.0), (2, 1.0), (3, 2 / 3), (8, 2 / 3)):
+        ranking = rank(system, signals, system.params(**fitted, abstain_nearest=nearest), top_k=3)
+        assert ranking.answer_probability == pytest.approx(1 / (1 + math.exp(-(2 - 0.2 - 3 * share))))
+        assert ranking.abstained
+    expired = replace(signals, hours_left=np.array([np.inf, -1.0, -1.0]))
+    assert not rank(system, expired, system.params(**fitted), top_k=3).abstained
+
+
 def test_it_abstains_when_no_memory_matches_the_answer_type() -> None:
     signals = Signals(
         ids=np.array(["hers", "his"]), term_coverage=np.array([0.8, 0.3]), uncovered_terms=np.array([0.0, 0.9]),

@@ -45,6 +45,7 @@ def batch(n: int, seed: int = 0, **changes: Any) -> Signals:
         "uncovered_terms": rng.random(n),
         "answer_entity_match": np.where(rng.random(n) < 0.5, rng.random(n), 0.0),
         "answer_type_match": rng.random(n) < 0.8,
+        "about_another": rng.random(n) < 0.3,
         "entity_match": np.where(rng.random(n) < 0.3, 1.0, 0.0),
         "affinity": np.where(rng.random(n) < 0.5, rng.random(n), 0.0),
         "returned": rng.random(n) < 0.2,
