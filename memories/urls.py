@@ -20,6 +20,7 @@ from memories.pages.profiles import lifecycle as profile_acts
 from memories.pages.profiles import views as profile_pages
 from memories.pages.thresholds import views as thresholds_page
 from memories.pages.tune import views as tune_page
+from memories.pages.worked_example import views as worked_example_page
 
 urlpatterns = [
     path("api/v1/systems/", SystemsView.as_view(), name="systems"),
@@ -114,4 +115,8 @@ urlpatterns = [
     path("<slug:namespace>/tune/sensitivity/", tune_page.sensitivity, name="tune-sensitivity"),
     path("<slug:namespace>/traces/<uuid:id>/", traces.trace_page, name="traces-one"),
     path("<slug:namespace>/traces/new/", traces.new_traces, name="traces-new"),
+    path("<slug:namespace>/worked-example/", worked_example_page.worked_example_page, name="worked-example"),
+    path(
+        "<slug:namespace>/worked-example/store/", worked_example_page.store_worked_example, name="worked-example-store"
+    ),
 ]

@@ -32,6 +32,7 @@ MENU = {
         MenuEntry("Graph", "graph", in_namespace=True),
         MenuEntry("Guards", "guards", in_namespace=True),
         MenuEntry("Formulas", "formulas"),
+        MenuEntry("Worked example", "worked-example", in_namespace=True),
     ),
     "Improve": (
         MenuEntry("Tune", "tune", in_namespace=True),

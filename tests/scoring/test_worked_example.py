@@ -1,8 +1,13 @@
 """Appendix C of the paper, all ten steps, through the code that serves retrieval."""
 
+import json
+from decimal import Decimal
+from pathlib import Path
+
 import numpy as np
 import pytest
 
+from scoring.catalogue.worked_example import WorkedMemory, worked_steps
 from scoring.evidence import Evidence
 from scoring.policy import WritePolicyParams
 from scoring.signals import TYPES, Signals
@@ -11,6 +16,47 @@ from scoring.systems import SYSTEMS
 from scoring.systems.recall import RecallParams, memory_confidence
 from scoring.systems.system import rank
 from scoring.term import Term
+
+# The numbers of each step by decimal arithmetic to fifty digits, from what the appendix states; see the test below.
+GOLDEN: dict[str, list[str]] = json.loads((Path(__file__).parent / "worked_example.json").read_text())
+
+
+def test_the_golden_numbers_follow_from_the_appendix() -> None:
+    log_n, boost = Decimal(4).ln(), 1 + Decimal(5).ln()
+    repetition, rrf = 1 - 1 / (1 + log_n), Decimal(1) / 63 + Decimal(1) / 61
+    signals = {"0.45": Decimal("0.95"), "0.20": repetition, "0.25": Decimal("0.80"), "0.10": Decimal("0.75")}
+    confidence = sum(Decimal(weight) * signal for weight, signal in signals.items())
+    expected = {
+        "Repetition boost": repetition,
+        "Confidence computation": confidence,
+        "Access boost": boost,
+        "RRF fusion score": rrf,
+        "Final retrieval weight": rrf * boost / 2,
+    }
+    assert {name: round(Decimal(GOLDEN[name][-1]), 18) for name in expected} == {
+        name: round(number, 18) for name, number in expected.items()
+    }
+
+
+def test_each_number_of_the_ten_steps_is_the_golden_one_and_is_ruled_on_where_the_paper_differs() -> None:
+    evidence = Evidence(frozenset({"direct"}), repetitions=3, model="Claude Haiku", type="Preference")
+    signals = Signals(
+        ids=np.array(["a"]),
+        type=np.array([TYPES.index("Preference")]),
+        age_days=np.array([90.0]),
+        access_count=np.array([4.0]),
+    )
+    steps = worked_steps(WorkedMemory(evidence, signals, place=4))
+    assert [step.title for step in steps] == list(GOLDEN)
+    for step in steps:
+        computed = [number.computed for number in step.numbers]
+        assert computed == pytest.approx(list(map(float, GOLDEN[step.title])), rel=0, abs=1e-9)
+        assert all(number.agrees != bool(number.ruling) for number in step.numbers)
+    assert [number.printed for step in steps for number in step.numbers if number.ruling] == [
+        "0.03226",
+        "1.3045",
+        "0.04213",
+    ]
 
 
 def test_the_worked_example_comes_out_step_by_step() -> None:
