@@ -118,9 +118,9 @@ def bounded_factor(x: Term, amplitude: Term) -> Term:
 def evidence_factors(signals: Signals, params: BlendParams) -> list[Term]:
     r"""Bounded factors of what is known of a memory; without evidence, feedback and accesses the last three are 1.
 
-    $$ \left(1 + c_t(\text{confidence} - \tfrac{1}{2})\right) \left(1 + c_a(\text{freshness} - \tfrac{1}{2})\right)
-       \left(1 + c_b(\tfrac{\text{belief}}{10} - \tfrac{1}{2})\right)
-       \left(1 + c_u(\text{utility} - \tfrac{1}{2})\right) \left(1 + c_n\,\text{usage}\right) $$
+    $$ \left(1 + c_t(\text{confidence} - \frac{1}{2})\right) \left(1 + c_a(\text{freshness} - \frac{1}{2})\right)
+       \left(1 + c_b(\frac{\text{belief}}{10} - \frac{1}{2})\right)
+       \left(1 + c_u(\text{utility} - \frac{1}{2})\right) \left(1 + c_n\,\text{usage}\right) $$
     """
     belief = feature("belief", np.clip(signals.belief, MIN_BELIEF, MAX_BELIEF)) / const(MAX_BELIEF)
     useful = utility(feature("useful", signals.useful), feature("not useful", signals.not_useful))
