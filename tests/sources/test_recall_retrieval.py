@@ -477,3 +477,30 @@ def test_the_context_groups_memories_by_type_with_confidence_and_age(reader: Age
     assert set(entry) == {"id", "type", "content", "confidence", "age_days"}
     assert entry["age_days"] == 90
     assert entry["confidence"] == reader.memory(entry["id"])["confidence"]
+
+
+# Appendix C
+
+
+def test_the_memory_of_the_example_goes_through_its_ten_steps(agent: Agent) -> None:
+    said = "Uses PostgreSQL for new projects; team standard since joining Arrive in 2024"
+    at = (NOW - timedelta(days=90)).isoformat()
+    told = {"type": "Preference", "extractor": {"model": "Claude Haiku"}, "created_at": at}
+    for session in "abcd":
+        stored = agent.remember(said, session=session, **told)
+    confidence = 0.45 * 0.95 + 0.20 * (1 - 1 / (1 + math.log(4))) + 0.25 * 0.80 + 0.10 * 0.75
+    assert stored["memory"]["confidence"] == pytest.approx(confidence, abs=1e-12)
+    assert round(confidence, 4) == 0.8187
+    query = {"query": "What database does the user prefer for new projects?", "system": "recall"}
+    for session in "wxyz":
+        agent.retrieve(**query, record=True, session=session)
+    answer = agent.retrieve(**query)
+    (found,) = answer["results"]
+    assert (found["freshness"], round(found["access_boost"], 3)) == (0.5, 2.609)
+    # The ranks of the text, third in semantic and first in BM25, give its RRF score and its weight.
+    rrf = 1 / 63 + 1 / 61
+    weight = rrf * found["freshness"] * found["access_boost"]
+    assert (round(rrf, 6), round(weight, 6)) == (0.032266, 0.042099)
+    assert found["score"] / found["rrf"] * rrf == pytest.approx(weight)
+    (entry,) = answer["context"]["Preference"]
+    assert (entry["content"], round(entry["confidence"], 2), entry["age_days"]) == (said, 0.82, 90)
