@@ -33,8 +33,10 @@ TASK = (
     "relations of the people and things in it. Leave out greetings, questions and what holds only for the moment. "
     "`before` is there to understand the turns; take memories from `turns` alone. Each memory has the number of its "
     "`turn`; a `quote`, copied to the letter from that turn, that says it; a `content`, one sentence that can be "
-    "understood alone, with names instead of pronouns; its `type`; the `level`, how directly the quote says it; and "
-    "`subject`, `predicate` and `object` in few words, or empty strings."
+    "understood alone, with names instead of pronouns; its `type`; the `level`, how directly the quote says it: "
+    "direct, confirmation (it affirms what was asked or said), strong_inference, weak_inference (a hedge) or "
+    "speculation (only the assistant infers it); and `subject`, `predicate` and `object` in few words, or empty "
+    "strings. A turn that states or affirms an earlier memory again gives another memory with the same `content`."
 )
 TURNS_PER_REQUEST = 20
 CONTEXT_TURNS = 4

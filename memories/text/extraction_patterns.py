@@ -29,6 +29,7 @@ class ParsedStatement:
     type: MemoryType
     predicate: str = ""
     object: str = ""
+    inferred: bool = False  # predicate and object follow from what is said
 
 
 def _statement_pattern(pattern: str) -> re.Pattern[str]:
@@ -126,6 +127,21 @@ STATEMENT_PATTERNS: tuple[tuple[re.Pattern[str], MemoryType, str], ...] = (
         "plans",
     ),
 )
+# What is said of a person's way, desk or landlord tells where they work or live.
+INFERENCE_PATTERNS: tuple[tuple[re.Pattern[str], MemoryType, str], ...] = (
+    (
+        _statement_pattern(
+            rf"\bmy (?:commute|way|office|desk|shift|manager|team) (?:to|at|in|with) (?P<object>(?-i:{NAME}))"
+        ),
+        MemoryType.FACT,
+        "works_at",
+    ),
+    (
+        _statement_pattern(rf"\b(?:my|our) (?:flat|apartment|house|landlord|street) in (?P<object>(?-i:{NAME}))"),
+        MemoryType.FACT,
+        "lives_in",
+    ),
+)
 EVENT_VERBS = _statement_pattern(
     r"\b(?:went|visited|attended|joined|met|saw|bought|adopted|started|finished|won|lost|moved|celebrated|graduated|took"
     r"|traveled|travelled|tried|ran|made|got|watched|hosted|held|organi[sz]ed|participated|volunteered|signed|launched"
@@ -142,6 +158,9 @@ def parse_statement(sentence: str, *, dated: bool) -> ParsedStatement:
             groups = match.groupdict()
             filled_predicate = predicate.format(kin=(groups.get("kin") or "").casefold())
             return ParsedStatement(_type_with_date(type, dated), filled_predicate, (groups.get("object") or "").strip())
+    for pattern, type, predicate in INFERENCE_PATTERNS:
+        if match := pattern.search(sentence):
+            return ParsedStatement(_type_with_date(type, dated), predicate, match["object"].strip(), inferred=True)
     if dated or EVENT_VERBS.search(sentence):
         return ParsedStatement(MemoryType.EVENT)
     return ParsedStatement(MemoryType.ENTITY if DEFINITION.match(sentence) else MemoryType.FACT)

@@ -1,25 +1,41 @@
 """The extractor without a model: statements about people, in the third person, with type, time and source level."""
 
 import re
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 from memories.models import Turn
 from memories.models.choices import Kind, MemoryType, SourceLevel, TurnRole
+from memories.text.affirmation import (
+    Affirmation,
+    TurnFacts,
+    affirmed_fact,
+    closing_question,
+    named_words,
+    parse_affirmation,
+    proposition,
+    repeats,
+    restate,
+)
 from memories.text.dates import DateMention, date_mentions
 from memories.text.entity_mentions import find_mentions
 from memories.text.extraction import NO_CONTEXT, ConversationContext, ExtractedMemory
 from memories.text.extraction_patterns import parse_statement
 from memories.text.sentences import split_sentences
-from memories.text.statements import is_statement, strip_pleasantries
+from memories.text.statements import content_words, is_statement, strip_pleasantries
 from memories.text.third_person import BOTH, LISTENER, SPEAKER, people_in, to_third_person
 from memories.text.topics import topic_tags
 
 MODEL = "rules"
 EXTRACTED_ROLES = (TurnRole.USER, TurnRole.ASSISTANT)
+WINDOW = 8  # turns before an affirmation that it may refer to
 HEDGE = re.compile(
     r"\b(?:maybe|perhaps|probably|possibly|might|i (?:think|guess|suppose|wonder|believe)|not sure|i'm unsure)\b",
     re.IGNORECASE,
+)
+# Said of the statement that follows, whose level it lowers.
+HEDGE_OPENER = re.compile(
+    r"^(?:i (?:think|guess|suppose|believe)(?: that)?|maybe|perhaps) (?=(?:i|we|my|our)\b)", re.IGNORECASE
 )
 CONTRACTED_IS = re.compile(r"\w+['’]s ")
 
@@ -31,21 +47,86 @@ class RuleExtractor:
 
     def extract(self, turns: Sequence[Turn], context: ConversationContext = NO_CONTEXT) -> list[ExtractedMemory]:
         """Every statement about people in some turns, in order."""
-        spoken = [turn for turn in turns if turn.role in EXTRACTED_ROLES]
-        speakers = Speakers([*context.before, *turns], context)
-        return [memory for turn in spoken for memory in self._extract_turn(turn, speakers, context)]
+        spoken = [turn for turn in [*context.before, *turns] if turn.role in EXTRACTED_ROLES]
+        speakers, fresh = Speakers([*context.before, *turns], context), {id(turn) for turn in turns}
+        return [
+            memory
+            for index, turn in enumerate(spoken)
+            if id(turn) in fresh
+            for memory in self._extract_turn(
+                turn, self._facts_before(turn, spoken[max(index - WINDOW, 0) : index], speakers), speakers
+            )
+        ]
 
-    def _extract_turn(
-        self, turn: Turn, speakers: "Speakers", context: ConversationContext
-    ) -> Iterator[ExtractedMemory]:
-        speaker, listener = context.name_of(turn), speakers.listener(turn)
-        # An unnamed assistant is a machine: only its statements about the user count.
-        machine = turn.role == TurnRole.ASSISTANT and not turn.speaker
-        for sentence in dict.fromkeys(map(strip_pleasantries, split_sentences(turn.text))):
-            people = people_in(sentence)
-            if not is_statement(sentence) or (machine and people != {LISTENER}):
-                continue
-            yield build_statement_memory(sentence, people, turn, speaker, listener)
+    def _facts_before(self, turn: Turn, before: Sequence[Turn], speakers: "Speakers") -> list[TurnFacts]:
+        """The facts of the turns before one that affirms something, read within the same window wherever it begins."""
+        facts: list[TurnFacts] = []
+        if affirms(turn):
+            for earlier in before:
+                facts.append(
+                    TurnFacts(earlier, speakers.name_of(earlier), self._extract_turn(earlier, facts, speakers))
+                )
+        return facts
+
+    def _extract_turn(self, turn: Turn, earlier: Sequence[TurnFacts], speakers: "Speakers") -> list[ExtractedMemory]:
+        """The statements of a turn, and what it affirms of the turns before it."""
+        machine = is_machine(turn)
+        found: dict[str, ExtractedMemory] = {}
+        for raw in split_sentences(turn.text):
+            affirmation = None if machine else parse_affirmation(raw)
+            fact = self._find_affirmed(affirmation, raw, turn, earlier, speakers) if affirmation else None
+            if fact is not None:
+                found.setdefault(fact.content, restate(fact, turn, speakers.name_of(turn), raw))
+            if fact is None or (affirmation and affirmation.kind == "repeated" and not repeats(raw, affirmation, fact)):
+                sentence = strip_pleasantries(raw)
+                people = people_in(sentence)
+                # Of a machine, only its statements about the user count; “…, right?” asks.
+                if is_statement(sentence) and (not machine or (people == {LISTENER} and not raw.endswith("?"))):
+                    memory = build_statement_memory(
+                        sentence, people, turn, speakers.name_of(turn), speakers.listener(turn)
+                    )
+                    found.setdefault(memory.content, memory)
+        return list(found.values())
+
+    def _find_affirmed(
+        self,
+        affirmation: Affirmation,
+        sentence: str,
+        turn: Turn,
+        earlier: Sequence[TurnFacts],
+        speakers: "Speakers",
+    ) -> ExtractedMemory | None:
+        """The fact that a sentence affirms: an earlier one, or the proposition of the question it answers."""
+        speaker = speakers.name_of(turn)
+        asked = None
+        if earlier and earlier[-1].speaker != speaker:
+            asked = asked_fact(earlier[-1].turn, earlier[-1].speaker, speaker)
+        fact = affirmed_fact(affirmation, sentence, speaker, earlier, asked)
+        if fact is None and asked and affirmation.kind == "repeated" and not affirmation.negated:
+            # “Yes, and we also …”: the yes answers the question, the rest says something else.
+            return None if named_words(asked.content) & named_words(sentence) else asked
+        return fact
+
+
+def is_machine(turn: Turn) -> bool:
+    """Whether a turn is an assistant's without a name."""
+    return turn.role == TurnRole.ASSISTANT and not turn.speaker
+
+
+def affirms(turn: Turn) -> bool:
+    """Whether a turn may affirm something that was said before."""
+    return not is_machine(turn) and any(map(parse_affirmation, split_sentences(turn.text)))
+
+
+def asked_fact(turn: Turn, asker: str, answerer: str) -> ExtractedMemory | None:
+    """What a yes to the question that ends a turn would state about the one who answers."""
+    question = closing_question(turn)
+    statement = proposition(question)
+    people = people_in(statement)
+    if LISTENER not in people or not content_words(statement):
+        return None
+    fact = build_statement_memory(f"{statement}.", {LISTENER}, turn, asker, answerer)
+    return replace(fact, evidence=f"{asker} to {answerer}: {statement}?")
 
 
 @dataclass(frozen=True)
@@ -54,6 +135,10 @@ class Speakers:
 
     turns: Sequence[Turn]
     context: ConversationContext
+
+    def name_of(self, turn: Turn) -> str:
+        """The speaker of a turn."""
+        return self.context.name_of(turn)
 
     def listener(self, turn: Turn) -> str:
         """The addressee of a turn: the last other speaker before it, else the first after it."""
@@ -67,11 +152,14 @@ class Speakers:
 
 def build_statement_memory(sentence: str, people: set[str], turn: Turn, speaker: str, listener: str) -> ExtractedMemory:
     """Build a memory from one statement."""
+    level = source_level(sentence, people, turn)
+    original, sentence = sentence, HEDGE_OPENER.sub("", sentence)
     dates = date_mentions(sentence, turn.said_at)
     parsed = parse_statement(sentence, dated=bool(dates))
     subject = listener if people == {LISTENER} else speaker
     # The evidence gets the resolved dates too, or a judge could not ground them.
     dated_sentence = add_dates(sentence, dates)
+    dated_original = original[: len(original) - len(sentence)] + dated_sentence
     content = to_third_person(dated_sentence, speaker, listener)
     # “Life's been tough” contains no name.
     names = [
@@ -85,13 +173,13 @@ def build_statement_memory(sentence: str, people: set[str], turn: Turn, speaker:
         subject=subject,
         predicate=parsed.predicate,
         object=parsed.object,
-        level=source_level(sentence, people, turn),
+        level=SourceLevel.STRONG_INFERENCE if parsed.inferred and level == SourceLevel.DIRECT else level,
         turn_id=turn.id,
         model=MODEL,
         entities=tuple(dict.fromkeys(name for name in [*named_people(people, speaker, listener), *names] if name)),
         tags=topic_tags(sentence),
         kind=Kind.EPISODIC if parsed.type == MemoryType.EVENT else Kind.SEMANTIC,
-        evidence=f"{speaker} to {listener}: {dated_sentence}" if LISTENER in people else f"{speaker}: {dated_sentence}",
+        evidence=f"{speaker} to {listener}: {dated_original}" if LISTENER in people else f"{speaker}: {dated_original}",
         happened_at=turn.said_at,
         event_at=dates[0].when.start if dates else None,
         event_until=dates[0].when.until if dates else None,
@@ -107,11 +195,11 @@ def add_dates(sentence: str, dates: Sequence[DateMention]) -> str:
 
 
 def source_level(sentence: str, people: set[str], turn: Turn) -> SourceLevel:
-    """The source level: about oneself, about another person, or a guess."""
-    if turn.role == TurnRole.ASSISTANT and not turn.speaker:
-        return SourceLevel.WEAK_INFERENCE
-    if HEDGE.search(sentence):
+    """The source level by the paper's table: what only a machine infers, a hedge, about oneself, about another."""
+    if is_machine(turn):
         return SourceLevel.SPECULATION
+    if HEDGE.search(sentence):
+        return SourceLevel.WEAK_INFERENCE
     return SourceLevel.DIRECT if people & {SPEAKER, BOTH} else SourceLevel.STRONG_INFERENCE
 
 

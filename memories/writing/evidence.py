@@ -1,6 +1,5 @@
 """EvidenceState: the evidence behind a memory's confidence and belief, and every change as an event."""
 
-from collections import Counter
 from collections.abc import Collection, Iterable, Set
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -78,11 +77,17 @@ def join_origins(origins: Iterable[Origin]) -> set[Origin]:
 
 
 def observation_count(origins: Iterable[Origin]) -> int:
-    """The independent observations: every turn that asserts the memory, else one per session and source."""
-    turns: Counter[tuple[UUID | None, str]] = Counter()
+    """The independent observations: every turn that asserts the memory, else one per session and source.
+
+    Speculation counts as a session's first mention only: later it repeats what was said.
+    """
+    turns: dict[tuple[UUID | None, str], dict[UUID, bool]] = {}
     for origin in origins:
-        turns[origin.session, origin.source] += origin.turn is not None and origin.asserts
-    return sum(max(count, 1) for count in turns.values())
+        said = turns.setdefault((origin.session, origin.source), {})
+        if origin.turn:
+            said[origin.turn] = origin.asserts
+    counts = (sum(said.values()) + (not said[min(said)] if said else 0) for said in turns.values())
+    return sum(max(count, 1) for count in counts)
 
 
 def named_sources(origins: Iterable[Origin]) -> set[str]:

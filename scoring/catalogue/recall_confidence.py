@@ -111,7 +111,9 @@ CONFIDENCE = (
                 "After one repetition a speculation can pass the minimum confidence of .5.",
             ),
         ),
-        note="A memory that states no source level counts as a strong inference (ours).",
+        note="A memory that states no source level counts as a strong inference (ours). Of a dialogue, the strongest "
+        "turn counts, and every turn that asserts the fact raises n; a hedge is a weak inference, an answer that "
+        "affirms a question or an earlier fact a confirmation, what only an assistant infers speculation.",
     ),
     Formula(
         "Repetition boost",

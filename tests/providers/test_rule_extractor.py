@@ -70,10 +70,10 @@ def test_type_predicate_and_object_are_read_where_the_words_give_them(
     ("said", "level"),
     [
         (turn("I play the cello."), "direct"),
-        (turn("I think I lost my keys."), "speculation"),
+        (turn("I think I lost my keys."), "weak_inference"),
         (turn("The kids had such a blast."), "strong_inference"),
         (turn("You told me that you work at the library."), "direct"),
-        (turn("You've started a new job at the library.", speaker="", role="assistant"), "weak_inference"),
+        (turn("You've started a new job at the library.", speaker="", role="assistant"), "speculation"),
     ],
 )
 def test_the_source_level_follows_how_directly_it_is_stated(said: Turn, level: str) -> None:

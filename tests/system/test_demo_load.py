@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from datetime import date, datetime, timedelta
 from pathlib import Path
 from typing import Any, cast
+from uuid import UUID
 
 import numpy as np
 import pytest
@@ -374,11 +375,12 @@ def test_every_explanation_in_the_history_adds_up(demo: Namespace) -> None:
 def test_repetitions_count_the_turns_sessions_and_documents_that_state_a_memory_again(demo: Namespace) -> None:
     for memory in facts(demo).prefetch_related("sources"):
         confirmed = memory.confirmed_at is not None
-        stated: dict[tuple[Any, str], int] = {}
-        for row in memory.sources.all():
-            place = row.session_id, row.source
-            stated[place] = stated.get(place, 0) + (row.turn_id is not None and row.level != SourceLevel.SPECULATION)
-        assert memory.repetitions == sum(max(turns, 1) for turns in stated.values()) - 1 + confirmed, memory
+        stated: dict[tuple[Any, str], list[bool]] = {}
+        for row in sorted(memory.sources.all(), key=lambda row: row.turn_id or UUID(int=0)):
+            turns = stated.setdefault((row.session_id, row.source), [])
+            # Only the first mention may be speculation.
+            turns.append(bool(row.turn_id) and (not turns or row.level != SourceLevel.SPECULATION))
+        assert memory.repetitions == sum(max(sum(turns), 1) for turns in stated.values()) - 1 + confirmed, memory
 
 
 def test_belief_counts_the_sources_that_corroborate_and_no_session_of_the_same_user(demo: Namespace) -> None:

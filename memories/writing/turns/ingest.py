@@ -12,6 +12,7 @@ from memories.contracts.new_memory import NewMemory
 from memories.models import MemoryVector, Namespace, Session, Turn
 from memories.models.choices import Route
 from memories.text.extraction import ConversationContext
+from memories.text.rule_extractor import WINDOW
 from memories.writing.bulk_copy import copy_rows
 from memories.writing.decide import JudgeVerdicts, Outcome
 from memories.writing.lock import lock_namespace
@@ -35,8 +36,6 @@ from memories.writing.turns.exchanges import (
 )
 from memories.writing.turns.extracted_facts import extract_facts
 from memories.writing.turns.route_texts import facet_texts, facts_of_turns, load_stored_facts, stored_or_extracted_facts
-
-CONTEXT_TURNS = 4  # earlier turns given to the extractor as context
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,7 +84,7 @@ def draft_conversation(namespace: Namespace, conversation: Conversation, *, extr
         conversation.session,
         conversation.user,
         placement.session.agent,
-        placement.stored[-CONTEXT_TURNS:],
+        [turn for turn in placement.stored if turn.role in SPOKEN_ROLES][-WINDOW:],
         conversation.source,
     )
     # Without extraction, the rules still provide the facets.
