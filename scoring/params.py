@@ -10,6 +10,7 @@ from typing import Any, ClassVar, Literal, NamedTuple, Self
 
 from scoring.term import Term, param, total
 
+ParamValue = bool | int | float | str
 Scope = Literal["score", "candidates", "write"]
 BY_QUERY = "query"  # the option of a choice that leaves it to the query
 SCOPES: Mapping[Scope, str] = {
@@ -150,10 +151,40 @@ def at_most(lower: str, upper: str) -> Rule:
 
 
 @dataclass(frozen=True)
+class Inert:
+    """Parameters that cannot move a result while all of some others have one of these values, and why."""
+
+    names: tuple[str, ...]
+    reason: str
+    when: Mapping[str, tuple[ParamValue, ...]]
+    settled: bool = True  # also if a choice left to the query or the plan comes to such a value
+
+    def holds(self, params: Params) -> bool:
+        """Whether they are inert under a set of parameters."""
+        return all(getattr(params, name) in values for name, values in self.when.items())
+
+
+def inert_while(reason: str, *names: str, **when: ParamValue | tuple[ParamValue, ...]) -> Inert:
+    """Declare that parameters are inert while all of some others have a value, or one of several."""
+    values = {name: value if isinstance(value, tuple) else (value,) for name, value in when.items()}
+    return Inert(names, reason, values)
+
+
+def inert_while_alone(*weights: str, **when: ParamValue | tuple[ParamValue, ...]) -> tuple[Inert, ...]:
+    """Declare that a normalised weight is inert while it is the only one above 0."""
+    reason = "it is the only weight above 0, and weights are normalised"
+    return tuple(
+        inert_while(reason, name, **dict.fromkeys((other for other in weights if other != name), 0), **when)
+        for name in weights
+    )
+
+
+@dataclass(frozen=True)
 class Params:
     """A validated, immutable set of declared parameters."""
 
     rules: ClassVar[tuple[Rule, ...]] = ()
+    inert: ClassVar[tuple[Inert, ...]] = ()
 
     def __post_init__(self) -> None:
         problems = [
@@ -232,6 +263,18 @@ class Params:
             raise ParamsError(unknown)
         return cls(**values)
 
+    def inert_parameters(self, *, settled: bool = False) -> dict[str, str]:
+        """The parameters that cannot move a result under these values, each with the reason.
+
+        `settled` leaves out those that may still sway the query or the plan in a choice, as it has been made.
+        """
+        if (cached := self._inert_reasons.get(settled)) is None:
+            holding = [one for one in self.inert if (one.settled or not settled) and one.holds(self)]
+            cached = self._inert_reasons[settled] = {
+                name: one.reason for one in reversed(holding) for name in one.names
+            }
+        return cached
+
     @classmethod
     def implications(cls, given: Mapping[str, object]) -> Mapping[str, object]:
         """The values that follow from which parameters a request or a profile names."""
@@ -246,6 +289,13 @@ class Params:
         """A copy with some values changed, validated again."""
         return replace(self, **values)
 
+    def with_choices(self, **choices: str) -> Self:
+        """A copy with some choices made; cached, as the few of a set are made for many queries."""
+        key = tuple(choices.items())
+        if (cached := self._with_choices.get(key)) is None:
+            cached = self._with_choices[key] = self.with_values(**choices)
+        return cached
+
     def as_dict(self) -> dict[str, float | str | bool]:
         """The values as JSON types."""
         return {name: getattr(self, name) for name in self.declarations()}
@@ -259,4 +309,12 @@ class Params:
 
     @cached_property
     def _weights(self) -> dict[tuple[str, ...], tuple[Term, ...]]:
+        return {}
+
+    @cached_property
+    def _inert_reasons(self) -> dict[bool, dict[str, str]]:
+        return {}
+
+    @cached_property
+    def _with_choices(self) -> dict[tuple[tuple[str, str], ...], Self]:
         return {}

@@ -61,5 +61,19 @@ function reset(event) {
   params[0]?.querySelector("input, select").dispatchEvent(new Event("change", { bubbles: true }));
 }
 
+// Parameters that cannot move anything are dimmed, with the reason; a swap brings the reasons that hold now.
+function markInert() {
+  const data = document.getElementById("inert");
+  if (!data) return;
+  const reasons = JSON.parse(data.textContent);
+  for (const param of document.querySelectorAll(".param[data-param]")) {
+    const reason = reasons[param.dataset.param] ?? "";
+    const note = param.querySelector(".no-effect");
+    param.classList.toggle("inert", reason !== "");
+    note.hidden = reason === "";
+    note.querySelector("span").textContent = reason;
+  }
+}
+
 delegate("input", ".param", onInput);
-listen({ click: reset });
+listen({ click: reset, "htmx:afterSwap": markInert });

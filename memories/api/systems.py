@@ -14,6 +14,16 @@ from scoring.policy import PRESETS, WritePolicyParams
 from scoring.systems import SYSTEMS
 
 
+class InertSerializer(serializers.Serializer[dict[str, Any]]):
+    """A condition under which a parameter cannot move a result."""
+
+    reason = serializers.CharField()
+    when = serializers.DictField(
+        child=serializers.ListField(child=serializers.JSONField()),
+        help_text="every one of these parameters has one of these values",
+    )
+
+
 class ParameterSerializer(serializers.Serializer[dict[str, Any]]):
     """One declared parameter."""
 
@@ -30,6 +40,7 @@ class ParameterSerializer(serializers.Serializer[dict[str, Any]]):
     group = serializers.CharField()
     affects = serializers.CharField()
     source = serializers.CharField(help_text="where it comes from")  # type: ignore[assignment]
+    inert_while = InertSerializer(many=True, help_text="the conditions under which it cannot move a result")
 
 
 class SystemSerializer(serializers.Serializer[dict[str, Any]]):
@@ -86,6 +97,11 @@ class SystemsView(APIView):
 def params_to_dicts(params: type[Params]) -> list[dict[str, Any]]:
     """The declarations of a parameter set as dicts."""
     return [
-        {"name": name, "kind": declaration.kind, **vars(declaration)}
+        {
+            "name": name,
+            "kind": declaration.kind,
+            **vars(declaration),
+            "inert_while": [vars(inert) for inert in params.inert if name in inert.names],
+        }
         for name, declaration in params.declarations().items()
     ]

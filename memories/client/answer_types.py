@@ -67,6 +67,7 @@ class PlanReportJson(ParsedReportJson):
     reranker: str | None
     params: dict[str, bool | int | float | str]
     weighting: WeightingReportJson | None
+    inert: dict[str, str]
 
 
 class RetrieverHitJson(TypedDict):

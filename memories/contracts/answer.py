@@ -89,6 +89,7 @@ class PlanReport(ParsedReport):
     reranker: Annotated[str | None, "null: not reranked"]
     params: Mapping[str, ParamValue]
     weighting: Annotated[WeightingReport | None, "null: the system does not adapt its weights to the query"]
+    inert: Annotated[Mapping[str, str], "parameters that cannot move this answer, each with the reason"]
 
 
 @dataclass(frozen=True)

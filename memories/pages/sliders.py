@@ -28,6 +28,7 @@ class Slider:
     value: Any
     default: Any
     idle: bool = False  # unused by the plan
+    inert: str = ""  # why it cannot move anything
 
     @property
     def label(self) -> str:
@@ -43,6 +44,12 @@ class Slider:
     def changed(self) -> bool:
         """Whether it differs from its default."""
         return bool(self.value != self.default)
+
+    @property
+    def state_classes(self) -> str:
+        """The CSS classes of its state."""
+        states = {"changed": self.changed, "off": self.idle, "inert": bool(self.inert)}
+        return " ".join(name for name, holds in states.items() if holds)
 
     @property
     def fill(self) -> float:
@@ -116,6 +123,7 @@ def param_groups(
     values: Mapping[str, Any],
     defaults: Mapping[str, Any] | None = None,
     idle: Collection[str] = (),
+    inert: Mapping[str, str] | None = None,
 ) -> list[ParamGroup]:
     """All parameters by group, groups in order of declaration."""
     current, default = params.of(values).as_dict(), params.of(defaults or {}).as_dict()
@@ -123,7 +131,7 @@ def param_groups(
         ParamGroup(
             group,
             [
-                Slider(name, declaration, current[name], default[name], name in idle)
+                Slider(name, declaration, current[name], default[name], name in idle, (inert or {}).get(name, ""))
                 for name, declaration in declarations.items()
             ],
         )

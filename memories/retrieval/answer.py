@@ -25,6 +25,7 @@ from memories.contracts.answer import (
 )
 from memories.models.choices import Status
 from memories.retrieval.conflicts import find_conflicts
+from memories.retrieval.inert import inert_reasons
 from memories.retrieval.parse import ParsedQuery
 from memories.retrieval.prompt_context import (
     doubt_line,
@@ -102,6 +103,7 @@ def report_plan(retrieval: Retrieval) -> PlanReport:
         intent_words=parsed.intent_words,
         emphasis_words=parsed.emphasis_words,
         weighting=report_weighting(retrieval, parsed),
+        inert=inert_reasons(retrieval.query.config, retrieval.params, retrieval.signals, query_plan.plan),
     )
 
 

@@ -59,6 +59,7 @@ SYSTEM = System(
     gates=recall.gates,
     order=recall.order,
     presets=recall.SYSTEM.presets,
+    settle=recall.settle,
     outputs={**recall.SYSTEM.outputs, "evidence": "evidence"},
     retriever_terms=recall.SYSTEM.retriever_terms,
 )

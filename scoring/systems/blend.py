@@ -10,15 +10,24 @@ from scoring.belief import MAX_BELIEF, MIN_BELIEF
 from scoring.confidence import utility
 from scoring.freshness import usage
 from scoring.fusion import logistic_probability
-from scoring.params import not_all_zero, number, switch
+from scoring.params import inert_while, inert_while_alone, not_all_zero, number, switch
 from scoring.signals import RETRIEVERS, Signals
 from scoring.systems import recall
-from scoring.systems.candidates import RetrieverParams, pool_size
+from scoring.systems.candidates import (
+    INERT_IN_RETRIEVERS,
+    MAXSIM_NAMES,
+    TEMPORAL_NAMES,
+    RetrieverParams,
+    pool_size,
+)
 from scoring.systems.system import System, passing
 from scoring.term import Array, Mask, Term, const, feature, product, scale_in_batches, total
 
 BLEND_RETRIEVERS = (*RETRIEVERS, "context")
 FACTORS = ("trust", "age", "evidence", "utility", "use")  # what is known of a memory, whatever the query
+WEIGHTS = tuple(f"weight_{retriever}" for retriever in BLEND_RETRIEVERS)
+# The gap is between entities, and another person is another entity.
+ENTITY_WEIGHTS = ("weight_entity", "entity_boost", "abstain_gap", "abstain_another")
 _weight = partial(number, group="Fusion", low=0, high=1, step=0.01, source="ours")
 _abstain = partial(number, group="Abstention", low=-20, high=20, step=0.1, source="ours: fitted on LoCoMo's dev split")
 _boost = partial(number, group="Fusion", low=0, high=3, step=0.05, source="ours")
@@ -74,7 +83,24 @@ class BlendParams(RetrieverParams, recall.ConfidenceGateParams, recall.Freshness
     )
     abstain_nearest: int = _abstain(8, "memories of the best coverage that this share is of", low=1, high=50, step=1)
 
-    rules = (not_all_zero(*(f"weight_{retriever}" for retriever in BLEND_RETRIEVERS)),)
+    rules = (not_all_zero(*WEIGHTS),)
+    inert = (
+        *INERT_IN_RETRIEVERS,
+        *inert_while_alone(*WEIGHTS),
+        recall.GATE_OFF,
+        inert_while("the age amplitude is 0", *recall.FRESHNESS_NAMES, age=0),
+        inert_while("the use amplitude is 0", "usage_ceiling", use=0),
+        inert_while("MaxSim has no share", "rerank_top", *MAXSIM_NAMES, rerank=0),
+        inert_while("memories about another person have no coefficient", "abstain_nearest", abstain_another=0),
+        inert_while("uncovered query terms have no coefficient", "maxsim_covered", abstain_uncovered=0),
+        inert_while("the temporal retriever has no weight", *TEMPORAL_NAMES, weight_temporal=0, temporal_boost=0),
+        inert_while(
+            "neither the entity graph nor graph traversal has a weight",
+            "mention_weight",
+            **dict.fromkeys(ENTITY_WEIGHTS, 0),
+            weight_traversal=0,
+        ),
+    )
 
 
 def blend_fusion(signals: Signals, params: BlendParams, passed: Mask) -> Term:
@@ -209,8 +235,7 @@ SYSTEM = System(
     retriever_terms={retriever: retriever for retriever in BLEND_RETRIEVERS},
     weighted_by={
         **{retriever: (f"weight_{retriever}",) for retriever in BLEND_RETRIEVERS},
-        # The gap is between entities, and another person is another entity.
-        "entity": ("weight_entity", "entity_boost", "abstain_gap", "abstain_another"),
+        "entity": ENTITY_WEIGHTS,
         "temporal": ("weight_temporal", "temporal_boost"),
     },
 )

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import ClassVar
 
-from scoring.params import Params, Rule, choice, not_all_zero, number
+from scoring.params import Inert, Params, Rule, choice, inert_while, inert_while_alone, not_all_zero, number
 
 _TABLE = "000 All Thresholds in One Place"
 _bm25 = partial(number, group="BM25", scope="candidates", source="000 BM25 Scoring")
@@ -14,6 +14,7 @@ _traversal = partial(
     number, group="Graph traversal", low=0, high=1, step=0.01, scope="candidates", source="000 Hop score decay"
 )
 _plan = partial(number, group="Plan", scope="candidates")
+SPECIFICITY_WEIGHTS = ("specificity_entities", "specificity_time", "specificity_rarity", "specificity_type")
 _specificity = partial(
     number, group="Plan", low=0, high=1, step=0.01, scope="candidates", source="000 Query Specificity"
 )
@@ -84,6 +85,20 @@ class RetrieverParams(MaxSimParams, PoolParams):
     max_hops: int = _traversal(3, "max hops", low=1, high=3, step=1)
 
 
+MAXSIM_NAMES = ("maxsim_power", "maxsim_before", "maxsim_window", "stop_weight")
+BM25_NAMES = ("lexical", "bm25_k1", "bm25_b")
+TEMPORAL_NAMES = ("temporal_sigma", "temporal_floor")
+TRAVERSAL_NAMES = ("max_hops", "hop_1", "hop_2", "hop_3")
+# Of every system with the paper's retrievers.
+INERT_IN_RETRIEVERS = (
+    inert_while("the lexical ranking function is ts_rank_cd", "bm25_k1", "bm25_b", lexical="ts_rank_cd"),
+    inert_while("traversal ends before", "hop_2", "hop_3", max_hops=1),
+    inert_while("traversal ends before", "hop_3", max_hops=2),
+    inert_while("BM25 has no weight", *BM25_NAMES, weight_bm25=0),
+    inert_while("graph traversal has no weight", *TRAVERSAL_NAMES, weight_traversal=0),
+)
+
+
 @dataclass(frozen=True)
 class PlanParams(RetrieverParams):
     """Thresholds and weights of the query planner."""
@@ -140,6 +155,18 @@ class PlanParams(RetrieverParams):
     )
     precise_top_k: int = _plan(5, "top k of the precise plan", low=1, high=50, step=1, source="000 Query Specificity")
 
-    rules: ClassVar[tuple[Rule, ...]] = (
-        not_all_zero("specificity_entities", "specificity_time", "specificity_rarity", "specificity_type"),
+    rules: ClassVar[tuple[Rule, ...]] = (not_all_zero(*SPECIFICITY_WEIGHTS),)
+    inert: ClassVar[tuple[Inert, ...]] = (
+        *INERT_IN_RETRIEVERS,
+        *inert_while_alone(*SPECIFICITY_WEIGHTS),
+        inert_while("the reranker is off", "weight_rerank", "rerank_top", *MAXSIM_NAMES, reranker="off"),
+        inert_while("the reranker has no weight", "reranker", "rerank_top", *MAXSIM_NAMES, weight_rerank=0),
+        inert_while("the system does not abstain", "maxsim_covered"),
+        inert_while("the temporal retriever has no weight", *TEMPORAL_NAMES, weight_temporal=0),
+        inert_while(
+            "neither the entity graph nor graph traversal has a weight",
+            "mention_weight",
+            weight_entity=0,
+            weight_traversal=0,
+        ),
     )

@@ -8,12 +8,14 @@ import numpy as np
 
 from scoring.confidence import provenance, utility
 from scoring.freshness import expiry, exponential_decay
-from scoring.params import choice, not_all_zero, number
+from scoring.params import choice, inert_while, inert_while_alone, not_all_zero, number
 from scoring.signals import KINDS, Signals
 from scoring.systems.candidates import PoolParams
 from scoring.systems.system import System, finding_retrievers
 from scoring.term import Term, feature, param_per_candidate, product, total
 
+DIMENSIONS = ("similarity", "confidence", "recency", "utility")
+KIND_ALPHAS = tuple(f"alpha_{kind}" for kind in KINDS if kind != "general")
 _weight = partial(number, group="Dimensions", low=0, high=1, step=0.01, source="004 Preset strategies")
 _alpha = partial(
     number, group="Recency", low=1e-6, high=999, step=0.001, log=True, unit="per h", source="004 Recency decay"
@@ -55,7 +57,13 @@ class ContextdbParams(PoolParams):
         source="004 Expiry-aware scoring",
     )
 
-    rules = (not_all_zero("similarity", "confidence", "recency", "utility"),)
+    rules = (not_all_zero(*DIMENSIONS),)
+    inert = (
+        *inert_while_alone(*DIMENSIONS),
+        inert_while("one α holds for all", *KIND_ALPHAS, alpha_by="query"),
+        inert_while("recency has no weight", "alpha_by", "alpha", *KIND_ALPHAS, recency=0),
+        inert_while("confidence has no weight", "attenuation", "expiry_rate", confidence=0),
+    )
 
     @classmethod
     def as_requested(cls, given: Mapping[str, object]) -> Mapping[str, object]:

@@ -9,8 +9,9 @@ import numpy as np
 
 from scoring.freshness import recency, usage
 from scoring.graph import edge_reach, strongest_edge
-from scoring.params import BY_QUERY, choice, not_all_zero, number
+from scoring.params import BY_QUERY, choice, inert_while, inert_while_alone, not_all_zero, number
 from scoring.signals import EDGE_KINDS, EMPHASES, INTENTS, NO_EMPHASIS, Signals
+from scoring.specificity import Plan
 from scoring.systems import recall
 from scoring.systems.candidates import PoolParams
 from scoring.systems.system import Order, System, Weighting, passing, top_by_score, validity_gates
@@ -20,13 +21,20 @@ FACTORS = ("semantic", "cluster", "recency", "importance", "usage", "quality", "
 WEIGHTS = tuple(f"weight_{factor}" for factor in FACTORS)
 EMPHASISED_FACTOR = dict(zip(EMPHASES, ("semantic", "recency", "graph"), strict=True))
 
+INTENT_HALF_LIVES = tuple(f"half_life_{intent.lower()}" for intent in INTENTS)
+EDGE_WEIGHTS = (*(f"boost_{kind}" for kind in EDGE_KINDS), "weight_graph", "emphasis_bump")
+
+
+def unless_raised(factor: str) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The two conditions under which no emphasis raises a factor."""
+    others = tuple(emphasis for emphasis, raised in EMPHASISED_FACTOR.items() if raised != factor)
+    return {"emphasis": (NO_EMPHASIS, *others)}, {"emphasis_bump": 0}
+
+
 _weight = partial(number, group="Factors", low=0, high=1, step=0.01, source="001 The default formula")
 _recency = partial(number, group="Recency", low=1, high=720, step=1, unit="h", source="001 Recency factor")
 _boost = partial(number, group="Boosts", low=0, high=0.2, step=0.005, source="001 Additive boosts")
-
-
-def _edge_boost(default: float, kind: str) -> Any:
-    return _boost(default, f"boost over {kind} edge (of several edges, the largest boost counts)", group="Edges")
+_edge_boost = partial(_boost, group="Edge boosts: the largest counts")
 
 
 @dataclass(frozen=True)
@@ -84,7 +92,7 @@ class MemorysyncParams(PoolParams, recall.FreshnessParams):
     anchors: int = number(
         10,
         "anchors (best of the semantic list, from which edges lead on)",
-        group="Edges",
+        group="Edge traversal",
         low=1,
         high=50,
         step=1,
@@ -94,23 +102,23 @@ class MemorysyncParams(PoolParams, recall.FreshnessParams):
     traversal_depth: int = number(
         2,
         "traversal depth, in edges from an anchor",
-        group="Edges",
+        group="Edge traversal",
         low=1,
         high=3,
         step=1,
         scope="candidates",
         source="ours: the paper says multi-hop",
     )
-    boost_supports: float = _edge_boost(0.08, "a supports")
-    boost_extends: float = _edge_boost(0.07, "an extends")
-    boost_continuation: float = _edge_boost(0.06, "a continuation")
-    boost_detail_of: float = _edge_boost(0.05, "a detail-of")
-    boost_summary_of: float = _edge_boost(0.04, "a summary-of")
-    boost_similar: float = _edge_boost(0.03, "a similar")
-    boost_references: float = _edge_boost(0.03, "a references")
-    boost_derived_from: float = _edge_boost(0.02, "a derived-from")
-    boost_caused_by: float = _edge_boost(0.02, "a caused-by")
-    boost_contradiction: float = _edge_boost(0.01, "a contradiction")
+    boost_supports: float = _edge_boost(0.08, "boost over a supports edge")
+    boost_extends: float = _edge_boost(0.07, "boost over an extends edge")
+    boost_continuation: float = _edge_boost(0.06, "boost over a continuation edge")
+    boost_detail_of: float = _edge_boost(0.05, "boost over a detail-of edge")
+    boost_summary_of: float = _edge_boost(0.04, "boost over a summary-of edge")
+    boost_similar: float = _edge_boost(0.03, "boost over a similar edge")
+    boost_references: float = _edge_boost(0.03, "boost over a references edge")
+    boost_derived_from: float = _edge_boost(0.02, "boost over a derived-from edge")
+    boost_caused_by: float = _edge_boost(0.02, "boost over a caused-by edge")
+    boost_contradiction: float = _edge_boost(0.01, "boost over a contradiction edge")
     personalisation_cap: float = _boost(0.10, "personalisation cap")
     personalisation_rate: float = _boost(0.10, "personalisation rate (boost at full affinity)")
     affinity_top: int = number(
@@ -126,6 +134,34 @@ class MemorysyncParams(PoolParams, recall.FreshnessParams):
     session_boost: float = _boost(0.03, "session boost (returned earlier in this session)")
 
     rules = (not_all_zero(*WEIGHTS),)
+    inert = (
+        *inert_while_alone(*WEIGHTS, emphasis=NO_EMPHASIS),
+        *inert_while_alone(*WEIGHTS, emphasis_bump=0),
+        *(
+            inert_while("recency has no weight", "intent", *INTENT_HALF_LIVES, weight_recency=0, **unraised)
+            for unraised in unless_raised("recency")
+        ),
+        *(
+            inert_while(
+                f"the recency intent is {intent}",
+                *(name for name in INTENT_HALF_LIVES if name != f"half_life_{intent.lower()}"),
+                intent=intent,
+            )
+            for intent in INTENTS
+        ),
+        inert_while("usage has no weight", "usage_ceiling", weight_usage=0),
+        inert_while("decay has no weight", *recall.FRESHNESS_NAMES, weight_decay=0),
+        inert_while("no factor is emphasised", "emphasis_bump", emphasis=NO_EMPHASIS),
+        inert_while("the emphasis bump is 0", "emphasis", emphasis_bump=0),
+        inert_while(
+            "edges have neither a boost nor a weight",
+            "anchors",
+            "traversal_depth",
+            **dict.fromkeys(EDGE_WEIGHTS, 0),
+        ),
+        inert_while("the personalisation cap is 0", "personalisation_rate", "affinity_top", personalisation_cap=0),
+        inert_while("the personalisation rate is 0", "personalisation_cap", "affinity_top", personalisation_rate=0),
+    )
 
     @classmethod
     def implications(cls, given: Mapping[str, object]) -> Mapping[str, object]:
@@ -255,6 +291,12 @@ def order(
     return Order(rows[np.argsort(batches.batch_index[rows], kind="stable")], tiebreak_applied=True)
 
 
+def settle(params: MemorysyncParams, signals: Signals, plan: Plan) -> MemorysyncParams:
+    """Intent and emphasis as the query set them."""
+    chosen = weighting(signals, params)
+    return params.with_choices(intent=chosen.intent, emphasis=chosen.emphasis)
+
+
 def weighting(signals: Signals, params: MemorysyncParams) -> Weighting:
     """What the query and the parameters made of weights and half-life."""
     emphasis, half_life = chosen_emphasis(signals, params), recency_half_life(signals, params)
@@ -278,8 +320,9 @@ SYSTEM = System(
     order=order,
     query_features=("intent", "emphasis"),
     weighting=weighting,
+    settle=settle,
     presets={emphasis: {"emphasis": emphasis} for emphasis in EMPHASES},
     retriever_terms={"semantic": "semantic share", "edges": "edge boost"},
-    weighted_by={"edges": (*(f"boost_{kind}" for kind in EDGE_KINDS), "weight_graph", "emphasis_bump")},
+    weighted_by={"edges": EDGE_WEIGHTS},
     outputs={"hybrid_score": "hybrid", **{f"{factor}_norm": f"{factor} in batch" for factor in FACTORS}},
 )

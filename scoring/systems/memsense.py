@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from scoring.fusion import candidate_limit, rrf
-from scoring.params import Params, number
+from scoring.params import Params, inert_while, number
 from scoring.signals import LEVELS, MEMSENSE_RETRIEVERS, Signals
 from scoring.systems.system import (
     Order,
@@ -52,6 +52,11 @@ class MemsenseParams(Params):
     limit_least: int = _pool(32, "candidate limit, minimum", low=1, high=500)
     route_widening: int = _pool(2, "pool per retriever, factor of the limit", low=1, high=10)
     route_least: int = _pool(40, "pool per retriever, minimum", low=1, high=500)
+
+    inert = (
+        inert_while("turns do not support their session", "turn_cap", turn_share=0),
+        inert_while("turns do not support their session", "turn_share", turn_cap=0),
+    )
 
 
 def memsense_rrf(signals: Signals, params: MemsenseParams) -> Term:

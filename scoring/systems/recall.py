@@ -8,9 +8,10 @@ from scoring.confidence import capped_confidence, grounded_confidence, weighted_
 from scoring.evidence import Evidence, extractor_signal, prior_signal, repetition_signal, source_signal
 from scoring.freshness import access_boost, effective_freshness
 from scoring.fusion import rrf
-from scoring.params import Params, Rule, choice, not_all_zero, number, switch
+from scoring.params import Inert, Params, Rule, choice, inert_while, not_all_zero, number, switch
 from scoring.policy import WritePolicyParams
 from scoring.signals import RETRIEVERS, TYPES, Signals
+from scoring.specificity import Plan
 from scoring.systems.candidates import PlanParams
 from scoring.systems.system import Order, System, passing, select_by_mmr, top_by_score, validity_gates
 from scoring.term import Codes, Mask, Term, feature, param_per_candidate, product, scale_in_batches
@@ -21,6 +22,10 @@ FUSED_LISTS = (*RETRIEVERS, RERANK)
 _half_life = partial(number, group="Freshness", low=1, high=730, step=1, unit="d", source="000 Per-type half-lives")
 _gate = partial(number, group="Results", source=_TABLE)
 _weight = partial(number, group="Fusion", low=0, high=3, step=0.05, source="000 Default retriever weights")
+
+
+HALF_LIFE_NAMES = tuple(f"half_life_{type.lower()}" for type in TYPES)
+FRESHNESS_NAMES = (*HALF_LIFE_NAMES, "freshness_floor")
 
 
 @dataclass(frozen=True)
@@ -54,6 +59,9 @@ class ConfidenceGateParams(Params):
         source="ours: the paper's gate is always on",
     )
     min_confidence: float = _gate(0.5, "minimum confidence", low=0.3, high=0.8, step=0.01)
+
+
+GATE_OFF = inert_while("the confidence gate is off", "min_confidence", confidence_gate=False)
 
 
 @dataclass(frozen=True)
@@ -104,12 +112,23 @@ class RecallParams(PlanParams, ConfidenceGateParams, FreshnessParams):
         *PlanParams.rules,
         not_all_zero(*(f"weight_{retriever}" for retriever in RETRIEVERS)),
     )
+    inert: ClassVar[tuple[Inert, ...]] = (
+        *PlanParams.inert,
+        GATE_OFF,
+        inert_while("MMR is off", "mmr_lambda", "mmr_relevance", mmr="off"),
+        Inert(
+            ("exploratory_below",),
+            "an exploratory plan only turns MMR and the reranker on, and both are set",
+            {"mmr": ("on", "off"), "reranker": ("on", "off")},
+            settled=False,
+        ),
+    )
 
 
 def type_half_life(signals: Signals, params: FreshnessParams) -> Term:
     """τ of each candidate's type."""
-    names = [f"half_life_{type.lower()}" for type in TYPES]
-    return param_per_candidate(names, [getattr(params, name) for name in names], signals.type)
+    values = [getattr(params, name) for name in HALF_LIFE_NAMES]
+    return param_per_candidate(HALF_LIFE_NAMES, values, signals.type)
 
 
 def recall_freshness(signals: Signals, params: FreshnessParams) -> Term:
@@ -157,6 +176,14 @@ def order(
     return select_by_mmr(signals, candidates, relevance.value, top_k, balance=params.mmr_lambda)
 
 
+def settle(params: RecallParams, signals: Signals, plan: Plan) -> RecallParams:
+    """MMR and the reranker as the plan turned them on or off."""
+    choices = {"mmr": plan.diversify, "reranker": plan.rerank}
+    return params.with_choices(
+        **{name: "on" if chosen else "off" for name, chosen in choices.items() if getattr(params, name) == "plan"}
+    )
+
+
 def memory_confidence(evidence: Evidence, policy: WritePolicyParams) -> Term:
     """conf(m) = min(1.0, 0.45·s + 0.20·r + 0.25·e + 0.10·t) − grounding penalty, with the policy's weights."""
     signals = {
@@ -195,6 +222,7 @@ SYSTEM = System(
     score=score,
     gates=gates,
     order=order,
+    settle=settle,
     presets={"exact-match": {"rrf_k": 30.0}, "exploratory": {"rrf_k": 90.0}},
     outputs={"rrf": "RRF", "freshness": "freshness", "access_boost": "access boost"},
     retriever_terms={name: name for name in FUSED_LISTS},

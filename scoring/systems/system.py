@@ -10,6 +10,7 @@ import numpy as np
 from scoring.diversity import BitSets, Pick, mmr
 from scoring.params import Params
 from scoring.signals import Signals
+from scoring.specificity import Plan
 from scoring.term import Array, Codes, Mask, Term
 
 MMR_BLOCK_SIZE = 32  # queries per MMR block, so that their vectors fit the CPU cache
@@ -124,6 +125,8 @@ class System:
     query_features: tuple[str, ...] = ()
     # What a system that adapts its weights to the query made of them.
     weighting: Callable[[Signals, Any], Weighting] | None = None
+    # The parameters with every choice that they leave to the query or its plan as it was made.
+    settle: Callable[[Any, Signals, Plan], Params] = lambda params, signals, plan: params
     # Batches with different keys must not be stacked.
     batch_key: Callable[[Signals], Mask] = lambda signals: np.zeros(len(signals.batches), bool)
     details: Callable[[Signals, Any, Order, int], dict[str, Any]] = lambda signals, params, order, row: {}
@@ -140,6 +143,16 @@ class System:
     def weights_of(self, retrievers: Collection[str]) -> set[str]:
         """The parameters that multiply what these retrievers find."""
         return {name for retriever in retrievers for name in self.weighted_by.get(retriever, ())}
+
+
+def inert_parameters(
+    system: System, params: Params, signals: Signals | None = None, plan: Plan | None = None
+) -> dict[str, str]:
+    """The parameters that cannot move a result under a configuration, or for one query, each with the reason."""
+    inert = params.inert_parameters()
+    if signals is not None and plan is not None:
+        inert = {**system.settle(params, signals, plan).inert_parameters(settled=True), **inert}
+    return {name: inert[name] for name in params.declarations() if name in inert}
 
 
 class Ranking(NamedTuple):

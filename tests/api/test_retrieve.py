@@ -322,6 +322,22 @@ def test_edges_lead_to_memories_that_the_semantic_list_lacks_and_boost_them(worl
     assert (deeper["replayed"], deeper["live"]) == (False, ["traversal_depth"])
 
 
+def test_the_answer_names_the_parameters_that_cannot_move_it(world: Namespace) -> None:
+    query = "Which database does invoicing use?"
+    inert = answer(world, system="memorysync", query=query)["plan"]["inert"]
+    assert inert["freshness_floor"] == inert["half_life_event"] == "decay has no weight"
+    assert inert["half_life_high"] == "the recency intent is MEDIUM"
+    assert "half_life_medium" not in inert
+    decaying = answer(world, system="memorysync", query=query, params={"weight_decay": 0.2})["plan"]["inert"]
+    assert "freshness_floor" not in decaying
+    assert decaying["emphasis_bump"] == "no factor is emphasised"
+    assert answer(world, system="blend")["plan"]["inert"]["hop_1"] == "graph traversal has no weight"
+    off = answer(world, system="recall", params={"mmr": "off"})["plan"]["inert"]
+    assert off["mmr_lambda"] == "MMR is off"
+    exploratory = answer(world, system="recall", query="What do you know?")["plan"]
+    assert (exploratory["name"], "mmr_lambda" in exploratory["inert"]) == ("exploratory", False)
+
+
 def node_named(tree: Tree, name: str) -> Tree:
     """The first node of an explanation with a name."""
     return next(node for node in tree_nodes(tree) if node["name"] == name)

@@ -28,6 +28,22 @@ def test_every_system_and_every_parameter_is_served_as_declared(client: Client) 
                 assert (one["low"], one["high"], one["step"]) == (declaration.low, declaration.high, declaration.step)
 
 
+def test_a_parameter_is_served_with_the_conditions_under_which_it_moves_nothing(client: Client) -> None:
+    for system in client.get("/api/v1/systems/").json()["systems"]:
+        served = {one["name"]: one["inert_while"] for one in system["parameters"]}
+        params = SYSTEMS[system["name"]].params
+        defaults = {one["name"]: one["default"] for one in system["parameters"]}
+        by_default = {
+            name
+            for name, conditions in served.items()
+            for condition in conditions
+            if all(defaults[other] in values for other, values in condition["when"].items())
+        }
+        assert by_default == set(params().inert_parameters())
+        if system["name"] == "memorysync":
+            assert served["freshness_floor"] == [{"reason": "decay has no weight", "when": {"weight_decay": [0]}}]
+
+
 def test_served_defaults_and_presets_are_accepted_back(client: Client) -> None:
     for system in client.get("/api/v1/systems/").json()["systems"]:
         params = SYSTEMS[system["name"]].params

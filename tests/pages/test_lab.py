@@ -101,6 +101,23 @@ def test_the_lab_shows_the_weight_profile_and_the_half_life_with_their_reasons(s
     assert "Weight profile" not in text(signed_in.get(run_query(signed_in, by="recall")))
 
 
+def test_a_slider_that_cannot_move_anything_is_dimmed_and_says_why(signed_in: Client) -> None:
+    address = run_query(signed_in, query="Which database is in use?", by="memorysync")
+    page = text(signed_in.get(address))
+    for name, reason in (
+        ("freshness_floor", "decay has no weight"),
+        ("half_life_event", "decay has no weight"),
+        ("half_life_low", "the recency intent is MEDIUM"),
+    ):
+        assert re.search(rf'data-param="{name}" class="[^"]*\binert"', page)
+        assert f'<small class="no-effect" id="p-{name}-i" >No effect: <span>{reason}</span></small>' in page
+    assert '<small class="no-effect" id="p-half_life_medium-i" hidden >' in page
+    moved = signed_in.get(f"{address}&p.weight_decay=0.3", headers=HTMX).content.decode()
+    reasons = json.loads(re.search(r'<script id="inert" type="application/json">(.*?)</script>', moved)[1])  # type: ignore[index]
+    assert "freshness_floor" not in reasons
+    assert reasons["half_life_low"] == "the recency intent is MEDIUM"
+
+
 def test_the_lab_says_when_the_tiebreak_ordered_the_results(signed_in: Client) -> None:
     address = run_query(signed_in, by="memorysync")
     assert "Tiebreak: the hybrid scores hardly differ" not in text(signed_in.get(address))

@@ -48,6 +48,22 @@ def run_query(page: Page) -> None:
     page.wait_for_load_state()
 
 
+def test_a_dimmed_slider_wakes_as_soon_as_it_can_move_something(lab_world: Namespace, page: Page) -> None:
+    page.goto("/lab-world/lab/")
+    sign_in(page)
+    page.get_by_label("Ranked by").select_option("memorysync")
+    page.locator("#q").fill(QUESTION)
+    page.keyboard.press("Enter")
+    expect(page.locator("#summary")).to_contain_text("Replayed from trace")
+    floor = page.locator("[data-param=freshness_floor]")
+    expect(floor).to_have_class(re.compile("inert"))
+    expect(floor.get_by_text("No effect: decay has no weight")).to_be_visible()
+    expect(floor.locator("[type=range]")).to_be_enabled()
+    number_input(page, "weight_decay").fill("0.3")
+    expect(floor).not_to_have_class(re.compile("inert"), timeout=30_000)
+    expect(floor.locator(".no-effect")).to_be_hidden()
+
+
 def number_input(page: Page, name: str) -> Locator:
     """The number input of a slider."""
     return page.locator(f"[name='p.{name}']")

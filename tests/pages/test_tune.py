@@ -96,6 +96,20 @@ def test_a_changed_parameter_changes_the_metric_and_lists_lost_queries(
     assert "/here/lab/?query=backup" in page
 
 
+def test_a_slider_that_cannot_move_anything_says_why(
+    client: Client, namespace: Namespace, judgement_set: JudgementSet
+) -> None:
+    page = get_page(client)
+    for name, reason in (("hop_1", "graph traversal has no weight"), ("min_confidence", "the confidence gate is off")):
+        assert re.search(rf'data-param="{name}" class="[^"]*\binert"', page)
+        assert f'<small class="no-effect" id="p-{name}-i" >No effect: <span>{reason}</span></small>' in page
+    assert '"min_confidence"' in page
+    moved = get_page(client, **{"p.confidence_gate": "true", "p.age": "0"})
+    reasons = json.loads(re.search(r'<script id="inert" type="application/json">(.*?)</script>', moved)[1])  # type: ignore[index]
+    assert "min_confidence" not in reasons
+    assert reasons["freshness_floor"] == "the age amplitude is 0"
+
+
 def test_a_candidate_parameter_needs_new_queries(
     client: Client, namespace: Namespace, judgement_set: JudgementSet
 ) -> None:

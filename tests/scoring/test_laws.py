@@ -2,6 +2,7 @@
 
 import json
 import math
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -9,12 +10,14 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from scoring.params import Choice, Declaration, Number, ParamProblem, Params, ParamsError, Switch
+from scoring.params import Choice, Declaration, Inert, Number, ParamProblem, Params, ParamsError, Switch
 from scoring.policy import WritePolicyParams
-from scoring.signals import EDGE_KINDS, TYPES, Edges, Signals
+from scoring.signals import EDGE_KINDS, EMPHASES, INTENTS, NO_EMPHASIS, TYPES, Edges, Signals
+from scoring.specificity import Plan
 from scoring.stacking import select_candidates
 from scoring.systems import SYSTEMS
-from scoring.systems.system import System, passing, rank
+from scoring.systems.recall import RERANK
+from scoring.systems.system import System, inert_parameters, passing, rank
 from tests.support.examples import examples
 from tests.support.explanations import evaluate
 from tests.support.scoring_inputs import batch, ids, random_params, with_sessions, without_retrievers
@@ -248,6 +251,105 @@ EFFECTIVE_WITH = {
     "blend": {"min_confidence": {"confidence_gate": True}},
     **{name: {"mmr_lambda": {"mmr": "on"}, "mmr_relevance": {"mmr": "on"}} for name in ("recall", "adaptive")},
 }
+
+
+INERT = [(name, inert) for name, system in SYSTEMS.items() for inert in system.params.inert]
+
+
+def outcome(system: System, signals: Signals, params: Params, diversify: bool) -> tuple[object, ...]:
+    """What a caller sees of a ranking."""
+    ranking = rank(system, signals, params, top_k=500, diversify=diversify)
+    score = np.broadcast_to(ranking.score.value, len(signals)).tobytes()
+    return score, tuple(ranking.order.rows), ranking.answer_probability, ranking.abstained
+
+
+def outcomes(system: System, params: Params, name: str, signals: Signals, diversify: bool) -> set[tuple[object, ...]]:
+    """The outcomes over the range of a parameter, all others as they are."""
+    found = {outcome(system, signals, params, diversify)}
+    for value in every_setting(params.declarations()[name]):
+        try:
+            found.add(outcome(system, signals, params.with_values(**{name: value}), diversify))
+        except ParamsError:
+            continue
+    return found
+
+
+@settings(max_examples=examples(3, fuzz=30), deadline=None)
+@given(seed=st.integers(0, 2**32 - 1), diversify=st.booleans())
+@pytest.mark.parametrize("case", INERT, ids=lambda case: f"{case[0]}: {case[1].reason}")
+def test_a_parameter_that_is_declared_inert_moves_nothing(case: tuple[str, Inert], seed: int, diversify: bool) -> None:
+    system, inert, rng = SYSTEMS[case[0]], case[1], np.random.default_rng(seed)
+    while True:
+        forced = {name: values[int(rng.integers(len(values)))] for name, values in inert.when.items()}
+        try:
+            params = random_params(system.params, rng).with_values(**forced)
+        except ParamsError:  # the random values break a rule with the forced ones
+            continue
+        break
+    assert inert.holds(params)
+    declared = system.params.declarations()
+    for name in inert.names:
+        assert params.inert_parameters()[name]
+        if declared[name].scope == "score":
+            for signals in (batch(20, seed), with_sessions(20, seed), of_query("HIGH", "recent"), chain()):
+                served = without_reranker(signals) if getattr(params, "reranker", "") == "off" else signals
+                assert len(outcomes(system, params, name, served, diversify)) == 1, name
+
+
+def without_reranker(signals: Signals) -> Signals:
+    """The candidates of a query that is not reranked."""
+    return replace(signals, ranks={name: rank for name, rank in signals.ranks.items() if name != RERANK})
+
+
+@settings(max_examples=examples(5, fuzz=50), deadline=None)
+@given(
+    seed=st.integers(0, 2**32 - 1), intent=st.sampled_from(INTENTS), emphasis=st.sampled_from((NO_EMPHASIS, *EMPHASES))
+)
+@pytest.mark.parametrize("diversify", [False, True])
+@pytest.mark.parametrize("system", SYSTEMS.values(), ids=SYSTEMS)
+def test_a_parameter_that_is_inert_for_a_query_moves_nothing_for_it(
+    system: System, diversify: bool, seed: int, intent: str, emphasis: str
+) -> None:
+    signals, plan = of_query(intent, emphasis, seed), Plan("hybrid", diversify=diversify, rerank=diversify)
+    params = random_params(system.params, np.random.default_rng(seed)) if seed % 2 else system.params()
+    if getattr(system.settle(params, signals, plan), "reranker", "") == "off":
+        signals = without_reranker(signals)
+    reasons = inert_parameters(system, params, signals, plan)
+    assert reasons.items() >= params.inert_parameters().items()
+    for name in reasons:
+        fixed = name in ("mmr", "reranker")  # another choice is another plan
+        if system.params.declarations()[name].scope == "score" and not fixed:
+            assert len(outcomes(system, params, name, signals, diversify)) == 1, name
+
+
+def of_query(intent: str, emphasis: str, seed: int = 0) -> Signals:
+    """A batch of a query with an intent and an emphasis."""
+    return replace(batch(20, seed), intent=intent, emphasis=emphasis)
+
+
+@pytest.mark.parametrize("case", [case for case in USED_SIGNALS if case[2].scope == "score"], ids=case_id)
+def test_a_parameter_that_moves_nothing_by_default_is_declared_inert(case: tuple[str, str, Declaration]) -> None:
+    system, name, _ = SYSTEMS[case[0]], case[1], case[2]
+    params = system.params()
+    queries = [of_query(intent, emphasis) for intent in INTENTS for emphasis in (NO_EMPHASIS, *EMPHASES)]
+    batches = (*BATCHES.values(), flat(), chain(), *queries)
+    moves = any(
+        len(outcomes(system, params, name, signals, diversify)) > 1
+        for diversify in (False, True)
+        for signals in batches
+    )
+    assert moves != (name in inert_parameters(system, params))
+
+
+def test_a_query_leaves_only_the_half_life_of_its_intent() -> None:
+    system, signals = SYSTEMS["memorysync"], of_query("LOW", "none")
+    reasons = inert_parameters(system, system.params(), signals, Plan("all"))
+    half_lives = {name: reason for name, reason in reasons.items() if name in ("half_life_high", "half_life_medium")}
+    assert half_lives == dict.fromkeys(("half_life_high", "half_life_medium"), "the recency intent is LOW")
+    assert "half_life_low" not in reasons
+    assert reasons["freshness_floor"] == "decay has no weight"
+    decay = system.params(weight_decay=0.1)
+    assert "freshness_floor" not in inert_parameters(system, decay, signals, Plan("all"))
 
 
 @pytest.mark.parametrize("case", [case for case in USED_SIGNALS if case[2].scope == "score"], ids=case_id)

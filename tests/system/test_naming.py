@@ -22,7 +22,7 @@ VERBS_IN_ED = {"embed", "reembed"}
 PRESCRIBED = {"throttled"}  # by DRF
 # The same role in every entry of a registry, or a name that Django, DRF or Python prescribes.
 ROLES = {
-    *("score", "gates", "order", "SYSTEM", "sql"),
+    *("score", "gates", "order", "settle", "SYSTEM", "sql"),
     *("Command", "main"),
 }
 PRIVATE_WORDS = [

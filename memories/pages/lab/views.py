@@ -19,6 +19,7 @@ from memories.pages.lab.plan_panel import plan_context, weighting_context
 from memories.pages.retriever_styles import retriever_legend
 from memories.retrieval.answer import build_answer
 from memories.retrieval.config import override_params
+from memories.retrieval.inert import inert_reasons
 from memories.retrieval.query import Config
 from memories.retrieval.replay import Replay, replay
 from memories.retrieval.retrieve import retrieve
@@ -130,6 +131,7 @@ class LabState:
             hit.tree = tree
         return {
             "answer": answer,
+            "inert": answer.plan.inert,
             "weighting": weighting_context(answer.plan.weighting) if answer.plan.weighting else None,
             "hits": hits,
             "filtered": [f"{count} {gate.replace('_', ' ')}" for gate, count in answer.filtered.items()],
@@ -159,7 +161,9 @@ class LabState:
         system = retrieval.query.config.system
         retrievers = retrieval.query_plan.plan.retrievers
         idle = [f"weight_{name}" for name in system.retrievers if name not in retrievers]
-        groups = sliders.param_groups(system.params, {**self.start_params, **self.changed}, self.start_params, idle)
+        inert = inert_reasons(self.config, retrieval.params, retrieval.signals, retrieval.query_plan.plan)
+        values = {**self.start_params, **self.changed}
+        groups = sliders.param_groups(system.params, values, self.start_params, idle, inert)
         return {
             "plan": plan_context(retrieval, ParsedReport.from_dict(self.trace.answer.get("plan", {}))),
             "groups": groups,

@@ -20,6 +20,7 @@ from memories.pages.lab.forms import ranking_options
 from memories.pages.tune import charts
 from memories.pages.tune.forms import SPLIT_LABELS, TuneState, parse_tune_state, start_changed
 from memories.pages.tune.metric_report import staleness_sentences, tune_report
+from memories.retrieval.inert import inert_reasons
 from memories.tuning import profile_versions
 from memories.tuning.array_cache import cached_arrays
 from memories.tuning.arrays import Arrays
@@ -44,6 +45,7 @@ def tune(request: HttpRequest, namespace: Namespace) -> HttpResponse:
     if htmx and start_changed(request.GET):
         return HttpResponseClientRedirect(f"{request.path}?{state.query_string}")  # the new start has its own sliders
     context: dict[str, Any] = {"state": state, "job": tune_tracing_job(state), "problems": state.problems}
+    context["inert"] = inert_reasons(state.config)
     traced = state.traced_set(state.config)
     if traced is not None:
         start, features = state.traced_set(state.start), cached_arrays(traced)
@@ -69,7 +71,12 @@ def tune_form_context(request: HttpRequest, state: TuneState) -> dict[str, Any]:
     start = state.start
     access = access_of(request, state.namespace)
     return {
-        "groups": sliders.param_groups(start.system.params, {**start.given, **state.changed}, start.given),
+        "groups": sliders.param_groups(
+            start.system.params,
+            {**start.given, **state.changed},
+            start.given,
+            inert=inert_reasons(state.config),
+        ),
         "ranking_options": ranking_options(state.namespace),
         "splits": [(split or "all", name) for split, name in SPLIT_LABELS.items()],
         "selected_split": state.split or "all",
