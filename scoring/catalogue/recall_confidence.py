@@ -23,6 +23,16 @@ def _conf(level: str, n: int, model: str, type: str, grounding: Grounding = "sup
     return float(recall.memory_confidence(evidence, _policy).value)
 
 
+def _surest() -> float:
+    """The confidence that endless repetition of the best evidence approaches."""
+    return (
+        _policy.weight_source * _policy.source_direct
+        + _policy.weight_repetition
+        + _policy.weight_extractor
+        + _policy.weight_prior * _policy.prior_entity
+    )
+
+
 def _repetition_value(n: int, printed: str) -> PrintedValue:
     ruling = "" if n == 0 else _REPETITION_RULING
     return PrintedValue(printed, f"r({n})", partial(_r, n), ruling)
@@ -222,6 +232,13 @@ CONFIDENCE = (
         confidence.capped_confidence,
         (constants(WritePolicyParams, {"confirmed_cap": "0.99"}),),
         (PrintedValue("0.01", "the headroom", lambda: 1 - _policy.confirmed_cap),),
+        (
+            SourceClaim(
+                "the result is clamped at 0.99, not 1.0",
+                (("the surest memory: direct, e = 1, an Entity, r → 1", _surest),),
+                "With the paper's tables no memory reaches .99; the cap holds where weights or tables are set higher.",
+            ),
+        ),
     ),
     Formula(
         "Grounding penalty",

@@ -168,6 +168,16 @@ def test_a_confirmed_memory_never_exceeds_its_cap(agent: Agent) -> None:
     assert has_node(confirmed["explanation"], "confirmed_cap")
 
 
+def test_with_the_tables_of_the_text_no_memory_reaches_the_cap_and_the_page_says_so(agent: Agent) -> None:
+    surest = {"type": "Entity", "source_level": "direct", "extractor": {"model": "", "logprobs": [0.0]}}
+    batch = [{"content": FACT, "session": f"session {number}", **surest} for number in range(200)]
+    id = agent.post("memories/batch/", memories=batch)["results"][-1]["memory"]["id"]
+    confirmed = agent.act(id, "confirm")["memory"]["confidence"]
+    assert 0.93 < confirmed < 0.45 * 0.95 + 0.20 + 0.25 + 0.10 * 0.90 < 0.97
+    page = " ".join(agent.client.get("/formulas/recall/").content.decode().split())
+    assert ".9675" in page
+
+
 def test_partial_grounding_costs_a_fifth_and_drops_what_falls_below_the_floor(agent: Agent) -> None:
     statement = {"content": "Maya perhaps sails to Norway in summer", "evidence": "Maya likes Norway and painting."}
     kept = preview(agent, **statement)
