@@ -322,3 +322,26 @@ def test_repetition_weighs_more_in_software_and_less_in_law_by_name(agent: Agent
     weighted = 0.45 * 0.95 + weight * repetition(2) + 0.25 * 0.80 + 0.10 * 0.80
     total = 0.45 + weight + 0.25 + 0.10
     assert outcome["memory"]["confidence"] == pytest.approx(weighted / total, abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("turns", "level"),
+    [
+        ([("user", "I work at Acme Corp.")], "direct"),
+        ([("assistant", "You work at Acme Corp, don't you?"), ("user", "Yes, that's right.")], "confirmation"),
+        ([("user", "My commute to Acme HQ is 40 minutes.")], "strong_inference"),
+        ([("user", "I think I mentioned this last week.")], "weak_inference"),
+        ([("assistant", "You work at Acme Corp.")], "speculation"),
+    ],
+)
+def test_the_examples_of_the_table_come_out_of_turns_with_its_levels(
+    agent: Agent, turns: list[tuple[str, str]], level: str
+) -> None:
+    said = [{"role": role, "text": text} for role, text in turns]
+    memories = agent.post("turns/", session="talk", user="maya", turns=said)["memories"]
+    last = memories[-1]
+    assert value_of(last["explanation"], f"source_{level}") == LEVELS[level]
+    r, t = repetition(last["memory"]["repetitions"]), TYPES[last["memory"]["type"]]
+    assert last["memory"]["repetitions"] == len(memories) - 1
+    expected = 0.45 * LEVELS[level] + 0.20 * r + 0.25 * 0.65 + 0.10 * t
+    assert last["memory"]["confidence"] == pytest.approx(expected, abs=1e-12)
