@@ -15,6 +15,12 @@ COUNTED = [item for item in ITEMS if not item.reported]
 CONSTANTS = [item for item in ITEMS if item.constant is not None]
 # An independent reading listed so many formulas, constants, rules and outputs.
 AT_LEAST = 176
+PROSE = {
+    ("000", "References"),
+    ("003", "What this page is for"),
+    ("003", "Current implementation shape"),
+    ("003", "Summary"),
+}
 # Tests of formulas alone prove nothing about what is served.
 UNIT_TESTS = TESTS / "scoring"
 PRINTED = json.loads((UNIT_TESTS / "printed_numbers.json").read_text())
@@ -42,6 +48,11 @@ def test_every_section_that_prints_a_number_is_in_the_inventory() -> None:
         headings = {first_words(section) for section in sections}
         printed = {first_words(section) for section in PRINTED[source]} - {"", "References"}
         assert printed <= headings, printed - headings
+
+
+def test_every_section_defines_something_but_those_of_prose() -> None:
+    empty = {(source, name) for source, sections in read_sections().items() for name in sections if not sections[name]}
+    assert empty == PROSE
 
 
 def test_what_is_reported_is_quoted_and_has_no_proof() -> None:
