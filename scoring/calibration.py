@@ -10,6 +10,15 @@ from scoring.fusion import rrf
 from scoring.metrics import ndcg
 from scoring.term import Array
 
+# The domains of the paper's 500 conversations.
+DOMAINS = (
+    "software development",
+    "legal research",
+    "personal productivity",
+    "healthcare coordination",
+    "education",
+)
+
 
 def cohens_kappa(one: Sequence[Hashable], other: Sequence[Hashable]) -> float:
     r"""Agreement of two raters beyond chance.

@@ -11,6 +11,7 @@ from rest_framework.response import Response
 from memories.api.base_view import NamespacedView
 from memories.api.idempotency import idempotent
 from memories.models import Annotation
+from memories.models.annotation import MAX_DOMAIN_LENGTH
 from memories.models.choices import MemoryType, Role, Status
 from memories.tuning.annotation_records import NewAnnotation, annotate
 from memories.web.annotation_bodies import AnnotationBatchSerializer
@@ -25,6 +26,7 @@ class AnnotationQuery(PageQuery):
 
     annotator = Text(max_length=200, required=False)
     memory = Identifier(required=False)
+    domain = Text(max_length=MAX_DOMAIN_LENGTH, required=False)
 
 
 class AnnotationSerializer(serializers.Serializer[Annotation]):
@@ -36,6 +38,7 @@ class AnnotationSerializer(serializers.Serializer[Annotation]):
     type = serializers.ChoiceField(choices=MemoryType.choices)
     right = serializers.BooleanField()
     confidence = serializers.FloatField()
+    domain = serializers.CharField(allow_blank=True)
     created_at = serializers.DateTimeField()
 
 
@@ -60,7 +63,7 @@ class AnnotationsView(NamespacedView):
     def get(self, request: Request, namespace: str) -> Response:
         """List annotations, newest first."""
         query = AnnotationQuery.from_request(request)
-        columns = {"annotator": "annotator", "memory": "memory_id"}
+        columns = {"annotator": "annotator", "memory": "memory_id", "domain": "domain"}
         filters = {column: query[name] for name, column in columns.items() if name in query}
         rows = Annotation.objects.within(self.namespace).exclude(memory__status=Status.FORGOTTEN)
         return Response(paginate(request, self.namespace, rows.filter(**filters), query).to_dict(AnnotationSerializer))

@@ -114,6 +114,17 @@ class FindingSerializer(serializers.Serializer[Any]):
     change = serializers.DictField(child=serializers.FloatField())
 
 
+class DomainCalibrationSerializer(serializers.Serializer[Any]):
+    """One domain: agreement, and the weights fitted to its annotations alone."""
+
+    domain = serializers.CharField()
+    memories = serializers.IntegerField(help_text="number of annotated memories")
+    shared = serializers.IntegerField(help_text="memories with two or more annotators")
+    kappa = KappaSerializer(allow_null=True, help_text="over all types; null: too few memories, or κ is undefined")
+    weights = WeightsSerializer(allow_null=True, help_text="null: too few memories")
+    too_small = serializers.CharField(allow_blank=True, help_text="what the split lacks; empty: nothing")
+
+
 class CalibrationSerializer(serializers.Serializer[Any]):
     """What annotations and judged pairs imply for the constants."""
 
@@ -127,6 +138,7 @@ class CalibrationSerializer(serializers.Serializer[Any]):
     kappa_right = KappaSerializer(allow_null=True, help_text="over right and wrong")
     types = TypeAgreementSerializer(many=True)
     weights = WeightsSerializer(allow_null=True)
+    domains = DomainCalibrationSerializer(many=True, help_text="by domain, the most annotated first")
     reliability = ReliabilitySerializer()
     judged_pairs = serializers.IntegerField()
     merge_cost = serializers.FloatField()
@@ -169,6 +181,7 @@ def calibration_to_dict(calibration: Calibration) -> dict[str, Any]:
         "kappa_right": calibration.kappa_right and calibration.kappa_right._asdict(),
         "types": TypeAgreementSerializer(calibration.types, many=True).data,
         "weights": calibration.weights and asdict(calibration.weights),
+        "domains": DomainCalibrationSerializer(calibration.domains, many=True).data,
         "reliability": ReliabilitySerializer(calibration.reliability).data,
         "judged_pairs": len(calibration.pairs),
         "merge_cost": calibration.policy.merge_cost,

@@ -64,6 +64,7 @@ def store_annotations(writer: WorldWriter) -> None:
             type=annotation.type,
             right=annotation.right,
             confidence=annotation.confidence,
+            domain=annotation.domain,
             created_at=CLOCK,
         )
         for (memory, annotator), annotation in annotations.items()

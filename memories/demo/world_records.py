@@ -162,6 +162,7 @@ class DemoAnnotation:
     type: str
     right: bool
     confidence: float
+    domain: str
 
 
 @dataclass(frozen=True)

@@ -10,9 +10,11 @@ from memories.models.keys import Namespaced
 from memories.models.memory import Memory
 from memories.models.references import Reference
 
+MAX_DOMAIN_LENGTH = 50
+
 
 class Annotation(Namespaced):
-    """One annotator's judgement of a memory: its type, whether it is right, and its confidence."""
+    """One annotator's judgement of a memory: its type, whether it is right, its confidence, and the domain."""
 
     memory_id = models.UUIDField()
     memory: Reference[Memory] = Reference(Memory, related_name="annotations")
@@ -20,6 +22,12 @@ class Annotation(Namespaced):
     type = models.CharField(max_length=10, choices=MemoryType, help_text="the type the annotator would give it")
     right = models.BooleanField(help_text="whether the memory is correct")
     confidence = models.FloatField(help_text="the confidence the annotator would give it")
+    domain = models.CharField(
+        max_length=MAX_DOMAIN_LENGTH,
+        blank=True,
+        default="",
+        help_text="what the conversation was about; splits the calibration",
+    )
     created_at = models.DateTimeField(default=timezone.now)
 
     class Meta:

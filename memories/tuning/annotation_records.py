@@ -25,6 +25,7 @@ class NewAnnotation(NamedTuple):
     type: str
     right: bool
     confidence: float
+    domain: str = ""
 
 
 class AnnotationCounts(NamedTuple):
@@ -57,13 +58,14 @@ def annotate(namespace: Namespace, annotations: Sequence[NewAnnotation]) -> Anno
                 type=new.type,
                 right=new.right,
                 confidence=new.confidence,
+                domain=new.domain,
                 created_at=now,
             )
             for new in latest.values()
         ],
         update_conflicts=True,
         unique_fields=["namespace", "memory_id", "annotator"],
-        update_fields=["type", "right", "confidence", "created_at"],
+        update_fields=["type", "right", "confidence", "domain", "created_at"],
     )
     return AnnotationCounts(len(latest) - replaced, replaced)
 

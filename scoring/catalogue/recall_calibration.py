@@ -25,6 +25,7 @@ CALIBRATION = (
             constants(WritePolicyParams, {"kappa_gate": "0.75"}),
             constants(WritePolicyParams, {"kappa_preference": "0.70"}),
         ),
+        note="An annotation may carry a domain; κ and weights are given for each domain beside the overall ones.",
         symbols="pₒ observed agreement, pₑ agreement by chance",
     ),
     Formula("Validity gate", "The calibration dataset", calibration.kappa_suffices),

@@ -419,6 +419,44 @@ def test_the_page_and_the_api_tell_the_same(client: Client, namespace: Namespace
     assert problem(wrong, 400)["errors"] == [{"at": "merge_cost", "message": "must be at least 1; got 0.0"}]
 
 
+def test_each_domain_has_its_own_agreement_and_weights_or_says_what_it_lacks(
+    client: Client, namespace: Namespace
+) -> None:
+    repeating, rephrasing = np.array([0.2, 0.5, 0.2, 0.1]), np.array([0.6, 0.02, 0.28, 0.1])
+    annotations = []
+    for place, memory in enumerate(memories(namespace, 110)):
+        domain = "software development" if place < 60 else "legal research" if place < 100 else "education"
+        weights = repeating if place < 60 else rephrasing
+        rated = round(float(signals_of(memory) @ weights), 4)
+        other = TYPES[(place + 1) % len(TYPES)] if place < 60 and place % 2 else memory.type
+        for name, type in (("ada", memory.type), ("bob", other)):
+            one = {"memory": str(memory.id), "annotator": name, "type": type, "right": True, "confidence": rated}
+            annotations.append({**one, "domain": f" {domain.title()} "})
+    headers = key_to(namespace, Role.WRITE)
+    body = {"annotations": annotations}
+    assert client.post("/api/v1/here/annotations/", body, "application/json", headers=headers).status_code == 200
+    told = client.get("/api/v1/here/calibration/", headers=headers).json()
+    software, legal, education = told["domains"]
+    assert [one["domain"] for one in told["domains"]] == ["software development", "legal research", "education"]
+    assert [(one["memories"], one["shared"]) for one in told["domains"]] == [(60, 60), (40, 40), (10, 10)]
+    labels = {name: [one["type"] for one in annotations[:120] if one["annotator"] == name] for name in ("ada", "bob")}
+    assert software["kappa"]["value"] == pytest.approx(kappa(labels["ada"], labels["bob"]))
+    assert legal["kappa"]["value"] == pytest.approx(1.0)
+    assert told["kappa"]["value"] == pytest.approx((110 - 30) / 110, abs=0.1)
+    assert software["weights"]["fitted"]["weight_repetition"] > told["weights"]["fitted"]["weight_repetition"]
+    assert legal["weights"]["fitted"]["weight_repetition"] < told["weights"]["fitted"]["weight_repetition"]
+    assert software["weights"]["fitted"]["weight_repetition"] == pytest.approx(0.5, abs=0.05)
+    assert (education["kappa"], education["weights"]) == (None, None)
+    lacks = "too small: needs 20 more with two annotators for κ and 20 more annotated for weights"
+    assert [one["too_small"] for one in told["domains"]] == ["", "", lacks]
+    page = get_page(client)
+    assert heading(page, "domains-h") == "3 domains, 2 with enough annotations"
+    assert f'education <small class="muted">{lacks}</small>' in page
+    assert f"{software['weights']['fitted']['weight_repetition']:.4f}".lstrip("0") in page
+    (one,) = client.get("/api/v1/here/annotations/?domain=education&limit=1", headers=headers).json()["results"]
+    assert one["domain"] == "education"
+
+
 def test_annotations_come_and_go_over_the_api(client: Client, namespace: Namespace) -> None:
     headers = key_to(namespace, Role.WRITE)
     (memory,) = (one.memory for one in remember(namespace, [NewMemory(content="Maya keeps bees")], by="test"))
@@ -470,24 +508,30 @@ def test_a_word_is_kept_from_the_page_and_a_wrong_one_stays_as_typed(client: Cli
     memory = row(Memory, namespace, content="Maya keeps bees")
     page = get_page(client)
     assert "Maya keeps bees" in page
-    sent = {"memory": str(memory.id), "type": "Fact", "right": "yes", "confidence": "0.85"}
+    assert '<option value="healthcare coordination">' in page
+    sent = {"memory": str(memory.id), "type": "Fact", "right": "yes", "confidence": "0.85", "domain": "Tax  Law"}
     wrong = client.post("/here/calibrate/annotations/", {**sent, "right": "", "confidence": "often"})
     assert wrong.status_code == 400
     told = collapse(wrong)
     assert "<b>right</b> is required" in told
     assert "<b>confidence</b> must be a finite number; got &quot;often&quot;" in told
     assert 'value="Fact" data-key="3" checked' in told
+    assert 'value="Tax  Law"' in wrong.content.decode()
     assert not Annotation.objects.exists()
     assert client.post("/here/calibrate/annotations/", sent).status_code == 302
     kept = Annotation.objects.within(namespace).get()
     assert (kept.annotator, kept.type, kept.right, kept.confidence) == ("ada who may admin", "Fact", True, 0.85)
+    assert kept.domain == "tax law"
+    row(Memory, namespace, content="Maya paints")
+    assert 'name="domain" list="domains" maxlength="50" value="tax law"' in get_page(client)
+    Memory.objects.filter(content="Maya paints").delete()
     assert heading(get_page(client), "annotate-h") == "Nothing left to annotate"
 
 
 def test_annotations_come_from_a_file_all_or_none(client: Client, namespace: Namespace) -> None:
     some = memories(namespace, 3)
     words = {"annotator": "bob", "type": "Fact", "right": True, "confidence": 0.5}
-    lines = [{"memory": str(one.id), **words} for one in some]
+    lines = [{"memory": str(one.id), **words, "domain": "education"} for one in some]
 
     def send(*told: Any) -> str:
         text = "\n".join(one if isinstance(one, str) else json.dumps(one) for one in told)
@@ -500,6 +544,7 @@ def test_annotations_come_from_a_file_all_or_none(client: Client, namespace: Nam
     assert not Annotation.objects.exists()
     assert "Annotations added: 3; replaced: 0." in send(*lines)
     assert "Annotations added: 0; replaced: 3." in send(*lines)
+    assert calibrate(namespace).domains[0].memories == 3
     assert "choose a file" in collapse(client.post("/here/calibrate/import/", follow=True))
 
 

@@ -1,15 +1,17 @@
 """The next memory to annotate, with the form's values."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from uuid import UUID
 
 from django.http import HttpRequest
 
 from memories.models import Annotation, Memory, MemorySource, Namespace
+from memories.models.annotation import MAX_DOMAIN_LENGTH
 from memories.models.choices import MemoryType
 from memories.pages.request_data import is_uuid
 from memories.tuning.annotation_records import next_memory_to_annotate
+from scoring.calibration import DOMAINS
 from scoring.params import ParamProblem
 
 MAX_SKIPPED = 100
@@ -23,9 +25,17 @@ class AnnotationTask:
     source: MemorySource | None
     own_annotations: int  # of this annotator so far
     skipped: list[str]
+    last_domain: str = ""  # of this annotator's latest annotation
     typed: Mapping[str, str] = field(default_factory=dict)
     problems: list[ParamProblem] = field(default_factory=list)
     types: list[str] = field(default_factory=lambda: list(MemoryType.values))
+    domains: Sequence[str] = DOMAINS
+    max_domain_length: int = MAX_DOMAIN_LENGTH
+
+    @property
+    def domain(self) -> str:
+        """The domain as typed, else the one this annotator gave last."""
+        return self.typed.get("domain", self.last_domain)
 
     @property
     def headline(self) -> str:
@@ -57,8 +67,9 @@ def annotation_task(
     annotator = annotator_name(request)
     memory = memory or next_memory_to_annotate(namespace, annotator, [UUID(text) for text in skipped])
     source = first_source(namespace, memory) if memory else None
-    own_annotations = Annotation.objects.within(namespace).filter(annotator=annotator).count()
-    return AnnotationTask(memory, source, own_annotations, skipped, typed or {}, problems or [])
+    own = Annotation.objects.within(namespace).filter(annotator=annotator)
+    latest = own.order_by("-created_at", "-id").values_list("domain", flat=True).first() or ""
+    return AnnotationTask(memory, source, own.count(), skipped, latest, typed or {}, problems or [])
 
 
 def first_source(namespace: Namespace, memory: Memory) -> MemorySource | None:

@@ -6,11 +6,12 @@ from typing import Any, NamedTuple
 
 from memories.contracts.number_format import format_number
 from memories.pages.calibrate.forms import PART_TITLES
-from memories.tuning.calibration.agreement import TypeAgreement
+from memories.tuning.calibration.agreement import Kappa, TypeAgreement
 from memories.tuning.calibration.annotated import SIGNALS
+from memories.tuning.calibration.confidence_weights import FittedWeights
 from memories.tuning.calibration.findings import proposed_changes
 from memories.tuning.calibration.results import Calibration
-from scoring.calibration import ReliabilityBin
+from scoring.calibration import ReliabilityBin, kappa_suffices
 
 
 @dataclass(frozen=True)
@@ -38,6 +39,23 @@ class WeightRow(NamedTuple):
     def change(self) -> float:
         """Fitted minus serving."""
         return self.fitted - self.serving
+
+
+class DomainRow(NamedTuple):
+    """Agreement and fitted weights of one domain, or of all annotations."""
+
+    name: str
+    memories: int
+    shared: int
+    kappa: Kappa | None
+    valid: bool
+    weights: FittedWeights | None
+    too_small: str
+
+    @property
+    def fitted(self) -> list[float]:
+        """The fitted weights, in the order of the signals."""
+        return list(self.weights.fitted.values()) if self.weights else []
 
 
 @dataclass(frozen=True)
@@ -77,6 +95,42 @@ class CalibrationSummary:
         if weights.improves:
             return "Fitted weights come closer to the annotators"
         return "Fitted weights are no better than the current ones"
+
+    @property
+    def domains_headline(self) -> str:
+        """How many domains the annotations name, and how many are large enough."""
+        domains = self.calibration.domains
+        if not domains:
+            return "No annotation names a domain"
+        enough = sum(not domain.too_small for domain in domains)
+        return f"{len(domains)} domain{'' if len(domains) == 1 else 's'}, {enough} with enough annotations"
+
+    @cached_property
+    def domain_rows(self) -> list[DomainRow]:
+        """All annotations first, then each domain."""
+        calibration, annotated = self.calibration, self.calibration.annotated
+        overall = DomainRow(
+            "all", len(annotated.memories), len(annotated.shared), calibration.kappa, calibration.valid,
+            calibration.weights, "",
+        )  # fmt: skip
+        gate = calibration.policy.kappa_gate
+        return [overall] + [
+            DomainRow(
+                split.domain,
+                split.memories,
+                split.shared,
+                split.kappa,
+                split.kappa is not None and kappa_suffices(split.kappa.value, gate),
+                split.weights,
+                split.too_small,
+            )
+            for split in calibration.domains
+        ]
+
+    @property
+    def signals(self) -> tuple[str, ...]:
+        """The confidence signals that the weights are of."""
+        return SIGNALS
 
     @property
     def reliability_headline(self) -> str:

@@ -51,7 +51,7 @@ def merge_cost_slider(policy: WritePolicyParams, serving: WritePolicyParams) -> 
 
 def annotation_request_body(form: QueryDict, annotator: str) -> dict[str, Any]:
     """The annotation form as an API request body, without its empty fields."""
-    filled = {name: str(form[name]) for name in ("memory", "type", "right", "confidence") if form.get(name)}
+    filled = {name: str(form[name]) for name in ("memory", "type", "right", "confidence", "domain") if form.get(name)}
     body: dict[str, Any] = {**filled, "annotator": annotator}
     if "right" in filled:
         body["right"] = RIGHT_CHOICES.get(filled["right"], filled["right"])

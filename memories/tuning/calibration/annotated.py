@@ -1,6 +1,7 @@
 """Annotated memories as arrays: their signals and every annotator's labels."""
 
 import hashlib
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -28,6 +29,7 @@ class AnnotatorLabel(NamedTuple):
     type: str
     right: bool
     confidence: float
+    domain: str = ""
 
 
 class AnnotatedMemory(NamedTuple):
@@ -51,6 +53,20 @@ class AnnotatedSet:
     def annotators(self) -> list[str]:
         """The annotators, sorted."""
         return sorted({name for memory in self.memories for name in memory.labels})
+
+    @cached_property
+    def domains(self) -> list[str]:
+        """The domains that labels carry, the most annotated first."""
+        counts = Counter(label.domain for memory in self.memories for label in memory.labels.values() if label.domain)
+        return sorted(counts, key=lambda domain: (-counts[domain], domain))
+
+    def of_domain(self, domain: str) -> "AnnotatedSet":
+        """The memories that carry labels of a domain, with these labels alone."""
+        splits = (
+            memory._replace(labels={name: label for name, label in memory.labels.items() if label.domain == domain})
+            for memory in self.memories
+        )
+        return AnnotatedSet([memory for memory in splits if memory.labels])
 
     @cached_property
     def shared(self) -> list[AnnotatedMemory]:
@@ -107,7 +123,7 @@ def load_annotated_set(namespace: Namespace) -> AnnotatedSet:
     """The annotations of memories that are not forgotten, by one SQL query."""
     annotations = Annotation.objects.within(namespace).exclude(memory__status=Status.FORGOTTEN)
     rows = annotations.order_by("-created_at", "id").values(
-        *("memory_id", "annotator", "type", "right", "confidence", "memory__type", "memory__type_uncertain"),
+        *("memory_id", "annotator", "type", "right", "confidence", "domain", "memory__type", "memory__type_uncertain"),
         *(f"memory__{name}" for name in COLUMNS),
     )[:MAX_ANNOTATIONS]
     by_id: dict[UUID, AnnotatedMemory] = {}
@@ -122,6 +138,6 @@ def load_annotated_set(namespace: Namespace) -> AnnotatedSet:
             {},
         )
         by_id.setdefault(memory.id, memory).labels[row["annotator"]] = AnnotatorLabel(
-            row["type"], row["right"], row["confidence"]
+            row["type"], row["right"], row["confidence"], row["domain"]
         )
     return AnnotatedSet(sorted(by_id.values(), key=lambda memory: memory.id))

@@ -19,7 +19,30 @@ from memories.writing.write_policy import current_write_policy
 from scoring.calibration import kappa_suffices
 from scoring.policy import WritePolicyParams
 
+MAX_DOMAINS = 10  # the most annotated
 MAX_MEMORIES = 5_000  # newest memories whose source level is counted
+
+
+@dataclass(frozen=True)
+class DomainCalibration:
+    """What the annotations of one domain say: agreement, and the weights fitted to them alone."""
+
+    domain: str
+    memories: int
+    shared: int  # memories that at least two annotated
+    kappa: Kappa | None  # over all types
+    weights: FittedWeights | None
+    needed: int  # memories, for the weights as for κ
+
+    @property
+    def too_small(self) -> str:
+        """What the split lacks; empty if nothing."""
+        lacking = [
+            f"{self.needed - count} more {what}"
+            for count, what in ((self.shared, "with two annotators for κ"), (self.memories, "annotated for weights"))
+            if count < self.needed
+        ]
+        return f"too small: needs {' and '.join(lacking)}" if lacking else ""
 
 
 @dataclass(frozen=True)
@@ -36,6 +59,7 @@ class Calibration:
     pairs: JudgedPairs
     table: list[ThresholdRow]
     direct_share: float | None  # None without memories
+    domains: list[DomainCalibration]
 
     @property
     def valid(self) -> bool:
@@ -91,6 +115,22 @@ def calibrate(namespace: Namespace, *, merge_cost: float | None = None) -> Calib
         pairs,
         threshold_table(pairs, policy.dedup_duplicate, merge_cost=policy.merge_cost),
         direct_share(namespace, policy),
+        [calibrate_domain(annotated, domain, policy) for domain in annotated.domains[:MAX_DOMAINS]],
+    )
+
+
+def calibrate_domain(annotated: AnnotatedSet, domain: str, policy: WritePolicyParams) -> DomainCalibration:
+    """Agreement and weights of one domain."""
+    split = annotated.of_domain(domain)
+    enough = len(split.shared) >= policy.annotated_by_two
+    kappa = mean_kappa(split, lambda label: label.type) if enough else None
+    return DomainCalibration(
+        domain,
+        len(split.memories),
+        len(split.shared),
+        kappa,
+        fit_confidence_weights(split, policy),
+        policy.annotated_by_two,
     )
 
 
