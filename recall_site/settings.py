@@ -214,6 +214,7 @@ SPECTACULAR_SETTINGS = {
         "EdgeKind": "memories.models.choices.EdgeKind.values",
         "QueryKind": "memories.models.choices.QueryKind.values",
         "TurnRole": "memories.models.choices.TurnRole.values",
+        "Grounding": "memories.models.choices.Grounding.values",
         "OutcomeWord": ["stored", "merged", "escalated", "rejected"],
         "OutcomeOfMany": ["stored", "merged", "escalated", "rejected", "refused"],
     },
