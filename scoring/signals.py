@@ -51,9 +51,12 @@ CHECK_BLOCK_SIZE = 4096  # candidates validated per block, to bound the temporar
 UNIT_TOLERANCE = 0.01  # of a squared norm; half-precision storage loses a little
 
 
-def column(neutral: float, dtype: type = float) -> Any:
-    """An array field, filled with the neutral value if it is not passed."""
-    return field(default=None, metadata={"neutral": neutral, "dtype": dtype})
+def column(neutral: float, dtype: type = float, *, stored: tuple[float, float] | None = None) -> Any:
+    """An array field, filled with the neutral value if it is not passed.
+
+    `stored` is the usual span of what is known of a memory whatever the query.
+    """
+    return field(default=None, metadata={"neutral": neutral, "dtype": dtype, "stored": stored})
 
 
 @dataclass(frozen=True)
@@ -85,20 +88,20 @@ class Signals:
     session: Codes = column(-1, np.intp)
     position: Codes = column(-1, np.intp)
 
-    age_days: Array = column(0.0)
-    valid_hours: Array = column(0.0)
-    hours_left: Array = column(np.inf)
+    age_days: Array = column(0.0, stored=(0, 365))
+    valid_hours: Array = column(0.0, stored=(-24, 8760))
+    hours_left: Array = column(np.inf, stored=(-24, 48))
 
-    confidence: Array = column(1.0)
-    belief: Array = column(5.0)
-    protected: Mask = column(False, np.bool_)  # from decay, by the write policy
-    provenance_depth: Array = column(0.0)
-    importance: Array = column(0.5)
-    quality: Array = column(0.5)
-    memory_score: Array = column(np.nan)
-    access_count: Array = column(0.0)
-    useful: Array = column(0.0)
-    not_useful: Array = column(0.0)
+    confidence: Array = column(1.0, stored=(0, 1))
+    belief: Array = column(5.0, stored=(0, 10))
+    protected: Mask = column(False, np.bool_, stored=(0, 1))  # from decay, by the write policy
+    provenance_depth: Array = column(0.0, stored=(0, 5))
+    importance: Array = column(0.5, stored=(0, 1))
+    quality: Array = column(0.5, stored=(0, 1))
+    memory_score: Array = column(np.nan, stored=(0, 1))
+    access_count: Array = column(0.0, stored=(0, 100))
+    useful: Array = column(0.0, stored=(0, 10))
+    not_useful: Array = column(0.0, stored=(0, 10))
 
     cosine: Array = column(0.0)
     cluster_cosine: Array = column(np.nan)
@@ -137,6 +140,12 @@ class Signals:
         if self.vectors is not None:
             object.__setattr__(self, "vectors", np.asarray(self.vectors, np.float32))
         self._check_relations()
+
+    @classmethod
+    @cache
+    def stored_spans(cls) -> Mapping[str, tuple[float, float]]:
+        """The usual span of each column that is stored with a memory, by name."""
+        return {field.name: span for field in fields(cls) if (span := field.metadata.get("stored"))}
 
     @classmethod
     @cache

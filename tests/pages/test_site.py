@@ -8,12 +8,13 @@ from django.contrib.auth.models import User
 from django.core.exceptions import ValidationError
 from django.http import HttpResponse
 from django.test import Client
+from django.utils.html import strip_tags
 from playwright.sync_api import Browser, Page, expect
 from pytest_django.fixtures import DjangoAssertNumQueries
 from pytest_django.live_server_helper import LiveServer
 
 from memories.contracts.new_memory import NewMemory
-from memories.models import JudgedQuery, JudgementSet, Membership, Namespace
+from memories.models import JudgedQuery, JudgementSet, Membership, Namespace, Profile, ProfileVersion, Publication
 from memories.writing.remember import remember
 from scoring.catalogue import SOURCES
 from scoring.policy import WritePolicyParams
@@ -205,6 +206,48 @@ def test_the_overview_asks_in_the_lab_and_leads_to_what_it_counts(
     overview = client.get("/home/").content.decode()
     for address in re.findall(r'<d[td][^>]*><a href="([^"]*)"', overview):
         assert client.get(address).status_code == 200, address
+
+
+def test_the_overview_says_what_the_served_configuration_reads(client: Client, maya: User, home: Namespace) -> None:
+    remember(home, [NewMemory(content="Maya plays the cello")], by="tests")
+    client.force_login(maya)
+
+    def rows() -> tuple[str, dict[str, str]]:
+        page = client.get("/home/").content.decode()
+        section = page[page.index('id="reads-h"') :]
+        table = section[section.index("<tbody>") : section.index("</tbody>")]
+        cells = [[" ".join(strip_tags(cell).split()) for cell in row.split("</td>")] for row in table.split("</tr>")]
+        intro = " ".join(strip_tags(section[: section.index("<table")]).split())
+        return intro, {row[0]: row[3] for row in cells if len(row) > 3}
+
+    intro, effects = rows()
+    assert "served: blend defaults" in intro
+    assert "asks semantic, BM25, entity graph, temporal; not asked at weight 0: graph traversal, context." in intro
+    assert (effects["belief"], effects["importance"]) == ("× .90 to 1.10", "not read")
+    assert effects["hours left"] == "filters"
+    profile = Profile.objects.create(namespace=home, name="careful")
+    version = ProfileVersion(
+        namespace=home, profile=profile, number=1, system="blend", params={"belief": 0.0, "weight_traversal": 0.1}
+    )
+    version.save()
+    Publication(namespace=home, profile_version=version).save()
+    intro, effects = rows()
+    assert "served: careful@1" in intro
+    assert "temporal, graph traversal; not asked at weight 0: context." in intro
+    assert effects["belief"] == "not read"
+
+
+def test_the_overview_opens_although_the_published_profile_breaks_a_bound(
+    client: Client, maya: User, home: Namespace
+) -> None:
+    remember(home, [NewMemory(content="Maya plays the cello")], by="tests")
+    profile = Profile.objects.create(namespace=home, name="older")
+    version = ProfileVersion(namespace=home, profile=profile, number=1, system="blend", params={"belief": 7.0})
+    version.save()
+    Publication(namespace=home, profile_version=version).save()
+    client.force_login(maya)
+    page = client.get("/home/").content.decode()
+    assert "This profile cannot rank: belief must be a number from 0 to 1; got 7.0." in page
 
 
 def test_an_empty_overview_leads_to_a_key(client: Client, maya: User, home: Namespace) -> None:

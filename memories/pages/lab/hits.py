@@ -19,6 +19,8 @@ from memories.retrieval.retrieve import Retrieval
 from memories.retrieval.why_not import ordinal
 from scoring.term import Array, Term
 
+EVIDENCE_LABELS = {"evidence": "evidence", "utility": "feedback", "use": "use"}  # by the factor that a score has
+
 
 @dataclass(frozen=True)
 class BarSegment:
@@ -145,7 +147,11 @@ def score_factors(retrieval: Retrieval, row: int) -> list[str]:
             f"confidence {format_number(float(signals.confidence[row]), 2)} counts ×{format_number(named['trust'], 2)}"
             if "trust" in named
             else "",
-            f"evidence counts ×{format_number(named['evidence'], 2)}" if "evidence" in named else "",
+            *(
+                f"{label} counts ×{format_number(named[factor], 2)}"
+                for factor, label in EVIDENCE_LABELS.items()
+                if named.get(factor, 1.0) != 1.0
+            ),
         ]
     parts = sorted(((term_value_at(part, row), str(part.name)) for part in score.parts), reverse=True)
     most = [
