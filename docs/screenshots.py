@@ -170,7 +170,7 @@ def optimise(page: Page) -> None:
 def thresholds(page: Page) -> None:
     """All thresholds, one moved, when what it changes is counted."""
     page.goto("/demo/thresholds/?recall.min_confidence=0.6&policy.dedup_duplicate=0.88")
-    page.get_by_text("Counted in").first.wait_for(timeout=JUDGED_TIMEOUT)
+    page.get_by_text("Each row counts").first.wait_for(timeout=JUDGED_TIMEOUT)
 
 
 def open_page(address: str) -> Callable[[Page], None]:

@@ -20,7 +20,7 @@ from memories.pages.thresholds.populations import (
     NothingToCount,
     Population,
     Values,
-    cached_until_write,
+    cached_population,
     label_if,
 )
 from scoring.policy import WritePolicyParams
@@ -37,10 +37,11 @@ class SubjectSample(NamedTuple):
     total: int
 
 
+@cached_population
 def summarised_subjects(namespace: Namespace, serving: WritePolicyParams) -> Counted:
     """Subjects by the groups of their facts that a reflection would summarise."""
     members = serving.consolidation_members
-    sample = cached_until_write(namespace, ("subjects", members), lambda: sample_subjects(namespace, members))
+    sample = sample_subjects(namespace, members)
     if not sample.scopes:
         return NothingToCount(f"No subject here has {members} facts.", "Write some over the API", "docs")
 
@@ -87,10 +88,10 @@ class EntitySample(NamedTuple):
     total: int
 
 
+@cached_population
 def drifting_entities(namespace: Namespace, serving: WritePolicyParams) -> Counted:
     """Entities by whether they have drifted."""
-    key = ("drift", serving.drift_window, serving.drift_members)
-    sample = cached_until_write(namespace, key, lambda: sample_entities(namespace, serving))
+    sample = sample_entities(namespace, serving)
     if not sample.changes:
         return NothingToCount(
             f"No entity here has {serving.drift_members} facts of the last {serving.drift_window} days and as many "

@@ -1,6 +1,6 @@
 """What moving a threshold changes here: of each population it decides on, how many decisions differ."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,11 +14,9 @@ from memories.pages.thresholds.memory_populations import (
     grounded_memories,
 )
 from memories.pages.thresholds.pair_populations import contradiction_pairs, corroborating_pairs, dedup_pairs
-from memories.pages.thresholds.populations import Counted, NothingToCount, Population, Values
+from memories.pages.thresholds.populations import Loader, NothingToCount, Population, Values
 from memories.pages.thresholds.query_populations import diversified_queries, planned_queries, ranked_queries
 from scoring.params import Number
-
-Loader = Callable[[Any, Any], Counted]  # of a namespace, and its write policy or a system's configuration
 
 # The populations of thresholds of the write path.
 WRITE_POPULATIONS: Mapping[str, tuple[Loader, ...]] = {

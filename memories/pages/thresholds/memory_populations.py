@@ -16,6 +16,7 @@ from memories.pages.thresholds.populations import (
     NothingToCount,
     Population,
     Values,
+    cached_population,
     cached_until_write,
     label_if,
 )
@@ -44,6 +45,7 @@ class ScoredMemories(NamedTuple):
     total: int
 
 
+@cached_population
 def filtered_memories(namespace: Namespace, start: Config) -> Counted:
     """Memories by whether the confidence gate filters them."""
     scored = scored_memories(namespace)
@@ -58,6 +60,7 @@ def filtered_memories(namespace: Namespace, start: Config) -> Counted:
     return memory_population(len(scored.signals), scored.total, decide, label_if("filtered"))
 
 
+@cached_population
 def aged_memories(namespace: Namespace, start: Config) -> Counted:
     """Memories by their freshness today."""
     scored = scored_memories(namespace)
@@ -101,12 +104,13 @@ def load_scored_memories(namespace: Namespace) -> ScoredMemories:
     return ScoredMemories(signals, rows.count() if len(newest) == MAX_SCORED else len(newest))
 
 
+@cached_population
 def grounded_memories(namespace: Namespace, serving: WritePolicyParams) -> Counted:
     """Partly grounded memories, stored or rejected, by whether the floor rejects them with their evidence."""
     rows = Memory.objects.within(namespace).filter(
         grounding=Grounding.PARTIAL, status__in=(Status.ACTIVE, Status.REJECTED), level=ChunkLevel.FACT
     )
-    total, evidence = with_evidence(namespace, "partial", rows)
+    total, evidence = with_evidence(namespace, rows)
     if not total:
         return NothingToCount(
             "No memory here is partly grounded.",
@@ -121,10 +125,11 @@ def grounded_memories(namespace: Namespace, serving: WritePolicyParams) -> Count
     return memory_population(len(evidence), total, decide, label_if("rejected"), "with partial grounding")
 
 
+@cached_population
 def confirmed_memories(namespace: Namespace, serving: WritePolicyParams) -> Counted:
     """Confirmed memories by their confidence."""
     rows = Memory.objects.within(namespace).filter(status=Status.ACTIVE, confirmed_at__isnull=False)
-    total, evidence = with_evidence(namespace, "confirmed", rows)
+    total, evidence = with_evidence(namespace, rows)
     if not total:
         return NothingToCount("No memory here is confirmed.", "Confirm one on its page", "memories")
 
@@ -136,21 +141,18 @@ def confirmed_memories(namespace: Namespace, serving: WritePolicyParams) -> Coun
     return memory_population(len(evidence), total, decide, label_if("at the cap", itemgetter(1)), "confirmed by a user")
 
 
-def with_evidence(namespace: Namespace, key: str, rows: NamespacedQuerySet[Memory]) -> tuple[int, list[Evidence]]:
+def with_evidence(namespace: Namespace, rows: NamespacedQuerySet[Memory]) -> tuple[int, list[Evidence]]:
     """How many memories there are, and the evidence of the newest."""
-
-    def load() -> tuple[int, list[Evidence]]:
-        newest = list(rows.order_by("-created_at", "id")[:MAX_WITH_EVIDENCE])
-        summaries = source_summaries(namespace, [memory.id for memory in newest])
-        evidence = [evidence_from_columns(memory, summaries[memory.id]) for memory in newest]
-        return (rows.count() if len(newest) == MAX_WITH_EVIDENCE else len(newest)), evidence
-
-    return cached_until_write(namespace, key, load)
+    newest = list(rows.order_by("-created_at", "id")[:MAX_WITH_EVIDENCE])
+    summaries = source_summaries(namespace, [memory.id for memory in newest])
+    evidence = [evidence_from_columns(memory, summaries[memory.id]) for memory in newest]
+    return (rows.count() if len(newest) == MAX_WITH_EVIDENCE else len(newest)), evidence
 
 
+@cached_population
 def believed_memories(namespace: Namespace, serving: WritePolicyParams) -> Counted:
     """Memories with evidence for or against them, by the belief that it adds up to."""
-    total, histories = cached_until_write(namespace, "believed", lambda: load_histories(namespace))
+    total, histories = load_histories(namespace)
     if not total:
         return NothingToCount(
             "No memory here was corroborated or contradicted.", "Store facts from several sources", "docs"

@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from functools import wraps
 from typing import Any, NamedTuple, TypeAlias, TypeVar, cast
 from uuid import UUID
 
@@ -11,8 +12,9 @@ from django.utils import timezone
 
 from memories.db.lru_cache import LRUCache
 from memories.models import Namespace, NamespaceStatistics
+from memories.retrieval.query import Config
 
-MAX_CACHED = 32  # samples per process
+MAX_CACHED = 64  # populations and samples per process
 MAX_DECISIONS = 64  # sets of values whose decisions are cached with a population
 MAX_AGE = timedelta(minutes=10)  # ages and recent queries move without a write
 
@@ -85,6 +87,7 @@ class Population:
 
 
 Counted: TypeAlias = Population | NothingToCount
+Loader: TypeAlias = Callable[[Namespace, Any], Counted]  # of a namespace, and its write policy or a configuration
 
 
 def cached_until_write(namespace: Namespace, key: Hashable, load: Callable[[], T]) -> T:
@@ -96,3 +99,14 @@ def cached_until_write(namespace: Namespace, key: Hashable, load: Callable[[], T
         entry = timezone.now(), load()
         _cache.put((namespace.id, key), entry, version=version)
     return cast(T, entry[1])
+
+
+def cached_population(load: Loader) -> Loader:
+    """A loader whose population is cached with its decisions, per write policy or configuration."""
+
+    @wraps(load)
+    def wrapper(namespace: Namespace, start: Any) -> Counted:
+        values = (start.system.name, tuple(sorted(start.given.items()))) if isinstance(start, Config) else start
+        return cached_until_write(namespace, (load.__name__, values), lambda: load(namespace, start))
+
+    return wrapper

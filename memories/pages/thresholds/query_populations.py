@@ -13,6 +13,7 @@ from memories.pages.thresholds.populations import (
     NothingToCount,
     Population,
     Values,
+    cached_population,
     cached_until_write,
 )
 from memories.retrieval.config import resolve_config
@@ -123,12 +124,13 @@ def retrieve_sample(source: QuerySource, start: Config) -> Arrays:
     )
 
 
+@cached_population
 def planned_queries(namespace: Namespace, start: Config) -> Counted:
     """Queries by the plan that their specificity, entities and time window select."""
     source = QuerySource(namespace)
     if not source.queries:
         return NO_QUERIES
-    parsed = cached_until_write(namespace, "parsed", lambda: parse_sample(source))
+    parsed = parse_sample(source)
 
     def decide(values: Values) -> list[str]:
         config = Config(start.system, dict(values))

@@ -69,32 +69,33 @@ def inline_effects(state: ThresholdState, name: str) -> dict[str, Any]:
 @require_GET
 @members_only
 def threshold_effects(request: HttpRequest, namespace: Namespace, system: str) -> HttpResponse:
-    """What each threshold of a section changes, as many as fit the time budget; the page asks for the rest."""
+    """What each threshold of a section changes, as many as fit the time budget; the page asks for those after them."""
     table = next((table for table in THRESHOLD_TABLES if table.system == system), None)
     if table is None:
         raise Http404(f"There is no table {system}; there are {', '.join(table.system for table in THRESHOLD_TABLES)}.")
-    began = time.perf_counter()
     state = parse_threshold_state(namespace, request.GET)
     section = board_section(state, table)
-    counted = list(section_effects(state, section, COUNTING_BUDGET_S))
-    remaining = len(section.rows) - len(counted)
+    after = request.GET.get("after", "")
+    done = int(after) if after.isdecimal() else 0
+    counted = list(section_effects(state, section, done, COUNTING_BUDGET_S))
+    done += len(counted)
     context = {
         "state": state,
         "section": section,
         "counted": counted,
-        "remaining": remaining,
-        "together": None if remaining else count_together(state, system),
-        "took": 1000 * (time.perf_counter() - began),
+        "done": done,
+        "remaining": done < len(section.rows),
+        "together": None if done < len(section.rows) else count_together(state, system),
     }
     return render_page(request, "memories/threshold_effects.html", context)
 
 
 def section_effects(
-    state: ThresholdState, section: BoardSection, seconds: float = float("inf")
+    state: ThresholdState, section: BoardSection, done: int = 0, seconds: float = float("inf")
 ) -> Iterator[RowEffects]:
-    """The effects of one row after another until the time is up; cached, so a second call continues."""
+    """The effects of one row after another from a position, at least one, until the time is up."""
     until = time.monotonic() + seconds
-    for row in section.rows:
+    for row in section.rows[done:]:
         yield row, count_effects(state, row.slider)
         if time.monotonic() > until:
             return
