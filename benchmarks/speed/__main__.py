@@ -32,8 +32,11 @@ from django.db import connection
 from pgvector import Vector
 
 from benchmarks.speed import http_load, seed, worlds
+from memories.jobs.attempt import run_job
+from memories.jobs.submission import submit_job
+from memories.maintenance.index_recall import latest_index_recall
 from memories.models import Namespace, Trace
-from memories.models.choices import EMBEDDERS
+from memories.models.choices import EMBEDDERS, JobKind
 from memories.providers.embedder import embedder
 from memories.retrieval.answer import build_answer
 from memories.retrieval.config import resolve_config
@@ -67,7 +70,8 @@ def main() -> None:
         began = time.perf_counter()
         namespace = seed.ensure_graph(worlds.get_or_load_world(size))
         index_vectors(namespace)
-        print(f"\n{size:,} memories, loaded in {time.perf_counter() - began:.0f} s; ms, embedding apart")
+        effort = measure_effort(namespace)
+        print(f"\n{size:,} memories, loaded in {time.perf_counter() - began:.0f} s; {effort}; ms, embedding apart")
         print(f"  {'':12} {'workload':10} {'p50':>7} {'p95':>7}   {'bare p50':>8} {'p95':>7}   ratio p50, p95")
         with bare_search(namespace) as bare:
             for system in options.systems:
@@ -83,6 +87,14 @@ def index_vectors(namespace: Namespace) -> None:
     unindexed_vectors(namespace).update(indexed=True)
     with connection.cursor() as cursor:
         cursor.execute("VACUUM ANALYZE")
+
+
+def measure_effort(namespace: Namespace) -> str:
+    """Measure the index and choose the search effort, as the worker does after indexing."""
+    job = submit_job(namespace, JobKind.MEASURE, {}, by="benchmark")
+    run_job(namespace.id, job.id)
+    measured = latest_index_recall(namespace)
+    return f"ef_search {measured.ef_search}, recall@10 {measured.recall:.3f}" if measured else "no index"
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""Scheduled work: nightly reflection, indexing of large namespaces, shadow comparisons, trace partitions."""
+"""Scheduled work: nightly reflection, the index of large namespaces, shadow comparisons, trace partitions."""
 
 from datetime import timedelta
 
@@ -7,6 +7,7 @@ from django.utils import timezone
 
 from memories.db.ids import first_id_at
 from memories.jobs.submission import BusyError, submit_job
+from memories.maintenance.index_recall import namespaces_to_measure
 from memories.models import Entity, EntityAlias, Job, Memory, Namespace, Publication, ScoreEvent, Shadow
 from memories.models.choices import JobKind, JobState
 from memories.models.partitions import drop_partitions, ensure_partitions
@@ -37,6 +38,16 @@ def start_due_indexing() -> list[Job]:
     """Submit the indexing of namespaces that have outgrown scanning."""
     return [
         submit_job(namespace, JobKind.INDEX, {}, by=CALLER, priority=PRIORITY) for namespace in namespaces_to_index()
+    ]
+
+
+def start_due_measurements() -> list[Job]:
+    """Submit the measurement of indexes that have changed, once their vectors are indexed; it sets the effort."""
+    indexing = set(namespaces_to_index())
+    return [
+        submit_job(namespace, JobKind.MEASURE, {}, by=CALLER, priority=PRIORITY)
+        for namespace in namespaces_to_measure()
+        if namespace not in indexing
     ]
 
 

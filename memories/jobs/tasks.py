@@ -15,6 +15,7 @@ from memories.jobs.scheduled import (
     drop_old_traces,
     ensure_trace_partitions,
     start_due_indexing,
+    start_due_measurements,
     start_due_reflections,
     start_shadow_comparisons,
 )
@@ -63,8 +64,9 @@ def nightly_task(timestamp: int) -> None:
 @app.periodic(cron="* * * * *")
 @app.task(name="memories.index", queue=QUEUE)
 def index_task(timestamp: int) -> None:
-    """Start the indexing of large namespaces."""
+    """Start the indexing of large namespaces, and the measurement of what is indexed."""
     start_due_indexing()
+    start_due_measurements()
 
 
 @app.periodic(cron="* * * * *")

@@ -1,12 +1,15 @@
-"""Recall of the HNSW index: recent queries are answered by the index and by an exact scan, as a job."""
+"""Recall of the HNSW index, measured by a job: recent queries are answered by an exact scan, and by the index with
+increasing effort until it finds what the write policy demands. The effort then serves the namespace."""
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
-from datetime import datetime
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
 import numpy as np
+from django.db import transaction
+from django.utils import timezone
 
 from memories.contracts.work import Step, Work
 from memories.db.pipeline import snapshot
@@ -20,11 +23,16 @@ from memories.retrieval.plan import choose_plan, list_depth
 from memories.retrieval.query import Query
 from memories.retrieval.retrieve import database_settings, retriever_context
 from memories.retrieval.retrievers import semantic
+from memories.retrieval.retrievers.semantic import EF_SEARCH, MAX_EF_SEARCH, ef_search
 from memories.writing.write_policy import current_write_policy
-from scoring.calibration import index_alert
+from scoring.calibration import index_alert, recall_reached
+from scoring.specificity import Plan
 
-SAMPLE_SIZE = 20  # queries per measurement
-RECENT_TRACES = 200  # from which they are taken
+SAMPLE_SIZE = 50  # queries per measurement
+RECENT_TRACES = 500  # from which they are taken
+EFFORTS = (EF_SEARCH, 125, 150, 200, 250, 300, 400, 600, MAX_EF_SEARCH)
+GROWTH = 1.5  # of the namespace, after which it is measured again
+RETRY = timedelta(days=1)  # after a measurement that failed
 TOP = 10
 SCAN_TIMEOUT_MS = 30_000
 PLACEHOLDER_QUERY = "What is known?"  # its vector is replaced by a stored one
@@ -38,6 +46,8 @@ class IndexRecall:
     recalls: Sequence[float]  # of each query
     real_queries: int  # the others are stored vectors
     threshold: float  # of the namespace's write policy
+    ef_search: int = 0  # the least effort that reaches it; 0 in measurements before efforts were chosen
+    by_effort: Mapping[str, float] = field(default_factory=dict)  # the mean recall of each effort tried
 
     @property
     def recall(self) -> float:
@@ -69,8 +79,14 @@ def latest_index_recall(namespace: Namespace) -> IndexRecall | None:
     if job is None or job.finished_at is None or not result.get("recalls"):
         return None
     recalls = result["recalls"]
-    threshold = current_write_policy(namespace).index_recall
-    return IndexRecall(job.finished_at, recalls, min(result["asked_before"], len(recalls)), threshold)
+    return IndexRecall(
+        at=job.finished_at,
+        recalls=recalls,
+        real_queries=min(result["asked_before"], len(recalls)),
+        threshold=current_write_policy(namespace).index_recall,
+        ef_search=result.get("ef_search", 0),
+        by_effort=result.get("by_effort", {}),
+    )
 
 
 def namespaces_with_index_alert() -> list[Namespace]:
@@ -83,17 +99,67 @@ def namespaces_with_index_alert() -> list[Namespace]:
     ]
 
 
+def namespaces_to_measure() -> list[Namespace]:
+    """Those whose index was never measured, or not since their size, embedder, policy or queries changed."""
+    large = NamespaceStatistics.objects.filter(documents__gte=SCAN_BELOW, namespace__embedder__in=EMBEDDERS)
+    rows = large.select_related("namespace").order_by("namespace_id")
+    return [row.namespace for row in rows if measurement_is_due(row.namespace, row.documents)]
+
+
+def measurement_is_due(namespace: Namespace, documents: int) -> bool:
+    """Whether the last measurement no longer describes the index."""
+    last = Job.objects.within(namespace).filter(kind=JobKind.MEASURE).order_by("created_at", "id").last()
+    if last is None or last.state == JobState.FAILED:
+        return last is None or last.created_at < timezone.now() - RETRY
+    if last.state != JobState.DONE:
+        return False
+    result = last.result.get("measure", {})
+    facts = measured_facts(namespace)
+    if any(result.get(name) != fact for name, fact in facts.items()) or documents >= GROWTH * result["documents"]:
+        return True
+    # Stored vectors are easier to find than what people ask.
+    return bool(result["asked_before"] < SAMPLE_SIZE <= len(recent_query_texts(namespace)))
+
+
+def measured_facts(namespace: Namespace) -> dict[str, Any]:
+    """What a measurement depends on besides the vectors."""
+    params = resolve_config(namespace, params={}).params_under(Plan("all"))
+    return {
+        "embedder": namespace.embedder,
+        "threshold": current_write_policy(namespace).index_recall,
+        "depth": list_depth(params, TOP),
+    }
+
+
 def measure_index_recall(work: Work) -> None:
-    """Answer each query both ways, and record the share of the exact top ten that the index finds."""
-    if not uses_index(work.namespace):
+    """Record the share of the exact top ten that the index finds by the least effort that is enough, and serve it."""
+    namespace = work.namespace
+    if not uses_index(namespace):
         return
-    texts = recent_query_texts(work.namespace)
-    work.step_result.update(recalls=[], asked_before=len(texts))
-    for number, (query, parsed) in enumerate(measured_queries(work.namespace, texts), start=1):
-        recall = recall_at_top(query, parsed)
-        if recall is not None:
-            work.step_result["recalls"].append(recall)
+    texts, facts = recent_query_texts(namespace), measured_facts(namespace)
+    facts["documents"] = NamespaceStatistics.objects.get(namespace=namespace).documents
+    work.step_result.update(facts, recalls=[], asked_before=len(texts))
+    exact_tops = []
+    for number, (query, parsed) in enumerate(measured_queries(namespace, texts), start=1):
+        if exact := semantic_top(query, parsed, effort=None):
+            exact_tops.append((query, parsed, exact))
         work.record_progress(number, SAMPLE_SIZE)
+    if not exact_tops:
+        return
+    by_effort: dict[int, list[float]] = {}
+    for effort in sorted({max(effort, facts["depth"]) for effort in EFFORTS}):
+        by_effort[effort] = [
+            len(set(exact) & set(semantic_top(query, parsed, effort=effort))) / len(exact)
+            for query, parsed, exact in exact_tops
+        ]
+        if recall_reached(by_effort[effort], threshold=facts["threshold"]):
+            break
+    chosen = max(by_effort)
+    means = {str(effort): float(np.mean(recalls)) for effort, recalls in by_effort.items()}
+    work.step_result.update(recalls=by_effort[chosen], ef_search=chosen, by_effort=means)
+    with transaction.atomic():
+        work.record_progress(SAMPLE_SIZE, SAMPLE_SIZE)
+        NamespaceStatistics.objects.filter(namespace=namespace).update(ef_search=chosen)
 
 
 def recent_query_texts(namespace: Namespace) -> list[str]:
@@ -119,19 +185,14 @@ def measured_queries(namespace: Namespace, texts: list[str]) -> Iterator[tuple[Q
         yield query, replace(parsed, vector=np.asarray(vector, dtype=float))
 
 
-def recall_at_top(query: Query, parsed: ParsedQuery) -> float | None:
-    """The share of the exact nearest that the index finds; None if there are none."""
-    exact, approximate = (semantic_top(query, parsed, large=large) for large in (False, True))
-    return len(set(exact) & set(approximate)) / len(exact) if exact else None
-
-
-def semantic_top(query: Query, parsed: ParsedQuery, *, large: bool) -> list[UUID]:
-    """The nearest memories by the semantic retriever, using the index if `large`, else a scan."""
+def semantic_top(query: Query, parsed: ParsedQuery, *, effort: int | None) -> list[UUID]:
+    """The nearest memories by the semantic retriever, using the index with some effort, or a scan."""
     params = query.config.params_under(choose_plan(parsed, query.config).plan)
     with snapshot():
         # The depth of a retrieval: the index searches further the more is wanted.
         depth = list_depth(params, TOP)
-        context = replace(retriever_context(query, parsed, params, depth), indexed=large)
+        context = retriever_context(query, parsed, params, depth)
+        context = replace(context, indexed=effort is not None, ef_search=ef_search(effort or 0, depth))
         settings = {**database_settings(context), "statement_timeout": str(SCAN_TIMEOUT_MS)}
         fetched = fetch({"semantic": semantic.sql(context)}, settings)
     if fetched.timed_out:

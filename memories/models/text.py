@@ -30,6 +30,10 @@ class NamespaceStatistics(models.Model):
         default=0, help_text="incremented with every entity or alias; the cached entity registry is valid for one"
     )
 
+    ef_search = models.PositiveIntegerField(
+        default=0, help_text="HNSW search effort that was measured to reach the policy's recall; 0: not measured"
+    )
+
     objects = NamespacedQuerySet.as_manager()
 
     class Meta:

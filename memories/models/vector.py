@@ -14,6 +14,7 @@ from memories.models.references import Reference
 
 # Below this many vectors an exact scan is as fast as the index; only larger namespaces are indexed.
 SCAN_BELOW = 20_000
+EF_CONSTRUCTION = 128  # with pgvector's 64, the index finds .90 instead of .95 of the nearest by the same effort
 
 
 def hnsw_index(embedder: str, dimensions: int) -> HnswIndex:
@@ -25,7 +26,10 @@ def hnsw_index(embedder: str, dimensions: int) -> HnswIndex:
     name = f"memoryvector_{embedder}".lower().replace("-", "_")
     halves = Cast("vector", HalfVectorField(dimensions=dimensions))
     return HnswIndex(
-        OpClass(halves, name="halfvec_cosine_ops"), name=name, condition=Q(embedder=embedder, indexed=True)
+        OpClass(halves, name="halfvec_cosine_ops"),
+        name=name,
+        condition=Q(embedder=embedder, indexed=True),
+        ef_construction=EF_CONSTRUCTION,
     )
 
 

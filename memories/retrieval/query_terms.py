@@ -4,7 +4,7 @@ import re
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -22,7 +22,9 @@ LEXEMES = """
     CROSS JOIN LATERAL unnest(to_tsvector(%(config)s::regconfig, word.text)) w
     LEFT JOIN memories_termstatistic statistic ON statistic.namespace_id = %(namespace)s AND statistic.term = w.lexeme
 """
-STATISTICS = "SELECT documents, total_length FROM memories_namespacestatistics WHERE namespace_id = %(namespace)s"
+STATISTICS = """
+    SELECT documents, total_length, ef_search FROM memories_namespacestatistics WHERE namespace_id = %(namespace)s
+"""
 
 
 @dataclass(frozen=True)
@@ -35,6 +37,7 @@ class QueryTerms:
     document_frequencies: Mapping[str, int]
     spans: tuple[tuple[int, int, frozenset[str]], ...]  # start and end of each word, and its lexemes
     stop_words: frozenset[str] = frozenset()  # case-folded
+    ef_search: int = 0  # the namespace's measured HNSW search effort
 
     @property
     def by_rarity(self) -> list[str]:
@@ -61,7 +64,7 @@ class QueryTerms:
         spans = tuple((start, end, lexemes.get(text[start:end], frozenset[str]())) for start, end in words)
         frequencies = {term: self.document_frequencies[term] for _, _, terms in spans for term in sorted(terms)}
         stop_words = self.stop_words & {text[start:end].casefold() for start, end, _ in spans}
-        return QueryTerms(text, self.documents, self.average_length, frequencies, spans, stop_words)
+        return replace(self, text=text, document_frequencies=frequencies, spans=spans, stop_words=stop_words)
 
     def lexemes_of(self, surface: str) -> frozenset[str]:
         """The lexemes of part of the query."""
@@ -100,7 +103,7 @@ def load_query_terms(namespace: Namespace, text: str) -> QueryTerms:
     words = dict.fromkeys(text[start:end] for start, end in word_spans)
     values = {"text": text, "words": " ".join(words), "config": namespace.text_config, "namespace": namespace.id}
     statistics, rows = fetch_pipeline([Statement(STATISTICS, values), Statement(LEXEMES, values)])
-    documents, total_length = statistics[0] if statistics else (0, 0)
+    documents, total_length, ef_search = statistics[0] if statistics else (0, 0, 0)
     by_place: dict[int, set[str]] = {}
     for place, lexeme, _ in rows:
         by_place.setdefault(place, set()).add(lexeme)
@@ -112,4 +115,4 @@ def load_query_terms(namespace: Namespace, text: str) -> QueryTerms:
     spans = tuple((start, end, lexemes[text[start:end]]) for start, end in word_spans)
     stop_words = frozenset(word.casefold() for place, word in enumerate(words, start=2) if place not in by_place)
     average_length = total_length / documents if documents else 0.0
-    return QueryTerms(text, documents, average_length, frequencies, spans, stop_words)
+    return QueryTerms(text, documents, average_length, frequencies, spans, stop_words, ef_search)

@@ -16,7 +16,7 @@ from memories.retrieval.query import Query
 from memories.retrieval.rerank import rerank
 from memories.retrieval.retrievers import RETRIEVERS
 from memories.retrieval.retrievers.context import RetrieverContext
-from memories.retrieval.retrievers.semantic import hnsw_settings
+from memories.retrieval.retrievers.semantic import ef_search, hnsw_settings
 from memories.retrieval.scope import CandidateScope
 from scoring.params import Params
 from scoring.signals import Signals
@@ -98,7 +98,9 @@ def retriever_context(query: Query, parsed: ParsedQuery, params: Params, depth: 
     indexed = parsed.terms.documents >= SCAN_BELOW and parsed.embedder in EMBEDDERS
     answer_depth = list_depth(params, query.top_k)
     scope = CandidateScope.for_query(query)
-    return RetrieverContext(query.namespace, parsed, scope, params, depth or answer_depth, indexed, answer_depth)
+    depth = depth or answer_depth
+    effort = ef_search(parsed.terms.ef_search, depth)
+    return RetrieverContext(query.namespace, parsed, scope, params, depth, indexed, effort, answer_depth)
 
 
 def retriever_statements(context: RetrieverContext, retrievers: Sequence[str]) -> dict[str, Statement | None]:
@@ -114,7 +116,7 @@ def database_settings(context: RetrieverContext) -> dict[str, str]:
     """
     plan = "force_generic_plan" if context.scope.plain else "auto"
     planner = {"jit": "off", "max_parallel_workers_per_gather": "0", "plan_cache_mode": plan}
-    return planner | hnsw_settings(context.depth)
+    return planner | hnsw_settings(context.ef_search)
 
 
 def rank_candidates(query: Query, signals: Signals, params: Params, plan: Plan) -> Ranking:

@@ -82,7 +82,7 @@ def switch_embedder(work: Work) -> None:
                 stored += store_missing_vectors(namespace, name, batch, embed_rows(namespace, name, batch))
         without_text = missing.count()
         Namespace.objects.filter(id=namespace.id).update(embedder=name)
-        NamespaceStatistics.objects.filter(namespace=namespace).update(epoch=F("epoch") + 1)
+        NamespaceStatistics.objects.filter(namespace=namespace).update(epoch=F("epoch") + 1, ef_search=0)
         work.record_progress(1, 1, embedded=stored, without_text=without_text)
     namespace.embedder = name
 

@@ -63,5 +63,7 @@ CALIBRATION = (
         "All Thresholds in One Place",
         calibration.index_alert,
         (constants(WritePolicyParams, {"index_recall": "0.95"}, index_recall=("0.90", "0.99")),),
+        note="Ours: the effort of the search (ef_search) rises until the measured recall reaches the threshold by a "
+        "standard error.",
     ),
 )

@@ -14,7 +14,7 @@ from memories.jobs.attempt import run_job
 from memories.jobs.submission import submit_job
 from memories.maintenance import index_recall, retriever_health
 from memories.maintenance.table_sizes import all_table_sizes, vector_index_sizes
-from memories.models import Job, MemoryVector, Namespace, Trace
+from memories.models import Job, MemoryVector, Namespace, NamespaceStatistics, Trace
 from memories.models.choices import JobKind, JobState, Role
 from memories.writing.remember import remember
 from tests.support.access import key_to, member_of
@@ -153,6 +153,9 @@ def test_the_index_is_measured_against_a_scan(client: Client, full: Namespace, m
     text = get_page(member_of(full))
     assert "The index finds 1.000 of the 10 nearest" in text
     assert "target .95" in text
+    assert "Search effort (<code>ef_search</code>) 100" in text
+    assert "100 finds 1.000." in text
+    assert NamespaceStatistics.objects.get(namespace=full).ef_search == 100
     assert "Measure now" in text
 
 
@@ -161,7 +164,7 @@ def find_a_share(monkeypatch: pytest.MonkeyPatch, count: int) -> None:
     monkeypatch.setattr(index_recall, "SCAN_BELOW", 5)
     exact = index_recall.semantic_top
     monkeypatch.setattr(
-        index_recall, "semantic_top", lambda *given, large: exact(*given, large=large)[: count if large else None]
+        index_recall, "semantic_top", lambda *given, effort: exact(*given, effort=effort)[: count if effort else None]
     )
 
 
@@ -173,6 +176,8 @@ def test_an_index_that_misses_too_much_is_an_alert(full: Namespace, monkeypatch:
     assert found is not None
     assert found.alert
     assert "stored vectors, since there were no earlier queries" in get_page(member_of(full))
+    assert found.ef_search == index_recall.MAX_EF_SEARCH  # all were tried
+    assert set(found.by_effort) == {str(effort) for effort in index_recall.EFFORTS}
     assert "The recall of the index is too low." in get_page(member_of(full))
     assert "It finds .800 of the 10 nearest; the target is .95." in get_page(member_of(full))
 

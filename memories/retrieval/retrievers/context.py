@@ -20,6 +20,7 @@ class RetrieverContext:
     params: Any
     depth: int  # how many memories a list may hold
     indexed: bool  # whether the namespace is searched by the HNSW index
+    ef_search: int  # the effort of that search
     answer_depth: int = 0  # depth of the answer's lists, if why-not searches deeper
 
     def statement(self, sql: str, **values: Any) -> Statement:
