@@ -135,13 +135,18 @@ def assign_subjects(work: Work, gaining: Sequence[ReresolvedMemory]) -> int:
         record_example(work, "examples", example)
     bulk_update_columns([item.memory for item in gaining], ["subject_id", "subject_fallback"])
     hashes = {item.memory.id: item.hash for item in gaining}
+    return merge_exact_duplicates(work, hashes, "says the same as another memory of its subject")
+
+
+def merge_exact_duplicates(work: Work, hashes: dict[UUID, bytes], reason: str) -> int:
+    """Give memories their new content hashes, and merge those that share one; returns the number merged."""
     groups, distinct = duplicate_groups(work, hashes), {}
     with lock_memories(work.namespace, *(memory for ids in groups for memory in ids), by=work.job.by) as locked:
         for target, merged in (pair for ids in groups for pair in merge_pairs([locked.known[id] for id in ids])):
             if are_distinct(target.memory, merged.memory):
                 distinct[merged.memory.id] = disambiguated_hash(merged.memory)
                 continue
-            merge_memories(locked, target, merged, "says the same as another memory of its subject")
+            merge_memories(locked, target, merged, reason)
             example = {"memory": str(merged.memory.id), "into": str(target.memory.id)}
             record_example(work, "merged_examples", example)
     # Disambiguated hashes first: the hash of an active memory is unique.

@@ -9,6 +9,7 @@ from memories.maintenance.contradictions import find_contradictions
 from memories.maintenance.drift import detect_drift
 from memories.maintenance.reconnection import reconnect
 from memories.maintenance.reflection_scope import MAX_EXAMPLES, in_batches, record_example
+from memories.maintenance.type_resolution import resolve_types
 from memories.models import Memory
 from memories.models.choices import ChunkLevel, Status
 from memories.writing import search_index
@@ -86,6 +87,7 @@ def backfill_next_turns(work: Work) -> None:
 STEPS: dict[str, Step] = {
     "succession": supersede_due,
     "reconnection": reconnect,
+    "types": resolve_types,
     "contradictions": find_contradictions,
     "consolidation": consolidate,
     "drift": detect_drift,

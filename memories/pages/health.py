@@ -9,6 +9,7 @@ from django.views.decorators.http import require_GET, require_POST
 
 from memories.jobs.submission import BusyError, submit_job
 from memories.maintenance import index_recall, retriever_health, table_sizes
+from memories.maintenance.type_resolution import uncertain_facts
 from memories.models import Job, Namespace, NamespaceStatistics
 from memories.models.choices import EMBEDDERS, JobKind, Role
 from memories.models.job import UNFINISHED
@@ -32,7 +33,11 @@ def health_page(request: HttpRequest, namespace: Namespace) -> HttpResponse:
     if trial and getattr(request, "htmx", False):
         return render_page(request, "memories/health.html", {"trial": trial}, partial="tried")
     access = access_of(request, namespace)
-    work = {"jobs": load_job_rows(namespace), "may_start": access.allows(Role.WRITE)}
+    work = {
+        "jobs": load_job_rows(namespace),
+        "may_start": access.allows(Role.WRITE),
+        "uncertain": uncertain_facts(namespace).count(),
+    }
     if getattr(request, "htmx", False):
         return render_page(request, "memories/health.html", work, partial="work")
     traces = retriever_health.latest_traces(namespace)

@@ -153,6 +153,15 @@ DEFINITION = _statement_pattern(rf"^(?:(?-i:{NAME})|this|that|he|she) (?:is|was|
 
 def parse_statement(sentence: str, *, dated: bool) -> ParsedStatement:
     """Classify a sentence by the first matching pattern; `dated` says whether it contains a date."""
+    if parsed := match_statement(sentence, dated=dated):
+        return parsed
+    if dated or EVENT_VERBS.search(sentence):
+        return ParsedStatement(MemoryType.EVENT)
+    return ParsedStatement(MemoryType.ENTITY if DEFINITION.match(sentence) else MemoryType.FACT)
+
+
+def match_statement(sentence: str, *, dated: bool) -> ParsedStatement | None:
+    """A sentence by the first matching pattern, if any."""
     for pattern, type, predicate in STATEMENT_PATTERNS:
         if match := pattern.search(sentence):
             groups = match.groupdict()
@@ -161,9 +170,7 @@ def parse_statement(sentence: str, *, dated: bool) -> ParsedStatement:
     for pattern, type, predicate in INFERENCE_PATTERNS:
         if match := pattern.search(sentence):
             return ParsedStatement(_type_with_date(type, dated), predicate, match["object"].strip(), inferred=True)
-    if dated or EVENT_VERBS.search(sentence):
-        return ParsedStatement(MemoryType.EVENT)
-    return ParsedStatement(MemoryType.ENTITY if DEFINITION.match(sentence) else MemoryType.FACT)
+    return None
 
 
 def _type_with_date(type: MemoryType, dated: bool) -> MemoryType:

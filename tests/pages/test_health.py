@@ -256,9 +256,9 @@ def test_the_page_runs_a_known_number_of_sql_queries(
     member = member_of(full)
     member.post("/here/health/start/", {"kind": "reflect"})
     get_page(member)
-    with django_assert_max_num_queries(16):  # five of every page, eleven kinds of facts
+    with django_assert_max_num_queries(17):  # five of every page, twelve kinds of facts
         get_page(member)
-    with django_assert_max_num_queries(8):
+    with django_assert_max_num_queries(9):
         get_page(member, **{"HX-Request": "true"})
 
 
