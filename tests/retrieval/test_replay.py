@@ -71,7 +71,7 @@ def test_a_replay_is_what_a_live_retrieval_would_be(
     declared = SYSTEMS[system].params.declarations()
     drawn = random_params(SYSTEMS[system].params, np.random.default_rng(seed)).as_dict()
     moved = {name: value for name, value in drawn.items() if declared[name].scope == "score"}
-    moved = {name: value or 0.5 if name in every_weight else value for name, value in moved.items()}
+    moved = {name: value or declared[name].high if name in every_weight else value for name, value in moved.items()}
     wanted = override_params(query.config, moved)
     done = replay(record_trace(query), wanted)
     assert (done.rerun_because, done.changed) == ((), ())
