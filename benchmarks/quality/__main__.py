@@ -26,6 +26,7 @@ django.setup()
 from django.core.management import call_command
 from django.db import connection
 
+from benchmarks.quality.evidence import report_evidence
 from benchmarks.quality.measuring import (
     CaseRun,
     abstention_roc,
@@ -90,6 +91,7 @@ def report(name: str, *, every: bool) -> None:
         with_weight = metric_values(wide, BlendParams(**{f"weight_{retriever}": 0.1}))
         print(f"    {retriever} weight 0.1     {format_means(with_weight)}")
     print(f"    without reranking        {format_means(metric_values(runs, BlendParams(rerank=0.0)))}")
+    report_evidence(runs)
     folds = sorted({run.case.fold for run in runs})
     if len(folds) > 2:
         cross_validate(runs, folds)
