@@ -155,6 +155,7 @@ def test_the_index_is_measured_against_a_scan(client: Client, full: Namespace, m
     assert "target .95" in text
     assert "Search effort (<code>ef_search</code>) 100" in text
     assert "100 finds 1.000." in text
+    assert "the highest is not enough" not in text
     assert NamespaceStatistics.objects.get(namespace=full).ef_search == 100
     assert "Measure now" in text
 
@@ -180,6 +181,7 @@ def test_an_index_that_misses_too_much_is_an_alert(full: Namespace, monkeypatch:
     assert set(found.by_effort) == {str(effort) for effort in index_recall.EFFORTS}
     assert "The recall of the index is too low." in get_page(member_of(full))
     assert "It finds .800 of the 10 nearest; the target is .95." in get_page(member_of(full))
+    assert "standard error; the highest is not enough: 100 finds .800, 125 finds .800" in get_page(member_of(full))
 
 
 @pytest.mark.parametrize(("threshold", "alert"), [(0.90, False), (0.91, True), (0.99, True)])
