@@ -46,6 +46,7 @@ from scoring.systems import SYSTEMS
 from tests.support.access import member_of
 from tests.support.judged_world import make_judgement_set, trace_set
 from tests.support.markup import collapse_whitespace
+from tests.support.profiles import add_version, force_publish
 from tests.support.reflection import publish_policy, reflect
 from tests.support.retrieval_world import NOW, make_query, store_world
 from tests.support.sign_in import sign_in
@@ -263,6 +264,15 @@ def test_a_plan_threshold_changes_the_plans_that_a_retrieval_then_follows(
 ) -> None:
     text = count_effects(admin, world, **{f"recall.{name}": value})[f"recall.{name}"]
     assert change_count(text) == live_difference(world, recall_set, {name: value}, lambda one: one.query_plan.plan.name)
+
+
+def test_a_threshold_that_cannot_move_anything_says_why(admin: Client, world: Namespace, recall_set: object) -> None:
+    assert "No effect" not in count_effects(admin, world)["recall.mmr_lambda"]
+    force_publish(world, add_version(world, {"mmr": "off", "confidence_gate": False}, system="recall"))
+    counted = count_effects(admin, world)
+    for field in ("recall.mmr_lambda", "recall.min_confidence"):
+        assert counted[field].startswith("No effect: "), counted[field]
+    assert '<div class="param inert">' in dict(ROW.findall(get_page(admin, world)))["recall-mmr_lambda"]
 
 
 def test_without_a_traced_set_a_sample_of_the_judged_queries_is_retrieved(

@@ -1,7 +1,7 @@
 """The Thresholds page's query string: moved thresholds by scope, and a draft of the write policy."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 from urllib.parse import urlencode
@@ -13,6 +13,7 @@ from memories.pages import sliders
 from memories.pages.dedup.forms import ThresholdSlider
 from memories.pages.thresholds.populations import Values
 from memories.retrieval.config import resolve_config
+from memories.retrieval.inert import inert_reasons
 from memories.retrieval.query import Config
 from memories.tuning.policy_drafts import find_policy_draft
 from memories.writing.write_policy import current_write_policy
@@ -109,6 +110,13 @@ class ThresholdState:
             return None
         return values
 
+    @cached_property
+    def inert_reasons(self) -> dict[str, dict[str, str]]:
+        """By system, the parameters that cannot move anything under its values, and why."""
+        return {
+            system: inert_reasons(replace(start, given=self.values(system))) for system, start in self.starts.items()
+        }
+
     def slider(self, table: ThresholdTable, threshold: Threshold) -> BoardSlider:
         """The slider of a threshold."""
         scope, name = threshold_scope(table, threshold), threshold.param
@@ -118,6 +126,7 @@ class ThresholdState:
             threshold.declaration,
             self.changed.get(scope, {}).get(name, start),
             start,
+            inert=self.inert_reasons.get(scope, {}).get(name, ""),
             typed=self.data.get(f"{scope}.{name}", ""),
             scope=scope,
         )
