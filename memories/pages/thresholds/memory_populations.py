@@ -25,6 +25,7 @@ from memories.retrieval.query import Config
 from memories.writing.belief_history import replay_belief
 from memories.writing.evidence import evidence_columns, evidence_from_columns, source_summaries
 from memories.writing.recompute import score_histories
+from scoring.belief import is_protected
 from scoring.evidence import Evidence
 from scoring.policy import WritePolicyParams
 from scoring.signals import TYPES, Signals
@@ -160,16 +161,23 @@ def believed_memories(namespace: Namespace, serving: WritePolicyParams) -> Count
 
     def decide(values: Values) -> list[tuple[float, bool, bool]]:
         policy = WritePolicyParams.of(values)
-        beliefs = [float(replay_belief(history, policy).value) for history in histories]
-        return [(belief, belief > policy.belief_protected, belief < policy.belief_archive) for belief in beliefs]
+        decisions = []
+        for events, corroborations in histories:
+            belief = float(replay_belief(events, policy).value)
+            protected = is_protected(
+                belief, corroborations, protected=policy.belief_protected, needed=policy.belief_needed
+            )
+            decisions.append((belief, bool(protected), belief < policy.belief_archive))
+        return decisions
 
     return memory_population(len(histories), total, decide, BELIEF_LABELS, "with evidence for or against them")
 
 
-def load_histories(namespace: Namespace) -> tuple[int, list[list[ScoreEvent]]]:
-    """How many memories have evidence, and the events of the newest."""
+def load_histories(namespace: Namespace) -> tuple[int, list[tuple[list[ScoreEvent], int]]]:
+    """How many memories have evidence; the events and the corroborations of the newest."""
     rows = Memory.objects.within(namespace).filter(status=Status.ACTIVE, level=ChunkLevel.FACT)
     believed = rows.filter(Q(corroborations__gt=0) | Q(contradictions__gt=0))
-    ids = list(believed.order_by("-created_at", "id").values_list("id", flat=True)[:MAX_WITH_EVIDENCE])
-    histories = score_histories(namespace, ids)
-    return (believed.count() if len(ids) == MAX_WITH_EVIDENCE else len(ids)), [histories[id] for id in ids]
+    newest = list(believed.order_by("-created_at", "id").values_list("id", "corroborations")[:MAX_WITH_EVIDENCE])
+    histories = score_histories(namespace, [id for id, _ in newest])
+    total = believed.count() if len(newest) == MAX_WITH_EVIDENCE else len(newest)
+    return total, [(histories[id], corroborations) for id, corroborations in newest]
