@@ -11,7 +11,7 @@ import yaml
 
 TESTS = Path(__file__).resolve().parents[1]
 FOLDER = TESTS / "sources"
-KEYS = {"says", "constant", "proof", "ruling", "reported", "pending"}
+KEYS = {"says", "constant", "proof", "ruling", "reported"}
 
 
 class Constant(NamedTuple):
@@ -34,7 +34,6 @@ class SourceItem:
     proofs: tuple[str, ...]
     ruling: str
     reported: bool
-    pending: str
 
     @classmethod
     def of(cls, source: str, section: str, name: str, told: Mapping[str, Any]) -> "SourceItem":
@@ -53,7 +52,6 @@ class SourceItem:
             proofs=(proof,) if isinstance(proof, str) else tuple(proof),
             ruling=told.get("ruling", ""),
             reported=told.get("reported", False),
-            pending=told.get("pending", ""),
         )
 
 
