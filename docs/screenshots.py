@@ -191,6 +191,7 @@ PICTURES: dict[str, Callable[[Page], None]] = {
     "traces": open_page("/demo/traces/"),
     "health": open_page("/demo/health/"),
     "formulas": open_page("/formulas/recall/"),
+    "worked-example": open_page("/demo/worked-example/"),
     "tune": tune,
     "optimise": optimise,
     "profiles": open_page("/demo/profiles/"),
