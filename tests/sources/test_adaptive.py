@@ -224,11 +224,11 @@ def test_the_more_often_used_memory_is_not_believed_more_for_it(agent: Agent) ->
 
 # What reflection finds
 
-KEEPS = ("Grind keeps 4 connections open to Slottet", "Priya says Grind keeps 9 connections to Slottet")
+KEEPS = ("Grind keeps 4 connections to Slottet", "According to Priya, Grind keeps 9 connections to Slottet")
 
 
 def disagree(agent: Agent, *entities: str) -> list[str]:
-    """Two memories of two entities that differ in a number, a cosine of .787 apart."""
+    """Two memories of two entities that differ in a number, a cosine of .808 apart."""
     for name in entities or ("Grind", "Slottet"):
         agent.post("entities/", name=name)
     return [agent.remember(text, session=text[:5])["memory"]["id"] for text in KEEPS]
@@ -246,7 +246,7 @@ def test_reflection_finds_contradictions_in_the_background(agent: Agent) -> None
     ("bounds", "found"),
     [
         ({"contradiction_high": 0.75}, 0),
-        ({"contradiction_low": 0.79}, 0),
+        ({"contradiction_low": 0.83}, 0),
         ({"contradiction_low": 0.40, "contradiction_high": 1.0}, 1),
         ({"contradiction_shared": 3}, 0),
     ],

@@ -18,19 +18,22 @@ pytestmark = pytest.mark.django_db
 KNOWN, NEW = "Maya drinks her coffee black", "Maya takes her coffee black, without sugar"  # of which a judge is unsure
 
 
-def store_at(agent: Agent, cosine: float) -> dict[str, Any]:
+def store_at(agent: Agent, cosine: float, known: str = KNOWN, new: str = NEW) -> dict[str, Any]:
     """Store a memory at a cosine to a known one; the outcome."""
-    known = agent.remember(KNOWN, session="a", source="Ada")["memory"]["id"]
-    vector = np.asarray(embedder("all-MiniLM-L6-v2").embed([NEW])[0], dtype=float)
-    plant_vector(known, vector_at_cosine(vector, cosine, unit_vector(0)))
-    return agent.remember(NEW, session="b", source="Bo")
+    id = agent.remember(known, session="a", source="Ada")["memory"]["id"]
+    vector = np.asarray(embedder("all-MiniLM-L6-v2").embed([new])[0], dtype=float)
+    plant_vector(id, vector_at_cosine(vector, cosine, unit_vector(0)))
+    return agent.remember(new, session="b", source="Bo")
 
 
-@pytest.mark.parametrize("cosine", [0.96, 0.925])
-def test_above_92_hundredths_two_memories_are_merged(agent: Agent, cosine: float) -> None:
-    outcome = store_at(agent, cosine)
-    assert (outcome["outcome"], Memory.objects.get(status="merged").content) == ("merged", NEW)
-    assert "near duplicate" in outcome["reason"]
+@pytest.mark.parametrize(("cosine", "outcome"), [(0.96, "merged"), (0.925, "merged"), (0.915, "escalated")])
+def test_above_92_hundredths_two_memories_are_merged(agent: Agent, cosine: float, outcome: str) -> None:
+    words = "The invoicing service uses PostgreSQL as {} database"
+    told = store_at(agent, cosine, words.format("its"), words.format("the"))
+    assert told["outcome"] == outcome
+    assert ("near duplicate" in told["reason"]) == (outcome == "merged")
+    absorbed = Memory.objects.filter(status="merged").values_list("content", flat=True)
+    assert list(absorbed) == [words.format("the")] * (outcome == "merged")
 
 
 @pytest.mark.parametrize("cosine", [0.915, 0.855])
