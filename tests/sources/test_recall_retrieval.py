@@ -460,6 +460,20 @@ def test_a_memory_below_the_minimum_confidence_is_filtered_unless_the_gate_is_of
     assert oven in by_content(reader.retrieve(**query, params={"confidence_gate": False}))
 
 
+def test_the_minimum_confidence_is_one_half(agent: Agent) -> None:
+    stored = []
+    for level, text in (
+        ("weak_inference", "Perhaps the ferry leaves at dawn"),
+        ("strong_inference", "Boats leave early"),
+    ):
+        told = {"source_level": level, "type": "Relation", "extractor": {"model": "other"}}
+        stored.append(agent.remember(text, session=level, **told)["memory"]["confidence"])
+    assert stored == pytest.approx([0.4575, 0.5475])
+    answer = agent.retrieve("When does the ferry leave?", system="recall")
+    assert [one["confidence"] for one in answer["results"]] == [stored[1]]
+    assert answer["filtered"] == {"low_confidence": 1}
+
+
 def test_at_most_fifty_memories_enter_the_context_unless_the_cut_is_moved(agent: Agent) -> None:
     animals = [f"Otter number {number} was seen at bridge {number}" for number in range(60)]
     body = {"type": "Fact", "source_level": "direct", "extractor": {"model": "haiku"}}
