@@ -12,7 +12,7 @@ from typing import Any
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
 
-from memories.providers.rules_judge import contradicts, grounding, same
+from memories.providers.rules_judge import grounding, judge_contradiction, same
 from scoring.contradiction import FactStatement, conflicts
 
 DATA = ROOT.parent / "shared" / "data"
@@ -87,7 +87,7 @@ def main() -> None:
         for name, pairs in grounding_pairs().items()
         if name != "locomo"
     }
-    print_confusion("Do two texts contradict each other?", contradicts, refuted)
+    print_confusion("Do two texts contradict each other?", judge_contradiction, refuted)
 
 
 if __name__ == "__main__":

@@ -57,6 +57,20 @@ def similarity_band(similarity: float, *, duplicate: float, escalate: float) -> 
     return "escalate" if similarity >= escalate else "distinct"
 
 
+def merge_band(similarity: float, *, restated: bool, duplicate: float, escalate: float) -> Band:
+    r"""What becomes of a close pair: above the duplicate threshold it is merged only if it says the same for certain.
+
+    The rest goes to the judge like the band below: a cosine does not tell a paraphrase from another statement.
+
+    $$ \text{sim} > 0.92 \wedge \text{restated} \Rightarrow \text{duplicate} $$
+
+    >>> [merge_band(0.95, restated=restated, duplicate=0.92, escalate=0.85) for restated in (True, False)]
+    ['duplicate', 'escalate']
+    """
+    band = similarity_band(similarity, duplicate=duplicate, escalate=escalate)
+    return "escalate" if band == "duplicate" and not restated else band
+
+
 def merged_repetitions(one: int, other: int) -> int:
     r"""Repetitions after a merge, which counts as an observation itself.
 

@@ -347,6 +347,56 @@ class WritePolicyParams(Params):
     )
 
 
+# Cosines of different embedders are not comparable. The papers' thresholds belong to MiniLM, which is the default;
+# wordllama's let through as many pairs of the STS-B training set that do not say the same.
+EMBEDDER_THRESHOLDS: Mapping[str, Mapping[str, float]] = {
+    "all-MiniLM-L6-v2": {},
+    "wordllama-256": {
+        "dedup_duplicate": 0.90,
+        "dedup_escalate": 0.84,
+        "corroboration_cosine": 0.84,
+        "consolidation": 0.74,
+        "contradiction_low": 0.37,
+    },
+}
+COSINE_PARAMS = tuple(EMBEDDER_THRESHOLDS["wordllama-256"])
+
+
+def embedder_defaults(embedder: str) -> dict[str, float | str]:
+    """The thresholds shipped for an embedder, by parameter; empty if none were measured for it."""
+    if embedder not in EMBEDDER_THRESHOLDS:
+        return {}
+    return {"thresholds_for": embedder, **EMBEDDER_THRESHOLDS[embedder]}
+
+
+def policy_for(embedder: str) -> WritePolicyParams:
+    """The shipped write policy of a namespace with this embedder.
+
+    >>> policy_for("wordllama-256").dedup_duplicate, policy_for("all-MiniLM-L6-v2").dedup_duplicate
+    (0.9, 0.92)
+    """
+    return WritePolicyParams.of(embedder_defaults(embedder))
+
+
+def with_shipped_thresholds(policy: WritePolicyParams, embedder: str) -> WritePolicyParams:
+    """A policy whose thresholds are as shipped for another embedder, with those shipped for this one.
+
+    Thresholds that somebody tuned stay: `thresholds_for` tells that they are another embedder's.
+
+    >>> with_shipped_thresholds(WritePolicyParams(belief_boost=1.0), "wordllama-256").dedup_duplicate
+    0.9
+    >>> with_shipped_thresholds(WritePolicyParams(dedup_duplicate=0.95), "wordllama-256").dedup_duplicate
+    0.95
+    """
+    tuned_for = policy.thresholds_for
+    if embedder == tuned_for or embedder not in EMBEDDER_THRESHOLDS or tuned_for not in EMBEDDER_THRESHOLDS:
+        return policy
+    if any(getattr(policy, name) != getattr(policy_for(tuned_for), name) for name in COSINE_PARAMS):
+        return policy
+    shipped = policy_for(embedder)
+    return policy.with_values(thresholds_for=embedder, **{name: getattr(shipped, name) for name in COSINE_PARAMS})
+
+
 PRESETS: Mapping[str, Mapping[str, float]] = {
     "software": {"weight_repetition": 0.24},
     "legal": {"weight_repetition": 0.16},

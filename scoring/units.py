@@ -14,6 +14,7 @@ UNITS = {
         "inch": "inch inches",
         "kg": "kg kilo kilos kilogram kilograms",
         "gram": "g gram grams",
+        "mg": "mg milligram milligrams",
         "pound": "lb lbs pound pounds",
         "ounce": "oz ounce ounces",
         "litre": "l litre litres liter liters",
@@ -23,6 +24,7 @@ UNITS = {
         "fahrenheit": "°f fahrenheit",
         "euro": "€ eur euro euros",
         "dollar": "$ usd dollar dollars",
+        "sterling": "£ gbp",
         "crown": "sek kr crown crowns",
         "millisecond": "ms millisecond milliseconds",
         "second": "sec secs second seconds",
@@ -39,6 +41,21 @@ UNITS = {
     }.items()
     for spelling in spellings.split()
 }
+# How many of a base unit a unit is.
+SCALES = {
+    "km": ("metre", 1_000.0),
+    "cm": ("metre", 0.01),
+    "mm": ("metre", 0.001),
+    "kg": ("gram", 1_000.0),
+    "mg": ("gram", 0.001),
+    "litre": ("ml", 1_000.0),
+    "minute": ("second", 60.0),
+    "hour": ("second", 3_600.0),
+    "day": ("second", 86_400.0),
+    "week": ("second", 604_800.0),
+    "millisecond": ("second", 0.001),
+    "year": ("month", 12.0),
+}
 _MEASURE = re.compile(
     rf"(\d+(?:[.,]\d+)*)[ -]?(?:degrees )?({'|'.join(map(re.escape, sorted(UNITS, key=len, reverse=True)))})(?!\w)"
 )
@@ -51,3 +68,12 @@ def measures(text: str) -> set[str]:
     (['10 minute', '2 km'], True)
     """
     return {f"{number} {UNITS[unit]}" for number, unit in _MEASURE.findall(text)}
+
+
+def base_unit(unit: str) -> tuple[str, float]:
+    """The base unit of a canonical unit, and how many of it the unit is.
+
+    >>> base_unit("hour"), base_unit("euro")
+    (('second', 3600.0), ('euro', 1.0))
+    """
+    return SCALES.get(unit, (unit, 1.0))

@@ -15,6 +15,7 @@ from memories.models.choices import STATEMENTS, Mode, Role, Status, Verdict
 from memories.retrieval.config import serving_description
 from memories.web.namespace_bodies import NamespaceChange
 from memories.web.serializers import QueryString
+from memories.writing.write_policy import current_write_policy
 
 
 class NamespaceCountsSerializer(serializers.Serializer[Any]):
@@ -38,6 +39,10 @@ class NamespaceSerializer(serializers.Serializer[Any]):
     )
     serving = serializers.CharField(help_text="the profile version that is served, or the system and its preset")
     embedder = serializers.CharField()
+    thresholds_for = serializers.CharField(
+        help_text="the embedder that the served cosine thresholds were set for; another than `embedder`: a policy was"
+        " tuned for it, or none were measured for this one"
+    )
     redacts = serializers.BooleanField(help_text="whether keys, card numbers and e-mail addresses are redacted")
     clock = serializers.DateTimeField(allow_null=True, help_text="its fixed current time; null: real time")
     created_at = serializers.DateTimeField()
@@ -71,6 +76,7 @@ class NamespaceView(NamespacedView):
 
     def _to_dict(self) -> Any:
         values = vars(self.namespace) | {
+            "thresholds_for": current_write_policy(self.namespace).thresholds_for,
             "role": self.access.role,
             "serving": serving_description(self.namespace),
             "counts": namespace_counts(self.namespace),

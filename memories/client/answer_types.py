@@ -109,6 +109,7 @@ class ResultJson(TypedDict):
     type: str
     level: str
     content: str
+    user: str
     confidence: float
     age_days: float
     rank: int
@@ -156,6 +157,7 @@ class ContextEntryJson(TypedDict):
     id: str
     type: str
     content: str
+    user: str
     confidence: float
     age_days: float
 
@@ -174,6 +176,7 @@ class NearestMissJson(TypedDict):
     type: str
     level: str
     content: str
+    user: str
     confidence: float
     age_days: float
     score: float
@@ -189,6 +192,7 @@ class AnswerJson(TypedDict):
     plan: PlanReportJson
     results: list[ResultJson]
     context: dict[str, list[ContextEntryJson]]
+    users_differ: bool
     filtered: dict[str, int]
     timed_out: list[TimedOutJson]
     tiebreak_applied: bool

@@ -9,6 +9,7 @@ from uuid import UUID
 from memories.contracts.json_contract import Flat, JsonContract
 from scoring.systems import SYSTEMS
 
+USER_DOC = "whose memory it is; empty: no user's"
 ParamValue = bool | int | float | str
 OnLowConfidence = Literal["abstain", "flag"]  # what an answer that is too unlikely does
 OUTPUT_FIELDS = tuple(dict.fromkeys(name for system in SYSTEMS.values() for name in system.outputs))
@@ -142,6 +143,7 @@ class ContextEntry(JsonContract):
     id: UUID
     type: str
     content: str
+    user: Annotated[str, USER_DOC]
     confidence: float
     age_days: float
 
@@ -154,6 +156,7 @@ class Result(JsonContract):
     type: str
     level: str
     content: str
+    user: Annotated[str, USER_DOC]
     confidence: float
     age_days: float
     rank: int
@@ -181,6 +184,7 @@ class NearestMiss(JsonContract):
     type: str
     level: str
     content: str
+    user: Annotated[str, USER_DOC]
     confidence: float
     age_days: float
     score: float
@@ -205,6 +209,10 @@ class Answer(JsonContract):
     plan: PlanReport
     results: Sequence[Result]
     context: Annotated[Mapping[str, Sequence[ContextEntry]], "the results that are not outdated, by type"]
+    users_differ: Annotated[
+        bool,
+        "whether memories are of several users, or of another than the query's: each line of the block names its own",
+    ]
     filtered: Annotated[Mapping[str, int], "number of filtered candidates by gate"]
     timed_out: Sequence[TimedOut]
     tiebreak_applied: Annotated[bool, "whether the scores were so close that a tiebreak chain ordered the results"]

@@ -16,7 +16,13 @@ from memories.providers.judge import Judge, judge
 from memories.providers.rules_judge import stems
 from memories.writing import belief_history
 from memories.writing.batch import minimum_cosine
-from memories.writing.comparison import are_unrelated, conflict_reasons, is_contradiction, unrelated_subjects
+from memories.writing.comparison import (
+    are_unrelated,
+    conflict_reasons,
+    contradiction_reason,
+    different_subjects,
+    unrelated_subjects,
+)
 from memories.writing.evidence import EvidenceState
 from memories.writing.feedback import add_contradiction
 from memories.writing.lock import LockedMemories, lock_memories
@@ -174,14 +180,15 @@ def judge_pairs_by_rule(pairs: Sequence[JudgedPair], policy: WritePolicyParams) 
 
 
 def judge_pair_by_rule(pair: JudgedPair, policy: WritePolicyParams) -> bool | None:
-    """Whether two memories contradict each other; None if the rules fire but the texts differ too much to be sure."""
+    """Whether two memories contradict each other; None if they conflict but may be about two things."""
     later, earlier, cosine = pair
-    reasons = () if are_unrelated(later, earlier) else conflict_reasons(later, earlier)
-    if not is_contradiction(later, earlier, reasons):
-        return False
-    if DIFFERENT_VALUE in reasons and is_single_valued(later.predicate):
+    reason = contradiction_reason(later, earlier)
+    if not reason:
+        unrelated = are_unrelated(later, earlier) or different_subjects(later, earlier)
+        return None if not unrelated and conflict_reasons(later, earlier) else False
+    if reason == DIFFERENT_VALUE and is_single_valued(later.predicate):
         return True
-    # Rules made for near-identical texts also see another number in “born in 2021” and “moved in 2025”.
+    # The paper nominates by cosine; what differs more must share most of its words.
     later_stems, earlier_stems = content_stems(later), content_stems(earlier)
     shared, union = later_stems & earlier_stems, later_stems | earlier_stems
     similar = cosine >= minimum_cosine(policy) or len(shared) >= policy.contradiction_words * len(union)

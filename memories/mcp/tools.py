@@ -159,13 +159,13 @@ def recall_result(answer: Answer, budget: int) -> CallToolResult:
     """An answer as a context block followed by its ids in order, and as structured content, all within the budget."""
     entries = {entry.id: entry for group in answer.context.values() for entry in group}
     best = [entries[id] for id in answer.result_ids if id in entries]
-    reserved = estimate_tokens(IDS_LINE)
+    several, reserved = answer.users_differ, estimate_tokens(IDS_LINE)
     if answer.low_confidence:
         reserved += estimate_tokens(doubt_line(answer.answer_probability))
-    context = group_by_type(fit_budget(best, budget, tokens_each=ID_TOKENS, reserved=reserved))
+    context = group_by_type(fit_budget(best, budget, tokens_each=ID_TOKENS, reserved=reserved, name_users=several))
     reason = answer.reason
     if best and not context:
-        reason = empty_context_reason(len(answer.results), best, budget, reserved + ID_TOKENS)
+        reason = empty_context_reason(len(answer.results), best, budget, reserved + ID_TOKENS, name_users=several)
     memories = [entry for group in context.values() for entry in group]
     ids = IDS_LINE.format(", ".join(str(entry.id) for entry in memories)) if memories else ""
     block = render_context(replace(answer, context=context, reason=reason), budget)

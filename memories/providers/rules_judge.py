@@ -5,13 +5,13 @@ from collections.abc import Sequence
 
 from memories.providers.judge import Pair
 from memories.text.stopwords import parse_words
-from scoring.contradiction import FactStatement, conflicts, dates, is_negated, numbers, versions
+from scoring import contradiction
+from scoring.contradiction import FactStatement, dates, is_negated, numbers, versions
 from scoring.dedup import normalize
 from scoring.evidence import Grounding
 
 SUPPORTED_FROM, PARTIAL_FROM = 0.6, 0.25  # share of a memory's stems found in its evidence
 DISTINCT_BELOW = 0.25  # share of stems that two memories have in common
-OPPOSED_FROM = 0.5  # share of stems from which two memories are about the same thing
 
 _WORD = re.compile(r"\w+")
 _CLAUSE = re.compile(r"[.!?;,:]\s|\bbut\b|\s[-–—]\s")
@@ -44,7 +44,7 @@ class RulesJudge:
 
     def contradicts(self, pairs: Sequence[Pair]) -> list[bool | None]:
         """Whether two memories cannot both hold."""
-        return [contradicts(first, second) for first, second in pairs]
+        return [judge_contradiction(first, second) for first, second in pairs]
 
 
 def grounding(content: str, evidence: str) -> Grounding:
@@ -78,11 +78,12 @@ def same(first: str, second: str) -> bool | None:
     return False if share(union, common) < DISTINCT_BELOW else None
 
 
-def contradicts(first: str, second: str) -> bool | None:
-    """Whether two memories are about the same thing and differ in a number, a date or a negation."""
-    if not conflicts(FactStatement(first), FactStatement(second)):
-        return False
-    return True if share(*sorted((stems(first), stems(second)), key=len)) >= OPPOSED_FROM else None
+def judge_contradiction(first: str, second: str) -> bool | None:
+    """Whether two memories cannot both hold; None if they conflict but may be about two things."""
+    one, other = FactStatement(first), FactStatement(second)
+    if contradiction.contradicts(one, other):
+        return True
+    return None if contradiction.conflicts(one, other) else False
 
 
 def comparable_words(text: str) -> list[str]:

@@ -33,6 +33,7 @@ from memories.retrieval.prompt_context import (
     estimate_tokens,
     fit_budget,
     group_by_type,
+    users_differ,
 )
 from memories.retrieval.retrieve import Retrieval
 from scoring.params import BY_QUERY
@@ -42,7 +43,7 @@ from scoring.term import Codes, Term
 
 Explain = Literal["none", "parts", "full"]
 NEAREST_MISSES = 3  # in an answer that abstains
-MEMORY_FIELDS = ("id", "type", "level", "content", "confidence")
+MEMORY_FIELDS = ("id", "type", "level", "content", "user", "confidence")
 AS_OF_NOTE = (
     "term statistics, clusters, vectors, tags, names, subjects, mentions, and what the user accesses most are today's; "
     "all else is as of then"
@@ -56,14 +57,16 @@ def build_answer(
     query, ranking, config = retrieval.query, retrieval.ranking, retrieval.query.config
     results = build_results(retrieval, explain)
     current = [result for result in results if result.current]
-    reserved = estimate_tokens(doubt_line(ranking.answer_probability)) if ranking.low_confidence else 0
-    context = fit_budget(current, token_budget, reserved=reserved)
     abstained = not results
+    nearest = nearest_misses(retrieval) if abstained else []
+    several = users_differ([*(result.user for result in current), *(miss.user for miss in nearest)], query.user)
+    reserved = estimate_tokens(doubt_line(ranking.answer_probability)) if ranking.low_confidence else 0
+    context = fit_budget(current, token_budget, reserved=reserved, name_users=several)
     reason = ""
     if abstained:
         reason = abstention_reason(retrieval)
     elif not context:
-        reason = empty_context_reason(len(results), current, token_budget, reserved)
+        reason = empty_context_reason(len(results), current, token_budget, reserved, name_users=several)
     elif ranking.low_confidence:
         reason = f"{low_probability(retrieval)} It is flagged, not withheld, as the query asks."
     filtered = {gate: int((~passed).sum()) for gate, passed in ranking.gates.items()}
@@ -73,6 +76,7 @@ def build_answer(
         plan=report_plan(retrieval),
         results=results,
         context=group_by_type(context),
+        users_differ=several,
         filtered={gate: count for gate, count in filtered.items() if count},
         timed_out=[TimedOut(retriever, why) for retriever, why in retrieval.fetched.timed_out.items()],
         tiebreak_applied=ranking.order.tiebreak_applied,
@@ -80,7 +84,7 @@ def build_answer(
         answer_probability=ranking.answer_probability,
         low_confidence=ranking.low_confidence,
         reason=reason,
-        nearest=nearest_misses(retrieval) if abstained else [],
+        nearest=nearest,
         as_of=query.as_of,
         note=AS_OF_NOTE if query.as_of else "",
         took_ms={step: round(took, 3) for step, took in retrieval.took_ms.items()},
@@ -174,6 +178,7 @@ def build_results(retrieval: Retrieval, explain: Explain) -> list[Result]:
             type=memory["type"],
             level=memory["level"],
             content=memory["content"],
+            user=memory["user"],
             confidence=memory["confidence"],
             age_days=ages[index],
             rank=index + 1,

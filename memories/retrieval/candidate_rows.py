@@ -25,11 +25,12 @@ NUMBERS = (
     *("access_count", "useful", "not_useful"),
 )
 COLUMNS = (
-    *("id", "subject_id", "session_id", "cluster_id", "type", "kind", "level", "status", "content"),
+    *("id", "subject_id", "session_id", "cluster_id", "type", "kind", "level", "status", "content", "user"),
     *("created_at", "valid_from", "valid_until", "memory_score", "corroborations"),
     *NUMBERS,
 )
-MEMORIES = f"SELECT {', '.join(COLUMNS)} FROM memories_memory WHERE {{}} AND id = ANY(%(ids)s::uuid[]) ORDER BY id"
+QUOTED_COLUMNS = ", ".join(f'"{name}"' for name in COLUMNS)  # user is a word of SQL
+MEMORIES = f"SELECT {QUOTED_COLUMNS} FROM memories_memory WHERE {{}} AND id = ANY(%(ids)s::uuid[]) ORDER BY id"
 TAGS = "SELECT memory_id, tag FROM memories_memorytag WHERE {} AND memory_id = ANY(%(ids)s::uuid[])"
 MENTIONS = "SELECT memory_id, entity_id FROM memories_mention WHERE {} AND memory_id = ANY(%(ids)s::uuid[])"
 # The token states of each candidate, and of its predecessor of the same level in the session.

@@ -97,7 +97,7 @@ def load_trace_candidates(trace: Trace) -> tuple[Candidates, tuple[UUID, ...]]:
         id for id, then, now in zip(ids, fingerprints, fingerprints_now, strict=True) if then != now or id not in stored
     )
     signals = decode_signals([str(id) for id in ids], arrays, header, vectors)
-    gone_row = {"content": "", "status": Status.FORGOTTEN}
+    gone_row = {"content": "", "user": "", "status": Status.FORGOTTEN}
     rows = [
         {**stored.get(id, gone_row), "id": id, **result_fields_from_signals(signals, row)} for row, id in enumerate(ids)
     ]

@@ -135,8 +135,11 @@ def redact_forgotten(trace: Trace) -> TracedAnswer:
     groups = {type: [entry for entry in group if entry.id not in gone] for type, group in answer.context.items()}
     return replace(
         answer,
-        results=[replace(result, content="", gone=True) if result.id in gone else result for result in answer.results],
-        nearest=[replace(miss, content="", gone=True) if miss.id in gone else miss for miss in answer.nearest],
+        results=[
+            replace(result, content="", user="", gone=True) if result.id in gone else result
+            for result in answer.results
+        ],
+        nearest=[replace(miss, content="", user="", gone=True) if miss.id in gone else miss for miss in answer.nearest],
         context={type: group for type, group in groups.items() if group},
         gone=sorted(gone),
     )

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from datetime import MAXYEAR, MINYEAR, date, datetime, timedelta
 
 from memories.text.intervals import SEASONS, TimeInterval, day_interval, months_interval, unit_interval, year_interval
-from scoring.contradiction import DAYS, MONTHS
 from scoring.specificity import TemporalCue
+from scoring.wording import DAYS, MONTHS
 
 _MONTH = "|".join(f"{name[:3]}(?:{name[3:]})?" if len(name) > 3 else name for name in MONTHS).replace("sep(", "sept?(")
 _DAY = "|".join(DAYS)

@@ -14,8 +14,11 @@ from scoring import policy
 def add_policy_version(
     namespace: Namespace, *, name: str, params: Mapping[str, Any], note: str, by: str
 ) -> WritePolicyVersion:
-    """Store a configuration as the next version of a policy; raises ParamsError."""
-    complete = policy.WritePolicyParams.of(params).as_dict()
+    """Store a configuration as the next version of a policy; raises ParamsError.
+
+    What it leaves out is as shipped for the namespace's embedder.
+    """
+    complete = policy.WritePolicyParams.of({**policy.embedder_defaults(namespace.embedder), **params}).as_dict()
     return versions.add_next_version(
         WritePolicyVersion, namespace, name=name, params=complete, note=note, created_by=by
     )

@@ -268,7 +268,9 @@ def minimum_cosine(policy: WritePolicyParams) -> float:
 
 
 def review_reason(cosine: float, policy: WritePolicyParams) -> str:
-    """Why the cosine alone does not decide whether two memories are duplicates."""
+    """Why neither the cosine nor the words decide whether two memories are duplicates."""
+    if cosine > policy.dedup_duplicate:
+        return f"cosine {cosine:.3f} is above {policy.dedup_duplicate:.2f}, but they are not in the same words"
     return (
         f"cosine {cosine:.3f} is between {policy.dedup_escalate:.2f}, below which both are kept, "
         f"and {policy.dedup_duplicate:.2f}, above which they are duplicates"

@@ -1,13 +1,18 @@
 """How two memories relate: by what they state, about whom, and when they are valid."""
 
 import re
+from dataclasses import replace
 from datetime import datetime
 from hashlib import sha256
 
 from memories.models import Memory
-from scoring.contradiction import DIFFERENT_VALUE, SWAPPED_ROLES, FactStatement, conflicts
+from scoring.contradiction import FactStatement, conflicts, contradicts, implies_subject, restates
 from scoring.dedup import normalize
-from scoring.predicates import is_single_valued
+from scoring.wording import FIRST_PERSON
+
+# Subjects by which extractors call the user.
+USER_SUBJECTS = FIRST_PERSON | {"user", "the user", "speaker", "the speaker", "self", "myself"}
+ABOUT_USER = re.compile(rf"(?:the )?user\b|.*\b(?:{'|'.join(sorted(FIRST_PERSON))})\b", re.IGNORECASE | re.DOTALL)
 
 # Columns the comparison reads.
 COMPARED_COLUMNS = (
@@ -40,11 +45,31 @@ def conflict_reasons(memory: Memory, other: Memory) -> tuple[str, ...]:
     return conflicts(memory_statement(memory), memory_statement(other))
 
 
-def is_contradiction(memory: Memory, other: Memory, reasons: tuple[str, ...]) -> bool:
-    """Whether two memories contradict each other: another value does so only for a single-valued predicate."""
+def are_restatements(memory: Memory, other: Memory) -> bool:
+    """Whether two memories say the same for certain, so that a high cosine merges them."""
+    return restates(memory_statement(memory), memory_statement(other))
+
+
+def contradiction_reason(memory: Memory, other: Memory) -> str:
+    """Why two memories cannot both hold, so that the later makes the earlier outdated; empty if that is not certain."""
+    if are_unrelated(memory, other):
+        return ""
+    statement, other_statement = memory_statement(memory), memory_statement(other)
     if different_subjects(memory, other):
-        return SWAPPED_ROLES in reasons and mention_each_other(memory, other)
-    return bool(reasons) and (reasons != (DIFFERENT_VALUE,) or is_single_valued(memory.predicate))
+        return contradicts(statement, other_statement) if mention_each_other(memory, other) else ""
+    if statement.subject and other_statement.subject:
+        # One was stored before the subject was registered, so that it has another key.
+        other_statement = replace(other_statement, subject=statement.subject)
+    reason = contradicts(statement, other_statement)
+    return "" if reason and may_differ_in_subject(memory, other) else reason
+
+
+def may_differ_in_subject(memory: Memory, other: Memory) -> bool:
+    """Whether one memory names a subject, and the other neither names one nor states one in its text."""
+    for named, bare in ((memory, other), (other, memory)):
+        if memory_subject_key(named) and not memory_subject_key(bare) and implies_subject(bare.content):
+            return True
+    return False
 
 
 def different_subjects(memory: Memory, other: Memory) -> bool:
@@ -76,12 +101,25 @@ def word_set(text: str) -> set[str]:
 
 
 def different_users(memory: Memory, other: Memory) -> bool:
-    """Whether two memories have no subject and come from different users: each is about its own user."""
-    return (
-        not (memory_subject_key(memory) or memory_subject_key(other))
-        and bool(memory.user and other.user)
-        and memory.user != other.user
-    )
+    """Whether two memories of different users are each about its own user: they share no subject named by both.
+
+    A memory without a user is the namespace's own: it is no user's, and is kept apart from what one says of themselves.
+    """
+    return memory.user != other.user and (is_about_user(memory) or is_about_user(other))
+
+
+def is_about_user(memory: Memory) -> bool:
+    """Whether a memory is about its user: it names no subject, or calls the subject “I”, “the user” or by the id."""
+    subject = normalize(memory.subject_surface)
+    if not memory_subject_key(memory) or subject in USER_SUBJECTS or subject == normalize(memory.user):
+        return True
+    if ABOUT_USER.match(memory.content):
+        return True
+    if memory.subject_id is not None:
+        return False
+    # “allergies” is an attribute of the user, “allergies: peanuts” too; a subject that a sentence names is a thing.
+    content = normalize(memory.content)
+    return content.startswith(f"{subject}:") or not word_set(subject) <= word_set(content)
 
 
 def are_unrelated(memory: Memory, other: Memory) -> bool:

@@ -13,7 +13,13 @@ from memories.models import Memory, Namespace
 from memories.models.choices import Status
 from memories.providers.judge import Judge, Pair, judge
 from memories.writing.batch import WriteBatch
-from memories.writing.comparison import are_unrelated, conflict_reasons, different_subjects, is_contradiction
+from memories.writing.comparison import (
+    are_restatements,
+    are_unrelated,
+    conflict_reasons,
+    contradiction_reason,
+    different_subjects,
+)
 from memories.writing.evidence import EvidenceState
 from memories.writing.neighbours import nearest_memories
 from memories.writing.prepare import PreparedMemories
@@ -21,8 +27,8 @@ from memories.writing.resolve import EntityResolver
 from memories.writing.row_buffer import draft_memory
 from memories.writing.write_policy import current_write_policy
 from scoring.belief import corroborates
-from scoring.contradiction import DIFFERENT_VALUE
-from scoring.dedup import Band, similarity_band
+from scoring.contradiction import FactStatement, restates
+from scoring.dedup import Band, merge_band
 from scoring.policy import WritePolicyParams
 from scoring.systems.recall import RecallParams, rejection_reason
 from scoring.term import Tree
@@ -76,11 +82,12 @@ class JudgeVerdicts:
 
 
 class ClosePair(NamedTuple):
-    """A memory close to a new one, and why the two conflict."""
+    """A memory close to a new one, why the two conflict, and whether they say the same for certain."""
 
     known: EvidenceState
     cosine: float
     conflicts: tuple[str, ...]
+    restated: bool
 
 
 def decide_outcome(batch: WriteBatch, verdicts: JudgeVerdicts, index: int) -> Outcome:
@@ -128,7 +135,7 @@ def merge_new_memory(batch: WriteBatch, index: int, state: EvidenceState, known:
 def close_pairs(batch: WriteBatch, index: int, memory: Memory) -> list[ClosePair]:
     """The related memories close to a new one, nearest first."""
     return [
-        ClosePair(known, cosine, conflict_reasons(memory, known.memory))
+        ClosePair(known, cosine, conflict_reasons(memory, known.memory), are_restatements(memory, known.memory))
         for known, cosine in batch.close_memories(index)
         if not are_unrelated(memory, known.memory)
     ]
@@ -138,7 +145,7 @@ def duplicate_reason(batch: WriteBatch, verdicts: JudgeVerdicts, state: Evidence
     """Why a new memory duplicates a close one; empty if it does not."""
     if pair.conflicts or different_subjects(state.memory, pair.known.memory):
         return ""
-    match dedup_band(batch.policy, pair.cosine):
+    match dedup_band(batch.policy, pair.cosine, restated=pair.restated):
         case "duplicate":
             return "near duplicate"
         case "escalate" if verdicts.same(state.memory.content, pair.known.memory.content):
@@ -150,7 +157,7 @@ def needs_review(batch: WriteBatch, verdicts: JudgeVerdicts, state: EvidenceStat
     """Whether two memories are too close to call."""
     if pair.conflicts or different_subjects(state.memory, pair.known.memory):
         return False
-    undecided = dedup_band(batch.policy, pair.cosine) == "escalate"
+    undecided = dedup_band(batch.policy, pair.cosine, restated=pair.restated) == "escalate"
     return undecided and verdicts.same(state.memory.content, pair.known.memory.content) is None
 
 
@@ -167,23 +174,23 @@ def is_corroboration(batch: WriteBatch, state: EvidenceState, pair: ClosePair) -
 
 
 def contradict_opponents(batch: WriteBatch, index: int, state: EvidenceState, close: Sequence[ClosePair]) -> set[str]:
-    """Add a contradiction with each memory that states otherwise, and return the reasons."""
-    memory = state.memory
-    opponents: dict[UUID, tuple[EvidenceState, float | None, tuple[str, ...]]] = {
-        pair.known.memory.id: pair for pair in close if is_contradiction(memory, pair.known.memory, pair.conflicts)
+    """Add a contradiction with each memory that certainly states otherwise, and return the reasons."""
+    candidates: dict[UUID, tuple[EvidenceState, float | None]] = {
+        pair.known.memory.id: (pair.known, pair.cosine) for pair in close
     }
     for known in batch.same_subject_and_predicate(index):
-        conflicts = () if are_unrelated(memory, known.memory) else conflict_reasons(memory, known.memory)
-        if DIFFERENT_VALUE in conflicts:
-            opponents.setdefault(known.memory.id, (known, None, conflicts))
-    for known, cosine, _ in opponents.values():
-        batch.contradict(state, known, cosine)
-    return {conflict for *_, conflicts in opponents.values() for conflict in conflicts}
+        candidates.setdefault(known.memory.id, (known, None))
+    reasons = set()
+    for known, cosine in candidates.values():
+        if reason := contradiction_reason(state.memory, known.memory):
+            batch.contradict(state, known, cosine)
+            reasons.add(reason)
+    return reasons
 
 
-def dedup_band(policy: WritePolicyParams, cosine: float) -> Band:
-    """Whether a cosine means duplicate, too close to call, or distinct."""
-    return similarity_band(cosine, duplicate=policy.dedup_duplicate, escalate=policy.dedup_escalate)
+def dedup_band(policy: WritePolicyParams, cosine: float, *, restated: bool) -> Band:
+    """Whether a pair is a duplicate, too close to call, or distinct."""
+    return merge_band(cosine, restated=restated, duplicate=policy.dedup_duplicate, escalate=policy.dedup_escalate)
 
 
 def make_outcome(
@@ -198,7 +205,7 @@ def make_outcome(
 
 
 def pairs_to_judge(namespace: Namespace, prepared: PreparedMemories) -> list[Pair]:
-    """Pairs of a new and an earlier memory, stored or of the batch, in the escalation band."""
+    """Pairs of a new and an earlier memory, stored or of the batch, that the cosine and the words leave undecided."""
     policy, texts = current_write_policy(namespace), [new.content for new in prepared.new_memories]
     resolver = EntityResolver(namespace, prepared.registry, namespace.now)
     resolved = [
@@ -208,18 +215,23 @@ def pairs_to_judge(namespace: Namespace, prepared: PreparedMemories) -> list[Pai
     drafts = [draft_memory(namespace, policy, *item) for item in zip(prepared.new_memories, resolved, strict=True)]
     with transaction.atomic():  # SET LOCAL needs a transaction
         neighbours = nearest_memories(namespace, prepared.vectors, policy.dedup_escalate, drafts)
-    ids = {hit.memory for hits in neighbours for hit in hits if dedup_band(policy, hit.cosine) == "escalate"}
+    ids = {hit.memory for hits in neighbours for hit in hits}
     stored = dict(Memory.objects.within(namespace).filter(id__in=ids).values_list("id", "content"))
     pairs = [
         (text, stored[hit.memory])
         for text, hits in zip(texts, neighbours, strict=True)
         for hit in hits
-        if hit.memory in stored
+        if hit.memory in stored and is_undecided(policy, hit.cosine, text, stored[hit.memory])
     ]
     cosines = prepared.vectors @ prepared.vectors.T
     later, earlier = np.nonzero(np.tril(cosines >= policy.dedup_escalate, -1))
     return pairs + [
         (texts[new], texts[known])
         for new, known in zip(later, earlier, strict=True)
-        if dedup_band(policy, float(cosines[new, known])) == "escalate"
+        if is_undecided(policy, float(cosines[new, known]), texts[new], texts[known])
     ]
+
+
+def is_undecided(policy: WritePolicyParams, cosine: float, text: str, known: str) -> bool:
+    """Whether neither cosine nor words tell if two texts are one memory."""
+    return dedup_band(policy, cosine, restated=restates(FactStatement(text), FactStatement(known))) == "escalate"

@@ -186,6 +186,18 @@ def test_a_model_may_have_unlikely_memories_flagged_instead_of_none(over_pipes: 
     assert estimate_tokens(block) <= 200
 
 
+def test_a_model_is_told_whose_allergy_it_is(over_pipes: Connect) -> None:
+    async def talk(client: Client) -> Any:
+        for user in ("ana", "ben"):
+            await call(client, "remember", content="Is allergic to peanuts", user=user, source_level="direct")
+        return await call(client, "recall", query="Who is allergic to peanuts?")
+
+    block, recalled = over_pipes("here", key(empty_namespace("here")), talk)
+    for user in ("ana", "ben"):
+        assert f'- "Is allergic to peanuts" (user "{user}", confidence' in block
+    assert {one["user"] for one in recalled["memories"]} == {"ana", "ben"}
+
+
 def test_stored_text_stays_data(over_pipes: Connect) -> None:
     async def talk(client: Client) -> Any:
         stored, _ = await call(client, "remember", content=INJECTED)

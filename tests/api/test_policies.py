@@ -7,7 +7,10 @@ from django.test import Client
 
 from memories.jobs.attempt import run_job
 from memories.models import ApiKey, Memory, Namespace
+from memories.providers.embedder import embedder
 from memories.web.api_keys import make_key
+from memories.writing.write_policy import current_write_policy
+from scoring.policy import policy_for
 
 pytestmark = pytest.mark.django_db
 
@@ -91,3 +94,50 @@ def test_an_unknown_version_is_not_there(admin: Client, namespace: Namespace) ->
         address = f"/api/v1/desk/policies/{namespace.id}/{act}/"
         answer = admin.get(address) if act == "preview" else admin.post(address, {}, content_type="application/json")
         assert answer.status_code == 404
+
+
+def thresholds(client: Client) -> tuple[str, str]:
+    """The namespace's embedder, and the one its thresholds are for."""
+    read = client.get("/api/v1/desk/").json()
+    return read["embedder"], read["thresholds_for"]
+
+
+# A cosine of .907 with wordllama: above its own threshold, below MiniLM's.
+MEETING = "The meeting with Priya is at 3 pm", "The meeting with Priya is at 15:00"
+
+
+@pytest.mark.parametrize("published", [{}, {"weight_repetition": 0.24}])
+def test_a_namespace_of_another_embedder_has_its_thresholds_without_being_asked(
+    admin: Client, namespace: Namespace, published: dict[str, float]
+) -> None:
+    if published:
+        post(admin, f"policies/{save_policy(admin, **published)['id']}/publish/", {})
+    assert thresholds(admin) == ("all-MiniLM-L6-v2", "all-MiniLM-L6-v2")
+    Namespace.objects.filter(id=namespace.id).update(embedder="wordllama-256")
+    assert thresholds(admin) == ("wordllama-256", "wordllama-256")
+    policy = current_write_policy(Namespace.objects.get(id=namespace.id))
+    assert (policy.dedup_duplicate, policy.dedup_escalate, policy.corroboration_cosine) == (0.90, 0.84, 0.84)
+    assert policy.weight_repetition == published.get("weight_repetition", 0.20)
+
+
+def test_a_threshold_tuned_for_another_embedder_stays_and_is_seen_to_be_foreign(
+    admin: Client, namespace: Namespace
+) -> None:
+    post(admin, f"policies/{save_policy(admin, dedup_duplicate=0.95)['id']}/publish/", {})
+    Namespace.objects.filter(id=namespace.id).update(embedder="wordllama-256")
+    assert thresholds(admin) == ("wordllama-256", "all-MiniLM-L6-v2")
+    assert current_write_policy(Namespace.objects.get(id=namespace.id)).dedup_duplicate == 0.95
+    # Tuned again, now for this one: what is left out is as shipped for it.
+    post(admin, f"policies/{save_policy(admin, dedup_duplicate=0.93)['id']}/publish/", {})
+    assert thresholds(admin) == ("wordllama-256", "wordllama-256")
+    policy = current_write_policy(Namespace.objects.get(id=namespace.id))
+    assert (policy.dedup_duplicate, policy.dedup_escalate) == (0.93, 0.84)
+
+
+def test_a_pair_is_merged_above_the_threshold_of_its_own_embedder(admin: Client, namespace: Namespace) -> None:
+    Namespace.objects.filter(id=namespace.id).update(embedder="wordllama-256")
+    vectors = embedder("wordllama-256").embed(MEETING)
+    thresholds = [policy_for(name).dedup_duplicate for name in ("wordllama-256", "all-MiniLM-L6-v2")]
+    assert thresholds[0] < float(vectors[0] @ vectors[1]) < thresholds[1]
+    first, second = (post(admin, "memories/", {"content": text, "session": text}).json() for text in MEETING)
+    assert (second["outcome"], second["memory"]["id"]) == ("merged", first["memory"]["id"])

@@ -14,7 +14,8 @@ from tests.support.chat_server import chat_server
 from tests.support.reflection import NOW, add_entity, publish_policy, reflect, reload_memory, start_step, store_memory
 
 pytestmark = pytest.mark.django_db
-KEEPS = "Grind keeps 4 connections open to Slottet", "Priya says Grind keeps 9 connections to Slottet"  # cosine .787
+# Cosine .808, below what the write path compares.
+KEEPS = "Grind keeps 4 connections to Slottet", "According to Priya, Grind keeps 9 connections to Slottet"
 
 
 @pytest.fixture
@@ -147,7 +148,7 @@ def test_a_corroboration_whose_pair_conflicts_now_is_withdrawn_as_if_it_had_neve
     assert (reload_memory(old).belief, reload_memory(old).corroborations) == (6.0, 2)
     assert MemoryEdge.objects.get().kind == EdgeKind.SUPPORTS
     # As after a rule learnt to see that the two disagree.
-    Memory.objects.filter(id=new.id).update(content="Grafana is not what Arrive uses to show metrics on dashboards")
+    Memory.objects.filter(id=new.id).update(content="Arrive does not use Grafana for its dashboards")
     facts = reflect(namespace, "contradictions")
     assert (facts["withdrawn"], facts["contradictions"]) == (1, 1)
     assert MemoryEdge.objects.get().kind == EdgeKind.CONTRADICTION

@@ -35,8 +35,8 @@ def world() -> Namespace:
     """Something for every step to find."""
     namespace = Namespace.objects.create(slug=f"world-{uuid4().hex[:8]}", title="World", clock=NOW)
     store_memory(namespace, "Barks at night", subject="Cron", session="a")
-    store_memory(namespace, "Grind keeps 4 connections open to Slottet", session="a")
-    store_memory(namespace, "Priya says Grind keeps 9 connections to Slottet", session="b")
+    store_memory(namespace, "Grind keeps 4 connections to Slottet", session="a")
+    store_memory(namespace, "According to Priya, Grind keeps 9 connections to Slottet", session="b")
     for place, text in enumerate(
         ("drinks her coffee black in the morning", "takes a black coffee before the stand-up")
     ):

@@ -23,6 +23,7 @@ from memories.models.choices import EMBEDDERS, Role, Status
 from memories.pages.dedup import neighbour_pairs, pair_list, pair_survey
 from memories.pages.dedup.charts import cosine_bins
 from memories.pages.dedup.word_diff import word_diff
+from memories.tuning.policy_versions import add_policy_version, publish_policy
 from memories.writing.feedback import forget_memory
 from memories.writing.lock import lock_namespace
 from memories.writing.merge import split_memory
@@ -35,9 +36,9 @@ pytestmark = pytest.mark.django_db
 
 # Pairs at exact cosines: one would be merged, one is kept apart, two are judged, one is far.
 PAIRS = {
-    0.95: ("Maya drinks her coffee black", "Maya takes her coffee black"),
+    0.95: ("Maya drinks her coffee black", "Maya really drinks her coffee black"),
     0.97: ("The lease ends on 3 March", "The lease ends on 5 March"),
-    0.90: ("Plays the cello", "Plays the cello at home"),
+    0.90: ("Plays the cello", "Plays the cello indeed"),
     0.86: ("Reads at night", "Reads books at night"),
     0.60: ("Lives in Umeå", "Has a garden"),
 }
@@ -195,11 +196,11 @@ def test_pairs_are_paged_by_the_pair_they_come_after(
 ) -> None:
     monkeypatch.setattr(pair_list, "PAGE_SIZE", 1)
     first = get_page(client, band="escalate")
-    assert "Plays the cello <ins>at home</ins>" in first
+    assert "Plays the cello <ins>indeed</ins>" in first
     (after,) = re.findall(r'href="\?[^"]*after=([^"]+)"', first)
     second = get_page(client, band="escalate", after=after.replace("%7E", "~"))
     assert "Reads <ins>books</ins> at night" in second
-    assert "<ins>at home</ins>" not in second
+    assert "<ins>indeed</ins>" not in second
     assert heading(second, "pairs-h").startswith("2 to 2 of the escalate pairs")
     assert "Back to the nearest" in second
     assert ">Next<" not in second
@@ -301,9 +302,14 @@ def test_an_empty_namespace_says_what_to_do(client: Client) -> None:
     assert heading(page, "errors-h") == "No pair was judged here yet"
 
 
-def test_thresholds_of_another_embedder_are_pointed_out(client: Client, namespace: Namespace) -> None:
+def test_thresholds_tuned_for_another_embedder_are_pointed_out(client: Client, namespace: Namespace) -> None:
     assert "These thresholds were set for" not in get_page(client)
     Namespace.objects.filter(id=namespace.id).update(embedder="wordllama-256")
+    page = get_page(client)
+    assert "These thresholds were set for" not in page
+    assert re.search(r'name="p.dedup_duplicate"[^>]* value="0.9"', page)
+    version = add_policy_version(namespace, name="default", params={"dedup_duplicate": 0.95}, note="", by="tests")
+    publish_policy(namespace, version.id, note="", by="tests")
     assert "These thresholds were set for the cosines of <b>all-MiniLM-L6-v2</b>" in get_page(client)
 
 

@@ -261,7 +261,9 @@ def test_a_contradiction_costs_both_their_belief(signed_in: Client, coffee: Memo
 
 def test_what_was_merged_is_split_off_again(signed_in: Client, home: Namespace, database: Memory) -> None:
     said = NewMemory(
-        content="Maya prefers PostgreSQL for each new service", type="Preference", utterances=(Utterance("direct"),)
+        content="Maya really prefers PostgreSQL for every new service",
+        type="Preference",
+        utterances=(Utterance("direct"),),
     )
     (outcome,) = remember(home, [said], by="tests")
     assert outcome.outcome == "merged"
@@ -380,7 +382,9 @@ def test_a_person_corrects_splits_off_and_forgets(page: Page, home: Namespace, c
     page.get_by_role("link", name=coffee.content).first.click()
     expect(page.get_by_text("Superseded by")).to_be_visible()
     said = NewMemory(
-        content="Maya prefers PostgreSQL for each new service", type="Preference", utterances=(Utterance("direct"),)
+        content="Maya really prefers PostgreSQL for every new service",
+        type="Preference",
+        utterances=(Utterance("direct"),),
     )
     remember(home, [said], by="tests")
     gone = Memory.objects.within(home).get(status=Status.MERGED)

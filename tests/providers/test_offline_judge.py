@@ -3,7 +3,7 @@
 import pytest
 
 from memories.providers.judge import judge
-from memories.providers.rules_judge import contradicts, grounding, same
+from memories.providers.rules_judge import grounding, judge_contradiction, same
 
 
 @pytest.mark.parametrize(
@@ -57,7 +57,7 @@ def test_two_memories_are_the_same_in_the_same_words_and_order_alone(
     ],
 )
 def test_a_contradiction_needs_a_reason_and_the_same_subject(one: str, other: str, verdict: bool | None) -> None:
-    assert contradicts(one, other) is verdict
+    assert judge_contradiction(one, other) is verdict
 
 
 def test_the_judge_of_rules_is_made_once_and_judges_many_pairs_in_their_order() -> None:

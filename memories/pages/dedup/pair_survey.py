@@ -15,6 +15,7 @@ from memories.pages.dedup.neighbour_pairs import NeighbourPair, compare_memories
 from memories.writing.comparison import (
     COMPARED_COLUMNS,
     are_consecutive,
+    are_restatements,
     conflict_reasons,
     different_subjects,
     different_users,
@@ -32,10 +33,11 @@ MIN_COSINE = _escalate.low  # the lowest possible threshold
 
 
 class SurveyPair(NamedTuple):
-    """A pair of nearest neighbours, and the reasons not to merge it."""
+    """A pair of nearest neighbours, the reasons not to merge it, and whether it says the same for certain."""
 
     neighbours: NeighbourPair
     reasons: tuple[str, ...]
+    restated: bool
 
     @property
     def cosine(self) -> float:
@@ -97,7 +99,10 @@ def survey_pairs(namespace: Namespace, version: SurveyVersion) -> PairSurvey:
     began = perf_counter()
     comparison = compare_memories(namespace)
     memories = load_compared(namespace, [pair for pair in comparison.pairs if pair.cosine >= MIN_COSINE])
-    pairs = [SurveyPair(pair, reasons_not_to_merge(pair, memories)) for pair in comparison.pairs]
+    pairs = [
+        SurveyPair(pair, reasons_not_to_merge(pair, memories), says_the_same(pair, memories))
+        for pair in comparison.pairs
+    ]
     took_ms = 1000 * (perf_counter() - began)
     return PairSurvey(
         version, pairs, comparison.memories, comparison.compared, comparison.method, timezone.now(), took_ms
@@ -123,3 +128,9 @@ def reasons_not_to_merge(pair: NeighbourPair, memories: Mapping[UUID, Memory]) -
     return conflict_reasons(first, second) + tuple(
         name for name, differ in differences.items() if differ(first, second)
     )
+
+
+def says_the_same(pair: NeighbourPair, memories: Mapping[UUID, Memory]) -> bool:
+    """Whether the write path would merge two memories of a high cosine without asking."""
+    first, second = memories.get(pair.first), memories.get(pair.second)
+    return first is not None and second is not None and are_restatements(first, second)

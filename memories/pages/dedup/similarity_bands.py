@@ -1,15 +1,13 @@
 """Pairs by similarity band under two thresholds, and what happens to each band."""
 
-from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 
 from django.template.defaultfilters import pluralize
 
 from memories.contracts.number_format import format_number
 from memories.pages.dedup.pair_survey import SurveyPair
-from scoring.dedup import Band, similarity_band
+from scoring.dedup import Band, merge_band
 from scoring.policy import WritePolicyParams
 
 # What happens to the pairs of a band, nearest first.
@@ -61,7 +59,10 @@ class BandTally:
         """The band's cosines."""
         if self.band == "duplicate":
             return f"above {format_number(self.policy.dedup_duplicate)}"
-        return f"from {format_number(self.policy.dedup_escalate)}" if self.band == "escalate" else "below"
+        if self.band == "escalate":
+            escalate, duplicate = format_number(self.policy.dedup_escalate), format_number(self.policy.dedup_duplicate)
+            return f"from {escalate}, and above {duplicate} in other words"
+        return "below"
 
     @property
     def outcome_text(self) -> str:
@@ -71,7 +72,7 @@ class BandTally:
         if not self.pairs:
             return "none this near"
         if self.kept_apart:
-            reason = "they contradict each other or differ in subject, user or time"
+            reason = "they conflict, or differ in subject, user or time"
             return f"{self.effective_pairs} {self.outcome}, {self.kept_apart} kept apart: {reason}"
         return f"{'it' if self.pairs == 1 else 'all'} {self.outcome}"
 
@@ -80,9 +81,9 @@ class BandTally:
         """What an empty band means."""
         duplicate, escalate = format_number(self.policy.dedup_duplicate), format_number(self.policy.dedup_escalate)
         if self.band == "duplicate":
-            return f"No pair has a cosine above {duplicate}."
+            return f"No pair has a cosine above {duplicate} and says the same for certain."
         if self.band == "escalate":
-            return f"No pair has a cosine between {escalate} and {duplicate}."
+            return f"No pair has a cosine from {escalate} and is left to a judge."
         return "Every pair is near enough to be judged."
 
     @property
@@ -92,17 +93,17 @@ class BandTally:
 
 
 def pair_band(pair: SurveyPair, policy: WritePolicyParams) -> Band:
-    """The band of a pair."""
-    return similarity_band(pair.cosine, duplicate=policy.dedup_duplicate, escalate=policy.dedup_escalate)
+    """The band of a pair; the cosine alone places those that are kept apart in any band."""
+    by_cosine = pair.restated or bool(pair.reasons)
+    return merge_band(pair.cosine, restated=by_cosine, duplicate=policy.dedup_duplicate, escalate=policy.dedup_escalate)
 
 
 def group_by_band(pairs: Sequence[SurveyPair], policy: WritePolicyParams) -> PairsByBand:
     """The pairs of each band; `pairs` are sorted, nearest first."""
-    order = list(BAND_OUTCOMES)
-    starts = [
-        bisect_left(pairs, rank, key=lambda pair: order.index(pair_band(pair, policy))) for rank in range(len(order))
-    ]
-    return {band: pairs[start:end] for band, (start, end) in zip(order, pairwise([*starts, len(pairs)]), strict=True)}
+    groups: dict[Band, list[SurveyPair]] = {band: [] for band in BAND_OUTCOMES}
+    for pair in pairs:
+        groups[pair_band(pair, policy)].append(pair)
+    return groups
 
 
 def band_tallies(current: PairsByBand, before: PairsByBand, policy: WritePolicyParams) -> list[BandTally]:

@@ -33,7 +33,7 @@ from memories.web.serializers import valid_values
 from memories.web.validation_errors import validation_problems
 from memories.writing.review import decide_review
 from memories.writing.write_errors import NotFoundError, RefusedError
-from memories.writing.write_policy import current_write_policy
+from memories.writing.write_policy import current_write_policy, has_foreign_thresholds
 from scoring.dedup import Band
 from scoring.params import ParamProblem, ParamsError
 from scoring.policy import WritePolicyParams
@@ -76,7 +76,7 @@ def render_dedup(
         "groups": [sliders.ParamGroup("Thresholds", forms.threshold_sliders(request.GET, policy, serving))],
         "thresholds_text": forms.thresholds_text(policy),
         "thresholds_for": serving.thresholds_for,
-        "foreign_thresholds": serving.thresholds_for not in (namespace.embedder, "other"),
+        "foreign_thresholds": has_foreign_thresholds(namespace, serving),
         "changed": sliders.params_to_query(changed),
         "problems": [*problems, *pair_problems, *queue_problems],
         "survey": survey,

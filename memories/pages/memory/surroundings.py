@@ -22,9 +22,9 @@ from memories.models import (
 from memories.models.choices import EdgeKind, Route, Verdict
 from memories.web.memory_filters import visible_statuses
 from memories.web.roles import Access
-from memories.writing.comparison import conflict_reasons
+from memories.writing.comparison import are_restatements, conflict_reasons
 from memories.writing.neighbours import nearest_memories
-from scoring.dedup import Band, similarity_band
+from scoring.dedup import Band, merge_band
 from scoring.policy import WritePolicyParams
 
 MAX_ROWS = 50  # edges, sources and duplicates listed
@@ -79,7 +79,8 @@ def compare_neighbour(
     memory: Memory, other: Memory, cosine: float, policy: WritePolicyParams, kind: str, review: ReviewItem | None
 ) -> MemoryNeighbour:
     """A neighbour and its outcome: by edge, by review, or by conflict rules."""
-    band = similarity_band(cosine, duplicate=policy.dedup_duplicate, escalate=policy.dedup_escalate)
+    restated = are_restatements(memory, other)
+    band = merge_band(cosine, restated=restated, duplicate=policy.dedup_duplicate, escalate=policy.dedup_escalate)
     conflicts = ", ".join(conflict_reasons(memory, other))
     if kind:
         outcome, chip = OUTCOMES.get(EdgeKind(kind), (kind.replace("_", " "), ""))

@@ -37,6 +37,7 @@ class RelatedPair:
     cosine: float
     shared_entities: int
     conflict: bool
+    restated: bool
     mergeable: bool
 
 
@@ -46,7 +47,7 @@ def dedup_pairs(namespace: Namespace, serving: WritePolicyParams) -> Counted:
 
     def decide(values: Values) -> list[tuple[Band, bool]]:
         policy = WritePolicyParams.of(values)
-        return [(dedup_band(policy, pair.cosine), bool(pair.reasons)) for pair in survey.pairs]
+        return [(dedup_band(policy, pair.cosine, restated=pair.restated), bool(pair.reasons)) for pair in survey.pairs]
 
     return pair_population(survey, len(survey.pairs), decide, DEDUP_LABELS)
 
@@ -58,7 +59,7 @@ def corroborating_pairs(namespace: Namespace, serving: WritePolicyParams) -> Cou
     def decide(values: Values) -> list[bool]:
         policy = WritePolicyParams.of(values)
         return [
-            not (pair.mergeable and dedup_band(policy, pair.cosine) == "duplicate")
+            not (pair.mergeable and dedup_band(policy, pair.cosine, restated=pair.restated) == "duplicate")
             and corroborates(
                 pair.shared_entities,
                 pair.cosine,
@@ -128,5 +129,5 @@ def load_related_pairs(namespace: Namespace, pairs: Sequence[SurveyPair]) -> lis
         conflict = bool(conflict_reasons(first, second))
         shared = entities.get(first.id, set()) & entities.get(second.id, set())
         mergeable = not conflict and not different_subjects(first, second)
-        related.append(RelatedPair(pair.cosine, len(shared), conflict, mergeable))
+        related.append(RelatedPair(pair.cosine, len(shared), conflict, pair.restated, mergeable))
     return related

@@ -86,6 +86,7 @@ class StoredExample:
             id=self.memory.id,
             type=self.memory.type,
             content=self.memory.content,
+            user=self.memory.user,
             confidence=float(self.worked.confidence.value),
             age_days=float(self.worked.signals.age_days[0]),
         )
