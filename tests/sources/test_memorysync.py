@@ -59,8 +59,8 @@ def weights(**given: float) -> dict[str, float]:
 
 
 def rank(agent: Agent, query: str = QUERY, **body: Any) -> dict[str, Json]:
-    """The results by content, under the default formula unless parameters are given."""
-    params = weights(**DEFAULTS) | body.pop("params", {})
+    """The results by content, under the default formula, which the query does not change, and any parameters."""
+    params = {"emphasis": "none"} | body.pop("params", {})
     return by_content(agent.retrieve(query, system="memorysync", top_k=100, params=params, **body))
 
 
