@@ -64,7 +64,7 @@ def test_every_control_and_every_colour_of_a_chart_stands_out_from_every_paper(s
 def addresses(namespace: Namespace) -> Iterator[str]:
     """Every page of a namespace, those of its things, and those outside of it."""
     for pattern in urlpatterns:
-        if isinstance(pattern, URLPattern) and re.fullmatch(r"<slug:namespace>/(\w+/)?", str(pattern.pattern)):
+        if isinstance(pattern, URLPattern) and re.fullmatch(r"<slug:namespace>/([\w-]+/)?", str(pattern.pattern)):
             yield str(pattern.pattern).replace("<slug:namespace>", namespace.slug)
     trace = Trace.objects.within(namespace).earliest("id")
     whole = JudgementSet.objects.within(namespace).get()
