@@ -192,8 +192,8 @@ def test_a_namespace_has_its_properties_and_counts(
     here = empty_namespace("here")
     headers = key_to(here, Role.READ)
     client.get("/api/v1/here/", headers=headers)
-    # Namespace and key, and one query for each of five tables.
-    with django_assert_num_queries(6):
+    # Namespace and key, what it serves, its write policy, and one query for each of five tables.
+    with django_assert_num_queries(8):
         data = client.get("/api/v1/here/", headers=headers).json()
     assert data.pop("created_at").endswith("Z")
     assert data.pop("counts") == {
@@ -208,7 +208,9 @@ def test_a_namespace_has_its_properties_and_counts(
         "slug": "here",
         "title": "Here",
         "mode": "general",
+        "serving": "blend defaults",
         "embedder": "all-MiniLM-L6-v2",
+        "thresholds_for": "all-MiniLM-L6-v2",
         "redacts": False,
         "clock": None,
         "role": "read",

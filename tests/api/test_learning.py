@@ -80,8 +80,7 @@ def test_corroborations_raise_a_memory_above_a_close_one(
     content = by_id(results_of(agent))[pair[1]]["content"]
     Entity.objects.create(namespace=namespace, name=content.split()[0], normalised=content.split()[0].casefold())
     for number in range(4):
-        said = {"user": f"user {number}", "session": f"session {number}"}
-        assert remember_content(agent, content, **said) == pair[1]
+        assert remember_content(agent, content, source=f"document {number}") == pair[1]
     first, second = results_for_pair(agent, pair, trust=0.0)
     assert (first["id"], second["id"]) == (pair[1], pair[0])
     assert first["evidence"] == pytest.approx(1 + AMPLITUDES.belief * (7 / 10 - 1 / 2))

@@ -355,7 +355,7 @@ def test_the_context_groups_what_is_current_by_type(world: Namespace) -> None:
     by_id = {one["id"]: one for group in data["context"].values() for one in group}
     assert set(by_id) == {one["id"] for one in data["results"] if not one["outdated"]}
     assert all(one["type"] == type for type, group in data["context"].items() for one in group)
-    assert all(set(one) == {"id", "type", "content", "confidence", "age_days"} for one in by_id.values())
+    assert all(set(one) == {"id", "type", "content", "user", "confidence", "age_days"} for one in by_id.values())
 
 
 def test_an_answer_leaves_a_trace_that_can_be_read_and_replayed(world: Namespace) -> None:

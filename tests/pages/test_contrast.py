@@ -94,7 +94,7 @@ def home(transactional_db: None) -> Namespace:
     user = User.objects.create_user("maya", password="tall-ships-7")
     Membership.objects.create(user=user, namespace=namespace, role="admin")
     asked = {"query": "What is new in the kitchen at Arrive?", "top_k": 10, "user": "", "session": "", "params": {}}
-    asked |= dict.fromkeys(("types", "tags", "users", "levels"), ())
+    asked |= {"on_low_confidence": "abstain"} | dict.fromkeys(("types", "tags", "users", "levels"), ())
     retrieval = retrieve(query_from_body(namespace, asked, resolve_config(namespace, system="recall", params={})))
     store_trace(retrieval, build_answer(retrieval), key=None)
     trace_set(namespace, make_judgement_set(namespace), resolve_config(namespace, params={}))
