@@ -2,6 +2,7 @@
 
 from uuid import UUID
 
+from django.contrib import messages
 from django.http import HttpRequest
 
 from memories.jobs.submission import BusyError, submit_job
@@ -18,6 +19,15 @@ def publish_policy_draft(request: HttpRequest, namespace: Namespace, id: UUID) -
     version = policy_version_or_404(namespace, id)
     policy_versions.publish_policy(namespace, version.id, note=version.note, by=access.caller)
     return version
+
+
+def publish_and_recompute(request: HttpRequest, namespace: Namespace, id: UUID) -> None:
+    """Publish a draft, recompute stored memories under it if the form asks for that, and say so."""
+    version = publish_policy_draft(request, namespace, id)
+    message = f"Version {version.number} of {version.policy.name} is now in force."
+    if "recompute" in request.POST:
+        message += f" {start_recompute(request, namespace, id)}"
+    messages.success(request, message)
 
 
 def start_recompute(request: HttpRequest, namespace: Namespace, id: UUID) -> str:

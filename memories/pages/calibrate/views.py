@@ -20,7 +20,7 @@ from memories.pages.calibrate import charts, forms
 from memories.pages.calibrate.annotation_task import AnnotationTask, annotation_task, annotator_name
 from memories.pages.calibrate.calibration_summary import CalibrationSummary
 from memories.pages.calibrate.rrf_k_panel import RRFKPanel, save_best_rrf_k
-from memories.pages.policy_publishing import publish_policy_draft, start_recompute
+from memories.pages.policy_publishing import publish_and_recompute
 from memories.pages.request_data import request_for_page
 from memories.tuning import policy_drafts
 from memories.tuning.annotation_records import annotate
@@ -177,11 +177,7 @@ def save_preset_draft(request: HttpRequest, namespace: Namespace) -> HttpRespons
 @members_only
 def publish_calibration_draft(request: HttpRequest, namespace: Namespace, id: UUID) -> HttpResponse:
     """Publish a draft and, if requested, start the recompute job."""
-    version = publish_policy_draft(request, namespace, id)
-    message = f"Version {version.number} of {version.policy.name} is now in force."
-    if "recompute" in request.POST:
-        message += f" {start_recompute(request, namespace, id)}"
-    messages.success(request, message)
+    publish_and_recompute(request, namespace, id)
     return redirect("calibrate", namespace.slug)
 
 

@@ -14,7 +14,7 @@ from django.views.decorators.http import require_GET, require_POST
 from memories.models import Namespace
 from memories.models.choices import Role
 from memories.pages.access import access_of, members_only, require_role
-from memories.pages.policy_publishing import publish_policy_draft, start_recompute
+from memories.pages.policy_publishing import publish_and_recompute
 from memories.pages.thresholds.effects import Effect, count_effects, count_together
 from memories.pages.thresholds.forms import POLICY, ThresholdState, parse_threshold_state
 from memories.pages.thresholds.populations import NothingToCount
@@ -151,11 +151,7 @@ def save_threshold_policy(request: HttpRequest, namespace: Namespace) -> HttpRes
 @members_only
 def publish_threshold_policy(request: HttpRequest, namespace: Namespace, id: UUID) -> HttpResponse:
     """Publish a draft of the write policy and, if requested, start the recompute job."""
-    version = publish_policy_draft(request, namespace, id)
-    message = f"Version {version.number} of {version.policy.name} is now in force."
-    if "recompute" in request.POST:
-        message += f" {start_recompute(request, namespace, id)}"
-    messages.success(request, message)
+    publish_and_recompute(request, namespace, id)
     return redirect("thresholds", namespace.slug)
 
 
