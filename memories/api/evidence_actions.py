@@ -150,7 +150,10 @@ class ContradictView(WriteView):
     )
     @idempotent
     def post(self, request: Request, namespace: str, id: UUID) -> Response:
-        """Record that two memories contradict each other: an edge joins them and both lose belief, once per pair."""
+        """Record that two memories contradict each other: an edge joins them and both lose belief, once per pair.
+
+        A contradiction that rules found is confirmed, so that no reflection withdraws it.
+        """
         body = ContradictionSerializer.from_request(request)
         self.memory_ids = [id, body["memory"]]
         memory, other, changed = contradict_from_body(self.access, id, body)

@@ -11,7 +11,7 @@ from uuid import UUID
 from memories.contracts.new_memory import NewMemory, Utterance
 from memories.db.ids import replay_ids
 from memories.demo.world_records import DemoDocument, DemoMemory, DemoSession, DemoWorld, UnresolvedSubject
-from memories.models import Entity, EntityAlias, Namespace
+from memories.models import Entity, EntityAlias, MemoryEdge, Namespace
 from memories.models.choices import EdgeKind, TurnRole
 from memories.writing.correct import correct_memory
 from memories.writing.feedback import confirm_memory, contradict_memories
@@ -142,7 +142,11 @@ class WorldWriter:
                 continue
             pair = self.memories[link.source], self.memories[link.target]
             if link.kind == EdgeKind.CONTRADICTION:
-                contradict_memories(self.namespace, *pair, reason="", by=BY)
+                later, earlier = max(pair), min(pair)
+                edges = MemoryEdge.objects.within(self.namespace).filter(source_id=later, target_id=earlier)
+                # Nobody confirms what the rules found on arrival.
+                if not edges.filter(kind=link.kind).exists():
+                    contradict_memories(self.namespace, *pair, reason="", by=BY)
             elif link.kind in EdgeKind.values:
                 link_memories(self.namespace, *pair, EdgeKind(link.kind), weight=1.0, by=BY)
 

@@ -14,8 +14,8 @@ from memories.models import Memory, MemoryEdge, Namespace, ReviewItem, ScoreEven
 from memories.models.choices import EdgeKind, Status, Verdict
 from memories.providers.judge import Judge, judge
 from memories.providers.rules_judge import stems
-from memories.writing import belief_history
 from memories.writing.batch import minimum_cosine
+from memories.writing.belief_history import BeliefStep, withdraw_all
 from memories.writing.comparison import (
     are_unrelated,
     conflict_reasons,
@@ -101,8 +101,10 @@ def opposed_pairs(
 
 def record_contradiction(work: Work, locked: LockedMemories, pair: MemoryPair) -> bool:
     """Add a contradiction edge and lower the belief of both sides, once."""
-    states = active_states(locked, pair)
-    if states is None or not add_contradiction(locked, *states, cosine=pair.cosine):
+    states, configured = active_states(locked, pair), judge(settings.RECALL_JUDGE)
+    # What a language model found does not depend on the rules.
+    reason = f"judged by {configured.name}" if configured.remote else ""
+    if states is None or not add_contradiction(locked, *states, reason=reason, cosine=pair.cosine):
         return False
     example = {"memories": [str(pair.later), str(pair.earlier)], "cosine": round(pair.cosine, 3)}
     record_example(work, "examples", example)
@@ -118,10 +120,8 @@ def withdraw_corroboration(work: Work, locked: LockedMemories, pair: MemoryPair)
         kind=EdgeKind.SUPPORTS, source_id__in=pair[:2], target_id__in=pair[:2]
     )
     for state, other in (states, states[::-1]):
-        step = belief_history.BeliefStep("corroboration", other.memory.id)
         # An edge added by hand never counted.
-        if count := belief_history.belief_steps(belief_history.score_history(state)).count(step):
-            belief_history.withdraw_evidence(state, step, count)
+        if withdraw_all(state, BeliefStep("corroboration", other.memory.id)):
             state.record(locked.now, "corroboration withdrawn", locked.by, other.memory.id)
     record_example(work, "no_longer_supporting", {"memories": [str(pair.later), str(pair.earlier)]})
     return bool(edges.delete()[0])

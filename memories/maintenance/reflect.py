@@ -5,6 +5,7 @@ from django.db import transaction
 from memories.contracts.work import Step, Work
 from memories.maintenance.clusters import cluster_facts
 from memories.maintenance.consolidation import consolidate
+from memories.maintenance.contradiction_withdrawal import withdraw_contradictions
 from memories.maintenance.contradictions import find_contradictions
 from memories.maintenance.drift import detect_drift
 from memories.maintenance.reconnection import reconnect
@@ -88,6 +89,7 @@ STEPS: dict[str, Step] = {
     "succession": supersede_due,
     "reconnection": reconnect,
     "types": resolve_types,
+    "withdrawal": withdraw_contradictions,
     "contradictions": find_contradictions,
     "consolidation": consolidate,
     "drift": detect_drift,

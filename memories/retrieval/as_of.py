@@ -8,7 +8,7 @@ from uuid import UUID
 
 from memories.db.pipeline import Statement, fetch_pipeline
 from memories.models import Memory, Namespace, ScoreEvent
-from memories.models.choices import Status
+from memories.models.choices import EdgeKind, Status
 
 # Memories whose status changed since, with the status then: after the last event until then, else after the first.
 STATUS_AS_OF = f"""
@@ -48,6 +48,26 @@ DATED_AS_OF = f"""(
     ) AS changed ON changed.memory_id = m.id
     WHERE m.namespace_id = %(namespace)s
 )"""
+
+# The edges between memories then: today's, and contradictions withdrawn since, by the first change of a pair.
+EDGES_AS_OF = f"""(
+    SELECT id, namespace_id, source_id, target_id, kind, weight, created_at FROM memories_memoryedge
+    UNION ALL
+    SELECT first.id, first.namespace_id, first.memory_id, first.other_id, '{EdgeKind.CONTRADICTION}', 1.0, %(as_of)s
+    FROM (
+        SELECT DISTINCT ON (e.namespace_id, e.memory_id, e.other_id) e.*
+        FROM memories_scoreevent e
+        WHERE e.namespace_id = %(namespace)s AND e.at > %(as_of)s AND e.memory_id > e.other_id
+            AND e.before ? 'contradictions'
+        ORDER BY e.namespace_id, e.memory_id, e.other_id, e.at, e.id
+    ) AS first
+    WHERE (first.after->>'contradictions')::int < (first.before->>'contradictions')::int
+)"""
+
+
+def edge_table(*, as_of: bool) -> str:
+    """The edges between memories: today's, or those of a past time."""
+    return EDGES_AS_OF if as_of else "memories_memoryedge"
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from memories.db.pipeline import Statement, fetch_pipeline, set_config
 from memories.models.choices import EdgeKind, Route
 from memories.providers.embedder import embedder
+from memories.retrieval.as_of import edge_table
 from memories.retrieval.query import Query
 from scoring.term import Array
 
@@ -56,13 +57,13 @@ TOKENS = """
     ) AS memory ORDER BY 1
 """
 EDGES = """
-    SELECT source_id, target_id, kind, weight FROM memories_memoryedge
+    SELECT source_id, target_id, kind, weight FROM {edges} AS edge
     WHERE {} AND source_id = ANY(%(ids)s::uuid[]) AND target_id = ANY(%(ids)s::uuid[]) AND created_at <= %(now)s
     ORDER BY id
 """
 # Contradictions with at least one candidate.
 CONTRADICTION = f"""
-    SELECT id, source_id, target_id FROM memories_memoryedge
+    SELECT id, source_id, target_id FROM {{edges}} AS edge
     WHERE {{}} AND kind = '{EdgeKind.CONTRADICTION}' AND created_at <= %(now)s
 """
 CONTRADICTIONS = f"""
@@ -162,12 +163,15 @@ class CandidateTables:
             "namespace": self.query.namespace.id,
             "ids": self.id_literal,
             "now": self.query.now,
+            "as_of": self.query.as_of,
             "user": self.query.user,
             "session": self.query.session,
             "embedder": self.embedder,
             **more,
         }
-        by_id = [Statement(sql.replace("{}", IN_NAMESPACE), values) for sql in statements.values()]
+        edges = edge_table(as_of=self.query.as_of is not None)
+        texts = (sql.replace("{}", IN_NAMESPACE).replace("{edges}", edges) for sql in statements.values())
+        by_id = [Statement(sql, values) for sql in texts]
         _, *rows = fetch_pipeline([GENERIC_PLAN, *by_id])
         return dict(zip(statements, rows, strict=True))
 

@@ -73,6 +73,13 @@ def withdraw_evidence(state: EvidenceState, removed: BeliefStep, count: int = 1)
     setattr(memory, column, max(getattr(memory, column) - count, 0))
 
 
+def withdraw_all(state: EvidenceState, removed: BeliefStep) -> bool:
+    """Undo all evidence of one sign from one memory; whether there was any."""
+    count = belief_steps(score_history(state)).count(removed)
+    withdraw_evidence(state, removed, count)
+    return bool(count)
+
+
 def replay_belief(events: Iterable[ScoreEvent], policy: WritePolicyParams) -> Term:
     """The belief a history yields under another policy, with its derivation."""
     return fold_belief_steps(belief_steps(events), policy["belief_start"].with_name("belief"), policy)

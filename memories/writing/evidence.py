@@ -227,6 +227,10 @@ class EvidenceState:
             )
         )
 
+    def give_reason(self, reason: str) -> None:
+        """Add a reason to the last event."""
+        self.events[-1].parts = {**self.events[-1].parts, "reason": reason}
+
     def _derivation(self, changed: Collection[str], belief_term: Term | None) -> Tree:
         """The derivation of what changed: confidence with belief beside it, else belief or utility."""
         tree: Tree = self.explanation if "confidence" in changed else {}

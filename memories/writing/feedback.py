@@ -2,13 +2,15 @@
 
 from uuid import UUID
 
-from memories.models import MemoryEdge, Namespace
+from memories.models import MemoryEdge, Namespace, ScoreEvent
 from memories.models.choices import EdgeKind, Status
 from memories.writing.evidence import EvidenceState
 from memories.writing.lock import LockedMemories, lock_memories
 from memories.writing.prepare import redact_if_enabled
 from memories.writing.supersede import leave_search
 from scoring import evidence
+
+CONTRADICTION_CONFIRMED = "contradiction confirmed"
 
 
 def confirm_memory(namespace: Namespace, memory: UUID, *, by: str) -> EvidenceState:
@@ -42,11 +44,30 @@ def forget_memory(namespace: Namespace, memory: UUID, *, by: str) -> EvidenceSta
 def contradict_memories(
     namespace: Namespace, memory: UUID, other: UUID, *, reason: str, by: str
 ) -> tuple[EvidenceState, EvidenceState, bool]:
-    """Record that two memories cannot both be true; return whether the contradiction is new."""
+    """Record that two memories cannot both be true; return whether the contradiction is new.
+
+    One that is known already is confirmed: it no longer depends on the rules that found it.
+    """
     with lock_memories(namespace, memory, other, by=by) as locked:
         pair = locked.get_fact(memory), locked.get_fact(other)
-        new = add_contradiction(locked, *pair, reason=redact_if_enabled(namespace, reason))
+        reason = redact_if_enabled(namespace, reason)
+        new = add_contradiction(locked, *pair, reason=reason)
+        if not new:
+            confirm_contradiction(locked, *pair, reason=reason)
     return *pair, new
+
+
+def confirm_contradiction(
+    locked: LockedMemories, first: EvidenceState, second: EvidenceState, *, reason: str = ""
+) -> None:
+    """Record in both histories, once, that somebody confirmed a contradiction; belief has dropped already."""
+    for state, opponent in ((first, second), (second, first)):
+        event = {"memory_id": state.memory.id, "other_id": opponent.memory.id, "cause": CONTRADICTION_CONFIRMED}
+        if not ScoreEvent.objects.within(locked.namespace).filter(**event).exists():
+            parts = {"reason": reason} if reason else {}
+            state.events.append(
+                ScoreEvent(namespace=locked.namespace, at=locked.now, by=locked.by, parts=parts, **event)
+            )
 
 
 def add_contradiction(
@@ -68,6 +89,6 @@ def add_contradiction(
     for state, opponent in ((first, second), (second, first)):
         state.contradict()
         state.record(locked.now, "contradicted", locked.by, opponent.memory.id)
-        if reason and state.events:
-            state.events[-1].parts = {**state.events[-1].parts, "reason": reason}
+        if reason:
+            state.give_reason(reason)
     return True

@@ -6,7 +6,7 @@ from django.db import IntegrityError, transaction
 
 from memories.models import Entity, EntityEdge, MemoryEdge, Namespace
 from memories.models.choices import EdgeKind
-from memories.writing.belief_history import BeliefStep, belief_steps, score_history, withdraw_evidence
+from memories.writing.belief_history import BeliefStep, withdraw_all
 from memories.writing.edit import EDITABLE_STATUSES
 from memories.writing.lock import LockedMemories, lock_memories, lock_namespace
 from memories.writing.write_errors import NotFoundError, RefusedError
@@ -107,6 +107,5 @@ def revert_belief(locked: LockedMemories, edge: MemoryEdge) -> None:
     for end in ends:
         state = states[getattr(edge, end)]
         other = edge.source_id if end == "target_id" else edge.target_id
-        if count := belief_steps(score_history(state)).count(BeliefStep(sign, other)):
-            withdraw_evidence(state, BeliefStep(sign, other), count)
+        if withdraw_all(state, BeliefStep(sign, other)):
             state.record(locked.now, "edge removed", locked.by, other)

@@ -192,9 +192,10 @@ def test_a_contradiction_costs_belief_once_and_says_so(agent: Client) -> None:
     assert (first["changed"], first["memory"]["belief"], first["other"]["belief"]) == (True, 3.5, 3.5)
     assert (again["changed"], again["memory"]["belief"], again["other"]["contradictions"]) == (False, 3.5, 1)
     events = agent.get(f"/api/v1/here/memories/{other}/history/").json()["results"]
-    last = events[-1]
-    assert (last["cause"], last["other"], last["parts"]["reason"]) == ("contradicted", one, "I was there")
-    assert (last["parts"]["name"], last["parts"]["value"]) == ("belief", 3.5)
+    stated, confirmed = events[-2:]
+    assert (stated["cause"], stated["other"], stated["parts"]["reason"]) == ("contradicted", one, "I was there")
+    assert (stated["parts"]["name"], stated["parts"]["value"]) == ("belief", 3.5)
+    assert (confirmed["cause"], confirmed["other"], confirmed["after"]) == ("contradiction confirmed", one, {})
 
 
 def test_a_contradiction_needs_another_memory_that_is_there(agent: Client) -> None:

@@ -4,15 +4,16 @@ from dataclasses import replace
 from functools import lru_cache
 
 from memories.db.pipeline import Statement
+from memories.retrieval.as_of import edge_table
 from memories.retrieval.retrievers import semantic
 from memories.retrieval.retrievers.context import RetrieverContext, top_sql
 
 # An edge leads both ways. One index lookup per memory and direction.
 EDGES_OF = """
-    SELECT e.target_id AS id FROM memories_memoryedge e
+    SELECT e.target_id AS id FROM {edges} e
     WHERE e.namespace_id = %(namespace)s AND e.source_id = before.id AND e.created_at <= %(known_by)s
     UNION ALL
-    SELECT e.source_id FROM memories_memoryedge e
+    SELECT e.source_id FROM {edges} e
     WHERE e.namespace_id = %(namespace)s AND e.target_id = before.id AND e.created_at <= %(known_by)s
 """
 # A date as of then: the one before its first change since. As an array, because the date may have been none.
@@ -58,11 +59,12 @@ def edges_sql(nearest: str, hops: int, condition: str, as_of: bool) -> str:
 def hop_sql(hop: int, condition: str, as_of: bool) -> str:
     """The CTE of a hop: the memories that no shorter path reaches."""
     shorter = " UNION ALL ".join(f"SELECT id FROM hop_{number}" for number in range(hop))
+    edges_of = EDGES_OF.format(edges=edge_table(as_of=as_of))
     fuller = " + ".join(f"(SELECT count(*) FROM hop_{number})" for number in range(1, hop)) or "0"
     return f"""
         hop_{hop} AS MATERIALIZED (
             SELECT m.id, m.leads FROM (
-                SELECT DISTINCT edge.id FROM hop_{hop - 1} before CROSS JOIN LATERAL ({EDGES_OF} OFFSET 0) AS edge
+                SELECT DISTINCT edge.id FROM hop_{hop - 1} before CROSS JOIN LATERAL ({edges_of} OFFSET 0) AS edge
                 WHERE before.leads AND {fuller} < %(depth)s
             ) AS found {lookup_sql(condition, as_of)}
             WHERE found.id NOT IN ({shorter})
