@@ -92,7 +92,7 @@ class WritePolicyParams(Params):
         source="000 First mention (n=0)",
     )
 
-    dedup_duplicate: float = _dedup(0.92, "duplicate threshold (merged above it)", low=0.85, high=0.98)
+    dedup_duplicate: float = _dedup(0.92, "duplicate threshold (restatements are merged above it)", low=0.85, high=0.98)
     dedup_escalate: float = _dedup(0.85, "escalation threshold (a judge decides from here)", low=0.75, high=0.92)
     thresholds_for: str = choice(
         "all-MiniLM-L6-v2",

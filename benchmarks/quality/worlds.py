@@ -2,6 +2,7 @@
 
 import json
 import os
+import random
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
@@ -23,6 +24,8 @@ from scoring.dedup import normalize
 DATA = Path(os.environ.get("RECALL_BENCH_DATA") or Path(__file__).parents[3] / "shared" / "data")
 SLUG = "bench"
 BATCH_SIZE = 500
+SMALL_SIZES = (1, 3, 10)  # memories in a small namespace
+SMALL_QUERIES = 40  # per size, each asked of a namespace that can answer it and of one that cannot
 
 
 @dataclass(frozen=True)
@@ -221,6 +224,35 @@ def demo() -> Iterator[Case]:
         yield Case(namespace, query.text, grades, query.category, query.split, answerable=answerable)
 
 
+def small() -> Iterator[Case]:
+    """LoCoMo's observations in namespaces of one to ten memories: an agent's first day.
+
+    Each query is asked of its evidence among others' observations, and of others' alone.
+    """
+    observations = group_by(read_rows("locomo/observations"), "conversation")
+    queries = [query for query in read_rows("locomo/queries_observations") if query["category"] != 5]
+    dealt = random.Random(0)
+    for size in SMALL_SIZES:
+        for number, query in enumerate(dealt.sample(queries, SMALL_QUERIES)):
+            items = observations[(query["conversation"],)]
+            evidence = [item for item in items if item["id"] in query["evidence"]][:1]
+            others = dealt.sample([item for item in items if item["id"] not in query["evidence"]], size)
+            for answerable in (True, False):
+                chosen = [*evidence, *others][:size] if answerable else others
+                yield small_case(f"small-{size}-{number}-{int(answerable)}", chosen, query, answerable=answerable)
+
+
+def small_case(slug: str, items: list[dict[str, Any]], query: dict[str, Any], *, answerable: bool) -> Case:
+    """A query in a namespace of a few observations."""
+    namespace, new = get_or_create_world(slug, parse_time(query["query_time"]))
+    if new:
+        said = [NewMemory(content=item["text"], created_at=parse_time(item["timestamp"])) for item in items]
+        store_items(namespace, items, said)
+    ids = memory_ids_by_item(namespace)
+    grades = {ids[evidence]: 1 for evidence in query["evidence"] if evidence in ids}
+    return Case(namespace, query["question"], grades, f"{len(items)} memories", answerable=answerable)
+
+
 WORLDS = {
     "locomo": locomo,
     "realmem": realmem,
@@ -228,4 +260,5 @@ WORLDS = {
     "longmemeval": longmemeval,
     "beam": beam,
     "demo": demo,
+    "small": small,
 }

@@ -49,7 +49,8 @@ SOURCE = CatalogueSource(
             "ours",
             blend.answer_probability,
             symbols="d the candidates that pass the gates, F those among them that match the query's entities, if it "
-            "names any, and its answer type, N those that cover the query best",
+            "names any, and its answer type, N those that cover the query best, c the coverage below which some is "
+            "missing",
             note="A memory that only mentions a person counts less than one about them. An unregistered name must "
             "occur in the memory; an entity that is only described (“the team that owns it”) need not.",
         ),

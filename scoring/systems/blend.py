@@ -27,7 +27,7 @@ BLEND_RETRIEVERS = (*RETRIEVERS, "context")
 FACTORS = ("trust", "age", "evidence", "utility", "use")  # what is known of a memory, whatever the query
 WEIGHTS = tuple(f"weight_{retriever}" for retriever in BLEND_RETRIEVERS)
 # The gap is between entities, and another person is another entity.
-ENTITY_WEIGHTS = ("weight_entity", "entity_boost", "abstain_gap", "abstain_another")
+ENTITY_WEIGHTS = ("weight_entity", "entity_boost", "abstain_gap", "abstain_another", "abstain_shortfall")
 _weight = partial(number, group="Fusion", low=0, high=1, step=0.01, source="ours")
 _abstain = partial(number, group="Abstention", low=-20, high=20, step=0.1, source="ours: fitted on LoCoMo's dev split")
 _boost = partial(number, group="Fusion", low=0, high=3, step=0.05, source="ours")
@@ -82,6 +82,17 @@ class BlendParams(RetrieverParams, recall.ConfidenceGateParams, recall.Freshness
         -2.0, "coefficient of the share of memories about another person", source="ours: helps LoCoMo and the demo"
     )
     abstain_nearest: int = _abstain(8, "memories of the best coverage that this share is of", low=1, high=50, step=1)
+    abstain_shortfall: float = _abstain(
+        -8.0, "coefficient of the missing coverage", source="ours: catches most in namespaces of one to ten memories"
+    )
+    abstain_coverage: float = _abstain(
+        0.4,
+        "coverage below which some is missing",
+        low=0,
+        high=1,
+        step=0.01,
+        source="ours: what answers in the demo and LoCoMo seldom covers less",
+    )
 
     rules = (not_all_zero(*WEIGHTS),)
     inert = (
@@ -92,6 +103,7 @@ class BlendParams(RetrieverParams, recall.ConfidenceGateParams, recall.Freshness
         inert_while("the use amplitude is 0", "usage_ceiling", use=0),
         inert_while("MaxSim has no share", "rerank_top", *MAXSIM_NAMES, rerank=0),
         inert_while("memories about another person have no coefficient", "abstain_nearest", abstain_another=0),
+        inert_while("missing coverage has no coefficient", "abstain_coverage", abstain_shortfall=0),
         inert_while("uncovered query terms have no coefficient", "maxsim_covered", abstain_uncovered=0),
         inert_while("the temporal retriever has no weight", *TEMPORAL_NAMES, weight_temporal=0, temporal_boost=0),
         inert_while(
@@ -203,22 +215,28 @@ def answer_probability(signals: Signals, params: BlendParams, passed: Mask) -> A
     r"""Probability that the best hit answers the query, from entity match, answer type match and term coverage.
 
     Only candidates that pass the gates count; if all memories of the entity are filtered, nothing is known of it. If
-    what covers the query best is about another person than the query names, it asks the wrong person.
+    what covers the query best is about another person than the query names, it asks the wrong person. Among few
+    memories none may cover the query at all, so that the gap between them says nothing: the missing coverage does.
 
-    $$ P = \sigma\left(\beta_0 + \beta_g (\max_{d} \text{coverage}_d
-       - \max_{d \in F} \text{entity match}_d \cdot \text{coverage}_d)
+    $$ P = \sigma\left(\beta_0 + \beta_g (\max_{d} \text{coverage}_d - m)
        + \beta_u \min_{d \in F} \text{uncovered}_d
-       + \beta_o\, \frac{1}{|N|} \sum_{d \in N} [\text{about another}_d]\right) $$
+       + \beta_o\, \frac{1}{|N|} \sum_{d \in N} [\text{about another}_d]
+       + \beta_s \max(0, c - m)\right), \quad
+       m = \max_{d \in F} \text{entity match}_d \cdot \text{coverage}_d $$
     """
     batches = signals.batches
     matching = passed & signals.answer_type_match & (signals.answer_entity_match > 0)
     coverage = signals.term_coverage
-    gap = batches.maximum(coverage, passed) - batches.maximum(signals.answer_entity_match * coverage, matching)
+    covered = batches.maximum(signals.answer_entity_match * coverage, matching)
+    gap = batches.maximum(coverage, passed) - covered
+    shortfall = np.maximum(0.0, params.abstain_coverage - covered)
     uncovered = np.where(batches.any(matching), batches.minimum(signals.uncovered_terms, matching), 1.0)
     nearest = batches.top(coverage, signals.id_ranks, np.flatnonzero(passed), params.abstain_nearest)
     another = batches.counts(nearest[signals.about_another[nearest]]) / np.maximum(batches.counts(nearest), 1)
-    features = np.array([gap, uncovered, another]).T
-    coefficients = np.array([params.abstain_gap, params.abstain_uncovered, params.abstain_another])
+    features = np.array([gap, uncovered, another, shortfall]).T
+    coefficients = np.array(
+        [params.abstain_gap, params.abstain_uncovered, params.abstain_another, params.abstain_shortfall]
+    )
     return logistic_probability(features, coefficients, params.abstain_intercept)
 
 

@@ -171,7 +171,7 @@ def test_a_block_with_its_ids_keeps_to_the_budget(over_pipes: Connect) -> None:
 
 def test_a_model_may_have_unlikely_memories_flagged_instead_of_none(over_pipes: Connect) -> None:
     async def talk(client: Client) -> Any:
-        await call(client, "remember", content="The lighthouse is painted red", source_level="direct")
+        await call(client, "remember", content="Maya plays the cello", source_level="direct")
         unlikely = {"query": "How much does the lighthouse cost?", "token_budget": 200}
         return await call(client, "recall", **unlikely), await call(
             client, "recall", **unlikely, on_low_confidence="flag"
@@ -180,7 +180,7 @@ def test_a_model_may_have_unlikely_memories_flagged_instead_of_none(over_pipes: 
     (nothing, empty), (block, flagged) = over_pipes("here", key(empty_namespace("here")), talk)
     assert nothing.startswith("No memory answers this.")
     assert (empty["memories"], empty["low_confidence"]) == ([], True)
-    assert [one["content"] for one in flagged["memories"]] == ["The lighthouse is painted red"]
+    assert [one["content"] for one in flagged["memories"]] == ["Maya plays the cello"]
     assert flagged["low_confidence"]
     assert f"the probability that they do is {flagged['answer_probability']:.2f}" in block
     assert estimate_tokens(block) <= 200

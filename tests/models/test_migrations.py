@@ -327,6 +327,16 @@ def test_the_level_that_adaptive_protected_from_leaves_stored_parameters() -> No
     assert Job.objects.get().params == {"params": {"belief_floor": 0.4}, "move": ["belief_floor"]}
 
 
+def test_judged_queries_that_memorysync_traced_without_memory_edges_are_traced_again() -> None:
+    namespace = Namespace.objects.create(slug="here")
+    for system in ("memorysync", "recall"):
+        row(TracedQuery, namespace, traced_set=row(TracedSet, namespace, system=system))
+    call_command("migrate", "memories", "0037", verbosity=0)
+    call_command("migrate", "memories", "0038", verbosity=0)
+    assert [traced.system for traced in TracedSet.objects.all()] == ["recall"]
+    assert [query.traced_set.system for query in TracedQuery.objects.all()] == ["recall"]
+
+
 def stored_values(table: str, column: str) -> list[Any]:
     """A column as the database holds it, whatever the models call it."""
     with connection.cursor() as cursor:

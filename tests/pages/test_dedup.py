@@ -160,7 +160,7 @@ def test_the_histogram_holds_each_pair_once_and_names_its_lines(client: Client, 
     lines = {shape.get("name", "served"): shape["x0"] for shape in drawn["layout"]["shapes"]}
     assert lines == {"dedup_duplicate": 0.89, "dedup_escalate": 0.85, "served": 0.92}
     names = [note["text"] for note in drawn["layout"]["annotations"]]
-    assert [name.rstrip(" ⇔") for name in names] == ["merged above .89", "judged from .85"]
+    assert [name.rstrip(" ⇔") for name in names] == ["restatements merged above .89", "judged from .85"]
 
 
 def test_a_bar_ends_where_merging_begins() -> None:
@@ -347,7 +347,7 @@ def test_htmx_gets_the_page_as_it_is_after_a_verdict(client: Client, waiting: Re
     assert "Merged: one absorbed the other" in page
     assert heading(page, "bands-h") == "Nothing to compare yet"
     assert heading(page, "errors-h").startswith(
-        "At .92, 0 of 0 distinct pairs would be merged and 1 of 1 duplicate missed"
+        "At .92, the cosine alone would merge 0 of 0 distinct pairs and miss 1 of 1 duplicate"
     )
     assert response["HX-Replace-Url"].startswith("/here/dedup/")
 
@@ -416,7 +416,7 @@ def test_a_merge_that_was_split_counts_as_a_false_one(client: Client, waiting: R
     decide(client, waiting, "duplicate")
     split_memory(Namespace.objects.get(), waiting.second_id, by="test")
     page = get_page(client, **{"p.dedup_duplicate": "0.88"})
-    assert heading(page, "errors-h").startswith("At .88, 1 of 1 distinct pair would be merged")
+    assert heading(page, "errors-h").startswith("At .88, the cosine alone would merge 1 of 1 distinct pair")
 
 
 def test_moved_thresholds_are_kept_as_a_draft_and_decide_when_published(client: Client, namespace: Namespace) -> None:
@@ -432,7 +432,7 @@ def test_moved_thresholds_are_kept_as_a_draft_and_decide_when_published(client: 
     assert f"/api/v1/here/policies/{version.id}/preview/" in page
     assert client.get(f"/api/v1/here/policies/{version.id}/preview/").status_code == 200
     told = collapse(client.post(f"/here/dedup/drafts/{version.id}/publish/", follow=True))
-    assert "Version 1 of default is now in force: merged above .9, judged from .85." in told
+    assert "Version 1 of default is now in force: restatements merged above .9, judged from .85." in told
     assert current_write_policy(namespace).dedup_duplicate == 0.9
     assert current_write_policy(namespace).with_values(dedup_duplicate=0.92) == type(current_write_policy(namespace))()
     assert "is a draft" not in collapse(client.get(response["Location"]))
@@ -511,5 +511,5 @@ def test_a_line_is_dragged_and_the_page_follows(page: Page, client: Client) -> N
     page.locator("button", has_text="Save as a draft").click()
     expect(page.locator("#draft-h")).to_have_text("Version 1 of default is a draft")
     page.locator("button", has_text="Publish version 1").click()
-    expect(page.locator(".notice")).to_contain_text("merged above .91, judged from .9")
+    expect(page.locator(".notice")).to_contain_text("restatements merged above .91, judged from .9")
     expect(page.locator("#histogram .main-svg").first).to_be_visible(timeout=30_000)

@@ -241,6 +241,19 @@ def test_an_unlikely_answer_that_is_to_be_flagged_is_shown_as_such(signed_in: Cl
     assert "must be one of abstain, flag; got" in refused.content.decode()
 
 
+@pytest.mark.parametrize("by", ["recall", "blend"])
+def test_a_hit_says_whose_it_is_where_users_differ_here_and_in_its_trace(signed_in: Client, by: str) -> None:
+    address = run_query(signed_in, query="Who is allergic to hazelnuts?", by=by)
+    (trace,) = re.findall(r"trace=([\w-]+)", address)
+    for page in (address, f"/asked/traces/{trace}/"):
+        shown = text(signed_in.get(page))
+        assert '<span class="owner">user &quot;maya&quot;</span>' in shown
+        assert '<span class="owner">no user&#x27;s</span>' in shown
+    alone = run_query(signed_in, query="Who is allergic to hazelnuts?", by=by, tags="health", user="maya")
+    assert "Alma is allergic to hazelnuts" in text(signed_in.get(alone))
+    assert 'class="owner"' not in text(signed_in.get(alone))
+
+
 def test_the_query_of_an_expired_trace_runs_again_and_the_page_says_so(signed_in: Client) -> None:
     address = run_query(signed_in, trace="01900000-0000-7000-8000-000000000000")
     assert "The trace in this URL has expired" in text(signed_in.get(address))

@@ -178,7 +178,7 @@ def test_where_it_does_not_come_back_the_reason_can_be_asked_for(signed_in: Clie
 
 def test_neighbours_stand_in_the_bands_of_the_policy(signed_in: Client, database: Memory) -> None:
     page = page_text(signed_in, at(database))
-    assert "judged from .85, merged above .92" in page
+    assert "judged from .85, restatements merged above .92" in page
     near = chart_json(page, "fig-near")
     assert near["data"][0]["x"] == sorted(near["data"][0]["x"], reverse=True)
     assert [shape["x0"] for shape in near["layout"]["shapes"] if shape["type"] == "rect"] == [0.85, 0.92]

@@ -148,21 +148,22 @@ def test_an_answer_whose_candidates_are_all_filtered_names_the_gates(world: Name
 @pytest.mark.parametrize("below", [0.0, 0.3, 0.6, 0.9, 1.0])
 def test_an_answer_that_is_too_unlikely_is_withheld_with_its_nearest_misses(world: Namespace, below: float) -> None:
     fitted = {"abstain_intercept": 1.0, "abstain_gap": -2.0, "abstain_uncovered": -1.0, "abstain_another": -0.5}
+    fitted |= {"abstain_shortfall": -1.0, "abstain_coverage": 0.95}
     retrieval = retrieve(make_query(world, QUERY, "blend", params={**fitted, "abstain_below": below}, top_k=5))
     told = answer_to_dict(retrieval)
     signals, rows = retrieval.signals, retrieval.ranking.order.rows
     fitting = [
         place for place, fits in enumerate(signals.answer_entity_match) if fits > 0 and signals.answer_type_match[place]
     ]
-    gap = max(signals.term_coverage) - max(
-        signals.term_coverage[place] * signals.answer_entity_match[place] for place in fitting
-    )
+    covered = max(signals.term_coverage[place] * signals.answer_entity_match[place] for place in fitting)
+    gap, shortfall = max(signals.term_coverage) - covered, 0.95 - covered
     kept = np.flatnonzero(np.logical_and.reduce(list(retrieval.ranking.gates.values())))
     nearest = sorted(kept, key=lambda place: (-signals.term_coverage[place], signals.ids[place]))[:8]
     another = sum(signals.about_another[nearest]) / 8
     assert 0 < another < 1
     uncovered = min(signals.uncovered_terms[place] for place in fitting)
-    chance = 1 / (1 + math.exp(-(1 - 2 * gap - uncovered - 0.5 * another)))
+    assert shortfall > 0
+    chance = 1 / (1 + math.exp(-(1 - 2 * gap - uncovered - 0.5 * another - shortfall)))
     assert told["answer_probability"] == pytest.approx(chance)
     assert 0.3 < chance < 0.9
     assert told["abstained"] == (chance < below)

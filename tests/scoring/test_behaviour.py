@@ -369,10 +369,24 @@ def test_it_abstains_when_no_memory_matches_the_answer_type() -> None:
     )  # fmt: skip
     system = SYSTEMS["blend"]
     params = system.params(abstain_below=0.5, abstain_intercept=2.0, abstain_gap=-10.0, abstain_uncovered=-1.0)
-    assert rank(system, signals, params, top_k=3).answer_probability == pytest.approx(1 / (1 + math.exp(3.9)))
+    # Of what matches, .3 is covered: .1 less than .4, at a coefficient of −8.
+    assert rank(system, signals, params, top_k=3).answer_probability == pytest.approx(1 / (1 + math.exp(3.9 + 0.8)))
     assert not rank(system, replace(signals, answer_type_match=np.array([True, False])), params, top_k=3).abstained
     nothing = rank(system, replace(signals, answer_type_match=np.zeros(2, bool)), params, top_k=3)
-    assert nothing.answer_probability == pytest.approx(1 / (1 + math.exp(7.0)))
+    assert nothing.answer_probability == pytest.approx(1 / (1 + math.exp(7.0 + 3.2)))
+
+
+def test_it_abstains_when_nothing_covers_the_query_even_if_nothing_else_covers_it_better() -> None:
+    alone = Signals(ids=np.array(["hers"]), term_coverage=np.array([0.2]), uncovered_terms=np.array([1.0]))
+    system = SYSTEMS["blend"]
+    ranking = rank(system, alone, system.params(), top_k=3)
+    assert ranking.answer_probability == pytest.approx(1 / (1 + math.exp(-(3 - 1.5 - 8 * (0.4 - 0.2)))))
+    assert ranking.abstained
+    for enough in (0.4, 0.7):
+        covered = replace(alone, term_coverage=np.array([enough]))
+        assert rank(system, covered, system.params(), top_k=3).answer_probability == pytest.approx(
+            1 / (1 + math.exp(-1.5))
+        )
 
 
 def test_a_filtered_memory_does_not_raise_the_answer_probability() -> None:

@@ -63,7 +63,7 @@ def cosine_histogram(
                 *serving_lines,
             ],
             "annotations": [
-                threshold_label(duplicate, f"merged above {format_number(duplicate)} ⇔", 22),
+                threshold_label(duplicate, f"restatements merged above {format_number(duplicate)} ⇔", 22),
                 threshold_label(escalate, f"judged from {format_number(escalate)} ⇔", 4),
             ],
         },

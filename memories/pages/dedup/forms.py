@@ -20,7 +20,8 @@ def parse_thresholds(data: QueryDict, serving: WritePolicyParams) -> tuple[dict[
 
 def thresholds_text(policy: WritePolicyParams) -> str:
     """Both thresholds in words."""
-    return f"merged above {format_number(policy.dedup_duplicate)}, judged from {format_number(policy.dedup_escalate)}"
+    duplicate, escalate = format_number(policy.dedup_duplicate), format_number(policy.dedup_escalate)
+    return f"restatements merged above {duplicate}, judged from {escalate}"
 
 
 @dataclass(frozen=True)

@@ -142,7 +142,7 @@ def dedup_errors_headline(judged: JudgedPairs, table: Sequence[ThresholdRow]) ->
     current = next(row for row in table if row.current)
     distinct = f"{current.false_merges} of {judged.others} distinct pair{pluralize(judged.others)}"
     duplicate = f"{current.missed_duplicates} of {judged.duplicates} duplicate{pluralize(judged.duplicates)}"
-    return f"At {format_number(current.threshold, 2)}, {distinct} would be merged and {duplicate} missed"
+    return f"At {format_number(current.threshold, 2)}, the cosine alone would merge {distinct} and miss {duplicate}"
 
 
 @require_POST
