@@ -52,6 +52,7 @@ DATED_AS_OF = f"""(
 # The edges between memories then: today's, and contradictions withdrawn since, by the first change of a pair.
 EDGES_AS_OF = f"""(
     SELECT id, namespace_id, source_id, target_id, kind, weight, created_at FROM memories_memoryedge
+    WHERE namespace_id = %(namespace)s
     UNION ALL
     SELECT first.id, first.namespace_id, first.memory_id, first.other_id, '{EdgeKind.CONTRADICTION}', 1.0, %(as_of)s
     FROM (

@@ -58,13 +58,13 @@ TOKENS = """
 """
 EDGES = """
     SELECT source_id, target_id, kind, weight FROM {edges} AS edge
-    WHERE {} AND source_id = ANY(%(ids)s::uuid[]) AND target_id = ANY(%(ids)s::uuid[]) AND created_at <= %(now)s
+    WHERE edge.{} AND source_id = ANY(%(ids)s::uuid[]) AND target_id = ANY(%(ids)s::uuid[]) AND created_at <= %(now)s
     ORDER BY id
 """
 # Contradictions with at least one candidate.
 CONTRADICTION = f"""
     SELECT id, source_id, target_id FROM {{edges}} AS edge
-    WHERE {{}} AND kind = '{EdgeKind.CONTRADICTION}' AND created_at <= %(now)s
+    WHERE edge.{{}} AND kind = '{EdgeKind.CONTRADICTION}' AND created_at <= %(now)s
 """
 CONTRADICTIONS = f"""
     SELECT source_id, target_id FROM (
