@@ -17,7 +17,7 @@ from memories.retrieval.expected_answer import ExpectedAnswer, expected_answer
 from memories.retrieval.query import Query
 from memories.retrieval.query_terms import QueryTerms, load_query_terms
 from memories.text.dates import date_mentions
-from memories.text.emphasis import Emphasis, any_of_words, deciding_words, query_emphasis
+from memories.text.emphasis import RECENT, Emphasis, any_of_words, deciding_words, query_emphasis
 from memories.text.entity_mentions import EntityMatch, best_match_per_entity, entity_matches
 from memories.text.entity_registry import PERSON, EntityRegistry
 from memories.text.intervals import TimeInterval
@@ -43,9 +43,6 @@ VAGUE_TIMES = {
     any_of_words("recently", "lately", "these days", "nowadays", "of late"): 30,
     any_of_words("a while ago", "back then"): 365,
 }
-FRESH = any_of_words(
-    "right now", "now", "today", "tonight", "current(?:ly)?", "latest", "at the moment", "this morning"
-)
 BACKGROUND = any_of_words(
     "history", "background", "overview", "in general", "usually", "always", "over the years", "ever"
 )
@@ -183,7 +180,7 @@ def find_time_window(text: str, now: datetime) -> TimeWindow | None:
 def recency_intent(text: str) -> Intent:
     """HIGH for queries about now, LOW for background, else MEDIUM."""
     high, medium, low = INTENTS
-    found = ((level, deciding_words(text, [pattern])) for level, pattern in ((high, FRESH), (low, BACKGROUND)))
+    found = ((level, deciding_words(text, [pattern])) for level, pattern in ((high, RECENT), (low, BACKGROUND)))
     return next((Intent(level, words) for level, words in found if words), Intent(medium))
 
 

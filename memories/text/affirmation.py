@@ -9,11 +9,11 @@ from memories.models import Turn
 from memories.models.choices import MemoryType, SourceLevel
 from memories.text.entity_mentions import find_mentions
 from memories.text.extraction import ExtractedMemory
-from memories.text.extraction_patterns import parse_statement
+from memories.text.extraction_patterns import KINSHIP, NAME, PETS, parse_statement
 from memories.text.sentences import split_sentences
 from memories.text.statements import content_words, strip_pleasantries
 from memories.text.third_person import BOTH, LISTENER, SPEAKER, people_in
-from memories.text.verbs import ADVERBS
+from memories.text.verbs import ADVERBS, third_person_verb
 from scoring.contradiction import is_negated, numbers
 from scoring.dedup import normalize
 
@@ -23,6 +23,17 @@ YES = (
 )
 LEAD = r"(?:(?:oh|ah|well|hm+|ok(?:ay)?|so|and|but|actually|honestly)\b[,.!]? *)*"
 OPENER = re.compile(rf"^{LEAD}(?:{YES}\b *[,.!;:–—-]* *)+", re.IGNORECASE)
+# “Certainly not”, “Yes and no”: what begins like a yes and is none.
+DENIED = re.compile(
+    r"^(?:(?:and|but|or) )?(?:no|nope|nah|not|never|hardly|(?:(?:quite|just|rather) )?the (?:opposite|contrary))\b",
+    re.IGNORECASE,
+)
+DENIAL = re.compile(
+    r"\b(?:no|nope|nah|not|never|hardly|opposite|contrary|wrong|false|once|formerly)\b|n['’]t\b", re.IGNORECASE
+)
+DENIAL_OPENER = re.compile(
+    rf"^{LEAD}(?:no|nope|nah|not (?:really|at all|exactly)|{YES} not)\b *[,.!;:–—-]+ *(?=\w)", re.IGNORECASE
+)
 AGREES = re.compile(r"\b(?:right|correct|exactly|true|indeed)\b", re.IGNORECASE)
 # “For this project we definitely are”: person and auxiliary, and nothing that says what.
 ELLIPSIS = re.compile(
@@ -39,6 +50,18 @@ TAG = re.compile(
 INVERTED = re.compile(
     rf"^{LEAD}(?P<aux>do|did|are|were|have|had|will) you (?P<rest>.+?)\?+$"
     rf"|^{LEAD}(?P<be>is|are|was|were) (?P<name>[^?,]+?) (?P<your>your .+?)\?+$",
+    re.IGNORECASE,
+)
+# About something of the listener's, or something with a name: “Is your dog called Rex?”, “Does Atlas use Rust?”
+INVERTED_THIRD = re.compile(
+    rf"^{LEAD}(?P<aux>is|are|was|were|has|have|do|does) (?P<subject>your (?:(?:\w+ )?(?:{KINSHIP}|{PETS})s?|\w+)"
+    rf"|(?-i:{NAME})) (?P<verb>\w+)(?P<rest>[^?]*?)\?+$",
+    re.IGNORECASE,
+)
+# Before a statement that is asked for.
+ASKED_THAT = re.compile(
+    rf"^{LEAD}(?:am i (?:right|correct)(?: in (?:thinking|assuming))?|is it (?:true|right|correct|fair to say)"
+    r"|did i (?:get|understand) (?:that|it|you) right|(?:can|may) i assume)(?: that)?,? (?=you\b|your\b)",
     re.IGNORECASE,
 )
 DECLARATIVE = re.compile(rf"^{LEAD}(?P<statement>(?:you|your)\b.+?)\?+$", re.IGNORECASE)
@@ -80,15 +103,17 @@ def parse_affirmation(sentence: str) -> Affirmation | None:
 
     >>> [parse_affirmation(text).kind for text in ("Yes, that's right.", "Well, here we do.", "Yes, tea is my usual.")]
     ['bare', 'ellipsis', 'repeated']
-    >>> [parse_affirmation(text) for text in ("No, we don't.", "I use tea.", "We are happy.")]
-    [None, None, None]
+    >>> [parse_affirmation(text) for text in ("No, we don't.", "I use tea.", "We are happy.", "Certainly not.")]
+    [None, None, None, None]
     """
     opener = OPENER.match(sentence)
     remainder = sentence[opener.end() :].strip() if opener else sentence.strip()
     if sentence.rstrip().endswith("?"):
         return None
+    if opener and DENIED.match(remainder):
+        return None
     if opener and not content_words(remainder) and not people_in(remainder):
-        return Affirmation("bare", False, "")
+        return None if DENIAL.search(remainder) else Affirmation("bare", False, "")
     if ELLIPSIS.match(remainder):
         negated = is_negated(normalize(remainder))
         # “Right, I don't” agrees; “Yes, I don't” may mean either.
@@ -104,9 +129,10 @@ def proposition(question: str) -> str:
     ('you use PostgreSQL', 'you are still in Oslo', '')
     >>> proposition("Is Rex your dog?"), proposition("Which one do you use?"), proposition("Tea or coffee?")
     ('Rex is your dog', '', '')
+    >>> proposition("Does your team use Rust?"), proposition("Am I right that you live in Oslo?")
+    ('your team uses Rust', 'you live in Oslo')
     """
-    text = question.strip()
-    untagged = TAG.sub("?", text)
+    untagged = ASKED_THAT.sub("", TAG.sub("?", question.strip()))
     if NO_PROPOSITION.search(untagged):
         return ""
     if match := INVERTED.match(untagged):
@@ -114,6 +140,10 @@ def proposition(question: str) -> str:
             return f"{match['name']} {match['be'].casefold()} {match['your']}"
         aux = match["aux"].casefold()
         return f"you {match['rest']}" if aux == "do" else f"you {aux} {match['rest']}"
+    if (match := INVERTED_THIRD.match(untagged)) and not re.search(r"\byou\b", match["rest"], re.IGNORECASE):
+        verb, aux = match["verb"], match["aux"].casefold()
+        inflected = {"do": verb, "does": third_person_verb(verb)}.get(aux, f"{aux} {verb}")
+        return f"{match['subject']} {inflected}{match['rest']}"
     declarative = DECLARATIVE.match(untagged)
     return declarative["statement"].strip() if declarative else ""
 

@@ -22,7 +22,8 @@ class Emphasis:
 
 # Reasons, comparisons, relations and effects.
 ANALYSIS = any_of_words(
-    *("why", "how come", "reasons? (?:for|why|behind)", "explain(?:s|ed)?", "analy[sz](?:e[sd]?|is)", "root causes?"),
+    *("why", "how come", "reasons? (?:for|why|behind)", "reasons?(?= (?:that|i|you|we|they|he|she|it)\\b)"),
+    *("explain(?:s|ed)?", "analy[sz](?:e[sd]?|is)", "root causes?"),
     *("caus(?:es?|ed|ing)", "because", "(?:led|leads?|leading) to", "result(?:s|ed)? in", "contribute[sd]? to"),
     *("compar(?:e[sd]?|ing|isons?)", "versus", "vs", "differ(?:s|ed)?", "differences?", "different (?:from|than)"),
     *("trade-?offs?", "pros and cons", "(?:dis)?advantages?", "similarit(?:y|ies)", "have in common"),
@@ -36,6 +37,7 @@ RECENT = any_of_words(
     *("today", "tonight", "yesterday", "this (?:morning|afternoon|evening|week|month)", "last (?:night|week)"),
     *(r"(?:past|last) (?:few |couple of |\d+ )?(?:hours|days|weeks)", "(?:right |just |as of )?now", "current(?:ly)?"),
     *("at (?:the moment|present)", "so far", "breaking", "news", "(?:what(?: is|['’]s)|anything|something) new"),
+    "(?:what|anything|something)(?: has|['’]s)? changed",
     *("last time", "(?:any|the|status) updates?", "updates? (?:about|from|on)", "up to date"),
 )
 QUANTITIES = "many|much|old|often|long|far|big|large|small|tall|high|low|heavy|fast|soon|late|early|deep|wide|expensive"

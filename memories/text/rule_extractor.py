@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from memories.models import Turn
 from memories.models.choices import Kind, MemoryType, SourceLevel, TurnRole
 from memories.text.affirmation import (
+    DENIAL_OPENER,
     Affirmation,
     TurnFacts,
     affirmed_fact,
@@ -35,7 +36,25 @@ HEDGE = re.compile(
 )
 # Said of the statement that follows, whose level it lowers.
 HEDGE_OPENER = re.compile(
-    r"^(?:i (?:think|guess|suppose|believe)(?: that)?|maybe|perhaps) (?=(?:i|we|my|our)\b)", re.IGNORECASE
+    r"^(?:i(?:['’]m| am) not (?:\w+ )?sure,? but )?(?:i (?:think|guess|suppose|believe)(?: that)?|maybe|perhaps) "
+    r"(?=(?:i|we|my|our)\b)",
+    re.IGNORECASE,
+)
+# What a machine infers of the user, and what it says before it.
+INFERENCE_OPENER = re.compile(
+    r"^(?:since [^,]+, )?(?:so,? |then,? )*(?:(?:it|that) (?:sounds|looks|seems|appears) (?:like|as if|as though|that)"
+    r"|i (?:assume|gather|take it|guess|suppose|think|understand|believe)(?: that)?"
+    r"|(?:that|this|which) (?:means|suggests|tells me)(?: that)?|so)[, ]+(?=your?\b|you['’]re\b)",
+    re.IGNORECASE,
+)
+INFERRED_BE = re.compile(r"^you (?:must be|(?:seem|appear) to be)\b", re.IGNORECASE)
+INFERRED_DO = re.compile(r"^you (?:must|(?:seem|appear) to) (?!be\b)", re.IGNORECASE)
+INFERENCE = re.compile(
+    r"^you(?:['’]re| are)"
+    r"(?! (?:right|correct|welcome|able|going|looking|asking|free|allowed|supposed|sure|so|not alone)\b)"
+    r"|^you (?:(?:probably|likely|apparently|usually|often|always|never|mostly|mainly|still|also|now) )*"
+    r"(?:live|work|use|like|love|enjoy|prefer|own|have|speak|study|drink|eat|play|drive|run|write|teach|come|grew)\b",
+    re.IGNORECASE,
 )
 CONTRACTED_IS = re.compile(r"\w+['’]s ")
 
@@ -78,10 +97,12 @@ class RuleExtractor:
             if fact is not None:
                 found.setdefault(fact.content, restate(fact, turn, speakers.name_of(turn), raw))
             if fact is None or (affirmation and affirmation.kind == "repeated" and not repeats(raw, affirmation, fact)):
-                sentence = strip_pleasantries(raw)
+                sentence = strip_pleasantries(DENIAL_OPENER.sub("", raw))
+                sentence = inference(sentence) if machine else sentence
                 people = people_in(sentence)
-                # Of a machine, only its statements about the user count; “…, right?” asks.
-                if is_statement(sentence) and (not machine or (people == {LISTENER} and not raw.endswith("?"))):
+                # “…, right?” asks.
+                inferred = machine and not raw.endswith("?") and is_inference(sentence)
+                if inferred or (not machine and is_statement(sentence)):
                     memory = build_statement_memory(
                         sentence, people, turn, speakers.name_of(turn), speakers.listener(turn)
                     )
@@ -113,6 +134,24 @@ def is_machine(turn: Turn) -> bool:
     return turn.role == TurnRole.ASSISTANT and not turn.speaker
 
 
+def inference(sentence: str) -> str:
+    """What a machine infers, without what it says before it.
+
+    >>> [inference(text) for text in ("So it sounds like you prefer tea.", "You must be a nurse, then.")]
+    ['You prefer tea.', 'You are a nurse.']
+    """
+    inferred = re.sub(r",? then(?=[.!]*$)", "", INFERENCE_OPENER.sub("", sentence), flags=re.IGNORECASE)
+    inferred = INFERRED_DO.sub("you ", INFERRED_BE.sub("you are", inferred))
+    return inferred[:1].upper() + inferred[1:]
+
+
+def is_inference(sentence: str) -> bool:
+    """Whether a machine states something about the user, and about nobody else."""
+    if people_in(sentence) != {LISTENER} or sentence.endswith(("?", "!")):
+        return False
+    return is_statement(sentence) or bool(INFERENCE.match(sentence) and content_words(sentence))
+
+
 def affirms(turn: Turn) -> bool:
     """Whether a turn may affirm something that was said before."""
     return not is_machine(turn) and any(map(parse_affirmation, split_sentences(turn.text)))
@@ -123,9 +162,11 @@ def asked_fact(turn: Turn, asker: str, answerer: str) -> ExtractedMemory | None:
     question = closing_question(turn)
     statement = proposition(question)
     people = people_in(statement)
-    if LISTENER not in people or not content_words(statement):
+    if (people and LISTENER not in people) or not content_words(statement):
         return None
-    fact = build_statement_memory(f"{statement}.", {LISTENER}, turn, asker, answerer)
+    # What is of nobody among them is the answerer's statement.
+    speaker, listener = (asker, answerer) if people else (answerer, asker)
+    fact = build_statement_memory(f"{statement}.", people and {LISTENER}, turn, speaker, listener)
     return replace(fact, evidence=f"{asker} to {answerer}: {statement}?")
 
 

@@ -117,6 +117,12 @@ def test_a_hedge_a_clarification_and_a_confirmation_state_one_fact(
         ("Is Rex your dog?", "Yep!", "Rex is Maya's dog."),
         ("You don't eat meat, right?", "Right, I don't.", "Maya doesn't eat meat."),
         ("Nice to hear. Have you bought a boat?", "Yes, we have.", "Maya has bought a boat."),
+        ("Is your dog called Rex?", "Yes, that's right.", "Maya's dog is called Rex."),
+        ("Is your sister a vet?", "Yes.", "Maya's sister is a vet."),
+        ("Does your team use Rust?", "It does, yes. Right.", "Maya's team uses Rust."),
+        ("Do your kids play chess?", "Yes!", "Maya's kids play chess."),
+        ("Is Atlas running on PostgreSQL?", "Yes, that's right.", "Maya: Atlas is running on PostgreSQL."),
+        ("Am I right that you live in Oslo?", "Right.", "Maya lives in Oslo."),
     ],
 )
 def test_a_yes_to_a_question_confirms_what_was_asked(question: str, answer: str, fact: str) -> None:
@@ -129,6 +135,68 @@ def test_what_only_the_assistant_infers_is_speculation_until_the_user_confirms_i
         (1, "speculation", fact),
         (2, CONFIRMED, fact),
     ]
+
+
+@pytest.mark.parametrize(
+    ("inference", "fact"),
+    [
+        ("You're vegetarian.", "Maya is vegetarian."),
+        ("You probably live in Oslo.", "Maya probably lives in Oslo."),
+        ("It sounds like you prefer tea over coffee.", "Maya prefers tea over coffee."),
+        ("Since you mentioned fjords, I assume you live in Norway.", "Maya lives in Norway."),
+        ("You seem to like hiking.", "Maya likes hiking."),
+        ("I gather you work at Siemens.", "Maya works at Siemens."),
+        ("You must be a nurse.", "Maya is a nurse."),
+        ("That means you're vegan, then.", "Maya is vegan."),
+        ("It looks like you live in Oslo.", "Maya lives in Oslo."),
+    ],
+)
+def test_an_inference_is_stored_as_what_is_inferred(inference: str, fact: str) -> None:
+    assert memories_of(f"A: {inference}", "U: Yes, that's right.") == [(1, "speculation", fact), (2, CONFIRMED, fact)]
+    assert memories_of(f"A: {inference}", "U: Certainly not.") == [(1, "speculation", fact)]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "You're right.",
+        "You're welcome.",
+        "You're amazing!",
+        "You are so kind.",
+        "You can use either one.",
+        "You might want to restart it.",
+        "You should live a little.",
+        "You live in Oslo, right?",
+        "I like that you asked.",
+    ],
+)
+def test_courtesies_and_advice_of_an_assistant_are_no_inference(line: str) -> None:
+    assert memories_of(f"A: {line}") == []
+
+
+@pytest.mark.parametrize("question", ["Are you allergic to penicillin?", "So you like jazz, right?", "Do you smoke?"])
+@pytest.mark.parametrize(
+    "denial",
+    [
+        *("Certainly not.", "Absolutely not!", "Of course not.", "Definitely not!", "Yes and no.", "Yeah, no."),
+        *("Exactly the opposite.", "True once, not now.", "Right, never.", "Sure, not at all."),
+    ],
+)
+def test_a_denial_that_begins_like_a_yes_confirms_nothing(question: str, denial: str) -> None:
+    assert memories_of(f"A: {question}", f"U: {denial}") == []
+
+
+def test_what_follows_a_denial_is_stored_without_it() -> None:
+    assert memories_of("A: Do you eat meat?", "U: Of course not, I'm vegetarian.") == [
+        (2, "direct", "Maya is vegetarian.")
+    ]
+
+
+def test_a_doubt_before_a_hedge_is_part_of_it() -> None:
+    fact = "Maya's blood type is AB negative."
+    assert memories_of(
+        "U: I'm not sure, but I think my blood type is AB negative.", "U: Yes, my blood type is AB negative."
+    ) == [(1, HEDGED, fact), (2, CONFIRMED, fact)]
 
 
 def test_a_yes_that_goes_on_with_something_else_states_both() -> None:
@@ -151,6 +219,8 @@ def test_a_yes_that_goes_on_with_something_else_states_both() -> None:
         ("A: MySQL?", "U: We definitely do."),
         ("A: Shall we move on?", "U: We definitely should."),
         ("A: So you use PostgreSQL?", "U: No, not really."),
+        ("A: So you use PostgreSQL?", "U: Definitely not."),
+        ("A: Does Monday work for you?", "U: Yes."),
         ("U: Well, for this project we definitely aren't.",),
         ("U: No, actually we don't.",),
         ("U: Ben definitely does.",),

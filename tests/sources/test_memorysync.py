@@ -125,6 +125,7 @@ def test_weights_that_do_not_sum_to_one_are_normalised(shelf: Agent) -> None:
     ("query", "half_life"),
     [
         ("Where does the ferry leave right now?", 24),
+        ("Is there any news of the ferry lately?", 24),
         ("Where does the ferry leave?", 72),
         ("What is the history of the ferry?", 168),
     ],

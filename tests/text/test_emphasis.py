@@ -5,6 +5,7 @@ import pytest
 from memories.text.emphasis import query_emphasis
 
 ANALYTICAL = {
+    "What's the reason we picked Postgres?": ("reason",),
     "Why did the deploy fail?": ("why",),
     "Why did the latest deploy fail today?": ("why",),
     "How come invoicing is slow?": ("how come",),
@@ -38,6 +39,7 @@ RECENT = {
     "The person who broke the build yesterday": ("yesterday",),
     "How many invoices came in this week?": ("this week",),
     "Decisions of the past few days": ("past few days",),
+    "What changed since Monday?": ("what changed",),
 }
 FACTUAL = {
     "Who owns the ledger?": ("who",),
