@@ -13,7 +13,7 @@ from memories.models import Entity, EntityAlias, Namespace
 from memories.models.choices import Role
 from memories.models.graph import MAX_NAME_CHARS
 from memories.models.keys import NamespacedQuerySet
-from memories.text.registry_cache import increment_names_version
+from memories.text.name_index import index_names
 from memories.web.entity_name import EntityName
 from memories.web.fields import ListOf, Text
 from memories.web.http_errors import Conflict
@@ -105,7 +105,7 @@ def create_entity(namespace: Namespace, *, name: str, kind: str, aliases: list[s
                 EntityAlias(entity=entity, name=alias, normalised=normalised)
                 for normalised, alias in sorted(by_normalised.items())
             )
-            increment_names_version(namespace)
+            index_names(namespace, [entity.id])
     except IntegrityError as error:
         message = f"must be unique among the entities of kind “{kind}”; got “{name}”"
         errors = [{"at": "name", "message": message}]

@@ -13,6 +13,7 @@ from memories.db.ids import replay_ids
 from memories.demo.world_records import DemoDocument, DemoMemory, DemoSession, DemoWorld, UnresolvedSubject
 from memories.models import Entity, EntityAlias, MemoryEdge, Namespace
 from memories.models.choices import EdgeKind, TurnRole
+from memories.text.name_index import store_entities
 from memories.writing.correct import correct_memory
 from memories.writing.feedback import confirm_memory, contradict_memories
 from memories.writing.link import link_memories, relate_entities
@@ -93,10 +94,8 @@ class WorldWriter:
                 continue
             row = Entity(namespace=self.namespace, name=entity.name, kind=entity.kind, created_at=session.ended_at)
             row.normalised = normalize(entity.name)
-            row.save(force_insert=True)
-            EntityAlias.objects.bulk_create(
-                EntityAlias(entity=row, name=alias, normalised=normalize(alias)) for alias in entity.aliases
-            )
+            aliases = [EntityAlias(entity=row, name=alias, normalised=normalize(alias)) for alias in entity.aliases]
+            store_entities(self.namespace, [row], aliases)
             self.entities[entity.key] = row
 
     def ingest_turns(self, session: DemoSession) -> None:

@@ -6,7 +6,7 @@ from uuid import UUID
 
 from django.conf import settings
 
-from memories.guards.claims import extract_claims
+from memories.guards.claims import claim_sentences, extract_claims
 from memories.guards.support import Basis, ClaimSupport, judge_claims
 from memories.models import Memory, Namespace, Trace
 from memories.models.choices import Status
@@ -15,7 +15,7 @@ from memories.retrieval.answer import build_answer
 from memories.retrieval.config import resolve_config
 from memories.retrieval.query import Query
 from memories.retrieval.retrieve import retrieve
-from memories.text.registry_cache import current_registry
+from memories.text.name_index import find_names
 from memories.writing.write_errors import NotFoundError
 from scoring import faithfulness as formulas
 
@@ -58,10 +58,10 @@ class AnswerCheck:
 
 def check_answer(namespace: Namespace, answer: str, bases: Sequence[Basis]) -> AnswerCheck:
     """Split an answer into claims and judge each against its closest memories; nothing is stored."""
-    registry, configured = current_registry(namespace), judge(settings.RECALL_JUDGE)
-    return AnswerCheck(
-        judge_claims(extract_claims(answer, registry), bases, configured, registry), bases, configured.name
-    )
+    sentences, configured = claim_sentences(answer), judge(settings.RECALL_JUDGE)
+    registry = find_names(namespace, [*sentences, *(basis.text for basis in bases)]).registry
+    supports = judge_claims(extract_claims(sentences, registry), bases, configured, registry)
+    return AnswerCheck(supports, bases, configured.name)
 
 
 def collect_bases(

@@ -1,7 +1,7 @@
 """The claims of an answer: every sentence that states something, and what makes an error in it critical."""
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
@@ -46,13 +46,18 @@ class Claim:
     critical: tuple[str, ...]  # why an error in it is critical; empty if it is not
 
 
-def extract_claims(answer: str, registry: EntityRegistry) -> list[Claim]:
-    """The distinct claims of an answer, in order."""
+def claim_sentences(answer: str) -> list[str]:
+    """The distinct sentences of an answer that make a claim, in order."""
     sentences = map(_without_courtesies, split_sentences(_MARKUP.sub("", answer)))
     statements = list(dict.fromkeys(sentence for sentence in sentences if makes_claim(sentence)))
     if len(statements) > MAX_CLAIMS:
         raise TooManyClaimsError(len(statements))
-    return [_claim(statement, registry) for statement in statements]
+    return statements
+
+
+def extract_claims(sentences: Sequence[str], registry: EntityRegistry) -> list[Claim]:
+    """The claims of sentences, with the names in them."""
+    return [_claim(sentence, registry) for sentence in sentences]
 
 
 def makes_claim(sentence: str) -> bool:

@@ -105,11 +105,13 @@ def load_new_names(work: Work) -> NewNames:
 
 def reresolve(work: Work, ids: Sequence[UUID]) -> Iterator[ReresolvedMemory]:
     """Resolve memories with today's registry."""
-    resolver = EntityResolver.load(work.namespace, work.now)
     active = Memory.objects.within(work.namespace).filter(id__in=ids, status=Status.ACTIVE)
-    for memory in active.prefetch_related("mentions").order_by("id"):
-        new = NewMemory(content=memory.content, subject=memory.subject_surface, object=memory.object)
-        resolved = resolver.resolve_memory(new, entities_in(memory.content, resolver.registry))
+    memories = list(active.prefetch_related("mentions").order_by("id"))
+    new_memories = [
+        NewMemory(content=memory.content, subject=memory.subject_surface, object=memory.object) for memory in memories
+    ]
+    resolver = EntityResolver.load(work.namespace, new_memories, work.now)
+    for memory, resolved in zip(memories, resolver.resolve_all(new_memories), strict=True):
         gains_subject = memory.subject_fallback is not None and resolved.subject is not None
         yield ReresolvedMemory(memory, resolved, gains_subject)
 

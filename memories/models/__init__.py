@@ -2,7 +2,7 @@
 
 from memories.models.annotation import Annotation
 from memories.models.evidence import MemorySource, ReviewItem, ScoreEvent, Session, Turn
-from memories.models.graph import Cluster, Entity, EntityAlias, EntityEdge, MemoryEdge, Mention
+from memories.models.graph import Cluster, Entity, EntityAlias, EntityEdge, MemoryEdge, Mention, NameKey
 from memories.models.job import Job
 from memories.models.judgement import Evaluation, JudgedQuery, Judgement, JudgementSet, PooledMemory
 from memories.models.memory import Memory, MemoryTag
@@ -35,6 +35,7 @@ __all__ = [
     "MemoryTag",
     "MemoryVector",
     "Mention",
+    "NameKey",
     "Namespace",
     "NamespaceStatistics",
     "PooledMemory",

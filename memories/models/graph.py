@@ -9,7 +9,7 @@ from pgvector.django import VectorField
 
 from memories.models.check_constraints import choice_checks, distinct_check, range_checks
 from memories.models.choices import EdgeKind
-from memories.models.keys import Namespaced
+from memories.models.keys import InNamespace, Namespaced
 from memories.models.references import Reference
 
 if TYPE_CHECKING:
@@ -52,6 +52,21 @@ class EntityAlias(Namespaced):
 
     def __str__(self) -> str:
         return self.name
+
+
+class NameKey(InNamespace):
+    """A key by which an entity is found: the beginning of a name, a part of it, or a piece a misspelling leaves."""
+
+    pk = models.CompositePrimaryKey("namespace_id", "key", "entity_id")
+    key = models.TextField()
+    entity_id = models.UUIDField()
+    entity: Reference[Entity] = Reference(Entity, related_name="name_keys")
+
+    class Meta:
+        indexes = [Index(fields=["namespace", "entity_id"], name="namekey_entity")]
+
+    def __str__(self) -> str:
+        return self.key
 
 
 class Mention(Namespaced):

@@ -26,10 +26,6 @@ class NamespaceStatistics(models.Model):
         default=0, help_text="incremented by what invalidates every cache: another embedder, a restore, an erasure"
     )
 
-    names_version = models.BigIntegerField(
-        default=0, help_text="incremented with every entity or alias; the cached entity registry is valid for one"
-    )
-
     ef_search = models.PositiveIntegerField(
         default=0, help_text="HNSW search effort that was measured to reach the policy's recall; 0: not measured"
     )

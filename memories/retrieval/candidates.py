@@ -11,6 +11,7 @@ import numpy as np
 from pgvector import Vector
 
 from memories.models.evidence import HISTORY_COLUMNS
+from memories.retrieval.about_people import people_of, subjects_statement
 from memories.retrieval.affinity import affinity_shares, affinity_statement
 from memories.retrieval.as_of import fold_events
 from memories.retrieval.candidate_rows import (
@@ -89,6 +90,7 @@ def load_candidates(
     loaded = tables.fetch(
         statements_read_by(query.config.system)
         | token_statement(parsed, scope, params)
+        | subjects_statement(parsed)
         | affinity_statement(query, params),
         **scope.values,
         vector=parsed.vector_param,
@@ -101,7 +103,8 @@ def load_candidates(
     scores = {name: retriever_scores(ranked, list_rows[name], cosine, name) for name, ranked in lists.items()}
     match = maxsim_features(tables, loaded.get("tokens", ()), parsed, params)
     if np.isfinite(match["maxsim"]).any():
-        match |= answer_fit(rows, parsed.expected, scores.get("entity"), match["term_coverage"])
+        people = people_of(query.namespace, rows, loaded.get("subjects"))
+        match |= answer_fit(rows, parsed.expected, scores.get("entity"), match["term_coverage"], people)
     entity_scores = scores.get("entity", np.zeros(len(ids)))
     signals = Signals(
         ids=np.array(tables.id_texts, dtype="U36"),

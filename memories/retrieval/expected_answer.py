@@ -1,20 +1,17 @@
 """What a query expects of an answer, and how candidates match: entity match and answer type match."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
 import numpy as np
 
-from memories.models.choices import ChunkLevel
-from memories.models.evidence import SPEAKER_SEPARATOR
 from memories.retrieval.candidate_rows import MemoryRow
 from memories.retrieval.query_terms import WORD_PATTERN, QueryTerms
 from memories.text.answer_types import AnswerType, contains_answer_type, expected_answer_type, relative_clause_start
 from memories.text.capitalised_names import capitalised_mentions
 from memories.text.entity_mentions import EntityMatch
-from memories.text.entity_registry import PERSON, EntityRegistry
 from memories.text.identifiers import find_identifiers
 from memories.text.stopwords import CALENDAR_WORDS, FUNCTION_WORDS, HOLIDAYS
 from scoring.term import Array, Mask
@@ -35,7 +32,6 @@ class ExpectedAnswer:
     descriptive: bool  # the entities only describe somebody: “who taught Maya”
     unregistered: tuple[str, ...]  # names without an entity; only if the query names no entity
     has_identifier: bool  # among the unregistered names
-    registry: EntityRegistry
 
 
 def expected_answer(
@@ -43,7 +39,6 @@ def expected_answer(
     entities: Sequence[EntityMatch],
     people: frozenset[UUID],
     terms: QueryTerms,
-    registry: EntityRegistry,
 ) -> ExpectedAnswer:
     """What a query expects; an unregistered name counts if memories hold it or if it is an identifier."""
     names = [] if entities else unregistered_names(text)
@@ -58,7 +53,6 @@ def expected_answer(
         descriptive=clause is not None and all(text.find(match.surface) > clause for match in entities),
         unregistered=tuple(name.casefold() for name in names),
         has_identifier=any(map(is_identifier, names)),
-        registry=registry,
     )
 
 
@@ -85,14 +79,22 @@ def occurs_in_memories(name: str, query_terms: QueryTerms) -> bool:
 
 
 def answer_fit(
-    rows: Sequence[MemoryRow], expected: ExpectedAnswer, match: Array | None, coverage: Array
+    rows: Sequence[MemoryRow],
+    expected: ExpectedAnswer,
+    match: Array | None,
+    coverage: Array,
+    people: Mapping[UUID, UUID],
 ) -> dict[str, Any]:
-    """Entity match and answer type match of each candidate, and whether it is about another person."""
+    """Entity match and answer type match of each candidate, and whether it is about another person.
+
+    `people` are the persons whom candidates are about, by candidate.
+    """
     texts = [row["content"] for row in rows]
     entity_scores = np.zeros(len(texts)) if match is None else np.where(np.isfinite(match), match, 0.0)
     entities = entity_match(rows, texts, expected, entity_scores)
     types = answer_type_match(texts, expected, entities * coverage)
-    another = (entities <= 0) & about_another_person(rows, expected)
+    others = [row["id"] in people and people[row["id"]] not in expected.people for row in rows]
+    another = (entities <= 0) & np.array(others, dtype=bool) & bool(expected.people)
     return {"answer_entity_match": entities, "answer_type_match": types, "about_another": another}
 
 
@@ -117,20 +119,6 @@ def mentions_person(rows: Sequence[MemoryRow], texts: Sequence[str], expected: E
     """Which memories are about one of the people or contain the name."""
     subjects = np.array([row["subject_id"] in expected.people for row in rows], dtype=bool)
     return subjects | contains_any(texts, expected.surface_forms)
-
-
-def about_another_person(rows: Sequence[MemoryRow], expected: ExpectedAnswer) -> Mask:
-    """Which memories have a person as their subject or speaker whom the query does not name, if it names people."""
-    registry = expected.registry
-
-    def another(row: MemoryRow) -> bool:
-        subject = row["subject_id"]
-        if subject is None and row["level"] == ChunkLevel.TURN:
-            speaker = registry.resolve(row["content"].partition(SPEAKER_SEPARATOR)[0], fuzzy=False)
-            subject = speaker and speaker.entity_id
-        return registry.kinds.get(subject) == PERSON and subject not in expected.people
-
-    return np.array([bool(expected.people) and another(row) for row in rows], dtype=bool)
 
 
 def contains_any(texts: Sequence[str], names: Sequence[str]) -> Mask:

@@ -11,17 +11,18 @@ from uuid import UUID
 import numpy as np
 from pgvector import Vector
 
+from memories.db.pipeline import fetch_pipeline
 from memories.models import Namespace
 from memories.providers.embedder import TokenEmbedder, embedder
 from memories.retrieval.expected_answer import ExpectedAnswer, expected_answer
 from memories.retrieval.query import Query
-from memories.retrieval.query_terms import QueryTerms, load_query_terms
+from memories.retrieval.query_terms import QueryTerms, terms_from_rows, terms_statements
 from memories.text.dates import date_mentions
 from memories.text.emphasis import RECENT, Emphasis, any_of_words, deciding_words, query_emphasis
-from memories.text.entity_mentions import EntityMatch, best_match_per_entity, entity_matches
-from memories.text.entity_registry import PERSON, EntityRegistry
+from memories.text.entity_mentions import EntityMatch, best_match_per_entity
+from memories.text.entity_registry import PERSON
 from memories.text.intervals import TimeInterval
-from memories.text.registry_cache import current_registry
+from memories.text.name_index import names_from_rows, names_statement
 from scoring.signals import INTENTS
 from scoring.specificity import (
     TEMPORAL_PRECISION,
@@ -71,7 +72,6 @@ class ParsedQuery:
     text: str
     entities: Sequence[EntityMatch]
     people: frozenset[UUID]  # among the entities
-    registry: EntityRegistry
     window: TimeWindow | None
     terms: QueryTerms
     intent: Intent
@@ -87,7 +87,7 @@ class ParsedQuery:
     @cached_property
     def expected(self) -> ExpectedAnswer:
         """What the query expects of an answer."""
-        return expected_answer(self.text, self.entities, self.people, self.terms, self.registry)
+        return expected_answer(self.text, self.entities, self.people, self.terms)
 
     @cached_property
     def vector_param(self) -> Vector:
@@ -135,10 +135,11 @@ class ParsedQuery:
 def understand(query: Query) -> ParsedQuery:
     """Find entities, time window and terms, and embed the rest."""
     namespace, text = query.namespace, query.text
-    terms = load_query_terms(namespace, text)
-    registry = current_registry(namespace)
-    matches = entity_matches(text, registry)
-    people = frozenset(match.entity_id for match in matches if registry.kinds[match.entity_id] == PERSON)
+    *term_rows, name_rows = fetch_pipeline([*terms_statements(namespace, text), names_statement(namespace, [text])])
+    terms = terms_from_rows(text, *term_rows)
+    names = names_from_rows(namespace, name_rows, text)
+    matches = names.mentions_of(text)
+    people = frozenset(match.entity_id for match in matches if names.registry.kinds[match.entity_id] == PERSON)
     embedded_text = remove_names(text, [match.surface for match in matches if match.entity_id in people])
     began = time.perf_counter()
     vector, tokens, spans = embed_query(namespace, embedded_text)
@@ -147,7 +148,6 @@ def understand(query: Query) -> ParsedQuery:
         text=text,
         entities=best_match_per_entity(matches),
         people=people,
-        registry=registry,
         window=find_time_window(text, query.now),
         terms=terms,
         intent=recency_intent(text),

@@ -9,7 +9,7 @@ from functools import cached_property
 
 import numpy as np
 
-from memories.db.pipeline import Statement, fetch_pipeline
+from memories.db.pipeline import Rows, Statement, fetch_pipeline
 from memories.models import Namespace
 from scoring.bm25 import idf
 from scoring.term import Array
@@ -99,12 +99,25 @@ class QueryTerms:
 
 def load_query_terms(namespace: Namespace, text: str) -> QueryTerms:
     """Parse a text by the namespace's text search configuration, and read the statistics of its lexemes."""
-    word_spans = [match.span() for match in WORD_PATTERN.finditer(text)]
-    words = dict.fromkeys(text[start:end] for start, end in word_spans)
-    values = {"text": text, "words": " ".join(words), "config": namespace.text_config, "namespace": namespace.id}
-    statistics, rows = fetch_pipeline([Statement(STATISTICS, values), Statement(LEXEMES, values)])
+    return terms_from_rows(text, *fetch_pipeline(terms_statements(namespace, text)))
+
+
+def terms_statements(namespace: Namespace, text: str) -> list[Statement]:
+    """The namespace's statistics, and the lexemes of a text with theirs."""
+    words = " ".join(distinct_words(text))
+    values = {"text": text, "words": words, "config": namespace.text_config, "namespace": namespace.id}
+    return [Statement(STATISTICS, values), Statement(LEXEMES, values)]
+
+
+def distinct_words(text: str) -> list[str]:
+    """The words of a text, each once."""
+    return list(dict.fromkeys(WORD_PATTERN.findall(text)))
+
+
+def terms_from_rows(text: str, statistics: Rows, rows: Rows) -> QueryTerms:
+    """The terms of a text from the rows of `terms_statements`."""
     documents, total_length, ef_search = statistics[0] if statistics else (0, 0, 0)
-    by_place: dict[int, set[str]] = {}
+    words, by_place = distinct_words(text), dict[int, set[str]]()
     for place, lexeme, _ in rows:
         by_place.setdefault(place, set()).add(lexeme)
     frequencies = {lexeme: count for place, lexeme, count in rows if place == 1}
@@ -112,6 +125,7 @@ def load_query_terms(namespace: Namespace, text: str) -> QueryTerms:
     lexemes = {
         word: frozenset(by_place.get(place, set()) & frequencies.keys()) for place, word in enumerate(words, start=2)
     }
+    word_spans = (match.span() for match in WORD_PATTERN.finditer(text))
     spans = tuple((start, end, lexemes[text[start:end]]) for start, end in word_spans)
     stop_words = frozenset(word.casefold() for place, word in enumerate(words, start=2) if place not in by_place)
     average_length = total_length / documents if documents else 0.0

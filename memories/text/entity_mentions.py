@@ -32,9 +32,12 @@ def entities_in(text: str, registry: EntityRegistry) -> list[EntityMatch]:
 
 def entity_matches(text: str, registry: EntityRegistry) -> list[EntityMatch]:
     """Every mention in a text that resolves to an entity."""
-    if not registry:
-        return []
-    surfaces = list(dict.fromkeys(mention.surface for mention in find_mentions(text, registry)))
+    return resolve_mentions(find_mentions(text, registry), registry) if registry else []
+
+
+def resolve_mentions(mentions: Iterable[TextMention], registry: EntityRegistry) -> list[EntityMatch]:
+    """The mentions that resolve to an entity, each surface form once."""
+    surfaces = list(dict.fromkeys(mention.surface for mention in mentions))
     matches = zip(surfaces, map(only_candidate, registry.candidates_for_all(surfaces)), strict=True)
     return [EntityMatch(match.entity_id, surface, match.confidence) for surface, match in matches if match]
 
@@ -65,6 +68,13 @@ def find_mentions(text: str, registry: EntityRegistry = EMPTY_REGISTRY) -> list[
         if 1 not in mask[mention.start : mention.end]
     )
     return drop_overlaps(text, chain(known, unregistered))
+
+
+def capitalised_surfaces(text: str) -> set[str]:
+    """The surface forms in a text that may be names, whatever the registry holds."""
+    text = mask_addresses(text)
+    mentions = chain(capitalised_mentions(text), find_identifiers(text), spacy_mentions(text))
+    return {mention.surface for mention in mentions}
 
 
 def registry_mentions(text: str, registry: EntityRegistry) -> Iterator[TextMention]:

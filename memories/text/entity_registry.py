@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 from uuid import UUID
 
-from memories.text.fuzzy_names import MIN_FUZZY_LENGTH, fuzzy_matches
+from memories.text.fuzzy_names import MAX_FUZZY_LENGTH, MIN_FUZZY_LENGTH, fuzzy_matches
 from memories.text.person_names import PersonIndex
 from memories.text.spelling import lookup_key, name_tokens, singular_form, strip_possessive
 from memories.text.stopwords import LEGAL_FORMS
@@ -16,7 +16,6 @@ PERSON = "person"
 EXACT, PARTIAL, SHORT_FORM = 1.0, 0.95, 0.9
 # Fuzzy ratios closer than this are ties.
 MARGIN = 0.01
-MAX_CACHED_SURFACES = 20_000  # surface forms cached per registry
 
 NO_ENTITIES: frozenset[UUID] = frozenset()
 
@@ -39,7 +38,7 @@ class EntityCandidate:
 
 
 class EntityRegistry:
-    """The entities of a namespace, looked up by name."""
+    """Entities of a namespace, looked up by name."""
 
     def __init__(self, known: Iterable[KnownEntity] = ()) -> None:
         self.kinds: dict[UUID, str] = {}
@@ -58,7 +57,9 @@ class EntityRegistry:
             self.display_names[entity.entity_id] = entity.name
             for name in (entity.name, *entity.aliases):
                 self._add_name(entity, name)
-        self._fuzzy_keys = [name_key for name_key in self._keys if len(name_key) >= MIN_FUZZY_LENGTH]
+        self._fuzzy_keys = [
+            name_key for name_key in self._keys if MIN_FUZZY_LENGTH <= len(name_key) <= MAX_FUZZY_LENGTH
+        ]
         # Candidates by surface form, per value of `fuzzy`; a registry is immutable, so they never expire.
         self._cache: dict[bool, dict[str, tuple[EntityCandidate, ...]]] = {True: {}, False: {}}
 
@@ -98,9 +99,6 @@ class EntityRegistry:
             return [()] * len(surfaces)
         cached = self._cache[fuzzy]
         uncached = [surface for surface in surfaces if surface not in cached]
-        if uncached and len(cached) + len(uncached) > MAX_CACHED_SURFACES:
-            cached = self._cache[fuzzy] = {}
-            uncached = list(surfaces)
         resolved = {surface: self._by_rule(surface, fuzzy) for surface in uncached}
         unknown = [surface for surface, matches in resolved.items() if not matches] if fuzzy else []
         misspelt = [lookup_key(strip_possessive(surface)) for surface in unknown]

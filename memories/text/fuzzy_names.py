@@ -8,7 +8,8 @@ from rapidfuzz import process
 from rapidfuzz.fuzz import ratio
 
 # Below five letters one changed letter makes another name; from six on it is a typo.
-MIN_FUZZY_LENGTH, SHORT_LENGTH = 5, 8
+# The index of pieces grows with the third power of the length, so longer names must be spelt right.
+MIN_FUZZY_LENGTH, SHORT_LENGTH, MAX_FUZZY_LENGTH = 5, 8, 32
 MIN_RATIO, SHORT_MIN_RATIO = 0.9, 0.92
 # Names per matrix: 64 × 10,000 float32 take 2.5 MB.
 BATCH_SIZE = 64
@@ -31,8 +32,13 @@ def min_ratio(one: str, other: str) -> float:
     >>> min_ratio("havsfrakt", "havsfract"), min_ratio("kubernetes 1.28", "kubernetes 1.29")
     (0.9, inf)
     """
-    length = min(len(one), len(other))
+    shorter, longer = sorted((len(one), len(other)))
     # Version 14 is never a typo of version 15.
-    if length < MIN_FUZZY_LENGTH or DIGITS.findall(one) != DIGITS.findall(other):
+    if not MIN_FUZZY_LENGTH <= shorter <= longer <= MAX_FUZZY_LENGTH or DIGITS.findall(one) != DIGITS.findall(other):
         return float("inf")
+    return min_ratio_of_length(shorter)
+
+
+def min_ratio_of_length(length: int) -> float:
+    """The minimum ratio where the shorter of two names has this length."""
     return SHORT_MIN_RATIO if length < SHORT_LENGTH else MIN_RATIO

@@ -17,7 +17,7 @@ from memories.models import Entity, EntityAlias, Memory, MemorySource, MemoryVec
 from memories.models.choices import ChunkLevel, Status
 from memories.models.keys import InNamespace
 from memories.providers.embedder import ALLOWED, is_known_embedder
-from memories.text.registry_cache import increment_names_version
+from memories.text.name_index import index_names
 from memories.transfer.checkpoint import ENDED, RESTORED, ImportStoppedError
 from memories.transfer.export import FORMAT_VERSION, LOCAL_FIELDS, decode_row, exported_tables
 from memories.writing import search_index
@@ -34,6 +34,7 @@ from memories.writing.rebuild import (
 # Raised by a value that does not fit its column, or by the database during COPY.
 ROW_ERRORS = (ValueError, TypeError, OverflowError, ValidationError, DataError, IntegrityError)
 EMBED_SIZE = 200  # memories per transaction
+NAMED = Entity | EntityAlias
 MAX_MESSAGE_CHARS = 400  # the database repeats whole rows
 # Exports of earlier versions leave the source to the session, or to the owner of a memory without one.
 NAME_SOURCES_SQL = """
@@ -126,8 +127,8 @@ class Restore:
                 insert_rows([row for _, row in rows])
         except ROW_ERRORS as error:
             raise (find_rejected_row(rows) or error) from error
-        if any(isinstance(row, Entity | EntityAlias) for _, row in rows):
-            increment_names_version(self.namespace)
+        named = {row.id if isinstance(row, Entity) else row.entity_id for _, row in rows if isinstance(row, NAMED)}
+        index_names(self.namespace, named)
         self.name_sources([row.id for _, row in rows if isinstance(row, MemorySource) and not row.source])
         active = [row.id for _, row in rows if isinstance(row, Memory) and row.status == Status.ACTIVE]
         search_index.index_postings(self.namespace, active)

@@ -25,7 +25,7 @@ from memories.writing.merge import (
     repeated_columns,
 )
 from memories.writing.neighbours import COSINE_DECIMALS, Neighbour, nearest_memories
-from memories.writing.prepare import PreparedMemories, refresh_prepared
+from memories.writing.prepare import PreparedMemories, reembed_if_changed
 from memories.writing.resolve import EntityResolver, Observation, ResolvedEntities, get_or_create_sessions, observations
 from memories.writing.row_buffer import RowBuffer, draft_memory
 from memories.writing.write_policy import current_write_policy
@@ -60,14 +60,11 @@ class WriteBatch:
     @classmethod
     def load(cls, namespace: Namespace, prepared: PreparedMemories, by: str) -> Self:
         """Load everything the batch needs with a fixed number of SQL queries."""
-        prepared = refresh_prepared(namespace, prepared)
+        prepared = reembed_if_changed(namespace, prepared)
         now, new_memories = namespace.now, prepared.new_memories
         policy = current_write_policy(namespace)
-        resolver = EntityResolver(namespace, prepared.registry, now)
-        resolved = [
-            resolver.resolve_memory(new, mentions)
-            for new, mentions in zip(new_memories, prepared.mentions, strict=True)
-        ]
+        resolver = EntityResolver.load(namespace, new_memories, now)
+        resolved = resolver.resolve_all(new_memories)
         resolver.flush()
         observed = observations(namespace, new_memories, get_or_create_sessions(namespace, new_memories, now), policy)
         sessions = [first.session for first, *_ in observed]

@@ -13,7 +13,7 @@ from memories.writing.comparison import disambiguated_hash
 from memories.writing.decide import JudgeVerdicts, Outcome
 from memories.writing.evidence import EvidenceState
 from memories.writing.lock import LockedMemories, lock_memories
-from memories.writing.prepare import prepare_memories, refresh_prepared
+from memories.writing.prepare import prepare_memories, reembed_if_changed
 from memories.writing.remember import write_batch
 from memories.writing.supersede import awaits_correction, supersede
 from memories.writing.write_errors import IntervalError, NotFoundError, RefusedError, pending_supersession_error
@@ -43,7 +43,7 @@ def correct_memory(
         Memory.objects.within(namespace).filter(id=memory).update(status=Status.ARCHIVED)
         search_index.hide_memories(namespace, [memory])
         (outcome,) = write_batch(
-            namespace, refresh_prepared(namespace, prepared_new), by, dry_run=False, verdicts=verdicts
+            namespace, reembed_if_changed(namespace, prepared_new), by, dry_run=False, verdicts=verdicts
         )
         if outcome.outcome != "rejected":
             install_successor(locked, old, outcome.memory, new, pending)

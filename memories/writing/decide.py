@@ -207,11 +207,7 @@ def make_outcome(
 def pairs_to_judge(namespace: Namespace, prepared: PreparedMemories) -> list[Pair]:
     """Pairs of a new and an earlier memory, stored or of the batch, that the cosine and the words leave undecided."""
     policy, texts = current_write_policy(namespace), [new.content for new in prepared.new_memories]
-    resolver = EntityResolver(namespace, prepared.registry, namespace.now)
-    resolved = [
-        resolver.resolve_memory(new, mentions)
-        for new, mentions in zip(prepared.new_memories, prepared.mentions, strict=True)
-    ]
+    resolved = EntityResolver.load(namespace, prepared.new_memories, namespace.now).resolve_all(prepared.new_memories)
     drafts = [draft_memory(namespace, policy, *item) for item in zip(prepared.new_memories, resolved, strict=True)]
     with transaction.atomic():  # SET LOCAL needs a transaction
         neighbours = nearest_memories(namespace, prepared.vectors, policy.dedup_escalate, drafts)

@@ -1,4 +1,4 @@
-"""Preparation outside the namespace lock: redact, embed, find entities, check grounding."""
+"""Preparation outside the namespace lock: redact, embed, check grounding."""
 
 from collections import Counter, deque
 from collections.abc import Iterable, Iterator, Sequence
@@ -14,9 +14,6 @@ from memories.models import Namespace
 from memories.providers.embedder import TokenEmbedder, embedder
 from memories.providers.judge import judge
 from memories.providers.token_matrix import TokenMatrix
-from memories.text.entity_mentions import EntityMatch, entities_in
-from memories.text.entity_registry import EntityRegistry
-from memories.text.registry_cache import current_registry
 from memories.text.secret_redaction import redact_value
 from scoring.evidence import Grounding
 from scoring.term import Array
@@ -29,20 +26,13 @@ MAX_COLUMN_LENGTH = 100  # length limit of the other columns
 
 @dataclass(frozen=True, eq=False)
 class PreparedMemories:
-    """New memories with their vectors, entity mentions and grounding verdicts."""
+    """New memories with their vectors and grounding verdicts."""
 
     new_memories: Sequence[NewMemory]
     embedder: str
     vectors: Array
     tokens: Sequence[TokenMatrix]  # empty if the embedder has no token states
-    registry: EntityRegistry
-    mentions: Sequence[list[EntityMatch]]
     groundings: Sequence[Grounding]
-
-
-def prepare_memories(namespace: Namespace, new_memories: Sequence[NewMemory]) -> PreparedMemories:
-    """Redact, embed, find entities and check grounding."""
-    return prepare_with_registry(namespace, new_memories, current_registry(namespace))
 
 
 def prepare_ahead(namespace: Namespace, parts: Iterable[Sequence[NewMemory]]) -> Iterator[PreparedMemories]:
@@ -50,17 +40,15 @@ def prepare_ahead(namespace: Namespace, parts: Iterable[Sequence[NewMemory]]) ->
     with ThreadPoolExecutor(1, thread_name_prefix="prepare") as pool:
         futures: deque[Future[PreparedMemories]] = deque()
         for part in parts:
-            futures.append(pool.submit(prepare_with_registry, namespace, part, current_registry(namespace)))
+            futures.append(pool.submit(prepare_memories, namespace, part))
             if len(futures) > 1:
                 yield futures.popleft().result()
         for future in futures:
             yield future.result()
 
 
-def prepare_with_registry(
-    namespace: Namespace, new_memories: Sequence[NewMemory], registry: EntityRegistry
-) -> PreparedMemories:
-    """Prepare memories without database access, so that it can run in a thread."""
+def prepare_memories(namespace: Namespace, new_memories: Sequence[NewMemory]) -> PreparedMemories:
+    """Redact, embed and check grounding; without database access, so that it can run in a thread."""
     new_memories = [redact_memory(new) for new in new_memories] if namespace.redacts else new_memories
     # Read once: another thread may lock the same namespace object and refresh its embedder.
     name, texts = namespace.embedder, [new.content for new in new_memories]
@@ -70,23 +58,12 @@ def prepare_with_registry(
         embedder=name,
         vectors=vectors,
         tokens=tokens,
-        registry=registry,
-        mentions=[entities_in(text, registry) for text in texts],
         groundings=judge(settings.RECALL_JUDGE).grounding([(new.content, new.evidence) for new in new_memories]),
     )
 
 
-def refresh_prepared(namespace: Namespace, prepared: PreparedMemories) -> PreparedMemories:
-    """Bring prepared memories up to date with the lock holder's view: registry and embedder may have changed."""
-    registry = current_registry(namespace)
-    if registry is not prepared.registry:
-        mentions = [entities_in(new.content, registry) for new in prepared.new_memories]
-        prepared = replace(prepared, registry=registry, mentions=mentions)
-    return reembed_if_changed(namespace, prepared)
-
-
 def reembed_if_changed(namespace: Namespace, prepared: PreparedMemories) -> PreparedMemories:
-    """Embed again if the namespace's embedder has changed."""
+    """Embed again if the namespace's embedder has changed; the caller holds the lock."""
     if prepared.embedder == namespace.embedder:
         return prepared
     vectors, tokens = embed_texts(namespace.embedder, [new.content for new in prepared.new_memories])

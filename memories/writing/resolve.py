@@ -10,9 +10,8 @@ from memories.contracts.new_memory import NewMemory, Utterance
 from memories.db.ids import uuid7
 from memories.models import Entity, Namespace, Session, Turn
 from memories.models.graph import MAX_NAME_CHARS
-from memories.text.entity_mentions import EntityMatch
 from memories.text.entity_registry import EXACT, EntityRegistry
-from memories.text.registry_cache import current_registry, increment_names_version
+from memories.text.name_index import FoundNames, find_names, store_entities
 from memories.writing.evidence import Origin, observation_origin
 from scoring.dedup import fallback_subject, normalize
 from scoring.policy import WritePolicyParams
@@ -55,21 +54,31 @@ class ResolvedEntities:
 
 @dataclass
 class EntityResolver:
-    """The entities of a namespace, plus those a batch creates."""
+    """The entities that a batch may mean, plus those it creates."""
 
     namespace: Namespace
-    registry: EntityRegistry
+    names: FoundNames
     now: datetime
     created: dict[str, Entity] = field(default_factory=dict)
 
     @classmethod
-    def load(cls, namespace: Namespace, now: datetime) -> "EntityResolver":
-        """A resolver with the current registry."""
-        return cls(namespace, current_registry(namespace), now)
+    def load(cls, namespace: Namespace, new_memories: Sequence[NewMemory], now: datetime) -> "EntityResolver":
+        """Look up what memories name in their texts and columns."""
+        surfaces = (name for new in new_memories for name in (new.subject, new.object, *new.entities))
+        return cls(namespace, find_names(namespace, [new.content for new in new_memories], surfaces), now)
 
-    def resolve_memory(self, memory: NewMemory, mentions: Sequence[EntityMatch]) -> ResolvedEntities:
+    @property
+    def registry(self) -> EntityRegistry:
+        """The entities that the batch may mean."""
+        return self.names.registry
+
+    def resolve_all(self, new_memories: Sequence[NewMemory]) -> list[ResolvedEntities]:
+        """Resolve each memory, in order: one may name what an earlier one creates."""
+        return [self.resolve_memory(memory) for memory in new_memories]
+
+    def resolve_memory(self, memory: NewMemory) -> ResolvedEntities:
         """Resolve a memory's subject and mentions; unknown entities named by the caller are created."""
-        entities = {match.entity_id: match.confidence for match in mentions}
+        entities = {match.entity_id: match.confidence for match in self.names.matches(memory.content)}
         for name in filter(is_valid_entity_name, memory.entities):
             entity, confidence = self._resolve(name) or self._resolve_ambiguous(name) or (self._create(name), 1.0)
             entities[entity] = max(confidence, entities.get(entity, 0.0))
@@ -88,8 +97,7 @@ class EntityResolver:
     def flush(self) -> None:
         """Insert the new entities."""
         if self.created:
-            Entity.objects.bulk_create(self.created.values())
-            increment_names_version(self.namespace)
+            store_entities(self.namespace, list(self.created.values()))
 
     def _resolve(self, surface: str) -> tuple[UUID, float] | None:
         if (created := self.created.get(normalize(surface))) is not None:

@@ -5,9 +5,10 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from memories.models import Entity, Namespace
+from memories.models import Namespace
 from scoring.systems.blend import BlendParams
 from tests.support.memory_actions import post_action, remember_content
+from tests.support.rows import store_entity
 
 pytestmark = pytest.mark.django_db
 PAIR = ("Maya keeps her bicycle in the cellar", "Priya keeps her bicycle in the garage")
@@ -78,7 +79,7 @@ def test_corroborations_raise_a_memory_above_a_close_one(
     agent: Client, namespace: Namespace, pair: tuple[str, str]
 ) -> None:
     content = by_id(results_of(agent))[pair[1]]["content"]
-    Entity.objects.create(namespace=namespace, name=content.split()[0], normalised=content.split()[0].casefold())
+    store_entity(namespace, content.split()[0])
     for number in range(4):
         assert remember_content(agent, content, source=f"document {number}") == pair[1]
     first, second = results_for_pair(agent, pair, trust=0.0)

@@ -8,11 +8,11 @@ from django.test import Client
 from django.utils import timezone
 from pytest_django.fixtures import DjangoAssertNumQueries
 
-from memories.models import ApiKey, Entity, Membership, Memory, MemorySource, Namespace, Session, Turn
+from memories.models import ApiKey, Membership, Memory, MemorySource, Namespace, Session, Turn
 from memories.providers import endpoint
-from memories.text import registry_cache
 from memories.web.api_keys import make_key
 from tests.support.explanations import evaluate
+from tests.support.rows import store_entity
 
 pytestmark = pytest.mark.django_db
 
@@ -54,31 +54,8 @@ def test_a_memory_is_stored_and_its_confidence_explained(agent: Client) -> None:
     assert again == data["memory"]
 
 
-@pytest.mark.django_db(transaction=True)
-@pytest.mark.parametrize(
-    ("path", "body"),
-    [
-        ("memories/", {"content": "Maya plays the cello"}),
-        ("turns/", {"session": "choir", "turns": [{"role": "user", "text": "I prefer green tea"}]}),
-    ],
-)
-def test_a_write_loads_the_entity_registry_once_and_the_next_not_at_all(
-    agent: Client, monkeypatch: pytest.MonkeyPatch, path: str, body: dict[str, Any]
-) -> None:
-    load_registry, loads = registry_cache.load_registry, []
-
-    def count_loads(namespace: Namespace) -> Any:
-        loads.append(namespace)
-        return load_registry(namespace)
-
-    monkeypatch.setattr(registry_cache, "load_registry", count_loads)
-    for _ in range(2):
-        assert agent.post(f"/api/v1/desk/{path}", body, content_type="application/json").status_code in (200, 201)
-        assert len(loads) == 1
-
-
 def test_every_score_of_a_write_is_explained_as_in_the_history(agent: Client) -> None:
-    Entity.objects.create(namespace=Namespace.objects.get(), name="Maya", normalised="maya", kind="person")
+    store_entity(Namespace.objects.get(), "Maya", "person")
     coffee = [{"content": text, "source": text} for text in COFFEE]
     data = post(agent, {**coffee[0], "importance": 0.8, "memory_score": 0.4}).json()
     assert explained_scores(data) == {"confidence", "belief", "importance", "quality", "memory_score"}

@@ -9,13 +9,14 @@ from django.core.management import call_command
 from django.test import Client
 
 from memories.contracts.json_lines import Line
-from memories.models import Entity, Memory, MemorySource, Namespace
+from memories.models import Memory, MemorySource, Namespace
 from memories.models.choices import Role
 from memories.transfer.export import export_namespace
 from memories.transfer.restore import Restore
 from scoring.confidence import repetition
 from scoring.policy import WritePolicyParams
 from tests.support.access import key_to
+from tests.support.rows import store_entity
 
 pytestmark = pytest.mark.django_db
 SAILING = {"content": "The harbour office closes at noon", "type": "Fact", "subject": "harbour office"}
@@ -49,7 +50,7 @@ def test_one_user_who_repeats_a_sentence_in_eight_sessions_is_one_source(agent: 
 
 
 def test_nor_does_a_paraphrase_by_the_same_user_corroborate(agent: Client, namespace: Namespace) -> None:
-    Entity.objects.create(namespace=namespace, name="Maya", normalised="maya", kind="person")
+    store_entity(namespace, "Maya", "person")
     for session, content in enumerate(("Maya drinks her coffee black", "Maya takes her coffee black, without sugar")):
         body = {"content": content, "user": "maya", "session": str(session)}
         agent.post("/api/v1/here/memories/", body, content_type="application/json")

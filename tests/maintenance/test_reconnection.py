@@ -2,10 +2,11 @@
 
 import pytest
 
-from memories.models import Entity, EntityAlias, EntityEdge, Job, Memory, Mention, Namespace, Posting, ScoreEvent
+from memories.models import Entity, EntityEdge, Job, Memory, Mention, Namespace, Posting, ScoreEvent
 from memories.models.choices import Status
 from scoring.dedup import content_hash
 from tests.support.reflection import NOW, add_entity, reflect, reload_memory, store_memory
+from tests.support.rows import add_alias
 
 pytestmark = pytest.mark.django_db
 
@@ -38,7 +39,7 @@ def test_a_memory_that_thereby_says_what_another_says_is_merged_into_the_earlier
     late = store_memory(namespace, "Sleeps all day", subject="Cron", session="b")
     same = content_hash("Fact", "Cron", "", "Barks at night")
     Memory.objects.filter(id=late.id).update(content="Barks at night", content_hash=same)
-    EntityAlias.objects.create(namespace=namespace, entity=cron, name="Cronny", normalised="cronny")
+    add_alias(cron, "Cronny")
     assert reflect(namespace, "reconnection")["merged"] == 1
     early, late = reload_memory(early), reload_memory(late)
     assert (early.status, early.subject_id, early.repetitions) == (Status.ACTIVE, cron.id, 1)
@@ -55,7 +56,7 @@ def test_a_memory_of_another_time_stays_by_itself_though_it_turns_out_to_say_the
     early = store_memory(namespace, "Barks at night", subject="Cronny", session="a", valid_until=year)
     cron = add_entity(namespace, "Cron", "cat")
     late = store_memory(namespace, "Barks at night", subject="Cron", session="b", valid_from=year)
-    EntityAlias.objects.create(namespace=namespace, entity=cron, name="Cronny", normalised="cronny")
+    add_alias(cron, "Cronny")
     facts = reflect(namespace, "reconnection")
     assert (facts["resolved"], facts["merged"]) == (1, 0)
     assert {reload_memory(memory).subject_id for memory in (early, late)} == {cron.id}

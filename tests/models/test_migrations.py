@@ -20,6 +20,8 @@ from django.utils import timezone
 from memories.db.ids import derived_id, uuid7
 from memories.db.json_codec import unpack_json
 from memories.models import (
+    Entity,
+    EntityAlias,
     Evaluation,
     Job,
     JudgedQuery,
@@ -35,6 +37,7 @@ from memories.models import (
     Turn,
 )
 from memories.retrieval.trace_codec import pack_signals, unpack_arrays
+from memories.text.name_index import find_names
 from scoring.signals import Signals
 from tests.support.rows import row
 
@@ -364,6 +367,20 @@ def test_predicates_of_active_memories_become_findable_by_each_namespaces_config
         ("drives", other.id, "summary"),
         ("to", other.id, "summary"),
     }
+
+
+def test_names_that_were_stored_before_there_were_keys_are_found() -> None:
+    here, there = Namespace.objects.create(slug="here"), Namespace.objects.create(slug="there")
+    for namespace, kind in ((here, "person"), (there, "organisation")):
+        entity = row(Entity, namespace, name="Robert Stone", kind=kind)
+        row(EntityAlias, namespace, entity=entity, name="The Rock")
+    assert not find_names(here, ["the rock"]).matches("the rock")
+    fill_keys = import_module("memories.migrations.0040_fill_name_keys").fill_keys
+    with connection.schema_editor() as editor:
+        fill_keys(apps, editor)
+    for namespace, found in ((here, True), (there, False)):
+        assert find_names(namespace, ["the rock"]).matches("the rock")
+        assert bool(find_names(namespace, ["Bob"]).matches("Bob")) is found  # people alone have nicknames
 
 
 def test_a_relation_added_later_comes_with_its_column_and_its_foreign_key() -> None:

@@ -13,7 +13,7 @@ from django.test import Client
 from playwright.sync_api import Page, expect
 from pytest_django import DjangoAssertNumQueries
 
-from memories.models import Entity, EntityAlias, EntityEdge, Membership, Memory, Mention, Namespace
+from memories.models import Entity, EntityEdge, Membership, Memory, Mention, Namespace
 from memories.models.choices import Role, Status
 from memories.pages.graph import edge_list
 from memories.pages.graph import views as graph_views
@@ -22,7 +22,7 @@ from memories.pages.graph.graph_layout import HEIGHT, WIDTH, whole_graph_positio
 from memories.pages.graph.svg_labels import label_box, place_labels
 from scoring.graph import ReachedEntity, traverse
 from scoring.systems.recall import RecallParams
-from tests.support.rows import row
+from tests.support.rows import add_alias, row
 
 pytestmark = pytest.mark.django_db
 
@@ -162,7 +162,7 @@ def test_kinds_and_confidence_narrow_the_edges(client: Client, namespace: Namesp
 
 def test_an_entity_is_found_by_another_name_and_by_its_id(client: Client, namespace: Namespace) -> None:
     maya = Entity.objects.get(name="Maya")
-    row(EntityAlias, namespace, entity=maya, name="Mrs Lindqvist", normalised="mrs lindqvist")
+    add_alias(maya, "Mrs Lindqvist")
     for text in ("mrs  LINDQVIST", "maya", str(maya.id)):
         page = get_page(client, entity=text)
         assert "From Maya: " in page

@@ -23,6 +23,7 @@ from memories.models import (
     MemoryTag,
     MemoryVector,
     Mention,
+    NameKey,
     Namespace,
     NamespaceStatistics,
     Posting,
@@ -51,7 +52,7 @@ pytestmark = [pytest.mark.django_db, pytest.mark.xdist_group("retrieval")]
 COPIED = (
     *(Session, Turn, Cluster, Entity, EntityAlias, NamespaceStatistics, TermStatistic, Memory, MemoryTag),
     *(MemoryVector, TokenStates, Posting, Mention, EntityEdge, MemoryEdge, MemorySource, ScoreEvent, DailyAccess),
-    *(PredicatePosting, SessionReturn),
+    *(PredicatePosting, SessionReturn, NameKey),
 )
 
 
@@ -106,7 +107,7 @@ def test_what_happens_to_the_same_ids_in_another_namespace_changes_nothing_here(
     DailyAccess.objects.within(twin).update(count=99, day=NOW.date() - timedelta(days=1))
     TermStatistic.objects.within(twin).update(documents=50)
     NamespaceStatistics.objects.filter(namespace=twin).update(documents=5_000)
-    for model in (Posting, PredicatePosting, Mention, TokenStates, SessionReturn):
+    for model in (Posting, PredicatePosting, Mention, NameKey, TokenStates, SessionReturn):
         model.objects.within(twin).delete()
     first, second = Memory.objects.within(twin).order_by("id")[:2]
     row(MemoryEdge, twin, source=second, target=first, kind="contradiction", created_at=NOW)

@@ -9,6 +9,7 @@ from memories.maintenance.reflect import STEPS
 from memories.models import Entity, Job, Memory, Namespace, Publication, WritePolicy, WritePolicyVersion
 from memories.models.choices import JobKind, JobState
 from memories.writing.remember import remember
+from tests.support.rows import store_entity
 
 NOW = datetime(2026, 3, 2, 12, tzinfo=UTC)
 
@@ -29,7 +30,7 @@ def reload_memory(memory: Memory) -> Memory:
 
 def add_entity(namespace: Namespace, name: str, kind: str = "") -> Entity:
     """Make an entity."""
-    return Entity.objects.create(namespace=namespace, name=name, normalised=name.casefold(), kind=kind)
+    return store_entity(namespace, name, kind)
 
 
 def publish_policy(namespace: Namespace, **params: float) -> None:

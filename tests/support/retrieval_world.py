@@ -11,7 +11,7 @@ import pytest
 from django.db import connection, transaction
 
 from memories.contracts.new_memory import NewMemory, Utterance
-from memories.models import Entity, EntityAlias, Memory, MemoryVector, Mention, Namespace
+from memories.models import Entity, Memory, MemoryVector, Mention, Namespace
 from memories.models.choices import STATEMENTS, ChunkLevel, Route
 from memories.retrieval.answer import build_answer
 from memories.retrieval.config import resolve_config
@@ -26,9 +26,9 @@ from memories.writing.remember import remember
 from memories.writing.turns.conversation import Conversation, NewTurn
 from memories.writing.turns.ingest import ingest
 from scoring.bm25 import bm25
-from scoring.dedup import normalize
 from scoring.specificity import Plan
 from scoring.systems import SYSTEMS
+from tests.support.rows import store_entity
 
 NOW = datetime(2026, 3, 2, 12, tzinfo=UTC)
 
@@ -85,10 +85,7 @@ def store_world(slug: str) -> Namespace:
 
 def add_entity(namespace: Namespace, name: str, kind: str, aliases: tuple[str, ...] = ()) -> Entity:
     """Make an entity with its other names."""
-    made = Entity.objects.create(namespace=namespace, name=name, normalised=normalize(name), kind=kind, created_at=NOW)
-    for alias in aliases:
-        EntityAlias.objects.create(entity=made, name=alias, normalised=normalize(alias))
-    return made
+    return store_entity(namespace, name, kind, *aliases, created_at=NOW)
 
 
 def new_memory(content: str, type: str, subject: str, more: dict[str, Any]) -> NewMemory:

@@ -14,8 +14,10 @@ from django.db import models
 from pgvector.django import VectorField
 
 from memories.db.ids import derived_id, uuid7
-from memories.models import Membership, Memory, Namespace, ReviewItem
+from memories.models import Entity, EntityAlias, Membership, Memory, Namespace, ReviewItem
 from memories.models.references import Reference
+from memories.text.name_index import store_entities
+from scoring.dedup import normalize
 
 TABLES = list(apps.get_app_config("memories").get_models())
 NAMESPACED = [model for model in TABLES if model not in (Namespace, Membership)]
@@ -32,6 +34,23 @@ def review_item(namespace: Namespace, one: Memory, other: Memory) -> ReviewItem:
 def empty_namespace(slug: str) -> Namespace:
     """Create an empty namespace."""
     return Namespace.objects.create(slug=slug, title=slug.title())
+
+
+def store_entity(namespace: Namespace, name: str, kind: str = "", *aliases: str, **columns: Any) -> Entity:
+    """Store an entity that is found by its name and aliases."""
+    entity = Entity(namespace=namespace, name=name, normalised=normalize(name), kind=kind, **columns)
+    store_entities(namespace, [entity], [new_alias(entity, alias) for alias in aliases])
+    return entity
+
+
+def add_alias(entity: Entity, alias: str) -> None:
+    """Add another name to an entity that is stored."""
+    store_entities(entity.namespace, [], [new_alias(entity, alias)])
+
+
+def new_alias(entity: Entity, alias: str) -> EntityAlias:
+    """Another name of an entity, not stored yet."""
+    return EntityAlias(namespace=entity.namespace, entity=entity, name=alias, normalised=normalize(alias))
 
 
 def references(model: type[models.Model]) -> list[Reference[Any]]:

@@ -9,11 +9,14 @@ from hypothesis import strategies as st
 from pytest_django import DjangoAssertNumQueries
 
 from memories.contracts.new_memory import NewMemory
-from memories.models import Entity, EntityAlias
+from memories.text.entity_mentions import entity_matches
 from memories.text.entity_registry import EntityCandidate, EntityRegistry, KnownEntity
-from memories.text.registry_cache import current_registry, load_registry
+from memories.text.fuzzy_names import fuzzy_matches
+from memories.text.name_index import complete_names, find_names, keys_of_name
+from memories.text.name_keys import stored_fuzzy_keys, surface_fuzzy_keys
+from memories.text.spelling import lookup_key, strip_possessive
 from memories.writing.remember import remember
-from tests.support.rows import empty_namespace, row
+from tests.support.rows import empty_namespace, store_entity
 
 
 def identifier(name: str) -> UUID:
@@ -144,52 +147,84 @@ def test_every_name_resolves_to_its_own_entity_and_no_surface_raises(names: list
         assert all(0 < match.confidence <= 1 for match in found)
 
 
+ALPHABET = (
+    "Maya Karin Lindqvist Berg Robert Bob Stone van Beethoven Platform Team The PostgreSQL 14 15 k8s C++ C# C Acme Ltd "
+)
+WORDS = (
+    ALPHABET + "Zieliński Zielinski O'Brien cargo-bike Yahoo! Dr. J.R.R. IT it Göteborg @maya #ops YubiKeys YubiKey"
+).split()
+PHRASES = st.lists(st.sampled_from(WORDS), min_size=1, max_size=4).map(" ".join)
+
+
+@given(st.data())
+def test_what_is_looked_up_by_key_resolves_as_among_all_names(data: st.DataObject) -> None:
+    kinds = st.sampled_from(["person", "system", ""])
+    rows = data.draw(st.lists(st.tuples(PHRASES, kinds, st.lists(PHRASES, max_size=2)), min_size=1, max_size=12))
+    known = [KnownEntity(UUID(int=place), name, kind, tuple(more)) for place, (name, kind, more) in enumerate(rows)]
+    surfaces = data.draw(st.lists(misspelt(PHRASES | st.sampled_from([entity.name for entity in known])), max_size=3))
+    text = ", ".join(data.draw(st.lists(PHRASES | misspelt(st.sampled_from([name for name, *_ in rows])), max_size=4)))
+    stored = {entity: set().union(*(keys_of_name(name, entity.kind) for name in (entity.name, *entity.aliases)))
+              for entity in known}  # fmt: skip
+
+    def find(keys: set[str]) -> list[KnownEntity]:
+        return [entity for entity in known if stored[entity] & keys]
+
+    found, complete = complete_names(find, [text], surfaces), EntityRegistry(known)
+    assert found.mentions_of(text) == entity_matches(text, complete)
+    assert [found.registry.candidates(surface) for surface in surfaces] == [
+        complete.candidates(surface) for surface in surfaces
+    ]
+
+
+def misspelt(names: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
+    """Names with at most two letters changed."""
+
+    def change(name: str, edits: list[tuple[int, str]]) -> str:
+        for place, letter in edits:
+            place %= len(name) + 1
+            name = name[:place] + letter + name[place + (letter == "") :]
+        return name
+
+    return st.builds(
+        change, names, st.lists(st.tuples(st.integers(0, 40), st.sampled_from(["", "e", "t"])), max_size=2)
+    )
+
+
+@given(
+    st.text(min_size=5, max_size=40),
+    st.lists(st.tuples(st.integers(0, 40), st.sampled_from(["", "x", "ä"])), max_size=6),
+)
+def test_a_misspelling_shares_a_piece_with_its_name(name: str, edits: list[tuple[int, str]]) -> None:
+    surface = name
+    for place, letter in edits:
+        surface = surface[:place] + letter + surface[place + (letter == "") :]
+    one, other = lookup_key(strip_possessive(surface)), lookup_key(name)
+    (ratios,) = fuzzy_matches([one], [other])
+    assert not ratios or surface_fuzzy_keys(surface) & stored_fuzzy_keys(name)
+
+
 @pytest.mark.django_db
-def test_a_registry_is_loaded_with_two_queries(
+def test_names_are_looked_up_in_one_round_trip_and_misspelt_ones_in_two(
     django_assert_num_queries: DjangoAssertNumQueries,
 ) -> None:
     here, elsewhere = empty_namespace("here"), empty_namespace("elsewhere")
-    robert = row(Entity, here, name="Robert Stone", kind="person")
-    row(EntityAlias, here, entity=robert, name="The Rock")
-    row(Entity, elsewhere, name="Robert Berg", kind="person")
-    with django_assert_num_queries(2):
-        registry = load_registry(here)
+    robert = store_entity(here, "Robert Stone", "person", "The Rock")
+    store_entity(elsewhere, "Robert Berg", "person")
+    with django_assert_num_queries(1):
+        registry = find_names(here, ["Bob sails"], ["the rock", "Robert Stone"]).registry
     assert registry.resolve("Bob") == EntityCandidate(robert.id, 0.9)
     assert registry.resolve("the rock") == EntityCandidate(robert.id, 1.0)
-    assert registry.resolve("Robert Berg") is None
+    with django_assert_num_queries(2):
+        assert find_names(here, surfaces=["Robert Stonne"]).registry.resolve("Robert Stonne") is not None
+    assert find_names(here, surfaces=["Robert Berg"]).registry.resolve("Robert Berg") is None
 
 
 @pytest.mark.django_db
-def test_inside_a_transaction_the_registry_is_reloaded() -> None:
+def test_a_name_is_found_in_the_transaction_that_adds_it_and_not_after_it_is_rolled_back() -> None:
     here = empty_namespace("here")
-    row(Entity, here, name="Robert Stone", kind="person")
-    assert current_registry(here).resolve("Robert Stone") is not None
-    row(Entity, here, name="Lena Berg", kind="person")
-    assert current_registry(here).resolve("Lena Berg") is not None
-
-
-@pytest.mark.django_db(transaction=True)
-def test_a_registry_is_reloaded_only_after_a_write_that_adds_a_name(
-    django_assert_num_queries: DjangoAssertNumQueries,
-) -> None:
-    here = empty_namespace("here")
-    row(Entity, here, name="Robert Stone", kind="person")
-    registry = current_registry(here)
-    remember(here, [NewMemory(content="Robert Stone plays chess.", entities=("Robert Stone",))], by="tests")
-    with django_assert_num_queries(1):
-        assert current_registry(here) is registry
-    remember(here, [NewMemory(content="Lena Berg plays chess.", entities=("Lena Berg",))], by="tests")
-    assert current_registry(here).resolve("Lena Berg") is not None
-
-
-@pytest.mark.django_db(transaction=True)
-def test_names_of_a_transaction_that_rolls_back_are_never_cached() -> None:
-    here = empty_namespace("here")
-    lena, otto = (NewMemory(content=f"{name} plays chess.", entities=(name,)) for name in ("Lena Berg", "Otto Lund"))
+    lena = NewMemory(content="Lena Berg plays chess.", entities=("Lena Berg",))
     with transaction.atomic():
         remember(here, [lena], by="tests")
-        assert current_registry(here).resolve("Lena Berg") is not None
+        assert find_names(here, ["Lena Berg"]).matches("Lena Berg")
         transaction.set_rollback(True)
-    remember(here, [otto], by="tests")
-    assert current_registry(here).resolve("Lena Berg") is None
-    assert current_registry(here).resolve("Otto Lund") is not None
+    assert not find_names(here, ["Lena Berg"]).matches("Lena Berg")

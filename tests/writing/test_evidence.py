@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 
 from memories.contracts.new_memory import NewMemory, Utterance
 from memories.models import (
-    Entity,
     Memory,
     MemoryEdge,
     MemorySource,
@@ -35,7 +34,7 @@ from memories.writing.review import decide_review
 from memories.writing.write_errors import NotFoundError, RefusedError
 from tests.support.examples import examples
 from tests.support.explanations import evaluate
-from tests.support.rows import review_item
+from tests.support.rows import review_item, store_entity
 from tests.support.search_index import indexed_memories
 
 pytestmark = pytest.mark.django_db
@@ -326,7 +325,7 @@ def test_a_survivor_keeps_what_its_own_session_said_more_directly_in_other_words
 
 
 def test_a_memory_that_backed_another_does_not_count_again_when_they_merge(namespace: Namespace, store: Store) -> None:
-    Entity.objects.create(namespace=namespace, name="Maya", normalised="maya", kind="person")
+    store_entity(namespace, "Maya", "person")
     survivor, absorbed = store(COFFEE[0], source="Elias").memory, store(COFFEE[1], source="Priya").memory
     before = numbers(survivor.id)
     assert (before["belief"], before["corroborations"]) == (5.5, 1)

@@ -29,8 +29,8 @@ from memories.writing.neighbours import (
 )
 from memories.writing.remember import remember
 from memories.writing.vector_cache import CachedVectors, VectorBuffer
-from scoring.dedup import normalize
 from tests.support.examples import examples
+from tests.support.rows import store_entity
 
 pytestmark = pytest.mark.django_db
 NOW = datetime(2026, 3, 2, 12, tzinfo=UTC)
@@ -49,7 +49,7 @@ def store(namespace: Namespace, content: str, **more: Any) -> Outcome:
 
 
 def entity(namespace: Namespace, name: str, kind: str = "") -> Entity:
-    return Entity.objects.create(namespace=namespace, name=name, normalised=normalize(name), kind=kind)
+    return store_entity(namespace, name, kind)
 
 
 def contradictions() -> int:

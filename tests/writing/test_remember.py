@@ -12,7 +12,6 @@ from pytest_django.fixtures import DjangoAssertNumQueries
 from memories.contracts.new_memory import NewMemory, Utterance
 from memories.models import (
     Entity,
-    EntityAlias,
     Memory,
     MemoryEdge,
     MemorySource,
@@ -38,6 +37,7 @@ from memories.writing.decide import Outcome
 from memories.writing.lock import lock_namespace
 from memories.writing.remember import remember
 from tests.support.explanations import evaluate
+from tests.support.rows import add_alias, store_entity
 
 pytestmark = pytest.mark.django_db
 NOW = datetime(2026, 3, 2, 12, tzinfo=UTC)
@@ -212,7 +212,7 @@ GRAFANA = "Arrive uses Grafana for its dashboards", "Grafana is what Arrive uses
 
 def test_a_close_memory_of_the_same_entity_corroborates(namespace: Namespace, store: Store) -> None:
     publish(namespace, corroboration_cosine=0.7)
-    Entity.objects.create(namespace=namespace, name="Arrive", normalised="arrive", kind="organisation")
+    store_entity(namespace, "Arrive", "organisation")
     first, second = store(GRAFANA[0], source="the runbook"), store(GRAFANA[1], source="Priya")
     assert second.outcome == "stored"
     assert MemoryEdge.objects.get().kind == "supports"
@@ -227,7 +227,7 @@ def test_a_close_memory_does_not_corroborate_without_a_shared_entity_or_from_the
     first = store(GRAFANA[0], source="the runbook")
     store(GRAFANA[1], source="Priya")
     assert reload_memory(first).belief == 5.0
-    Entity.objects.create(namespace=namespace, name="Priya", normalised="priya", kind="person")
+    store_entity(namespace, "Priya", "person")
     reviews = store("Priya reviews every schema change", session="c", user="maya")
     store("All schema changes pass under the eyes of Priya", session="d", user="maya")
     assert reload_memory(reviews).belief == 5.0
@@ -235,7 +235,7 @@ def test_a_close_memory_does_not_corroborate_without_a_shared_entity_or_from_the
 
 def test_a_source_corroborates_a_memory_once_in_whatever_words(namespace: Namespace, store: Store) -> None:
     publish(namespace, corroboration_cosine=0.7, dedup_duplicate=0.98, dedup_escalate=0.92)
-    Entity.objects.create(namespace=namespace, name="Arrive", normalised="arrive", kind="organisation")
+    store_entity(namespace, "Arrive", "organisation")
     first = store(GRAFANA[0], session="a", source="the runbook")
     for words in (GRAFANA[1], "The dashboards of Arrive are made with Grafana", "Arrive draws dashboards in Grafana"):
         store(words, session="b", source="Priya")
@@ -385,8 +385,8 @@ def test_an_unknown_subject_gets_a_stable_stand_in(store: Store) -> None:
 
 
 def test_a_known_subject_is_resolved_by_its_alias(namespace: Namespace, store: Store) -> None:
-    maya = Entity.objects.create(namespace=namespace, name="Maya Lindqvist", normalised="maya lindqvist", kind="person")
-    EntityAlias.objects.create(namespace=namespace, entity=maya, name="Mayan", normalised="mayan")
+    maya = store_entity(namespace, "Maya Lindqvist", "person")
+    add_alias(maya, "Mayan")
     assert reload_memory(store("Plays the cello", subject="Mayan")).subject_id == maya.id
 
 
@@ -402,7 +402,7 @@ def test_of_two_entities_of_one_name_the_caller_means_the_one_without_a_kind_or_
     namespace: Namespace, store: Store, kinds: list[str], chosen: str
 ) -> None:
     for kind in kinds:
-        Entity.objects.create(namespace=namespace, name="Mercury", normalised="mercury", kind=kind)
+        store_entity(namespace, "Mercury", kind)
     store("It is hot there", entities=("Mercury",))
     assert Mention.objects.get().entity.kind == chosen
     assert Entity.objects.count() == 2
@@ -474,7 +474,7 @@ def test_a_name_registered_while_a_memory_is_embedded_is_found_in_it(
 
     def embed_while_another_writes(name: str, texts: Sequence[str]) -> Any:
         lock_namespace(namespace)
-        Entity.objects.create(namespace=namespace, name="Quillon", normalised="quillon", registered=True)
+        store_entity(namespace, "Quillon")
         return embed_texts(name, texts)
 
     monkeypatch.setattr(prepare, "embed_texts", embed_while_another_writes)

@@ -16,7 +16,13 @@ from memories.text.rule_extractor import WINDOW
 from memories.writing.bulk_copy import copy_rows
 from memories.writing.decide import JudgeVerdicts, Outcome
 from memories.writing.lock import lock_namespace
-from memories.writing.prepare import EmbeddedTexts, PreparedMemories, embed_distinct, prepare_memories, refresh_prepared
+from memories.writing.prepare import (
+    EmbeddedTexts,
+    PreparedMemories,
+    embed_distinct,
+    prepare_memories,
+    reembed_if_changed,
+)
 from memories.writing.remember import write_batch
 from memories.writing.search_index import vector_row
 from memories.writing.turns.chunks import ChunkBatch, ConversationChunk
@@ -159,7 +165,7 @@ def store_draft(
     copy_rows(Turn, fresh)
     outcomes: list[Outcome] = []
     if draft.facts:
-        facts = refresh_prepared(namespace, draft.facts)
+        facts = reembed_if_changed(namespace, draft.facts)
         outcomes = write_batch(namespace, facts, by, dry_run=False, verdicts=verdicts)
     copy_rows(MemoryVector, context_vectors(namespace, draft, outcomes))
     chunks = store_chunks(namespace, draft, by, now) if fresh else []
