@@ -40,6 +40,7 @@ from memories.models import (
 )
 from memories.models.choices import JobKind, JobState, Route
 from memories.providers.embedder import embedder
+from memories.text.name_index import store_entities
 from memories.writing import (
     search_index,
 )
@@ -74,7 +75,7 @@ def fill(namespace: Namespace, count: int) -> None:
     entities = [Entity(namespace=namespace, name=name, normalised=name) for name in names]
     sentences = generate_sentences(count, names)
     vectors = embedder(EMBEDDER).embed([text for text, _, _ in sentences])
-    Entity.objects.bulk_create(entities)
+    store_entities(namespace, entities)
     numbers = {"source_strength": 0.95, "extractor_confidence": 0.8, "type_prior": 0.8, "confidence": 0.7}
     for batch in in_batches(range(count), 2_000):
         memories, rows = [], {MemoryVector: [], Mention: [], MemorySource: [], ScoreEvent: []}
@@ -126,7 +127,7 @@ def main() -> None:
         fill(namespace, count)
         # Entities that are registered after the memories that mention them.
         late = ("deploy", "drill")
-        Entity.objects.bulk_create(Entity(namespace=namespace, name=name, normalised=name) for name in late)
+        store_entities(namespace, [Entity(namespace=namespace, name=name, normalised=name) for name in late])
         with connection.cursor() as cursor:
             cursor.execute("ANALYZE")
         print(f"{count:,} memories stored in {time.perf_counter() - began:.0f} s")

@@ -16,6 +16,7 @@ from memories.demo.loader import load_demo_world
 from memories.models import Entity, JudgedQuery, Memory, Namespace
 from memories.models.choices import ChunkLevel, QueryKind
 from memories.retrieval.query import Filters
+from memories.text.name_index import store_entities
 from memories.writing.remember import remember
 from memories.writing.turns.conversation import Conversation, NewTurn
 from memories.writing.turns.ingest import ingest
@@ -84,9 +85,10 @@ def memory_ids_by_item(namespace: Namespace) -> dict[str, UUID]:
 
 def create_speakers(namespace: Namespace, names: set[str]) -> None:
     """Register the speakers as entities."""
-    Entity.objects.bulk_create(
+    people = (
         Entity(namespace=namespace, name=name, normalised=normalize(name), kind="person") for name in sorted(names)
     )
+    store_entities(namespace, list(people))
 
 
 def load_conversation(slug: str, items: list[dict[str, Any]], clock: datetime) -> tuple[Namespace, dict[str, UUID]]:

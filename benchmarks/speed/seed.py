@@ -29,6 +29,7 @@ from memories.retrieval.config import resolve_config
 from memories.retrieval.query import Query
 from memories.retrieval.retrieve import retrieve
 from memories.retrieval.trace import store_trace
+from memories.text.name_index import store_entities
 from memories.tuning.splits import split_of
 from memories.web.api_keys import make_key
 from memories.writing.bulk_copy import copy_rows
@@ -98,8 +99,13 @@ def seed_graph(namespace: Namespace, rng: random.Random, memories: Sequence[UUID
     """An entity mentioned in each memory, and edges between entities."""
     people = list(Entity.objects.within(namespace).order_by("id").values_list("id", flat=True))
     ids = [uuid7() for _ in range(ENTITIES)]
-    names = [{"id": id, "name": f"Name {place}", "normalised": f"name {place}"} for place, id in enumerate(ids)]
-    copy_in_batches(namespace, Entity, names)
+    store_entities(
+        namespace,
+        [
+            Entity(namespace=namespace, id=id, name=f"Name {place}", normalised=f"name {place}")
+            for place, id in enumerate(ids)
+        ],
+    )
     mentions = ({"memory_id": memory, "entity_id": ids[skewed_index(rng, ENTITIES)]} for memory in memories)
     copy_in_batches(namespace, Mention, mentions)
     sources = people * EDGES_PER_PERSON + [ids[skewed_index(rng, ENTITIES)] for _ in range(EDGES)]

@@ -18,6 +18,7 @@ from memories.contracts.new_memory import NewMemory, Utterance
 from memories.db.ids import uuid7
 from memories.models import Entity, Memory, MemoryVector, Mention, Namespace, NamespaceStatistics
 from memories.providers.embedder import embedder
+from memories.text.name_index import store_entities
 from memories.transfer.import_file import FileImport
 from memories.transfer.planner_statistics import StatisticsRefresh
 from memories.web.memory_body import validate_memories
@@ -139,7 +140,7 @@ def copy_mentions(namespace: Namespace, people: dict[str, Entity], names: Sequen
     for _, name in names:
         if name and name not in people:
             people[name] = Entity(namespace=namespace, name=name, normalised=normalize(name))
-    copy_rows(Entity, [entity for name, entity in people.items() if name not in known])
+    store_entities(namespace, [entity for name, entity in people.items() if name not in known])
     rows = [Mention(namespace=namespace, memory_id=memory, entity_id=people[name].id) for memory, name in names if name]
     copy_rows(Mention, rows)
 
