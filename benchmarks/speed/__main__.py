@@ -36,7 +36,8 @@ from memories.jobs.attempt import run_job
 from memories.jobs.submission import submit_job
 from memories.maintenance.index_recall import latest_index_recall
 from memories.models import Namespace, Trace
-from memories.models.choices import EMBEDDERS, JobKind
+from memories.models.choices import JobKind
+from memories.models.vector import index_predicate
 from memories.providers.embedder import embedder
 from memories.retrieval.answer import build_answer
 from memories.retrieval.config import resolve_config
@@ -44,7 +45,6 @@ from memories.retrieval.query import Query
 from memories.retrieval.replay import replay
 from memories.retrieval.retrieve import Retrieval, retrieve
 from memories.retrieval.trace import store_trace
-from memories.writing.rebuild import unindexed_vectors
 from memories.writing.remember import remember
 from scoring.systems import SYSTEMS
 
@@ -69,7 +69,7 @@ def main() -> None:
     for size in options.sizes:
         began = time.perf_counter()
         namespace = seed.ensure_graph(worlds.get_or_load_world(size))
-        index_vectors(namespace)
+        worlds.index_vectors(namespace)
         effort = measure_effort(namespace)
         print(f"\n{size:,} memories, loaded in {time.perf_counter() - began:.0f} s; {effort}; ms, embedding apart")
         print(f"  {'':12} {'workload':10} {'p50':>7} {'p95':>7}   {'bare p50':>8} {'p95':>7}   ratio p50, p95")
@@ -80,13 +80,6 @@ def main() -> None:
         if options.http:
             http_load.measure_http(namespace, worlds.benchmark_queries(QUERIES))
         print(f"  this process: {psutil.Process().memory_info().rss / MEGABYTE:.0f} MB")
-
-
-def index_vectors(namespace: Namespace) -> None:
-    """Index what an earlier run has written, as the worker does from 2,000 vectors on."""
-    unindexed_vectors(namespace).update(indexed=True)
-    with connection.cursor() as cursor:
-        cursor.execute("VACUUM ANALYZE")
 
 
 def measure_effort(namespace: Namespace) -> str:
@@ -100,9 +93,9 @@ def measure_effort(namespace: Namespace) -> str:
 @contextmanager
 def bare_search(namespace: Namespace) -> Iterator[Callable[[str], float]]:
     """Times the nearest fifty of a query by the HNSW index, through psycopg alone."""
-    dimensions = EMBEDDERS[namespace.embedder]
+    dimensions = embedder(namespace.embedder).dimensions
     statement = f"""
-        SELECT memory_id FROM memories_memoryvector WHERE embedder = '{namespace.embedder}' AND indexed
+        SELECT memory_id FROM memories_memoryvector WHERE {index_predicate(namespace.id, namespace.embedder)}
         ORDER BY vector::halfvec({dimensions}) <=> %s::halfvec({dimensions}) LIMIT {TOP_K}
     """
     queries = worlds.benchmark_queries(WARM_UP + QUERIES)

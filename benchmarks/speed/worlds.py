@@ -16,7 +16,10 @@ from django.db import connection, transaction
 from benchmarks.quality.worlds import DATA, read_rows
 from memories.contracts.new_memory import NewMemory, Utterance
 from memories.db.ids import uuid7
+from memories.jobs.attempt import run_job
+from memories.jobs.submission import submit_job
 from memories.models import Entity, Memory, MemoryVector, Mention, Namespace, NamespaceStatistics
+from memories.models.choices import JobKind
 from memories.providers.embedder import embedder
 from memories.text.name_index import store_entities
 from memories.transfer.import_file import FileImport
@@ -24,14 +27,13 @@ from memories.transfer.planner_statistics import StatisticsRefresh
 from memories.web.memory_body import validate_memories
 from memories.writing import search_index
 from memories.writing.bulk_copy import copy_rows, lightweight_row
-from memories.writing.rebuild import namespaces_to_index, unindexed_vectors
+from memories.writing.rebuild import namespaces_to_index
 from scoring.dedup import normalize
 
 SLUG, LOADING = "speed", "loading"
 EMBEDDER = "wordllama-256"
 BATCH, INDEX_SIZE, COPY_SIZE = 500, 1_000, 10_000
 MAX_IMPORTED = 200_000  # larger namespaces are copied
-HNSW = "memoryvector_wordllama_256"
 SENTENCE = re.compile(r"(?<=[.!?])\s+|\n+")
 MIN_CHARS, MAX_CHARS = 20, 400  # of a sentence
 NOW = datetime(2026, 6, 1, tzinfo=UTC)
@@ -94,10 +96,6 @@ def import_world(namespace: Namespace, size: int) -> None:
 
 def copy_world(namespace: Namespace, size: int) -> None:
     """Copy a world into the tables, since an import would take an hour; the HNSW index is built at the end."""
-    cursor = connection.cursor()
-    cursor.execute("SELECT indexdef FROM pg_indexes WHERE indexname = %s", [HNSW])
-    [(definition,)] = cursor.fetchall()
-    cursor.execute(f"DROP INDEX {HNSW}")
     NamespaceStatistics.objects.get_or_create(namespace=namespace)
     lines, model, growth = generate_import_lines(size), embedder(namespace.embedder), StatisticsRefresh()
     people: dict[str, Entity] = {}
@@ -124,9 +122,7 @@ def copy_world(namespace: Namespace, size: int) -> None:
             copy_mentions(namespace, people, list(zip([memory.id for memory in memories], names, strict=True)))
             search_index.index_postings(namespace, [memory.id for memory in memories])
         growth.add(len(memories))
-    cursor.execute("SET maintenance_work_mem = '4GB'")
-    cursor.execute(definition)
-    vacuum()
+    index_vectors(namespace)
 
 
 def entity_name_of(item: dict[str, Any]) -> str:
@@ -162,12 +158,9 @@ def memory_row(namespace: Namespace, item: dict[str, Any]) -> Memory:
 
 
 def index_vectors(namespace: Namespace) -> None:
-    """Index all vectors of a large namespace, as the worker does nightly."""
-    waiting = (
-        unindexed_vectors(namespace) if namespace in namespaces_to_index() else unindexed_vectors(namespace).none()
-    )
-    while ids := list(waiting.order_by("id").values_list("id", flat=True)[:INDEX_SIZE]):
-        MemoryVector.objects.within(namespace).filter(id__in=ids).update(indexed=True)
+    """Index all vectors of a large namespace, as the worker does."""
+    if namespace in namespaces_to_index():
+        run_job(namespace.id, submit_job(namespace, JobKind.INDEX, {}, by="benchmark").id)
     vacuum()
 
 

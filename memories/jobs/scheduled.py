@@ -14,6 +14,7 @@ from memories.models.partitions import drop_partitions, ensure_partitions
 from memories.tuning.shadow import unseen_traces
 from memories.writing.rebuild import namespaces_to_index
 from memories.writing.supersede import due_supersessions
+from memories.writing.vector_index import drop_index, unused_indexes
 
 CALLER = "schedule"
 PRIORITY = -10  # after jobs that people submit
@@ -39,6 +40,14 @@ def start_due_indexing() -> list[Job]:
     return [
         submit_job(namespace, JobKind.INDEX, {}, by=CALLER, priority=PRIORITY) for namespace in namespaces_to_index()
     ]
+
+
+def drop_unused_indexes() -> list[str]:
+    """Drop the indexes of namespaces that are gone or have changed their embedder."""
+    names = unused_indexes()
+    for name in names:
+        drop_index(name)
+    return names
 
 
 def start_due_measurements() -> list[Job]:

@@ -13,6 +13,7 @@ from memories.jobs.attempt import RetryLaterError, run_job
 from memories.jobs.job_queue import QUEUE, TASK
 from memories.jobs.scheduled import (
     drop_old_traces,
+    drop_unused_indexes,
     ensure_trace_partitions,
     start_due_indexing,
     start_due_measurements,
@@ -67,6 +68,13 @@ def index_task(timestamp: int) -> None:
     """Start the indexing of large namespaces, and the measurement of what is indexed."""
     start_due_indexing()
     start_due_measurements()
+
+
+@app.periodic(cron="37 * * * *")
+@app.task(name="memories.unused_indexes", queue=QUEUE)
+def unused_indexes_task(timestamp: int) -> None:
+    """Drop the indexes that no namespace uses any more."""
+    drop_unused_indexes()
 
 
 @app.periodic(cron="* * * * *")

@@ -16,8 +16,8 @@ Vectors = NDArray[np.float32]
 
 def load_fact_vectors(namespace: Namespace, ids: Sequence[UUID] | None = None) -> tuple[list[UUID], Vectors]:
     """The searchable facts, all or some, by id, and their vectors of the namespace's embedder."""
-    chosen = "" if ids is None else "AND v.memory_id = ANY(%s)"
-    values: list[Any] = [namespace.id, namespace.embedder, *([] if ids is None else [list(ids)])]
+    chosen = "" if ids is None else "AND v.memory_id = ANY(%(ids)s)"
+    values: dict[str, Any] = {"namespace": namespace.id, "embedder": namespace.embedder, "ids": ids and list(ids)}
     with connection.cursor() as cursor:
         # As bytes: parsing a vector's text takes twenty times as long.
         cursor.execute(

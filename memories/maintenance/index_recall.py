@@ -14,8 +14,8 @@ from django.utils import timezone
 from memories.contracts.work import Step, Work
 from memories.db.pipeline import snapshot
 from memories.models import Job, MemoryVector, Namespace, NamespaceStatistics, Trace
-from memories.models.choices import EMBEDDERS, JobKind, JobState, Route
-from memories.models.vector import SCAN_BELOW
+from memories.models.choices import JobKind, JobState, Route
+from memories.models.vector import index_name
 from memories.retrieval.config import resolve_config
 from memories.retrieval.fetch import fetch
 from memories.retrieval.parse import ParsedQuery, understand
@@ -66,9 +66,9 @@ class IndexRecall:
 
 
 def uses_index(namespace: Namespace) -> bool:
-    """Whether the index serves a namespace; small ones, and embedders without an index, are scanned exactly."""
-    statistics = NamespaceStatistics.objects.filter(namespace=namespace).only("documents").first()
-    return statistics is not None and statistics.documents >= SCAN_BELOW and namespace.embedder in EMBEDDERS
+    """Whether an index serves a namespace; others are scanned exactly."""
+    name = index_name(namespace.id, namespace.embedder)
+    return NamespaceStatistics.objects.filter(namespace=namespace, vector_index=name).exists()
 
 
 def latest_index_recall(namespace: Namespace) -> IndexRecall | None:
@@ -101,8 +101,8 @@ def namespaces_with_index_alert() -> list[Namespace]:
 
 def namespaces_to_measure() -> list[Namespace]:
     """Those whose index was never measured, or not since their size, embedder, policy or queries changed."""
-    large = NamespaceStatistics.objects.filter(documents__gte=SCAN_BELOW, namespace__embedder__in=EMBEDDERS)
-    rows = large.select_related("namespace").order_by("namespace_id")
+    indexed = NamespaceStatistics.objects.exclude(vector_index="")
+    rows = indexed.select_related("namespace").order_by("namespace_id")
     return [row.namespace for row in rows if measurement_is_due(row.namespace, row.documents)]
 
 

@@ -40,7 +40,7 @@ def all_table_sizes() -> list[TableSize]:
 
 
 def vector_index_sizes() -> dict[str, int]:
-    """The bytes of each embedder's HNSW index."""
+    """The bytes of each namespace's HNSW index."""
     with connection.cursor() as cursor:
         cursor.execute(VECTOR_INDEXES_SQL)
-        return {name.removeprefix("memoryvector_"): size for name, size in cursor.fetchall()}
+        return dict(cursor.fetchall())

@@ -26,6 +26,10 @@ class NamespaceStatistics(models.Model):
         default=0, help_text="incremented by what invalidates every cache: another embedder, a restore, an erasure"
     )
 
+    vector_index = models.CharField(
+        max_length=63, blank=True, help_text="the HNSW index of the namespace's vectors; empty: they are scanned"
+    )
+
     ef_search = models.PositiveIntegerField(
         default=0, help_text="HNSW search effort that was measured to reach the policy's recall; 0: not measured"
     )

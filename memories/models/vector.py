@@ -1,36 +1,37 @@
 """Vectors of memories, one per embedder and route, and their token states."""
 
-from django.contrib.postgres.indexes import HashIndex, OpClass
+from hashlib import sha256
+from uuid import UUID
+
+from django.contrib.postgres.indexes import HashIndex
 from django.db import models
 from django.db.models import Index, Q, UniqueConstraint
-from django.db.models.functions import Cast
-from pgvector.django import HalfVectorField, HnswIndex, VectorField
+from pgvector.django import VectorField
+from psycopg.sql import Literal
 
 from memories.models.check_constraints import choice_checks, range_checks
-from memories.models.choices import EMBEDDERS, ChunkLevel, Route
+from memories.models.choices import ChunkLevel, Route
 from memories.models.keys import Namespaced
 from memories.models.memory import Memory
 from memories.models.references import Reference
 
-# Below this many vectors an exact scan is as fast as the index; only larger namespaces are indexed.
+# Below this many vectors an exact scan is as fast as an index; a larger namespace gets its own (writing/vector_index).
 SCAN_BELOW = 20_000
 EF_CONSTRUCTION = 128  # with pgvector's 64, the index finds .90 instead of .95 of the nearest by the same effort
 
 
-def hnsw_index(embedder: str, dimensions: int) -> HnswIndex:
-    """A cosine index of one embedder's vectors; a query uses it only if it names the embedder as a literal.
+INDEX_PREFIX = "memoryvector_hnsw_"
 
-    It holds only vectors marked `indexed`: inserting one costs more than the rest of a write, and below some ten
-    thousand a scan is as fast, so small namespaces stay out of it.
-    """
-    name = f"memoryvector_{embedder}".lower().replace("-", "_")
-    halves = Cast("vector", HalfVectorField(dimensions=dimensions))
-    return HnswIndex(
-        OpClass(halves, name="halfvec_cosine_ops"),
-        name=name,
-        condition=Q(embedder=embedder, indexed=True),
-        ef_construction=EF_CONSTRUCTION,
-    )
+
+def index_name(namespace: UUID, embedder: str) -> str:
+    """The name of a namespace's HNSW index over one embedder's vectors."""
+    return f"{INDEX_PREFIX}{namespace.hex}_{sha256(embedder.encode()).hexdigest()[:8]}"
+
+
+def index_predicate(namespace: UUID, embedder: str, *, table: str = "") -> str:
+    """The rows of that index; a query uses it only if it repeats these conditions as literals."""
+    name = Literal(embedder).as_string()
+    return f"{table}namespace_id = '{namespace}' AND {table}embedder = {name} AND {table}indexed"
 
 
 class MemoryVector(Namespaced):
@@ -45,7 +46,9 @@ class MemoryVector(Namespaced):
     level = models.CharField(max_length=10, choices=ChunkLevel, default=ChunkLevel.FACT)
     active = models.BooleanField(default=True)
     written = models.BigIntegerField(default=0, help_text="number of the write that made it searchable")
-    indexed = models.BooleanField(default=False, help_text="whether it is in the HNSW index; otherwise a scan finds it")
+    indexed = models.BooleanField(
+        default=False, help_text="whether it is in the namespace's HNSW index; otherwise a scan finds it"
+    )
 
     class Meta:
         constraints = [
@@ -59,7 +62,6 @@ class MemoryVector(Namespaced):
             ),
             # A retrieval looks up hundreds; the constraint's index takes twice as long for each.
             HashIndex(fields=["memory_id"], condition=Q(route=Route.FULL), name="memoryvector_of_memory"),
-            *(hnsw_index(embedder, dimensions) for embedder, dimensions in EMBEDDERS.items()),
         ]
 
     def __str__(self) -> str:

@@ -1,5 +1,6 @@
 """The Health page: vector index, retrievers, latency, jobs and table sizes."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from django.contrib import messages
@@ -11,9 +12,9 @@ from memories.jobs.submission import BusyError, submit_job
 from memories.maintenance import index_recall, retriever_health, table_sizes
 from memories.maintenance.type_resolution import uncertain_facts
 from memories.models import Job, Namespace, NamespaceStatistics
-from memories.models.choices import EMBEDDERS, JobKind, Role
+from memories.models.choices import JobKind, Role
 from memories.models.job import UNFINISHED
-from memories.models.vector import SCAN_BELOW
+from memories.models.vector import SCAN_BELOW, index_name
 from memories.pages.access import access_of, members_only, require_role
 from memories.pages.job_rows import load_job_rows
 from memories.providers.embedder import embedder
@@ -42,18 +43,20 @@ def health_page(request: HttpRequest, namespace: Namespace) -> HttpResponse:
         return render_page(request, "memories/health.html", work, partial="work")
     traces = retriever_health.latest_traces(namespace)
     retrievers = retriever_health.health_by_retriever(traces)
+    statistics = NamespaceStatistics.objects.filter(namespace=namespace).first()
+    index_sizes = table_sizes.vector_index_sizes()
     context = {
         **work,
         "trial": trial,
-        "index": index_context(namespace),
+        "index": index_context(namespace, statistics, index_sizes),
         "traces": len(traces),
         "retrievers": retrievers,
         "without_results": [retriever for retriever in retrievers if retriever.alert],
         "timed_out": [retriever for retriever in retrievers if retriever.timed_out],
         "never_found": [retriever for retriever in retrievers if not retriever.with_results],
         "steps": latency_bars(retriever_health.step_latencies(traces)),
-        "embedder": embedder_context(namespace),
-        "tables": table_sizes_context(),
+        "embedder": embedder_context(namespace, statistics),
+        "tables": table_sizes_context(index_sizes),
     }
     return render_page(request, "memories/health.html", context)
 
@@ -80,12 +83,17 @@ def embedder_test(namespace: Namespace) -> dict[str, Any]:
     return {"error": error, "dimensions": None if error else embedder(namespace.embedder).dimensions}
 
 
-def index_context(namespace: Namespace) -> dict[str, Any]:
-    """Whether the vector index is used, and its measured recall."""
+def index_context(
+    namespace: Namespace, statistics: NamespaceStatistics | None, sizes: Mapping[str, int]
+) -> dict[str, Any]:
+    """Whether the namespace has a vector index, its size, and its measured recall."""
+    name = index_name(namespace.id, namespace.embedder)
     return {
-        "used": index_recall.uses_index(namespace),
+        "used": statistics is not None and statistics.vector_index == name,
+        "name": name,
+        "size": sizes.get(name, 0),
         "smallest": SCAN_BELOW,
-        "ships": namespace.embedder in EMBEDDERS,
+        "outgrown": statistics is not None and statistics.documents >= SCAN_BELOW,
         "measured": index_recall.latest_index_recall(namespace),
         "top": index_recall.TOP,
     }
@@ -97,9 +105,8 @@ def latency_bars(steps: list[retriever_health.StepLatency]) -> list[dict[str, An
     return [{"step": step, "p50": 100 * step.p50 / longest, "p95": 100 * step.p95 / longest} for step in steps]
 
 
-def embedder_context(namespace: Namespace) -> dict[str, Any]:
+def embedder_context(namespace: Namespace, statistics: NamespaceStatistics | None) -> dict[str, Any]:
     """The current embedder, its vectors outside the index, and a pending change."""
-    statistics = NamespaceStatistics.objects.filter(namespace=namespace).first()
     changing = Job.objects.within(namespace).filter(kind=JobKind.REEMBED, state__in=UNFINISHED).first()
     return {
         "name": namespace.embedder,
@@ -110,7 +117,7 @@ def embedder_context(namespace: Namespace) -> dict[str, Any]:
     }
 
 
-def table_sizes_context() -> dict[str, Any]:
+def table_sizes_context(index_sizes: Mapping[str, int]) -> dict[str, Any]:
     """The largest tables, and the total size."""
     tables = table_sizes.all_table_sizes()
     largest = tables[0].total if tables else 1
@@ -119,5 +126,6 @@ def table_sizes_context() -> dict[str, Any]:
         "rows": rows,
         "others": len(tables) - len(rows),
         "total": sum(table.total for table in tables),
-        "vectors": table_sizes.vector_index_sizes(),
+        "indexes": index_sizes,
+        "index_bytes": sum(index_sizes.values()),
     }

@@ -23,7 +23,8 @@ LEXEMES = """
     LEFT JOIN memories_termstatistic statistic ON statistic.namespace_id = %(namespace)s AND statistic.term = w.lexeme
 """
 STATISTICS = """
-    SELECT documents, total_length, ef_search FROM memories_namespacestatistics WHERE namespace_id = %(namespace)s
+    SELECT documents, total_length, ef_search, vector_index FROM memories_namespacestatistics
+    WHERE namespace_id = %(namespace)s
 """
 
 
@@ -38,6 +39,7 @@ class QueryTerms:
     spans: tuple[tuple[int, int, frozenset[str]], ...]  # start and end of each word, and its lexemes
     stop_words: frozenset[str] = frozenset()  # case-folded
     ef_search: int = 0  # the namespace's measured HNSW search effort
+    vector_index: str = ""  # its HNSW index
 
     @property
     def by_rarity(self) -> list[str]:
@@ -116,7 +118,7 @@ def distinct_words(text: str) -> list[str]:
 
 def terms_from_rows(text: str, statistics: Rows, rows: Rows) -> QueryTerms:
     """The terms of a text from the rows of `terms_statements`."""
-    documents, total_length, ef_search = statistics[0] if statistics else (0, 0, 0)
+    documents, total_length, ef_search, vector_index = statistics[0] if statistics else (0, 0, 0, "")
     words, by_place = distinct_words(text), dict[int, set[str]]()
     for place, lexeme, _ in rows:
         by_place.setdefault(place, set()).add(lexeme)
@@ -129,4 +131,4 @@ def terms_from_rows(text: str, statistics: Rows, rows: Rows) -> QueryTerms:
     spans = tuple((start, end, lexemes[text[start:end]]) for start, end in word_spans)
     stop_words = frozenset(word.casefold() for place, word in enumerate(words, start=2) if place not in by_place)
     average_length = total_length / documents if documents else 0.0
-    return QueryTerms(text, documents, average_length, frequencies, spans, stop_words, ef_search)
+    return QueryTerms(text, documents, average_length, frequencies, spans, stop_words, ef_search, vector_index)

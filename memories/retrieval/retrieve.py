@@ -6,8 +6,7 @@ from dataclasses import dataclass, field
 
 from memories.contracts.answer import NOTHING_PARSED, ParsedReport
 from memories.db.pipeline import Statement, snapshot
-from memories.models.choices import EMBEDDERS
-from memories.models.vector import SCAN_BELOW
+from memories.models.vector import index_name
 from memories.retrieval.candidates import Candidates, load_candidates
 from memories.retrieval.fetch import Fetched, fetch
 from memories.retrieval.parse import ParsedQuery, understand
@@ -95,7 +94,8 @@ def retrieve(query: Query, parsed: ParsedQuery | None = None) -> Retrieval:
 
 def retriever_context(query: Query, parsed: ParsedQuery, params: Params, depth: int | None = None) -> RetrieverContext:
     """What the retrievers of a query share; why-not passes a greater depth than the answer's."""
-    indexed = parsed.terms.documents >= SCAN_BELOW and parsed.embedder in EMBEDDERS
+    # The name says of which embedder the index is: another process may be switching it.
+    indexed = parsed.terms.vector_index == index_name(query.namespace.id, parsed.embedder)
     answer_depth = list_depth(params, query.top_k)
     scope = CandidateScope.for_query(query)
     depth = depth or answer_depth

@@ -1,18 +1,17 @@
 """Nearest stored memories of new ones, by the vector of the full text."""
 
 from collections.abc import Callable, Collection, Sequence
-from typing import NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 from uuid import UUID
 
 from django.db import connection
 from pgvector import Vector
-from psycopg.sql import Literal
 
 from memories.models import Memory, Namespace, NamespaceStatistics
-from memories.models.choices import EMBEDDERS, Status
-from memories.models.vector import SCAN_BELOW
+from memories.models.choices import Status
+from memories.models.vector import index_name, index_predicate
 from memories.writing.comparison import COMPARED_COLUMNS, are_unrelated, unrelated_subjects
-from memories.writing.vector_cache import MAX_VECTORS, SEARCHABLE_SQL, cached_vectors
+from memories.writing.vector_cache import MAX_VECTORS, SEARCHABLE_SQL, STORED, cached_vectors
 from scoring.term import Array
 
 MAX_NEIGHBOURS = 8
@@ -73,8 +72,8 @@ def neighbour_search(namespace: Namespace, vectors: Array, min_cosine: float, *,
         matches = cached_vectors(namespace, statistics.epoch, last, vectors.shape[1]).search(vectors, min_cosine)
         sorted_matches = [sort_neighbours([Neighbour(*pair) for pair in pairs], min_cosine) for pairs in matches]
         return lambda indexes, limit: [sorted_matches[index][:limit] for index in indexes]
-    large = statistics.documents >= SCAN_BELOW and namespace.embedder in EMBEDDERS
-    run = search_index_and_scan if large else scan_neighbours
+    is_indexed = statistics.vector_index == index_name(namespace.id, namespace.embedder)
+    run = search_index_and_scan if is_indexed else scan_neighbours
     return lambda indexes, limit: [
         sort_neighbours(neighbours, min_cosine)[:limit]
         for neighbours in run(namespace, vectors[list(indexes)], limit=limit)
@@ -102,42 +101,43 @@ def scan_neighbours(
     namespace: Namespace, vectors: Array, condition: str = "", *, limit: int = MAX_NEIGHBOURS
 ) -> list[list[Neighbour]]:
     """Exact search over all stored vectors."""
-    return query_neighbours(namespace, vectors, "v.vector <=> q.vector", condition, limit)
+    return query_neighbours(namespace, vectors, "v.vector <=> q.vector", f"{STORED} {condition}", limit)
 
 
 def search_index_and_scan(
     namespace: Namespace, vectors: Array, *, limit: int = MAX_NEIGHBOURS
 ) -> list[list[Neighbour]]:
-    """Search the HNSW index, and scan the vectors not indexed yet."""
-    # The planner uses the index only with this cast and the embedder as a literal.
-    halfvec_type = f"halfvec({EMBEDDERS[namespace.embedder]})"
-    among = f"AND v.embedder = {Literal(namespace.embedder).as_string()} AND v.indexed"
+    """Search the namespace's HNSW index, and scan the vectors not indexed yet."""
+    halfvec_type = f"halfvec({vectors.shape[1]})"
+    stored = index_predicate(namespace.id, namespace.embedder, table="v.")
     with connection.cursor() as cursor:
-        # Iterate until enough rows match: the nearest in the index may belong to another namespace.
+        # Iterate until enough rows match: the nearest in the index may be hidden.
         cursor.execute("SET LOCAL hnsw.iterative_scan = 'strict_order'")
     indexed = query_neighbours(
-        namespace, vectors, f"v.vector::{halfvec_type} <=> q.vector::{halfvec_type}", among, limit
+        namespace, vectors, f"v.vector::{halfvec_type} <=> q.vector::{halfvec_type}", stored, limit
     )
     scanned = scan_neighbours(namespace, vectors, "AND NOT v.indexed", limit=limit)
     return [[*first, *second] for first, second in zip(indexed, scanned, strict=True)]
 
 
 def query_neighbours(
-    namespace: Namespace, vectors: Array, distance: str, condition: str, limit: int
+    namespace: Namespace, vectors: Array, distance: str, stored: str, limit: int
 ) -> list[list[Neighbour]]:
     """Search in the database, one SQL query for all vectors."""
     neighbours: list[list[Neighbour]] = [[] for _ in vectors]
     statement = f"""
         SELECT q.ordinal, nearest.memory_id, nearest.distance
-        FROM unnest(%s::vector[]) WITH ORDINALITY AS q(vector, ordinal)
+        FROM unnest(%(vectors)s::vector[]) WITH ORDINALITY AS q(vector, ordinal)
         CROSS JOIN LATERAL (
-            SELECT v.memory_id, {distance} AS distance {SEARCHABLE_SQL} {condition} ORDER BY {distance} LIMIT {limit}
+            SELECT v.memory_id, {distance} AS distance {SEARCHABLE_SQL.replace(STORED, stored)}
+            ORDER BY {distance} LIMIT {limit}
         ) nearest
     """
     # One literal for all: psycopg would quote every vector of a list separately.
     literal = "{" + ",".join(f'"{Vector(vector).to_text()}"' for vector in vectors) + "}"
     with connection.cursor() as cursor:
-        cursor.execute(statement, [literal, namespace.id, namespace.embedder])
+        values: dict[str, Any] = {"vectors": literal, "namespace": namespace.id, "embedder": namespace.embedder}
+        cursor.execute(statement, values)
         for ordinal, memory, cosine_distance in cursor.fetchall():
             neighbours[ordinal - 1].append(Neighbour(memory, 1.0 - cosine_distance))
     return neighbours

@@ -14,7 +14,7 @@ from django.utils import timezone
 from memories.contracts.work import Step, Work
 from memories.db.ids import uuid7
 from memories.models import Cluster, Memory, MemoryVector, Namespace, NamespaceStatistics, ScoreEvent, TokenStates
-from memories.models.choices import EMBEDDERS, ChunkLevel, Route, Status
+from memories.models.choices import ChunkLevel, Route, Status
 from memories.models.keys import NamespacedQuerySet
 from memories.models.vector import SCAN_BELOW
 from memories.providers.embedder import ALLOWED, EmbedderError, embedder, is_known_embedder
@@ -25,6 +25,7 @@ from memories.writing.prepare import embed_distinct
 from memories.writing.search_index import token_states_row
 from memories.writing.turns.chunks import SESSION_ROUTES, mean_route_vectors
 from memories.writing.turns.route_texts import load_route_texts
+from memories.writing.vector_index import MAX_DIMENSIONS, build_index
 from scoring.term import Array
 
 BATCH_SIZE = 200  # rows per transaction
@@ -82,7 +83,9 @@ def switch_embedder(work: Work) -> None:
                 stored += store_missing_vectors(namespace, name, batch, embed_rows(namespace, name, batch))
         without_text = missing.count()
         Namespace.objects.filter(id=namespace.id).update(embedder=name)
-        NamespaceStatistics.objects.filter(namespace=namespace).update(epoch=F("epoch") + 1, ef_search=0)
+        NamespaceStatistics.objects.filter(namespace=namespace).update(
+            epoch=F("epoch") + 1, ef_search=0, vector_index=work.job.result.get("index", {}).get("name", "")
+        )
         work.record_progress(1, 1, embedded=stored, without_text=without_text)
     namespace.embedder = name
 
@@ -117,19 +120,45 @@ def delete_in_batches(work: Work, rows: NamespacedQuerySet[Any]) -> None:
 
 
 def index_new_vectors(work: Work) -> None:
-    """Index vectors in small transactions; no request waits for it."""
+    """Index vectors in small transactions and build the namespace's index if it has none; no request waits for it.
+
+    Until there is an index the vectors are only marked, so that it is built in one go.
+    """
     total, done = unindexed_vectors(work.namespace).count(), 0
     while ids := list(unindexed_vectors(work.namespace).order_by("id").values_list("id", flat=True)[:BATCH_SIZE]):
         with transaction.atomic():
             done += MemoryVector.objects.within(work.namespace).filter(id__in=ids).update(indexed=True)
             work.record_progress(done, max(total, done), indexed=len(ids))
+    name = build_index(work.namespace, work.namespace.embedder)
+    with transaction.atomic():
+        NamespaceStatistics.objects.filter(namespace=work.namespace).update(vector_index=name)
+        work.record_progress(done, max(total, done))
+
+
+def index_new_embedder(work: Work) -> None:
+    """Build the index of the new embedder's vectors before the switch, if the namespace is large."""
+    statistics = NamespaceStatistics.objects.get(namespace=work.namespace)
+    large = statistics.documents >= SCAN_BELOW
+    work.step_result["name"] = build_index(work.namespace, str(work.job.params["embedder"])) if large else ""
+    work.record_progress(1, 1)
 
 
 def namespaces_to_index() -> list[Namespace]:
-    """Namespaces too large to scan, with enough vectors to index."""
-    large = NamespaceStatistics.objects.filter(documents__gte=SCAN_BELOW, namespace__embedder__in=EMBEDDERS)
-    namespaces = [statistics.namespace for statistics in large.select_related("namespace").order_by("namespace_id")]
-    return [namespace for namespace in namespaces if unindexed_vectors(namespace)[MIN_UNINDEXED:].exists()]
+    """Namespaces too large to scan, without an index or with enough vectors outside it."""
+    large = NamespaceStatistics.objects.filter(documents__gte=SCAN_BELOW)
+    return [
+        statistics.namespace
+        for statistics in large.select_related("namespace").order_by("namespace_id")
+        if lacks_index(statistics) or unindexed_vectors(statistics.namespace)[MIN_UNINDEXED:].exists()
+    ]
+
+
+def lacks_index(statistics: NamespaceStatistics) -> bool:
+    """Whether a namespace has no index, though its vectors can have one."""
+    if statistics.vector_index:
+        return False
+    first = vectors_of_embedder(statistics.namespace, statistics.namespace.embedder).first()
+    return first is not None and len(first.vector) <= MAX_DIMENSIONS
 
 
 def unindexed_vectors(namespace: Namespace) -> NamespacedQuerySet[MemoryVector]:
@@ -246,6 +275,7 @@ def expected_vectors(memories: Iterable[Memory]) -> list[MemoryVector]:
 
 REEMBED_STEPS: dict[str, Step] = {
     "embed": embed_missing_vectors,
+    "index": index_new_embedder,
     "switch": switch_embedder,
     "clear": delete_old_vectors,
 }

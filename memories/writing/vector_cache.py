@@ -19,10 +19,10 @@ MAX_NAMESPACES = 2  # cached namespaces
 BLOCK_SIZE = 16_384  # vectors compared per matrix product
 ROUNDING = 1e-5  # tolerance of the float32 bound
 # The searchable fact vectors of a namespace. No join: the planner's statistics are stale for a growing namespace.
+STORED = "v.namespace_id = %(namespace)s AND v.embedder = %(embedder)s"
 SEARCHABLE_SQL = f"""
     FROM memories_memoryvector v
-    WHERE v.namespace_id = %s AND v.embedder = %s AND v.route = '{Route.FULL}'
-        AND v.level = '{ChunkLevel.FACT}' AND v.active
+    WHERE {STORED} AND v.route = '{Route.FULL}' AND v.level = '{ChunkLevel.FACT}' AND v.active
 """
 
 
@@ -118,5 +118,6 @@ def cache_vectors(namespace: Namespace, current: CachedVectors) -> None:
 
 def fetch_vectors(namespace: Namespace, dimensions: int, after: int, last: int) -> tuple[NDArray[np.void], Vectors]:
     """Ids and vectors of searchable memories written in a range of writes."""
-    query = f"SELECT v.memory_id, v.vector {SEARCHABLE_SQL} AND v.written > %s AND v.written <= %s"
-    return copy_vectors_out(query, [namespace.id, namespace.embedder, after, last], dimensions)
+    query = f"SELECT v.memory_id, v.vector {SEARCHABLE_SQL} AND v.written > %(after)s AND v.written <= %(last)s"
+    values = {"namespace": namespace.id, "embedder": namespace.embedder, "after": after, "last": last}
+    return copy_vectors_out(query, values, dimensions)

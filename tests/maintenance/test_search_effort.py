@@ -5,7 +5,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from django.db import connection
 from django.db.models import F
 from django.utils import timezone
 
@@ -17,17 +16,18 @@ from memories.jobs.submission import submit_job
 from memories.maintenance import index_recall
 from memories.models import Job, Memory, MemoryVector, Namespace, NamespaceStatistics, Publication
 from memories.models.choices import JobKind, JobState
-from memories.retrieval import retrieve as retrieving
 from memories.retrieval.config import resolve_config
 from memories.retrieval.parse import understand
 from memories.retrieval.query import Query
 from memories.retrieval.retrieve import database_settings, retrieve, retriever_context
 from memories.retrieval.retrievers import semantic
 from memories.tuning.policy_versions import add_policy_version, publish_policy
+from memories.writing import vector_index
 from scoring.specificity import Plan
 from tests.support.profiles import add_version, force_publish
 from tests.support.rows import row
 from tests.support.traces import trace_row
+from tests.support.vector_indexes import index_vectors
 
 pytestmark = [pytest.mark.django_db, pytest.mark.xdist_group("retrieval")]
 
@@ -63,18 +63,15 @@ def store_vectors(slug: str, count: int) -> Namespace:
     force_publish(namespace, add_version(namespace, {"pool": POOL}))
     sizes = {"documents": count, "total_length": 2 * count}
     NamespaceStatistics.objects.update_or_create(namespace=namespace, defaults=sizes)
+    index_vectors(namespace)
     return namespace
 
 
 @pytest.fixture
 def hard(monkeypatch: pytest.MonkeyPatch) -> Namespace:
-    """A namespace that shares its index, a sparse one, with a larger one: hard for HNSW."""
-    with connection.cursor() as cursor:  # as sparse as pgvector allows
-        cursor.execute("ALTER INDEX memoryvector_wordllama_256 SET (ef_construction = 32)")
-    store_vectors("crowd", 1_800)
-    namespace = store_vectors("hard", 600)
-    for module in (index_recall, retrieving):
-        monkeypatch.setattr(module, "SCAN_BELOW", 600)
+    """A namespace with a sparse index, hard for HNSW."""
+    monkeypatch.setattr(vector_index, "EF_CONSTRUCTION", 32)  # as sparse as pgvector allows
+    namespace = store_vectors("hard", 2_400)
     for way in ("seqscan", "bitmapscan", "sort"):
         pipeline.fetch_pipeline([pipeline.Statement(f"SET LOCAL enable_{way} = off")])
     return namespace
@@ -82,9 +79,8 @@ def hard(monkeypatch: pytest.MonkeyPatch) -> Namespace:
 
 @pytest.fixture
 def large(monkeypatch: pytest.MonkeyPatch) -> Namespace:
-    """A namespace that is large enough for the index."""
+    """A namespace with an index."""
     monkeypatch.setattr(index_recall, "SAMPLE_SIZE", len(QUERIES) // 5)
-    monkeypatch.setattr(index_recall, "SCAN_BELOW", 20)
     return store_vectors("large", 20)
 
 
@@ -177,7 +173,7 @@ def test_an_index_is_measured_again_when_its_size_policy_or_embedder_changes(lar
     [job] = start_due_measurements()
     run_job(large.id, job.id)
     assert start_due_measurements() == []
-    statistics.update(documents=19)
+    statistics.update(vector_index="")
     set_threshold(large, 0.91)
     assert start_due_measurements() == []
 

@@ -16,10 +16,9 @@ from playwright.sync_api import Page, expect
 from pytest_django import DjangoAssertNumQueries
 
 from memories.contracts.new_memory import NewMemory
-from memories.maintenance import index_recall
 from memories.models import Membership, Memory, MemoryVector, Namespace, NamespaceStatistics, Publication, ReviewItem
 from memories.models import WritePolicyVersion as Version
-from memories.models.choices import EMBEDDERS, Role, Status
+from memories.models.choices import Role, Status
 from memories.pages.dedup import neighbour_pairs, pair_list, pair_survey
 from memories.pages.dedup.charts import cosine_bins
 from memories.pages.dedup.word_diff import word_diff
@@ -31,6 +30,7 @@ from memories.writing.neighbours import COSINE_DECIMALS
 from memories.writing.remember import remember
 from memories.writing.write_policy import current_write_policy
 from tests.support.rows import row
+from tests.support.vector_indexes import index_vectors
 
 pytestmark = pytest.mark.django_db
 
@@ -42,7 +42,7 @@ PAIRS = {
     0.86: ("Reads at night", "Reads books at night"),
     0.60: ("Lives in Umeå", "Has a garden"),
 }
-DIMENSIONS = EMBEDDERS["all-MiniLM-L6-v2"]
+DIMENSIONS = 384
 COFFEE = "Maya drinks her coffee black", "Maya takes her coffee black, without sugar"  # at .901
 
 
@@ -255,8 +255,8 @@ def test_a_sample_of_very_many_is_looked_up_in_the_database(
 ) -> None:
     exact = {pair[:2]: pair.cosine for pair in neighbour_pairs.compare_memories(namespace).pairs}
     monkeypatch.setattr(neighbour_pairs, "SCAN_BELOW", 5)
-    monkeypatch.setattr(index_recall, "SCAN_BELOW", 5 if has_index else 1_000)
-    MemoryVector.objects.within(namespace).update(indexed=has_index)
+    if has_index:
+        index_vectors(namespace)
     found = neighbour_pairs.compare_memories(namespace)
     assert found.method == ("index" if has_index else "exact")
     assert (found.memories, found.compared) == (10, 10)

@@ -14,12 +14,14 @@ from memories.jobs.attempt import run_job
 from memories.jobs.submission import submit_job
 from memories.maintenance import index_recall, retriever_health
 from memories.maintenance.table_sizes import all_table_sizes, vector_index_sizes
-from memories.models import Job, MemoryVector, Namespace, NamespaceStatistics, Trace
+from memories.models import Job, Namespace, NamespaceStatistics, Trace
 from memories.models.choices import JobKind, JobState, Role
+from memories.models.vector import index_name
 from memories.writing.remember import remember
 from tests.support.access import key_to, member_of
 from tests.support.sign_in import sign_in
 from tests.support.traces import trace_row
+from tests.support.vector_indexes import index_vectors
 
 pytestmark = pytest.mark.django_db
 
@@ -140,8 +142,7 @@ def run_measurement(namespace: Namespace) -> Job:
 
 
 def test_the_index_is_measured_against_a_scan(client: Client, full: Namespace, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(index_recall, "SCAN_BELOW", 5)
-    MemoryVector.objects.within(full).update(indexed=True)
+    index_vectors(full)
     for fact in FACTS[:3]:
         retrieve(client, fact)
     job = run_measurement(full)
@@ -162,7 +163,6 @@ def test_the_index_is_measured_against_a_scan(client: Client, full: Namespace, m
 
 def find_a_share(monkeypatch: pytest.MonkeyPatch, count: int) -> None:
     """Have the index find only some of the ten nearest."""
-    monkeypatch.setattr(index_recall, "SCAN_BELOW", 5)
     exact = index_recall.semantic_top
     monkeypatch.setattr(
         index_recall, "semantic_top", lambda *given, effort: exact(*given, effort=effort)[: count if effort else None]
@@ -171,7 +171,7 @@ def find_a_share(monkeypatch: pytest.MonkeyPatch, count: int) -> None:
 
 def test_an_index_that_misses_too_much_is_an_alert(full: Namespace, monkeypatch: pytest.MonkeyPatch) -> None:
     find_a_share(monkeypatch, 8)
-    MemoryVector.objects.within(full).update(indexed=True)
+    index_vectors(full)
     run_measurement(full)
     found = index_recall.latest_index_recall(full)
     assert found is not None
@@ -189,6 +189,7 @@ def test_the_alert_reads_its_threshold_from_the_published_policy(
     client: Client, full: Namespace, monkeypatch: pytest.MonkeyPatch, threshold: float, alert: bool
 ) -> None:
     find_a_share(monkeypatch, 9)
+    index_vectors(full)
     run_measurement(full)
     admin = key_to(full, Role.ADMIN)
     made = client.post(
@@ -236,12 +237,15 @@ def test_the_embedder_is_tried_by_itself(namespace: Namespace) -> None:
     assert "✕ not available" in get_page(member_of(namespace), "/here/health/?try=embedder")
 
 
-def test_tables_and_indexes_have_sizes() -> None:
+def test_tables_and_indexes_have_sizes(full: Namespace) -> None:
     found = {one.name: one for one in all_table_sizes()}
     assert found["memory"].total == found["memory"].rows + found["memory"].indexes > 0
     assert "trace" in found
     assert not any("trace_" in name for name in found)
-    assert set(vector_index_sizes()) == {"all_minilm_l6_v2", "wordllama_256"}
+    assert vector_index_sizes() == {}
+    index_vectors(full)
+    assert vector_index_sizes()[index_name(full.id, full.embedder)] > 0
+    assert "1 namespace with an HNSW index" in get_page(member_of(full))
 
 
 def test_a_stranger_sees_nothing(namespace: Namespace) -> None:

@@ -26,6 +26,7 @@ from memories.models import (
     WritePolicyVersion,
 )
 from memories.models.choices import JobKind, JobState, Role, Status
+from memories.models.vector import index_name
 from memories.pages.dedup.pair_survey import find_survey
 from memories.pages.thresholds import query_populations, views
 from memories.retrieval.answer import build_answer
@@ -383,7 +384,8 @@ def test_the_index_alert_follows_the_last_measurement(db: None) -> None:
     client = member_of(namespace)
     nothing = count_effects(client, namespace)["policy.index_recall"]
     assert "Every vector is compared: the index begins at 20,000 memories." in nothing
-    NamespaceStatistics.objects.create(namespace=namespace, documents=30_000)
+    name = index_name(namespace.id, namespace.embedder)
+    NamespaceStatistics.objects.create(namespace=namespace, documents=30_000, vector_index=name)
     assert "was not measured yet. Measure it on Health" in count_effects(client, namespace)["policy.index_recall"]
     Job.objects.create(
         namespace=namespace,

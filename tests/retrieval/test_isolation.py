@@ -36,7 +36,6 @@ from memories.models import (
     Turn,
 )
 from memories.retrieval import access_counts
-from memories.retrieval import retrieve as retrieving
 from memories.retrieval.answer import build_answer
 from memories.retrieval.query import Filters
 from memories.retrieval.retrieve import retrieve
@@ -45,6 +44,7 @@ from memories.writing import search_index
 from scoring.systems import SYSTEMS
 from tests.support.retrieval_world import EVERYTHING, NOW, answer_to_dict, make_query, memory, store_world
 from tests.support.rows import row
+from tests.support.vector_indexes import index_vectors
 
 pytestmark = [pytest.mark.django_db, pytest.mark.xdist_group("retrieval")]
 
@@ -86,8 +86,7 @@ def test_what_happens_to_the_same_ids_in_another_namespace_changes_nothing_here(
     world: Namespace, monkeypatch: pytest.MonkeyPatch, as_of: datetime | None, large: bool
 ) -> None:
     if large:
-        monkeypatch.setattr(retrieving, "SCAN_BELOW", 1)
-        MemoryVector.objects.within(world).update(indexed=True)
+        index_vectors(world)
     for one in Memory.objects.within(world):
         row(DailyAccess, world, memory=one, day=NOW.date(), count=one.access_count + 1)
         row(SessionReturn, world, memory=one, user="maya", session="s", returned_at=NOW)
@@ -164,7 +163,8 @@ def test_every_statement_of_a_retrieval_names_the_namespace_of_every_table(
     filters = Filters(types=("Fact", "Event"), tags=("database", "review", "backup"), users=("",))
     seen = []
     for large in (False, True):
-        monkeypatch.setattr(retrieving, "SCAN_BELOW", 1 if large else 20_000)
+        if large:
+            index_vectors(world)
         for narrowed in (Filters(), filters):
             query = make_query(world, EVERYTHING, system, user="maya", session="s", as_of=as_of, filters=narrowed)
             with CaptureQueriesContext(connection) as queries:

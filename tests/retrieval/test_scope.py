@@ -9,7 +9,6 @@ import pytest
 
 from memories.models import Memory, MemoryVector, Namespace, Posting
 from memories.models.choices import Route
-from memories.retrieval import retrieve as retrieving
 from memories.retrieval.query import Filters
 from memories.retrieval.retrieve import retrieve
 from tests.support.retrieval_world import (
@@ -24,6 +23,7 @@ from tests.support.retrieval_world import (
     run_retriever,
 )
 from tests.support.rows import row
+from tests.support.vector_indexes import index_vectors
 
 pytestmark = [pytest.mark.django_db, pytest.mark.xdist_group("retrieval")]
 
@@ -69,8 +69,7 @@ def test_a_filter_lets_through_what_it_names_and_keeps_the_order_and_scores(
     world: Namespace, monkeypatch: pytest.MonkeyPatch, route: str, wanted: str, large: bool
 ) -> None:
     if large:
-        monkeypatch.setattr(retrieving, "SCAN_BELOW", 1)
-        MemoryVector.objects.within(world).update(indexed=True)
+        index_vectors(world)
     filters, passes = FILTERS[wanted]
     whole = run_retriever(
         make_query(world, EVERYTHING, SYSTEM_OF_RETRIEVER[route], filters=Filters(levels=ALL_LEVELS)), route

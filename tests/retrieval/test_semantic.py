@@ -9,7 +9,7 @@ import pytest
 from memories.db import pipeline
 from memories.models import Memory, MemoryVector, Namespace
 from memories.models.choices import Route
-from memories.retrieval import retrieve as retrieving
+from memories.models.vector import index_name
 from memories.retrieval.parse import understand
 from memories.retrieval.query import Filters, Query
 from memories.retrieval.retrieve import retrieve
@@ -29,6 +29,7 @@ from tests.support.retrieval_world import (
     sort_scores,
 )
 from tests.support.rows import row
+from tests.support.vector_indexes import index_vectors
 
 pytestmark = [pytest.mark.django_db, pytest.mark.xdist_group("retrieval")]
 
@@ -74,10 +75,9 @@ def test_the_index_and_a_scan_of_the_rest_find_what_a_scan_finds(
 ) -> None:
     query = make_query(world, EVERYTHING, as_of=as_of)
     plain, nearest = retrieve(query), run_retriever(query, "semantic")
-    monkeypatch.setattr(retrieving, "SCAN_BELOW", 1)
     ids = list(MemoryVector.objects.within(world).order_by("id").values_list("id", flat=True))
     chosen = random.Random(1).sample(ids, int(share * len(ids)))
-    MemoryVector.objects.within(world).filter(id__in=chosen).update(indexed=True)
+    index_vectors(world, chosen)
     assert_same_list(run_retriever(query, "semantic"), nearest, within=1e-3)
     assert_same_list(run_retriever(query, "semantic", pool=7), nearest[:7], within=1e-3)
     indexed = retrieve(query)
@@ -91,12 +91,11 @@ def test_the_index_is_scanned_past_the_vectors_of_others_and_those_filtered_out(
     query = make_query(world, "coffee", filters=Filters(tags=("routine",)))
     expected = run_retriever(query, "semantic")
     crowd_around(query)
-    monkeypatch.setattr(retrieving, "SCAN_BELOW", 1)
-    MemoryVector.objects.within(world).update(indexed=True)
+    index_vectors(world)
     only_the_index()
     statement = semantic.sql(context_of(query, pool=1))
     [way] = pipeline.fetch_pipeline([pipeline.Statement(f"EXPLAIN {statement.sql}", statement.values)])
-    assert "memoryvector_all_minilm_l6_v2" in str(way)
+    assert index_name(world.id, world.embedder) in str(way)
     assert_same_list(run_retriever(query, "semantic", pool=1), expected, within=1e-3)
 
 
@@ -107,8 +106,7 @@ def test_a_rare_filter_finds_all_it_names_where_the_index_gives_up_early(
     expected = run_retriever(query, "semantic")
     assert len(expected) == 3
     crowd_around(query)
-    monkeypatch.setattr(retrieving, "SCAN_BELOW", 1)
-    MemoryVector.objects.within(world).update(indexed=True)
+    index_vectors(world)
     only_the_index()
     pipeline.fetch_pipeline([pipeline.Statement("SET LOCAL hnsw.max_scan_tuples = 1")])
     assert_same_list(run_retriever(query, "semantic"), expected)
@@ -119,8 +117,7 @@ def test_a_rare_filter_finds_all_it_names_where_the_index_gives_up_early(
 def test_no_list_is_too_long_for_the_index(world: Namespace, monkeypatch: pytest.MonkeyPatch, system: str) -> None:
     longest = {"limit_factor": 20, "route_widening": 10} if system == "memsense" else {"pool": 500}
     query = make_query(world, "coffee", system, params=longest, top_k=100)
-    monkeypatch.setattr(retrieving, "SCAN_BELOW", 1)
-    MemoryVector.objects.within(world).update(indexed=True)
+    index_vectors(world)
     assert retrieve(query).fetched.timed_out == {}
     places = why_not(query, memory(world, "Maya drinks").id).retrievers
     assert places["vec_full" if system == "memsense" else "semantic"].rank == 1

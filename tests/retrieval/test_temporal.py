@@ -9,7 +9,6 @@ from uuid import UUID
 import pytest
 
 from memories.models import Memory, MemoryVector, Namespace
-from memories.retrieval import retrieve as retrieving
 from memories.retrieval.parse import understand
 from tests.support.retrieval_world import (
     NOW,
@@ -22,6 +21,7 @@ from tests.support.retrieval_world import (
     sort_scores,
 )
 from tests.support.rows import row
+from tests.support.vector_indexes import index_vectors
 
 pytestmark = [pytest.mark.django_db, pytest.mark.xdist_group("retrieval")]
 
@@ -113,8 +113,7 @@ def test_of_many_in_a_window_the_index_tells_the_nearest(
     exact = [id for id, score in run_retriever(query, "temporal") if score == 1.0]
     assert len(exact) > 6
     ids = list(MemoryVector.objects.within(world).order_by("id").values_list("id", flat=True))
-    MemoryVector.objects.within(world).filter(id__in=ids[: int(indexed * len(ids))]).update(indexed=True)
-    monkeypatch.setattr(retrieving, "SCAN_BELOW", 1)
+    index_vectors(world, ids[: int(indexed * len(ids))])
     listed = run_retriever(query, "temporal", pool=5)
     monkeypatch.setattr(by_time, "CROWD", 6)
     assert run_retriever(query, "temporal", pool=5) == listed == [(id, 1.0) for id in exact[:5]]

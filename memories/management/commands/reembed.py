@@ -5,7 +5,7 @@ from typing import Any
 from django.core.management.base import CommandError, CommandParser
 
 from memories.management.job_command import JobCommand
-from memories.models.choices import EMBEDDERS, JobKind
+from memories.models.choices import JobKind
 from memories.providers.embedder import ALLOWED
 from memories.writing.rebuild import embedder_error
 
@@ -15,7 +15,7 @@ class Command(JobCommand):
 
     help = (
         "Re-embed all memories of a namespace with another embedder and switch without downtime. "
-        f"{' and '.join(EMBEDDERS)} have an index; the vectors of others are scanned."
+        "A large namespace gets an index of the new vectors before the switch."
     )
     kind = JobKind.REEMBED
 

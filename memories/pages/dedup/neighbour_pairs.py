@@ -1,7 +1,7 @@
 """Each memory's nearest neighbour by the vector of its full text: of all memories, or of a sample."""
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from uuid import UUID
 
 import numpy as np
@@ -108,15 +108,16 @@ def pair_sort_key(pair: NeighbourPair) -> tuple[float, UUID, UUID]:
 def count_searchable(namespace: Namespace) -> int:
     """How many memories have a vector to compare."""
     with connection.cursor() as cursor:
-        cursor.execute(f"SELECT count(*) {SEARCHABLE_SQL}", [namespace.id, namespace.embedder])
+        values: dict[str, Any] = {"namespace": namespace.id, "embedder": namespace.embedder}
+        cursor.execute(f"SELECT count(*) {SEARCHABLE_SQL}", values)
         return int(cursor.fetchone()[0])
 
 
 def sample_memories(namespace: Namespace, size: int) -> list[UUID]:
     """A sample by the hash of the ids: unbiased, and the same each time."""
-    query = f"SELECT v.memory_id {SEARCHABLE_SQL} ORDER BY md5(v.memory_id::text) LIMIT %s"
+    query = f"SELECT v.memory_id {SEARCHABLE_SQL} ORDER BY md5(v.memory_id::text) LIMIT %(size)s"
     with connection.cursor() as cursor:
-        cursor.execute(query, [namespace.id, namespace.embedder, size])
+        cursor.execute(query, {"namespace": namespace.id, "embedder": namespace.embedder, "size": size})
         return [row[0] for row in cursor.fetchall()]
 
 

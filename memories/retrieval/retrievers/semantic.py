@@ -3,19 +3,15 @@
 from collections.abc import Callable
 from functools import lru_cache, partial
 
-from psycopg.sql import Literal
-
 from memories.db.pipeline import Statement
-from memories.models.choices import EMBEDDERS, Route
+from memories.models.choices import Route
+from memories.models.vector import index_predicate
 from memories.retrieval.retrievers.context import RetrieverContext
 
 # The effort of the HNSW search: how many of the nearest found so far it keeps open. Until a namespace's index has been
 # measured, the effort that finds .95 of the ten nearest among 100,000; pgvector allows at most 1,000.
 EF_SEARCH, MAX_EF_SEARCH = 100, 1_000
-OF_NAMESPACE = "v.namespace_id = %(namespace)s"
-# Hides the condition from the planner: with an estimate of the namespace's share of the table, the generic plan would
-# avoid the HNSW index.
-OF_NAMESPACE_UNESTIMATED = f"CASE WHEN {OF_NAMESPACE} THEN true ELSE false END"
+STORED = "v.namespace_id = %(namespace)s AND v.embedder = %(embedder)s"
 
 
 def sql(context: RetrieverContext, route: Route = Route.FULL) -> Statement:
@@ -23,9 +19,7 @@ def sql(context: RetrieverContext, route: Route = Route.FULL) -> Statement:
     scope = context.scope
     if not context.indexed:
         return context.statement(nearest_sql(scope.condition, scope.plain, route))
-    # With a filter, or on another route, the planner must estimate how many rows match.
-    namespace = OF_NAMESPACE_UNESTIMATED if scope.plain and route == Route.FULL else OF_NAMESPACE
-    return context.statement(hnsw_sql(scope.condition, scope.plain, route, context.parsed.embedder, namespace))
+    return context.statement(hnsw_sql(context, scope.condition, plain=scope.plain, route=route))
 
 
 def route_sql(route: Route) -> Callable[[RetrieverContext], Statement]:
@@ -39,22 +33,26 @@ def ef_search(measured: int, depth: int) -> int:
 
 
 def hnsw_settings(effort: int) -> dict[str, str]:
-    """Iterate until enough rows match: the nearest in the index may belong to another namespace, or be filtered."""
+    """Iterate until enough rows match: the nearest in the index may be filtered."""
     return {"hnsw.iterative_scan": "strict_order", "hnsw.ef_search": str(effort)}
 
 
+def hnsw_sql(context: RetrieverContext, condition: str, *, plain: bool, route: Route = Route.FULL) -> str:
+    """The nearest by the namespace's index, merged with a scan of the vectors that are not indexed."""
+    stored = index_predicate(context.namespace.id, context.parsed.embedder, table="v.")
+    return merged_sql(condition, plain, route, stored, len(context.parsed.vector))
+
+
 @lru_cache(maxsize=256)
-def hnsw_sql(condition: str, plain: bool, route: Route, embedder: str, namespace: str) -> str:
-    """The nearest by index, merged with a scan of the vectors that are not indexed."""
-    # The planner uses the index only with this cast and the embedder as a literal.
-    halfvec = f"halfvec({EMBEDDERS[embedder]})"
+def merged_sql(condition: str, plain: bool, route: Route, stored: str, dimensions: int) -> str:
+    """The nearest among the rows of an index, merged with a scan of the vectors that are not indexed."""
+    halfvec = f"halfvec({dimensions})"
     by_index = nearest_sql(
         condition,
         plain,
         route,
-        among=f"AND v.embedder = {Literal(embedder).as_string()} AND v.indexed",
         order=f"v.vector::{halfvec} <=> %(vector)s::vector::{halfvec}",  # a second sort key would rule the index out
-        namespace=namespace,
+        stored=stored,
     )
     scan = partial(nearest_sql, condition, plain, route)
     # An iterative scan gives up after hnsw.max_scan_tuples: then scan everything.
@@ -76,16 +74,14 @@ def nearest_sql(
     *,
     among: str = "",
     order: str = "v.vector <=> %(vector)s::vector, v.memory_id",
-    namespace: str = OF_NAMESPACE,
+    stored: str = STORED,
 ) -> str:
     """The nearest vectors in a given order; without filters, the vector's own row says whether it is in scope."""
-    # A namespace condition on both tables would bring the estimate back.
-    same_namespace = "m.namespace_id = v.namespace_id AND " if namespace == OF_NAMESPACE else ""
-    join = "" if plain else f"JOIN memories_memory m ON {same_namespace}m.id = v.memory_id"
+    join = "" if plain else "JOIN memories_memory m ON m.namespace_id = v.namespace_id AND m.id = v.memory_id"
     in_scope = "v.active AND v.level = ANY(%(levels)s)" if plain else condition
     return f"""
         SELECT v.memory_id, 1 - (v.vector <=> %(vector)s::vector) AS score
         FROM memories_memoryvector v {join}
-        WHERE v.embedder = %(embedder)s AND v.route = '{route}' AND {namespace} {among} AND {in_scope}
+        WHERE {stored} AND v.route = '{route}' {among} AND {in_scope}
         ORDER BY {order} LIMIT %(depth)s
     """

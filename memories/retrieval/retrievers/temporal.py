@@ -5,10 +5,9 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from memories.db.pipeline import Statement
-from memories.models.choices import Route
 from memories.retrieval.as_of import DATED_AS_OF
 from memories.retrieval.retrievers.context import CERTAIN, JOIN_VECTOR, NEAREST, RetrieverContext, top_sql
-from memories.retrieval.retrievers.semantic import OF_NAMESPACE_UNESTIMATED, hnsw_sql
+from memories.retrieval.retrievers.semantic import hnsw_sql
 from scoring.freshness import MIN_WINDOW_WIDTH
 
 # When its event takes place, else when it is valid, else when it was said.
@@ -108,7 +107,7 @@ def window_sql(context: RetrieverContext) -> str:
 def crowd_sql(context: RetrieverContext) -> str:
     """If the window is a crowd, the nearest in it by the HNSW index."""
     inside = f"{context.scope.condition} AND {CERTAIN} AND {WINDOW_DISTANCE} <= 0"
-    nearest = hnsw_sql(inside, False, Route.FULL, context.parsed.embedder, OF_NAMESPACE_UNESTIMATED)
+    nearest = hnsw_sql(context, inside, plain=False)
     return f"SELECT memory_id, 1.0::float8 FROM ({nearest}) AS nearest WHERE (SELECT there FROM crowd)"
 
 
