@@ -41,11 +41,13 @@ def build_index(namespace: Namespace, embedder: str) -> str:
             "'maintenance_work_mem')) / 1024) || 'kB', %s), set_config('statement_timeout', '0', %s)",
             [memory // 1024, not concurrently, not concurrently],
         )
-        cursor.execute(create_statement(name, namespace, embedder, len(first.vector), concurrently=concurrently))
-        # The planner knows how many rows the index saves only from fresh statistics.
-        cursor.execute("ANALYZE memories_memoryvector")
-        if concurrently:
-            cursor.execute("RESET maintenance_work_mem; RESET statement_timeout")
+        try:
+            cursor.execute(create_statement(name, namespace, embedder, len(first.vector), concurrently=concurrently))
+            # The planner knows how many rows the index saves only from fresh statistics.
+            cursor.execute("ANALYZE memories_memoryvector")
+        finally:
+            if concurrently:
+                cursor.execute("RESET maintenance_work_mem; RESET statement_timeout")
     return name
 
 

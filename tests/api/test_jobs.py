@@ -155,7 +155,7 @@ def test_a_command_can_do_its_job_here_and_now(namespace: Namespace, monkeypatch
     remember(namespace, [NewMemory(content="Plays the cello")], by="tests")
     monkeypatch.setattr("memories.writing.rebuild.GRACE_PERIOD", timedelta(0))
     data = command_apart("reembed", "desk", "--embedder", "all-MiniLM-L6-v2", "--now")
-    assert data == "embed: embedded 1\nswitch: embedded 0, without_text 0\nclear: cleared 1\n"
+    assert data == "embed: embedded 1\nindex: nothing to do\nswitch: embedded 0, without_text 0\nclear: cleared 1\n"
     assert Job.objects.get().state == JobState.DONE
     assert MemoryVector.objects.get().embedder == Namespace.objects.get().embedder == "all-MiniLM-L6-v2"
 

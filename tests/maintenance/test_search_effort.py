@@ -69,8 +69,10 @@ def store_vectors(slug: str, count: int) -> Namespace:
 
 @pytest.fixture
 def hard(monkeypatch: pytest.MonkeyPatch) -> Namespace:
-    """A namespace with a sparse index, hard for HNSW."""
+    """A namespace with a sparse index that is searched with little effort at first: hard for HNSW."""
     monkeypatch.setattr(vector_index, "EF_CONSTRUCTION", 32)  # as sparse as pgvector allows
+    monkeypatch.setattr(semantic, "EF_SEARCH", 20)
+    monkeypatch.setattr(index_recall, "EFFORTS", (20, *index_recall.EFFORTS))
     namespace = store_vectors("hard", 2_400)
     for way in ("seqscan", "bitmapscan", "sort"):
         pipeline.fetch_pipeline([pipeline.Statement(f"SET LOCAL enable_{way} = off")])

@@ -37,11 +37,11 @@ def sign_in(page: Page) -> None:
     page.get_by_role("button", name="Sign in").click()
 
 
-def run_query(page: Page) -> None:
-    """Sign in and run the query with recall."""
+def run_query(page: Page, system: str = "recall") -> None:
+    """Sign in and run the query with a system, until the scripts of the answer's page listen."""
     page.goto("/lab-world/lab/")
     sign_in(page)
-    page.get_by_label("Ranked by").select_option("recall")
+    page.get_by_label("Ranked by").select_option(system)
     page.locator("#q").fill(QUESTION)
     page.keyboard.press("Enter")
     expect(page.locator("#summary")).to_contain_text("Replayed from trace")
@@ -49,12 +49,7 @@ def run_query(page: Page) -> None:
 
 
 def test_a_dimmed_slider_wakes_as_soon_as_it_can_move_something(lab_world: Namespace, page: Page) -> None:
-    page.goto("/lab-world/lab/")
-    sign_in(page)
-    page.get_by_label("Ranked by").select_option("memorysync")
-    page.locator("#q").fill(QUESTION)
-    page.keyboard.press("Enter")
-    expect(page.locator("#summary")).to_contain_text("Replayed from trace")
+    run_query(page, "memorysync")
     floor = page.locator("[data-param=freshness_floor]")
     expect(floor).to_have_class(re.compile("inert"))
     expect(floor.get_by_text("No effect: decay has no weight")).to_be_visible()

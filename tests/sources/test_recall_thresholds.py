@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from memories.models import Job, Memory, NamespaceStatistics
+from memories.models.vector import index_name
 from memories.providers.embedder import embedder
 from tests.support.access import member_of
 from tests.support.agent import Agent
@@ -128,7 +129,8 @@ def test_a_claim_corroborates_from_85_hundredths(agent: Agent, cosine: float, be
 
 @pytest.mark.parametrize(("recall", "alert"), [(0.945, True), (0.955, False)])
 def test_the_index_is_reported_below_95_hundredths_of_recall(agent: Agent, recall: float, alert: bool) -> None:
-    NamespaceStatistics.objects.create(namespace=agent.namespace, documents=30_000)
+    name = index_name(agent.namespace.id, agent.namespace.embedder)
+    NamespaceStatistics.objects.create(namespace=agent.namespace, documents=30_000, vector_index=name)
     Job.objects.create(
         namespace=agent.namespace,
         kind="measure",
