@@ -60,7 +60,7 @@ bench-quality: .venv/dev.stamp
 
 # Retrieval latency at 10,000 and 100,000 memories, next to a bare vector index search.
 bench-speed: .venv/dev.stamp
-	$(BIN)/python -m benchmarks.speed --http
+	$(BIN)/python -m benchmarks.speed --reads --entities 5000 100000 --http
 
 # The demo world's export, rebuilt from memories/demo/*.jsonl through the write path.
 demo-world: .venv/dev.stamp

@@ -1,80 +1,134 @@
-"""Latency over HTTP: the site under one client and under four."""
+"""The site over HTTP: latency of one client, and the throughput of four that write and ask."""
 
+import itertools
 import json
 import os
+import random
 import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from functools import partial
 from http.client import HTTPConnection
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import psutil
 
+from benchmarks.speed import worlds
+from benchmarks.speed.in_process import QUERIES, WARM_UP, BareSearch
+from memories.contracts.new_memory import NewMemory
 from memories.models import ApiKey, Namespace
 from memories.models.choices import Role
 from memories.web.api_keys import make_key
 
 ROOT = Path(__file__).parents[2]
 CLIENTS = 4
-ROUNDS = 6  # alternating between one client and four
+QUERIES_PER_WRITE = 3
+ROUNDS = 6  # alternating between the site and the bare search
 TIMEOUT = 120  # seconds
 MEGABYTE = 2**20
+Timings = dict[str, list[float]]  # ms by path
 
 
-def measure_http(namespace: Namespace, queries: Sequence[str]) -> None:
-    """Send the queries by one client and by four at once, and print the latencies."""
+def measure_http(namespace: Namespace, search: BareSearch, requests: int) -> None:
+    """Print the latencies of one client, the answers per second of four beside the bare search's, and the memory."""
     key = make_key()
     ApiKey.objects.create(namespace=namespace, name="benchmark", role=Role.WRITE, hash=key.hash, prefix=key.prefix)
-    with server() as (process, port):
-        send = partial(send_concurrently, [Client(port, namespace.slug, key.plain) for _ in range(CLIENTS)])
-        send([queries] * CLIENTS)  # warms up every worker
-        alone, together, failed = list[float](), list[float](), 0
+    with server() as (process, port), ExitStack() as stack:
+        clients = [Client(port, namespace.slug, key.plain) for _ in range(CLIENTS)]
+        searches = [stack.enter_context(search.connected()) for _ in range(CLIENTS)]
+        run_together([partial(client.run, mixed_load(WARM_UP)) for client in clients])
+        warm = worker_megabytes(process)
+        print_client_latencies(clients[0])
+        answers, bare = list[float](), list[float]()
         # Alternating, since the machine's speed may change by a third within minutes.
-        for number in range(ROUNDS):
-            batch = queries[number::ROUNDS]
-            for took, shares in ((alone, [batch]), (together, [batch[offset::CLIENTS] for offset in range(CLIENTS)])):
-                for times, errors in send(shares):
-                    took += times
-                    failed += errors
-        p50, p95 = np.quantile(alone, 0.5), np.quantile(together, 0.95)
-        print(f"  over HTTP, alone     {p50:6.1f} {np.quantile(alone, 0.95):7.1f}")
-        print(f"  over HTTP, {CLIENTS} at once {np.quantile(together, 0.5):6.1f} {p95:7.1f}", end="   ")
-        print(f"p95 is {p95 / p50:.1f} × the p50 alone; {failed} failed")
-        memory = [child.memory_info().rss / MEGABYTE for child in process.children(recursive=True) if is_worker(child)]
-        print(f"  a worker uses at most {max(memory):.0f} MB")
+        for _ in range(ROUNDS):
+            loads = [mixed_load(requests // CLIENTS // ROUNDS) for _ in clients]
+            asked = sum(path == Client.RETRIEVE for load in loads for path, _ in load)
+            answers.append(asked / run_together([partial(c.run, load) for c, load in zip(clients, loads, strict=True)]))
+            queries = worlds.benchmark_queries(QUERIES)
+            bare.append(CLIENTS * len(queries) / run_together([partial(search_all, one, queries) for one in searches]))
+        share = np.median(bare) / np.median(answers)
+        print(
+            f"  {CLIENTS} clients, a write before {QUERIES_PER_WRITE} queries: {np.median(answers):.0f} answers/s",
+            end="",
+        )
+        print(f"; the bare search {np.median(bare):.0f}/s: 1/{share:.1f}; {sum(c.failed for c in clients)} failed")
+        print(f"  the largest worker: {warm:.0f} MB warm, {worker_megabytes(process):.0f} MB after {requests} requests")
 
 
-def send_concurrently(clients: Sequence["Client"], shares: Sequence[Sequence[str]]) -> list[tuple[list[float], int]]:
-    """Send each share of the queries by its own client, all at the same time."""
-    with ThreadPoolExecutor(len(shares)) as pool:
-        return list(pool.map(lambda client, share: client.send(share), clients, shares))
+def print_client_latencies(client: "Client") -> None:
+    """One client alone: p50 and p95 of a write and of a query."""
+    for path, took in client.run(mixed_load(QUERIES)).items():
+        p50, p95 = np.quantile(took, [0.5, 0.95])
+        print(f"  over HTTP, alone: POST {path}/ {p50:6.1f} {p95:7.1f}")
+
+
+def mixed_load(count: int) -> list[tuple[str, dict[str, Any]]]:
+    """Requests as agents send them: a memory, then queries, of which each counts as an access."""
+    queries = worlds.benchmark_queries(QUERIES)
+    random.shuffle(queries)
+    next_query = itertools.cycle(queries)
+    memories = worlds.new_memories(count // (1 + QUERIES_PER_WRITE) + 1)
+    requests: list[tuple[str, dict[str, Any]]] = []
+    for memory in memories:
+        requests.append((Client.REMEMBER, memory_body(memory)))
+        requests += [(Client.RETRIEVE, {"query": next(next_query)}) for _ in range(QUERIES_PER_WRITE)]
+    return requests[:count]
+
+
+def memory_body(memory: NewMemory) -> dict[str, Any]:
+    """A new memory as the body of a request."""
+    body = {"content": memory.content, "type": memory.type, "source_level": "direct"}
+    return body | ({"entities": list(memory.entities)} if memory.entities else {})
+
+
+def run_together(work: Sequence[Callable[[], object]]) -> float:
+    """Do all of it at the same time; how many seconds it took."""
+    began = time.perf_counter()
+    with ThreadPoolExecutor(len(work)) as pool:
+        list(pool.map(lambda one: one(), work))
+    return time.perf_counter() - began
+
+
+def search_all(bare: Callable[[str], float], queries: Sequence[str]) -> None:
+    """Search for each query."""
+    for query in queries:
+        bare(query)
+
+
+def worker_megabytes(process: psutil.Process) -> float:
+    """The memory of the largest Python process of the site."""
+    return max(child.memory_info().rss / MEGABYTE for child in process.children(recursive=True) if is_worker(child))
 
 
 class Client:
     """A client with a persistent connection."""
 
+    REMEMBER, RETRIEVE = "memories", "retrieve"
+
     def __init__(self, port: int, slug: str, secret: str) -> None:
         self.connection = HTTPConnection("127.0.0.1", port)
-        self.path = f"/api/v1/{slug}/retrieve/"
+        self.root = f"/api/v1/{slug}"
         self.headers = {"Authorization": f"Bearer {secret}", "Content-Type": "application/json"}
+        self.failed = 0
 
-    def send(self, queries: Sequence[str]) -> tuple[list[float], int]:
-        """The milliseconds that each query took, and the number that failed."""
-        took, failed = [], 0
-        for text in queries:
+    def run(self, requests: Sequence[tuple[str, dict[str, Any]]]) -> Timings:
+        """Send requests one after another; the milliseconds that each took."""
+        took: Timings = {}
+        for path, body in requests:
             began = time.perf_counter()
-            self.connection.request("POST", self.path, json.dumps({"query": text, "record": False}), self.headers)
+            self.connection.request("POST", f"{self.root}/{path}/", json.dumps(body), self.headers)
             response = self.connection.getresponse()
             response.read()
-            took.append(1000 * (time.perf_counter() - began))
-            failed += response.status != 200
-        return took, failed
+            took.setdefault(path, []).append(1000 * (time.perf_counter() - began))
+            self.failed += response.status >= 400
+        return took
 
 
 @contextmanager

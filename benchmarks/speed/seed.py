@@ -123,6 +123,17 @@ def seed_graph(namespace: Namespace, rng: random.Random, memories: Sequence[UUID
     copy_in_batches(namespace, EntityEdge, edges)
 
 
+def grow_entities(namespace: Namespace, count: int) -> list[UUID]:
+    """Add entities until the namespace has this many; the ids of those added."""
+    stored = Entity.objects.within(namespace).count()
+    entities = [
+        Entity(namespace=namespace, name=f"Name {place}", normalised=f"name {place}") for place in range(stored, count)
+    ]
+    with transaction.atomic():
+        store_entities(namespace, entities)
+    return [entity.id for entity in entities]
+
+
 def seed_rejected(namespace: Namespace) -> None:
     """Memories that grounding rejected."""
     rows = []
