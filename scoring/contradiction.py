@@ -111,7 +111,8 @@ def contradicts(one: FactStatement, other: FactStatement) -> str:
     r"""Why two memories cannot both hold of one thing at one time; empty if that is not certain.
 
     Precise, because it hides the earlier memory: the two have one wording but for a negation, or for the one value of
-    an attribute that has one value at a time. What differs in the subject names another thing.
+    an attribute that has one value at a time. What differs in the subject names another thing; a subject that is not
+    named (“he”, “a colleague”, “one of the servers”) may be another each time.
 
     $$ w_1 = w_2 \wedge \text{parity}_1 \neq \text{parity}_2 \ \vee\
        \text{one slot differs} \wedge \text{single-valued} \wedge v_1 \neq v_2 $$
@@ -124,8 +125,11 @@ def contradicts(one: FactStatement, other: FactStatement) -> str:
     a, b = _without_start(parse_wording(one.content), parse_wording(other.content))
     if a.hedged or b.hedged:
         return ""
-    if one.subject and other.subject and normalize(one.subject) != normalize(other.subject):
-        return SWAPPED_ROLES if _relation_reversed(a.tokens, b.tokens) else ""
+    if one.subject and other.subject:
+        if normalize(one.subject) != normalize(other.subject):
+            return SWAPPED_ROLES if _relation_reversed(a.tokens, b.tokens) else ""
+    elif not (_names_subject(a.tokens) and _names_subject(b.tokens)):
+        return ""
     if a.keys == b.keys and a.negated != b.negated:
         return NEGATION
     if a.negations or b.negations or a.intended or b.intended:
@@ -541,6 +545,22 @@ def names_another_thing(a: Wording, b: Wording) -> bool:
     """Whether what two statements are about is numbered differently: server 42 and server 43, invoices 7 and 8."""
     first, second = (_subject_labels(wording.tokens) for wording in (a, b))
     return bool(first - second and second - first)
+
+
+_UNNAMED = word_list(
+    """
+    he she it they his her hers its their theirs this that these those one ones another some somebody someone something
+    anybody anyone anything
+    """
+)
+
+
+def _names_subject(tokens: tuple[Token, ...]) -> bool:
+    """Whether a statement says what it is about, so that another in the same words is about the same thing."""
+    verb = next((index for index in range(len(tokens)) if _is_verb(tokens, index)), None)
+    subject = tokens[: 3 if verb is None else verb]
+    indefinite = any(token.article == "a" for token in (subject[:1] if verb is None else subject))
+    return not indefinite and not any(token.text in _UNNAMED for token in subject)
 
 
 def _subject_labels(tokens: tuple[Token, ...]) -> set[str]:

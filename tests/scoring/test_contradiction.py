@@ -76,6 +76,18 @@ def test_the_denial_of_a_statement_contradicts_it(thing: str, number: int, says:
     assert contradicts(FactStatement(f"{subject} {says}"), FactStatement(f"{subject} {denied}")) == "negation"
 
 
+@pytest.mark.parametrize("subject", ["He", "She", "It", "Her sister", "A colleague", "Another server", "One of the ports"])
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [("is open", "is not open"), ("lives in Oslo", "lives in Bergen"), ("is 31 years old", "is 32 years old")],
+)
+def test_a_subject_that_is_not_named_may_be_another_each_time(subject: str, one: str, other: str) -> None:
+    unnamed = [FactStatement(f"{subject} {says}") for says in (one, other)]
+    named = [FactStatement(f"{subject} {says}", subject="Maya") for says in (one, other)]
+    assert contradicts(*unnamed) == ""
+    assert contradicts(*named)
+
+
 @given(st.text(max_size=80))
 def test_any_text_has_a_wording_and_restates_itself(text: str) -> None:
     assert parse_wording(text).keys == parse_wording(text).keys
