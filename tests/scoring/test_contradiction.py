@@ -76,7 +76,9 @@ def test_the_denial_of_a_statement_contradicts_it(thing: str, number: int, says:
     assert contradicts(FactStatement(f"{subject} {says}"), FactStatement(f"{subject} {denied}")) == "negation"
 
 
-@pytest.mark.parametrize("subject", ["He", "She", "It", "Her sister", "A colleague", "Another server", "One of the ports"])
+@pytest.mark.parametrize(
+    "subject", ["He", "She", "It", "Her sister", "A colleague", "Another server", "One of the ports"]
+)
 @pytest.mark.parametrize(
     ("one", "other"),
     [("is open", "is not open"), ("lives in Oslo", "lives in Bergen"), ("is 31 years old", "is 32 years old")],
