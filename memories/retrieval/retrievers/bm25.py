@@ -10,17 +10,16 @@ from scoring.systems.candidates import RetrieverParams
 
 # Exact up to this many postings. Beyond, only the rarest terms within the budget find candidates, at least two, and
 # the common terms score only the best of those.
-FINDING_BUDGET = 4_000
+FINDING_BUDGET = 5_000
 MIN_FINDING_TERMS = 2
-MIN_LEADERS = 300
+MIN_LEADERS = 150
 # Memories whose text ts_rank_cd parses. Of those found by their predicates the ones with most terms, then the newest.
 TS_RANK_BUDGET = 2_000
 DEFAULTS = RetrieverParams()  # the constants of systems that declare none
 
 # Term scores are summed in integers of this unit, so that the sum depends neither on order nor on rounding.
 UNIT = 2**30
-TERM_SCORE = """round(terms.units * (p.frequency * %(k1_plus_1)s
-    / (p.frequency + %(k1)s * (%(one_minus_b)s + %(b)s * p.length / %(average_length)s))))"""
+TERM_SCORE = "round(terms.units * p.frequency / (p.frequency + %(per_memory)s + %(per_word)s * p.length))"
 TERMS = """terms AS MATERIALIZED (
     SELECT * FROM unnest(%(terms)s::text[], %(units)s::float8[], %(finds)s::bool[]) AS t(term, units, finds)
 )"""
@@ -70,16 +69,14 @@ def bm25_values(context: RetrieverContext, terms: list[str]) -> dict[str, Any]:
     finds = finding_flags(statistics, terms, FINDING_BUDGET)
     return {
         "terms": terms,
-        "units": (UNIT * statistics.idfs(terms)).tolist(),
+        "units": (UNIT * (k1 + 1) * statistics.idfs(terms)).tolist(),
         "finds": finds,
         "common": [term for term, finding in zip(terms, finds, strict=True) if not finding],
         "leaders": max(MIN_LEADERS, context.answer_depth or context.depth),
         "config": context.namespace.text_config,
-        "average_length": statistics.average_length or 1.0,
-        "k1": k1,
-        "k1_plus_1": k1 + 1,
-        "b": b,
-        "one_minus_b": 1 - b,
+        # k1 · (1 − b + b · length / average length), per row only what depends on it
+        "per_memory": k1 * (1 - b),
+        "per_word": k1 * b / (statistics.average_length or 1.0),
     }
 
 
@@ -119,7 +116,7 @@ def found_ctes(context: RetrieverContext) -> str:
     """
     if not context.scope.plain:
         found = f"SELECT found.id, found.units FROM ({found}) AS found {JOIN_MEMORY} WHERE {context.scope.condition}"
-    return f"{f'{HIDDEN_POSTINGS}, ' if context.scope.hidden_since else ''} found AS MATERIALIZED ({found})"
+    return f"{f'{HIDDEN_POSTINGS}, ' if context.scope.hidden_since else ''} found AS ({found})"
 
 
 def postings_sql(context: RetrieverContext, stored: str, hidden: str) -> str:
