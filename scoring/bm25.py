@@ -1,6 +1,7 @@
 r"""BM25: lexical matching by index terms."""
 
 import numpy as np
+from numpy.typing import NDArray
 
 from scoring.term import Array, Quantity, ln
 
@@ -33,6 +34,38 @@ def saturation(frequency: Array, length: Array | float, average_length: float, k
     numerator, denominator = np.broadcast_arrays(frequency * (k1 + 1.0), frequency + length_norm)
     # A term that does not occur adds 0; with k1 = 0 the quotient would be 0 ÷ 0.
     return np.asarray(np.divide(numerator, denominator, out=np.zeros(numerator.shape), where=numerator > 0))
+
+
+# Scores of terms are summed in integers of this unit, so that a sum depends neither on its order nor on rounding.
+UNIT = 2**30
+
+
+def score_postings(
+    documents: NDArray[np.int64],
+    frequencies: Array,
+    lengths: Array,
+    idfs: Array,
+    *,
+    average_length: float,
+    k1: float,
+    b: float,
+) -> tuple[NDArray[np.int64], Array]:
+    r"""Score the documents of some postings, each of one term in one document; the documents come in their order.
+
+    $$ \text{BM25}(D, Q) = \sum_i \text{IDF}(q_i) \cdot
+       \frac{f(q_i, D)\,(k_1 + 1)}{f(q_i, D) + k_1\left(1 - b + b\,\frac{|D|}{\text{avgdl}}\right)} $$
+
+    >>> found, scores = score_postings(
+    ...     np.array([7, 2, 7]), np.array([1.0, 1.0, 2.0]), np.array([12.0, 8.0, 12.0]),
+    ...     np.array([1.482, 1.482, 1.992]), average_length=10, k1=1.2, b=0.75)
+    >>> found, scores.round(3)
+    (array([2, 7]), array([1.614, 3.963]))
+    """
+    units = np.rint(UNIT * idfs * saturation(frequencies, lengths, average_length, k1, b))
+    order = np.argsort(documents, kind="stable")  # a merge of sorted runs, one per term
+    ordered = documents[order]
+    first = np.flatnonzero(np.diff(ordered, prepend=-np.inf))
+    return ordered[first], np.add.reduceat(units[order], first) / UNIT if len(first) else units
 
 
 def bm25(

@@ -1,6 +1,6 @@
 """SQL statements in one round trip, by psycopg's pipeline mode, with binary results; and snapshots."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, NoReturn
@@ -19,6 +19,14 @@ class Statement(NamedTuple):
 
     sql: str
     values: Mapping[str, Any] = {}
+
+
+@dataclass(frozen=True)
+class Staged:
+    """A statement whose rows say what the next one is, if any."""
+
+    first: Statement
+    then: Callable[[Rows], Statement | None]
 
 
 @dataclass

@@ -33,7 +33,7 @@ from memories.maintenance.survivors import (
     recompute_evidence,
     remove_inherited_metadata,
 )
-from memories.models import Memory, Namespace, NamespaceStatistics, Posting, PredicatePosting, Session
+from memories.models import Memory, Namespace, NamespaceStatistics, Session
 from memories.models.choices import Status
 from memories.models.immutable import ImmutableQuerySet
 from memories.models.references import Reference
@@ -90,9 +90,8 @@ class Erasure:
         clusters = {memory.cluster_id for memory in memories if memory.cluster_id}
         # A cluster's label quotes its members.
         redaction = Redaction.of([*ids, *clusters], [memory.content for memory in memories])
-        for postings in (Posting, PredicatePosting):
-            self.erased["postings"] += postings.objects.within(namespace).filter(memory_id__in=ids).count()
-        search_index.hide_memories(namespace, [memory.id for memory in memories if memory.status == Status.ACTIVE])
+        active = [memory.id for memory in memories if memory.status == Status.ACTIVE]
+        self.erased["postings"] += search_index.hide_memories(namespace, active)
         self.erased["events redacted"] += redact_history(namespace, ids, redaction)
         self.erased["memories archived"] += archive_replaced(namespace, ids)
         self.erased += erase_records(namespace, ids)

@@ -7,7 +7,7 @@ from memories.models.job import Job
 from memories.models.judgement import Evaluation, JudgedQuery, Judgement, JudgementSet, PooledMemory
 from memories.models.memory import Memory, MemoryTag
 from memories.models.namespace import ApiKey, Membership, Namespace
-from memories.models.text import NamespaceStatistics, Posting, PredicatePosting, TermStatistic
+from memories.models.text import Document, NamespaceStatistics, Posting, PostingBlock, PredicatePosting, TermStatistic
 from memories.models.trace import Trace
 from memories.models.traced import TracedQuery, TracedSet
 from memories.models.tuning import Profile, ProfileVersion, Publication, Shadow, WritePolicy, WritePolicyVersion
@@ -19,6 +19,7 @@ __all__ = [
     "ApiKey",
     "Cluster",
     "DailyAccess",
+    "Document",
     "Entity",
     "EntityAlias",
     "EntityEdge",
@@ -40,6 +41,7 @@ __all__ = [
     "NamespaceStatistics",
     "PooledMemory",
     "Posting",
+    "PostingBlock",
     "PredicatePosting",
     "Profile",
     "ProfileVersion",

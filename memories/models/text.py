@@ -1,8 +1,9 @@
 """The lexical index of each namespace: postings of contents and predicates, and term statistics.
 
-Postings are a table rather than a GIN index: exact term frequencies, index-only scans that start with the namespace.
+Postings are tables rather than a GIN index: exact term frequencies, under keys that start with the namespace.
 """
 
+import numpy as np
 from django.db import models
 
 from memories.models.check_constraints import choice_checks
@@ -29,6 +30,8 @@ class NamespaceStatistics(models.Model):
     vector_index = models.CharField(
         max_length=63, blank=True, help_text="the HNSW index of the namespace's vectors; empty: they are scanned"
     )
+
+    last_document = models.PositiveIntegerField(default=0, help_text="the highest document number given so far")
 
     ef_search = models.PositiveIntegerField(
         default=0, help_text="HNSW search effort that was measured to reach the policy's recall; 0: not measured"
@@ -62,28 +65,66 @@ class TermStatistic(InNamespace):
         return self.term
 
 
+class Document(InNamespace):
+    """A memory in the lexical index, by the number under which its postings stand.
+
+    A number is given once: a memory that is hidden and shown again has another.
+    """
+
+    pk = models.CompositePrimaryKey("namespace_id", "number")
+    number = models.PositiveIntegerField()
+    memory_id = models.UUIDField()
+    memory: Reference[Memory] = Reference(Memory, related_name="documents")
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["namespace", "memory_id"], name="document_of_memory")]
+
+    def __str__(self) -> str:
+        return f"{self.number}: {self.memory_id}"
+
+
+# A packed posting, as Postgres' int4send and int2send write it; a tsvector counts at most 255 occurrences.
+POSTING = np.dtype([("number", ">i4"), ("frequency", ">i2"), ("length", ">i4")])
+PACKED_POSTING = "int4send(p.number) || int2send(p.frequency::smallint) || int4send(p.length)"
+
+
 class Posting(InNamespace):
-    """The frequency of a term in a memory."""
+    """The frequency of a term in a memory, until a large namespace packs it into a block."""
 
     pk = models.CompositePrimaryKey("namespace_id", "term", "memory_id")
     term = models.TextField()
     memory_id = models.UUIDField()
     memory: Reference[Memory] = Reference(Memory, related_name="postings")
+    # Copies of the document's and the memory's columns, also in the primary key's index, so that BM25 reads nothing
+    # else.
+    number = models.PositiveIntegerField(default=0)
     frequency = models.PositiveIntegerField()
-    # Copies of the memory's columns, also in the primary key's index, so that BM25 reads nothing else.
     length = models.PositiveIntegerField(default=0)
     level = models.CharField(max_length=10, choices=ChunkLevel, default=ChunkLevel.FACT)
 
     class Meta:
         constraints = choice_checks(level=ChunkLevel)
-        indexes = [
-            models.Index(
-                fields=["namespace", "memory_id"], include=["term", "frequency", "length"], name="posting_memory"
-            )
-        ]
+        indexes = [models.Index(fields=["namespace", "memory_id"], name="posting_memory")]
 
     def __str__(self) -> str:
         return f"{self.term} × {self.frequency}"
+
+
+class PostingBlock(InNamespace):
+    """Postings of one term and level, packed in the order of their numbers."""
+
+    pk = models.CompositePrimaryKey("namespace_id", "term", "level", "first")
+    term = models.TextField()
+    level = models.CharField(max_length=10, choices=ChunkLevel)
+    first = models.PositiveIntegerField(help_text="the lowest document number at the time of packing")
+    last = models.PositiveIntegerField(help_text="the highest document number")
+    packed = models.BinaryField()
+
+    class Meta:
+        constraints = choice_checks(level=ChunkLevel)
+
+    def __str__(self) -> str:
+        return f"{self.term}, {self.first} to {self.last}"
 
 
 class PredicatePosting(InNamespace):

@@ -12,13 +12,12 @@ from django.conf import settings
 from django.db import connection
 from psycopg.errors import QueryCanceled
 
-from memories.db.pipeline import Statement, raise_database_error, run_pipeline, set_config
+from memories.db.pipeline import Staged, Statement, raise_database_error, run_pipeline, set_config
 
 logger = logging.getLogger(__name__)
 
 SAVEPOINT = Statement("SAVEPOINT retrievers")
 ROLLBACK_TO_SAVEPOINT = Statement("ROLLBACK TO SAVEPOINT retrievers")
-RELEASE_SAVEPOINT = Statement("RELEASE SAVEPOINT retrievers")
 NO_TIME_LIMIT = Statement("SET LOCAL statement_timeout TO DEFAULT")
 CLOCK = "(1000 * extract(epoch FROM clock_timestamp()))::float8"  # ms
 
@@ -35,14 +34,13 @@ class Fetched:
     took_ms: dict[str, float] = field(default_factory=dict)
 
 
-def fetch(statements: Mapping[str, Statement | None], config: Mapping[str, str] | None = None) -> Fetched:
+def fetch(statements: Mapping[str, Statement | Staged | None], config: Mapping[str, str] | None = None) -> Fetched:
     """The ranked list of each retriever, under the given Postgres settings.
 
-    A retriever without a statement has an empty list. Postgres skips the statements after a failed one, so they are
-    sent again.
+    A retriever without a statement has an empty list. Those with a second statement send it in a second round trip.
     """
     fetched = Fetched()
-    pending = {name: as_arrays(statement) for name, statement in statements.items() if statement}
+    pending = {name: statement for name, statement in statements.items() if statement}
     limits = {"statement_timeout": str(settings.RECALL_RETRIEVER_MS), **(config or {})}
     while pending:
         pending = fetch_until_failure(pending, limits, fetched)
@@ -54,22 +52,30 @@ def fetch(statements: Mapping[str, Statement | None], config: Mapping[str, str] 
 
 
 def fetch_until_failure(
-    pending: Mapping[str, Statement], config: Mapping[str, str], fetched: Fetched
-) -> dict[str, Statement]:
-    """Run the statements, record their lists, and return the statements after the first that failed."""
+    pending: Mapping[str, Statement | Staged], config: Mapping[str, str], fetched: Fetched
+) -> dict[str, Statement | Staged]:
+    """Run the statements, record their lists, and return what is still to be run.
+
+    That is the second statement of some, and all after one that failed: Postgres has skipped them.
+    """
     began = time.perf_counter()
-    result = run_pipeline([SAVEPOINT, set_config(config, CLOCK), *pending.values(), RELEASE_SAVEPOINT, NO_TIME_LIMIT])
+    timed = [timed_rows(one.first) if isinstance(one, Staged) else as_arrays(one) for one in pending.values()]
+    result = run_pipeline([SAVEPOINT, set_config(config, CLOCK), *timed, NO_TIME_LIMIT])
     if len(result.rows) < 2:
         assert result.error is not None
         raise_database_error(result.error)
     clock = started = result.rows[1][0][-1]
-    remaining = dict(pending)
-    for name, [(ids, scores, finished)] in zip(pending, result.rows[2:], strict=False):
-        del remaining[name]
-        fetched.lists[name] = dict(zip(ids or (), scores or (), strict=True))
-        fetched.took_ms[name], clock = finished - clock, finished
+    remaining, second = dict(pending), dict[str, Statement | Staged]()
+    for name, rows in zip(pending, result.rows[2:], strict=False):
+        statement, finished = remaining.pop(name), rows[-1][-1] if rows else clock
+        fetched.took_ms[name], clock = fetched.took_ms.get(name, 0.0) + finished - clock, finished
+        if not isinstance(statement, Staged):
+            [(ids, scores, _)] = rows
+            fetched.lists[name] = dict(zip(ids or (), scores or (), strict=True))
+        elif (following := statement.then(rows)) is not None:
+            second[name] = following
     if result.error is None:
-        return {}
+        return second
     if not remaining:
         raise_database_error(result.error)
     failed = next(iter(remaining))
@@ -77,7 +83,7 @@ def fetch_until_failure(
     fetched.timed_out[failed] = failure_reason(failed, result.error)
     fetched.took_ms[failed] = 1000 * (time.perf_counter() - began) - (clock - started)
     run_pipeline([ROLLBACK_TO_SAVEPOINT])
-    return remaining
+    return second | remaining
 
 
 @lru_cache(maxsize=256)
@@ -89,6 +95,17 @@ def array_sql(sql: str) -> str:
 def as_arrays(statement: Statement) -> Statement:
     """A retriever's statement with its list as arrays."""
     return statement._replace(sql=array_sql(statement.sql))
+
+
+@lru_cache(maxsize=256)
+def timed_sql(sql: str) -> str:
+    """The SQL of some rows, with the time at which each was complete."""
+    return f"SELECT *, {CLOCK} FROM ({sql}) AS first"
+
+
+def timed_rows(statement: Statement) -> Statement:
+    """A statement with the time at which its rows were complete."""
+    return statement._replace(sql=timed_sql(statement.sql))
 
 
 def failure_reason(retriever: str, error: psycopg.Error) -> str:

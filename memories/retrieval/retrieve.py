@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from memories.contracts.answer import NOTHING_PARSED, ParsedReport
-from memories.db.pipeline import Statement, snapshot
+from memories.db.pipeline import Staged, Statement, snapshot
 from memories.models.vector import index_name
 from memories.retrieval.candidates import Candidates, load_candidates
 from memories.retrieval.fetch import Fetched, fetch
@@ -103,7 +103,7 @@ def retriever_context(query: Query, parsed: ParsedQuery, params: Params, depth: 
     return RetrieverContext(query.namespace, parsed, scope, params, depth, indexed, effort, answer_depth)
 
 
-def retriever_statements(context: RetrieverContext, retrievers: Sequence[str]) -> dict[str, Statement | None]:
+def retriever_statements(context: RetrieverContext, retrievers: Sequence[str]) -> dict[str, Statement | Staged | None]:
     """The statement of each retriever; None if the query has nothing for it to search for."""
     return {retriever: RETRIEVERS[retriever](context) for retriever in retrievers}
 

@@ -20,6 +20,7 @@ from pgvector.django import VectorField
 from memories.db.pipeline import snapshot
 from memories.models import (
     ApiKey,
+    Document,
     IdempotencyRecord,
     Job,
     MemoryVector,
@@ -27,6 +28,7 @@ from memories.models import (
     Namespace,
     PooledMemory,
     Posting,
+    PostingBlock,
     PredicatePosting,
     TermStatistic,
     TokenStates,
@@ -43,12 +45,14 @@ LOCAL_FIELDS = ("id",)  # of the namespace: a restored one has its own
 # Secrets, transient records, and what can be rebuilt from the memories or by tracing again.
 OMITTED_TABLES: tuple[type[Model], ...] = (
     ApiKey,
+    Document,
     IdempotencyRecord,
     Job,
     Trace,
     NameKey,
     PooledMemory,
     Posting,
+    PostingBlock,
     PredicatePosting,
     TermStatistic,
     TracedQuery,

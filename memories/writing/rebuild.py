@@ -21,6 +21,7 @@ from memories.providers.embedder import ALLOWED, EmbedderError, embedder, is_kno
 from memories.providers.token_matrix import TokenMatrix
 from memories.writing.bulk_copy import copy_rows
 from memories.writing.lock import lock_namespace
+from memories.writing.posting_blocks import pack_postings
 from memories.writing.prepare import embed_distinct
 from memories.writing.search_index import token_states_row
 from memories.writing.turns.chunks import SESSION_ROUTES, mean_route_vectors
@@ -32,7 +33,7 @@ BATCH_SIZE = 200  # rows per transaction
 # Each pass embeds what was written during the previous one; the switch handles the rest.
 PASSES = 3
 GRACE_PERIOD = timedelta(seconds=15)  # longer than any query that started before the switch
-MIN_UNINDEXED = 2_000  # unindexed vectors up to which a scan is as fast
+MIN_UNINDEXED = 500  # vectors outside the index, and memories whose postings may be unpacked
 
 VectorQuerySet: TypeAlias = NamespacedQuerySet[MemoryVector]
 
@@ -279,4 +280,4 @@ REEMBED_STEPS: dict[str, Step] = {
     "switch": switch_embedder,
     "clear": delete_old_vectors,
 }
-INDEX_STEPS: dict[str, Step] = {"index": index_new_vectors}
+INDEX_STEPS: dict[str, Step] = {"index": index_new_vectors, "pack": pack_postings}

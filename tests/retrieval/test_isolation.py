@@ -14,6 +14,7 @@ from django.test.utils import CaptureQueriesContext
 from memories.models import (
     Cluster,
     DailyAccess,
+    Document,
     Entity,
     EntityAlias,
     EntityEdge,
@@ -27,6 +28,7 @@ from memories.models import (
     Namespace,
     NamespaceStatistics,
     Posting,
+    PostingBlock,
     PredicatePosting,
     ScoreEvent,
     Session,
@@ -52,7 +54,7 @@ pytestmark = [pytest.mark.django_db, pytest.mark.xdist_group("retrieval")]
 COPIED = (
     *(Session, Turn, Cluster, Entity, EntityAlias, NamespaceStatistics, TermStatistic, Memory, MemoryTag),
     *(MemoryVector, TokenStates, Posting, Mention, EntityEdge, MemoryEdge, MemorySource, ScoreEvent, DailyAccess),
-    *(PredicatePosting, SessionReturn, NameKey),
+    *(PredicatePosting, Document, PostingBlock, SessionReturn, NameKey),
 )
 
 

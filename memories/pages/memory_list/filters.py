@@ -6,18 +6,19 @@ from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
-from django.db.models import Exists, OuterRef, Q
+from django.db.models import Q
 from rest_framework.exceptions import ValidationError
 
 from memories.contracts.text_limits import MAX_QUERY_CHARS
 from memories.db.pipeline import snapshot
-from memories.models import Memory, MemoryTag, Mention, Namespace, Posting
+from memories.models import Document, Memory, MemoryTag, Mention, Namespace
 from memories.models.choices import STATEMENTS, MemoryType, Status
 from memories.models.keys import NamespacedQuerySet
 from memories.models.memory import UNCERTAIN
 from memories.retrieval.config import resolve_config
 from memories.retrieval.fetch import fetch
 from memories.retrieval.parse import understand
+from memories.retrieval.postings import documents_with_all
 from memories.retrieval.query import Filters, Query
 from memories.retrieval.query_terms import load_query_terms
 from memories.retrieval.retrieve import database_settings, retriever_context, retriever_statements
@@ -153,11 +154,9 @@ def search_words(namespace: Namespace, text: str) -> tuple[Q, list[str]]:
     """The memories that contain every word, and the words no memory contains; stop words are ignored."""
     frequencies = load_query_terms(namespace, text).document_frequencies
     missing = [term for term, count in frequencies.items() if not count]
-    postings = Posting.objects.within(namespace).filter(memory_id=OuterRef("id"))
-    condition = Q() if frequencies else Q(id__in=[])
-    for term in frequencies:
-        condition &= Q(Exists(postings.filter(term=term)))
-    return condition, missing
+    numbers = [] if missing else documents_with_all(namespace, list(frequencies))
+    documents = Document.objects.within(namespace).filter(number__in=numbers)
+    return Q(id__in=documents.values("memory_id")), missing
 
 
 def search_semantic(namespace: Namespace, params: Mapping[str, Any]) -> tuple[Mapping[UUID, float], str]:

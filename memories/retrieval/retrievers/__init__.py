@@ -1,13 +1,13 @@
-"""The retrievers by name: each writes one SQL statement, or none if the query has nothing for it to search for."""
+"""The retrievers by name: each writes an SQL statement, or none if the query has nothing for it to search for."""
 
 from collections.abc import Callable, Mapping
 
-from memories.db.pipeline import Statement
+from memories.db.pipeline import Staged, Statement
 from memories.models.choices import Route
 from memories.retrieval.retrievers import bm25, entity, lexical, memory_edges, semantic, temporal, traversal
 from memories.retrieval.retrievers.context import RetrieverContext
 
-RETRIEVERS: Mapping[str, Callable[[RetrieverContext], Statement | None]] = {
+RETRIEVERS: Mapping[str, Callable[[RetrieverContext], Statement | Staged | None]] = {
     "semantic": semantic.sql,
     "bm25": bm25.sql,
     "entity": entity.sql,

@@ -1,7 +1,8 @@
 """memsense's lexical retriever: BM25 of the text, and the tags that the query names."""
 
-from memories.db.pipeline import Statement
-from memories.retrieval.retrievers.bm25 import bm25_ctes, bm25_values, query_terms
+from memories.db.pipeline import Rows, Staged, Statement
+from memories.retrieval.postings import postings_statement
+from memories.retrieval.retrievers.bm25 import READ_BUDGET, bm25_scores, found_sql, query_terms
 from memories.retrieval.retrievers.context import JOIN_MEMORY, RetrieverContext, top_sql
 
 MAX_TAG_WORDS = 3
@@ -10,16 +11,25 @@ TEXT_AND_TAGS = """
     SELECT id, sum(score)::float8 AS score
     FROM (SELECT * FROM scored UNION ALL SELECT * FROM by_tag) AS parts GROUP BY id
 """
-NO_TERMS = "scored AS (SELECT NULL::uuid AS id, 0.0::float8 AS score WHERE false)"
 
 
-def sql(context: RetrieverContext) -> Statement | None:
+def sql(context: RetrieverContext) -> Staged | Statement | None:
     """BM25, plus the idf of every tag that the query names."""
-    terms, tags = query_terms(context), candidate_tags(context.parsed.text)
-    if not terms and not tags:
-        return None
+    terms, tags = query_terms(context, READ_BUDGET), candidate_tags(context.parsed.text)
+
+    def rank(rows: Rows) -> Statement:
+        numbers, scores = bm25_scores(context, terms, rows)
+        return tagged_sql(context, tags, numbers.tolist(), scores.tolist())
+
+    if terms:
+        return Staged(postings_statement(context.scope, terms, context.namespace.text_config), rank)
+    return tagged_sql(context, tags, [], []) if tags else None
+
+
+def tagged_sql(context: RetrieverContext, tags: list[str], numbers: list[int], scores: list[float]) -> Statement:
+    """The scored documents and the tagged memories, each with the sum of its scores."""
     statement = f"""
-        WITH {bm25_ctes(context, terms) if terms else NO_TERMS},
+        WITH scored AS ({found_sql(context)}),
         tagged AS (
             SELECT found.id, found.tag, count(*) OVER (PARTITION BY lower(found.tag)) AS document_frequency
             FROM (
@@ -38,8 +48,8 @@ def sql(context: RetrieverContext) -> Statement | None:
         )
         {top_sql(TEXT_AND_TAGS)}
     """
-    values = bm25_values(context, terms) if terms else {}
-    return context.statement(statement, named_tags=tags, documents=context.parsed.terms.documents, **values)
+    documents = context.parsed.terms.documents
+    return context.statement(statement, named_tags=tags, documents=documents, numbers=numbers, scores=scores)
 
 
 def candidate_tags(text: str) -> list[str]:
