@@ -8,6 +8,7 @@ from django.db import connection
 from memories.db.pipeline import Statement, fetch_pipeline
 from memories.models import Entity, Memory, Namespace
 from memories.retrieval.parse import understand
+from memories.retrieval.query import Filters
 from memories.retrieval.retrievers import RETRIEVERS
 from memories.retrieval.retrievers.context import CERTAIN
 from tests.support.retrieval_world import (
@@ -22,6 +23,7 @@ from tests.support.retrieval_world import (
     sort_scores,
 )
 from tests.support.rows import row
+from tests.support.vector_indexes import index_vectors
 
 pytestmark = [pytest.mark.django_db, pytest.mark.xdist_group("retrieval")]
 
@@ -90,3 +92,18 @@ def test_a_memory_is_looked_up_by_its_id(world: Namespace) -> None:
 def memory_by_id(namespace: Namespace, id: UUID) -> Memory:
     """A memory by its id."""
     return Memory.objects.within(namespace).get(id=id)
+
+
+@pytest.mark.parametrize("filters", [Filters(), Filters(types=("Fact", "Preference"))])
+def test_of_an_entity_with_many_memories_the_latest_and_the_nearest_of_all_are_compared(
+    world: Namespace, monkeypatch: pytest.MonkeyPatch, filters: Filters
+) -> None:
+    query = make_query(world, "What do Maya and Priya say of Invoicing?", filters=filters)
+    every = run_retriever(query, "entity")
+    assert len(every) > 4
+    nearest = {id for id, _ in run_retriever(query, "semantic", pool=2)}
+    latest = sorted(every, key=lambda pair: (pair[1], pair[0].int), reverse=True)[:3]
+    index_vectors(world)
+    monkeypatch.setattr("memories.retrieval.retrievers.entity.MAX_COMPARED", 3)
+    compared = {id for id, _ in latest} | nearest
+    assert run_retriever(query, "entity", pool=2) == [pair for pair in every if pair[0] in compared][:2]

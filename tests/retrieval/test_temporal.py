@@ -106,18 +106,25 @@ def test_the_time_of_a_memory_is_its_event_else_its_validity_else_when_it_was_sa
 
 
 @pytest.mark.parametrize("indexed", [0.0, 0.5, 1.0])
-def test_of_many_in_a_window_the_index_tells_the_nearest(
-    world: Namespace, monkeypatch: pytest.MonkeyPatch, indexed: float
+@pytest.mark.parametrize("compared", [3, 6, 1_000])
+def test_of_many_in_a_window_the_latest_and_the_nearest_of_all_are_compared(
+    world: Namespace, monkeypatch: pytest.MonkeyPatch, indexed: float, compared: int
 ) -> None:
     query = make_query(world, "What was new in 2026?")
-    exact = [id for id, score in run_retriever(query, "temporal") if score == 1.0]
-    assert len(exact) > 6
+    inside = {id for id, score in run_retriever(query, "temporal") if score == 1.0}
+    assert len(inside) > 6
+    near = cosines(world, understand(query))
+    nearest = sort_scores(dict.fromkeys(near, 1.0), near)[:3]
+    memories = [one for one in searchable_memories(world) if one.id in inside]
+    latest = sorted(memories, key=lambda one: begins(one), reverse=True)[:compared]
+    expected = {one.id for one in latest} | inside & {id for id, _ in nearest}
     ids = list(MemoryVector.objects.within(world).order_by("id").values_list("id", flat=True))
     index_vectors(world, ids[: int(indexed * len(ids))])
-    listed = run_retriever(query, "temporal", pool=5)
-    monkeypatch.setattr(by_time, "CROWD", 6)
-    assert run_retriever(query, "temporal", pool=5) == listed == [(id, 1.0) for id in exact[:5]]
-    # What lies near the window is left to those that hold few.
-    assert {score for _, score in run_retriever(query, "temporal")} == {1.0}
-    monkeypatch.setattr(by_time, "CROWD", len(exact) + 1)
-    assert run_retriever(query, "temporal", pool=5) == listed
+    monkeypatch.setattr(by_time, "MAX_COMPARED", compared)
+    listed = run_retriever(query, "temporal", pool=3)
+    assert listed == sort_scores(dict.fromkeys(expected, 1.0), near)[:3]
+
+
+def begins(memory: Memory) -> datetime:
+    """When a memory takes place, else when it is valid, else when it was said."""
+    return memory.event_at or memory.valid_from or memory.happened_at or memory.created_at

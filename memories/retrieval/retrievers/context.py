@@ -56,6 +56,8 @@ CERTAIN = f"""
     (NOT m.type_uncertain OR m.level NOT IN ('{ChunkLevel.FACT}', '{ChunkLevel.SUMMARY}'))
     AND m.subject_fallback IS NULL
 """
+# Of memories that score alike so many are compared by cosine, the latest: a list may tie by the thousand.
+MAX_COMPARED = 1_000
 # The condition has a partial index of its own.
 JOIN_CERTAIN_MEMORY = JOIN_MEMORY.replace("LIMIT 1", f"AND {CERTAIN} LIMIT 1")
 
@@ -66,7 +68,9 @@ def top_sql(scores: str) -> str:
         SELECT m.id, m.score
         FROM (
             SELECT top.*, count(*) OVER (PARTITION BY score) > 1 AS tied FROM (
-                SELECT * FROM ({scores}) AS scores ORDER BY score DESC FETCH FIRST %(depth)s ROWS WITH TIES
+                SELECT * FROM (
+                    SELECT * FROM ({scores}) AS scores ORDER BY score DESC FETCH FIRST %(depth)s ROWS WITH TIES
+                ) AS with_ties ORDER BY score DESC, id DESC LIMIT greatest(%(depth)s, {MAX_COMPARED})
             ) AS top
         ) m
         {JOIN_VECTOR.replace("WHERE", "WHERE m.tied AND")}

@@ -1,7 +1,14 @@
 """Entity graph: memories whose subject, speaker or mention is an entity of the query."""
 
 from memories.db.pipeline import Statement
-from memories.retrieval.retrievers.context import DISTANCE, JOIN_CERTAIN_MEMORY, JOIN_VECTOR, RetrieverContext
+from memories.retrieval.retrievers.context import (
+    DISTANCE,
+    JOIN_CERTAIN_MEMORY,
+    JOIN_VECTOR,
+    MAX_COMPARED,
+    RetrieverContext,
+)
+from memories.retrieval.retrievers.semantic import hnsw_sql
 
 ENTITY_MEMORIES = """
     named AS (SELECT * FROM unnest(%(entities)s::uuid[], %(confidences)s::float8[]) AS t(entity_id, confidence)),
@@ -32,12 +39,12 @@ def sql(context: RetrieverContext) -> Statement | None:
     entities = context.parsed.entities
     if not entities:
         return None
-    # Hundreds may tie: memories are looked up nearest first, until the list is full.
     statement = f"""
         WITH {ENTITY_MEMORIES},
-        best AS (SELECT id, max(score) AS score FROM entity_memories GROUP BY id),
+        best AS MATERIALIZED (SELECT id, max(score) AS score FROM entity_memories GROUP BY id HAVING max(score) > 0),
+        compared AS ({latest_sql(context)} {nearest_sql(context) if context.indexed else ""}),
         nearest AS (
-            SELECT m.id, m.score, {DISTANCE} AS distance FROM best m {JOIN_VECTOR} WHERE m.score > 0
+            SELECT m.id, m.score, {DISTANCE} AS distance FROM compared m {JOIN_VECTOR}
             ORDER BY m.score DESC, distance, m.id
         )
         SELECT m.id, found.score FROM nearest found {JOIN_CERTAIN_MEMORY} WHERE {context.scope.condition}
@@ -48,4 +55,26 @@ def sql(context: RetrieverContext) -> Statement | None:
         entities=[match.entity_id for match in entities],
         confidences=[match.confidence for match in entities],
         mention_weight=context.params.mention_weight,
+        compared=max(MAX_COMPARED, context.depth) if context.indexed else None,
     )
+
+
+def latest_sql(context: RetrieverContext) -> str:
+    """The best memories of the entities that are compared by cosine: of those that score alike, the latest."""
+    order = "found.score DESC, found.id DESC LIMIT %(compared)s"
+    if context.scope.plain:
+        return f"(SELECT found.id, found.score FROM best found ORDER BY {order})"
+    return f"""(
+        SELECT m.id, found.score FROM (SELECT * FROM best ORDER BY score DESC, id DESC) AS found
+        {JOIN_CERTAIN_MEMORY} WHERE {context.scope.condition} ORDER BY {order}
+    )"""
+
+
+def nearest_sql(context: RetrieverContext) -> str:
+    """If not all memories of the entities are compared: those among the nearest of the namespace."""
+    nearest = hnsw_sql(context, context.scope.condition, plain=context.scope.plain)
+    return f"""
+        UNION
+        SELECT best.id, best.score FROM ({nearest}) AS found JOIN best ON best.id = found.memory_id
+        WHERE (SELECT count(*) FROM best) > %(compared)s
+    """

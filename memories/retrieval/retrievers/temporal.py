@@ -6,7 +6,7 @@ from typing import Any
 
 from memories.db.pipeline import Statement
 from memories.retrieval.as_of import DATED_AS_OF
-from memories.retrieval.retrievers.context import CERTAIN, JOIN_VECTOR, NEAREST, RetrieverContext, top_sql
+from memories.retrieval.retrievers.context import CERTAIN, JOIN_VECTOR, MAX_COMPARED, NEAREST, RetrieverContext, top_sql
 from memories.retrieval.retrievers.semantic import hnsw_sql
 from scoring.freshness import MIN_WINDOW_WIDTH
 
@@ -18,10 +18,6 @@ ENDS = f"""CASE WHEN m.event_at IS NOT NULL THEN coalesce(m.event_until, m.event
 WINDOW_DISTANCE = f"""greatest(
     date_part('epoch', %(start)s - ({ENDS})), date_part('epoch', {BEGINS} - %(until)s), 0
 ) / %(half_width)s"""
-
-# A window with this many memories, or this share of the namespace, is searched by the HNSW index.
-CROWD, CROWD_SHARE = 10_000, 1 / 50
-NO_CROWD = 2**62
 
 # Each condition has an index: memories that begin in the window, and the few that began before and last into it.
 BEGINS_IN_WINDOW = f"m.namespace_id = %(namespace)s AND {BEGINS} BETWEEN %(start)s AND %(until)s"
@@ -40,23 +36,17 @@ def sql(context: RetrieverContext) -> Statement | None:
     """Scored by a Gaussian of the distance from the window, 1 inside it."""
     if context.parsed.window is None:
         return None
-    if "as_of" in context.scope.values:
-        statement = gaussian_sql(context, DATED_AS_OF)
-    elif context.indexed:
-        statement = f"{window_sql(context)} UNION ALL {crowd_sql(context)}"
-    else:
-        statement = window_sql(context)
+    statement = gaussian_sql(context, DATED_AS_OF) if "as_of" in context.scope.values else window_sql(context)
     return context.statement(statement, **window_values(context))
 
 
 def window_values(context: RetrieverContext) -> dict[str, Any]:
-    """The window, the margins around it, and how many memories are a crowd."""
+    """The window, the margins around it, and how many of the memories in it are compared."""
     assert context.parsed.window is not None
     interval = context.parsed.window.interval
     half_width = max((interval.until - interval.start).total_seconds() / 2, MIN_WINDOW_WIDTH)
     floor, sigma = max(context.params.temporal_floor, 1e-12), context.params.temporal_sigma
     farthest = sigma * math.sqrt(-2 * math.log(floor))
-    crowd = max(CROWD, int(context.parsed.terms.documents * CROWD_SHARE)) if context.indexed else NO_CROWD
     return {
         "start": interval.start,
         "until": interval.until,
@@ -65,7 +55,7 @@ def window_values(context: RetrieverContext) -> dict[str, Any]:
         "half_width": half_width,
         "sigma": sigma,
         "farthest": farthest,
-        "crowd": crowd,
+        "compared": max(MAX_COMPARED, context.depth) if context.indexed else None,
     }
 
 
@@ -78,37 +68,39 @@ def gaussian_sql(context: RetrieverContext, memories: str) -> str:
 
 
 def window_sql(context: RetrieverContext) -> str:
-    """The nearest in the window if they fill the list, else also memories near it; nothing if it is a crowd."""
+    """The nearest in the window if they fill the list, else also memories near it.
+
+    All in the window score 1. In a large namespace the latest of them are compared, and the nearest of the namespace.
+    """
     in_scope = f"{CERTAIN} AND {context.scope.condition}"
     return f"""
-        WITH crowd AS MATERIALIZED (
-            SELECT count(*) = %(crowd)s AS there FROM (
-                SELECT 1 FROM memories_memory m WHERE {BEGINS_IN_WINDOW} AND {CERTAIN} LIMIT %(crowd)s
-            ) AS beginning
+        WITH beginning AS MATERIALIZED (
+            SELECT m.id FROM memories_memory m WHERE {BEGINS_IN_WINDOW} AND {in_scope}
+            ORDER BY {BEGINS} DESC LIMIT %(compared)s
         ),
-        beginning AS NOT MATERIALIZED (SELECT m.id FROM memories_memory m WHERE {BEGINS_IN_WINDOW} AND {in_scope}),
-        full_list AS MATERIALIZED (
-            SELECT count(*) = %(depth)s AS there FROM (SELECT 1 FROM beginning LIMIT %(depth)s) AS first_rows
-            WHERE NOT (SELECT there FROM crowd)
-        )
-        SELECT * FROM ({gaussian_sql(context, NEAR_WINDOW)}) AS near
-        WHERE NOT (SELECT there FROM crowd) AND NOT (SELECT there FROM full_list)
+        full_list AS MATERIALIZED (SELECT count(*) >= %(depth)s AS there FROM beginning)
+        SELECT * FROM ({gaussian_sql(context, NEAR_WINDOW)}) AS near WHERE NOT (SELECT there FROM full_list)
         UNION ALL
         SELECT * FROM (
             SELECT m.id, 1.0::float8 FROM (
                 SELECT id FROM beginning
-                UNION ALL
+                UNION
                 SELECT m.id FROM memories_memory m WHERE {LASTS_INTO_WINDOW} AND {in_scope}
+                {nearest_sql(context) if context.indexed else ""}
             ) m {JOIN_VECTOR} ORDER BY {NEAREST} LIMIT %(depth)s
         ) AS inside WHERE (SELECT there FROM full_list)
     """
 
 
-def crowd_sql(context: RetrieverContext) -> str:
-    """If the window is a crowd, the nearest in it by the HNSW index."""
-    inside = f"{context.scope.condition} AND {CERTAIN} AND {WINDOW_DISTANCE} <= 0"
-    nearest = hnsw_sql(context, inside, plain=False)
-    return f"SELECT memory_id, 1.0::float8 FROM ({nearest}) AS nearest WHERE (SELECT there FROM crowd)"
+def nearest_sql(context: RetrieverContext) -> str:
+    """If not all in the window are compared: those among the nearest of the namespace."""
+    nearest = hnsw_sql(context, context.scope.condition, plain=context.scope.plain)
+    return f"""
+        UNION
+        SELECT found.memory_id FROM ({nearest}) AS found
+        JOIN memories_memory m ON m.namespace_id = %(namespace)s AND m.id = found.memory_id
+        WHERE (SELECT count(*) FROM beginning) >= %(compared)s AND {BEGINS_IN_WINDOW} AND {CERTAIN}
+    """
 
 
 def shift_datetime(start: datetime, seconds: float) -> datetime:
