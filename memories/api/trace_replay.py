@@ -99,7 +99,8 @@ class ReplayView(NamespacedView):
     def post(self, request: Request, namespace: str) -> Response:
         """Rank the candidates of a trace under other parameters, exactly as a live retrieval would.
 
-        Parameters that change the candidates themselves need a new query, which runs live; the response says so.
+        Parameters that change the candidates themselves need a new query, and so does MMR that was off. It runs live,
+        and the response says so.
         """
         body = ReplayRequestSerializer.from_request(request)
         trace = trace_or_404(self.namespace, body["trace"])

@@ -247,7 +247,7 @@ class ReplayAnswer(Answer):
     """The answer of a replay."""
 
     replayed: Annotated[bool, "false: run live because of `live`"]
-    live: Annotated[Sequence[str], "what changes the candidates and needs a new query"]
+    live: Annotated[Sequence[str], "what needs a new query: it changes the candidates, or turns MMR on"]
     changed: Annotated[Sequence[UUID], "candidates that were re-embedded or are gone"]
 
 

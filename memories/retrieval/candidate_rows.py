@@ -121,7 +121,6 @@ STATEMENTS_BY_NEED = {
     "clusters": CENTROIDS,
     "returned": RETURNED,
     "mentions": MENTIONS,
-    "vectors": VECTORS,
     "policy": POLICY,
 }
 

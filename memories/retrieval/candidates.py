@@ -23,6 +23,7 @@ from memories.retrieval.candidate_rows import (
     STATEMENTS_BY_NEED,
     STATEMENTS_FOR_ALL,
     TOKENS,
+    VECTORS,
     CandidateTables,
     MemoryRow,
     load_candidate_vectors,
@@ -38,8 +39,10 @@ from memories.retrieval.scope import CandidateScope
 from memories.retrieval.session_neighbours import SessionPlaces, session_places
 from scoring.belief import is_protected
 from scoring.fusion import rank_rows
+from scoring.params import Params
 from scoring.policy import WritePolicyParams
 from scoring.signals import EDGE_KINDS, KINDS, LEVELS, TYPES, Edges, Signals
+from scoring.specificity import Plan
 from scoring.systems.candidates import MaxSimParams
 from scoring.systems.system import System
 from scoring.term import Array, Codes, Mask
@@ -76,6 +79,7 @@ def load_candidates(
     scope: CandidateScope,
     fetched: Fetched,
     params: Any,
+    plan: Plan,
 ) -> Candidates:
     """Everything a system reads of the candidates, in a fixed number of statements."""
     lists = fetched.lists
@@ -88,7 +92,7 @@ def load_candidates(
     for name in lists.keys() & BY_COSINE:
         cosine[list_rows[name]] = list(lists[name].values())
     loaded = tables.fetch(
-        statements_read_by(query.config.system)
+        statements_read_by(query.config.system, params, plan)
         | token_statement(parsed, scope, params)
         | subjects_statement(parsed)
         | affinity_statement(query, params),
@@ -97,7 +101,10 @@ def load_candidates(
         without_cosine=uuid_array_literal(tables.id_texts[row] for row in np.flatnonzero(np.isnan(cosine)).tolist()),
     )
     rows = rows_as_of(tables, scope, memory_rows(loaded["memories"]))
-    cosine, vectors, fingerprints = query_cosines(tables, loaded, cosine, parsed)
+    cosine = query_cosines(cosine, loaded["cosines"])
+    vectors, fingerprints = None, [NO_VECTOR] * len(tables)
+    if "vectors" in loaded:
+        vectors, fingerprints = load_candidate_vectors(tables, loaded["vectors"])
     tags = tags_by_memory(loaded.get("tags", ()))
     now = query.now
     scores = {name: retriever_scores(ranked, list_rows[name], cosine, name) for name, ranked in lists.items()}
@@ -152,11 +159,11 @@ def hours_until(end: datetime | None, now: datetime) -> float:
     return float("inf") if end is None else (end - now) / HOUR
 
 
-def statements_read_by(system: System) -> dict[str, str]:
-    """The statements whose rows a system reads; one that reads no vectors needs the cosines alone."""
-    cosines = {} if "vectors" in system.optional_features else {"cosines": COSINES}
+def statements_read_by(system: System, params: Params, plan: Plan) -> dict[str, str]:
+    """The statements whose rows a system reads; the vectors only where candidates are compared with each other."""
     by_need = {name: sql for name, sql in STATEMENTS_BY_NEED.items() if name in system.optional_features}
-    return STATEMENTS_FOR_ALL | cosines | by_need
+    vectors = {"vectors": VECTORS} if system.reads_vectors(params, plan) else {}
+    return STATEMENTS_FOR_ALL | {"cosines": COSINES} | by_need | vectors
 
 
 def token_statement(parsed: ParsedQuery, scope: CandidateScope, params: Any) -> dict[str, str]:
@@ -166,18 +173,15 @@ def token_statement(parsed: ParsedQuery, scope: CandidateScope, params: Any) -> 
     return {"tokens": TOKENS.format(active=scope.active)}
 
 
-def query_cosines(
-    tables: CandidateTables, loaded: Mapping[str, Sequence[Any]], cosine: Array, parsed: ParsedQuery
-) -> tuple[Array, Array | None, Sequence[bytes]]:
-    """The query's cosine to each candidate, 0 without a vector; and the vectors with their fingerprints, if loaded."""
-    if "vectors" in loaded and len(tables):
-        vectors, fingerprints = load_candidate_vectors(tables, loaded["vectors"])
-        cosine = np.clip(vectors @ parsed.vector, -1.0, 1.0)
-        cosine[[fingerprint == NO_VECTOR for fingerprint in fingerprints]] = 0.0
-        return cosine, vectors, fingerprints
-    for (missing,) in loaded.get("cosines", ()):
-        cosine[np.isnan(cosine)] = [] if missing is None else missing
-    return np.clip(cosine, -1.0, 1.0), None, [NO_VECTOR] * len(tables)
+def query_cosines(found: Array, looked_up: Sequence[tuple[list[float] | None]]) -> Array:
+    """The query's cosine to each candidate, as a retriever found it or else looked up; 0 without a vector.
+
+    Always computed by Postgres, so that a ranking with vectors and one without have the same.
+    """
+    cosine = found.copy()
+    for (values,) in looked_up:
+        cosine[np.isnan(found)] = [] if values is None else values
+    return np.clip(cosine, -1.0, 1.0)
 
 
 def rows_as_of(tables: CandidateTables, scope: CandidateScope, rows: list[MemoryRow]) -> list[MemoryRow]:

@@ -23,7 +23,6 @@ from memories.retrieval.scope import CandidateScope
 from memories.retrieval.trace import query_from_trace
 from memories.retrieval.trace_codec import decode_signals, unpack_arrays, unpack_fingerprints
 from scoring.signals import LEVELS, TYPES, Signals
-from scoring.systems import SYSTEMS
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,30 +60,34 @@ def rank_trace(trace: Trace, candidates: Candidates, config: Config, watch: Stop
 
 
 def params_needing_rerun(trace: Trace, config: Config) -> tuple[str, ...]:
-    """What differs from the trace and would change its candidates: the system, or parameters."""
+    """What differs from the trace and needs what it lacks: other candidates, or their vectors for MMR."""
     system = config.system
     if system.name != trace.system:
         return ("system",)
     plan = QueryPlan.from_dict(trace.plan).plan
     before, now = (replace(config, given=given).params_under(plan) for given in (trace.params, config.given))
     asked_before, asked_now = (set(system.weighted_retrievers(params)) for params in (before, now))
-    weights = system.weights_of(asked_before ^ asked_now)
+    needing = system.weights_of(asked_before ^ asked_now)
+    if system.reads_vectors(now, plan) and not system.reads_vectors(before, plan):
+        needing.update(system.diversified_by)
     return tuple(
         name
         for name, param in system.params.declarations().items()
-        if (param.scope == "candidates" or name in weights) and getattr(before, name) != getattr(now, name)
+        if (param.scope == "candidates" or name in needing) and getattr(before, name) != getattr(now, name)
     )
 
 
 def load_trace_candidates(trace: Trace) -> tuple[Candidates, tuple[UUID, ...]]:
     """The candidates of a trace, and those that changed since: signals from the trace, texts and vectors as stored.
 
-    A candidate that was forgotten or erased since keeps only its numbers.
+    Vectors only if its ranking read them; their fingerprints tell which are others now. A candidate that was forgotten
+    or erased since keeps only its numbers.
     """
     arrays, header = unpack_arrays(bytes(trace.signals))
     ids, fingerprints, query = list(trace.candidates), unpack_fingerprints(arrays), query_from_trace(trace)
     tables = CandidateTables(query, header["embedder"], ids)
-    reads_vectors = "vectors" in SYSTEMS[trace.system].optional_features
+    plan = QueryPlan.from_dict(trace.plan).plan
+    reads_vectors = query.config.system.reads_vectors(query.config.params_under(plan), plan)
     fetched = tables.fetch(STATEMENTS_FOR_ALL | ({"vectors": VECTORS} if reads_vectors else {}))
     today = memory_rows(fetched["memories"])
     forgotten = {row["id"] for row in today if row["status"] == Status.FORGOTTEN}

@@ -82,7 +82,7 @@ def retrieve(query: Query, parsed: ParsedQuery | None = None) -> Retrieval:
         retrievers = active_retrievers(query, query_plan.plan, params)
         fetched = fetch(retriever_statements(context, retrievers), database_settings(context))
         watch.lap("retrieve")
-        candidates = load_candidates(query, parsed, context.scope, fetched, params)
+        candidates = load_candidates(query, parsed, context.scope, fetched, params, query_plan.plan)
         watch.lap("load")
     candidates, query_plan = rerank(query, candidates, fetched, params, query_plan)
     if query_plan.reranker:
@@ -121,6 +121,8 @@ def database_settings(context: RetrieverContext) -> dict[str, str]:
 
 def rank_candidates(query: Query, signals: Signals, params: Params, plan: Plan) -> Ranking:
     """Rank by the query's system; the plan may lower `top_k`."""
+    if len(signals) and signals.vectors is None and query.config.system.reads_vectors(params, plan):
+        raise ValueError("MMR must have the candidates' vectors; got none, so it needs a new query")
     top_k = min(query.top_k, plan.top_k or query.top_k)
     abstain = query.on_low_confidence == "abstain"
     return rank(query.config.system, signals, params, top_k=top_k, diversify=plan.diversify, abstain=abstain)

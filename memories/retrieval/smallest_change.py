@@ -70,9 +70,14 @@ class Reranking:
 
     @cached_property
     def score_params(self) -> Mapping[str, Declaration]:
-        """The parameters that only affect the score; the weight of a retriever that was not asked needs a new query."""
+        """The parameters that only affect the score.
+
+        The weight of a retriever that was not asked needs a new query, and so does MMR without vectors.
+        """
         retrieval, system = self.retrieval, self.retrieval.query.config.system
         inactive = system.weights_of(set(system.retrievers) - set(retrieval.active_retrievers))
+        if retrieval.signals.vectors is None:
+            inactive.update(system.diversified_by)
         declarations = retrieval.params.declarations()
         return {
             name: declared

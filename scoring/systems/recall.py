@@ -160,12 +160,16 @@ def gates(signals: Signals, params: ConfidenceGateParams) -> dict[str, Mask]:
     return {**validity_gates(signals, params), "low_confidence": signals.confidence >= params.min_confidence}
 
 
+def diversifies(params: RecallParams, diversify: bool) -> bool:
+    """Whether MMR runs: as `mmr` says, or the plan."""
+    return diversify if params.mmr == "plan" else params.mmr == "on"
+
+
 def order(
     score: Term, signals: Signals, params: RecallParams, passed_rows: Codes, top_k: int, diversify: bool
 ) -> Order:
     """By descending weight; with MMR, diversified over the first `cut` candidates."""
-    use_mmr = diversify if params.mmr == "plan" else params.mmr == "on"
-    if not use_mmr or signals.vectors is None or len(passed_rows) == 0:
+    if not diversifies(params, diversify) or signals.vectors is None or len(passed_rows) == 0:
         return Order(top_by_score(score, signals, passed_rows, min(params.cut, top_k)))
     if params.mmr_relevance == "raw":
         relevance = score.find("RRF")
@@ -222,6 +226,8 @@ SYSTEM = System(
     score=score,
     gates=gates,
     order=order,
+    diversifies=diversifies,
+    diversified_by=("mmr",),
     settle=settle,
     presets={"exact-match": {"rrf_k": 30.0}, "exploratory": {"rrf_k": 90.0}},
     outputs={"rrf": "RRF", "freshness": "freshness", "access_boost": "access boost"},

@@ -116,6 +116,9 @@ class System:
     weighted_by: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     # Optional features it uses: tags, edges, clusters, returned, mentions, vectors, policy.
     optional_features: tuple[str, ...] = ()
+    # Whether a system with the feature vectors compares the candidates by them, given the plan's `diversify`.
+    diversifies: Callable[[Any, bool], bool] = lambda params, diversify: True
+    diversified_by: tuple[str, ...] = ()  # the parameters that decide about it
     ranks_conversations: bool = False  # whether it also ranks sessions and turns
     # Probability that the best hit of each batch is an answer, given the candidates that pass the gates.
     answer_probability: Callable[[Signals, Any, Mask], Array] = lambda signals, params, passed: np.ones(
@@ -130,6 +133,10 @@ class System:
     # Batches with different keys must not be stacked.
     batch_key: Callable[[Signals], Mask] = lambda signals: np.zeros(len(signals.batches), bool)
     details: Callable[[Signals, Any, Order, int], dict[str, Any]] = lambda signals, params, order, row: {}
+
+    def reads_vectors(self, params: Params, plan: Plan) -> bool:
+        """Whether the order under these parameters and this plan depends on the candidates' vectors."""
+        return "vectors" in self.optional_features and self.diversifies(params, plan.diversify)
 
     def weighted_retrievers(self, params: Params) -> tuple[str, ...]:
         """The retrievers that can change a score under these parameters."""

@@ -190,7 +190,13 @@ def test_a_moved_slider_reranks_the_trace_and_marks_rank_changes(signed_in: Clie
 def test_a_candidate_parameter_runs_a_new_query_and_the_page_says_so(signed_in: Client) -> None:
     page = text(signed_in.get(f"{run_query(signed_in)}&p.bm25_b=0.1", headers=HTMX))
     assert "Queried again live" in page
-    assert "bm25 b changes the candidates" in page
+    assert "because of bm25 b." in page
+
+
+def test_mmr_that_was_off_runs_a_new_query_and_the_page_says_so(signed_in: Client) -> None:
+    page = text(signed_in.get(f"{run_query(signed_in, by='recall')}&p.mmr=on", headers=HTMX))
+    assert "Queried again live" in page
+    assert "because of mmr." in page
 
 
 def test_an_invalid_value_is_reported_and_the_ranking_stays(signed_in: Client) -> None:

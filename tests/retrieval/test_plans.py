@@ -7,10 +7,12 @@ from typing import Any
 import numpy as np
 import pytest
 from django.db import connection
+from django.test.utils import CaptureQueriesContext
 
 from memories.models import Memory, Namespace, TokenStates
 from memories.providers.embedder import embedder
 from memories.providers.token_matrix import TokenMatrix
+from memories.retrieval.candidate_rows import VECTORS
 from memories.retrieval.parse import understand
 from memories.retrieval.retrieve import Retrieval, retrieve
 from scoring.systems import SYSTEMS
@@ -104,6 +106,21 @@ def test_each_plan_is_reached_by_a_query_and_asks_whom_it_names(
     assert set(retrieval.fetched.lists) == set(asked)
     usual = SYSTEMS[system].params().as_dict()
     assert {name: value for name, value in told["params"].items() if value != usual[name]} == weights
+
+
+@pytest.mark.parametrize("system", ["recall", "adaptive", "memsense", "blend"])
+@pytest.mark.parametrize("mmr", ["plan", "on", "off"])
+@pytest.mark.parametrize("text", [PRECISE, ENTITY_CENTRIC, TEMPORAL, EXPLORATORY, HYBRID])
+def test_vectors_are_read_only_where_candidates_are_compared_with_each_other(
+    world: Namespace, system: str, text: str, mmr: str
+) -> None:
+    params = {"mmr": mmr} if system in ("recall", "adaptive") else {}
+    with CaptureQueriesContext(connection) as captured:
+        retrieval = retrieve(make_query(world, text, system, params=params))
+    diversified = mmr == "on" or (mmr == "plan" and text == EXPLORATORY)
+    compared = {"recall": diversified, "adaptive": diversified, "memsense": True, "blend": False}[system]
+    assert (VECTORS in [query["sql"] for query in captured]) == compared
+    assert (retrieval.signals.vectors is not None) == compared
 
 
 def test_a_precise_query_needs_names_for_nearly_half_of_its_words(world: Namespace) -> None:

@@ -15,7 +15,7 @@ from memories.models.choices import Route
 from memories.retrieval.candidate_rows import NO_VECTOR
 from memories.retrieval.config import override_params
 from memories.retrieval.replay import replay
-from memories.retrieval.retrieve import retrieve
+from memories.retrieval.retrieve import rank_candidates, retrieve
 from memories.retrieval.trace import config_from_trace, redact_forgotten, to_json_text
 from memories.retrieval.trace_codec import decode_signals, pack_signals, unpack_arrays
 from memories.writing.correct import correct_memory
@@ -74,7 +74,9 @@ def test_a_replay_is_what_a_live_retrieval_would_be(
     moved = {name: value or declared[name].high if name in every_weight else value for name, value in moved.items()}
     wanted = override_params(query.config, moved)
     done = replay(record_trace(query), wanted)
-    assert (done.rerun_because, done.changed) == ((), ())
+    plan = done.retrieval.query_plan.plan
+    before, now = (SYSTEMS[system].reads_vectors(one.params_under(plan), plan) for one in (query.config, wanted))
+    assert (done.rerun_because, done.changed) == (("mmr",) if now and not before else (), ())
     assert ranking_outcome(done.retrieval) == ranking_outcome(
         retrieve(make_query(world, text, system, params=moved, **context(query)))
     )
@@ -106,6 +108,37 @@ def test_a_weight_that_leaves_or_reaches_zero_needs_a_new_query(world: Namespace
     assert ("traversal" in done.retrieval.fetched.lists) == bool(after)
 
 
+@pytest.mark.parametrize("system", ["recall", "adaptive"])
+@pytest.mark.parametrize("before", ["plan", "on", "off"])
+@pytest.mark.parametrize("after", ["plan", "on", "off"])
+@pytest.mark.parametrize("text", ["backup", "What does Maya prefer?"])  # exploratory, entity-centric
+def test_mmr_that_was_off_needs_a_new_query_and_one_that_was_on_replays(
+    world: Namespace, system: str, before: str, after: str, text: str
+) -> None:
+    query, wanted = (make_query(world, text, system, params={"mmr": mmr, "cut": 12}) for mmr in (before, after))
+    done = replay(record_trace(query), wanted.config)
+    did, does = (mmr == "on" or (mmr == "plan" and text == "backup") for mmr in (before, after))
+    assert done.rerun_because == (("mmr",) if does and not did else ())
+    assert bool(done.retrieval.ranking.order.picks) == does
+    assert ranking_outcome(done.retrieval) == ranking_outcome(retrieve(wanted))
+
+
+@pytest.mark.parametrize("system", ["recall", "adaptive"])
+@pytest.mark.parametrize("text", QUERIES)
+def test_the_cosines_are_the_same_with_vectors_and_without(world: Namespace, system: str, text: str) -> None:
+    on, off = (retrieve(make_query(world, text, system, params={"mmr": mmr})).signals for mmr in ("on", "off"))
+    assert on.vectors is not None
+    assert off.vectors is None
+    np.testing.assert_array_equal(on.cosine, off.cosine)
+
+
+def test_candidates_without_their_vectors_are_not_ranked_as_if_mmr_were_off(world: Namespace) -> None:
+    retrieval = retrieve(make_query(world, QUERIES[0], params={"mmr": "off"}))
+    query, plan = make_query(world, QUERIES[0], params={"mmr": "on"}), retrieval.query_plan.plan
+    with pytest.raises(ValueError, match="MMR must have the candidates' vectors; got none"):
+        rank_candidates(query, retrieval.signals, query.config.params_under(plan), plan)
+
+
 def test_another_system_runs_live(world: Namespace) -> None:
     trace = record_trace(make_query(world, QUERIES[0]))
     done = replay(trace, make_query(world, QUERIES[0], "contextdb").config)
@@ -113,12 +146,18 @@ def test_another_system_runs_live(world: Namespace) -> None:
     assert ranking_outcome(done.retrieval) == ranking_outcome(retrieve(make_query(world, QUERIES[0], "contextdb")))
 
 
-def test_a_replay_names_the_candidates_whose_vectors_are_others_now(world: Namespace) -> None:
-    trace = record_trace(make_query(world, QUERIES[0]))
-    other = trace.candidates[0]
+@pytest.mark.parametrize("mmr", ["on", "off"])
+def test_a_replay_names_the_candidates_whose_vectors_are_others_now_if_it_reads_them(
+    world: Namespace, mmr: str
+) -> None:
+    trace = record_trace(make_query(world, QUERIES[0], params={"mmr": mmr}))
+    before, other = replay(trace, config_from_trace(trace)), trace.candidates[0]
     vectors = MemoryVector.objects.within(world).filter(memory_id=other, route=Route.FULL)
     vectors.update(vector=np.eye(1, 384)[0].tolist())
-    assert replay(trace, config_from_trace(trace)).changed == (other,)
+    after = replay(trace, config_from_trace(trace))
+    assert after.changed == ((other,) if mmr == "on" else ())
+    if mmr == "off":
+        assert ranking_outcome(after.retrieval) == ranking_outcome(before.retrieval)
 
 
 def test_a_replay_names_the_retriever_that_timed_out_then(world: Namespace) -> None:

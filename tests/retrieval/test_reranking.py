@@ -70,13 +70,14 @@ def test_it_reads_no_more_than_it_is_asked_to_and_the_best_first(world: Namespac
     assert np.isinf(few.signals.scores["rerank"][~read]).all()
 
 
-@pytest.mark.parametrize("moved", [{}, {"rrf_k": 30.0}, {"weight_rerank": 3.0, "weight_semantic": 0.2}, {"mmr": "on"}])
+@pytest.mark.parametrize("moved", [{}, {"rrf_k": 30.0}, {"weight_rerank": 3.0, "weight_semantic": 0.2}, {"mmr": "off"}])
 def test_a_replay_is_exact_without_the_model(
     world: Namespace, small: Path, settings: Any, moved: dict[str, Any]
 ) -> None:
-    query = make_query(world, QUERY, params=ON)
+    start = ON | {"mmr": "on"}
+    query = make_query(world, QUERY, params=start)
     trace = record_trace(query)
-    live = retrieve(make_query(world, QUERY, params=ON | moved))
+    live = retrieve(make_query(world, QUERY, params=start | moved))
     settings.RECALL_RERANKER = "/nowhere"
     done = replay(trace, override_params(query.config, moved))
     assert (done.rerun_because, done.changed) == ((), ())

@@ -43,6 +43,8 @@ def smallest(retrieval: Retrieval, row: int) -> float | None:
                 continue
             if system.weighted_retrievers(params) != system.weighted_retrievers(retrieval.params):
                 continue
+            if retrieval.signals.vectors is None and name in system.diversified_by:
+                continue
             ranking = rank_candidates(retrieval.query, retrieval.signals, params, retrieval.query_plan.plan)
             if rank_in_order(ranking, row):
                 found.append(range_fraction(retrieval.params, name, value))
@@ -71,13 +73,24 @@ def test_the_least_change_is_no_larger_than_a_search_over_every_step_finds(
         missed = Memory.objects.within(world).get(id=retrieval.candidates.rows[row]["id"])
         asked, least = why_not(retrieval.query, missed.id), smallest(retrieval, row)
         assert (least is None) or (asked.change is not None and asked.change.fraction <= least + 1e-12)
+        untried = {"mmr"} if retrieval.signals.vectors is None else set()
         assert asked.tried == tuple(
-            name for name, one in retrieval.params.declarations().items() if one.scope == "score"
+            name
+            for name, one in retrieval.params.declarations().items()
+            if one.scope == "score" and name not in untried
         )
         if asked.change:
             assert_change_works(retrieval, asked, missed)
             brought += 1
     assert brought or system in ("contextdb", "memsense")  # of which the search over every step finds none either
+
+
+@pytest.mark.parametrize(("mmr", "tried"), [("on", True), ("off", False), ("plan", False)])
+def test_mmr_is_tried_only_where_it_ran_as_it_needs_vectors(world: Namespace, mmr: str, tried: bool) -> None:
+    query = make_query(world, "Which database does invoicing use?", top_k=3, params={"mmr": mmr})
+    back = retrieve(query).ranking.order.rows.tolist()
+    missed = next(row["id"] for place, row in enumerate(retrieve(query).candidates.rows) if place not in back)
+    assert ("mmr" in why_not(query, missed).tried) == tried
 
 
 def test_a_window_of_two_steps_is_not_missed(world: Namespace) -> None:

@@ -55,8 +55,22 @@ def test_arrays_answer_every_query_as_a_live_retrieval_does(
     params = random_score_params(system, seed)
     weights = sorted(SYSTEMS[system].weights_of(SYSTEMS[system].retrievers))
     zeros = np.random.default_rng(seed).choice(weights, max(0, len(weights) - 3), replace=False) if seed % 2 else ()
-    setting = Config(SYSTEMS[system], {**params, **dict.fromkeys(zeros, 0.0)})
-    whole = arrays[system]
+    assert_answers_are_live_ones(
+        world, arrays[system], Config(SYSTEMS[system], {**params, **dict.fromkeys(zeros, 0.0)})
+    )
+
+
+@pytest.mark.parametrize("system", ["recall", "adaptive"])
+@pytest.mark.parametrize("mmr", ["on", "off"])
+def test_mmr_is_measured_whether_or_not_it_ran_when_the_set_was_traced(
+    world: Namespace, arrays: dict[str, Arrays], system: str, mmr: str
+) -> None:
+    assert not all(stack.plan.diversify for stack in arrays[system].stacks)
+    assert_answers_are_live_ones(world, arrays[system], Config(SYSTEMS[system], {"mmr": mmr}))
+
+
+def assert_answers_are_live_ones(world: Namespace, whole: Arrays, setting: Config) -> None:
+    """Hold the answers of the arrays against live retrievals."""
     found = measure_config(whole, setting)
     names = {stack: one for stack in whole.stacks for one in [stack.signals.ids]}
     for number, query in enumerate(whole.queries):

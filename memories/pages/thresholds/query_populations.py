@@ -76,8 +76,8 @@ def diversified_queries(namespace: Namespace, start: Config) -> Counted:
     if not source.queries:
         return NO_QUERIES
     arrays = query_arrays(source, start)
-    mmr = getattr(start.system.params.of(dict(start.given)), "mmr", "on")
-    stacks = [stack.queries for stack in arrays.stacks if mmr == "on" or (mmr == "plan" and stack.plan.diversify)]
+    reads_vectors = start.system.reads_vectors
+    stacks = [stack.queries for stack in arrays.stacks if reads_vectors(start.params_under(stack.plan), stack.plan)]
     if not stacks:
         reason = f"MMR runs for none of {len(arrays.queries)} {source.unit[1]}."
         return NothingToCount(reason, "It runs where the plan is exploratory", "lab")

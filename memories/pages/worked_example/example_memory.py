@@ -132,7 +132,8 @@ def example_signals(retrieval: Retrieval, memory: UUID) -> Signals:
     query, parsed = retrieval.query, retrieval.parsed
     assert parsed is not None
     found = Fetched({"bm25": {memory: 0.0}})  # its ranks are the paper's
-    return load_candidates(query, parsed, CandidateScope.for_query(query), found, retrieval.params).signals
+    scope = CandidateScope.for_query(query)
+    return load_candidates(query, parsed, scope, found, retrieval.params, retrieval.query_plan.plan).signals
 
 
 def place_by_weight(retrieval: Retrieval, memory: UUID, weight: float) -> int:
