@@ -85,6 +85,8 @@ def some_value(field: "models.Field[Any, Any]") -> Any:
     if field.choices:
         return field.choices[0][0]
     number = next(_count)
+    if field in field.model._meta.pk_fields and isinstance(field, models.PositiveIntegerField):
+        return number
     if field.remote_field and field.remote_field.model is get_user_model():
         return get_user_model().objects.create(username=f"user {number}")
     by_type: dict[type, Any] = {

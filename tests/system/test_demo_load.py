@@ -482,8 +482,8 @@ def test_another_embedder_than_the_export_s_writes_the_world_anew(
     ]
 
 
-# What a restore does not keep: the namespace's id and the numbers of its writes.
-NOT_RESTORED = {"namespace_id", "written", "writes", "epoch"}
+# What a restore does not keep: the namespace's id, and the numbers of its writes and documents.
+NOT_RESTORED = {"namespace_id", "written", "writes", "epoch", "number", "last_document"}
 
 
 def rows_by_key(model: type[Any], namespace: Namespace) -> dict[tuple[Any, ...], dict[str, Any]]:
@@ -491,8 +491,8 @@ def rows_by_key(model: type[Any], namespace: Namespace) -> dict[tuple[Any, ...],
     rows = model.objects.within(namespace)
     if model is TermStatistic:
         rows = rows.filter(documents__gt=0)  # the write path leaves rows of terms that no memory has any more
-    key = [field.attname for field in model._meta.pk_fields if field.attname != "namespace_id"]
     columns = [field.attname for field in model._meta.concrete_fields if field.attname not in NOT_RESTORED]
+    key = [field.attname for field in model._meta.pk_fields if field.attname in columns] or columns
     return {
         tuple(row[name] for name in key): {name: plain(value) for name, value in row.items()}
         for row in rows.values(*columns)
