@@ -29,10 +29,10 @@ make_venv = \
 		"$$python" -m venv --clear .venv; \
 	fi
 
-# Environment variables take precedence over .env.
+# Environment variables take precedence over .env. Every thread would get a heap of its own from glibc.
 run: .venv/run.stamp
 	@given=$$(export -p); if [ -f .env ]; then set -a; . ./.env; set +a; fi; eval "$$given"; \
-	export PYTHONUTF8=1; exec $(BIN)/python -m recall_site
+	export PYTHONUTF8=1 MALLOC_ARENA_MAX=$${MALLOC_ARENA_MAX:-2}; exec $(BIN)/python -m recall_site
 
 test: .venv/dev.stamp chromium lint
 	$(BIN)/python -m pytest -n 2 --dist loadgroup

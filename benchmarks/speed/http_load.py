@@ -137,9 +137,9 @@ def server() -> Iterator[tuple[psutil.Process, int]]:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
-    environment = {**os.environ, "PORT": str(port), "RECALL_DEMO": "0", "RECALL_RATE": "100000/minute"}
+    made = {"PORT": str(port), "RECALL_DEMO": "0", "RECALL_RATE": "100000/minute", "MALLOC_ARENA_MAX": "2"}
     process = subprocess.Popen(
-        [sys.executable, "-m", "recall_site"], cwd=ROOT, env=environment, stdout=subprocess.DEVNULL
+        [sys.executable, "-m", "recall_site"], cwd=ROOT, env=os.environ | made, stdout=subprocess.DEVNULL
     )
     try:
         wait_for(port)

@@ -105,7 +105,7 @@ def answer(namespace: Namespace, text: str, system: str, took: Timings) -> tuple
     ranked = time.perf_counter()
     built = build_answer(retrieval)
     explained = time.perf_counter()
-    trace = store_trace(retrieval, built, key=None)
+    trace = store_trace(retrieval, built, key=None, flush=False)
     ended = time.perf_counter()
     for step, ms in {**retrieval.took_ms, **retrieval.fetched.took_ms}.items():
         took[step].append(ms)

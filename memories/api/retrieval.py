@@ -89,8 +89,10 @@ class RetrieveView(NamespacedView):
             token_budget=body.get("token_budget"),
             trace=uuid7() if is_trace_sampled() else None,
         )
+        counted = answer.result_ids if body["record"] else ()
         if answer.trace is not None:
-            store_trace(retrieval, answer, key=self.access.key_id)
+            # Nobody is told of a trace that is not on disk: the commit of the access counts flushes both.
+            store_trace(retrieval, answer, key=self.access.key_id, flush=not counted)
         counters.count_retrieval(
             retrieval.query.config.system.name,
             abstained=answer.abstained,
@@ -98,8 +100,8 @@ class RetrieveView(NamespacedView):
             retrievers_ms=retrieval.fetched.took_ms,
             timed_out=retrieval.fetched.timed_out,
         )
-        if body["record"]:
-            access_counts.record_access(retrieval.query, answer.result_ids)
+        if counted:
+            access_counts.record_access(retrieval.query, counted)
         if body["format"] == "markdown":
             context = render_context(answer, body.get("token_budget"))
             return HttpResponse(context, content_type=f"{MARKDOWN}; charset=utf-8")

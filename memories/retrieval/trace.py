@@ -23,7 +23,7 @@ from memories.retrieval.retrieve import Retrieval
 from memories.retrieval.trace_codec import LAYOUT, pack_signals
 from scoring.systems import SYSTEMS
 
-# A request does not wait for the disk: a crash may lose the last traces, but nothing else.
+# Does not wait for the disk: the next commit that does, or the WAL writer, flushes it.
 ASYNC_COMMIT = ", set_config('synchronous_commit', 'off', true)"
 
 
@@ -32,8 +32,11 @@ def is_trace_sampled() -> bool:
     return random.random() * 100 < settings.RECALL_TRACE_PERCENT
 
 
-def store_trace(retrieval: Retrieval, answer: Answer, *, key: UUID | None) -> UUID:
-    """Store the trace of a retrieval, under the answer's own trace id if it has one."""
+def store_trace(retrieval: Retrieval, answer: Answer, *, key: UUID | None, flush: bool = True) -> UUID:
+    """Store the trace of a retrieval, under the answer's own trace id if it has one.
+
+    Without `flush` a crash of the database may lose it until another commit of the caller is on disk.
+    """
     query, config = retrieval.query, retrieval.query.config
     assert retrieval.parsed is not None
     trace: dict[str, Any] = {
@@ -59,7 +62,7 @@ def store_trace(retrieval: Retrieval, answer: Answer, *, key: UUID | None) -> UU
         "shadow": False,
     }
     # The pipeline is a transaction of its own; inside another one, synchronous_commit must stay on for its writes.
-    commit = "" if connection.in_atomic_block else ASYNC_COMMIT
+    commit = "" if flush or connection.in_atomic_block else ASYNC_COMMIT
     fetch_pipeline([Statement(insert_sql(*trace) + commit, trace)])
     id: UUID = trace["id"]
     return id

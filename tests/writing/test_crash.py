@@ -6,7 +6,7 @@ import signal
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from http.client import HTTPException
 from pathlib import Path
 from urllib.request import Request, urlopen
@@ -150,3 +150,32 @@ def test_a_database_killed_in_the_middle_of_batches_comes_back_with_all_that_was
             time.sleep(0.05)
     assert len(acknowledged) >= before + ENOUGH * BATCH, "nobody could write again"
     check(site, acknowledged)
+
+
+@pytest.mark.parametrize("record", [True, False])
+def test_a_database_killed_between_answers_loses_no_trace_that_was_acknowledged(
+    site: Site, data: Path, key: str, record: bool
+) -> None:
+    acknowledged: list[str] = []
+    with writers(site, key, []) as enough:
+        assert enough.wait(60)
+    headers = {"Authorization": f"Bearer {key}", "Content-Type": "application/json"}
+    body = json.dumps({"query": "Which parcel was seen at gate 1?", "record": record}).encode()
+    for _ in range(ENOUGH):
+        request = Request(f"http://127.0.0.1:{site.port}/api/v1/desk/retrieve/", body, headers)
+        with urlopen(request, timeout=30) as response:
+            acknowledged.append(json.load(response)["trace"])
+    os.kill(postmaster(data), signal.SIGKILL)
+    wait_until_answered(site)
+    stored = {str(id) for (id,) in site.query("SELECT id FROM memories_trace")}
+    assert [id for id in acknowledged if id not in stored] == []
+
+
+def wait_until_answered(site: Site) -> None:
+    """Wait until the database answers again."""
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline:
+        with suppress(Exception):
+            return site.query("SELECT 1") and None
+        time.sleep(0.1)
+    raise TimeoutError("nobody could read again")
