@@ -6,8 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 from uuid import UUID
 
-from django.db import connection, transaction
-
+from memories.db.pipeline import Statement, fetch_pipeline
 from memories.retrieval.query import Query
 
 logger = logging.getLogger(__name__)
@@ -18,7 +17,7 @@ RETRY_INTERVAL = 0.01  # seconds
 # SKIP LOCKED avoids deadlocks: a memory locked by another transaction is counted by a later attempt.
 COUNT = """
     WITH free AS (
-        SELECT id FROM memories_memory WHERE namespace_id = %(namespace)s AND id = ANY(%(ids)s)
+        SELECT id FROM memories_memory WHERE namespace_id = %(namespace)s AND id = ANY(%(ids)s::uuid[])
         ORDER BY id FOR NO KEY UPDATE SKIP LOCKED
     ),
     counted AS ({counted}),
@@ -40,7 +39,7 @@ FIRST_RETURN = """
     SELECT %(namespace)s, %(user)s, %(session)s, id, %(now)s FROM free
     ON CONFLICT DO NOTHING RETURNING memory_id AS id
 """
-STILL_STORED = "SELECT id FROM memories_memory WHERE namespace_id = %(namespace)s AND id = ANY(%(ids)s)"
+STILL_STORED = "SELECT id FROM memories_memory WHERE namespace_id = %(namespace)s AND id = ANY(%(ids)s::uuid[])"
 
 
 def record_access(query: Query, ids: Iterable[UUID]) -> None:
@@ -61,11 +60,9 @@ def count_accesses(statement: str, values: dict[str, Any], ids: set[UUID]) -> se
     """Count the memories that are not locked; return the locked ones that still exist."""
     if not ids:
         return ids
-    with transaction.atomic(), connection.cursor() as cursor:
-        cursor.execute(statement, {**values, "ids": list(ids)})
-        locked = ids - {memory for (memory,) in cursor.fetchall()}
+    [counted] = fetch_pipeline([Statement(statement, {**values, "ids": list(ids)})])
+    locked = ids - {memory for (memory,) in counted}
     if not locked:
         return locked
-    with connection.cursor() as cursor:
-        cursor.execute(STILL_STORED, {**values, "ids": list(locked)})
-        return {memory for (memory,) in cursor.fetchall()}
+    [stored] = fetch_pipeline([Statement(STILL_STORED, {**values, "ids": list(locked)})])
+    return {memory for (memory,) in stored}

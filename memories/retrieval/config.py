@@ -2,7 +2,9 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
+from uuid import UUID
 
+from memories.db.pipeline import Statement, fetch_pipeline
 from memories.models import Namespace, ProfileVersion
 from memories.models.choices import Mode
 from memories.retrieval.query import VERSION_SEPARATOR, Config, profile_version_name
@@ -14,6 +16,15 @@ PRESET_SEPARATOR = "/"  # recall/exploratory is the preset exploratory of recall
 DEFAULT_SYSTEM = "blend"  # best in docs/measurements.md
 # What is served before anything is published: the system whose presets the modes are; in general the default.
 SYSTEM_BY_MODE = {mode: DEFAULT_SYSTEM if mode == Mode.GENERAL else "contextdb" for mode in Mode}
+# Read by every query, so it is prepared; Django compiles and Postgres plans its join anew each time.
+PUBLISHED = """
+    SELECT v.system, v.params, profile.name, v.number, v.id FROM (
+        SELECT profile_version_id FROM memories_publication
+        WHERE namespace_id = %(namespace)s ORDER BY published_at DESC, id DESC LIMIT 1
+    ) AS latest
+    JOIN memories_profileversion v ON v.namespace_id = %(namespace)s AND v.id = latest.profile_version_id
+    JOIN memories_profile profile ON profile.namespace_id = %(namespace)s AND profile.id = v.profile_id
+"""
 
 
 class UnknownProfileError(LookupError):
@@ -29,8 +40,7 @@ def resolve_config(
     elif profile:
         config = config_of_version(find_profile_version(namespace, profile))
     else:
-        serving = namespace.serving
-        config = serving_config(namespace, serving.profile_version if serving else None)
+        config = published_config(namespace)
     return override_params(config, config.system.params.as_requested(params))
 
 
@@ -74,9 +84,20 @@ def find_profile_version(namespace: Namespace, name: str) -> ProfileVersion:
 
 def config_of_version(version: ProfileVersion) -> Config:
     """The configuration of a version (ParamsError if its system no longer exists)."""
-    if version.system not in SYSTEMS:
-        raise ParamsError([ParamProblem("system", f"must be one of {', '.join(SYSTEMS)}; got {version.system!r}")])
-    return Config(SYSTEMS[version.system], version.params, version.profile.name, version.number, version.id)
+    return stored_config(version.system, version.params, version.profile.name, version.number, version.id)
+
+
+def stored_config(system: str, params: Mapping[str, object], profile: str, number: int, version: UUID) -> Config:
+    """The configuration of a version by its columns (ParamsError if its system no longer exists)."""
+    if system not in SYSTEMS:
+        raise ParamsError([ParamProblem("system", f"must be one of {', '.join(SYSTEMS)}; got {system!r}")])
+    return Config(SYSTEMS[system], params, profile, number, version)
+
+
+def published_config(namespace: Namespace) -> Config:
+    """The configuration that a namespace serves."""
+    [rows] = fetch_pipeline([Statement(PUBLISHED, {"namespace": namespace.id})])
+    return stored_config(*rows[0]) if rows else default_config(namespace)
 
 
 def serving_config(namespace: Namespace, version: ProfileVersion | None) -> Config:
