@@ -11,10 +11,13 @@ GROWTH_FACTOR = 10
 
 
 def analyze_tables() -> None:
-    """ANALYZE the tables that memories fill."""
+    """ANALYZE the tables that memories fill, except those whose index is being built.
+
+    It would wait for the end of the build, which waits for every transaction that is open: a deadlock.
+    """
     tables: list[type[Model]] = [*exported_tables().values(), Posting, PredicatePosting, TermStatistic]
     with connection.cursor() as cursor:
-        cursor.execute(f"ANALYZE {', '.join(table._meta.db_table for table in tables)}")
+        cursor.execute(f"ANALYZE (SKIP_LOCKED) {', '.join(table._meta.db_table for table in tables)}")
 
 
 def estimated_memories() -> float:

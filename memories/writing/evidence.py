@@ -325,7 +325,9 @@ def load_evidence(namespace: Namespace, ids: Iterable[UUID], policy: WritePolicy
     id_set = set(ids)
     if not id_set:
         return {}
-    memories = Memory.objects.within(namespace).filter(id__in=id_set).prefetch_related("sources", "mentions")
+    memories = (
+        Memory.objects.within(namespace).filter(id__in=id_set).order_by("id").prefetch_related("sources", "mentions")
+    )
     summaries, corroborators = source_summaries(namespace, id_set), corroborating_sources(namespace, id_set)
     return {
         memory.id: EvidenceState.from_rows(memory, summaries[memory.id], corroborators.get(memory.id, set()), policy)

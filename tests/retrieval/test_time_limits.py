@@ -2,11 +2,8 @@
 
 import json
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
-import psycopg
 import pytest
 from django.db import connection
 from django.test import Client
@@ -21,6 +18,7 @@ from memories.retrieval.retrieve import retrieve
 from memories.retrieval.retrievers import RETRIEVERS
 from scoring.specificity import Plan
 from tests.support.access import key_to
+from tests.support.concurrency import lock_table
 from tests.support.retrieval_world import make_query, store_world
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.xdist_group("retrieval")]
@@ -35,21 +33,6 @@ def world(settings: Any) -> Namespace:
     """The world, with little time for each retriever."""
     settings.RECALL_RETRIEVER_MS = LIMIT
     return store_world("asked")
-
-
-@contextmanager
-def lock_table(table: str) -> Iterator[None]:
-    """Let somebody else hold a table, for three seconds at most."""
-    given = connection.get_connection_params()
-    given = {name: given[name] for name in ("dbname", "user", "password", "host", "port") if given.get(name)}
-    with psycopg.connect(**given) as other:
-        other.execute("SET idle_in_transaction_session_timeout = 3000")
-        other.execute(f"LOCK TABLE {table} IN ACCESS EXCLUSIVE MODE")
-        try:
-            yield
-        finally:
-            if not other.closed and other.info.transaction_status != psycopg.pq.TransactionStatus.UNKNOWN:
-                other.rollback()
 
 
 def post(world: Namespace, **body: Any) -> Any:

@@ -1,6 +1,7 @@
 """An import of many rows runs ANALYZE, one of few does not."""
 
 import json
+import time
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from memories.demo import loader
 from memories.models import Memory, Posting
 from memories.transfer import planner_statistics
 from tests.support.access import key_to
+from tests.support.concurrency import lock_table
 from tests.support.transfer import fast_namespace, write_lines
 
 pytestmark = pytest.mark.django_db
@@ -23,7 +25,7 @@ LINES = [{"content": f"The {word} stands in the hall"} for word in ("piano", "la
 
 def count_analyze(asked: CaptureQueriesContext) -> int:
     """How often the planner was told to look."""
-    return sum(query["sql"].startswith("ANALYZE memories_") for query in asked)
+    return sum(query["sql"].startswith("ANALYZE (SKIP_LOCKED) memories_") for query in asked)
 
 
 def analyzed_tables() -> set[str]:
@@ -102,3 +104,11 @@ def test_where_the_planner_knows_of_as_many_there_is_no_need(tmp_path: Path, mon
     with CaptureQueriesContext(connection) as asked:
         call_command("import_memories", "here", write_lines(tmp_path, LINES))
     assert count_analyze(asked) == 0
+
+
+@pytest.mark.django_db(transaction=True)
+def test_statistics_do_not_wait_for_a_table_whose_index_is_being_built() -> None:
+    with lock_table("memories_memoryvector", "SHARE UPDATE EXCLUSIVE"):
+        began = time.monotonic()
+        planner_statistics.analyze_tables()
+        assert time.monotonic() - began < 2
