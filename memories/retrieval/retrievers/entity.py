@@ -42,7 +42,8 @@ def sql(context: RetrieverContext) -> Statement | None:
     statement = f"""
         WITH {ENTITY_MEMORIES},
         best AS MATERIALIZED (SELECT id, max(score) AS score FROM entity_memories GROUP BY id HAVING max(score) > 0),
-        compared AS ({latest_sql(context)} {nearest_sql(context) if context.indexed else ""}),
+        latest AS MATERIALIZED ({latest_sql(context)}),
+        compared AS (SELECT * FROM latest {nearest_sql(context) if context.indexed else ""}),
         nearest AS (
             SELECT m.id, m.score, {DISTANCE} AS distance FROM compared m {JOIN_VECTOR}
             ORDER BY m.score DESC, distance, m.id
@@ -63,18 +64,18 @@ def latest_sql(context: RetrieverContext) -> str:
     """The best memories of the entities that are compared by cosine: of those that score alike, the latest."""
     order = "found.score DESC, found.id DESC LIMIT %(compared)s"
     if context.scope.plain:
-        return f"(SELECT found.id, found.score FROM best found ORDER BY {order})"
-    return f"""(
+        return f"SELECT found.id, found.score FROM best found ORDER BY {order}"
+    return f"""
         SELECT m.id, found.score FROM (SELECT * FROM best ORDER BY score DESC, id DESC) AS found
         {JOIN_CERTAIN_MEMORY} WHERE {context.scope.condition} ORDER BY {order}
-    )"""
+    """
 
 
 def nearest_sql(context: RetrieverContext) -> str:
     """If not all memories of the entities are compared: those among the nearest of the namespace."""
     nearest = hnsw_sql(context, context.scope.condition, plain=context.scope.plain)
     return f"""
-        UNION
+        UNION ALL
         SELECT best.id, best.score FROM ({nearest}) AS found JOIN best ON best.id = found.memory_id
-        WHERE (SELECT count(*) FROM best) > %(compared)s
+        WHERE (SELECT count(*) FROM best) > %(compared)s AND best.id NOT IN (SELECT id FROM latest)
     """

@@ -84,7 +84,7 @@ def window_sql(context: RetrieverContext) -> str:
         SELECT * FROM (
             SELECT m.id, 1.0::float8 FROM (
                 SELECT id FROM beginning
-                UNION
+                UNION ALL
                 SELECT m.id FROM memories_memory m WHERE {LASTS_INTO_WINDOW} AND {in_scope}
                 {nearest_sql(context) if context.indexed else ""}
             ) m {JOIN_VECTOR} ORDER BY {NEAREST} LIMIT %(depth)s
@@ -96,10 +96,11 @@ def nearest_sql(context: RetrieverContext) -> str:
     """If not all in the window are compared: those among the nearest of the namespace."""
     nearest = hnsw_sql(context, context.scope.condition, plain=context.scope.plain)
     return f"""
-        UNION
+        UNION ALL
         SELECT found.memory_id FROM ({nearest}) AS found
         JOIN memories_memory m ON m.namespace_id = %(namespace)s AND m.id = found.memory_id
         WHERE (SELECT count(*) FROM beginning) >= %(compared)s AND {BEGINS_IN_WINDOW} AND {CERTAIN}
+            AND m.id NOT IN (SELECT id FROM beginning)
     """
 
 
