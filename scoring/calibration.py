@@ -268,16 +268,3 @@ def index_alert(recalls: Sequence[float], *, threshold: float) -> bool:
     (True, False)
     """
     return bool(recalls) and float(np.mean(recalls)) < threshold
-
-
-def recall_reached(recalls: Sequence[float], *, threshold: float) -> bool:
-    r"""Whether the mean recall over a sample of queries reaches the threshold, by a standard error.
-
-    $$ \mathrm{mean}\,\text{recall@}10 - \frac{s}{\sqrt{n}} \ge 0.95 $$
-
-    >>> recall_reached([1.0] * 9 + [0.9], threshold=0.95), recall_reached([1.0, 0.9], threshold=0.95)
-    (True, False)
-    """
-    if len(recalls) < 2:
-        return bool(recalls) and recalls[0] >= threshold
-    return float(np.mean(recalls) - np.std(recalls, ddof=1) / np.sqrt(len(recalls))) >= threshold

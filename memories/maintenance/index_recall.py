@@ -25,10 +25,10 @@ from memories.retrieval.retrieve import database_settings, retriever_context
 from memories.retrieval.retrievers import semantic
 from memories.retrieval.retrievers.semantic import EF_SEARCH, MAX_EF_SEARCH, ef_search
 from memories.writing.write_policy import current_write_policy
-from scoring.calibration import index_alert, recall_reached
+from scoring.calibration import index_alert
 from scoring.specificity import Plan
 
-SAMPLE_SIZE = 50  # queries per measurement
+SAMPLE_SIZE = 100  # queries per measurement; the standard error of recall@10 is then below .01
 RECENT_TRACES = 500  # from which they are taken
 EFFORTS = (EF_SEARCH, 125, 150, 200, 250, 300, 400, 600, MAX_EF_SEARCH)
 GROWTH = 1.5  # of the namespace, after which it is measured again
@@ -152,7 +152,7 @@ def measure_index_recall(work: Work) -> None:
             len(set(exact) & set(semantic_top(query, parsed, effort=effort))) / len(exact)
             for query, parsed, exact in exact_tops
         ]
-        if recall_reached(by_effort[effort], threshold=facts["threshold"]):
+        if not index_alert(by_effort[effort], threshold=facts["threshold"]):
             break
     chosen = max(by_effort)
     means = {str(effort): float(np.mean(recalls)) for effort, recalls in by_effort.items()}
