@@ -42,8 +42,8 @@ def sql(context: RetrieverContext) -> Statement | None:
     statement = f"""
         WITH {ENTITY_MEMORIES},
         best AS MATERIALIZED (SELECT id, max(score) AS score FROM entity_memories GROUP BY id HAVING max(score) > 0),
-        latest AS MATERIALIZED ({latest_sql(context)}),
-        compared AS (SELECT * FROM latest {nearest_sql(context) if context.indexed else ""}),
+        latest AS MATERIALIZED ({latest_with_entity(context)}),
+        compared AS (SELECT * FROM latest {nearest_with_entity(context) if context.indexed else ""}),
         nearest AS (
             SELECT m.id, m.score, {DISTANCE} AS distance FROM compared m {JOIN_VECTOR}
             ORDER BY m.score DESC, distance, m.id
@@ -60,7 +60,7 @@ def sql(context: RetrieverContext) -> Statement | None:
     )
 
 
-def latest_sql(context: RetrieverContext) -> str:
+def latest_with_entity(context: RetrieverContext) -> str:
     """The best memories of the entities that are compared by cosine: of those that score alike, the latest."""
     order = "found.score DESC, found.id DESC LIMIT %(compared)s"
     if context.scope.plain:
@@ -71,7 +71,7 @@ def latest_sql(context: RetrieverContext) -> str:
     """
 
 
-def nearest_sql(context: RetrieverContext) -> str:
+def nearest_with_entity(context: RetrieverContext) -> str:
     """If not all memories of the entities are compared: those among the nearest of the namespace."""
     nearest = hnsw_sql(context, context.scope.condition, plain=context.scope.plain)
     return f"""

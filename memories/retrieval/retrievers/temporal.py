@@ -86,13 +86,13 @@ def window_sql(context: RetrieverContext) -> str:
                 SELECT id FROM beginning
                 UNION ALL
                 SELECT m.id FROM memories_memory m WHERE {LASTS_INTO_WINDOW} AND {in_scope}
-                {nearest_sql(context) if context.indexed else ""}
+                {nearest_in_window(context) if context.indexed else ""}
             ) m {JOIN_VECTOR} ORDER BY {NEAREST} LIMIT %(depth)s
         ) AS inside WHERE (SELECT there FROM full_list)
     """
 
 
-def nearest_sql(context: RetrieverContext) -> str:
+def nearest_in_window(context: RetrieverContext) -> str:
     """If not all in the window are compared: those among the nearest of the namespace."""
     nearest = hnsw_sql(context, context.scope.condition, plain=context.scope.plain)
     return f"""
