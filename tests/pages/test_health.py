@@ -181,7 +181,7 @@ def test_an_index_that_misses_too_much_is_an_alert(full: Namespace, monkeypatch:
     assert set(found.by_effort) == {str(effort) for effort in index_recall.EFFORTS}
     assert "The recall of the index is too low." in get_page(member_of(full))
     assert "It finds .800 of the 10 nearest; the target is .95." in get_page(member_of(full))
-    assert "standard error; the highest is not enough: 100 finds .800, 125 finds .800" in get_page(member_of(full))
+    assert "the highest, which is not enough: 100 finds .800, 125 finds .800" in get_page(member_of(full))
 
 
 @pytest.mark.parametrize(("threshold", "alert"), [(0.90, False), (0.91, True), (0.99, True)])
