@@ -17,9 +17,11 @@ from django.db.migrations.loader import MigrationLoader
 from django.db.migrations.state import ProjectState
 from django.utils import timezone
 
+from memories.contracts.new_memory import NewMemory
 from memories.db.ids import derived_id, uuid7
 from memories.db.json_codec import unpack_json
 from memories.models import (
+    Document,
     Entity,
     EntityAlias,
     Evaluation,
@@ -28,6 +30,8 @@ from memories.models import (
     Memory,
     MemorySource,
     Namespace,
+    NamespaceStatistics,
+    Posting,
     PredicatePosting,
     ProfileVersion,
     Session,
@@ -38,7 +42,9 @@ from memories.models import (
 )
 from memories.retrieval.trace_codec import pack_signals, unpack_arrays
 from memories.text.name_index import find_names
+from memories.writing.remember import remember
 from scoring.signals import Signals
+from tests.support.posting_blocks import pack_all
 from tests.support.rows import row
 
 pytestmark = pytest.mark.django_db
@@ -381,6 +387,25 @@ def test_names_that_were_stored_before_there_were_keys_are_found() -> None:
     for namespace, found in ((here, True), (there, False)):
         assert find_names(namespace, ["the rock"]).matches("the rock")
         assert bool(find_names(namespace, ["Bob"]).matches("Bob")) is found  # people alone have nicknames
+
+
+def test_postings_are_numbered_and_blocks_are_unpacked_when_that_is_taken_back() -> None:
+    migration = import_module("memories.migrations.0045_packed_postings")
+    namespace = Namespace.objects.create(slug="harbour", title="Harbour", embedder="wordllama-256")
+    remember(namespace, [NewMemory(content=f"A {word} harbour, harbour") for word in ("red", "wide")], by="tests")
+    columns = ("term", "memory_id", "frequency", "length", "level")
+    stored = set(Posting.objects.values_list(*columns, "number"))
+    pack_all(namespace)
+    with connection.cursor() as cursor:
+        cursor.execute(migration.UNPACK)
+        assert set(Posting.objects.values_list(*columns, "number")) == stored
+        Document.objects.all().delete()
+        Posting.objects.update(number=0)
+        NamespaceStatistics.objects.update(last_document=0)
+        for statement in (migration.NUMBER_DOCUMENTS, migration.NUMBER_POSTINGS, migration.LAST_DOCUMENTS):
+            cursor.execute(statement)
+    assert set(Posting.objects.values_list(*columns, "number")) == stored
+    assert NamespaceStatistics.objects.get().last_document == 2
 
 
 def test_a_relation_added_later_comes_with_its_column_and_its_foreign_key() -> None:
