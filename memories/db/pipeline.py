@@ -23,10 +23,10 @@ class Statement(NamedTuple):
 
 @dataclass(frozen=True)
 class Staged:
-    """A statement whose rows say what the next one is, if any."""
+    """A statement whose rows say what the next one is."""
 
     first: Statement
-    then: Callable[[Rows], Statement | None]
+    then: Callable[[Rows], Statement]
 
 
 @dataclass

@@ -69,11 +69,11 @@ def fetch_until_failure(
     for name, rows in zip(pending, result.rows[2:], strict=False):
         statement, finished = remaining.pop(name), rows[-1][-1] if rows else clock
         fetched.took_ms[name], clock = fetched.took_ms.get(name, 0.0) + finished - clock, finished
-        if not isinstance(statement, Staged):
+        if isinstance(statement, Staged):
+            second[name] = statement.then(rows)
+        else:
             [(ids, scores, _)] = rows
             fetched.lists[name] = dict(zip(ids or (), scores or (), strict=True))
-        elif (following := statement.then(rows)) is not None:
-            second[name] = following
     if result.error is None:
         return second
     if not remaining:

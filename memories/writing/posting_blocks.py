@@ -5,7 +5,7 @@ from typing import Any
 from django.db import connection, transaction
 
 from memories.contracts.work import Work
-from memories.models import Namespace
+from memories.models import Namespace, PostingBlock
 from memories.models.text import PACKED_POSTING, POSTING
 from memories.writing.lock import lock_namespace
 
@@ -65,6 +65,11 @@ def frequent_terms(namespace: Namespace) -> list[str]:
     with connection.cursor() as cursor:
         cursor.execute(FREQUENT_TERMS, {"namespace": namespace.id, "min_packed": MIN_PACKED})
         return [term for (term,) in cursor.fetchall()]
+
+
+def lacks_blocks(namespace: Namespace) -> bool:
+    """Whether nothing is packed although terms are frequent: the namespace was large before there were blocks."""
+    return not PostingBlock.objects.within(namespace).exists() and bool(frequent_terms(namespace))
 
 
 def pack_terms(namespace: Namespace, terms: list[str]) -> None:

@@ -21,7 +21,7 @@ from memories.providers.embedder import ALLOWED, EmbedderError, embedder, is_kno
 from memories.providers.token_matrix import TokenMatrix
 from memories.writing.bulk_copy import copy_rows
 from memories.writing.lock import lock_namespace
-from memories.writing.posting_blocks import pack_postings
+from memories.writing.posting_blocks import lacks_blocks, pack_postings
 from memories.writing.prepare import embed_distinct
 from memories.writing.search_index import token_states_row
 from memories.writing.turns.chunks import SESSION_ROUTES, mean_route_vectors
@@ -145,12 +145,14 @@ def index_new_embedder(work: Work) -> None:
 
 
 def namespaces_to_index() -> list[Namespace]:
-    """Namespaces too large to scan, without an index or with enough vectors outside it."""
+    """Namespaces too large to scan, without an index, with enough vectors outside it, or with nothing packed."""
     large = NamespaceStatistics.objects.filter(documents__gte=SCAN_BELOW)
     return [
         statistics.namespace
         for statistics in large.select_related("namespace").order_by("namespace_id")
-        if lacks_index(statistics) or unindexed_vectors(statistics.namespace)[MIN_UNINDEXED:].exists()
+        if lacks_index(statistics)
+        or unindexed_vectors(statistics.namespace)[MIN_UNINDEXED:].exists()
+        or lacks_blocks(statistics.namespace)
     ]
 
 

@@ -32,6 +32,7 @@ from tests.support.retrieval_world import (
     run_retriever,
     store_world,
 )
+from tests.support.vector_indexes import index_vectors
 
 pytestmark = pytest.mark.django_db
 QUERIES = [EVERYTHING, "Which database does invoicing use?", "Priya", "schema"]
@@ -176,6 +177,17 @@ def test_the_worker_packs_the_frequent_terms_of_a_large_namespace(monkeypatch: p
     assert Posting.objects.exists()
     assert rebuild.namespaces_to_index() == []
     assert_exact(namespace)
+
+
+def test_the_worker_packs_a_namespace_that_was_large_before_there_were_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rebuild, "SCAN_BELOW", 5)
+    monkeypatch.setattr(posting_blocks, "MIN_PACKED", 4)
+    namespace = Namespace.objects.create(slug="harbour", title="Harbour", embedder="wordllama-256")
+    remember(namespace, [NewMemory(content=f"Harbour of {name}") for name in "ABCDEFG"], by="tests")
+    index_vectors(namespace)
+    assert rebuild.namespaces_to_index() == [namespace]
+    pack_all(namespace)
+    assert rebuild.namespaces_to_index() == []
 
 
 WORDS = ("harbour", "lantern", "ledger", "cello")
