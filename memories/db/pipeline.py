@@ -1,8 +1,10 @@
 """SQL statements in one round trip, by psycopg's pipeline mode, with binary results; and snapshots."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any, NamedTuple, NoReturn
 
 import psycopg
@@ -11,6 +13,7 @@ from psycopg.errors import PipelineAborted
 
 from memories.db.adapters import register_adapters
 
+PLACEHOLDER = re.compile(r"%(?:\((\w+)\)s|%)")
 Rows = list[tuple[Any, ...]]
 
 
@@ -37,27 +40,62 @@ class PipelineResult:
     error: psycopg.Error | None = None
 
 
-def run_pipeline(statements: Sequence[Statement]) -> PipelineResult:
-    """Send all statements at once; those after one that fails are not executed."""
+def run_pipeline(
+    statements: Iterable[Statement], then: Callable[[Sequence[Rows]], Iterable[Statement]] | None = None
+) -> PipelineResult:
+    """Send all statements at once; those after one that fails are not executed.
+
+    `then` is given their rows, and its statements are sent one by one: Postgres runs one while it makes the next. This
+    takes a second round trip and a transaction around it.
+    """
     with connection.cursor() as django_cursor:  # connects, and checks the connection's health once per request
         raw: psycopg.Connection[Any] = django_cursor.connection
     connection.validate_no_broken_transaction()
     register_adapters(raw)
-    if connection.queries_logged:
-        connection.queries_log.extend({"sql": statement.sql, "time": "0"} for statement in statements)
-    cursors = [psycopg.Cursor(raw) for _ in statements]
-    error: psycopg.Error | None = None
+    result, cursors = PipelineResult(), list[psycopg.Cursor[Any]]()
     try:
-        with raw.pipeline():
+        with raw.pipeline() as pipeline:
             try:
-                for cursor, statement in zip(cursors, statements, strict=True):
-                    cursor.execute(statement.sql, statement.values, binary=True)
+                send(raw, statements, cursors)
+                if then is not None:
+                    pipeline.sync()
+                    result.rows += fetch_rows(cursors)
+                    send(raw, then(result.rows), cursors)
             except psycopg.Error as early:
-                error = early
+                result.error = early
     except psycopg.Error as late:
-        error = error or root_cause(late)
+        result.error = result.error or root_cause(late)
+    result.rows += fetch_rows(cursors[len(result.rows) :])
+    return result
+
+
+def send(raw: psycopg.Connection[Any], statements: Iterable[Statement], cursors: list[psycopg.Cursor[Any]]) -> None:
+    """Send statements through an open pipeline, each by a cursor of its own."""
+    for statement in statements:
+        if connection.queries_logged:
+            connection.queries_log.append({"sql": statement.sql, "time": "0"})
+        sql, names = number_placeholders(statement.sql)
+        cursors.append(psycopg.RawCursor(raw))
+        cursors[-1].execute(sql, [statement.values[name] for name in names] or None, binary=True)
+
+
+@lru_cache(maxsize=1_000)
+def number_placeholders(sql: str) -> tuple[str, tuple[str, ...]]:
+    """The SQL with Postgres' own placeholders, and the names of their values in order.
+
+    psycopg converts named placeholders too, but statements above 4,096 characters anew each time.
+    """
+    numbers: dict[str, int] = {}
+    numbered = PLACEHOLDER.sub(
+        lambda found: f"${numbers.setdefault(found[1], len(numbers) + 1)}" if found[1] else "%", sql
+    )
+    return numbered, tuple(numbers)
+
+
+def fetch_rows(cursors: Sequence[psycopg.Cursor[Any]]) -> list[Rows]:
+    """The rows of each statement that was executed; none for a command."""
     executed = [cursor for cursor in cursors if cursor.pgresult is not None]
-    return PipelineResult([cursor.fetchall() if cursor.description else [] for cursor in executed], error)
+    return [cursor.fetchall() if cursor.description else [] for cursor in executed]
 
 
 def root_cause(error: psycopg.Error) -> psycopg.Error:
@@ -93,7 +131,13 @@ def snapshot() -> Iterator[None]:
     if connection.in_atomic_block:
         yield
         return
-    with transaction.atomic():
-        with connection.cursor() as cursor:
-            cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
-        yield
+    raw: psycopg.Connection[Any] | None = None
+    try:
+        with transaction.atomic():
+            raw = connection.connection
+            # psycopg sends BEGIN, which says so, along with the first statement.
+            raw.isolation_level, raw.read_only = psycopg.IsolationLevel.REPEATABLE_READ, True
+            yield
+    finally:
+        if raw and not raw.closed:
+            raw.isolation_level = raw.read_only = None

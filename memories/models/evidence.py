@@ -85,7 +85,7 @@ class Turn(Namespaced):
             UniqueConstraint(fields=["namespace", "session_id", "position"], name="turn_position_once"),
             *choice_checks(role=TurnRole),
         ]
-        indexes = [Index(fields=["namespace", "speaker"], name="turn_speaker")]
+        indexes = [Index(fields=["namespace", "speaker", "id"], name="turn_latest_of_speaker")]
 
     def __str__(self) -> str:
         return f"{self.speaker or self.role}{SPEAKER_SEPARATOR}{self.text}"

@@ -141,6 +141,7 @@ class Memory(Namespaced):
                 )
                 for name, fields in {
                     "subject": ["subject_id", "predicate"],
+                    "latest_of_subject": ["subject_id", "id"],
                     "subject_fallback": ["subject_fallback"],
                     "session": ["session_id", "level", "happened_at", "id"],
                     "turn": ["turn_id"],

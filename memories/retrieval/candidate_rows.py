@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from hashlib import blake2b
+from types import MappingProxyType
 from typing import Any
 from uuid import UUID
 
@@ -154,10 +155,13 @@ class CandidateTables:
         """The position of each candidate."""
         return {id: position for position, id in enumerate(self.ids)}
 
-    def fetch(self, statements: Mapping[str, str], **more: Any) -> dict[str, list[Any]]:
-        """The rows of each statement by its name, in one round trip."""
+    def fetch(
+        self, statements: Mapping[str, str], others: Mapping[str, Statement | None] = MappingProxyType({}), **more: Any
+    ) -> dict[str, list[Any]]:
+        """The rows of each statement by its name, in one round trip; `others` have their values."""
+        complete = {name: statement for name, statement in others.items() if statement}
         if not len(self):
-            return {name: [] for name in statements}
+            return {name: [] for name in (*statements, *complete)}
         values = {
             "namespace": self.query.namespace.id,
             "ids": self.id_literal,
@@ -171,8 +175,8 @@ class CandidateTables:
         edges = edge_table(as_of=self.query.as_of is not None)
         texts = (sql.replace("{}", IN_NAMESPACE).replace("{edges}", edges) for sql in statements.values())
         by_id = [Statement(sql, values) for sql in texts]
-        _, *rows = fetch_pipeline([GENERIC_PLAN, *by_id])
-        return dict(zip(statements, rows, strict=True))
+        _, *rows = fetch_pipeline([GENERIC_PLAN, *by_id, *complete.values()])
+        return dict(zip((*statements, *complete), rows, strict=True))
 
 
 def memory_rows(stored: Sequence[Sequence[Any]]) -> list[MemoryRow]:

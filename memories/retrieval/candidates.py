@@ -35,6 +35,8 @@ from memories.retrieval.fetch import Fetched, RankedList
 from memories.retrieval.maxsim import maxsim_features
 from memories.retrieval.parse import ParsedQuery
 from memories.retrieval.query import Query
+from memories.retrieval.retrievers import SCORES_OF
+from memories.retrieval.retrievers.context import RetrieverContext
 from memories.retrieval.scope import CandidateScope
 from memories.retrieval.session_neighbours import SessionPlaces, session_places
 from scoring.belief import is_protected
@@ -73,16 +75,9 @@ class Candidates:
         return replace(self, signals=replace(self.signals, ranks=all_ranks, scores=all_scores))
 
 
-def load_candidates(
-    query: Query,
-    parsed: ParsedQuery,
-    scope: CandidateScope,
-    fetched: Fetched,
-    params: Any,
-    plan: Plan,
-) -> Candidates:
+def load_candidates(query: Query, context: RetrieverContext, fetched: Fetched, plan: Plan) -> Candidates:
     """Everything a system reads of the candidates, in a fixed number of statements."""
-    lists = fetched.lists
+    lists, parsed, scope, params = fetched.lists, context.parsed, context.scope, context.params
     found = set[UUID]().union(*lists.values())
     places = session_places(scope, found) if query.config.system.ranks_conversations else SessionPlaces()
     ids = sorted(found.union(places.neighbours), key=attrgetter("int"))
@@ -96,6 +91,7 @@ def load_candidates(
         | token_statement(parsed, scope, params)
         | subjects_statement(parsed)
         | affinity_statement(query, params),
+        {name: SCORES_OF[name](context, tables.id_literal) for name in lists.keys() & SCORES_OF.keys()},
         **scope.values,
         vector=parsed.vector_param,
         without_cosine=uuid_array_literal(tables.id_texts[row] for row in np.flatnonzero(np.isnan(cosine)).tolist()),
@@ -108,6 +104,8 @@ def load_candidates(
     tags = tags_by_memory(loaded.get("tags", ()))
     now = query.now
     scores = {name: retriever_scores(ranked, list_rows[name], cosine, name) for name, ranked in lists.items()}
+    for name in loaded.keys() & SCORES_OF.keys():
+        scores[name] = complete_scores(scores[name], tables, loaded[name], cosine, context.depth)
     match = maxsim_features(tables, loaded.get("tokens", ()), parsed, params)
     if np.isfinite(match["maxsim"]).any():
         people = people_of(query.namespace, rows, loaded.get("subjects"))
@@ -230,6 +228,16 @@ def retriever_scores(ranked: RankedList, rows: list[int], cosine: Array, retriev
     scores = np.full(len(cosine), np.inf)
     scores[rows] = cosine[rows] if retriever in BY_COSINE else list(ranked.values())
     return scores
+
+
+def complete_scores(
+    scores: Array, tables: CandidateTables, found_by_others: Sequence[tuple[UUID, float]], cosine: Array, depth: int
+) -> Array:
+    """A retriever's scores with those of candidates that only others found, as far as they belong in its list."""
+    complete = scores.copy()
+    for id, score in found_by_others:
+        complete[tables.positions[id]] = score
+    return np.where(list_ranks(complete, cosine) <= depth, complete, np.inf)
 
 
 def list_ranks(scores: Array, cosine: Array) -> Array:

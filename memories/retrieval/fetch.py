@@ -2,7 +2,7 @@
 
 import logging
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from uuid import UUID
@@ -12,7 +12,7 @@ from django.conf import settings
 from django.db import connection
 from psycopg.errors import QueryCanceled
 
-from memories.db.pipeline import Staged, Statement, raise_database_error, run_pipeline, set_config
+from memories.db.pipeline import Rows, Staged, Statement, raise_database_error, run_pipeline, set_config
 
 logger = logging.getLogger(__name__)
 
@@ -37,13 +37,15 @@ class Fetched:
 def fetch(statements: Mapping[str, Statement | Staged | None], config: Mapping[str, str] | None = None) -> Fetched:
     """The ranked list of each retriever, under the given Postgres settings.
 
-    A retriever without a statement has an empty list. Those with a second statement send it in a second round trip.
+    A retriever without a statement has an empty list.
     """
     fetched = Fetched()
     pending = {name: statement for name, statement in statements.items() if statement}
     limits = {"statement_timeout": str(settings.RECALL_RETRIEVER_MS), **(config or {})}
     while pending:
-        pending = fetch_until_failure(pending, limits, fetched)
+        fetch_until_failure(pending, limits, fetched)
+        done = fetched.lists.keys() | fetched.timed_out.keys()
+        pending = {name: statement for name, statement in pending.items() if name not in done}
     return Fetched(
         {name: fetched.lists.get(name, {}) for name in statements if name not in fetched.timed_out},
         fetched.timed_out,
@@ -51,39 +53,43 @@ def fetch(statements: Mapping[str, Statement | Staged | None], config: Mapping[s
     )
 
 
-def fetch_until_failure(
-    pending: Mapping[str, Statement | Staged], config: Mapping[str, str], fetched: Fetched
-) -> dict[str, Statement | Staged]:
-    """Run the statements, record their lists, and return what is still to be run.
+def fetch_until_failure(pending: Mapping[str, Statement | Staged], config: Mapping[str, str], fetched: Fetched) -> None:
+    """Record the list of each retriever up to one that fails: Postgres skips what was sent after it.
 
-    That is the second statement of some, and all after one that failed: Postgres has skipped them.
+    The first statements of those with two go first; their rows are scored while Postgres searches for the others.
     """
+    staged = {name: one for name, one in pending.items() if isinstance(one, Staged)}
+    direct = {name: one for name, one in pending.items() if isinstance(one, Statement)}
+    order = [*staged, *direct, *staged]
+
+    def lists(rows: Sequence[Rows]) -> Iterator[Statement]:
+        yield from map(as_arrays, direct.values())
+        for one, first in zip(staged.values(), rows[2:], strict=True):
+            yield as_arrays(one.then(first))
+        yield NO_TIME_LIMIT
+
     began = time.perf_counter()
-    timed = [timed_rows(one.first) if isinstance(one, Staged) else as_arrays(one) for one in pending.values()]
-    result = run_pipeline([SAVEPOINT, set_config(config, CLOCK), *timed, NO_TIME_LIMIT])
+    start = [SAVEPOINT, set_config(config, CLOCK), *(timed_rows(one.first) for one in staged.values())]
+    result = run_pipeline(start, lists) if staged else run_pipeline([*start, *lists(())])
     if len(result.rows) < 2:
         assert result.error is not None
         raise_database_error(result.error)
     clock = started = result.rows[1][0][-1]
-    remaining, second = dict(pending), dict[str, Statement | Staged]()
-    for name, rows in zip(pending, result.rows[2:], strict=False):
-        statement, finished = remaining.pop(name), rows[-1][-1] if rows else clock
+    for place, (name, rows) in enumerate(zip(order, result.rows[2:], strict=False)):
+        finished = rows[-1][-1] if rows else clock
         fetched.took_ms[name], clock = fetched.took_ms.get(name, 0.0) + finished - clock, finished
-        if isinstance(statement, Staged):
-            second[name] = statement.then(rows)
-        else:
+        if place >= len(staged):
             [(ids, scores, _)] = rows
             fetched.lists[name] = dict(zip(ids or (), scores or (), strict=True))
     if result.error is None:
-        return second
-    if not remaining:
+        return
+    answered = len(result.rows) - 2
+    if answered >= len(order):
         raise_database_error(result.error)
-    failed = next(iter(remaining))
-    del remaining[failed]
+    failed = order[answered]
     fetched.timed_out[failed] = failure_reason(failed, result.error)
     fetched.took_ms[failed] = 1000 * (time.perf_counter() - began) - (clock - started)
     run_pipeline([ROLLBACK_TO_SAVEPOINT])
-    return second | remaining
 
 
 @lru_cache(maxsize=256)

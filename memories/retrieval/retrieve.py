@@ -82,7 +82,7 @@ def retrieve(query: Query, parsed: ParsedQuery | None = None) -> Retrieval:
         retrievers = active_retrievers(query, query_plan.plan, params)
         fetched = fetch(retriever_statements(context, retrievers), database_settings(context))
         watch.lap("retrieve")
-        candidates = load_candidates(query, parsed, context.scope, fetched, params, query_plan.plan)
+        candidates = load_candidates(query, context, fetched, query_plan.plan)
         watch.lap("load")
     candidates, query_plan = rerank(query, candidates, fetched, params, query_plan)
     if query_plan.reranker:

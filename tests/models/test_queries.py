@@ -144,7 +144,7 @@ def test_whose_status_changed_since_a_timestamp_and_who_spoke_are_found_by_their
         cursor.execute("SET LOCAL enable_seqscan = off")
     changed = ScoreEvent.objects.within(here).filter(at__gt=TIMESTAMP, after__has_key="status")
     assert "scoreevent_status" in changed.values("memory_id").explain()
-    assert "turn_speaker" in Turn.objects.within(here).filter(speaker="Maya").explain()
+    assert "turn_latest_of_speaker" in Turn.objects.within(here).filter(speaker="Maya").explain()
 
 
 def test_an_uncertain_type_is_named_among_the_tags_though_a_column_holds_it() -> None:

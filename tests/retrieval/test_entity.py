@@ -2,6 +2,7 @@
 
 from uuid import UUID
 
+import numpy as np
 import pytest
 from django.db import connection
 
@@ -9,9 +10,11 @@ from memories.db.pipeline import Statement, fetch_pipeline
 from memories.models import Entity, Memory, Namespace
 from memories.retrieval.parse import understand
 from memories.retrieval.query import Filters
+from memories.retrieval.retrieve import retrieve
 from memories.retrieval.retrievers import RETRIEVERS
-from memories.retrieval.retrievers.context import CERTAIN
+from memories.retrieval.retrievers.context import CERTAIN, RetrieverContext
 from tests.support.retrieval_world import (
+    ScoredIds,
     assert_same_list,
     context_of,
     cosines,
@@ -94,16 +97,51 @@ def memory_by_id(namespace: Namespace, id: UUID) -> Memory:
     return Memory.objects.within(namespace).get(id=id)
 
 
-@pytest.mark.parametrize("filters", [Filters(), Filters(types=("Fact", "Preference"))])
-def test_of_an_entity_with_many_memories_the_latest_and_the_nearest_of_all_are_compared(
+SEVERAL = "What do Maya and Priya say of Invoicing?"
+FILTERS = [Filters(), Filters(types=("Fact", "Preference"))]
+
+
+@pytest.mark.parametrize("filters", FILTERS)
+def test_of_an_entity_with_many_memories_the_latest_are_compared(
     world: Namespace, monkeypatch: pytest.MonkeyPatch, filters: Filters
 ) -> None:
-    query = make_query(world, "What do Maya and Priya say of Invoicing?", filters=filters)
+    query = make_query(world, SEVERAL, filters=filters)
     every = run_retriever(query, "entity")
     assert len(every) > 4
-    nearest = {id for id, _ in run_retriever(query, "semantic", pool=2)}
-    latest = sorted(every, key=lambda pair: (pair[1], pair[0].int), reverse=True)[:3]
     index_vectors(world)
-    monkeypatch.setattr("memories.retrieval.retrievers.entity.MAX_COMPARED", 3)
-    compared = {id for id, _ in latest} | nearest
-    assert run_retriever(query, "entity", pool=2) == [pair for pair in every if pair[0] in compared][:2]
+    monkeypatch.setattr(RetrieverContext, "max_compared", 3)
+    assert run_retriever(query, "entity", pool=2) == [pair for pair in every if pair in latest_of(every, 3)][:2]
+
+
+@pytest.mark.parametrize("filters", FILTERS)
+def test_an_entitys_memories_that_other_retrievers_find_are_in_its_list(
+    world: Namespace, monkeypatch: pytest.MonkeyPatch, filters: Filters
+) -> None:
+    query = make_query(world, SEVERAL, filters=filters)
+    every = run_retriever(query, "entity")
+    index_vectors(world)
+    monkeypatch.setattr("memories.retrieval.retrieve.list_depth", lambda params, top_k: 3)
+    monkeypatch.setattr(RetrieverContext, "max_compared", 3)
+    retrieval = retrieve(query)
+    others = set[UUID]().union(*(ids for name, ids in retrieval.fetched.lists.items() if name != "entity"))
+    expected = [pair for pair in every if pair in latest_of(every, 3) or pair[0] in others][:3]
+    assert set(expected) != set(latest_of(every, 3))
+    found = retrieval.signals.ranks["entity"]
+    assert [retrieval.candidates.ids[row] for row in np.argsort(found)[:3]] == [id for id, _ in expected]
+    assert np.isfinite(found).sum() == 3
+
+
+def latest_of(scored: ScoredIds, count: int) -> ScoredIds:
+    """The latest of those that score best."""
+    return sorted(scored, key=lambda pair: (pair[1], pair[0].int), reverse=True)[:count]
+
+
+@pytest.mark.parametrize("index", ["memory_latest_of_subject", "mention_entity", "turn_latest_of_speaker"])
+def test_the_latest_memories_of_an_entity_are_read_in_order(world: Namespace, index: str) -> None:
+    index_vectors(world)
+    statement = RETRIEVERS["entity"](context_of(make_query(world, "What does Maya prefer?")))
+    assert isinstance(statement, Statement)
+    ways = ("seqscan", "bitmapscan", "sort")
+    settings = [Statement(f"SET LOCAL enable_{way} = off") for way in ways]
+    *_, rows = fetch_pipeline([*settings, Statement(f"EXPLAIN {statement.sql}", statement.values)])
+    assert f"Index Scan Backward using {index}" in "\n".join(line for (line,) in rows).replace("Only ", "")

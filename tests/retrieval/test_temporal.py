@@ -1,15 +1,17 @@
 """Temporal: a bell curve over the distance from the window."""
 
-import importlib
 import math
 from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import UUID
 
+import numpy as np
 import pytest
 
 from memories.models import Memory, MemoryVector, Namespace
 from memories.retrieval.parse import understand
+from memories.retrieval.retrieve import retrieve
+from memories.retrieval.retrievers.context import RetrieverContext
 from tests.support.retrieval_world import (
     NOW,
     assert_same_list,
@@ -24,9 +26,6 @@ from tests.support.rows import row
 from tests.support.vector_indexes import index_vectors
 
 pytestmark = [pytest.mark.django_db, pytest.mark.xdist_group("retrieval")]
-
-# The package gives the retriever itself by this name.
-by_time = importlib.import_module("memories.retrieval.retrievers.temporal")
 
 
 def near_in_time(
@@ -107,22 +106,42 @@ def test_the_time_of_a_memory_is_its_event_else_its_validity_else_when_it_was_sa
 
 @pytest.mark.parametrize("indexed", [0.0, 0.5, 1.0])
 @pytest.mark.parametrize("compared", [3, 6, 1_000])
-def test_of_many_in_a_window_the_latest_and_the_nearest_of_all_are_compared(
+def test_of_many_in_a_window_the_latest_are_compared(
     world: Namespace, monkeypatch: pytest.MonkeyPatch, indexed: float, compared: int
 ) -> None:
     query = make_query(world, "What was new in 2026?")
     inside = {id for id, score in run_retriever(query, "temporal") if score == 1.0}
     assert len(inside) > 6
     near = cosines(world, understand(query))
-    nearest = sort_scores(dict.fromkeys(near, 1.0), near)[:3]
-    memories = [one for one in searchable_memories(world) if one.id in inside]
-    latest = sorted(memories, key=lambda one: begins(one), reverse=True)[:compared]
-    expected = {one.id for one in latest} | inside & {id for id, _ in nearest}
     ids = list(MemoryVector.objects.within(world).order_by("id").values_list("id", flat=True))
     index_vectors(world, ids[: int(indexed * len(ids))])
-    monkeypatch.setattr(by_time, "MAX_COMPARED", compared)
+    monkeypatch.setattr(RetrieverContext, "max_compared", compared)
     listed = run_retriever(query, "temporal", pool=3)
-    assert listed == sort_scores(dict.fromkeys(expected, 1.0), near)[:3]
+    assert listed == sort_scores(dict.fromkeys(latest_of(world, inside, compared), 1.0), near)[:3]
+
+
+def test_memories_in_a_window_that_other_retrievers_find_are_in_its_list(
+    world: Namespace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    query = make_query(world, "Who prefers PostgreSQL in 2026?")
+    inside = {id for id, score in run_retriever(query, "temporal") if score == 1.0}
+    near = cosines(world, understand(query))
+    index_vectors(world)
+    monkeypatch.setattr("memories.retrieval.retrieve.list_depth", lambda params, top_k: 3)
+    monkeypatch.setattr(RetrieverContext, "max_compared", 3)
+    retrieval = retrieve(query)
+    others = set[UUID]().union(*(ids for name, ids in retrieval.fetched.lists.items() if name != "temporal"))
+    expected = sort_scores(dict.fromkeys((others & inside) | latest_of(world, inside, 3), 1.0), near)[:3]
+    assert not {id for id, _ in expected} <= latest_of(world, inside, 3)
+    ranks = retrieval.signals.ranks["temporal"]
+    assert [retrieval.candidates.ids[row] for row in np.argsort(ranks)[:3]] == [id for id, _ in expected]
+    assert np.isfinite(ranks).sum() == 3
+
+
+def latest_of(namespace: Namespace, ids: set[UUID], count: int) -> set[UUID]:
+    """The memories among these that begin last."""
+    memories = [one for one in searchable_memories(namespace) if one.id in ids]
+    return {one.id for one in sorted(memories, key=begins, reverse=True)[:count]}
 
 
 def begins(memory: Memory) -> datetime:

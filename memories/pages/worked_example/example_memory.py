@@ -17,8 +17,7 @@ from memories.retrieval.candidates import load_candidates
 from memories.retrieval.fetch import Fetched
 from memories.retrieval.prompt_context import group_by_type
 from memories.retrieval.query import Config, Query
-from memories.retrieval.retrieve import Retrieval, retrieve
-from memories.retrieval.scope import CandidateScope
+from memories.retrieval.retrieve import Retrieval, retrieve, retriever_context
 from memories.writing.evidence import evidence_from_columns, source_summaries
 from memories.writing.remember import remember
 from scoring.catalogue.worked_example import (
@@ -132,8 +131,8 @@ def example_signals(retrieval: Retrieval, memory: UUID) -> Signals:
     query, parsed = retrieval.query, retrieval.parsed
     assert parsed is not None
     found = Fetched({"bm25": {memory: 0.0}})  # its ranks are the paper's
-    scope = CandidateScope.for_query(query)
-    return load_candidates(query, parsed, scope, found, retrieval.params, retrieval.query_plan.plan).signals
+    context = retriever_context(query, parsed, retrieval.params)
+    return load_candidates(query, context, found, retrieval.query_plan.plan).signals
 
 
 def place_by_weight(retrieval: Retrieval, memory: UUID, weight: float) -> int:

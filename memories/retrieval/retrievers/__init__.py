@@ -18,5 +18,10 @@ RETRIEVERS: Mapping[str, Callable[[RetrieverContext], Statement | Staged | None]
     "lexical": lexical.sql,
     **{route.value: semantic.route_sql(route) for route in Route if route != Route.CONTEXT},
 }
+# A list may lack memories where thousands score alike; then it is completed by the scores of what others found.
+SCORES_OF: Mapping[str, Callable[[RetrieverContext, str], Statement | None]] = {
+    "entity": entity.scores_of,
+    "temporal": temporal.scores_of,
+}
 # What the parsed query must have for a retriever to have something to search for.
 NEEDS: Mapping[str, str] = {"entity": "entities", "traversal": "entities", "temporal": "window"}

@@ -23,6 +23,11 @@ class RetrieverContext:
     ef_search: int  # the effort of that search
     answer_depth: int = 0  # depth of the answer's lists, if why-not searches deeper
 
+    @property
+    def max_compared(self) -> int | None:
+        """Of memories that score alike so many are compared by cosine; all in a namespace without an index."""
+        return max(MAX_COMPARED, self.depth) if self.indexed else None
+
     def statement(self, sql: str, **values: Any) -> Statement:
         """A statement that gives `(memory_id, score)`, best first, with the values all retrievers share."""
         shared = {

@@ -1,16 +1,17 @@
 """Entity graph: memories whose subject, speaker or mention is an entity of the query."""
 
+from typing import Any
+
 from memories.db.pipeline import Statement
 from memories.retrieval.retrievers.context import (
+    CERTAIN,
     DISTANCE,
     JOIN_CERTAIN_MEMORY,
     JOIN_VECTOR,
-    MAX_COMPARED,
     RetrieverContext,
 )
-from memories.retrieval.retrievers.semantic import hnsw_sql
 
-ENTITY_MEMORIES = """
+NAMED = """
     named AS (SELECT * FROM unnest(%(entities)s::uuid[], %(confidences)s::float8[]) AS t(entity_id, confidence)),
     speakers AS (
         SELECT named.confidence, names.name FROM named CROSS JOIN LATERAL (
@@ -19,31 +20,63 @@ ENTITY_MEMORIES = """
             SELECT a.name FROM memories_entityalias a
             WHERE a.namespace_id = %(namespace)s AND a.entity_id = named.entity_id
         ) AS names
-    ),
-    entity_memories AS (
-        SELECT m.id, named.confidence AS score FROM named
-        JOIN memories_memory m ON m.namespace_id = %(namespace)s AND m.subject_id = named.entity_id
-        UNION ALL
-        SELECT n.memory_id, named.confidence * %(mention_weight)s FROM named
-        JOIN memories_mention n ON n.namespace_id = %(namespace)s AND n.entity_id = named.entity_id
-        UNION ALL
-        SELECT m.id, speakers.confidence FROM speakers
-        JOIN memories_turn t ON t.namespace_id = %(namespace)s AND t.speaker = speakers.name
+    )
+"""
+# What an entity is the subject of, is mentioned in, and has said: the latest of each.
+LATEST = """
+    SELECT found.id, named.confidence AS score FROM named CROSS JOIN LATERAL (
+        SELECT m.id FROM memories_memory m
+        WHERE m.namespace_id = %(namespace)s AND m.subject_id = named.entity_id {in_scope}
+        ORDER BY m.id DESC LIMIT %(compared)s
+    ) AS found
+    UNION ALL
+    SELECT found.id, named.confidence * %(mention_weight)s FROM named CROSS JOIN LATERAL (
+        SELECT n.memory_id AS id FROM memories_mention n {join_memory}
+        WHERE n.namespace_id = %(namespace)s AND n.entity_id = named.entity_id {in_scope}
+        ORDER BY n.memory_id DESC LIMIT %(compared)s
+    ) AS found
+    UNION ALL
+    SELECT found.id, speakers.confidence FROM speakers CROSS JOIN LATERAL (
+        SELECT m.id FROM memories_turn t
         JOIN memories_memory m ON m.namespace_id = %(namespace)s AND m.turn_id = t.id
+        WHERE t.namespace_id = %(namespace)s AND t.speaker = speakers.name {in_scope}
+        ORDER BY t.id DESC LIMIT %(compared)s
+    ) AS found
+"""
+SCORE_OF_MEMORY = """
+    greatest(
+        (SELECT max(named.confidence) FROM named WHERE named.entity_id = m.subject_id),
+        (
+            SELECT max(named.confidence) * %(mention_weight)s FROM memories_mention n
+            JOIN named ON named.entity_id = n.entity_id
+            WHERE n.namespace_id = %(namespace)s AND n.memory_id = m.id
+        ),
+        (
+            SELECT max(speakers.confidence) FROM memories_turn t JOIN speakers ON speakers.name = t.speaker
+            WHERE t.namespace_id = %(namespace)s AND t.id = m.turn_id
+        )
     )
 """
 
 
 def sql(context: RetrieverContext) -> Statement | None:
-    """Scored by the confidence of the entity match, lower for a mere mention; a memory's best match counts."""
-    entities = context.parsed.entities
-    if not entities:
+    """Scored by the confidence of the entity match, lower for a mere mention; a memory's best match counts.
+
+    Of an entity with many memories the latest are compared.
+    """
+    if not context.parsed.entities:
         return None
+    in_scope, join_memory = "", ""
+    if not context.scope.plain:
+        in_scope = f"AND {CERTAIN} AND {context.scope.condition}"
+        join_memory = "JOIN memories_memory m ON m.namespace_id = n.namespace_id AND m.id = n.memory_id"
     statement = f"""
-        WITH {ENTITY_MEMORIES},
-        best AS MATERIALIZED (SELECT id, max(score) AS score FROM entity_memories GROUP BY id HAVING max(score) > 0),
-        latest AS MATERIALIZED ({latest_with_entity(context)}),
-        compared AS (SELECT * FROM latest {nearest_with_entity(context) if context.indexed else ""}),
+        WITH {NAMED},
+        compared AS MATERIALIZED (
+            SELECT id, max(score) AS score
+            FROM ({LATEST.format(in_scope=in_scope, join_memory=join_memory)}) AS latest
+            GROUP BY id HAVING max(score) > 0 ORDER BY 2 DESC, id DESC LIMIT %(compared)s
+        ),
         nearest AS (
             SELECT m.id, m.score, {DISTANCE} AS distance FROM compared m {JOIN_VECTOR}
             ORDER BY m.score DESC, distance, m.id
@@ -51,31 +84,28 @@ def sql(context: RetrieverContext) -> Statement | None:
         SELECT m.id, found.score FROM nearest found {JOIN_CERTAIN_MEMORY} WHERE {context.scope.condition}
         ORDER BY found.score DESC, found.distance, found.id LIMIT %(depth)s
     """
-    return context.statement(
-        statement,
-        entities=[match.entity_id for match in entities],
-        confidences=[match.confidence for match in entities],
-        mention_weight=context.params.mention_weight,
-        compared=max(MAX_COMPARED, context.depth) if context.indexed else None,
-    )
+    return context.statement(statement, **entity_values(context), compared=context.max_compared)
 
 
-def latest_with_entity(context: RetrieverContext) -> str:
-    """The best memories of the entities that are compared by cosine: of those that score alike, the latest."""
-    order = "found.score DESC, found.id DESC LIMIT %(compared)s"
-    if context.scope.plain:
-        return f"SELECT found.id, found.score FROM best found ORDER BY {order}"
-    return f"""
-        SELECT m.id, found.score FROM (SELECT * FROM best ORDER BY score DESC, id DESC) AS found
-        {JOIN_CERTAIN_MEMORY} WHERE {context.scope.condition} ORDER BY {order}
+def scores_of(context: RetrieverContext, ids: str) -> Statement | None:
+    """The scores of memories that other retrievers found, where the list may lack some of the entity's memories."""
+    if not context.parsed.entities or context.max_compared is None:
+        return None
+    statement = f"""
+        WITH {NAMED}
+        SELECT id, score FROM (
+            SELECT m.id, {SCORE_OF_MEMORY} AS score FROM memories_memory m
+            WHERE m.id = ANY(%(ids)s::uuid[]) AND {CERTAIN} AND {context.scope.condition}
+        ) AS scored WHERE score > 0
     """
+    return context.statement(statement, **entity_values(context), ids=ids)
 
 
-def nearest_with_entity(context: RetrieverContext) -> str:
-    """If not all memories of the entities are compared: those among the nearest of the namespace."""
-    nearest = hnsw_sql(context, context.scope.condition, plain=context.scope.plain)
-    return f"""
-        UNION ALL
-        SELECT best.id, best.score FROM ({nearest}) AS found JOIN best ON best.id = found.memory_id
-        WHERE (SELECT count(*) FROM best) > %(compared)s AND best.id NOT IN (SELECT id FROM latest)
-    """
+def entity_values(context: RetrieverContext) -> dict[str, Any]:
+    """The entities of the query, and what a mention counts."""
+    matches = context.parsed.entities
+    return {
+        "entities": [match.entity_id for match in matches],
+        "confidences": [match.confidence for match in matches],
+        "mention_weight": context.params.mention_weight,
+    }

@@ -6,8 +6,7 @@ from typing import Any
 
 from memories.db.pipeline import Statement
 from memories.retrieval.as_of import DATED_AS_OF
-from memories.retrieval.retrievers.context import CERTAIN, JOIN_VECTOR, MAX_COMPARED, NEAREST, RetrieverContext, top_sql
-from memories.retrieval.retrievers.semantic import hnsw_sql
+from memories.retrieval.retrievers.context import CERTAIN, JOIN_VECTOR, NEAREST, RetrieverContext, top_sql
 from scoring.freshness import MIN_WINDOW_WIDTH
 
 # When its event takes place, else when it is valid, else when it was said.
@@ -55,7 +54,7 @@ def window_values(context: RetrieverContext) -> dict[str, Any]:
         "half_width": half_width,
         "sigma": sigma,
         "farthest": farthest,
-        "compared": max(MAX_COMPARED, context.depth) if context.indexed else None,
+        "compared": context.max_compared,
     }
 
 
@@ -70,7 +69,7 @@ def gaussian_sql(context: RetrieverContext, memories: str) -> str:
 def window_sql(context: RetrieverContext) -> str:
     """The nearest in the window if they fill the list, else also memories near it.
 
-    All in the window score 1. In a large namespace the latest of them are compared, and the nearest of the namespace.
+    All in the window score 1; in a large namespace the latest of them are compared.
     """
     in_scope = f"{CERTAIN} AND {context.scope.condition}"
     return f"""
@@ -86,22 +85,21 @@ def window_sql(context: RetrieverContext) -> str:
                 SELECT id FROM beginning
                 UNION ALL
                 SELECT m.id FROM memories_memory m WHERE {LASTS_INTO_WINDOW} AND {in_scope}
-                {nearest_in_window(context) if context.indexed else ""}
             ) m {JOIN_VECTOR} ORDER BY {NEAREST} LIMIT %(depth)s
         ) AS inside WHERE (SELECT there FROM full_list)
     """
 
 
-def nearest_in_window(context: RetrieverContext) -> str:
-    """If not all in the window are compared: those among the nearest of the namespace."""
-    nearest = hnsw_sql(context, context.scope.condition, plain=context.scope.plain)
-    return f"""
-        UNION ALL
-        SELECT found.memory_id FROM ({nearest}) AS found
-        JOIN memories_memory m ON m.namespace_id = %(namespace)s AND m.id = found.memory_id
-        WHERE (SELECT count(*) FROM beginning) >= %(compared)s AND {BEGINS_IN_WINDOW} AND {CERTAIN}
-            AND m.id NOT IN (SELECT id FROM beginning)
+def scores_of(context: RetrieverContext, ids: str) -> Statement | None:
+    """The scores of memories that other retrievers found, where the list may lack some in the window."""
+    if context.parsed.window is None or context.max_compared is None or "as_of" in context.scope.values:
+        return None
+    statement = f"""
+        SELECT m.id, 1.0::float8 FROM memories_memory m
+        WHERE m.id = ANY(%(ids)s::uuid[]) AND {CERTAIN} AND {context.scope.condition}
+            AND ({BEGINS_IN_WINDOW} OR {LASTS_INTO_WINDOW})
     """
+    return context.statement(statement, **window_values(context), ids=ids)
 
 
 def shift_datetime(start: datetime, seconds: float) -> datetime:
