@@ -71,8 +71,9 @@ def run_pipeline(
 
 def send(raw: psycopg.Connection[Any], statements: Iterable[Statement], cursors: list[psycopg.Cursor[Any]]) -> None:
     """Send statements through an open pipeline, each by a cursor of its own."""
+    logged = connection.queries_logged
     for statement in statements:
-        if connection.queries_logged:
+        if logged:
             connection.queries_log.append({"sql": statement.sql, "time": "0"})
         sql, names = number_placeholders(statement.sql)
         cursors.append(psycopg.RawCursor(raw))

@@ -91,7 +91,10 @@ def load_candidates(query: Query, context: RetrieverContext, fetched: Fetched, p
         | token_statement(parsed, scope, params)
         | subjects_statement(parsed)
         | affinity_statement(query, params),
-        {name: SCORES_OF[name](context, tables.id_literal) for name in lists.keys() & SCORES_OF.keys()},
+        {
+            name: SCORES_OF[name](context, uuid_array_literal(found - lists[name].keys()))
+            for name in lists.keys() & SCORES_OF.keys()
+        },
         **scope.values,
         vector=parsed.vector_param,
         without_cosine=uuid_array_literal(tables.id_texts[row] for row in np.flatnonzero(np.isnan(cosine)).tolist()),

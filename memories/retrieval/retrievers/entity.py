@@ -13,7 +13,7 @@ from memories.retrieval.retrievers.context import (
 
 NAMED = """
     named AS (SELECT * FROM unnest(%(entities)s::uuid[], %(confidences)s::float8[]) AS t(entity_id, confidence)),
-    speakers AS (
+    speakers AS MATERIALIZED (
         SELECT named.confidence, names.name FROM named CROSS JOIN LATERAL (
             SELECT e.name FROM memories_entity e WHERE e.namespace_id = %(namespace)s AND e.id = named.entity_id
             UNION
@@ -66,15 +66,10 @@ def sql(context: RetrieverContext) -> Statement | None:
     """
     if not context.parsed.entities:
         return None
-    in_scope, join_memory = "", ""
-    if not context.scope.plain:
-        in_scope = f"AND {CERTAIN} AND {context.scope.condition}"
-        join_memory = "JOIN memories_memory m ON m.namespace_id = n.namespace_id AND m.id = n.memory_id"
     statement = f"""
         WITH {NAMED},
         compared AS MATERIALIZED (
-            SELECT id, max(score) AS score
-            FROM ({LATEST.format(in_scope=in_scope, join_memory=join_memory)}) AS latest
+            SELECT id, max(score) AS score FROM ({latest_sql(context)}) AS latest
             GROUP BY id HAVING max(score) > 0 ORDER BY 2 DESC, id DESC LIMIT %(compared)s
         ),
         nearest AS (
@@ -84,28 +79,40 @@ def sql(context: RetrieverContext) -> Statement | None:
         SELECT m.id, found.score FROM nearest found {JOIN_CERTAIN_MEMORY} WHERE {context.scope.condition}
         ORDER BY found.score DESC, found.distance, found.id LIMIT %(depth)s
     """
-    return context.statement(statement, **entity_values(context), compared=context.max_compared)
+    return context.statement(statement, **entity_values(context))
 
 
 def scores_of(context: RetrieverContext, ids: str) -> Statement | None:
-    """The scores of memories that other retrievers found, where the list may lack some of the entity's memories."""
+    """The scores of memories that other retrievers found, if an entity has more memories than are compared."""
     if not context.parsed.entities or context.max_compared is None:
         return None
     statement = f"""
         WITH {NAMED}
         SELECT id, score FROM (
             SELECT m.id, {SCORE_OF_MEMORY} AS score FROM memories_memory m
-            WHERE m.id = ANY(%(ids)s::uuid[]) AND {CERTAIN} AND {context.scope.condition}
+            WHERE (SELECT count(*) FROM ({latest_sql(context)}) AS latest) >= %(compared)s
+                AND m.id = ANY(%(ids)s::uuid[]) AND {CERTAIN} AND {context.scope.condition} OFFSET 0
         ) AS scored WHERE score > 0
     """
     return context.statement(statement, **entity_values(context), ids=ids)
 
 
+def latest_sql(context: RetrieverContext) -> str:
+    """The latest memories of each entity with their scores; without filters, also some out of scope."""
+    if context.scope.plain:
+        return LATEST.format(in_scope="", join_memory="")
+    return LATEST.format(
+        in_scope=f"AND {CERTAIN} AND {context.scope.condition}",
+        join_memory="JOIN memories_memory m ON m.namespace_id = n.namespace_id AND m.id = n.memory_id",
+    )
+
+
 def entity_values(context: RetrieverContext) -> dict[str, Any]:
-    """The entities of the query, and what a mention counts."""
+    """The entities of the query, what a mention counts, and how many memories are compared."""
     matches = context.parsed.entities
     return {
         "entities": [match.entity_id for match in matches],
         "confidences": [match.confidence for match in matches],
         "mention_weight": context.params.mention_weight,
+        "compared": context.max_compared,
     }

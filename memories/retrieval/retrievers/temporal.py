@@ -91,13 +91,15 @@ def window_sql(context: RetrieverContext) -> str:
 
 
 def scores_of(context: RetrieverContext, ids: str) -> Statement | None:
-    """The scores of memories that other retrievers found, where the list may lack some in the window."""
+    """The scores of memories that other retrievers found, if more are in the window than are compared."""
     if context.parsed.window is None or context.max_compared is None or "as_of" in context.scope.values:
         return None
+    in_scope = f"{CERTAIN} AND {context.scope.condition}"
+    beginning = f"SELECT FROM memories_memory m WHERE {BEGINS_IN_WINDOW} AND {in_scope} LIMIT %(compared)s"
     statement = f"""
         SELECT m.id, 1.0::float8 FROM memories_memory m
-        WHERE m.id = ANY(%(ids)s::uuid[]) AND {CERTAIN} AND {context.scope.condition}
-            AND ({BEGINS_IN_WINDOW} OR {LASTS_INTO_WINDOW})
+        WHERE (SELECT count(*) FROM ({beginning}) AS beginning) >= %(compared)s
+            AND m.id = ANY(%(ids)s::uuid[]) AND {in_scope} AND ({BEGINS_IN_WINDOW} OR {LASTS_INTO_WINDOW})
     """
     return context.statement(statement, **window_values(context), ids=ids)
 
