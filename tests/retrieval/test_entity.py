@@ -7,7 +7,7 @@ import pytest
 from django.db import connection
 
 from memories.db.pipeline import Statement, fetch_pipeline
-from memories.models import Entity, Memory, Namespace
+from memories.models import Entity, Memory, Namespace, Turn
 from memories.retrieval.parse import understand
 from memories.retrieval.query import Filters
 from memories.retrieval.retrieve import retrieve
@@ -22,6 +22,7 @@ from tests.support.retrieval_world import (
     entity_scores,
     is_certain,
     make_query,
+    memory,
     run_retriever,
     sort_scores,
 )
@@ -129,6 +130,22 @@ def test_an_entitys_memories_that_other_retrievers_find_are_in_its_list(
     found = retrieval.signals.ranks["entity"]
     assert [retrieval.candidates.ids[row] for row in np.argsort(found)[:3]] == [id for id, _ in expected]
     assert np.isfinite(found).sum() == 3
+
+
+def test_what_an_entity_said_is_in_its_list_if_another_retriever_finds_it(
+    world: Namespace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said = memory(world, "Running shoes")
+    Memory.objects.within(world).filter(id=said.id).update(turn_id=row(Turn, world, speaker="Maya Lindqvist").id)
+    query = make_query(world, "How long do running shoes last, as Maya says?")
+    assert (said.id, 1.0) in run_retriever(query, "entity")
+    index_vectors(world)
+    monkeypatch.setattr("memories.retrieval.retrieve.list_depth", lambda params, top_k: 3)
+    monkeypatch.setattr(RetrieverContext, "max_compared", 3)
+    row(Memory, world, turn=row(Turn, world, speaker="Maya Lindqvist"))
+    retrieval = retrieve(query)
+    assert said.id in retrieval.fetched.lists["semantic"]
+    assert np.isfinite(retrieval.signals.ranks["entity"][retrieval.candidates.ids.index(said.id)])
 
 
 def latest_of(scored: ScoredIds, count: int) -> ScoredIds:

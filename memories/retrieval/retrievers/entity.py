@@ -43,18 +43,27 @@ LATEST = """
         ORDER BY t.id DESC LIMIT %(compared)s
     ) AS found
 """
-SCORE_OF_MEMORY = """
-    greatest(
-        (SELECT max(named.confidence) FROM named WHERE named.entity_id = m.subject_id),
-        (
-            SELECT max(named.confidence) * %(mention_weight)s FROM memories_mention n
-            JOIN named ON named.entity_id = n.entity_id
-            WHERE n.namespace_id = %(namespace)s AND n.memory_id = m.id
-        ),
-        (
-            SELECT max(speakers.confidence) FROM memories_turn t JOIN speakers ON speakers.name = t.speaker
-            WHERE t.namespace_id = %(namespace)s AND t.id = m.turn_id
-        )
+# The same among given memories, by the entity first: its mentions lie together in the index.
+AMONG_GIVEN = """
+    SELECT found.id, named.confidence AS score FROM named CROSS JOIN LATERAL (
+        SELECT m.id FROM memories_memory m
+        WHERE m.namespace_id = %(namespace)s AND m.subject_id = named.entity_id AND m.id = ANY(%(ids)s::uuid[]) OFFSET 0
+    ) AS found
+    UNION ALL
+    SELECT found.id, named.confidence * %(mention_weight)s FROM named CROSS JOIN LATERAL (
+        SELECT n.memory_id AS id FROM memories_mention n
+        WHERE n.namespace_id = %(namespace)s AND n.entity_id = named.entity_id AND n.memory_id = ANY(%(ids)s::uuid[])
+        OFFSET 0
+    ) AS found
+    UNION ALL
+    SELECT m.id, speakers.confidence FROM memories_memory m CROSS JOIN LATERAL (
+        SELECT t.speaker FROM memories_turn t WHERE t.namespace_id = %(namespace)s AND t.id = m.turn_id OFFSET 0
+    ) AS turn
+    JOIN speakers ON speakers.name = turn.speaker
+    WHERE m.namespace_id = %(namespace)s AND m.id = ANY(%(ids)s::uuid[]) AND EXISTS (
+        SELECT FROM speakers s CROSS JOIN LATERAL (
+            SELECT FROM memories_turn t WHERE t.namespace_id = %(namespace)s AND t.speaker = s.name LIMIT 1
+        ) AS turn
     )
 """
 
@@ -87,12 +96,13 @@ def scores_of(context: RetrieverContext, ids: str) -> Statement | None:
     if not context.parsed.entities or context.max_compared is None:
         return None
     statement = f"""
-        WITH {NAMED}
-        SELECT id, score FROM (
-            SELECT m.id, {SCORE_OF_MEMORY} AS score FROM memories_memory m
+        WITH {NAMED},
+        found AS MATERIALIZED (
+            SELECT id, max(score) AS score FROM ({AMONG_GIVEN}) AS given
             WHERE (SELECT count(*) FROM ({latest_sql(context)}) AS latest) >= %(compared)s
-                AND m.id = ANY(%(ids)s::uuid[]) AND {CERTAIN} AND {context.scope.condition} OFFSET 0
-        ) AS scored WHERE score > 0
+            GROUP BY id HAVING max(score) > 0
+        )
+        SELECT found.id, found.score FROM found {JOIN_CERTAIN_MEMORY} WHERE {context.scope.condition}
     """
     return context.statement(statement, **entity_values(context), ids=ids)
 
