@@ -4,6 +4,7 @@ from django.urls import include, path
 
 from memories.api.systems import SystemsView
 from memories.pages import ablation, health, keys, members, overview, settings, traces
+from memories.pages.add_data import views as add_data
 from memories.pages.calibrate import views as calibrate_page
 from memories.pages.decay import views as decay_page
 from memories.pages.dedup import views as dedup_page
@@ -29,6 +30,12 @@ urlpatterns = [
     path("<slug:namespace>/", overview.overview_page, name="overview"),
     path("<slug:namespace>/ablation/", ablation.ablation_page, name="ablation"),
     path("<slug:namespace>/ablation/trace/", ablation.start_ablation_tracing, name="ablation-trace"),
+    path("<slug:namespace>/add/", add_data.add_data_page, name="add-data"),
+    path("<slug:namespace>/add/conversation/", add_data.add_conversation, name="add-data-conversation"),
+    path("<slug:namespace>/add/file/", add_data.upload_file, name="add-data-upload"),
+    path("<slug:namespace>/add/files/<uuid:id>/", add_data.uploaded_file, name="add-data-file"),
+    path("<slug:namespace>/add/memory/", add_data.add_memory, name="add-data-memory"),
+    path("<slug:namespace>/export/", add_data.export_data, name="export"),
     path("<slug:namespace>/calibrate/", calibrate_page.calibrate_page, name="calibrate"),
     path("<slug:namespace>/calibrate/annotations/", calibrate_page.annotate_memory, name="calibrate-annotate"),
     path("<slug:namespace>/calibrate/k/", calibrate_page.save_rrf_k, name="calibrate-k"),

@@ -12,6 +12,7 @@ from memories.models.choices import JobKind, JobState
 STEPS_BY_KIND: dict[JobKind, str] = {
     JobKind.EVALUATE: "memories.tuning.evaluation_records.STEPS",
     JobKind.GATE: "memories.tuning.gate.STEPS",
+    JobKind.IMPORT: "memories.web.uploads.STEPS",
     JobKind.INDEX: "memories.writing.rebuild.INDEX_STEPS",
     JobKind.MEASURE: "memories.maintenance.index_recall.STEPS",
     JobKind.OPTIMISE: "memories.tuning.optimiser.STEPS",

@@ -1,4 +1,4 @@
-"""Scheduled work: nightly reflection, the index of large namespaces, shadow comparisons, trace partitions."""
+"""Scheduled work: nightly reflection, indexes of large namespaces, shadow comparisons, old traces and uploads."""
 
 from datetime import timedelta
 
@@ -8,8 +8,9 @@ from django.utils import timezone
 from memories.db.ids import first_id_at
 from memories.jobs.submission import BusyError, submit_job
 from memories.maintenance.index_recall import namespaces_to_measure
-from memories.models import Entity, EntityAlias, Job, Memory, Namespace, Publication, ScoreEvent, Shadow
+from memories.models import Entity, EntityAlias, Job, Memory, Namespace, Publication, ScoreEvent, Shadow, Upload
 from memories.models.choices import JobKind, JobState
+from memories.models.job import UNFINISHED
 from memories.models.partitions import drop_partitions, ensure_partitions
 from memories.tuning.shadow import unseen_traces
 from memories.writing.rebuild import namespaces_to_index
@@ -18,6 +19,7 @@ from memories.writing.vector_index import drop_index, unused_indexes
 
 CALLER = "schedule"
 PRIORITY = -10  # after jobs that people submit
+UPLOADS_KEPT = timedelta(days=1)
 PARTITION_DAYS = 3  # created ahead, today included
 # Every change in a namespace adds a row to one of these; their ids sort by time.
 CHANGE_TABLES = (ScoreEvent, Entity, EntityAlias, Publication)
@@ -75,6 +77,13 @@ def ensure_trace_partitions() -> list[str]:
 def drop_old_traces() -> list[str]:
     """Drop the partitions past their retention."""
     return drop_partitions(timezone.now().date() - timedelta(days=settings.RECALL_TRACE_DAYS))
+
+
+def delete_old_uploads() -> int:
+    """Delete uploaded files after a day, unless their import is under way."""
+    running = Job.objects.filter(kind=JobKind.IMPORT, state__in=UNFINISHED).values("id")
+    old = Upload.objects.filter(created_at__lt=timezone.now() - UPLOADS_KEPT)
+    return old.exclude(job_id__in=running).delete()[0]
 
 
 def changed_since_reflection(namespace: Namespace) -> bool:

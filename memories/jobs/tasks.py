@@ -12,6 +12,7 @@ from memories.contracts.work import WorkerStoppedError, ignore_progress
 from memories.jobs.attempt import RetryLaterError, run_job
 from memories.jobs.job_queue import QUEUE, TASK
 from memories.jobs.scheduled import (
+    delete_old_uploads,
     drop_old_traces,
     drop_unused_indexes,
     ensure_trace_partitions,
@@ -91,6 +92,13 @@ def traces_task(timestamp: int) -> None:
     """Create the next trace partitions and drop old ones."""
     ensure_trace_partitions()
     drop_old_traces()
+
+
+@app.periodic(cron="17 * * * *")
+@app.task(name="memories.uploads", queue=QUEUE)
+def uploads_task(timestamp: int) -> None:
+    """Delete old uploads."""
+    delete_old_uploads()
 
 
 if settings.RECALL_REFLECT_AT != "off":

@@ -11,6 +11,7 @@ from memories.models.text import Document, NamespaceStatistics, Posting, Posting
 from memories.models.trace import Trace
 from memories.models.traced import TracedQuery, TracedSet
 from memories.models.tuning import Profile, ProfileVersion, Publication, Shadow, WritePolicy, WritePolicyVersion
+from memories.models.upload import Upload
 from memories.models.usage import DailyAccess, IdempotencyRecord, SessionReturn
 from memories.models.vector import MemoryVector, TokenStates
 
@@ -57,6 +58,7 @@ __all__ = [
     "TracedQuery",
     "TracedSet",
     "Turn",
+    "Upload",
     "WritePolicy",
     "WritePolicyVersion",
 ]

@@ -7,6 +7,7 @@ from typing import Any
 from django.contrib.auth.views import redirect_to_login
 from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
 from django_htmx.http import HttpResponseClientRedirect
 
 from memories.models import Membership, Namespace
@@ -14,11 +15,11 @@ from memories.models.choices import Role
 from memories.web.roles import Access, access_of_member
 
 
-def members_only(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
+def members_only(view: Callable[..., HttpResponseBase]) -> Callable[..., HttpResponseBase]:
     """Resolve the namespace of the URL for a view; 404 unless the user is a member."""
 
     @wraps(view)
-    def wrapper(request: HttpRequest, namespace: str, **kwargs: Any) -> HttpResponse:
+    def wrapper(request: HttpRequest, namespace: str, **kwargs: Any) -> HttpResponseBase:
         if not request.user.is_authenticated:
             return redirect_to_sign_in(request)
         member_of = Namespace.objects.filter(slug=namespace, memberships__user=request.user.pk).first()

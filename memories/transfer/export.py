@@ -35,6 +35,7 @@ from memories.models import (
     Trace,
     TracedQuery,
     TracedSet,
+    Upload,
 )
 from memories.models.keys import InNamespace
 from memories.models.references import Reference
@@ -57,6 +58,7 @@ OMITTED_TABLES: tuple[type[Model], ...] = (
     TermStatistic,
     TracedQuery,
     TracedSet,
+    Upload,
 )
 VECTOR_TABLES: tuple[type[Model], ...] = (MemoryVector, TokenStates)
 LOCAL_COLUMNS = ("namespace_id", "written", "indexed")  # set by the restoring database

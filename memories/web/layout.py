@@ -22,6 +22,7 @@ MENU = {
     "Data": (
         MenuEntry("Overview", "overview", in_namespace=True),
         MenuEntry("Memories", "memories", in_namespace=True),
+        MenuEntry("Add data", "add-data", in_namespace=True),
         MenuEntry("Traces", "traces", in_namespace=True),
     ),
     "Understand": (

@@ -22,7 +22,7 @@ VERBS_IN_ED = {"embed", "reembed"}
 PRESCRIBED = {"throttled"}  # by DRF
 # The same role in every entry of a registry, or a name that Django, DRF or Python prescribes.
 ROLES = {
-    *("score", "gates", "order", "settle", "SYSTEM", "sql"),
+    *("score", "gates", "order", "settle", "SYSTEM", "sql", "scores_of", "matches", "bodies"),
     *("Command", "main"),
 }
 PRIVATE_WORDS = [

@@ -135,7 +135,7 @@ def empty_messages(selection: MemorySelection) -> list[str]:
         return [f"No memory contains all of these words{under_filters}."]
     if is_filtered(selection):
         return ["Nothing matches these filters."]
-    return ["There are no memories yet.", "Agents store memories over the API."]
+    return ["There are no memories yet.", "Import a file, paste a conversation, or let agents store them over the API."]
 
 
 def non_empty_params(params: QueryDict) -> dict[str, str]:
