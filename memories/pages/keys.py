@@ -15,6 +15,7 @@ from rest_framework.exceptions import ValidationError
 from memories.models import ApiKey, Namespace
 from memories.models.choices import Role
 from memories.pages.access import access_of, members_only, require_role
+from memories.pages.connect import connection_context
 from memories.pages.request_data import filled_fields
 from memories.web.api_keys import KeyEndedError, issue_key, key_end, revoke_key, rotate_key
 from memories.web.fields import Integer, OneOf, Text
@@ -105,6 +106,7 @@ def render_keys(
         "most": MAX_KEYS,
         "roles": Role.values,
         "may_change": access.allows(Role.ADMIN),
+        **(connection_context(request, namespace, new=more["made"], plain=more["plain"]) if "plain" in more else {}),
         **more,
     }
     return render_page(request, "memories/keys.html", context, status=status)

@@ -45,6 +45,7 @@ MENU = {
     ),
     "Operate": (
         MenuEntry("Health", "health", in_namespace=True),
+        MenuEntry("Connect", "connect", in_namespace=True),
         MenuEntry("Keys and settings", "keys", in_namespace=True),
         MenuEntry("API docs", "docs"),
     ),
