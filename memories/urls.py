@@ -3,7 +3,7 @@
 from django.urls import include, path
 
 from memories.api.systems import SystemsView
-from memories.pages import ablation, connect, health, keys, members, overview, settings, traces
+from memories.pages import ablation, checklist, connect, health, keys, members, overview, settings, traces
 from memories.pages.add_data import views as add_data
 from memories.pages.calibrate import views as calibrate_page
 from memories.pages.decay import views as decay_page
@@ -47,6 +47,7 @@ urlpatterns = [
     ),
     path("<slug:namespace>/calibrate/preset/", calibrate_page.save_preset_draft, name="calibrate-preset"),
     path("<slug:namespace>/calibrate/import/", calibrate_page.import_annotations, name="calibrate-import"),
+    path("<slug:namespace>/checklist/dismiss/", checklist.dismiss_checklist, name="checklist-dismiss"),
     path("<slug:namespace>/connect/", connect.connect_page, name="connect"),
     path("<slug:namespace>/decay/", decay_page.decay_page, name="decay"),
     path("<slug:namespace>/dedup/", dedup_page.dedup_page, name="dedup"),

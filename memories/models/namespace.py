@@ -74,6 +74,7 @@ class Membership(models.Model):
     namespace = models.ForeignKey(Namespace, models.CASCADE, related_name="memberships")
     role = models.CharField(max_length=10, choices=Role, default=Role.READ)
     created_at = models.DateTimeField(default=timezone.now, editable=False)
+    guided = models.BooleanField(default=True, help_text="whether the Overview shows the first steps")
 
     class Meta:
         constraints = [

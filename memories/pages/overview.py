@@ -11,6 +11,7 @@ from django.views.decorators.http import require_GET
 from memories.models import Entity, EntityEdge, JudgedQuery, Memory, Namespace, ReviewItem, Session
 from memories.models.choices import STATEMENTS, MemoryType, QueryKind, Status, Verdict
 from memories.pages.access import members_only
+from memories.pages.checklist import checklist_context
 from memories.pages.connect import connection_context
 from memories.pages.lab.views import example_queries
 from memories.retrieval.config import resolve_config, serving_description
@@ -39,6 +40,7 @@ def home(request: HttpRequest) -> HttpResponse:
 def overview_page(request: HttpRequest, namespace: Namespace) -> HttpResponse:
     """Counts and recent memories of a namespace."""
     context = namespace_summary(namespace) | connection_context(request, namespace)
+    context |= checklist_context(request, namespace)
     return render_page(request, "memories/overview.html", context)
 
 

@@ -182,9 +182,8 @@ def test_a_page_runs_a_known_number_of_sql_queries(
     client.get("/home/")
     with django_assert_num_queries(3):  # session, user, namespaces
         client.get("/formulas/recall/")
-    with django_assert_num_queries(
-        13
-    ):  # those, membership, six tables counted, examples, what is served, the last call
+    # Those, membership, six tables counted, examples, what is served, the last call; seven for the first steps.
+    with django_assert_num_queries(20):
         client.get("/home/")
 
 
