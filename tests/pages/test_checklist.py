@@ -29,7 +29,7 @@ def namespace() -> Namespace:
     return Namespace.objects.create(slug="here", title="Here", embedder="wordllama-256")
 
 
-def done(namespace: Namespace) -> list[str]:
+def completed_titles(namespace: Namespace) -> list[str]:
     """The steps that are done."""
     return [step.title for step in first_steps(namespace) if step.done]
 
@@ -40,30 +40,30 @@ def overview(client: Client) -> str:
 
 
 def test_a_step_is_done_once_its_result_is_there(namespace: Namespace) -> None:
-    assert done(namespace) == []
+    assert completed_titles(namespace) == []
     memory = row(Memory, namespace)
-    assert done(namespace) == ["Add memories"]
+    assert completed_titles(namespace) == ["Add memories"]
     row(Trace, namespace)
-    assert done(namespace) == ["Add memories", "Ask something"]
+    assert completed_titles(namespace) == ["Add memories", "Ask something"]
     judgement_set = row(JudgementSet, namespace)
     for number in range(ENOUGH_JUDGED):
-        assert "Judge 5 queries" not in done(namespace)
+        assert "Judge 5 queries" not in completed_titles(namespace)
         query = row(JudgedQuery, namespace, judgement_set=judgement_set, text=f"query {number}")
         row(Judgement, namespace, query=query, memory=memory)
-    assert "Judge 5 queries" in done(namespace)
+    assert "Judge 5 queries" in completed_titles(namespace)
     version = row(ProfileVersion, namespace, system="blend", params={})
-    assert "Tune and save" in done(namespace)
+    assert "Tune and save" in completed_titles(namespace)
     row(Publication, namespace, profile_version=version)
-    assert "Publish" in done(namespace)
+    assert "Publish" in completed_titles(namespace)
     row(ApiKey, namespace, last_used_at=timezone.now())
-    assert len(done(namespace)) == 6
+    assert len(completed_titles(namespace)) == 6
 
 
 def test_a_query_without_a_judgement_does_not_count(namespace: Namespace) -> None:
     judgement_set: Any = row(JudgementSet, namespace)
     for number in range(ENOUGH_JUDGED):
         row(JudgedQuery, namespace, judgement_set=judgement_set, text=f"query {number}")
-    assert done(namespace) == []
+    assert completed_titles(namespace) == []
 
 
 def test_the_overview_shows_the_steps_until_a_member_hides_them(namespace: Namespace) -> None:
