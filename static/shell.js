@@ -42,6 +42,22 @@ function focusQuery(event) {
   query.focus();
 }
 
+// A query is one paragraph: Enter sends it, and the box grows with it.
+function sendQuery(event) {
+  if (event.key !== "Enter" || event.shiftKey || event.isComposing || !event.target.matches?.("[data-grow]")) return;
+  event.preventDefault();
+  event.target.form.requestSubmit();
+}
+
+function growQuery(box) {
+  box.style.height = "auto";
+  box.style.height = `${box.scrollHeight + box.offsetHeight - box.clientHeight}px`;
+}
+
+function growQueries() {
+  document.querySelectorAll("[data-grow]").forEach(growQuery);
+}
+
 let failedElement = null; // element whose request failed last
 
 // htmx leaves the page as it was when a request fails: report it until a request succeeds.
@@ -78,6 +94,7 @@ function onRequestEnd({ detail }) {
 function onKeydown(event) {
   closeMenus(event);
   focusQuery(event);
+  sendQuery(event);
 }
 
 listen({
@@ -91,3 +108,5 @@ listen({
 });
 addEventListener("resize", markScrollers);
 markScrollers();
+addEventListener("input", (event) => { if (event.target.matches("[data-grow]")) growQuery(event.target); });
+growQueries();

@@ -4,7 +4,7 @@ import json
 import re
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
-from uuid import UUID
+from uuid import UUID, uuid4
 
 import numpy as np
 import pytest
@@ -130,7 +130,28 @@ def test_a_trace_alone_is_an_address(signed_in: Client) -> None:
     trace = trace_of(run_query(signed_in))
     page = text(signed_in.get("/asked/lab/", {"trace": trace.id}))
     assert order(page)
-    assert f'value="{QUESTION}"' in page
+    assert f"> {QUESTION}</textarea>" in page
+
+
+def test_a_long_query_is_posted_and_saved_under_an_address_that_names_its_trace(signed_in: Client) -> None:
+    query = "Which database " * 100 + "is used?"
+    answer = signed_in.post("/asked/lab/", {"query": query, "by": "recall"})
+    assert answer.status_code == 302
+    address = answer["Location"]
+    assert len(address) < 200
+    assert f"{query}</textarea>" in text(signed_in.get(address))
+    saved = signed_in.post("/asked/lab/save/", {"trace": trace_of(address).id, "name": "mine", "p.rrf_k": "20"})
+    assert len(saved["Location"]) < 200
+    assert "of=" in saved["Location"]
+    again = signed_in.get(saved["Location"])
+    assert trace_of(again["Location"]).query == query
+    assert trace_of(again["Location"]).request["profile"] == "mine"
+
+
+def test_an_address_of_a_query_whose_trace_is_gone_says_so(signed_in: Client) -> None:
+    answer = signed_in.get("/asked/lab/", {"of": str(uuid4())})
+    assert answer.status_code == 404
+    assert "may be past its retention" in answer.content.decode()
 
 
 def test_exploring_counts_no_access(signed_in: Client) -> None:

@@ -22,6 +22,7 @@ from scoring.systems import SYSTEMS
 
 FIELDS = ("query", "by", "top_k", "as_of", "types", "tags", "user", "on_low_confidence")
 MULTI_VALUED = ("types",)
+MAX_QUERY_IN_URL = 300  # characters; of a longer query a URL names a trace
 DEFAULT_TOP_K = ConfiguredQuerySerializer().fields["top_k"].default
 
 
@@ -89,6 +90,7 @@ def form_values_from_trace(trace: Trace) -> dict[str, Any]:
     request, query = trace.request, query_from_trace(trace)
     return {
         "query": trace.query,
+        "of": str(trace.id),
         "by": profile_version_name(request["profile"], request["version"])
         if request["profile"]
         else chosen_system_label(trace),
@@ -116,12 +118,30 @@ def find_trace(namespace: Namespace, data: QueryDict) -> Trace | None:
     return Trace.objects.within(namespace).filter(id=id).select_related("namespace").first()
 
 
+def with_query_of(namespace: Namespace, data: QueryDict) -> QueryDict:
+    """The query string with the text of the query, where it names a trace `of` it."""
+    if "query" in data or "of" not in data:
+        return data
+    trace = find_trace(namespace, QueryDict(f"trace={data['of']}"))
+    if trace is None:
+        return data
+    complete = data.copy()
+    complete["query"] = trace.query
+    return complete
+
+
 def lab_query_string(raw: Mapping[str, Any], extra: Mapping[str, Any], changed: Mapping[str, Any]) -> str:
-    """The query string of a page state: form values, open panels and changed parameters."""
+    """The query string of a page state: form values, open panels and changed parameters.
+
+    A long query is left out: the trace has it, or another one `of` the same query.
+    """
     query = QueryDict(mutable=True)
     for name in FIELDS:
         value = raw[name]
-        if value and not (name == "top_k" and value == str(DEFAULT_TOP_K)):
+        if name == "query" and len(value) > MAX_QUERY_IN_URL and (extra.get("trace") or "of" in raw):
+            if not extra.get("trace"):
+                query["of"] = raw["of"]
+        elif value and not (name == "top_k" and value == str(DEFAULT_TOP_K)):
             query.setlist(name, value if name in MULTI_VALUED else [value])
     for name, value in extra.items():
         if value:

@@ -4,8 +4,8 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
-from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
-from django.views.decorators.http import require_GET
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect, QueryDict
+from django.views.decorators.http import require_http_methods
 
 from memories.contracts.answer import ParsedReport
 from memories.models import JudgedQuery, Namespace, Trace
@@ -34,30 +34,37 @@ TREE_PARTIAL = "tree"  # explanation of one hit, loaded when it is opened
 MAX_EXAMPLES = 6
 
 
-@require_GET
+@require_http_methods(["GET", "HEAD", "POST"])
 @members_only
 def lab(request: HttpRequest, namespace: Namespace) -> HttpResponse:
-    """Run a query and redirect to its trace, or show a trace under the parameters of the query string."""
+    """Run a query and redirect to its trace, or show a trace under the parameters of the query string.
+
+    The form is posted, as a URL has no room for a long query.
+    """
+    if request.method == "POST":
+        return run_lab_query(request, namespace, request.POST)
     trace = forms.find_trace(namespace, request.GET)
     if trace is not None and trace.system in SYSTEMS:
         return render_trace_in_lab(request, trace)
-    if "query" not in request.GET:
-        if "trace" in request.GET:
-            raise Http404(
-                "There is no such trace in this namespace; it may be past its retention. Run the query again."
-            )
-        return render_page(request, TEMPLATE, {**lab_form_context(namespace), "examples": example_queries(namespace)})
-    form = forms.parse_lab_query(namespace, request.GET)
+    data = forms.with_query_of(namespace, request.GET)
+    if "query" in data:
+        return run_lab_query(request, namespace, data)
+    if "trace" in data or "of" in data:
+        raise Http404("There is no such trace in this namespace; it may be past its retention. Run the query again.")
+    return render_page(request, TEMPLATE, {**lab_form_context(namespace), "examples": example_queries(namespace)})
+
+
+def run_lab_query(request: HttpRequest, namespace: Namespace, data: QueryDict) -> HttpResponse:
+    """Run a query and redirect to its trace, or show what is wrong with it."""
+    form = forms.parse_lab_query(namespace, data)
     if form.query is None:
         context = {"typed": form.raw, "problems": form.problems}
         return render_page(request, TEMPLATE, {**lab_form_context(namespace), **context}, status=400)
     retrieval = retrieve(form.query)
     id = store_trace(retrieval, build_answer(retrieval, explain="none"), key=None)
-    again = "1" if "trace" in request.GET else ""
-    panels = {key: value for key, value in request.GET.items() if key in ("beside", "missing")}
-    changed = {
-        key.removeprefix(sliders.PREFIX): value for key, value in request.GET.items() if key.startswith(sliders.PREFIX)
-    }
+    again = "1" if "trace" in data else ""
+    panels = {key: value for key, value in data.items() if key in ("beside", "missing")}
+    changed = {key.removeprefix(sliders.PREFIX): value for key, value in data.items() if key.startswith(sliders.PREFIX)}
     return HttpResponseRedirect(
         f"{request.path}?{forms.lab_query_string(form.raw, {'trace': id, 'again': again, **panels}, changed)}"
     )
