@@ -184,7 +184,7 @@ def test_a_reader_sees_no_forms_and_cannot_post(namespace: Namespace) -> None:
     assert "<form" not in html(reader.get("/here/add/")).partition("<main")[2]
     for path in ("memory", "conversation", "file"):
         assert reader.post(f"/here/add/{path}/").status_code == 403
-    assert reader.get("/here/export/").status_code == 403
+    assert reader.get("/here/add/export/").status_code == 403
 
 
 def test_an_upload_of_another_namespace_is_not_found(namespace: Namespace, writer: Client) -> None:
@@ -208,7 +208,7 @@ def test_old_uploads_are_deleted_unless_their_import_runs(namespace: Namespace) 
 def test_an_export_is_downloaded_by_an_admin(namespace: Namespace) -> None:
     admin = member_of(namespace)
     admin.post("/here/add/memory/", {"content": "Ada plays chess"})
-    response = admin.get("/here/export/")
+    response = admin.get("/here/add/export/")
     assert response["Content-Disposition"] == 'attachment; filename="here.ndjson"'
     exported = b"".join(response.streaming_content).decode().splitlines()  # type: ignore[attr-defined]
     assert "recall" in json.loads(exported[0])

@@ -10,7 +10,7 @@ from django.contrib.auth.models import User
 from django.urls import URLPattern
 from playwright.sync_api import Page, expect
 
-from memories.models import JudgementSet, Membership, Memory, Namespace, ProfileVersion, Trace
+from memories.models import JudgementSet, Membership, Memory, Namespace, ProfileVersion, Trace, Upload
 from memories.retrieval.answer import build_answer
 from memories.retrieval.config import resolve_config
 from memories.retrieval.retrieve import retrieve
@@ -18,6 +18,7 @@ from memories.retrieval.trace import store_trace
 from memories.tuning.profile_versions import add_profile_version
 from memories.urls import urlpatterns
 from memories.web.retrieval_body import query_from_body
+from memories.web.uploads import store_upload
 from scoring.systems import SYSTEMS
 from tests.support.contrast import CONTROL, TEXT, faint, ratio
 from tests.support.judged_world import make_judgement_set, trace_set
@@ -70,7 +71,9 @@ def addresses(namespace: Namespace) -> Iterator[str]:
     whole = JudgementSet.objects.within(namespace).get()
     version = ProfileVersion.objects.within(namespace).get()
     missed = Memory.objects.within(namespace).get(content__startswith="The kitchen at Arrive")
+    file = Upload.objects.within(namespace).get()
     things = (
+        f"add/files/{file.id}/",
         f"lab/?trace={trace.id}&p.rrf_k=20&beside=all&missing={missed.id}",
         f"lab/?trace={trace.id}&p.rrf_k=999",
         f"traces/{trace.id}/",
@@ -97,6 +100,7 @@ def home(transactional_db: None) -> Namespace:
     asked |= {"on_low_confidence": "abstain"} | dict.fromkeys(("types", "tags", "users", "levels"), ())
     retrieval = retrieve(query_from_body(namespace, asked, resolve_config(namespace, system="recall", params={})))
     store_trace(retrieval, build_answer(retrieval), key=None)
+    store_upload(namespace, "notes.csv", b"note,when\nThe oven is new,2025-01-01\nThe door sticks,soon\n", by="maya")
     trace_set(namespace, make_judgement_set(namespace), resolve_config(namespace, params={}))
     add_profile_version(
         namespace, name="careful", system="recall", params={"rrf_k": 20.0}, parent=None, note="", by="maya"
