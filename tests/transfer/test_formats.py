@@ -204,6 +204,7 @@ def test_without_a_column_of_that_name_the_longest_texts_are_the_content() -> No
         ("a.ndjson", b'{"content": "a"}\n{"content"', "Line 2 must be JSON"),
         ("a.csv", b"\xff\n", "must be UTF-8"),
         ("a.csv", b"content\n", "no rows"),
+        ("a.ndjson", b'{"recall": 1, "namespace": {}}\n{"table": "turn"}', "export of a whole namespace"),
     ],
 )
 def test_a_file_that_cannot_be_read_is_refused_with_the_reason(name: str, data: bytes, message: str) -> None:

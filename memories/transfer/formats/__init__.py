@@ -54,6 +54,10 @@ def parse_file(name: str, data: bytes) -> ParsedFile:
     rows = csv_rows(data) if name.lower().endswith((".csv", ".tsv")) else json_rows(data)
     if not rows:
         raise UnreadableFileError("The file has no rows.")
+    if "recall" in rows[0] and "namespace" in rows[0]:
+        raise UnreadableFileError(
+            "The file is an export of a whole namespace: manage.py import_memories restores it into an empty one."
+        )
     sample = rows[:MAX_SNIFFED]
     for format_name, format in FORMATS.items():
         if format.matches(sample):
