@@ -4,7 +4,7 @@ from typing import Any
 
 from rest_framework.exceptions import ValidationError
 
-from memories.contracts.text_limits import MAX_CONTENT_CHARS
+from memories.contracts.text_limits import MAX_CONTENT_CHARS, MAX_TURNS
 from memories.models import Namespace
 from memories.models.choices import TurnRole
 from memories.web.entity_name import EntityName
@@ -14,7 +14,6 @@ from memories.web.serializers import StrictObject
 from memories.web.timestamp_checks import check_not_future
 from memories.writing.turns.conversation import Conversation, NewTurn
 
-MAX_TURNS = 200
 MAX_POSITION = 1_000_000_000
 
 

@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import takewhile
 from typing import Any
 
 from django.db import transaction
@@ -12,9 +13,9 @@ from memories.contracts.new_memory import NewMemory
 from memories.contracts.work import Step, Work
 from memories.jobs.submission import submit_job
 from memories.models import Job, Namespace, Upload
-from memories.models.choices import JobKind
+from memories.models.choices import JobKind, JobState
 from memories.transfer.columns import guess_columns, map_columns
-from memories.transfer.formats import MAX_SNIFFED, TABLE, parse_file
+from memories.transfer.formats import TABLE, parse_file
 from memories.transfer.formats.recall_lines import is_conversation
 from memories.transfer.planner_statistics import StatisticsRefresh
 from memories.web.memory_body import validate_memories
@@ -57,7 +58,7 @@ class RowCheck:
 def store_upload(namespace: Namespace, name: str, data: bytes, *, by: str) -> Upload:
     """Parse a file and keep its rows; raises UnreadableFileError."""
     parsed = parse_file(name, data)
-    columns = guess_columns(parsed.rows[:MAX_SNIFFED]) if parsed.format == TABLE else {}
+    columns = guess_columns(parsed.rows) if parsed.format == TABLE else {}
     return Upload.objects.create(
         namespace=namespace,
         name=name[-200:],
@@ -103,14 +104,17 @@ def dry_run(upload: Upload) -> dict[str, int]:
     return dict(Counter(outcome.outcome for outcome in outcomes))
 
 
+@transaction.atomic
 def submit_import(upload: Upload, *, by: str) -> Job:
-    """Start the import of an upload, or continue it after a failure."""
-    done = upload.job.done if upload.job else 0
-    with transaction.atomic():
-        job = submit_job(
-            upload.namespace, JobKind.IMPORT, {"file": upload.name, "upload": str(upload.id), "start": done}, by=by
-        )
-        Upload.objects.within(upload.namespace).filter(id=upload.id).update(job_id=job.id)
+    """Start the import of an upload, or continue it after a failure; one that runs or is done is returned as it is."""
+    rows = Upload.objects.within(upload.namespace).filter(id=upload.id)
+    before = rows.select_for_update().values_list("job_id", flat=True).get()
+    last = Job.objects.within(upload.namespace).filter(id=before).first() if before else None
+    if last and last.state != JobState.FAILED:
+        return last
+    params = {"file": upload.name, "upload": str(upload.id), "start": last.done if last else 0}
+    job = submit_job(upload.namespace, JobKind.IMPORT, params, by=by)
+    rows.update(job_id=job.id)
     return job
 
 
@@ -118,16 +122,24 @@ def import_upload(work: Work) -> None:
     """Store batch after batch; a row that is refused does not affect the others."""
     upload = Upload.objects.within(work.namespace).get(id=work.job.params["upload"])
     done, statistics = max(work.job.done, work.job.params["start"]), StatisticsRefresh()
-    for start in range(done, upload.count, BATCH_SIZE):
-        bodies = row_bodies(upload, start, start + BATCH_SIZE)
+    while done < upload.count:
+        bodies = next_batch(row_bodies(upload, done, done + BATCH_SIZE))
         with transaction.atomic():
-            checked = check_rows(work.namespace, bodies, first=start + 1)
+            checked = check_rows(work.namespace, bodies, first=done + 1)
             counts = Counter(store_rows(work.namespace, checked, by=work.job.by))
+            counts["refused"] += checked.refused
             listed = work.step_result.setdefault("problems", [])
             listed += checked.problems[: MAX_PROBLEMS - len(listed)]
-            work.record_progress(start + len(bodies), upload.count, **counts, refused=checked.refused)
+            done += len(bodies)
+            work.record_progress(done, upload.count, **counts)
         statistics.add(len(bodies))
     Upload.objects.within(work.namespace).filter(id=upload.id).update(rows=[])
+
+
+def next_batch(bodies: Sequence[dict[str, Any]]) -> Sequence[dict[str, Any]]:
+    """One conversation, or the memories before the next: its turns are embedded while it holds the namespace lock."""
+    memories = list(takewhile(lambda body: not is_conversation(body), bodies))
+    return memories or bodies[:1]
 
 
 def store_rows(namespace: Namespace, checked: RowCheck, *, by: str) -> Iterator[str]:
@@ -138,7 +150,7 @@ def store_rows(namespace: Namespace, checked: RowCheck, *, by: str) -> Iterator[
         try:
             ingested = ingest(namespace, conversation, by=by)
         except PositionTakenError:
-            yield "taken"
+            yield "refused"  # the session has other turns there
             continue
         yield from ("turns" for _ in ingested.fresh)
         for _, outcome in ingested.outcomes:

@@ -7,7 +7,9 @@ from uuid import uuid4
 
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
+from django.db import connection
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 from playwright.sync_api import Page, expect
 
@@ -159,6 +161,33 @@ def test_an_import_that_was_interrupted_goes_on_where_it_stopped(
     run_import(writer)
     assert len(contents(namespace)) == 5
     assert len(calls) == 4
+
+
+def test_an_import_is_started_once_however_often_the_button_is_pressed(namespace: Namespace, writer: Client) -> None:
+    html(upload(writer, "own.json", [{"content": "Ada plays chess"}]))
+    stored = Upload.objects.get()
+    for _ in range(2):
+        writer.post(f"/here/add/files/{stored.id}/", {"act": "import"})
+    assert Job.objects.filter(kind=JobKind.IMPORT).count() == 1
+    run_import(writer)
+    assert Job.objects.filter(kind=JobKind.IMPORT).count() == 1
+
+
+def test_each_conversation_of_a_file_is_a_batch_of_its_own() -> None:
+    memory, talk = {"content": "a"}, {"session": "s", "turns": []}
+    rows = [memory, memory, talk, talk, memory]
+    assert uploads.next_batch(rows) == [memory, memory]
+    assert uploads.next_batch(rows[2:]) == [talk]
+    assert uploads.next_batch(rows[4:]) == [memory]
+
+
+def test_a_page_that_polls_an_import_does_not_load_the_file(namespace: Namespace, writer: Client) -> None:
+    html(upload(writer, "own.json", [{"content": "Ada plays chess"}]))
+    stored = Upload.objects.get()
+    uploads.submit_import(stored, by="tests")
+    with CaptureQueriesContext(connection) as queries:
+        html(writer.get(f"/here/add/files/{stored.id}/", headers={"HX-Request": "true"}))
+    assert not [query["sql"] for query in queries if '"memories_upload"."rows"' in query["sql"]]
 
 
 @pytest.mark.parametrize(

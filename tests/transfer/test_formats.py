@@ -1,5 +1,6 @@
 """Files of other memory systems become bodies of memories and conversations."""
 
+import itertools
 import json
 from typing import Any
 
@@ -204,8 +205,13 @@ def test_without_a_column_of_that_name_the_longest_texts_are_the_content() -> No
         ("a.ndjson", b'{"content": "a"}\n{"content"', "Line 2 must be JSON"),
         ("a.csv", b"\xff\n", "must be UTF-8"),
         ("a.csv", b"content\n", "no rows"),
+        ("a.csv", b"a,b\n" + b"x" * 200_000 + b",1\n", "must be CSV; after line 1"),
+        ("a.json", b'[{"content": "\\ud800"}]', "cannot be stored"),
+        ("a.json", b'[{"content": "a\\u0000b"}]', "cannot be stored"),
+        ("a.json", b'[{"mapping": {"a": 1}, "current_node": "a"}]', "looks like conversations of ChatGPT"),
         ("a.ndjson", b'{"recall": 1, "namespace": {}}\n{"table": "turn"}', "export of a whole namespace"),
     ],
+    ids=itertools.count(),
 )
 def test_a_file_that_cannot_be_read_is_refused_with_the_reason(name: str, data: bytes, message: str) -> None:
     with pytest.raises(UnreadableFileError, match=message):
@@ -214,3 +220,15 @@ def test_a_file_that_cannot_be_read_is_refused_with_the_reason(name: str, data: 
 
 def test_every_format_has_a_title() -> None:
     assert all(format_title(name) for name in (*FORMATS, TABLE))
+
+
+def test_a_file_with_a_row_of_another_form_is_a_table() -> None:
+    file = parse_value([MEM0] * 60 + [{"note": "Likes tea"}])
+    assert file.format == TABLE
+    assert guess_columns(file.rows)["content"] == "memory"
+
+
+def test_values_beyond_the_header_of_a_csv_file_are_kept() -> None:
+    assert parse_file("a.csv", b"content\nLikes tea,green,hot\n").rows == [
+        {"content": "Likes tea", "further values": ["green", "hot"]}
+    ]

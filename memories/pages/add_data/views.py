@@ -7,6 +7,7 @@ from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse, StreamingHttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect
+from django.template.defaultfilters import pluralize
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 from rest_framework.exceptions import ValidationError
 
@@ -71,12 +72,9 @@ def add_memory(request: HttpRequest, namespace: Namespace) -> HttpResponse:
     access = require_role(request, namespace, Role.WRITE)
     try:
         outcome = remember_one(namespace, memory_body(request.POST), by=access.caller)
-    except ValidationError as error:
-        wrong = list(flatten_errors(error.detail))
-        return render_add_data(request, namespace, access, status=400, memory=request.POST, wrong_memory=wrong)
-    except ProviderError as error:
-        wrong = [{"at": "", "message": str(error)}]
-        return render_add_data(request, namespace, access, status=503, memory=request.POST, wrong_memory=wrong)
+    except (ValidationError, ProviderError) as error:
+        status, wrong = status_and_problems(error)
+        return render_add_data(request, namespace, access, status=status, memory=request.POST, wrong_memory=wrong)
     reason = f": {outcome.reason}" if outcome.reason else ""
     messages.success(request, f"{outcome.outcome.capitalize()}{reason}.")
     return redirect("memories-memory", namespace.slug, outcome.memory.id)
@@ -96,17 +94,20 @@ def add_conversation(request: HttpRequest, namespace: Namespace) -> HttpResponse
             preview = {"turns": conversation.turns, "facts": facts, "known": len(draft.placed.stored)}
             return render_add_data(request, namespace, access, **typed, preview=preview)
         ingested = ingest(namespace, conversation, by=access.caller)
-    except ValidationError as error:
-        wrong = list(flatten_errors(error.detail))
-        return render_add_data(request, namespace, access, status=400, **typed, wrong_conversation=wrong)
-    except ProviderError as error:
-        wrong = [{"at": "", "message": str(error)}]
-        return render_add_data(request, namespace, access, status=503, **typed, wrong_conversation=wrong)
-    messages.success(
-        request,
-        f"Stored {len(ingested.fresh)} turns of {conversation.session}; {len(ingested.outcomes)} memories found.",
-    )
+    except (ValidationError, ProviderError) as error:
+        status, wrong = status_and_problems(error)
+        return render_add_data(request, namespace, access, status=status, **typed, wrong_conversation=wrong)
+    turns, found = len(ingested.fresh), len(ingested.outcomes)
+    stored = f"Stored {turns} turn{pluralize(turns)} of {conversation.session}"
+    messages.success(request, f"{stored}; {found} memor{pluralize(found, 'y,ies')} found.")
     return redirect("memories", namespace.slug)
+
+
+def status_and_problems(error: ValidationError | ProviderError) -> tuple[int, list[dict[str, str]]]:
+    """The status of a response to an error, and what it says of the form's fields."""
+    if isinstance(error, ValidationError):
+        return 400, list(flatten_errors(error.detail))
+    return 503, [{"at": "", "message": str(error)}]
 
 
 @require_POST
@@ -133,30 +134,33 @@ def upload_file(request: HttpRequest, namespace: Namespace) -> HttpResponse:
 def uploaded_file(request: HttpRequest, namespace: Namespace, id: UUID) -> HttpResponse:
     """What is in a file, what would become of it, its import; POST maps columns, tries the first rows or imports."""
     access = access_of(request, namespace)
-    upload = Upload.objects.within(namespace).select_related("namespace", "job").filter(id=id).first()
+    upload = Upload.objects.within(namespace).defer("rows").filter(id=id).first()  # polled; rows may be megabytes
     if upload is None:
         raise Http404("There is no such file: uploads are deleted after a day.")
-    tried: dict[str, int] | None = None
+    tried: dict[str, Any] = {}
     if request.method == "POST":
         access = require_role(request, namespace, Role.WRITE)
-        if upload.format == TABLE and "columns" in request.POST:
+        if upload.format == TABLE and not upload.job_id and "columns" in request.POST:
             upload.columns = selected_columns(request.POST)
             upload.save(update_fields=["columns"])
         if request.POST.get("act") == "import":
             submit_import(upload, by=access.caller)
             return redirect("add-data-file", namespace.slug, upload.id)
         if request.POST.get("act") == "try":
-            tried = dry_run(upload)
-    return render_page(request, FILE_TEMPLATE, upload_context(upload, access, tried), partial="progress")
+            try:
+                tried = {"tried": dry_run(upload)}
+            except ProviderError as error:
+                tried = {"wrong": status_and_problems(error)[1]}
+    return render_page(request, FILE_TEMPLATE, upload_context(upload, access) | tried, partial="progress")
 
 
-def upload_context(upload: Upload, access: Access, tried: dict[str, int] | None) -> dict[str, Any]:
+def upload_context(upload: Upload, access: Access) -> dict[str, Any]:
     """The file, its check, and the progress of its import."""
     context: dict[str, Any] = {
         "upload": upload,
         "title": format_title(upload.format),
         "may_write": access.allows(Role.WRITE),
-        "tried": tried,
+        "tried": None,
         "job": upload.job,
     }
     if upload.job:

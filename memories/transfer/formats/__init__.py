@@ -4,13 +4,14 @@ import csv
 import io
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 from memories.contracts.json_lines import line_message
-from memories.contracts.json_values import InvalidJsonError, parse_json, quote_value
+from memories.contracts.json_values import InvalidJsonError, parse_json, quote_value, storage_errors
 from memories.transfer.formats import chatgpt, graphiti, langgraph, mcp_graph, mem0, recall_lines
 
-MAX_SNIFFED = 50  # rows that say which format a file has
+REST = "further values"  # column of what a row has beyond the header
 BOM = "\ufeff"
 
 
@@ -58,10 +59,17 @@ def parse_file(name: str, data: bytes) -> ParsedFile:
         raise UnreadableFileError(
             "The file is an export of a whole namespace: manage.py import_memories restores it into an empty one."
         )
-    sample = rows[:MAX_SNIFFED]
+    if errors := list(islice(storage_errors(rows), 1)):
+        [(place, message)] = errors
+        raise UnreadableFileError(f"The file cannot be stored: {place} {message}.")
     for format_name, format in FORMATS.items():
-        if format.matches(sample):
-            return ParsedFile(format_name, list(format.bodies(rows)))
+        if format.matches(rows):
+            try:
+                return ParsedFile(format_name, list(format.bodies(rows)))
+            except (AttributeError, LookupError, TypeError) as error:
+                raise UnreadableFileError(
+                    f"The file looks like {format.title}, but some of it has another form."
+                ) from error
     return ParsedFile(TABLE, rows)
 
 
@@ -75,8 +83,11 @@ def csv_rows(data: bytes) -> list[dict[str, Any]]:
         ) from error
     header = text.partition("\n")[0]
     delimiter = max(",;\t", key=header.count)
-    reader = csv.DictReader(io.StringIO(text, newline=""), delimiter=delimiter, restkey="", strict=False)
-    return [{name: value for name, value in row.items() if name and value not in (None, "")} for row in reader]
+    reader = csv.DictReader(io.StringIO(text, newline=""), delimiter=delimiter, restkey=REST)
+    try:
+        return [{name: value for name, value in row.items() if name and value not in (None, "")} for row in reader]
+    except csv.Error as error:
+        raise UnreadableFileError(f"The file must be CSV; after line {reader.line_num}: {error}.") from error
 
 
 def json_rows(data: bytes) -> list[dict[str, Any]]:

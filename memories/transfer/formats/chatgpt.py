@@ -3,11 +3,11 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from memories.contracts.text_limits import MAX_TURNS
 from memories.transfer.formats.values import present, timestamp
 
 NAME, TITLE = "chatgpt", "conversations of ChatGPT"
 ROLES = ("user", "assistant")
-MAX_TURNS = 200  # of a body of POST turns/; a longer conversation is continued by the next
 
 
 def matches(rows: Sequence[Mapping[str, Any]]) -> bool:
@@ -16,7 +16,7 @@ def matches(rows: Sequence[Mapping[str, Any]]) -> bool:
 
 
 def bodies(rows: Sequence[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
-    """The turns of the branch that was last shown, in order."""
+    """The turns of the branch that was last shown, in order; a long conversation takes several bodies."""
     for place, row in enumerate(rows, start=1):
         turns = [turn for message in shown_messages(row) if (turn := turn_of(message))]
         session = str(row.get("conversation_id") or row.get("id") or f"chatgpt {place}")
