@@ -206,7 +206,7 @@ def test_without_a_column_of_that_name_the_longest_texts_are_the_content() -> No
         ("a.csv", b"\xff\n", "must be UTF-8"),
         ("a.csv", b"content\n", "no rows"),
         ("a.csv", b"a,b\n" + b"x" * 200_000 + b",1\n", "must be CSV; after line 1"),
-        ("a.json", b'[{"content": "\\ud800"}]', "cannot be stored"),
+        ("a.json", b'[{"content": "\\ud800"}]', "cannot be stored: in row 1, content must be valid Unicode"),
         ("a.json", b'[{"content": "a\\u0000b"}]', "cannot be stored"),
         ("a.json", b'[{"mapping": {"a": 1}, "current_node": "a"}]', "looks like conversations of ChatGPT"),
         ("a.ndjson", b'{"recall": 1, "namespace": {}}\n{"table": "turn"}', "export of a whole namespace"),

@@ -4,7 +4,6 @@ import csv
 import io
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import islice
 from typing import Any
 
 from memories.contracts.json_lines import line_message
@@ -59,9 +58,9 @@ def parse_file(name: str, data: bytes) -> ParsedFile:
         raise UnreadableFileError(
             "The file is an export of a whole namespace: manage.py import_memories restores it into an empty one."
         )
-    if errors := list(islice(storage_errors(rows), 1)):
-        [(place, message)] = errors
-        raise UnreadableFileError(f"The file cannot be stored: {place} {message}.")
+    for place, message in storage_errors(rows):
+        row, _, field = place.partition(".")
+        raise UnreadableFileError(f"The file cannot be stored: in row {int(row) + 1}, {field} {message}.")
     for format_name, format in FORMATS.items():
         if format.matches(rows):
             try:
