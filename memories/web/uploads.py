@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from itertools import takewhile
 from typing import Any
 
+import orjson
 from django.db import transaction
 from rest_framework.exceptions import ValidationError
 
@@ -15,7 +16,7 @@ from memories.jobs.submission import submit_job
 from memories.models import Job, Namespace, Upload
 from memories.models.choices import JobKind, JobState
 from memories.transfer.columns import guess_columns, map_columns
-from memories.transfer.formats import TABLE, parse_file
+from memories.transfer.formats import TABLE, UnreadableFileError, parse_file
 from memories.transfer.formats.recall_lines import is_conversation
 from memories.transfer.planner_statistics import StatisticsRefresh
 from memories.web.memory_body import validate_memories
@@ -59,7 +60,7 @@ def store_upload(namespace: Namespace, name: str, data: bytes, *, by: str) -> Up
     """Parse a file and keep its rows; raises UnreadableFileError."""
     parsed = parse_file(name, data)
     columns = guess_columns(parsed.rows) if parsed.format == TABLE else {}
-    return Upload.objects.create(
+    upload = Upload(
         namespace=namespace,
         name=name[-200:],
         format=parsed.format,
@@ -68,6 +69,12 @@ def store_upload(namespace: Namespace, name: str, data: bytes, *, by: str) -> Up
         columns=columns,
         by=by,
     )
+    try:
+        with transaction.atomic():
+            upload.save(force_insert=True)
+    except orjson.JSONEncodeError as error:
+        raise UnreadableFileError(f"The file cannot be stored: {error}.") from error
+    return upload
 
 
 def row_bodies(upload: Upload, start: int = 0, end: int | None = None) -> list[dict[str, Any]]:

@@ -192,7 +192,12 @@ def test_a_page_that_polls_an_import_does_not_load_the_file(namespace: Namespace
 
 @pytest.mark.parametrize(
     ("name", "data", "message"),
-    [("a.json", b"{", "must be JSON"), ("a.csv", b"\xff", "must be UTF-8"), ("a.json", b"[]", "has no rows")],
+    [
+        ("a.json", b"{", "must be JSON"),
+        ("a.csv", b"\xff", "must be UTF-8"),
+        ("a.json", b"[]", "has no rows"),
+        ("a.json", b'[{"content": "a", "n": 1' + b"0" * 30 + b"}]", "Integer exceeds 64-bit range"),
+    ],
 )
 def test_a_file_that_cannot_be_read_is_refused(
     namespace: Namespace, writer: Client, name: str, data: bytes, message: str
